@@ -1,0 +1,59 @@
+# Everything a person types. `make help` prints what stands beside each target.
+
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PINNED := --require-hashes --only-binary :all:
+
+COMPILE := pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-header --no-annotate \
+	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test lint format bench openapi pins clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# Two stamps: running needs little, testing and benchmarks need their tools and peers too.
+$(VENV)/run.stamp: requirements.txt requirements-build.txt pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install $(PINNED) -r requirements.txt -r requirements-build.txt
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	touch $@
+
+$(VENV)/dev.stamp: requirements-dev.txt $(VENV)/run.stamp
+	$(PIP) install $(PINNED) -r requirements-dev.txt
+	touch $@
+
+setup: $(VENV)/dev.stamp ## Make .venv with everything for running, testing and benchmarks
+
+run: $(VENV)/run.stamp ## Run the main job: a demo challenge with five real systems, its board, and keep serving
+	$(BIN)/assay demo
+
+lint: $(VENV)/dev.stamp ## Check style, types and import directions
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: $(VENV)/dev.stamp ## Format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+test: lint ## Check everything: lint, then all tests
+	$(BIN)/python -m pytest -n 2 --dist loadscope
+
+bench: $(VENV)/dev.stamp ## Print the benchmark tables
+	$(BIN)/python benchmarks/run.py
+
+openapi: $(VENV)/run.stamp ## Write docs/openapi.json from the routes
+	$(BIN)/python -m app.cli openapi > docs/openapi.json
+
+pins: ## Pin all requirements anew, with hashes (needs pip-tools)
+	$(COMPILE) -o requirements.txt pyproject.toml
+	$(COMPILE) --extra dev -c requirements.txt -o requirements-dev.txt pyproject.toml
+	$(COMPILE) --extra build -c requirements-dev.txt -o requirements-build.txt pyproject.toml
+
+clean: ## Remove the virtual environment and caches, never data
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

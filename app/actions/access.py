@@ -1,0 +1,162 @@
+"""Who is calling, what they may see and what they may do: one place for every 401, 403 and 404."""
+
+from dataclasses import dataclass, field
+
+from app.errors import (
+    Forbidden,
+    InsufficientScope,
+    NotFound,
+    NotRegistered,
+    RegistrationBarred,
+    RegistrationPending,
+    Unauthorized,
+)
+from app.store import challenges, teams
+from app.store.session import ReadSession
+from app.store.tables import Challenge, Phase, Registration, Submission
+
+SCOPES = ("read", "submit", "organize", "admin")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The one who asks: a visitor (no user), or a user with the scopes of the token used."""
+
+    user_id: str | None = None
+    email: str = ""
+    name: str = ""
+    admin: bool = False
+    approved: bool = False
+    scopes: frozenset[str] = field(default_factory=frozenset)
+    token_id: str | None = None
+
+    @property
+    def rules_site(self) -> bool:
+        """Whether this is an administrator who came with the scope to act as one."""
+        return self.admin and "admin" in self.scopes
+
+
+VISITOR = Caller()
+
+
+def require_scope(caller: Caller, scope: str) -> str:
+    """The caller's user id; raises Unauthorized for a visitor, InsufficientScope for a lesser token."""
+    if caller.user_id is None:
+        raise Unauthorized
+    if scope not in caller.scopes and "admin" not in caller.scopes:
+        raise InsufficientScope(
+            f"This needs a token with the scope '{scope}'.",
+            headers={"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{scope}"'},
+        )
+    return caller.user_id
+
+
+def require_administrator(caller: Caller) -> str:
+    """The caller's user id; raises Forbidden unless an administrator calls."""
+    user_id = require_scope(caller, "admin")
+    if not caller.admin:
+        raise Forbidden("Only an administrator may do this.")
+    return user_id
+
+
+def may_read(caller: Caller) -> bool:
+    """Whether the caller's token lets them read more than a visitor may."""
+    return bool(caller.scopes & {"read", "organize", "admin"})
+
+
+def role_in(session: ReadSession, caller: Caller, challenge: Challenge) -> str | None:
+    """The caller's role among the organizers, 'owner' for an administrator, None for everybody else."""
+    if caller.user_id is None:
+        return None
+    if caller.rules_site:
+        return "owner"
+    return challenges.role_of(session, challenge.id, caller.user_id)
+
+
+def organizes(session: ReadSession, caller: Caller, challenge: Challenge) -> bool:
+    """Whether the caller sees the challenge as its organizers do; needs the scope as well as the role."""
+    return "organize" in caller.scopes | _all_if(caller) and role_in(session, caller, challenge) is not None
+
+
+def _all_if(caller: Caller) -> frozenset[str]:
+    return frozenset(SCOPES) if "admin" in caller.scopes else frozenset()
+
+
+def see_challenge(session: ReadSession, caller: Caller, slug: str) -> Challenge:
+    """The challenge, if the caller may see it; raises NotFound, the same for absent and for hidden ones."""
+    challenge = challenges.by_slug(session, slug)
+    if challenge is None:
+        raise NotFound
+    if challenge.status == "published" and challenge.visibility == "public":
+        return challenge
+    if caller.user_id is None or not (may_read(caller) or "submit" in caller.scopes):
+        raise NotFound
+    if role_in(session, caller, challenge) is not None:
+        return challenge
+    registration = teams.registration_of(session, challenge.id, caller.user_id)
+    if challenge.status == "published" and registration is not None and registration.status == "approved":
+        return challenge
+    raise NotFound
+
+
+def see_phase(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> Phase:
+    """The phase of a visible challenge; raises NotFound."""
+    challenge = see_challenge(session, caller, slug)
+    phase = challenges.phase_by_slug(session, challenge.id, phase_slug)
+    if phase is None:
+        raise NotFound
+    return phase
+
+
+def require_organizer(session: ReadSession, caller: Caller, challenge: Challenge, *, writes: bool = True) -> str:
+    """The caller's user id; raises Forbidden unless they organize the challenge (viewers may only read)."""
+    user_id = require_scope(caller, "organize")
+    role = role_in(session, caller, challenge)
+    if role is None:
+        raise Forbidden("Only organizers of this challenge may do this.")
+    if writes and role == "viewer":
+        raise Forbidden("A viewer among the organizers may read, not change.")
+    return user_id
+
+
+def require_owner(session: ReadSession, caller: Caller, challenge: Challenge) -> str:
+    """The caller's user id; raises Forbidden unless they own the challenge."""
+    user_id = require_scope(caller, "organize")
+    if role_in(session, caller, challenge) != "owner":
+        raise Forbidden("Only an owner of this challenge may do this.")
+    return user_id
+
+
+def membership(session: ReadSession, caller: Caller, challenge: Challenge) -> Registration | None:
+    """The caller's approved registration."""
+    if caller.user_id is None:
+        return None
+    registration = teams.registration_of(session, challenge.id, caller.user_id)
+    return registration if registration is not None and registration.status == "approved" else None
+
+
+def require_membership(session: ReadSession, caller: Caller, challenge: Challenge) -> Registration:
+    """The caller's approved registration; raises NotRegistered, RegistrationPending or RegistrationBarred."""
+    user_id = require_scope(caller, "submit")
+    registration = teams.registration_of(session, challenge.id, user_id)
+    if registration is None:
+        raise NotRegistered
+    if registration.status == "pending":
+        raise RegistrationPending
+    if registration.status == "barred":
+        raise RegistrationBarred(reason=registration.reason)
+    return registration
+
+
+def see_submission(session: ReadSession, caller: Caller, submission_id: str) -> tuple[Submission, Phase, bool]:
+    """A submission, its phase, and whether the caller sees it as an organizer; raises NotFound for all others."""
+    submission = session.get(Submission, submission_id)
+    if submission is None or caller.user_id is None:
+        raise NotFound
+    phase = session.get_one(Phase, submission.phase_id)
+    if organizes(session, caller, phase.challenge):
+        return submission, phase, True
+    registration = teams.registration_of(session, phase.challenge_id, caller.user_id)
+    if registration is None or registration.team_id != submission.team_id or registration.status == "pending":
+        raise NotFound
+    return submission, phase, False

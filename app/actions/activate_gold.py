@@ -1,0 +1,54 @@
+"""Put gold labels in force: the first version of a phase at once."""
+
+from app.actions.access import Caller
+from app.actions.change_recipe import parsed, scoring_recipe
+from app.actions.upload_gold import see_gold
+from app.errors import GoldActive, GoldNotDraft, InvalidGold
+from app.store import challenges, clock, gold
+from app.store.session import WriteSession
+from app.store.tables import GoldVersion, Phase
+
+
+def activate_gold(
+    session: WriteSession, caller: Caller, slug: str, phase_slug: str, number: int
+) -> tuple[GoldVersion, list[str]]:
+    """The version now in force, and what the organizer should know.
+
+    Raises GoldActive, GoldNotDraft,
+    InvalidGold, and InvalidRecipe when the recipe names labels that are not among the classes.
+    """
+    phase, version = see_gold(session, caller, slug, phase_slug, number, writes=True)
+    if version.status == "active":
+        return version, []
+    if gold.active(session, phase.id) is not None:
+        raise GoldActive
+    if version.status != "draft":
+        raise GoldNotDraft
+    _require_vocabulary(session, phase, version)
+    version.status = "active"
+    version.activated_at = clock.now(session)
+    session.flush()
+    return version, _remarks(session, phase, version)
+
+
+def _require_vocabulary(session: WriteSession, phase: Phase, version: GoldVersion) -> None:
+    """The positive label, and the labels that the recipe names, must be among the classes."""
+    positive = phase.challenge.positive_label
+    if positive is not None and positive not in version.classes:
+        raise InvalidGold(f"The positive label '{positive}' is not among the classes {version.classes[:10]}.")
+    recipe = challenges.active_recipe(session, phase.challenge_id)
+    parsed(recipe.body, task=phase.challenge.task, positive_label=positive, classes=version.classes)
+
+
+def _remarks(session: WriteSession, phase: Phase, version: GoldVersion) -> list[str]:
+    remarks = []
+    if not version.classes_declared:
+        remarks.append(
+            f"No classes were declared, so the {len(version.classes)} labels of this gold, sorted, are the vocabulary "
+            "from now on, and everybody may read them."
+        )
+    recipe = scoring_recipe(phase.challenge, challenges.active_recipe(session, phase.challenge_id))
+    lacking = [call.text for call in recipe.metrics if "train_frequencies" in call.metric.needs]
+    if lacking and not version.train_frequencies:
+        remarks.append(f"{', '.join(lacking)} will be null: this gold has no training frequencies.")
+    return remarks

@@ -1,0 +1,76 @@
+"""Register for a challenge by founding a team, and decide on registrations."""
+
+from app.actions.access import Caller, organizes, require_organizer, require_scope, see_challenge
+from app.errors import AlreadyRegistered, Forbidden, NotFound, TeamNameTaken
+from app.store import paging, teams
+from app.store.session import ReadSession, WriteSession
+from app.store.tables import Challenge, Registration, Team
+
+
+def found_team(session: WriteSession, caller: Caller, slug: str, name: str) -> Registration:
+    """A new team with the caller as its first member; raises TeamNameTaken, AlreadyRegistered."""
+    challenge = see_challenge(session, caller, slug)
+    user_id = require_scope(caller, "submit")
+    existing = teams.registration_of(session, challenge.id, user_id)
+    if existing is not None:
+        raise AlreadyRegistered(f"You are registered already, in the team '{existing.team.name}'.")
+    if challenge.registration == "invitation":
+        raise Forbidden("This challenge admits invited teams only.", remedy="Ask the organizers for an invitation.")
+    team = add_team(session, challenge, name)
+    registration = Registration(
+        challenge_id=challenge.id,
+        user_id=user_id,
+        team_id=team.id,
+        team=team,
+        status="pending" if challenge.registration == "approval" else "approved",
+    )
+    session.add(registration)
+    session.flush()
+    session.refresh(registration)
+    return registration
+
+
+def add_team(session: WriteSession, challenge: Challenge, name: str) -> Team:
+    """A team without members; raises TeamNameTaken."""
+    clean = " ".join(name.split())
+    if teams.by_name(session, challenge.id, clean) is not None:
+        raise TeamNameTaken(f"A team named '{clean}' exists already in this challenge.")
+    team = Team(challenge_id=challenge.id, name=clean, name_key=teams.name_key(clean))
+    session.add(team)
+    session.flush()
+    return team
+
+
+def list_registrations(
+    session: ReadSession, caller: Caller, slug: str, *, limit: int, cursor: str | None
+) -> tuple[list[Registration], str | None]:
+    """All registrations for organizers, one's own for everybody else."""
+    challenge = see_challenge(session, caller, slug)
+    user_id = require_scope(caller, "read")
+    mine = None if organizes(session, caller, challenge) else user_id
+    query = teams.registrations_of(challenge.id, mine)
+    return paging.page(session, query, Registration, limit=limit, cursor=cursor)
+
+
+def decide(
+    session: WriteSession, caller: Caller, slug: str, registration_id: str, *, status: str, reason: str | None
+) -> Registration:
+    """Approve or bar; for organizers."""
+    challenge = see_challenge(session, caller, slug)
+    require_organizer(session, caller, challenge)
+    registration = session.get(Registration, registration_id)
+    if registration is None or registration.challenge_id != challenge.id:
+        raise NotFound
+    registration.status = status
+    registration.reason = reason
+    session.flush()
+    return registration
+
+
+def list_teams(
+    session: ReadSession, caller: Caller, slug: str, *, limit: int, cursor: str | None
+) -> tuple[list[Team], str | None]:
+    """The teams of a challenge, for its organizers."""
+    challenge = see_challenge(session, caller, slug)
+    require_organizer(session, caller, challenge, writes=False)
+    return paging.page(session, teams.teams_of(challenge.id), Team, limit=limit, cursor=cursor)

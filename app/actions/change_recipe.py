@@ -1,0 +1,76 @@
+"""Check a recipe, and put a new version of it in force."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from app.actions.access import Caller, require_organizer, see_challenge
+from app.errors import RecipeInUse
+from app.scoring.recipe import Recipe as ScoringRecipe
+from app.scoring.recipe import parse_recipe
+from app.scoring.task import Task
+from app.store import challenges, gold
+from app.store.session import ReadSession, WriteSession
+from app.store.tables import Challenge, Recipe
+
+DEFAULTS: dict[str, Any] = {"tie_breakers": [], "options": {}, "selection": "best", "disclosure": {"digits": 6}}
+
+
+def parsed(
+    recipe: Mapping[str, Any], *, task: str, positive_label: str | None, classes: Sequence[str] | None
+) -> tuple[dict[str, Any], ScoringRecipe]:
+    """The recipe as stored, defaults filled in, and as scoring reads it; raises InvalidRecipe with every fault."""
+    body = DEFAULTS | dict(recipe)
+    scoring = parse_recipe(body, cast("Task", task), positive_label=positive_label, classes=classes)
+    body.setdefault("metrics", [call.text for call in scoring.metrics])
+    return body, scoring
+
+
+def fingerprint(recipe: ScoringRecipe) -> str:
+    """What two recipes share when they compute the same values: the metrics with all their options."""
+    parts = sorted(f"{call.text} {sorted(call.options.items())}" for call in recipe.metrics)
+    decision = json.dumps(recipe.decision, sort_keys=True)
+    return hashlib.sha256("\n".join([*parts, decision]).encode()).hexdigest()
+
+
+def scoring_recipe(challenge: Challenge, recipe: Recipe) -> ScoringRecipe:
+    """A stored recipe as scoring reads it."""
+    return parsed(recipe.body, task=challenge.task, positive_label=challenge.positive_label, classes=challenge.classes)[
+        1
+    ]
+
+
+def read_recipe(session: ReadSession, caller: Caller, slug: str) -> tuple[Challenge, Recipe]:
+    """The recipe in force."""
+    challenge = see_challenge(session, caller, slug)
+    return challenge, challenges.active_recipe(session, challenge.id)
+
+
+def change_recipe(
+    session: WriteSession, caller: Caller, slug: str, body: Mapping[str, Any]
+) -> tuple[Challenge, Recipe]:
+    """A new version in force at once; raises RecipeInUse when submissions exist and other values would be computed."""
+    challenge = see_challenge(session, caller, slug)
+    require_organizer(session, caller, challenge)
+    before = challenges.active_recipe(session, challenge.id)
+    stored, scoring = parsed(
+        body, task=challenge.task, positive_label=challenge.positive_label, classes=challenge.classes
+    )
+    for phase in challenges.phases_of(session, challenge.id):
+        active = gold.active(session, phase.id)
+        if active is not None:
+            parsed(body, task=challenge.task, positive_label=challenge.positive_label, classes=active.classes)
+    if stored == before.body:
+        return challenge, before
+    mark = fingerprint(scoring)
+    if mark != before.fingerprint and challenges.has_submissions(session, challenge.id):
+        raise RecipeInUse
+    before.status = "retired"
+    session.flush()
+    after = Recipe(
+        challenge_id=challenge.id, version=before.version + 1, status="active", body=stored, fingerprint=mark
+    )
+    session.add(after)
+    session.flush()
+    return challenge, after

@@ -1,0 +1,99 @@
+"""Read submissions: their state, problems and scores, as far as the reader may see them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from app.actions.access import Caller, organizes, require_membership, require_scope, see_phase, see_submission
+from app.actions.change_recipe import scoring_recipe
+from app.actions.visibility import shown_split, view_for
+from app.errors import NotFinished, NotFound
+from app.store import challenges, clock, gold, paging, submissions
+from app.store.session import ReadSession, WriteSession
+from app.store.tables import GoldVersion, Phase, Recipe, Score, ScoreTask, Submission
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A submission as its reader sees it."""
+
+    submission: Submission
+    phase: Phase
+    task: ScoreTask | None
+    queue_position: int | None
+    scores: dict[str, dict[str, Any]]
+    splits: dict[str, dict[str, dict[str, Any]]] | None  # organizers see every split
+    split: str | None
+    gold_version: int | None
+    recipe_version: int | None
+    organizer: bool
+
+
+def read_submission(session: ReadSession, caller: Caller, submission_id: str) -> Seen:
+    """One submission; raises NotFound unless the caller's team owns it or the caller organizes the challenge."""
+    if caller.user_id is None:
+        require_scope(caller, "read")
+    submission, phase, organizer = see_submission(session, caller, submission_id)
+    return seen(session, submission, phase, organizer=organizer)
+
+
+def seen(session: ReadSession, submission: Submission, phase: Phase, *, organizer: bool) -> Seen:
+    """The submission with its task and the scores that this reader may see."""
+    task = submissions.task_of(session, submission.id)
+    score_rows = submissions.scores_of(session, submission.id) if submission.status == "finished" else []
+    version = session.get_one(GoldVersion, score_rows[-1].gold_id) if score_rows else gold.active(session, phase.id)
+    recipe = challenges.active_recipe(session, phase.challenge_id)
+    split = shown_split(phase, version) if version is not None else None
+    shown = _shown(score_rows, recipe, phase, organizer=organizer)
+    allowed = organizer or "scores" in phase.reports
+    return Seen(
+        submission=submission,
+        phase=phase,
+        task=task,
+        queue_position=submissions.queue_position(session, task) if task is not None else None,
+        scores=shown.get(split or "", {}) if allowed else {},
+        splits=shown if organizer else None,
+        split=split,
+        gold_version=version.version if version is not None else None,
+        recipe_version=recipe.version,
+        organizer=organizer,
+    )
+
+
+def _shown(rows: list[Score], recipe: Recipe, phase: Phase, *, organizer: bool) -> dict[str, dict[str, dict[str, Any]]]:
+    view = view_for(scoring_recipe(phase.challenge, recipe), organizer=organizer)
+    return {row.split: view.metrics(row.metrics) for row in rows}
+
+
+def list_submissions(
+    session: ReadSession, caller: Caller, slug: str, phase_slug: str, *, limit: int, cursor: str | None
+) -> tuple[list[Seen], str | None]:
+    """A team's own submissions, newest first; organizers see all."""
+    phase = see_phase(session, caller, slug, phase_slug)
+    require_scope(caller, "read")
+    organizer = organizes(session, caller, phase.challenge)
+    team_id = None if organizer else require_membership_to_read(session, caller, phase)
+    rows, following = paging.page(
+        session, submissions.of_phase(phase.id, team_id), Submission, limit=limit, cursor=cursor
+    )
+    return [seen(session, row, phase, organizer=organizer) for row in rows], following
+
+
+def require_membership_to_read(session: ReadSession, caller: Caller, phase: Phase) -> str:
+    """The id of the caller's team; raises NotRegistered and its kin."""
+    reader = Caller(user_id=caller.user_id, scopes=caller.scopes | {"submit"})
+    return require_membership(session, reader, phase.challenge).team_id
+
+
+def select_final(session: WriteSession, caller: Caller, submission_id: str, *, selected: bool) -> Seen:
+    """Mark or unmark a finished submission as one that shall count; for members of its team."""
+    submission, phase, organizer = see_submission(session, caller, submission_id)
+    require_scope(caller, "submit")
+    if not organizer:
+        registration = require_membership(session, caller, phase.challenge)
+        if registration.team_id != submission.team_id:
+            raise NotFound
+    if submission.status != "finished":
+        raise NotFinished(f"The submission is {submission.status}.")
+    submission.selected_at = (submission.selected_at or clock.now(session)) if selected else None
+    session.flush()
+    return seen(session, submission, phase, organizer=organizer)

@@ -1,0 +1,40 @@
+"""Create an account."""
+
+from app.actions.access import Caller
+from app.errors import EmailTaken, Forbidden, SignupClosed
+from app.store import users
+from app.store.session import WriteSession
+from app.store.tables import User
+
+
+def sign_up(
+    session: WriteSession,
+    caller: Caller,
+    *,
+    email: str,
+    name: str,
+    password_hash: str | None,
+    signup: str,
+    admin: bool = False,
+    approved: bool = False,
+) -> User:
+    """A new user; raises EmailTaken, SignupClosed, and Forbidden for rights that only administrators give."""
+    if not caller.rules_site:
+        if signup != "open":
+            raise SignupClosed
+        if admin or approved:
+            raise Forbidden("Only an administrator may create administrators or approved users.")
+    return create_user(session, email=email, name=name, password_hash=password_hash, admin=admin, approved=approved)
+
+
+def create_user(
+    session: WriteSession, *, email: str, name: str, password_hash: str | None, admin: bool, approved: bool
+) -> User:
+    """A new user, whoever asks; raises EmailTaken."""
+    address = email.strip().lower()
+    if users.by_email(session, address) is not None:
+        raise EmailTaken
+    user = User(email=address, name=name.strip(), password_hash=password_hash, admin=admin, approved=approved or admin)
+    session.add(user)
+    session.flush()
+    return user

@@ -1,0 +1,233 @@
+"""Admit a submission: window, registration and quota, then row, ledger and task in one transaction."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from app.actions.access import Caller, organizes, require_membership, require_scope, see_challenge, see_phase
+from app.actions.admit_team import add_team
+from app.errors import (
+    Forbidden,
+    IdempotencyMismatch,
+    NoGold,
+    NoOpenPhase,
+    NotRegistered,
+    QuotaExceeded,
+    SeveralOpenPhases,
+)
+from app.files import Stored
+from app.formats import FileKind
+from app.queue import Queue
+from app.scoring import SCORER_VERSION
+from app.store import challenges, clock, gold, quota, submissions, tasks, teams
+from app.store.session import ReadSession, WriteSession
+from app.store.tables import GoldVersion, IdempotencyKey, Phase, Recipe, Submission, Team
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a submitter says about a submission, besides its file."""
+
+    method: str
+    description: str = ""
+    link: str | None = None
+    team: str | None = None
+    baseline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Leave to submit: to which phase, under which gold and recipe; the team is None while it has to be founded."""
+
+    phase: Phase
+    gold: GoldVersion
+    recipe: Recipe
+    team: Team | None
+    by_organizer: bool
+
+
+def only_open_phase(session: ReadSession, caller: Caller, slug: str) -> str:
+    """The slug of the one phase that is open now; raises NoOpenPhase, SeveralOpenPhases."""
+    challenge = see_challenge(session, caller, slug)
+    open_now = challenges.open_phases(session, challenge.id, clock.now(session))
+    if not open_now:
+        raise NoOpenPhase
+    if len(open_now) > 1:
+        raise SeveralOpenPhases(phases=[phase.slug for phase in open_now])
+    return open_now[0].slug
+
+
+def admit(session: ReadSession, caller: Caller, slug: str, phase_slug: str, entry: Entry) -> Admission:
+    """The one rule of admission, for every way in; raises the reason for a refusal. The quota is checked apart."""
+    phase = see_phase(session, caller, slug, phase_slug)
+    require_scope(caller, "submit")
+    by_organizer = organizes(session, caller, phase.challenge)
+    if (entry.team is not None or entry.baseline) and not by_organizer:
+        raise Forbidden("Only organizers may name a team or enter a baseline.")
+    team = _team(session, caller, phase, entry, by_organizer=by_organizer)
+    if not by_organizer and not challenges.is_open(phase, clock.now(session)):
+        raise NoOpenPhase(
+            f"The phase '{phase.slug}' is not open now.",
+            opens_at=phase.opens_at.isoformat(),
+            closes_at=phase.closes_at.isoformat() if phase.closes_at else None,
+        )
+    active = gold.active(session, phase.id)
+    if active is None:
+        raise NoGold
+    recipe = challenges.active_recipe(session, phase.challenge_id)
+    return Admission(phase=phase, gold=active, recipe=recipe, team=team, by_organizer=by_organizer)
+
+
+def _team(session: ReadSession, caller: Caller, phase: Phase, entry: Entry, *, by_organizer: bool) -> Team | None:
+    if not by_organizer:
+        return require_membership(session, caller, phase.challenge).team
+    if entry.team is not None:
+        return teams.by_name(session, phase.challenge_id, entry.team)
+    registration = teams.registration_of(session, phase.challenge_id, caller.user_id or "")
+    if registration is None:
+        raise NotRegistered(
+            "You organize this challenge but have no team in it.",
+            remedy="Add ?team=NAME (and &baseline=true for a baseline) to the request.",
+        )
+    return registration.team
+
+
+def submit_prediction(
+    session: WriteSession,
+    queue: Queue,
+    caller: Caller,
+    slug: str,
+    phase_slug: str,
+    *,
+    entry: Entry,
+    stored: Stored,
+    kind: FileKind,
+    key: str | None = None,
+) -> tuple[Submission, bool]:
+    """The stored submission, and whether it is new: the same request under the same key gives the earlier one.
+
+    Raises what admission raises, QuotaExceeded and IdempotencyMismatch.
+    """
+    user_id = require_scope(caller, "submit")
+    now = clock.now(session)
+    mark = fingerprint(slug, phase_slug, entry, kind, stored.sha256)
+    if key is not None:
+        earlier = known(session, user_id, key, mark)
+        if earlier is not None:
+            return earlier, False
+    admission = admit(session, caller, slug, phase_slug, entry)
+    team = admission.team or add_team(session, admission.phase.challenge, entry.team or "")
+    day, reset_at = quota_day(admission.phase, now)
+    if not admission.by_organizer:
+        _require_quota(session, admission.phase, team, day=day, reset_at=reset_at, now=now)
+    submission = _row(admission, team, entry, stored, kind, user_id=user_id, now=now)
+    session.add(submission)
+    session.flush()
+    if not admission.by_organizer:
+        quota.reserve(session, submission, day)
+    _enqueue(session, queue, submission, admission)
+    if key is not None:
+        submissions.forget_old_keys(session, now)
+        session.add(IdempotencyKey(user_id=user_id, key=key, fingerprint=mark, submission_id=submission.id))
+    session.flush()
+    return submission, True
+
+
+def known(session: ReadSession, user_id: str, key: str, mark: str) -> Submission | None:
+    """The submission that this key stood for; raises IdempotencyMismatch when it stood for another request."""
+    row = submissions.key_of(session, user_id, key, clock.now(session))
+    if row is None:
+        return None
+    if row.fingerprint != mark:
+        raise IdempotencyMismatch
+    return session.get_one(Submission, row.submission_id)
+
+
+def fingerprint(slug: str, phase_slug: str, entry: Entry, kind: FileKind, sha256: str) -> str:
+    """What makes two requests the same: the bytes, and everything said about them."""
+    parts = [slug, phase_slug, entry.method, entry.description, entry.link, entry.team, entry.baseline]
+    text = json.dumps([*parts, kind.format, kind.gzipped, sha256])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def quota_day(phase: Phase, now: datetime) -> tuple[str, datetime]:
+    """The day of the challenge's calendar, and when the next one begins."""
+    zone = ZoneInfo(phase.challenge.timezone)
+    today = now.astimezone(zone).date()
+    return today.isoformat(), datetime.combine(today + timedelta(days=1), time.min, tzinfo=zone)
+
+
+def _require_quota(
+    session: WriteSession, phase: Phase, team: Team, *, day: str, reset_at: datetime, now: datetime
+) -> None:
+    used = quota.usage(session, phase.id, team.id, day)
+    counts: Mapping[str, int] = {
+        "per_day": used.per_day,
+        "total": used.total,
+        "concurrent": used.concurrent,
+        "invalid_per_day": used.invalid_per_day,
+    }
+    for name, limit in phase.quota.items():
+        if limit is None or counts[name] < limit:
+            continue
+        daily = name in {"per_day", "invalid_per_day"}
+        wait = max(1, round((reset_at - now).total_seconds())) if daily else 5 if name == "concurrent" else 86400
+        raise QuotaExceeded(
+            f"The team has used {counts[name]} of {limit} ({name}).",
+            headers={"Retry-After": str(wait)},
+            quota=name,
+            limit=limit,
+            used=counts[name],
+            reset_at=reset_at.isoformat() if daily else None,
+        )
+
+
+def _row(
+    admission: Admission, team: Team, entry: Entry, stored: Stored, kind: FileKind, *, user_id: str, now: datetime
+) -> Submission:
+    return Submission(
+        phase_id=admission.phase.id,
+        team_id=team.id,
+        team=team,
+        user_id=user_id,
+        status="queued",
+        method=entry.method,
+        description=entry.description,
+        link=entry.link,
+        baseline=entry.baseline,
+        file_key=stored.key,
+        sha256=stored.sha256,
+        size=stored.size,
+        format=kind.format,
+        gzipped=kind.gzipped,
+        submitted_at=now,
+        problems=[],
+        problem_totals={},
+        notes=[],
+    )
+
+
+def _enqueue(session: WriteSession, queue: Queue, submission: Submission, admission: Admission) -> None:
+    task_id = tasks.add(
+        session,
+        submission_id=submission.id,
+        gold_id=admission.gold.id,
+        recipe_id=admission.recipe.id,
+        scorer_version=SCORER_VERSION,
+    )
+    assert task_id is not None, "a new submission has no task yet"
+    queue.enqueue(session, task_id)
+
+
+def dry_run_request(gold_request: Mapping[str, Any], path: str, kind: FileKind, recipe: Recipe) -> dict[str, Any]:
+    """What a child needs to know to check predictions without scoring them."""
+    return {
+        "kind": "validate",
+        "gold": dict(gold_request),
+        "predictions": {"path": path, "format": kind.format, "gzipped": kind.gzipped},
+        "recipe": recipe.body,
+    }

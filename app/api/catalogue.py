@@ -1,0 +1,63 @@
+"""The metric catalogue."""
+
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from app import errors
+from app.api.deps import CallerDep
+from app.api.problems import documented
+from app.scoring.catalogue import describe
+from app.scoring.metric import CATALOGUE
+
+router = APIRouter(tags=["metrics"])
+
+
+class Equation(BaseModel):
+    """An equation in two notations."""
+
+    latex: str
+    mathml: str
+
+
+class MetricShape(BaseModel):
+    """A metric as declared."""
+
+    model_config = ConfigDict(extra="allow")
+
+    key: str = Field(examples=["f1_macro"])
+    name: str
+    names: list[str]
+    equation: Equation
+    tasks: list[str]
+    needs: list[str]
+    direction: str = Field(examples=["higher"])
+    range: list[float | None] | None
+    params: list[dict[str, Any]]
+    options: list[dict[str, Any]]
+    source: str
+
+
+class MetricList(BaseModel):
+    """The whole catalogue."""
+
+    items: list[MetricShape]
+    next: None = None
+
+
+@router.get("/metrics", summary="List all metrics", response_model=MetricList, responses=documented())
+def get_metrics(_who: CallerDep) -> dict[str, Any]:
+    """Every metric with names, equation, needs, direction, range, parameters, options and source."""
+    return {"items": [describe(metric) for metric in CATALOGUE.values()]}
+
+
+@router.get(
+    "/metrics/{key}", summary="Read a metric", response_model=MetricShape, responses=documented(errors.NotFound)
+)
+def get_metric(key: str, _who: CallerDep) -> dict[str, Any]:
+    """One metric of the catalogue."""
+    metric = CATALOGUE.get(key)
+    if metric is None:
+        raise errors.NotFound(f"There is no metric '{key}'.", remedy="GET /api/v1/metrics lists all.")
+    return describe(metric)

@@ -1,0 +1,307 @@
+"""Challenges, their recipe, and who organizes them."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Response
+from pydantic import Field
+
+from app import errors
+from app.actions.access import see_challenge
+from app.actions.change_recipe import change_recipe, read_recipe
+from app.actions.manage_challenge import (
+    delete_challenge,
+    edit_challenge,
+    list_challenges,
+    list_organizers,
+    name_organizer,
+    remove_organizer,
+)
+from app.actions.open_challenge import open_challenge
+from app.actions.plan_phases import list_phases
+from app.api.deps import AccountDep, CallerDep, Cursor, Limit, ServiceDep
+from app.api.phases import NewPhase, PhaseShape, phase_shape
+from app.api.problems import documented
+from app.api.shapes import Body, Email, Label, Moment, Name, Page, Shape, Slug, Text
+from app.api.strict import StrictRoute
+from app.store.session import ReadSession
+from app.store.tables import Challenge, Organizer, Recipe
+
+router = APIRouter(tags=["challenges"], route_class=StrictRoute)
+
+TaskName = Literal["binary", "multiclass", "multilabel"]
+Visibility = Literal["public", "private"]
+RegistrationRule = Literal["open", "approval", "invitation"]
+
+
+class Disclosure(Body):
+    """How exactly participants and visitors see numbers."""
+
+    digits: Annotated[int, Field(ge=1, le=17)] | Literal["full"] = Field(6, description="Significant digits.")
+
+
+class MetricEntry(Body):
+    """A metric with its parameters and options, as an alternative to its string."""
+
+    key: str = Field(examples=["f_beta_macro"])
+    params: dict[str, Any] = Field(default_factory=dict, examples=[{"beta": 0.5}])
+    options: dict[str, Any] = Field(default_factory=dict, examples=[{"zero_division": "0"}])
+    name: Name | None = Field(None, description="How the board calls it.")
+
+
+class RecipeBody(Body):
+    """The agreed metrics and ranking rules."""
+
+    primary: str | MetricEntry = Field(examples=["f1_macro"])
+    metrics: list[str | MetricEntry] | None = Field(None, max_length=200, examples=[["f1_macro", "accuracy"]])
+    tie_breakers: list[str | MetricEntry] = Field(default_factory=list, max_length=20)
+    options: dict[str, Any] = Field(default_factory=dict, description="Conventions for all metrics.")
+    selection: Literal["best", "latest", "selected"] = "best"
+    decision: dict[str, Any] | str | None = Field(None, description="How hard labels follow from scores.")
+    disclosure: Disclosure = Field(default_factory=Disclosure)
+
+
+class NewChallenge(Body):
+    """A challenge to create."""
+
+    slug: Slug
+    title: Name = Field(examples=["Handwritten digits"])
+    description: Text = Field("", max_length=20_000)
+    task: TaskName = Field(examples=["multiclass"])
+    positive_label: Label | None = Field(None, description="Binary tasks: which of the two labels counts as positive.")
+    classes: list[Label] | None = Field(
+        None, max_length=1_000_000, description="The label vocabulary; by default the labels of the first gold, sorted."
+    )
+    timezone: str = Field("UTC", max_length=64, description="Where quota days begin.")
+    recipe: RecipeBody
+    phases: list[NewPhase] = Field(default_factory=list, max_length=100)
+    visibility: Visibility = "public"
+    registration: RegistrationRule = "open"
+    draft: bool = Field(False, description="A draft is seen by its organizers only.")
+
+
+class ChallengeEdit(Body):
+    """What may change of a challenge."""
+
+    title: Name = ""
+    description: Text = Field("", max_length=20_000)
+    visibility: Visibility = "public"
+    registration: RegistrationRule = "open"
+    timezone: str = Field("UTC", max_length=64)
+    draft: bool = Field(False, description="false publishes a draft.")
+
+
+class ChallengeRow(Shape):
+    """A challenge in a list."""
+
+    slug: str
+    title: str
+    task: TaskName
+    status: Literal["draft", "published"]
+    visibility: Visibility
+    registration: RegistrationRule
+    created_at: Moment
+
+
+class RecipeShape(Shape):
+    """A recipe with its version."""
+
+    version: int
+    status: Literal["draft", "active", "retired"]
+    primary: Any = Field(examples=["f1_macro"])
+    metrics: list[Any] = Field(examples=[["f1_macro", "accuracy"]])
+    tie_breakers: list[Any]
+    options: dict[str, Any]
+    selection: str
+    decision: Any = None
+    disclosure: dict[str, Any]
+
+
+class ChallengeShape(ChallengeRow):
+    """A challenge as stored."""
+
+    description: str
+    positive_label: str | None
+    classes: list[str] | None
+    timezone: str
+    recipe: RecipeShape
+    phases: list[PhaseShape]
+    warnings: list[str] = Field(default_factory=list, description="What an organizer should know about these rules.")
+
+
+class NewOrganizer(Body):
+    """A user and the role to give."""
+
+    email: Email
+    role: Literal["owner", "editor", "viewer"] = "editor"
+
+
+class OrganizerShape(Shape):
+    """Who organizes, and as what."""
+
+    email: str
+    name: str
+    role: Literal["owner", "editor", "viewer"]
+
+
+class OrganizerList(Shape):
+    """All organizers of a challenge."""
+
+    items: list[OrganizerShape]
+    next: None = None
+
+
+def recipe_shape(recipe: Recipe) -> RecipeShape:
+    """A stored recipe as a reply."""
+    return RecipeShape.model_validate({**recipe.body, "version": recipe.version, "status": recipe.status})
+
+
+def challenge_shape(session: ReadSession, who: CallerDep, challenge: Challenge) -> ChallengeShape:
+    """A challenge with recipe and phases as a reply."""
+    row = ChallengeRow.model_validate(challenge).model_dump()
+    phases = list_phases(session, who, challenge.slug)
+    return ChallengeShape.model_validate(
+        row
+        | {
+            "created_at": challenge.created_at,
+            "description": challenge.description,
+            "positive_label": challenge.positive_label,
+            "classes": challenge.classes,
+            "timezone": challenge.timezone,
+            "recipe": recipe_shape(read_recipe(session, who, challenge.slug)[1]),
+            "phases": [phase_shape(session, phase) for phase in phases],
+        }
+    )
+
+
+@router.post(
+    "/challenges",
+    status_code=201,
+    summary="Create a challenge",
+    responses=documented(
+        errors.Forbidden, errors.InsufficientScope, errors.SlugTaken, errors.InvalidRequest, errors.InvalidRecipe
+    ),
+)
+def post_challenge(body: NewChallenge, who: AccountDep, parts: ServiceDep) -> ChallengeShape:
+    """Published at once unless `draft` is true. Without `phases` it has one, `main`, open now and without quota."""
+    fields = body.model_dump(exclude={"recipe", "phases", "draft"})
+    with parts.db.write() as session:
+        challenge, warnings = open_challenge(
+            session,
+            who,
+            creation=parts.settings.challenge_creation,
+            fields=fields,
+            recipe=body.recipe.model_dump(exclude_none=True),
+            phases=[phase.model_dump(exclude_unset=True) for phase in body.phases],
+            draft=body.draft,
+        )
+        shape = challenge_shape(session, who, challenge)
+    return shape.model_copy(update={"warnings": warnings})
+
+
+@router.get("/challenges", summary="List challenges", response_model=Page[ChallengeRow], responses=documented())
+def get_challenges(who: CallerDep, parts: ServiceDep, limit: Limit = 50, cursor: Cursor = None) -> object:
+    """Those that the caller may see, newest first."""
+    with parts.db.read() as session:
+        rows, following = list_challenges(session, who, limit=limit, cursor=cursor)
+        return {"items": rows, "next": following}
+
+
+@router.get(
+    "/challenges/{slug}",
+    summary="Read a challenge",
+    responses=documented(errors.NotFound),
+)
+def get_challenge(slug: str, who: CallerDep, parts: ServiceDep) -> ChallengeShape:
+    """With its recipe and phases."""
+    with parts.db.read() as session:
+        return challenge_shape(session, who, see_challenge(session, who, slug))
+
+
+@router.patch(
+    "/challenges/{slug}",
+    summary="Edit a challenge",
+    responses=documented(errors.Forbidden, errors.NotFound, errors.InvalidRequest),
+)
+def patch_challenge(slug: str, body: ChallengeEdit, who: AccountDep, parts: ServiceDep) -> ChallengeShape:
+    """Only the fields sent change; task, classes and slug are fixed."""
+    with parts.db.write() as session:
+        challenge = edit_challenge(session, who, slug, body.model_dump(exclude_unset=True))
+        return challenge_shape(session, who, challenge)
+
+
+@router.delete(
+    "/challenges/{slug}",
+    status_code=204,
+    summary="Delete a draft challenge",
+    responses=documented(errors.Forbidden, errors.NotFound, errors.NotDraft),
+)
+def remove_challenge(slug: str, who: AccountDep, parts: ServiceDep) -> Response:
+    """Only a draft can be deleted, by an owner."""
+    with parts.db.write() as session:
+        keys = delete_challenge(session, who, slug)
+    for key in keys:
+        parts.files.delete(key)
+    return Response(status_code=204)
+
+
+@router.get(
+    "/challenges/{slug}/recipe",
+    summary="Read the recipe in force",
+    responses=documented(errors.NotFound),
+)
+def get_recipe(slug: str, who: CallerDep, parts: ServiceDep) -> RecipeShape:
+    """The agreed metrics, their options, and how entries are selected and ranked."""
+    with parts.db.read() as session:
+        return recipe_shape(read_recipe(session, who, slug)[1])
+
+
+@router.put(
+    "/challenges/{slug}/recipe",
+    summary="Put a new recipe in force",
+    responses=documented(errors.Forbidden, errors.NotFound, errors.RecipeInUse, errors.InvalidRecipe),
+)
+def put_recipe(slug: str, body: RecipeBody, who: AccountDep, parts: ServiceDep) -> RecipeShape:
+    """A new version. Once there are submissions, only what re-scores nothing may change."""
+    with parts.db.write() as session:
+        _, recipe = change_recipe(session, who, slug, body.model_dump(exclude_none=True))
+        return recipe_shape(recipe)
+
+
+def _organizer(row: Organizer) -> OrganizerShape:
+    return OrganizerShape.model_validate({"email": row.user.email, "name": row.user.name, "role": row.role})
+
+
+@router.get(
+    "/challenges/{slug}/organizers",
+    summary="List organizers",
+    responses=documented(errors.Forbidden, errors.NotFound),
+)
+def get_organizers(slug: str, who: AccountDep, parts: ServiceDep) -> OrganizerList:
+    """For organizers."""
+    with parts.db.read() as session:
+        return OrganizerList(items=[_organizer(row) for row in list_organizers(session, who, slug)])
+
+
+@router.post(
+    "/challenges/{slug}/organizers",
+    status_code=201,
+    summary="Name an organizer",
+    responses=documented(errors.Forbidden, errors.NotFound, errors.LastOwner, errors.InvalidRequest),
+)
+def post_organizer(slug: str, body: NewOrganizer, who: AccountDep, parts: ServiceDep) -> OrganizerShape:
+    """Give a user a role in the challenge, or another role; for owners."""
+    with parts.db.write() as session:
+        return _organizer(name_organizer(session, who, slug, email=body.email, role=body.role))
+
+
+@router.delete(
+    "/challenges/{slug}/organizers",
+    status_code=204,
+    summary="Remove an organizer",
+    responses=documented(errors.Forbidden, errors.NotFound, errors.LastOwner),
+)
+def delete_organizer(slug: str, email: Email, who: AccountDep, parts: ServiceDep) -> Response:
+    """Take the role of the user with this address away; for owners. One owner always stays."""
+    with parts.db.write() as session:
+        remove_organizer(session, who, slug, email)
+    return Response(status_code=204)

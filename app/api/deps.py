@@ -1,0 +1,183 @@
+"""What routes ask for: the service's parts, the caller, and the common parameters."""
+
+import asyncio
+import hmac
+import math
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from fastapi import Depends, Query, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from limits import RateLimitItem, parse
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
+
+from app.actions.access import VISITOR, Caller
+from app.actions.issue_token import caller_of
+from app.children import Children
+from app.errors import BadRequest, RequestInFlight, TooMany, Unauthorized
+from app.files import Files
+from app.queue import Queue
+from app.settings import Settings
+from app.store.session import Database
+
+
+class Notifier:
+    """Tells waiting requests that a submission has its final status; waiters hold no thread and no session."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: dict[str, list[tuple[asyncio.AbstractEventLoop, asyncio.Event]]] = {}
+        self.count = 0
+
+    @contextmanager
+    def listen(self, submission_id: str) -> Iterator[asyncio.Event]:
+        """An event of the running loop, set when the submission settles while the block lasts."""
+        entry = (asyncio.get_running_loop(), asyncio.Event())
+        with self._lock:
+            self._waiting.setdefault(submission_id, []).append(entry)
+            self.count += 1
+        try:
+            yield entry[1]
+        finally:
+            with self._lock:
+                self.count -= 1
+                entries = self._waiting[submission_id]
+                entries.remove(entry)
+                if not entries:
+                    del self._waiting[submission_id]
+
+    def settled(self, submission_id: str) -> None:
+        """From any thread: the submission has its final status."""
+        with self._lock:
+            entries = list(self._waiting.get(submission_id, ()))
+        for loop, waiter in entries:
+            loop.call_soon_threadsafe(waiter.set)
+
+
+class Limiter:
+    """Slows abuse down: requests per token or address, failed logins per account."""
+
+    def __init__(self, settings: Settings) -> None:
+        off = settings.rate_limits == "off"
+        self._requests: RateLimitItem | None = None if off else parse(settings.rate_limits)
+        self._logins: RateLimitItem | None = None if off else parse(settings.login_limit)
+        self._windows = MovingWindowRateLimiter(MemoryStorage())
+
+    def request(self, who: str) -> None:
+        """Count a request; raises TooMany."""
+        if self._requests is not None and not self._windows.hit(self._requests, "request", who):
+            raise self._too_many(self._requests, "request", who)
+
+    def login(self, email: str) -> None:
+        """Raise TooMany while this account has had too many failed logins."""
+        if self._logins is not None and not self._windows.test(self._logins, "login", email):
+            raise self._too_many(self._logins, "login", email)
+
+    def login_failed(self, email: str) -> None:
+        """Count a failed login."""
+        if self._logins is not None:
+            self._windows.hit(self._logins, "login", email)
+
+    def _too_many(self, item: RateLimitItem, *names: str) -> TooMany:
+        stats = self._windows.get_window_stats(item, *names)
+        seconds = max(1, math.ceil(stats.reset_time - time.time()))
+        return TooMany(f"The limit is {item}.", headers={"Retry-After": str(seconds)})
+
+
+@dataclass
+class Service:
+    """The parts that main.py joins, as routes see them."""
+
+    settings: Settings
+    db: Database
+    files: Files
+    queue: Queue
+    readers: Children  # children for what callers wait on: gold, dry runs, templates
+    notifier: Notifier
+    limiter: Limiter
+    administrator: Caller
+    admin_token: str
+    in_flight: set[tuple[str, str]] = field(default_factory=set)
+
+    @contextmanager
+    def only_one(self, user_id: str, key: str | None) -> Iterator[None]:
+        """Hold an Idempotency-Key while its request is answered; raises RequestInFlight."""
+        if key is None:
+            yield
+            return
+        if (user_id, key) in self.in_flight:
+            raise RequestInFlight
+        self.in_flight.add((user_id, key))
+        try:
+            yield
+        finally:
+            self.in_flight.discard((user_id, key))
+
+
+def service(request: Request) -> Service:
+    """The service that this app was built with."""
+    found: Service = request.app.state.service
+    return found
+
+
+ServiceDep = Annotated[Service, Depends(service)]
+
+_bearer = HTTPBearer(
+    auto_error=False, description="A token from POST /api/v1/tokens.", bearerFormat="assay_<id>.<secret>"
+)
+
+
+def caller(
+    request: Request,
+    parts: ServiceDep,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+) -> Caller:
+    """Who calls: a visitor without a token; raises Unauthorized for a bad one, TooMany."""
+    header = request.headers.get("authorization")
+    if header is None:
+        parts.limiter.request(request.client.host if request.client else "unknown")
+        return VISITOR
+    if credentials is None:
+        raise Unauthorized("The Authorization header is not of the form 'Bearer <token>'.")
+    token = credentials.credentials
+    if hmac.compare_digest(token.encode(), parts.admin_token.encode()):
+        found = parts.administrator
+    else:
+        with parts.db.read() as session:
+            found = caller_of(session, token)
+    parts.limiter.request(found.token_id or "administrator")
+    return found
+
+
+CallerDep = Annotated[Caller, Depends(caller)]
+
+
+def account(found: CallerDep) -> Caller:
+    """Who calls, with an account; raises Unauthorized for a visitor."""
+    if found.user_id is None:
+        raise Unauthorized
+    return found
+
+
+AccountDep = Annotated[Caller, Depends(account)]
+
+Limit = Annotated[int, Query(ge=1, le=200, description="Rows per page.")]
+Cursor = Annotated[str | None, Query(description="The `next` of the page before.")]
+
+
+def prefer_wait(header: str | None) -> int:
+    """Seconds to wait by a Prefer header ('wait=N', at most 60); raises BadRequest."""
+    for preference in (header or "").split(","):
+        name, _, value = preference.strip().partition("=")
+        if name.strip().lower() != "wait":
+            continue
+        digits = value.strip().strip('"')
+        if not digits.isascii() or not digits.isdigit():
+            raise BadRequest("'Prefer: wait=N' needs a whole number of seconds.")
+        return min(int(digits[:6]), 60)
+    return 0

@@ -1,0 +1,226 @@
+"""Gold labels: upload, accessories, activation. For organizers only."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from pydantic import Field
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import FileResponse, Response
+
+from app import errors
+from app.actions.access import Caller
+from app.actions.activate_gold import activate_gold
+from app.actions.upload_gold import (
+    changed_request,
+    check_gold_upload,
+    gold_request,
+    inspect,
+    list_gold,
+    put_accessory,
+    see_gold,
+    store_gold,
+)
+from app.api.deps import AccountDep, Service, ServiceDep
+from app.api.problems import documented, succeeds
+from app.api.shapes import Label, Moment, Shape
+from app.api.strict import StrictRoute
+from app.api.uploads import file_body, kind_of, received
+from app.files import Stored
+from app.formats import FORMATS, FileKind
+from app.store.tables import GoldVersion
+
+router = APIRouter(prefix="/challenges/{slug}/phases/{phase}/gold", tags=["gold"], route_class=StrictRoute)
+
+Filename = Annotated[str | None, Query(description="Tells the format where the media type does not.")]
+
+
+class GoldShape(Shape):
+    """A version of the gold labels."""
+
+    version: int
+    status: str = Field(examples=["active"])
+    instances: int
+    classes: list[str]
+    has_splits: bool
+    sha256: str
+    size: int
+    format: str
+    train_frequencies: dict[str, int] | None
+    class_weights: dict[str, float] | None
+    notes: list[str]
+    created_at: Moment
+    activated_at: Moment | None
+    remarks: list[str] = Field(default_factory=list, description="What the organizer should know.")
+
+
+class GoldList(Shape):
+    """All versions, newest first."""
+
+    items: list[GoldShape]
+    next: None = None
+
+
+def _shape(version: GoldVersion, remarks: list[str] | None = None) -> GoldShape:
+    return GoldShape.model_validate(version).model_copy(update={"remarks": remarks or []})
+
+
+@router.post(
+    "",
+    status_code=201,
+    summary="Upload gold labels",
+    responses=documented(
+        errors.Forbidden,
+        errors.NotFound,
+        errors.GoldActive,
+        errors.TooLarge,
+        errors.UnsupportedMedia,
+        errors.InvalidGold,
+        errors.StorageShort,
+    ),
+    openapi_extra=file_body(
+        "The gold file, in any format that predictions may have.",
+        {"records": {"value": [{"id": "t1", "label": "cat"}, {"id": "t2", "label": "dog", "split": "public"}]}},
+    ),
+)
+async def post_gold(
+    slug: str,
+    phase: str,
+    request: Request,
+    who: AccountDep,
+    parts: ServiceDep,
+    *,
+    activate: Annotated[bool, Query(description="Put it in force at once.")] = False,
+    filename: Filename = None,
+) -> GoldShape:
+    """A draft, or with `activate=true` in force at once; a file with problems is refused with all of them."""
+    await run_in_threadpool(_check, parts, who, slug, phase)
+    kind = kind_of(request, filename)
+    async with received(request, parts) as stored:
+        return await run_in_threadpool(_store, parts, who, slug, phase, stored, kind, activate=activate)
+
+
+def _check(parts: Service, who: Caller, slug: str, phase: str) -> None:
+    with parts.db.read() as session:
+        check_gold_upload(session, who, slug, phase)
+
+
+def _store(
+    parts: Service, who: Caller, slug: str, phase: str, stored: Stored, kind: FileKind, *, activate: bool
+) -> GoldShape:
+    with parts.db.read() as session:
+        challenge = check_gold_upload(session, who, slug, phase).challenge
+    with parts.files.local(stored.key) as path:
+        inspected = inspect(
+            parts.readers, gold_request(path, kind, challenge, classes=challenge.classes, accessories={})
+        )
+    with parts.db.write() as session:
+        version = store_gold(session, who, slug, phase, stored=stored, kind=kind, inspected=inspected)
+        if not activate:
+            return _shape(version)
+        return _shape(*activate_gold(session, who, slug, phase, version.version))
+
+
+@router.get("", summary="List gold versions", responses=documented(errors.Forbidden, errors.NotFound))
+def get_versions(slug: str, phase: str, who: AccountDep, parts: ServiceDep) -> GoldList:
+    """Newest first."""
+    with parts.db.read() as session:
+        return GoldList(items=[_shape(row) for row in list_gold(session, who, slug, phase)])
+
+
+@router.get(
+    "/{version}",
+    summary="Read a gold version",
+    responses=documented(errors.Forbidden, errors.NotFound),
+)
+def get_version(slug: str, phase: str, version: int, who: AccountDep, parts: ServiceDep) -> GoldShape:
+    """Its state and what belongs to it, not the labels."""
+    with parts.db.read() as session:
+        return _shape(see_gold(session, who, slug, phase, version)[1])
+
+
+@router.get(
+    "/{version}/data",
+    summary="Download a gold file",
+    response_class=Response,
+    responses=succeeds("The very bytes that were uploaded.", "application/octet-stream")
+    | documented(errors.Forbidden, errors.NotFound),
+)
+def get_data(slug: str, phase: str, version: int, who: AccountDep, parts: ServiceDep) -> Response:
+    """As it was uploaded."""
+    with parts.db.read() as session:
+        row = see_gold(session, who, slug, phase, version)[1]
+    with parts.files.local(row.file_key) as path:
+        ending = FORMATS[row.format].endings[0] + (".gz" if row.gzipped else "")
+        return FileResponse(
+            path,
+            media_type="application/octet-stream",
+            filename=f"gold-{row.version}{ending}",
+            headers={"ETag": f'"{row.sha256}"'},
+        )
+
+
+@router.post(
+    "/{version}/activate",
+    status_code=201,
+    summary="Put a gold version in force",
+    responses=documented(errors.Forbidden, errors.NotFound, errors.GoldActive, errors.GoldNotDraft, errors.InvalidGold),
+)
+def post_activate(slug: str, phase: str, version: int, who: AccountDep, parts: ServiceDep) -> GoldShape:
+    """The first version of a phase is in force at once."""
+    with parts.db.write() as session:
+        return _shape(*activate_gold(session, who, slug, phase, version))
+
+
+def _put(parts: Service, who: Caller, slug: str, phase: str, version: int, *, name: str, value: Any) -> GoldShape:
+    """Check the draft with its new accessory in a child, then store the accessory."""
+    with parts.db.read() as session:
+        key = see_gold(session, who, slug, phase, version, writes=True)[1].file_key
+    with parts.files.local(key) as path:
+        with parts.db.read() as session:
+            request = changed_request(session, who, slug, phase, version, path=path, name=name, value=value)
+        inspected = inspect(parts.readers, request)
+    with parts.db.write() as session:
+        return _shape(put_accessory(session, who, slug, phase, version, name=name, value=value, inspected=inspected))
+
+
+ACCESSORY = documented(
+    errors.Forbidden, errors.NotFound, errors.GoldNotDraft, errors.InvalidGold, errors.InvalidRequest
+)
+
+
+@router.put("/{version}/classes", summary="Declare the classes of a draft", responses=ACCESSORY)
+def put_classes(
+    slug: str, phase: str, version: int, body: list[Label], who: AccountDep, parts: ServiceDep
+) -> GoldShape:
+    """The label vocabulary in its order; every gold label must be among them."""
+    return _put(parts, who, slug, phase, version, name="classes", value=body)
+
+
+@router.put(
+    "/{version}/train-frequencies",
+    summary="Give the training label counts",
+    responses=ACCESSORY,
+)
+def put_train_frequencies(
+    slug: str,
+    phase: str,
+    version: int,
+    body: dict[Label, Annotated[int, Field(ge=0, le=2**53)]],
+    who: AccountDep,
+    parts: ServiceDep,
+) -> GoldShape:
+    """How often each label occurs in the training data; metrics with `_lfb_train` need it."""
+    return _put(parts, who, slug, phase, version, name="train-frequencies", value=body)
+
+
+@router.put("/{version}/class-weights", summary="Give class weights", responses=ACCESSORY)
+def put_class_weights(
+    slug: str,
+    phase: str,
+    version: int,
+    body: dict[Label, Annotated[float, Field(ge=0, allow_inf_nan=False)]],
+    who: AccountDep,
+    parts: ServiceDep,
+) -> GoldShape:
+    """The weights of `weighted_accuracy`; they are scaled to sum to one."""
+    return _put(parts, who, slug, phase, version, name="class-weights", value=body)

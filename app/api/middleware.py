@@ -1,0 +1,107 @@
+"""What every reply carries: a request id, safe headers, strong ETags of the bytes sent, answers to HEAD; and one log line."""
+
+import hashlib
+import time
+import uuid
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+log = structlog.get_logger()
+
+LARGEST_TAGGED = (
+    16 * 1024 * 1024
+)  # bytes of a reply that is held back to be tagged; larger ones are files with tags of their own
+
+
+class Envelope:
+    """The outermost layer of the app."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request_id = uuid.uuid4().hex
+        head = scope["method"] == "HEAD"
+        reply = Reply(send, Headers(scope=scope), request_id, reads=head or scope["method"] == "GET", head=head)
+        structlog.contextvars.bind_contextvars(request=request_id)
+        began = time.perf_counter()
+        try:
+            await self.app({**scope, "method": "GET"} if head else scope, receive, reply.send)
+        finally:
+            milliseconds = round((time.perf_counter() - began) * 1000, 1)
+            log.info("request", method=scope["method"], path=scope["path"], status=reply.status, ms=milliseconds)
+            structlog.contextvars.unbind_contextvars("request")
+
+
+class Reply:
+    """One reply on its way out: whole small replies to reads are tagged, the rest passes through."""
+
+    def __init__(self, send: Send, asked: Headers, request_id: str, *, reads: bool, head: bool) -> None:
+        self._send = send
+        self._asked = asked
+        self._request_id = request_id
+        self._reads = reads
+        self._head = head
+        self._held: Message | None = None
+        self.status = 0
+
+    async def send(self, message: Message) -> None:
+        """Pass a message on, or hold the start back until the body is there."""
+        if message["type"] == "http.response.start":
+            await self._start(message)
+        elif self._held is not None and not message.get("more_body"):
+            start, self._held = self._held, None
+            await self._finish(start, message)
+        elif self._held is not None:
+            start, self._held = self._held, None
+            await self._send(start)
+            await self._pass(message)
+        else:
+            await self._pass(message)
+
+    async def _start(self, message: Message) -> None:
+        self.status = message["status"]
+        headers = MutableHeaders(scope=message)
+        headers["X-Request-ID"] = self._request_id
+        headers["X-Content-Type-Options"] = "nosniff"
+        headers.setdefault("Referrer-Policy", "no-referrer")
+        if "authorization" in self._asked:
+            headers["Cache-Control"] = "private, no-cache"
+        else:
+            headers.setdefault("Cache-Control", "no-cache")
+        headers.add_vary_header("Authorization")
+        small = int(headers.get("content-length", LARGEST_TAGGED + 1)) <= LARGEST_TAGGED
+        if self._reads and self.status == 200 and (small or "etag" in headers):
+            self._held = message
+        else:
+            await self._send(message)
+
+    async def _finish(self, start: Message, body: Message) -> None:
+        headers = MutableHeaders(scope=start)
+        tag = headers.get("etag") or f'"{hashlib.sha256(body.get("body", b"")).hexdigest()[:32]}"'
+        headers["ETag"] = tag
+        if _matches(self._asked.get("if-none-match"), tag):
+            self.status = start["status"] = 304
+            for name in ("content-length", "content-type", "content-disposition"):
+                if name in headers:
+                    del headers[name]
+            body = {"type": "http.response.body", "body": b""}
+        await self._send(start)
+        await self._pass(body)
+
+    async def _pass(self, message: Message) -> None:
+        await self._send({**message, "body": b""} if self._head else message)
+
+
+def _matches(header: str | None, tag: str) -> bool:
+    """Whether an If-None-Match header names this tag; weak marks do not matter for a read."""
+    if header is None:
+        return False
+    named = [part.strip().removeprefix("W/") for part in header.split(",")]
+    return "*" in named or tag in named

@@ -1,0 +1,174 @@
+"""Phases: windows of a challenge with their own gold, quota and board; and the template to fill in."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Response
+from pydantic import Field
+from starlette.concurrency import run_in_threadpool
+
+from app import errors
+from app.actions.access import see_phase
+from app.actions.make_template import make_template, template_source
+from app.actions.plan_phases import create_phase, edit_phase, is_open_now, list_phases, vocabulary
+from app.api.deps import AccountDep, CallerDep, ServiceDep
+from app.api.problems import documented, succeeds
+from app.api.shapes import Body, Moment, Name, Shape
+from app.api.strict import StrictRoute
+from app.formats.template import TEMPLATES
+from app.store.session import ReadSession
+from app.store.tables import Phase
+
+router = APIRouter(tags=["phases"], route_class=StrictRoute)
+
+Report = Literal["scores", "intervals", "per_class", "confusion", "curves", "significance", "rankings", "history"]
+BoardRule = Literal["public", "hidden", "after_close"]
+Count = Annotated[int, Field(ge=1)]
+
+
+def _only_scores() -> list[Report]:
+    return ["scores"]
+
+
+class Quota(Body):
+    """How much a team may submit; what is absent has no limit."""
+
+    per_day: Count | None = Field(None, description="Per day of the challenge's time zone.")
+    total: Count | None = None
+    concurrent: Count | None = Field(None, description="Queued or running at once.")
+    invalid_per_day: Count | None = Field(None, description="Rejected files per day; these are not charged otherwise.")
+
+
+class NewPhase(Body):
+    """A phase to add."""
+
+    name: Name = Field(examples=["main"])
+    opens_at: Moment | None = Field(None, description="Default: now.")
+    closes_at: Moment | None = Field(None, description="The first moment that is too late; default: never.")
+    quota: Quota = Field(default_factory=Quota)
+    leaderboard: BoardRule = "public"
+    reports: list[Report] = Field(default_factory=_only_scores)
+    anonymous: bool = Field(False, description="Hide team names from everybody but organizers.")
+
+
+class PhaseEdit(Body):
+    """What may change of a phase."""
+
+    opens_at: Moment | None = Field(None, description="null: now.")
+    closes_at: Moment | None = None
+    quota: Quota = Field(default_factory=Quota)
+    leaderboard: BoardRule = "public"
+    reports: list[Report] = Field(default_factory=_only_scores)
+    anonymous: bool = False
+
+
+class PhaseShape(Shape):
+    """A phase."""
+
+    slug: str
+    name: str
+    opens_at: Moment
+    closes_at: Moment | None
+    open: bool = Field(description="Whether submissions are admitted now.")
+    quota: Quota
+    leaderboard: BoardRule
+    reports: list[Report]
+    anonymous: bool
+    classes: list[str] | None = Field(description="The label vocabulary, once it is fixed.")
+
+
+class PhaseList(Shape):
+    """All phases of a challenge."""
+
+    items: list[PhaseShape]
+    next: None = None
+
+
+def phase_shape(session: ReadSession, phase: Phase) -> PhaseShape:
+    """A stored phase as a reply."""
+    return PhaseShape(
+        slug=phase.slug,
+        name=phase.name,
+        opens_at=phase.opens_at,
+        closes_at=phase.closes_at,
+        open=is_open_now(session, phase),
+        quota=Quota.model_validate(phase.quota),
+        leaderboard=phase.leaderboard,
+        reports=phase.reports,
+        anonymous=phase.anonymous,
+        classes=vocabulary(session, phase),
+    )
+
+
+@router.get("/challenges/{slug}/phases", summary="List phases", responses=documented(errors.NotFound))
+def get_phases(slug: str, who: CallerDep, parts: ServiceDep) -> PhaseList:
+    """In their order."""
+    with parts.db.read() as session:
+        return PhaseList(items=[phase_shape(session, phase) for phase in list_phases(session, who, slug)])
+
+
+@router.post(
+    "/challenges/{slug}/phases",
+    status_code=201,
+    summary="Add a phase",
+    responses=documented(errors.Forbidden, errors.NotFound, errors.PhaseNameTaken, errors.InvalidRequest),
+)
+def post_phase(slug: str, body: NewPhase, who: AccountDep, parts: ServiceDep) -> PhaseShape:
+    """The slug of its name becomes its address."""
+    with parts.db.write() as session:
+        return phase_shape(session, create_phase(session, who, slug, body.model_dump(exclude_unset=True)))
+
+
+@router.get(
+    "/challenges/{slug}/phases/{phase}",
+    summary="Read a phase",
+    responses=documented(errors.NotFound),
+)
+def get_phase(slug: str, phase: str, who: CallerDep, parts: ServiceDep) -> PhaseShape:
+    """Window, quota and visibility."""
+    with parts.db.read() as session:
+        return phase_shape(session, see_phase(session, who, slug, phase))
+
+
+@router.patch(
+    "/challenges/{slug}/phases/{phase}",
+    summary="Edit a phase",
+    responses=documented(errors.Forbidden, errors.NotFound, errors.InvalidRequest),
+)
+def patch_phase(slug: str, phase: str, body: PhaseEdit, who: AccountDep, parts: ServiceDep) -> PhaseShape:
+    """Only the fields sent change; the name, and so the address, stays."""
+    with parts.db.write() as session:
+        return phase_shape(session, edit_phase(session, who, slug, phase, body.model_dump(exclude_unset=True)))
+
+
+TemplateFormat = Annotated[str, Query(alias="format", description=f"One of {', '.join(TEMPLATES)}.", examples=["csv"])]
+
+
+@router.get(
+    "/challenges/{slug}/phases/{phase}/template",
+    summary="Get the file to fill in",
+    response_class=Response,
+    responses=succeeds("Ids in gold order, no labels.", "application/json", "text/csv")
+    | documented(errors.NotFound, errors.NoGold),
+)
+async def get_template(
+    slug: str, phase: str, who: CallerDep, parts: ServiceDep, format_name: TemplateFormat = "json"
+) -> Response:
+    """Every id that a submission must have, in the format asked for."""
+    if format_name not in TEMPLATES:
+        raise errors.BadRequest(f"format must be one of {', '.join(TEMPLATES)}, not '{format_name}'.")
+
+    def make() -> bytes:
+        with parts.db.read() as session:
+            found, version = template_source(session, who, slug, phase)
+        with parts.files.scratch() as target:
+            make_template(parts.files, parts.readers, found, version, format_name=format_name, target=target)
+            return target.read_bytes()
+
+    body = await run_in_threadpool(make)
+    ending = {"columns": "json", "map": "json"}.get(format_name, format_name)
+    name = f"{slug}-{phase}.{ending}"
+    return Response(
+        body,
+        media_type=TEMPLATES[format_name],
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )

@@ -1,0 +1,172 @@
+"""Errors as RFC 9457 problem documents: one handler for ours, the framework's and the unforeseen."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from app import errors
+from app.children import ChildError, ChildOutOfMemory, ChildTimedOut
+from app.errors import AssayError
+
+log = structlog.get_logger()
+
+MEDIA_TYPE = "application/problem+json"
+CHALLENGE_HEADER = {"WWW-Authenticate": 'Bearer realm="assay"'}
+
+
+class Fault(BaseModel):
+    """One thing that is wrong with a request."""
+
+    pointer: str = Field(description="RFC 6901 pointer into the body, or the parameter's name.", examples=["/slug"])
+    detail: str = Field(description="What is wrong there.", examples=["String should match pattern '^[a-z0-9]'"])
+
+
+class Problem(BaseModel):
+    """What went wrong, where, and how to mend it."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str = Field(examples=["urn:assay:problem:not_found"])
+    title: str = Field(examples=["Not found"])
+    status: int = Field(examples=[404])
+    code: str = Field(description="Stable, for programs.", examples=["not_found"])
+    detail: str = Field(description="For people.", examples=["There is nothing here that you may see."])
+    remedy: str = Field(description="How to mend it.", examples=["Check the address."])
+    errors: list[Fault] | None = Field(None, description="Each fault of the request, where there are several.")
+
+
+class Carrier(HTTPException):
+    """One of our errors, in the only wrapping that the framework lets through while it reads a body."""
+
+    def __init__(self, error: AssayError) -> None:
+        super().__init__(error.status, error.detail)
+        self.error = error
+
+
+def problem_response(error: AssayError) -> JSONResponse:
+    """The problem document of an error."""
+    headers = dict(error.headers)
+    if error.status == 401:
+        headers = CHALLENGE_HEADER | headers
+    body = {
+        "type": f"urn:assay:problem:{error.code}",
+        "title": error.code.replace("_", " ").capitalize(),
+        "status": error.status,
+        "code": error.code,
+        "detail": error.detail,
+        "remedy": error.advice,
+        **{name: value for name, value in error.extra.items() if value is not None},
+    }
+    return JSONResponse(body, status_code=error.status, media_type=MEDIA_TYPE, headers=headers)
+
+
+def documented(*kinds: type[AssayError]) -> dict[int | str, dict[str, Any]]:
+    """The `responses` of a route that may answer with these errors, each with an example of its own."""
+    responses: dict[int | str, dict[str, Any]] = {}
+    for kind in (*kinds, *ALWAYS):
+        content = responses.setdefault(
+            kind.status,
+            {"model": Problem, "description": "", "content": {MEDIA_TYPE: {"schema": SCHEMA, "examples": {}}}},
+        )
+        summary = " ".join((kind.__doc__ or "").split())
+        content["description"] = " ".join(filter(None, [content["description"], f"`{kind.code}`: {summary}"]))
+        content["content"][MEDIA_TYPE]["examples"][kind.code] = {"summary": summary, "value": _example(kind)}
+    return responses
+
+
+def succeeds(description: str, *media: str, status: int = 200) -> dict[int | str, dict[str, Any]]:
+    """The `responses` entry of an answer in other media types than JSON."""
+    return {status: {"description": description, "content": {each: {"schema": {"type": "string"}} for each in media}}}
+
+
+SCHEMA = {"$ref": "#/components/schemas/Problem"}
+ALWAYS: Sequence[type[AssayError]] = (errors.Unauthorized, errors.BadRequest, errors.TooMany, errors.DatabaseAway)
+
+
+def _example(kind: type[AssayError]) -> dict[str, Any]:
+    return {
+        "type": f"urn:assay:problem:{kind.code}",
+        "title": kind.code.replace("_", " ").capitalize(),
+        "status": kind.status,
+        "code": kind.code,
+        "detail": " ".join((kind.__doc__ or "").split()),
+        "remedy": kind.remedy,
+    }
+
+
+def install(app: FastAPI) -> None:
+    """Answer every error of the app with a problem document."""
+    app.add_exception_handler(AssayError, _ours)
+    app.add_exception_handler(ChildError, _child)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _framework)
+    app.add_exception_handler(Exception, _unforeseen)
+
+
+async def _ours(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, AssayError)
+    return problem_response(error)
+
+
+async def _child(_request: Request, error: Exception) -> Response:
+    """A file that the reader could not finish while the caller waits: at upload of gold, dry run or template."""
+    if isinstance(error, (ChildTimedOut, ChildOutOfMemory)):
+        return problem_response(
+            errors.TooLarge(
+                f"Reading this file exceeded the limit: {error or error.__doc__}", remedy="Send a smaller file."
+            )
+        )
+    return problem_response(errors.Unavailable("The reader of files stopped; nothing was stored."))
+
+
+async def _invalid(_request: Request, error: Exception) -> Response:
+    """Parameters are 400, bodies 422; what was sent is not echoed, for it need not be representable."""
+    assert isinstance(error, RequestValidationError)
+    places = [tuple(fault["loc"]) for fault in error.errors()]
+    faults = [
+        {"pointer": _pointer(place), "detail": fault["msg"]}
+        for place, fault in zip(places, error.errors(), strict=True)
+    ]
+    listed = "; ".join(f"{fault['pointer'] or 'body'}: {fault['detail']}" for fault in faults[:5])
+    if all(place[0] == "body" for place in places):
+        return problem_response(errors.InvalidRequest(f"The request body is not valid: {listed}.", errors=faults))
+    return problem_response(errors.BadRequest(f"The request is not valid: {listed}.", errors=faults))
+
+
+def _pointer(place: tuple[Any, ...]) -> str:
+    where, *rest = place
+    if where != "body":
+        return "/".join(str(part) for part in rest) or str(where)
+    if len(rest) == 1 and isinstance(rest[0], int):
+        return f"byte {rest[0]}"  # the body is not JSON; the framework gives the position
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in rest)
+
+
+class MethodNotAllowed(AssayError):
+    """This address does not answer that method."""
+
+    status = 405
+    code = "method_not_allowed"
+    remedy = "See /docs for the methods of this address."
+
+
+async def _framework(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if isinstance(error, Carrier):
+        return problem_response(error.error)
+    if error.status_code == 404:
+        return problem_response(errors.NotFound())
+    if error.status_code == 405:
+        return problem_response(MethodNotAllowed(headers=error.headers))
+    return problem_response(errors.BadRequest(str(error.detail)))
+
+
+async def _unforeseen(request: Request, error: Exception) -> Response:
+    log.error("unforeseen_error", path=request.url.path, exc_info=error)
+    return problem_response(AssayError())

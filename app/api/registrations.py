@@ -1,0 +1,110 @@
+"""Registrations: founding a team, and the organizers' decisions."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from app import errors
+from app.actions.admit_team import decide, found_team, list_registrations, list_teams
+from app.api.deps import AccountDep, Cursor, Limit, ServiceDep
+from app.api.problems import documented
+from app.api.shapes import Body, Moment, Page, Shape, Text
+from app.api.strict import StrictRoute
+
+router = APIRouter(tags=["teams"], route_class=StrictRoute)
+
+
+class NewRegistration(Body):
+    """A team to found."""
+
+    team: Annotated[Text, Field(min_length=1, max_length=100, pattern=r"\S", examples=["Blue"])]
+
+
+class Decision(Body):
+    """An organizer's word on a registration."""
+
+    status: Literal["approved", "barred", "pending"]
+    reason: Text | None = Field(None, max_length=2000)
+
+
+class TeamShape(Shape):
+    """A team."""
+
+    id: str
+    name: str
+    created_at: Moment
+
+
+class PersonShape(Shape):
+    """A member, as team mates and organizers see them."""
+
+    name: str
+    email: str
+
+
+class RegistrationShape(Shape):
+    """A user's place in a team of a challenge."""
+
+    id: str
+    status: Literal["approved", "pending", "barred"]
+    reason: str | None
+    team: TeamShape
+    user: PersonShape
+    created_at: Moment
+
+
+@router.post(
+    "/challenges/{slug}/registrations",
+    status_code=201,
+    summary="Register by founding a team",
+    response_model=RegistrationShape,
+    responses=documented(
+        errors.Forbidden, errors.NotFound, errors.TeamNameTaken, errors.AlreadyRegistered, errors.InvalidRequest
+    ),
+)
+def post_registration(slug: str, body: NewRegistration, who: AccountDep, parts: ServiceDep) -> object:
+    """Approved at once where registration is open, else pending until an organizer decides."""
+    with parts.db.write() as session:
+        return RegistrationShape.model_validate(found_team(session, who, slug, body.team))
+
+
+@router.get(
+    "/challenges/{slug}/registrations",
+    summary="List registrations",
+    response_model=Page[RegistrationShape],
+    responses=documented(errors.NotFound),
+)
+def get_registrations(
+    slug: str, who: AccountDep, parts: ServiceDep, limit: Limit = 50, cursor: Cursor = None
+) -> object:
+    """One's own; organizers see all."""
+    with parts.db.read() as session:
+        rows, following = list_registrations(session, who, slug, limit=limit, cursor=cursor)
+        return {"items": rows, "next": following}
+
+
+@router.patch(
+    "/challenges/{slug}/registrations/{registration_id}",
+    summary="Approve or bar a registration",
+    response_model=RegistrationShape,
+    responses=documented(errors.Forbidden, errors.NotFound, errors.InvalidRequest),
+)
+def patch_registration(slug: str, registration_id: str, body: Decision, who: AccountDep, parts: ServiceDep) -> object:
+    """For organizers; a barred team keeps its entries but sends no more."""
+    with parts.db.write() as session:
+        row = decide(session, who, slug, registration_id, status=body.status, reason=body.reason)
+        return RegistrationShape.model_validate(row)
+
+
+@router.get(
+    "/challenges/{slug}/teams",
+    summary="List teams",
+    response_model=Page[TeamShape],
+    responses=documented(errors.Forbidden, errors.NotFound),
+)
+def get_teams(slug: str, who: AccountDep, parts: ServiceDep, limit: Limit = 50, cursor: Cursor = None) -> object:
+    """For organizers."""
+    with parts.db.read() as session:
+        rows, following = list_teams(session, who, slug, limit=limit, cursor=cursor)
+        return {"items": rows, "next": following}

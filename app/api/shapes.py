@@ -1,0 +1,59 @@
+"""Field types that several shapes share."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PlainSerializer
+
+Item = TypeVar("Item")
+
+
+def _plain(text: str) -> str:
+    if any(ord(letter) < 32 and letter not in "\n\t" for letter in text):
+        raise ValueError("must not contain control characters")
+    return text
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be blank")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_plain)]
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_plain), AfterValidator(_not_blank)]
+Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$", examples=["digits"])]
+Label = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_plain)]
+Email = Annotated[
+    str, Field(pattern=r"^[^@\s\x00-\x1f]+@[^@\s\x00-\x1f]+$", max_length=320, examples=["ada@example.org"])
+]
+Moment = Annotated[
+    AwareDatetime, PlainSerializer(lambda moment: moment.astimezone(UTC).isoformat().replace("+00:00", "Z"))
+]
+
+
+class Body(BaseModel):
+    """A request body: unknown fields are refused, for they are usually misspelt."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
+
+
+class Shape(BaseModel):
+    """A reply."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class Page(BaseModel, Generic[Item]):
+    """Some rows and how to get the next ones."""
+
+    items: list[Item]
+    next: str | None = Field(description="Pass it as ?cursor=; null at the end.")
+
+
+def moment_text(moment: datetime) -> str:
+    """RFC 3339 in UTC."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+JSON = dict[str, Any]

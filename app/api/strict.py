@@ -1,0 +1,84 @@
+"""JSON request bodies read strictly: bounded, no duplicate keys, no NaN, no lone surrogates."""
+
+import json
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi.routing import APIRoute
+from starlette.requests import Request
+from starlette.responses import Response
+
+from app.api.problems import Carrier
+from app.errors import TooLarge
+
+
+class StrictRequest(Request):
+    """A request whose JSON means exactly what it says."""
+
+    async def body(self) -> bytes:
+        """The whole body, at most ASSAY_MAX_JSON_BODY bytes; raises TooLarge."""
+        if not hasattr(self, "_body"):
+            limit = self.app.state.service.settings.max_json_body
+            chunks = bytearray()
+            async for chunk in self.stream():
+                chunks += chunk
+                if len(chunks) > limit:
+                    raise Carrier(TooLarge(f"A JSON body here has at most {limit} bytes.", remedy="Send less."))
+            self._body = bytes(chunks)
+        return self._body
+
+    async def json(self) -> Any:
+        """The body as JSON; raises json.JSONDecodeError."""
+        if not hasattr(self, "_json"):
+            self._json = strict_json(await self.body())
+        return self._json
+
+
+class StrictRoute(APIRoute):
+    """A route that reads its JSON body through StrictRequest."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The framework's handler, with the request exchanged."""
+        handler = super().get_route_handler()
+
+        async def strict(request: Request) -> Response:
+            return await handler(StrictRequest(request.scope, request.receive))
+
+        return strict
+
+
+def strict_json(body: bytes) -> Any:
+    """The value of a JSON text; raises json.JSONDecodeError for anything that is not plain JSON in UTF-8."""
+    try:
+        text = body.decode("utf-8")
+        value = json.loads(text, object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer)
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except json.JSONDecodeError:
+        raise
+    except UnicodeDecodeError as fault:
+        raise json.JSONDecodeError("the body is not UTF-8", "", fault.start) from fault
+    except UnicodeEncodeError as fault:
+        raise json.JSONDecodeError("a string holds half a surrogate pair", "", 0) from fault
+    except RecursionError as fault:
+        raise json.JSONDecodeError("the nesting is too deep", "", 0) from fault
+    except ValueError as fault:
+        raise json.JSONDecodeError(str(fault), "", 0) from fault
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("an object names a key twice")
+    return found
+
+
+def _constant(name: str) -> None:
+    msg = f"{name} is not JSON"
+    raise ValueError(msg)
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > 30:
+        raise ValueError("a number has too many digits")
+    return int(digits)

@@ -1,0 +1,77 @@
+"""Streams an upload from the request to the file store: hashed and counted on the way, never held whole or parsed."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+
+from app.api.deps import Service
+from app.errors import BadRequest, TooLarge, Unavailable
+from app.files import Stored
+from app.formats import FORMATS, FileKind, file_kind
+
+BUFFER = 1 << 20  # bytes gathered before a write to disk
+
+
+def kind_of(request: Request, filename: str | None) -> FileKind:
+    """Format and compression of the body; raises UnsupportedMedia."""
+    return file_kind(filename, request.headers.get("content-type"), request.headers.get("content-encoding"))
+
+
+@asynccontextmanager
+async def received(request: Request, parts: Service) -> AsyncIterator[Stored]:
+    """The body as a stored file; it is removed again when the block refuses it, and kept when the block succeeds.
+
+    Raises TooLarge, StorageShort, BadRequest when the client breaks off.
+    """
+    stored = await _store(request, parts)
+    try:
+        yield stored
+    except Unavailable:
+        # The transaction's fate may be unknown, so the file has to stay: a row may point to it.
+        raise
+    except Exception:  # not a cancellation: then the thread that stores the row may still be at work
+        await run_in_threadpool(parts.files.delete, stored.key)
+        raise
+
+
+async def _store(request: Request, parts: Service) -> Stored:
+    limit = parts.settings.max_upload
+    declared = request.headers.get("content-length", "")
+    _require_size(int(declared) if declared.isdigit() else 0, limit)
+    upload = await run_in_threadpool(parts.files.begin)
+    try:
+        buffer = bytearray()
+        async for chunk in request.stream():
+            buffer += chunk
+            _require_size(upload.size + len(buffer), limit)
+            if len(buffer) >= BUFFER:
+                await run_in_threadpool(upload.write, bytes(buffer))
+                buffer.clear()
+        if buffer:
+            await run_in_threadpool(upload.write, bytes(buffer))
+        return await run_in_threadpool(upload.finish)
+    except ClientDisconnect as gone:
+        await run_in_threadpool(upload.abort)
+        raise BadRequest("The upload broke off before its end.") from gone
+    except BaseException:
+        await run_in_threadpool(upload.abort)
+        raise
+
+
+def _require_size(size: int, limit: int) -> None:
+    if size > limit:
+        raise TooLarge(f"An upload has at most {limit} bytes.", headers={"Connection": "close"}, limit=limit)
+
+
+def file_body(description: str, examples: Mapping[str, Any]) -> dict[str, Any]:
+    """The OpenAPI request body of a route that takes a file in any of our formats."""
+    content: dict[str, Any] = {
+        media: {"schema": {"type": "string", "format": "binary"}}
+        for known in FORMATS.values()
+        for media in known.media_types
+    }
+    content["application/json"] = {"schema": {}, "examples": dict(examples)}
+    return {"requestBody": {"required": True, "description": description, "content": content}}

@@ -1,0 +1,47 @@
+"""Scoring programs beside the service: the contract of asking one.
+
+Participants' bytes are read and scored in child programs that have no database and no secrets, so that a hostile or
+huge file can end its reader but never the service.
+"""
+
+from typing import Any, Protocol
+
+
+class ChildError(Exception):
+    """A child did not answer; `code` is the machine-readable reason."""
+
+    code = "child_error"
+
+
+class ChildDied(ChildError):
+    """The scoring program ended while it worked on this."""
+
+    code = "crashed"
+
+
+class ChildTimedOut(ChildError):
+    """The scoring program exceeded its time limit."""
+
+    code = "time_limit"
+
+
+class ChildOutOfMemory(ChildError):
+    """The scoring program exceeded its memory limit."""
+
+    code = "memory_limit"
+
+
+class ChildrenClosed(ChildError):
+    """The service is shutting down."""
+
+    code = "shutdown"
+
+
+class Children(Protocol):
+    """Programs that answer one request at a time."""
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The answer of a free child, waiting for one; raises ChildError."""
+
+    def close(self) -> None:
+        """End all children."""

@@ -1,0 +1,153 @@
+"""Starts scoring children and talks to them over pipes: one JSON line to ask, one to answer.
+
+Children are started, never forked: a fork of a process with threads and SQLite connections is unsafe. A child ends by
+itself when its pipe closes, so none outlives the service, however that ends; one that overstays its time is killed
+by its own pid.
+"""
+
+import json
+import os
+import queue
+import selectors
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from app.children import ChildDied, ChildError, ChildOutOfMemory, ChildrenClosed, ChildTimedOut
+
+log = structlog.get_logger()
+
+PROGRAM = "app.scoring_child"
+PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "HOME", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH", "SYSTEMROOT")
+
+
+class Child:
+    """One scoring program, asked by one thread at a time."""
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        self._arguments = list(arguments)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the program unless it runs."""
+        if self._process is None or self._process.poll() is not None:
+            self.stop()
+            self._process = subprocess.Popen(  # noqa: S603 - our own program
+                [sys.executable, "-m", PROGRAM, *self._arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=_environment(),
+                cwd=Path(__file__).resolve().parents[2],
+            )
+
+    @property
+    def pid(self) -> int | None:
+        """The process id, while it runs."""
+        return self._process.pid if self._process else None
+
+    def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """Send one request and wait for its answer; a child that fails is gone afterwards."""
+        self.start()
+        assert self._process is not None
+        try:
+            answer = self._exchange(self._process, json.dumps(request).encode() + b"\n", seconds)
+        except ChildError:
+            self.stop()
+            raise
+        if answer.get("error") == "memory":
+            self.stop()
+            raise ChildOutOfMemory
+        if "error" in answer:
+            self.stop()
+            raise ChildDied(str(answer["error"]))
+        return answer
+
+    @staticmethod
+    def _exchange(process: subprocess.Popen[bytes], line: bytes, seconds: float) -> dict[str, Any]:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        deadline = time.monotonic() + seconds
+        try:
+            process.stdin.write(line)
+            process.stdin.flush()
+        except OSError as gone:
+            raise ChildDied("it was gone before it was asked") from gone
+        received = bytearray()
+        with selectors.DefaultSelector() as ready:
+            ready.register(process.stdout, selectors.EVENT_READ)
+            while not received.endswith(b"\n"):
+                if not ready.select(max(0.0, deadline - time.monotonic())):
+                    raise ChildTimedOut(f"no answer within {seconds:g} s")
+                chunk = os.read(process.stdout.fileno(), 1 << 16)
+                if not chunk:
+                    raise ChildDied(f"it ended with status {process.wait()}")
+                received += chunk
+        answer: dict[str, Any] = json.loads(received)
+        return answer
+
+    def stop(self) -> None:
+        """Kill the program by its own pid and collect it."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                try:
+                    pipe.close()
+                except OSError:
+                    log.debug("child_pipe_closed", pid=process.pid)
+
+
+class ChildPool:
+    """A fixed number of children; whoever asks takes a free one."""
+
+    def __init__(self, count: int, *, arguments: Sequence[str], seconds: float) -> None:
+        self._seconds = seconds
+        self._all = [Child(arguments) for _ in range(count)]
+        self._free: queue.LifoQueue[Child] = queue.LifoQueue()
+        self._closed = threading.Event()
+        for child in self._all:
+            self._free.put(child)
+
+    def warm_up(self) -> None:
+        """Start every child now, so that the first request does not pay for it."""
+        for child in self._all:
+            child.start()
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The answer of a free child, waiting for one; raises ChildError."""
+        child = self._free.get()
+        try:
+            if self._closed.is_set():
+                raise ChildrenClosed
+            return child.ask(request, self._seconds)
+        except ChildError as error:
+            if self._closed.is_set():
+                raise ChildrenClosed from error
+            raise
+        finally:
+            self._free.put(child)
+
+    def pids(self) -> list[int]:
+        """Process ids of the children that run."""
+        return [child.pid for child in self._all if child.pid is not None]
+
+    def close(self) -> None:
+        """End all children; those at work stop at once."""
+        self._closed.set()
+        for child in self._all:
+            child.stop()
+
+
+def _environment() -> dict[str, str]:
+    """What a child may know of the environment: no secrets, one thread per child."""
+    kept = {name: value for name, value in os.environ.items() if name in PASSED_ON}
+    return kept | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}

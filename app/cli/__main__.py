@@ -1,0 +1,5 @@
+"""Makes `python -m app.cli` the same as the command `assay`."""
+
+from app.cli import main
+
+main()

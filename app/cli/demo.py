@@ -1,0 +1,147 @@
+"""The demonstration: a service of its own with the digits challenge, five real systems, and their board."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.cli import show
+from app.cli.options import AsJson, DataDir, Host, Port
+from app.cli.output import FAILED, Output, Refused, reporting
+from app.cli.serve import settings_with
+
+if TYPE_CHECKING:
+    from app.settings import Settings
+
+START_SECONDS = 60.0
+STOP_SECONDS = 20.0
+
+
+def demo(
+    host: Host = None,
+    port: Port = None,
+    data_dir: DataDir = None,
+    once: Annotated[bool, typer.Option("--once", help="End after the board instead of serving on.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Serve with a real challenge loaded: five systems submitted and scored; prints the board."""
+    with reporting(as_json=as_json) as out:
+        # A run that ends at once has no visitors: any free port will do unless one is named.
+        settings = settings_with(host=host, port=0 if once and port is None else port, data_dir=data_dir)
+        settings = settings.model_copy(update={"port": _port(settings.host, settings.port)})
+        settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        signal.signal(signal.SIGTERM, _interrupt)
+        with _service(settings) as child:
+            _load(out, settings, child)
+            if not once:
+                _serve_on(out, settings, child)
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    """Let SIGTERM take the way of Ctrl-C, so that the child is ended too."""
+    raise KeyboardInterrupt
+
+
+def _port(host: str, port: int) -> int:
+    """The port if it is free (0: any free one); else the demonstration would talk to somebody else's service."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            detail = f"Cannot listen on {host}, port {port}: {error.strerror or error}."
+            raise Refused("port_in_use", detail, "Choose another with --port, or 0 for any free one.") from None
+        return int(probe.getsockname()[1])
+
+
+def address(settings: "Settings") -> str:
+    """Where the service answers this machine; a wildcard address is met on the loopback."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104 (compared, not bound)
+    return f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
+
+
+def log_path(settings: "Settings") -> Path:
+    """Where the demonstration's service writes its log."""
+    return settings.data_dir / "demo.log"
+
+
+@contextmanager
+def _service(settings: "Settings") -> Iterator[subprocess.Popen[bytes]]:
+    """The service as a child; ended by its own pid when the block ends, however it ends."""
+    command = [sys.executable, "-m", "app.cli", "serve", "--host", settings.host, "--port", str(settings.port)]
+    command += ["--data-dir", str(settings.data_dir)]
+    environment = {"ASSAY_CHALLENGE_CREATION": "approved"} | os.environ
+    with log_path(settings).open("ab") as log:
+        child = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)  # noqa: S603
+    try:
+        yield child
+    finally:
+        _end(child)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    if child.poll() is None:
+        child.terminate()
+    try:
+        child.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+
+
+def _load(out: Output, settings: "Settings", child: subprocess.Popen[bytes]) -> None:
+    """Wait until the service is ready, load the example, print the board."""
+    from app.actions.bootstrap import admin_token
+    from app.cli.demo_load import SHOWN, Demonstration, demo_secret
+    from app.shipped import shipped
+
+    with out.waiting("Starting the service"):
+        _await_ready(settings, child)
+    token, _ = admin_token(settings)
+    secret = demo_secret(settings.data_dir)
+    with out.waiting("Loading the example"):
+        board = Demonstration(address(settings), token, shipped("examples/digits"), secret, out.note).load()
+    out.result(board, lambda console: show.board(console, board, SHOWN))
+
+
+def _await_ready(settings: "Settings", child: subprocess.Popen[bytes]) -> None:
+    from app.client import Client
+
+    with Client(address(settings)) as client:
+        until = time.monotonic() + START_SECONDS
+        while not client.ready():
+            if child.poll() is not None:
+                raise _fallen(settings, f"The service ended with status {child.returncode}.")
+            if time.monotonic() > until:
+                raise _fallen(settings, f"The service was not ready after {START_SECONDS:g} s.")
+            time.sleep(0.1)
+
+
+def _fallen(settings: "Settings", detail: str) -> Refused:
+    path = log_path(settings)
+    last = path.read_text("utf-8", "replace").splitlines()[-5:]
+    return Refused("service_ended", " ".join([detail, *(["Its last lines:"] if last else []), *last]), f"See {path}.")
+
+
+def _serve_on(out: Output, settings: "Settings", child: subprocess.Popen[bytes]) -> None:
+    """Say where things are and serve until Ctrl-C or SIGTERM, which is a good end."""
+    here = address(settings)
+    out.note(f"Serving on {here}; the API's documentation is at {here}/docs, the log in {log_path(settings)}.")
+    if settings.admin_token is None and settings.admin_token_file is None:
+        out.note(f"The administrator's token is in {settings.data_dir / 'admin-token'}. Ctrl-C ends it.")
+    try:
+        status = child.wait()
+    except KeyboardInterrupt:
+        return
+    out.note(str(_fallen(settings, f"The service ended with status {status}.")))
+    raise typer.Exit(FAILED)

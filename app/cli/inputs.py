@@ -1,0 +1,169 @@
+"""Reads the small files and words that offline commands are given: JSON tables, ids, options, the task type of a gold."""
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from app.cli.options import Task
+from app.cli.output import Refused
+
+
+def read_json(path: Path) -> Any:
+    """The JSON value of a small file; repeated keys are refused."""
+    try:
+        return json.loads(_text(path), object_pairs_hook=_unique)
+    except ValueError as error:
+        raise Refused("syntax", f"{path}: {error}.", "It has to hold one JSON value in UTF-8.") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        twice = next(key for index, (key, _) in enumerate(pairs) if any(key == other for other, _ in pairs[:index]))
+        raise ValueError(f"the key {json.dumps(twice)} occurs twice")
+    return made
+
+
+def _text(path: Path) -> str:
+    raw = path.read_bytes()
+    return (gzip.decompress(raw) if path.name.lower().endswith(".gz") else raw).decode("utf-8-sig")
+
+
+def strings(path: Path) -> list[str]:
+    """A JSON list of labels or ids; integers stand for their decimal text."""
+    found = read_json(path)
+    if not isinstance(found, list):
+        raise Refused("wrong_shape", f"{path}: a JSON list is needed.", 'Write it like ["a", "b"].')
+    return [_string(path, value) for value in found]
+
+
+def _string(path: Path, value: Any) -> str:
+    if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
+        return str(value)
+    raise Refused("wrong_shape", f"{path}: {json.dumps(value)} is not a text.", "Write ids and labels in quotes.")
+
+
+def frequencies(path: Path) -> dict[str, int]:
+    """How often each label occurs in the training data: `{label: count}`."""
+    found = _numbers(path)
+    for label, count in found.items():
+        if not isinstance(count, int) or count < 0:
+            detail = f"{path}: {json.dumps(label)} has {json.dumps(count)}, which is not a count."
+            raise Refused("wrong_shape", detail, "Counts are whole numbers, 0 or more.")
+    return {label: int(count) for label, count in found.items()}
+
+
+def weights(path: Path) -> dict[str, float]:
+    """The weight of each label: `{label: weight}`."""
+    found = _numbers(path)
+    for label, weight in found.items():
+        if not 0 <= weight < float("inf"):
+            detail = f"{path}: {json.dumps(label)} has {json.dumps(weight)}, which is not a weight."
+            raise Refused("wrong_shape", detail, "Weights are numbers, 0 or more.")
+    return {label: float(weight) for label, weight in found.items()}
+
+
+def _numbers(path: Path) -> Mapping[str, int | float]:
+    found = read_json(path)
+    if not isinstance(found, dict):
+        raise Refused("wrong_shape", f"{path}: a JSON object is needed.", 'Write it like {"a": 3, "b": 5}.')
+    for label, value in found.items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            detail = f"{path}: {json.dumps(label)} has {json.dumps(value)}, which is not a number."
+            raise Refused("wrong_shape", detail, 'Write it like {"a": 3, "b": 5}.')
+    return found
+
+
+def read_ids(path: Path) -> list[str]:
+    """The ids to predict: a JSON list of ids, a template or gold file in JSON, JSON Lines or CSV, or one id a line."""
+    name = path.name.lower().removesuffix(".gz")
+    try:
+        if name.endswith(".csv"):
+            return _ids_of_csv(path)
+        if name.endswith((".jsonl", ".ndjson")):
+            return [_id_of(path, json.loads(line)) for line in _text(path).splitlines()]
+        if name.endswith(".json"):
+            return _ids_of_json(path)
+        return [line.strip() for line in _text(path).splitlines() if line.strip()]
+    except ValueError as error:
+        raise Refused("syntax", f"{path}: {error}.", "Give a list of ids, or the template of the phase.") from None
+
+
+def _ids_of_csv(path: Path) -> list[str]:
+    rows = csv.DictReader(io.StringIO(_text(path), newline=""), strict=True)
+    if "id" not in (rows.fieldnames or ()):
+        raise Refused("missing_id", f"{path}: the header names no column 'id'.", "Begin the file with: id,label")
+    return [row["id"] for row in rows]
+
+
+def _ids_of_json(path: Path) -> list[str]:
+    found = read_json(path)
+    if isinstance(found, dict):
+        found = next(
+            (found[key] for key in ("predictions", "documents", "ids") if isinstance(found.get(key), list)), found
+        )
+    # What is left of an object is a map: its keys are the ids.
+    return [_id_of(path, one) for one in found] if isinstance(found, list | dict) else [_id_of(path, found)]
+
+
+def _id_of(path: Path, record: Any) -> str:
+    if not isinstance(record, dict):
+        return _string(path, record)
+    for key in ("id", "pmid"):
+        if key in record:
+            return _string(path, record[key])
+    raise Refused("missing_id", f"{path}: a record has no id.", 'Write records like {"id": "t1", "label": "a"}.')
+
+
+def option_pairs(given: Sequence[str]) -> dict[str, str]:
+    """The conventions of `--option name=value`."""
+    found: dict[str, str] = {}
+    for pair in given:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip():
+            raise typer.BadParameter(f"'{pair}' is not name=value", param_hint="--option")
+        if name.strip() in found:
+            raise typer.BadParameter(f"'{name.strip()}' is given twice", param_hint="--option")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def infer_task(path: Path, positive_label: str | None) -> tuple[Task, list[str]]:
+    """The task type that a file of labels speaks of, and a sentence that says why it was taken."""
+    task: Task
+    if _lists_labels(path):
+        task, why = "multilabel", "the file gives lists of labels"
+    elif positive_label is not None:
+        task, why = "binary", "a positive label is given"
+    else:
+        task, why = "multiclass", "the file gives one label per instance"
+    return task, [f"the task is taken to be {task}, since {why} (--task says otherwise)"]
+
+
+def _lists_labels(path: Path) -> bool:
+    """Whether a gold file holds lists of labels; False where it cannot be read, which its reader will explain."""
+    name = path.name.lower().removesuffix(".gz")
+    try:
+        text = _text(path)
+        if name.endswith(".csv"):
+            return any("|" in (row.get("label") or "") for row in csv.DictReader(io.StringIO(text, newline="")))
+        if name.endswith((".jsonl", ".ndjson")):
+            return "labels" in json.loads(text.partition("\n")[0])
+        return _json_lists_labels(json.loads(text))
+    except (ValueError, TypeError, OSError, EOFError, RecursionError, csv.Error):
+        return False
+
+
+def _json_lists_labels(content: Any) -> bool:
+    if isinstance(content, dict):
+        content = next((content[key] for key in ("predictions", "documents") if key in content), content)
+    if isinstance(content, list):
+        return any("labels" in record for record in content if isinstance(record, dict))
+    values = content["labels"] if isinstance(content.get("ids"), list) else content.values()
+    return any(isinstance(value, list) for value in values)

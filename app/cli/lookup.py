@@ -1,0 +1,81 @@
+"""The command that looks up the catalogue of metrics, without a service."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from app.cli.options import AsJson
+from app.cli.output import clean, reporting, table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def metrics(
+    key: Annotated[str | None, typer.Argument(help="Key of one metric, e.g. f1_macro; none lists all.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Look up the catalogue of metrics: equation, parameters, options, source, worked example."""
+    with reporting(as_json=as_json) as out:
+        from app.scoring.catalogue import describe, describe_all
+        from app.scoring.recipe import find
+
+        if key is None:
+            entries = describe_all()
+            out.result(entries, lambda console: console.print(_catalogue(entries)))
+            return
+        entry = describe(find(key))
+        out.result(entry, lambda console: _show_metric(console, entry))
+
+
+def _catalogue(entries: Sequence[Mapping[str, Any]]) -> Any:
+    rows = (
+        (one["key"], one["name"], one["direction"], _range(one["range"]), ", ".join(one["tasks"])) for one in entries
+    )
+    return table(("key", "name", "better", "range", "tasks"), rows)
+
+
+def _range(bounds: Any) -> str:
+    return f"{bounds[0]:g} to {bounds[1]:g}" if isinstance(bounds, list | tuple) else str(bounds)
+
+
+def _show_metric(console: "Console", entry: Mapping[str, Any]) -> None:
+    console.print(f"{entry['key']}: {clean(entry['name'])}")
+    equation = entry["equation"]
+    facts = {
+        "also called": ", ".join(entry["names"]),
+        "equation": equation["latex"] if isinstance(equation, Mapping) else equation,
+        "better": entry["direction"],
+        "range": _range(entry["range"]),
+        "tasks": ", ".join(entry["tasks"]),
+        "needs": ", ".join(entry["needs"]),
+        "source": entry["source"],
+    }
+    for name, value in facts.items():
+        if value:
+            console.print(f"{name}: {clean(value)}", soft_wrap=True)
+    for title, declared in (("parameter", entry["params"]), ("option", entry["options"])):
+        for one in declared:
+            _show_declared(console, title, one)
+    if entry.get("example"):
+        console.print("example:")
+        for name, value in entry["example"].items():
+            shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            console.print(f"  {name}: {clean(shown)}", soft_wrap=True)
+
+
+def _show_declared(console: "Console", title: str, one: Mapping[str, Any]) -> None:
+    """A parameter or option: its default, its meaning, and what each of its values means."""
+    default = one.get("default")
+    usual = f" (default: {clean(default)})" if default not in {None, ""} else ""
+    console.print(f"{title} {clean(one['name'])}{usual}: {clean(one['meaning'])}", soft_wrap=True)
+    values = one.get("values")
+    if not isinstance(values, list | tuple):
+        return
+    for value in values:
+        if isinstance(value, Mapping):
+            console.print(f"  {clean(value['value'])}: {clean(value['meaning'])}", soft_wrap=True)
+    if values and not isinstance(values[0], Mapping):
+        console.print(f"  from {clean(values[0])} to {clean(values[-1])}")

@@ -1,0 +1,151 @@
+"""Commands of whoever runs the service: serve, migrate, and accounts made beside the API."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from app.cli.options import AsJson, DataDir, Email, Host, Port
+from app.cli.output import Refused, reporting
+
+if TYPE_CHECKING:
+    from app.settings import Settings
+    from app.store.session import WriteSession
+
+SHORTEST_PASSWORD = 10  # as the API demands
+
+
+def settings_with(**given: Any) -> "Settings":
+    """The settings of the environment, overridden by what was given on the command line."""
+    from pydantic import ValidationError
+
+    from app.settings import Settings
+
+    try:
+        return Settings(**{name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        # Names and reasons only: a value may be a secret.
+        faults = "; ".join(f"{_knob(fault['loc'])}: {fault['msg']}" for fault in error.errors(include_input=False))
+        raise Refused("bad_setting", f"A setting is wrong: {faults}.") from None
+
+
+def _knob(place: tuple[int | str, ...]) -> str:
+    name = str(place[0]) if place else "?"
+    return name.upper() if name.upper().startswith("ASSAY_") else f"ASSAY_{name.upper()}"
+
+
+def serve(
+    host: Host = None,
+    port: Port = None,
+    data_dir: DataDir = None,
+    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Number of scoring processes.")] = None,
+) -> None:
+    """Run everything in one process tree: migrations, API, scoring."""
+    with reporting(as_json=False):
+        settings = settings_with(host=host, port=port, data_dir=data_dir, workers=workers)
+        from app import main
+        from app.actions.bootstrap import WeakAdminToken
+
+        try:
+            main.serve(settings)
+        except WeakAdminToken as error:
+            raise Refused("bad_setting", f"{error}.", "Set ASSAY_ADMIN_TOKEN to a longer one, or unset it.") from None
+        except main.AlreadyServed as error:
+            raise Refused("already_served", f"{error}.", "End that one first, or take another: --data-dir.") from None
+
+
+def migrate(data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Bring the database to the schema of this version."""
+    with reporting(as_json=as_json) as out:
+        settings = settings_with(data_dir=data_dir)
+        from app.store.migrate import upgrade
+
+        before, after = upgrade(settings)
+        text = f"The database is at revision {after} already." if before == after else f"Migrated to revision {after}."
+        out.result({"before": before, "after": after}, lambda _: out.say(text))
+
+
+@contextmanager
+def _unit_of_work(settings: "Settings") -> Iterator["WriteSession"]:
+    """A transaction on the database of the settings; an empty database gets its schema first."""
+    from app.store.migrate import current, require_head, upgrade
+    from app.store.session import Database
+
+    database = Database(settings)
+    try:
+        if current(database.engine()) is None:
+            upgrade(settings)
+        require_head(database.engine())
+        with database.write() as session:
+            yield session
+    finally:
+        database.close()
+
+
+def create_user(
+    *,
+    email: Email,
+    name: Annotated[str, typer.Option("--name", help="Name of the person.")],
+    password: Annotated[
+        str | None, typer.Option("--password", help="- reads it from standard input (default: asked for).")
+    ] = None,
+    admin: Annotated[bool, typer.Option("--admin", help="An administrator.")] = False,
+    approved: Annotated[
+        bool, typer.Option("--approved", help="May create challenges where that needs approval.")
+    ] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Create an account directly in the database."""
+    secret = new_password(password)
+    with reporting(as_json=as_json) as out:
+        settings = settings_with(data_dir=data_dir)
+        from app.actions import bootstrap
+
+        with _unit_of_work(settings) as session:
+            user = bootstrap.create_user(
+                session, email=email, name=name, password=secret, admin=admin, approved=approved
+            )
+            made = {key: getattr(user, key) for key in ("id", "email", "name", "admin", "approved")}
+        out.result(made, lambda _: out.say(f"Created {made['email']} ({made['id']})."))
+
+
+def new_password(given: str | None) -> str:
+    """A password from standard input (given as -), else asked for twice; never from the command line's words."""
+    if given not in {None, "-"}:
+        raise typer.BadParameter("only - is taken here: other users of this machine can read a command's words")
+    if given is None:
+        secret = str(typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
+    else:
+        secret = sys.stdin.readline().rstrip("\r\n")
+    if len(secret) < SHORTEST_PASSWORD:
+        raise typer.BadParameter(f"a password has {SHORTEST_PASSWORD} characters or more")
+    return secret
+
+
+def create_token(
+    email: Email,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option("--scope", help="read, submit, organize or admin; repeat it (default: by account)."),
+    ] = None,
+    days: Annotated[int | None, typer.Option("--days", min=1, help="Days that it is valid (default: 90).")] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Create a token for an account directly in the database, and print it."""
+    with reporting(as_json=as_json) as out:
+        settings = settings_with(data_dir=data_dir)
+        from app.actions import bootstrap
+        from app.actions.access import SCOPES
+
+        unknown = sorted(set(scope or ()) - set(SCOPES))
+        if unknown:
+            raise typer.BadParameter(f"unknown scope {', '.join(unknown)}; there are {', '.join(SCOPES)}")
+        with _unit_of_work(settings) as session:
+            row, text = bootstrap.create_token(session, email=email, scopes=scope or None, days=days)
+            expires = row.expires_at.isoformat()
+            made = {"id": row.id, "token": text, "scopes": list(row.scopes), "expires_at": expires}
+        out.result(made, lambda _: out.say(text))

@@ -1,0 +1,55 @@
+"""Where uploads are kept: the contract of a file store.
+
+A file is written once under a key of its own, durable before `finish` returns, and never changed. Equal contents are
+not shared between keys: deduplication would race with deletion and tell tenants about each other's files.
+"""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A file in the store: its key, the SHA-256 of its bytes as sent (hexadecimal) and its size in bytes."""
+
+    key: str
+    sha256: str
+    size: int
+
+
+class Upload(Protocol):
+    """A file on its way into the store."""
+
+    @property
+    def size(self) -> int:
+        """Bytes written so far."""
+
+    def write(self, chunk: bytes) -> None:
+        """Append bytes; raises errors.StorageShort when the disk is full."""
+
+    def finish(self) -> Stored:
+        """Make the file durable (its bytes and its folder entry) and give its key."""
+
+    def abort(self) -> None:
+        """Forget the file; harmless after finish."""
+
+
+class Files(Protocol):
+    """A store of uploaded files."""
+
+    def begin(self) -> Upload:
+        """Start an upload; raises errors.StorageShort when little space is left."""
+
+    def local(self, key: str) -> AbstractContextManager[Path]:
+        """A readable path of the file while the block lasts; raises FileNotFoundError."""
+
+    def scratch(self) -> AbstractContextManager[Path]:
+        """A path for a temporary file, removed when the block ends."""
+
+    def delete(self, key: str) -> None:
+        """Remove a file; nothing happens when it is gone already."""
+
+    def check(self) -> None:
+        """Raise errors.StorageShort unless uploads would be accepted now."""

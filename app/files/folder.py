@@ -1,0 +1,113 @@
+"""A folder as the file store: the default on one machine."""
+
+import hashlib
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from app.errors import StorageShort
+from app.files import Stored
+from app.settings import Settings
+
+
+class FolderUpload:
+    """Bytes into a part file, hashed on the way; renamed to its key when whole and durable."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self.key = f"uploads/{uuid.uuid4().hex}"
+        self._part = root / f"{self.key}.part"
+        self._hash = hashlib.sha256()
+        self.size = 0
+        self._file = self._part.open("xb")
+
+    def write(self, chunk: bytes) -> None:
+        """Append bytes; raises errors.StorageShort when the disk is full."""
+        try:
+            self._file.write(chunk)
+        except OSError as full:
+            self.abort()
+            raise StorageShort from full
+        self._hash.update(chunk)
+        self.size += len(chunk)
+
+    def finish(self) -> Stored:
+        """Bytes to disk, then the name, then the folder entry to disk: only after that may a row point here."""
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            final = self._root / self.key
+            self._part.rename(final)
+            _sync_folder(final.parent)
+        except OSError as full:
+            self.abort()
+            raise StorageShort from full
+        return Stored(self.key, self._hash.hexdigest(), self.size)
+
+    def abort(self) -> None:
+        """Forget the file; harmless after finish."""
+        self._file.close()
+        self._part.unlink(missing_ok=True)
+
+
+class FolderFiles:
+    """The store in `<data folder>/files`, readable by its owner only."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.root = settings.files_dir.resolve()
+        self._min_free = settings.min_free
+        for name in ("uploads", "scratch"):
+            (self.root / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+
+    def begin(self) -> FolderUpload:
+        """Start an upload; raises errors.StorageShort when little space is left."""
+        self.check()
+        try:
+            return FolderUpload(self.root)
+        except OSError as full:
+            raise StorageShort from full
+
+    @contextmanager
+    def local(self, key: str) -> Iterator[Path]:
+        """The path of the file itself; raises FileNotFoundError."""
+        path = self.root / key
+        if not path.is_file():
+            raise FileNotFoundError(key)
+        yield path
+
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """A path for a temporary file, removed when the block ends."""
+        path = self.root / "scratch" / uuid.uuid4().hex
+        try:
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
+
+    def delete(self, key: str) -> None:
+        """Remove a file; nothing happens when it is gone already."""
+        (self.root / key).unlink(missing_ok=True)
+
+    def check(self) -> None:
+        """Raise errors.StorageShort unless more than the configured space is free."""
+        if shutil.disk_usage(self.root).free < self._min_free:
+            raise StorageShort
+
+    def clear_leftovers(self) -> int:
+        """Remove part files and scratch files of an earlier run of the service; returns how many."""
+        left = [*(self.root / "uploads").glob("*.part"), *(self.root / "scratch").iterdir()]
+        for path in left:
+            path.unlink(missing_ok=True)
+        return len(left)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

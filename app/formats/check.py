@@ -1,0 +1,213 @@
+"""Tables to label arrays: every id and label checked against the known ids and classes.
+
+Works the same with and without gold labels at hand, so a dry run, the command line and scoring answer alike; no
+message depends on a gold label.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.formats.columns import Table
+from app.formats.hints import Near
+from app.formats.layout import KeyedMap
+from app.formats.problem import END, Place, Problem, Problems, problem, quote
+from app.formats.rules import Rules
+from app.scoring.align import NOTHING, IdIndex, Labels
+
+
+def check(
+    table: Table,
+    known: IdIndex,
+    classes: Sequence[str],
+    *,
+    rules: Rules,
+    void: Collection[str] = (),
+    problems: Problems,
+) -> Labels | None:
+    """Join a table with the known ids and turn its labels into codes (positions in `classes`).
+
+    Returns n labels in the order of `known`; None where the problems are such that nothing may be scored. `void` ids
+    are ignored and need not be given. Source: contract, section 2; metrics.md c4, c7, c8.
+    """
+    codes = {label: code for code, label in enumerate(classes)}
+    labels = _quick(table, known, codes)
+    if labels is None:
+        labels = _RowLoop(table, known, codes, rules, void, problems).run()
+    return None if problems else labels
+
+
+def _quick(table: Table, known: IdIndex, codes: dict[str, int]) -> Labels | None:
+    """The labels of a table with which nothing at all is odd."""
+    if len(table.ids) != len(known) or not table.whole or table.unreadable:
+        return None
+    ids = [name for name in table.ids if name is not None]
+    targets = known.rows(ids)
+    if len(targets) and (int(targets.min()) < 0 or int(np.bincount(targets, minlength=len(known)).max()) > 1):
+        return None
+    look = codes.get
+    try:
+        found = np.fromiter(map(look, table.labels), dtype=np.int32, count=len(table.labels))  # type: ignore[arg-type]
+    except TypeError:  # an unknown label has the code None
+        return None
+    if table.counts is not None and _repeats(found, table.counts, len(codes)):
+        return None
+    return assemble(targets, found, table.counts, len(known))
+
+
+def _repeats(codes: NDArray[np.int32], counts: Sequence[int], m: int) -> bool:
+    """Whether any set of labels holds one twice."""
+    owner = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
+    keys = np.sort(owner * m + codes)
+    return bool((keys[1:] == keys[:-1]).any())
+
+
+def assemble(targets: NDArray[np.int32], codes: NDArray[np.int32], counts: Sequence[int] | None, n: int) -> Labels:
+    """Put the labels of file rows where they belong: file row i describes instance targets[i] of n."""
+    if counts is None:
+        placed = np.full(n, NOTHING, dtype=np.int32)
+        placed[targets] = codes
+        return Labels(placed)
+    sizes = np.asarray(counts, dtype=np.int64)
+    offsets = np.zeros(len(sizes) + 2, dtype=np.int64)
+    np.cumsum(sizes, out=offsets[1:-1])
+    offsets[-1] = offsets[-2]  # one empty row at the end, for instances that no row describes
+    source = np.full(n, len(sizes), dtype=np.int64)
+    source[targets] = np.arange(len(sizes))
+    return Labels(codes, offsets).take(source)
+
+
+@dataclass(slots=True)
+class _RowLoop:
+    """Row by row, reporting every fault, in file order."""
+
+    table: Table
+    known: IdIndex
+    codes: dict[str, int]
+    rules: Rules
+    void: Collection[str]
+    problems: Problems
+    near_ids: Near = field(init=False)
+    near_labels: Near = field(init=False)
+    seen: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.near_ids = Near(self.known.ids)
+        self.near_labels = Near(self.codes)
+
+    def run(self) -> Labels:
+        """Check all rows, then what is missing."""
+        table = self.table
+        targets: list[int] = []
+        codes: list[int] = []
+        counts: list[int] | None = None if table.counts is None else []
+        start = 0
+        rows = self.known.rows([name or "" for name in table.ids]).tolist()  # no id is empty
+        for number, (row, name) in enumerate(zip(table.rows, table.ids, strict=True)):
+            size = 1 if table.counts is None else table.counts[number]
+            labels = table.labels[start : start + size]
+            start += size
+            target = self._target(row, name, rows[number])
+            if name is not None and target == NOTHING and name in self.void:
+                continue
+            found = self._codes(row, name, labels, several=counts is not None)
+            if target != NOTHING:
+                targets.append(target)
+                codes.extend(found)
+                if counts is not None:
+                    counts.append(len(found))
+        self._missing(targets)
+        return assemble(np.asarray(targets, dtype=np.int32), np.asarray(codes, dtype=np.int32), counts, len(self.known))
+
+    def _target(self, row: int, name: str | None, target: int) -> int:
+        """Which known instance a row describes; NOTHING for none, or for one that was described before."""
+        if name is None:
+            return NOTHING
+        if target == NOTHING:
+            if name not in self.void:
+                self.problems.report("unknown_id", row, lambda: self._unknown_id(row, name))
+        elif name in self.seen:
+            first = self.seen[name]
+            code = "duplicate_key" if self._same_key(row, first) else "duplicate_id"
+            self.problems.report(code, row, lambda: self._repeated_id(code, row, first, name))
+            return NOTHING
+        else:
+            self.seen[name] = row
+        return target
+
+    def _same_key(self, row: int, first: int) -> bool:
+        layout = self.table.layout
+        return isinstance(layout, KeyedMap) and layout.keys[row] == layout.keys[first]
+
+    def _codes(self, row: int, name: str | None, labels: Sequence[str | None], *, several: bool) -> list[int]:
+        found: list[int] = []
+        seen: set[str] = set()
+        for item, label in enumerate(labels):
+            if label is None:
+                continue
+            at = item if several else None
+            if label in seen and self.rules.duplicates != "multiset":
+                if self.rules.duplicates == "reject":
+                    self.problems.report("duplicate_label", row, lambda a=at, t=label: self._twice(row, a, name, t))  # type: ignore[misc]
+                continue
+            seen.add(label)
+            code = self.codes.get(label)
+            if code is None and self.rules.unknown_label == "reject":
+                self.problems.report("unknown_label", row, lambda a=at, t=label: self._unknown(row, a, name, t))  # type: ignore[misc]
+            elif code is not None or self.rules.unknown_label == "count_as_fp":
+                found.append(len(self.codes) if code is None else code)
+        return found if several or found else [NOTHING]
+
+    def _missing(self, targets: list[int]) -> None:
+        """Report known ids without a row, unless rows whose ids could not be read may account for all of them."""
+        absent = np.ones(len(self.known), dtype=bool)
+        absent[np.asarray(targets, dtype=np.int64)] = False
+        rows = np.flatnonzero(absent)
+        if self.rules.missing != "reject" or len(rows) <= self.table.unreadable:
+            return
+        for row in rows.tolist():
+            self.problems.report("missing_instances", END, lambda r=row: _missing_id(self.known.ids[r]))  # type: ignore[misc]
+
+    # ---- the problems, built only for those that are listed --------------------------------------
+
+    def _unknown_id(self, row: int, name: str) -> Problem:
+        near = self.near_ids.of(name)
+        mend = f"Did you mean {quote(near)}?" if near is not None else "Take the ids from the template of this phase."
+        message = f"{quote(name)} is not among the {len(self.known)} expected ids. {mend}"
+        place = self.table.layout.place(row, "id")
+        return problem("unknown_id", message, place, instance_id=name, expected=_optional(near), got=quote(name))
+
+    def _repeated_id(self, code: str, row: int, first: int, name: str) -> Problem:
+        earlier = self.table.layout.place(first, "id")
+        where = f"line {earlier.line}" if earlier.line else f"{earlier.pointer}"
+        message = f"{quote(name)} stands at {where} already. Give each id once (ids are compared after Unicode NFC)."
+        return problem(code, message, self.table.layout.place(row, "id"), instance_id=name, got=quote(name))
+
+    def _twice(self, row: int, item: int | None, name: str | None, label: str) -> Problem:
+        message = f"{quote(label)} is given twice for this instance. Give each label once."
+        place = self.table.layout.place(row, "label", item)
+        return problem("duplicate_label", message, place, instance_id=name, got=quote(label))
+
+    def _unknown(self, row: int, item: int | None, name: str | None, label: str) -> Problem:
+        near = self.near_labels.of(label)
+        mend = f"Did you mean {quote(near)}?" if near is not None else "Use one of the labels of the vocabulary."
+        message = f"{quote(label)} is not in the vocabulary (labels are compared exactly). {mend}"
+        place = self.table.layout.place(row, "label", item)
+        expected = _optional(near) or _vocabulary(list(self.codes))
+        return problem("unknown_label", message, place, instance_id=name, expected=expected, got=quote(label))
+
+
+def _optional(text: str | None) -> str | None:
+    return None if text is None else quote(text)
+
+
+def _vocabulary(classes: Sequence[str]) -> str:
+    shown = ", ".join(quote(label) for label in classes[:10])
+    return shown if len(classes) <= 10 else f"{shown}, … ({len(classes)} labels)"
+
+
+def _missing_id(name: str) -> Problem:
+    message = f"There is no prediction for {quote(name)}. Add one; every expected id needs exactly one."
+    return problem("missing_instances", message, Place(), instance_id=name)

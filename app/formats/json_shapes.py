@@ -1,0 +1,155 @@
+"""JSON files: one value, told apart by its shape into records, columns or a map."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from app.formats.columns import Cell, Columns, Reading
+from app.formats.layout import ColumnLists, KeyedMap, Names, RecordList
+from app.formats.problem import FILE, Place, problem, show, token
+from app.formats.records import FAULT_MESSAGES, from_records, refused_in_gold
+from app.formats.strict_json import (
+    TooDeep,
+    decoding_problem,
+    faults,
+    has_repeated_key,
+    json_decoder,
+    survey,
+)
+
+_RECORD_KEYS = ("predictions", "documents")
+
+
+def read_json(text: str, reading: Reading) -> Columns | None:
+    """Read a JSON text; None where it cannot be read at all (a problem says why)."""
+    try:
+        document = json_decoder(reading.limits).decode(text)
+        return _columns(document, reading)
+    except (json.JSONDecodeError, RecursionError, TooDeep) as error:
+        reading.problems.add(decoding_problem(error, text, reading.limits))
+    return None
+
+
+def _columns(document: Any, reading: Reading) -> Columns | None:
+    if type(document) is list:
+        return _records(document, "", Names("id", reading.due), reading)
+    if type(document) is not tuple:
+        message = 'The file is a bare value. Write records: {"predictions": [{"id": "t1", …}, …]}, or the list alone.'
+        reading.problems.add(
+            problem("wrong_shape", message, Place(""), expected="a list or object", got=show(document))
+        )
+        return None
+    fields: dict[str, Any] = dict(reversed(document))  # of a repeated key, the first value
+    for key in _RECORD_KEYS:
+        if type(fields.get(key)) is list:
+            names = Names(_id_name(key, fields[key]), reading.due)
+            columns = _records(fields[key], f"/{key}", names, reading)
+            return _with_others(columns, document, {key}, reading)
+    if type(fields.get("ids")) is list and type(fields.get("labels")) is list:
+        return _column_lists(fields, document, reading)
+    misplaced = next((key for key in (*_RECORD_KEYS, "ids") if _cannot_be_answer(fields.get(key), reading)), None)
+    if misplaced:
+        message = (
+            f"'{misplaced}' is not laid out as in any known shape. Records are {{\"predictions\": [{{…}}, …]}}, "
+            'columns are {"ids": […], "labels": […]}.'
+        )
+        got = show(fields[misplaced])
+        reading.problems.add(problem("wrong_shape", message, Place(token(misplaced)), expected="a list", got=got))
+        return None
+    return _map(document, reading)
+
+
+def _cannot_be_answer(value: object, reading: Reading) -> bool:
+    """Whether a value of a map can be no label (or set of labels), so that the file is meant otherwise."""
+    return type(value) is tuple or (type(value) is list and not reading.multilabel)
+
+
+def _records(records: Sequence[Any], prefix: str, names: Names, reading: Reading) -> Columns:
+    outer = 2 if prefix else 1
+    return from_records(records, range(len(records)), RecordList(prefix, names), reading, outer)
+
+
+def _id_name(key: str, records: Sequence[Any]) -> str:
+    """Documents may call their id 'pmid'; the first one decides."""
+    first = records[0] if key == "documents" and records else ()
+    names = [name for name, _ in first] if type(first) is tuple else []
+    return "pmid" if "pmid" in names and "id" not in names else "id"
+
+
+def _with_others(columns: Columns, document: tuple[Any, ...], used: set[str], reading: Reading) -> Columns:
+    """Check the keys beside those that are used: each once, none deep, none that gold must not ignore."""
+    others = tuple(pair for pair in document if pair[0] not in used)
+    depth, faulty = survey([others])
+    if depth > reading.limits.nesting:
+        raise TooDeep
+    if faulty or has_repeated_key(document):
+        shallow = tuple((key, None if key in used else value) for key, value in document)
+        for code, pointer, value in faults(shallow, ""):
+            got = None if value is None else show(value)
+            reading.problems.add(problem(code, FAULT_MESSAGES[code], Place(pointer), got=got), FILE)
+    names = dict.fromkeys(key for key, _ in others)
+    for name in names:
+        if refusal := refused_in_gold(name, reading):
+            reading.problems.add(problem("wrong_shape", refusal, Place(token(name))), FILE)
+    columns.ignored = tuple(dict.fromkeys((*names, *columns.ignored)))
+    return columns
+
+
+def _column_lists(fields: dict[str, Any], document: tuple[Any, ...], reading: Reading) -> Columns:
+    ids, labels = fields["ids"], fields["labels"]
+    splits = fields.get("split") if reading.gold else None
+    used = {"ids", "labels"} | ({"split"} if reading.gold else set())
+    deepest = max(survey(column)[0] for column in (ids, labels))
+    if deepest + 2 > reading.limits.nesting:
+        raise TooDeep
+    if splits is not None and type(splits) is not list:
+        message = "split must be a list with one value per id."
+        reading.problems.add(problem("wrong_shape", message, Place("/split"), expected="a list", got=show(splits)))
+        splits = None
+    rows = _equal_length({"labels": labels, "split": splits}, len(ids), reading)
+    ids, labels = _marked(ids, "/ids", reading), _marked(labels, "/labels", reading)
+    splits = None if splits is None else splits[:rows]
+    columns = Columns(ids[:rows], labels[:rows], splits, range(rows), ColumnLists(), unreadable=len(ids) - rows)
+    return _with_others(columns, document, used, reading)
+
+
+def _equal_length(columns: dict[str, list[Any] | None], count: int, reading: Reading) -> int:
+    """How many rows all columns have; a problem for each that is shorter or longer than the ids."""
+    rows = count
+    for name, column in columns.items():
+        if column is not None and len(column) != count:
+            message = f"'ids' has {count} values, '{name}' has {len(column)}. Give one value for each id."
+            place = Place(f"/{name}")
+            expected, got = f"{count} values", f"{len(column)} values"
+            reading.problems.add(problem("wrong_shape", message, place, expected=expected, got=got), FILE)
+            rows = min(rows, len(column))
+    return rows
+
+
+def _marked(values: Sequence[Any], prefix: str, reading: Reading) -> Sequence[Any]:
+    """The values, with those that hold repeated keys or bad numbers reported and marked."""
+    if not survey(values)[1]:
+        return values
+    marked = list(values)
+    for row, value in enumerate(values):
+        for code, pointer, wrong in faults(value, f"{prefix}/{row}"):
+            found = problem(code, FAULT_MESSAGES[code], Place(pointer), got=show(wrong))
+            reading.problems.add(found, row)
+            marked[row] = Cell.FAULT
+    return marked
+
+
+def _map(document: tuple[Any, ...], reading: Reading) -> Columns:
+    keys, values = zip(*document, strict=True) if document else ((), ())
+    depth, faulty = survey(values)
+    if depth + 1 > reading.limits.nesting:
+        raise TooDeep
+    layout = KeyedMap(keys)
+    labels: list[Any] = list(values)
+    ids: list[Any] = list(keys)
+    if faulty:
+        for row, value in enumerate(values):
+            for code, pointer, wrong in faults(value, layout.place(row).pointer or ""):
+                reading.problems.add(problem(code, FAULT_MESSAGES[code], Place(pointer), got=show(wrong)), row)
+                labels[row] = Cell.FAULT
+    return Columns(ids, labels, None, range(len(keys)), layout)

@@ -1,0 +1,150 @@
+"""What is wrong with a file: one problem with its place, and the list of all of them."""
+
+import json
+import sys
+from bisect import insort
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+LISTED = 100
+"""How many problems are listed; all are counted."""
+
+FILE = -1
+"""The row of a problem that concerns the whole file: listed before all others."""
+
+END = sys.maxsize
+"""The row of a problem that shows only at the end of the file: listed after all others."""
+
+CODES: dict[str, str] = {
+    "syntax": "The file cannot be parsed at this place.",
+    "encoding": "The bytes are not UTF-8 (or not intact gzip), or a text holds NUL or half a surrogate pair.",
+    "too_large": "The file, a number of records, or a single text is larger than allowed.",
+    "too_deep": "Lists or objects are nested deeper than allowed.",
+    "wrong_shape": "A value has the wrong type or stands at the wrong place.",
+    "duplicate_key": "A key of an object, or a column of a header, is given twice.",
+    "missing_id": "A record has no id.",
+    "duplicate_id": "An id occurs twice.",
+    "unknown_id": "An id is not among the ids of the gold.",
+    "missing_instances": "An id of the gold has no prediction.",
+    "unknown_label": "A label is not in the vocabulary.",
+    "duplicate_label": "A label occurs twice in one set of labels.",
+    "empty_label": "A label is the empty string.",
+    "not_a_number": "NaN, an infinity, or a number beyond the range of binary64.",
+}
+"""Every code that a problem may have, in the order in which totals are listed, with its meaning."""
+
+
+class Place(NamedTuple):
+    """Where something stands: an RFC 6901 pointer, or a line and column (both from 1; CSV counts fields)."""
+
+    pointer: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One fault of a file: what, where, and how to mend it."""
+
+    code: str
+    message: str
+    pointer: str | None = None
+    line: int | None = None
+    column: int | None = None
+    instance_id: str | None = None
+    expected: str | None = None
+    got: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form, without what is not known."""
+        pairs = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return {name: value for name, value in pairs if value is not None}
+
+
+def problem(
+    code: str,
+    message: str,
+    place: Place,
+    *,
+    instance_id: str | None = None,
+    expected: str | None = None,
+    got: str | None = None,
+) -> Problem:
+    """Build a problem at a place."""
+    return Problem(code, message, place.pointer, place.line, place.column, instance_id, expected, got)
+
+
+class Problems:
+    """All problems of a file: a total per code, and the first hundred in file order."""
+
+    def __init__(self) -> None:
+        self.total: dict[str, int] = {}
+        self._kept: list[tuple[int, int, Problem]] = []
+        self._sequence = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.total)
+
+    @property
+    def first(self) -> list[Problem]:
+        """The problems that are listed, in file order."""
+        return [kept[2] for kept in self._kept]
+
+    def report(self, code: str, row: int, build: Callable[[], Problem]) -> None:
+        """Count a problem of this row; build it only if it will be listed."""
+        if code not in CODES:
+            raise KeyError(code)
+        self.total[code] = self.total.get(code, 0) + 1
+        if len(self._kept) == LISTED and row >= self._kept[-1][0]:
+            return
+        self._sequence += 1
+        insort(self._kept, (row, self._sequence, build()))
+        del self._kept[LISTED:]
+
+    def add(self, found: Problem, row: int = FILE) -> None:
+        """Count and, if it is among the first, list a problem of this row."""
+        self.report(found.code, row, lambda: found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Answer of a dry run: `valid`, `total` per code, the first `problems`."""
+        total = {code: self.total[code] for code in CODES if code in self.total}
+        return {"valid": not self, "total": total, "problems": [found.to_dict() for found in self.first]}
+
+
+def shorten(text: str, length: int = 60) -> str:
+    """Cut a long text, saying so by an ellipsis."""
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def sound(text: str) -> str:
+    """Replace halves of surrogate pairs, so that the text can be written as UTF-8."""
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace") if not text.isascii() else text
+
+
+def quote(text: str) -> str:
+    """Show a text as JSON does, shortened; invisible and broken characters appear as escapes."""
+    short = shorten(text)
+    try:
+        short.encode()
+    except UnicodeEncodeError:
+        return json.dumps(short)
+    return json.dumps(short, ensure_ascii=False)
+
+
+def show(value: object) -> str:
+    """Show a decoded value in a few words; objects are tuples of pairs here (see strict_json)."""
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    if isinstance(value, tuple):
+        return "an object"
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    return shorten(str(value))
+
+
+def token(text: str) -> str:
+    """One reference token of an RFC 6901 pointer, with its slash."""
+    return "/" + sound(shorten(text, 200)).replace("~", "~0").replace("/", "~1")

@@ -1,0 +1,204 @@
+"""From values to texts: ids and labels become NFC strings, and what cannot be one is reported where it stands.
+
+The quick way looks at whole columns; only if something is odd does the slow way go cell by cell. Both give the same
+table for every valid file, and only the slow one reports.
+"""
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain
+
+from app.formats.columns import Cell, Columns, Reading, Table, notes_on_ignored
+from app.formats.layout import Field
+from app.formats.problem import FILE, Place, problem, quote, show, sound
+from app.formats.rules import Limits
+
+SPLITS = ("public", "private")
+
+
+def tidy(columns: Columns, reading: Reading, *, damaged: bool = False) -> Table:
+    """Read ids, labels and splits as texts.
+
+    `damaged`: faulty bytes were reported already and stand as lone surrogates (see unpack.decode).
+    """
+    _check_count(columns, reading)
+    table = _quick(columns, reading) or _CellLoop(columns, reading, damaged).run()
+    table.notes.extend(notes_on_ignored([sound(name) for name in columns.ignored]))
+    return table
+
+
+def _check_count(columns: Columns, reading: Reading) -> None:
+    most = reading.limits.records
+    if len(columns.rows) > most:
+        message = f"The file has {len(columns.rows)} records; at most {most} are allowed. Split the task."
+        reading.problems.add(problem("too_large", message, Place(), expected=f"at most {most}"), FILE)
+
+
+def plain(values: Sequence[object], limits: Limits) -> list[str] | None:
+    """Texts of a column that holds nothing but sound, non-empty, not too long strings and integers; else None."""
+    kinds = set(map(type, values))
+    if not kinds <= {str, int}:
+        return None
+    texts = list(map(str, values))
+    if not all(texts) or (texts and max(map(len, texts)) > limits.text_length):
+        return None
+    joined = "\n".join(texts)
+    if "\0" in joined:
+        return None
+    if not joined.isascii():
+        if not _is_sound(joined):
+            return None
+        if not unicodedata.is_normalized("NFC", joined):
+            texts = [unicodedata.normalize("NFC", text) for text in texts]
+    return texts
+
+
+def _is_sound(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _quick(columns: Columns, reading: Reading) -> Table | None:
+    """The table, if no cell of the file needs a closer look."""
+    counts = None
+    labels = columns.labels
+    if reading.multilabel:
+        if set(map(type, labels)) - {list}:
+            return None
+        lists: Sequence[list[object]] = labels  # type: ignore[assignment]
+        counts = list(map(len, lists))
+        labels = list(chain.from_iterable(lists))
+    ids, texts = plain(columns.ids, reading.limits), plain(labels, reading.limits)
+    splits = columns.splits
+    if ids is None or texts is None or (splits is not None and not _are_splits(splits)):
+        return None
+    named = None if splits is None else [str(value) for value in splits]
+    return Table(ids, texts, counts, named, columns.rows, columns.layout, columns.unreadable)
+
+
+def _are_splits(values: Sequence[object]) -> bool:
+    return set(map(type, values)) <= {str} and set(values) <= set(SPLITS)
+
+
+class _CellLoop:
+    """The slow way: cell by cell, reporting every fault."""
+
+    def __init__(self, columns: Columns, reading: Reading, damaged: bool) -> None:
+        self.columns = columns
+        self.reading = reading
+        self.damaged = damaged
+
+    def run(self) -> Table:
+        """Read all rows, in file order."""
+        ids: list[str | None] = []
+        labels: list[str | None] = []
+        counts: list[int] | None = [] if self.reading.multilabel else None
+        splits: list[str | None] | None = None if self.columns.splits is None else []
+        for number, row in enumerate(self.columns.rows):
+            name = self._id(row, self.columns.ids[number])
+            ids.append(name)
+            cell = self.columns.labels[number]
+            found = [self._label(row, cell, name)] if counts is None else self._labels(row, cell, name)
+            labels.extend(found)
+            if counts is not None:
+                counts.append(len(found))
+            if splits is not None and self.columns.splits is not None:
+                splits.append(self._split(row, self.columns.splits[number], name))
+        unreadable = self.columns.unreadable + ids.count(None)
+        return Table(ids, labels, counts, splits, self.columns.rows, self.columns.layout, unreadable)
+
+    def _id(self, row: int, value: object) -> str | None:
+        if value is Cell.FAULT:
+            return None
+        name = self.columns.layout.name("id")
+        if value is None or value is Cell.ABSENT or value == "":
+            message = f"{name} is {'empty' if value == '' else 'null'}. Give each record the id of its instance."
+            return self._refuse("missing_id", row, "id", message, expected="an id", got=show(value))
+        if type(value) not in {str, int}:
+            message = f"{name} must be a string or an integer. Write it in double quotes."
+            return self._refuse("wrong_shape", row, "id", message, expected="a string", got=show(value))
+        return self._text(row, "id", str(value), None)
+
+    def _label(self, row: int, value: object, owner: str | None, item: int | None = None) -> str | None:
+        if value is Cell.FAULT:
+            return None
+        if value == "":
+            hint = "Leave it out." if item is not None else "Give one of the classes."
+            message = f"A label is the empty string. {hint}"
+            return self._refuse("empty_label", row, "label", message, item=item, owner=owner, got='""')
+        if type(value) not in {str, int}:
+            due = "A label must be a string (or an integer)."
+            message = f"{due} {self.reading.mend_label}"
+            return self._refuse(
+                "wrong_shape", row, "label", message, item=item, owner=owner, expected="a string", got=show(value)
+            )
+        return self._text(row, "label", str(value), owner, item)
+
+    def _labels(self, row: int, value: object, owner: str | None) -> list[str | None]:
+        if type(value) is list:
+            return [self._label(row, label, owner, item) for item, label in enumerate(value)]
+        if value is not Cell.FAULT:
+            message = f"This task takes a list of labels per instance. {self.reading.mend_label}"
+            self._refuse("wrong_shape", row, "label", message, owner=owner, expected="a list", got=show(value))
+        return [None]
+
+    def _split(self, row: int, value: object, owner: str | None) -> str | None:
+        if value in SPLITS or value is Cell.FAULT:
+            return str(value)
+        if value is Cell.ABSENT or value == "":
+            message = "Other rows have a split, this one has none. Give it on all rows or on none."
+            shown = "nothing"
+        else:
+            message = 'split must be "public" or "private", written exactly so.'
+            shown = show(value)
+        return self._refuse(
+            "wrong_shape",
+            row,
+            None if value is Cell.ABSENT else "split",
+            message,
+            owner=owner,
+            expected="public or private",
+            got=shown,
+        )
+
+    def _text(self, row: int, field: Field, text: str, owner: str | None, item: int | None = None) -> str | None:
+        """A text in NFC, unless it is damaged or too long."""
+        refuse = partial(self._refuse, row=row, field=field, item=item, owner=owner)
+        if not text.isascii() and not _is_sound(text):
+            if self.damaged and any("\udc80" <= sign <= "\udcff" for sign in text):
+                return None
+            message = "The text holds half of a surrogate pair, which is no character. Write the whole character."
+            return refuse("encoding", message=message, got=quote(text))
+        if "\0" in text:
+            return refuse("encoding", message="The text holds the character NUL (U+0000). Remove it.", got=quote(text))
+        normal = unicodedata.normalize("NFC", text)
+        most = self.reading.limits.text_length
+        if len(text) > most:
+            message = f"The text has {len(text)} characters; at most {most} are allowed. Shorten it."
+            return refuse("too_large", message=message, expected=f"at most {most} characters", got=quote(text))
+        return normal
+
+    def _refuse(
+        self,
+        code: str,
+        row: int,
+        field: Field | None,
+        message: str,
+        *,
+        item: int | None = None,
+        owner: str | None = None,
+        expected: str | None = None,
+        got: str | None = None,
+    ) -> str | None:
+        """Report a cell, and give None in its place."""
+        place: Callable[[], Place] = partial(self.columns.layout.place, row, field, item)
+        self.reading.problems.report(
+            code,
+            row,
+            lambda: problem(code, message, place(), instance_id=owner, expected=expected, got=got),
+        )
+        return None

@@ -1,0 +1,38 @@
+"""Log lines: structured, for people on a terminal and as JSON elsewhere; never payloads, never tokens."""
+
+import logging
+import sys
+
+import structlog
+
+from app.settings import Settings
+
+
+def configure(settings: Settings) -> None:
+    """Send our lines and those of the libraries to standard error in one form."""
+    console = settings.log_format == "console" or (settings.log_format == "auto" and sys.stderr.isatty())
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    last: structlog.typing.Processor = (
+        structlog.dev.ConsoleRenderer() if console else structlog.processors.JSONRenderer()
+    )
+    errors: list[structlog.typing.Processor] = [] if console else [structlog.processors.format_exc_info]
+    level = getattr(logging, settings.log_level.upper())
+    structlog.configure(
+        processors=[*shared, *errors, last],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    formatter = structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=shared,
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *errors, last],
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(formatter)
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(max(level, logging.WARNING))

@@ -1,0 +1,69 @@
+"""The embedded queue: the committed task row is the enqueue, and one scheduler thread claims rows for free slots."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
+import structlog
+from sqlalchemy import event
+from sqlalchemy.orm import Session
+
+from app.queue import Claim, Work
+
+log = structlog.get_logger()
+
+POLL_SECONDS = 1.0  # a net for tasks that become due by time; new ones wake the scheduler at once
+
+
+class LocalQueue:
+    """One process: claims through the given function, which takes up to n tasks in a transaction of its own."""
+
+    def __init__(self, claim: Callable[[int], list[Claim]], slots: int) -> None:
+        self._claim = claim
+        self._slots = slots
+        self._free = slots
+        self._lock = threading.Lock()
+        self._awake = Event()
+
+    def enqueue(self, session: Session, task_id: str) -> None:  # noqa: ARG002 - the row is the work list
+        """Wake the scheduler when this session's transaction has committed."""
+        event.listen(session, "after_commit", lambda _session: self.wake(), once=True)
+
+    def wake(self) -> None:
+        """Look for tasks now."""
+        self._awake.set()
+
+    def run(self, work: Work, stop: Event) -> None:
+        """Claim and distribute until `stop` is set; then wait for the work at hand."""
+        with ThreadPoolExecutor(self._slots, thread_name_prefix="slot") as slots:
+            while not stop.is_set():
+                self._awake.clear()
+                for claim in self._claim_for_free_slots():
+                    slots.submit(self._occupied, work, claim)
+                self._awake.wait(POLL_SECONDS)
+
+    def _claim_for_free_slots(self) -> list[Claim]:
+        with self._lock:
+            free = self._free
+        if not free:
+            return []
+        try:
+            claims = self._claim(free)
+        except Exception:
+            # The database may be away for a while; the next round tries again.
+            log.exception("claim_failed")
+            return []
+        with self._lock:
+            self._free -= len(claims)
+        return claims
+
+    def _occupied(self, work: Work, claim: Claim) -> None:
+        try:
+            work(claim)
+        except Exception:
+            log.exception("task_failed", task=claim.task_id, attempt=claim.attempt)
+        finally:
+            with self._lock:
+                self._free += 1
+            self.wake()

@@ -1,0 +1,85 @@
+"""Labels as arrays, and the exact join of predictions to gold by instance id."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.scoring.task import TaskSpec
+
+NOTHING = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Hard labels of n instances, as positions in the declared classes (0 … m-1).
+
+    `codes` equal to m stand for a label outside the vocabulary. Without `offsets` there is one code per
+    instance, and -1 where nothing was given. With `offsets` (n + 1 numbers) instance i owns
+    `codes[offsets[i]:offsets[i + 1]]`, in the order sent, repetitions kept.
+    """
+
+    codes: NDArray[np.int32]
+    offsets: NDArray[np.int64] | None = None
+
+    @property
+    def n(self) -> int:
+        """The number of instances."""
+        return len(self.codes) if self.offsets is None else len(self.offsets) - 1
+
+    def take(self, rows: NDArray[np.integer]) -> "Labels":
+        """The labels of these row numbers, in this order; a row may come several times."""
+        if self.offsets is None:
+            return Labels(self.codes[rows])
+        sizes = np.diff(self.offsets)[rows]
+        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum(sizes, out=offsets[1:])
+        within = np.arange(offsets[-1], dtype=np.int64) - np.repeat(offsets[:-1], sizes)
+        return Labels(self.codes[np.repeat(self.offsets[:-1][rows], sizes) + within], offsets)
+
+    def as_sets(self) -> "Labels":
+        """The same labels with offsets: one label per instance becomes a set of one, or of none."""
+        if self.offsets is not None:
+            return self
+        given = self.codes != NOTHING
+        offsets = np.zeros(self.n + 1, dtype=np.int64)
+        np.cumsum(given, out=offsets[1:])
+        return Labels(self.codes[given], offsets)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Gold and predicted labels of the same instances, row by row."""
+
+    spec: TaskSpec
+    gold: Labels
+    predicted: Labels
+
+    def __post_init__(self) -> None:
+        if self.gold.n != self.predicted.n:
+            raise ValueError(f"gold has {self.gold.n} instances, the predictions {self.predicted.n}")
+
+
+class IdIndex:
+    """Instance ids to row numbers; strings are compared exactly, so no collision can score."""
+
+    def __init__(self, ids: Sequence[str]) -> None:
+        """Ids in row order; each may come once (ValueError otherwise)."""
+        self.ids = list(ids)
+        self._row = {name: row for row, name in enumerate(self.ids)}
+        if len(self._row) != len(self.ids):
+            raise ValueError("an id occurs twice")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._row
+
+    def rows(self, ids: Sequence[str]) -> NDArray[np.int32]:
+        """The row number of each id, -1 where the id is not there."""
+        if len(ids) == len(self.ids) and list(ids) == self.ids:
+            return np.arange(len(ids), dtype=np.int32)
+        look = self._row.get
+        return np.fromiter((look(name, NOTHING) for name in ids), dtype=np.int32, count=len(ids))

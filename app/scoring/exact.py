@@ -1,0 +1,91 @@
+"""The arithmetic that is part of a metric's definition: the same bits on every machine.
+
+A ratio of counts is one correctly rounded division of integers. A mean is `math.fsum` of such quotients, which
+is the correctly rounded sum whatever the order, divided once. A weighted mean with integer weights is `fsum` of
+the correctly rounded terms (weight × numerator) / denominator, divided once by the sum of the weights: so it is
+as independent of order as the plain mean, and a weight that cancels the denominator cancels exactly.
+"""
+
+import math
+from collections.abc import Iterable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[Any]  # int64, or Python integers (dtype object) where int64 could overflow
+Floats = NDArray[np.float64]
+
+_EXACT = 2**53  # integers below it are exact as binary64, so an IEEE division rounds once
+
+
+def combine(coefficients: tuple[int, ...], columns: tuple[Integers, ...]) -> Integers:
+    """The sum of coefficient × column, exact: in int64 while that is safe, else in Python integers."""
+    used = [(c, column) for c, column in zip(coefficients, columns, strict=True) if c]
+    bound = sum(abs(c) * _peak(column) for c, column in used)
+    combined: NDArray[Any] = np.zeros(len(columns[0]), dtype=np.int64 if bound < _EXACT else object)
+    for c, column in used:
+        combined = combined + c * (column if bound < _EXACT else column.astype(object))
+    return np.asarray(combined)
+
+
+def times(left: Integers, right: Integers) -> Integers:
+    """The elementwise product, exact."""
+    if _peak(left) * _peak(right) < _EXACT:
+        return np.asarray(left * right)
+    return left.astype(object) * right.astype(object)
+
+
+def quotients(numerator: Integers, denominator: Integers) -> Floats:
+    """Elementwise correctly rounded numerator / denominator; the denominators are not 0."""
+    if _peak(numerator) < _EXACT and _peak(denominator) < _EXACT:
+        return np.asarray(numerator.astype(np.float64) / denominator.astype(np.float64))
+    pairs = zip(numerator.tolist(), denominator.tolist(), strict=True)
+    return np.array([a / b for a, b in pairs], dtype=np.float64)
+
+
+def mean(values: Floats) -> float:
+    """The mean of at least one value: fsum, then one division."""
+    return math.fsum(values.tolist()) / len(values)
+
+
+def over(total: float, divisor: int) -> float:
+    """A sum divided by an integer of any size, rounded once."""
+    return total / divisor if divisor < _EXACT else float(Fraction(total) / divisor)
+
+
+def total(values: Integers) -> int:
+    """The exact sum of integers as a Python integer."""
+    return int(values.sum()) if len(values) else 0
+
+
+def square_root(value: Fraction) -> float:
+    """The correctly rounded square root of a rational number ≥ 0, by integer arithmetic alone."""
+    if value == 0:
+        return 0.0
+    a, b = value.numerator, value.denominator
+    shift = max(0, 70 - (a.bit_length() - b.bit_length()) // 2)
+    root = math.isqrt((a << 2 * shift) // b)
+    inexact = root * root * b != a << 2 * shift
+    # at least 69 bits and a sticky bit: the division below then rounds as it would for the true root
+    return (2 * root + inexact) / (1 << (shift + 1))
+
+
+def fraction(value: float | str | Decimal) -> Fraction:
+    """The rational number that a decimal text means; a float means its shortest decimal text."""
+    return Fraction(repr(value) if isinstance(value, float) else value)
+
+
+def integer_weights(weights: Iterable[float]) -> list[int]:
+    """Weights scaled to integers in exactly the same proportion, from their decimal texts."""
+    exact = [fraction(weight) for weight in weights]
+    scale = math.lcm(*(weight.denominator for weight in exact)) if exact else 1
+    whole = [int(weight * scale) for weight in exact]
+    common = math.gcd(*whole) or 1
+    return [weight // common for weight in whole]
+
+
+def _peak(column: Integers) -> int:
+    return max(abs(int(column.max())), abs(int(column.min()))) if len(column) else 0

@@ -1,0 +1,123 @@
+"""What a metric is, what a call of one is, and the one table of all metrics."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from app.scoring.tally import Workspace
+from app.scoring.task import Task
+
+Direction = Literal["higher", "lower", "none"]
+
+LABELS = "labels"
+TRAIN_FREQUENCIES = "train_frequencies"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The value of a metric, or None with the reason; notes say which conventions came into play."""
+
+    value: float | None
+    reason: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A parameter of a metric: a `number` within bounds, or a `label` of the vocabulary."""
+
+    name: str
+    kind: Literal["number", "label"]
+    meaning: str
+    default: str | None = None
+    bounds: tuple[float, float] | None = None
+    required_for: tuple[Task, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A worked example: labels small enough to count by hand, and the exact value as a fraction or decimal."""
+
+    task: Task
+    classes: tuple[str, ...]
+    gold: tuple[Any, ...]
+    predicted: tuple[Any, ...]
+    value: str
+    params: Mapping[str, str] = field(default_factory=dict)
+    positive_label: str | None = None
+    train_frequencies: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """What holds for every data set: tests check each of these for each metric.
+
+    `symmetric`: swapping gold and predictions keeps the value. `prevalence_sensitive`: replicating the instances
+    of one class can move the value. `count_based`: a function of integer counts, ranked at 14 significant digits.
+    """
+
+    symmetric: bool
+    prevalence_sensitive: bool
+    count_based: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class MetricCall:
+    """A metric with its parameters and conventions: what a metric string means.
+
+    `params` are canonical texts by name; `options` holds every convention option; `text` is the canonical string;
+    `asked` is the string as asked; `title` a display name given by the recipe.
+    """
+
+    metric: "Metric"
+    params: Mapping[str, str]
+    options: Mapping[str, str]
+    text: str
+    asked: str
+    title: str | None = None
+
+
+Compute = Callable[[Workspace, MetricCall], Result]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One declaration of a metric; the catalogue, the parser, the help and the tests read it.
+
+    `names` are other names in the field; `options` those conventions that concern it; `hints` says for a task that
+    it is not defined for which keys are meant; `source` names paper and section or equation.
+
+    """
+
+    key: str
+    name: str
+    names: tuple[str, ...]
+    equation: str
+    tasks: tuple[Task, ...]
+    needs: tuple[str, ...]
+    direction: Direction
+    range: tuple[float, float]
+    params: tuple[Param, ...]
+    options: tuple[str, ...]
+    properties: Properties
+    source: str
+    example: Example
+    compute: Compute
+    hints: Mapping[str, str] = field(default_factory=dict)
+    scalar: bool = True
+
+
+CATALOGUE: dict[str, Metric] = {}
+
+
+def register(metric: Metric) -> Metric:
+    """Enter a metric into the one table; a key may be declared once."""
+    if metric.key in CATALOGUE:
+        raise ValueError(f"metric '{metric.key}' is declared twice")
+    CATALOGUE[metric.key] = metric
+    return metric
+
+
+def undefined(reason: str, *notes: str) -> Result:
+    """No value, with the reason."""
+    return Result(None, reason, tuple(notes))

@@ -1,0 +1,301 @@
+"""The averaging strategies: each turns a base measure on 2×2 tables into one number.
+
+Sources: W = Wenzel, V = Van Asch 2013, Z = Zhang & Zhou 2014, S = Sefidian, D = Döring.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from app.scoring.exact import Floats, Integers, combine, mean, over, quotients, times, total
+from app.scoring.metric import LABELS, TRAIN_FREQUENCIES, Direction, MetricCall, Result
+from app.scoring.metrics.rules import (
+    Mask,
+    UndefinedError,
+    averaged_labels,
+    excluded,
+    named,
+    single_ratio,
+    substitute,
+    table_of,
+    train_weights,
+)
+from app.scoring.tally import Tally, Workspace
+from app.scoring.task import TASKS, Task
+
+Coefficients = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A measure on one 2×2 table: two sums of coefficients × (tp, fp, fn, tn), one divided by the other.
+
+    `set_like` measures (precision, recall, F, Jaccard) leave their per-instance empties to the options
+    both_empty and one_empty; `agree` ones are equal to accuracy when pooled over single-label data.
+    """
+
+    name: str
+    numerator: Coefficients
+    denominator: Coefficients
+    direction: Direction
+    set_like: bool = False
+    agree: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Average:
+    """One averaging strategy, declared once for every base measure.
+
+    `equation` holds `{B}` for the measure with its counts indexed by `index`; `moves`: replicating a class moves
+    the value even if the class's own measures stay; `symmetric`: it treats gold and predictions alike.
+    """
+
+    suffix: str
+    name: str
+    names: tuple[str, ...]
+    equation: str
+    index: str
+    tasks: tuple[Task, ...]
+    needs: tuple[str, ...]
+    options: tuple[str, ...]
+    moves: bool
+    symmetric: bool
+    source: str
+    compute: Callable[[Workspace, MetricCall, Ratio], Result]
+    hint: str = ""
+
+
+def bare(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
+    """The value of one class: of `label`, else of the positive label of a binary task."""
+    label = call.params.get("label") or (ws.spec.positive_label if ws.spec.task == "binary" else None)
+    if label is None:
+        raise UndefinedError("it needs label=… to say which class is meant")
+    tally = ws.tally(call.options)
+    if label not in tally.names:
+        raise UndefinedError(f"'{label}' is not a declared class")
+    table = table_of(tally.classes, tally.names.index(label))
+    return Result(*_one(call, ratio, table, f"{ratio.name} of {label}"))
+
+
+def _one(call: MetricCall, ratio: Ratio, table: Coefficients, what: str) -> tuple[float, None, tuple[str, ...]]:
+    numerator, denominator = _dot(ratio.numerator, table), _dot(ratio.denominator, table)
+    value, notes = single_ratio(call, ratio.direction, numerator, denominator, what)
+    return value, None, notes
+
+
+def _dot(coefficients: Coefficients, table: Coefficients) -> int:
+    return sum(c * count for c, count in zip(coefficients, table, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Labels:
+    """The classes that enter an average, what each weighs, and the notes so far."""
+
+    mask: Mask
+    weights: Integers
+    notes: list[str]
+
+
+def macro(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
+    """The plain mean over the label set (W eq 12, 15, 19; V eq 8)."""
+    tally = ws.tally(call.options)
+    mask, notes = averaged_labels(ws, tally, call, by_label_set=True)
+    weights = np.ones(len(tally.names), dtype=np.int64)
+    return _over_classes(tally, call, ratio, _Labels(mask, weights, notes))
+
+
+def weighted(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
+    """The mean weighted by gold support (W eq 13, 21, Fig 10)."""
+    tally = ws.tally(call.options)
+    mask, notes = averaged_labels(ws, tally, call, by_label_set=False, absent_matters=False)
+    return _over_classes(tally, call, ratio, _Labels(mask, tally.classes.support, notes))
+
+
+def lfb_train(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
+    """The mean weighted by training frequency (V eq 10); labels that training lacks weigh 0."""
+    tally = ws.tally(call.options)
+    weights = train_weights(ws, tally)
+    mask, notes = averaged_labels(ws, tally, call, by_label_set=False)
+    if (mask & (weights == 0)).any():
+        notes.append(f"absent from the training data, so of weight 0: {named(tally, mask & (weights == 0))}")
+    return _over_classes(tally, call, ratio, _Labels(mask, weights, notes))
+
+
+def _over_classes(tally: Tally, call: MetricCall, ratio: Ratio, over_these: _Labels) -> Result:
+    """Fsum of the correctly rounded weight × numerator / denominator, divided by the sum of the weights."""
+    mask, weights, notes = over_these.mask, over_these.weights, over_these.notes
+    numerator = combine(ratio.numerator, tally.classes.columns)
+    denominator = combine(ratio.denominator, tally.classes.columns)
+    matters = mask & (weights > 0)
+    fired = matters & (denominator == 0)
+    value = substitute(call, ratio.direction) if fired.any() else None
+    if fired.any():
+        notes.append(zero_note(call, f"{ratio.name} is 0/0 for {named(tally, fired)}", value))
+    defined = matters & ~fired
+    divisor = total(weights[matters if value is not None else defined])
+    if divisor == 0:
+        raise UndefinedError("no label with a defined value is left to average over")
+    terms = quotients(times(weights[defined], numerator[defined]), denominator[defined]).tolist()
+    terms.extend(value * int(weight) for weight in weights[fired] if value)
+    return Result(over(math.fsum(terms), divisor), None, tuple(notes))
+
+
+def zero_note(call: MetricCall, what: str, value: float | None) -> str:
+    """The sentence that says where the zero-division rule fired and what it did."""
+    effect = "left out" if value is None else f"counted as {value:g}"
+    return f"{what}; {effect} (zero_division={call.options['zero_division']})"
+
+
+def micro(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
+    """The measure of the summed counts (W eq 11, 14, 17, 18; V eq 9); the sums over instances are the same."""
+    tally = ws.tally(call.options)
+    left_out = excluded(tally, call)
+    kept = ~left_out
+    if not kept.any():
+        raise UndefinedError("no label is left to pool")
+    tp, fp, fn, tn = (total(column[kept]) for column in tally.classes.columns)
+    table = (tp, fp + tally.outside_fp, fn + tally.outside_fn, tn)
+    value, reason, notes = _one(call, ratio, table, f"pooled {ratio.name}")
+    if left_out.any():
+        notes = (*notes, f"left out by exclude_labels: {named(tally, left_out)}")
+    elif ratio.agree and ws.spec.task != "multilabel" and not tally.nothing:
+        notes = (*notes, "with one label per instance micro precision, recall and F all equal accuracy")
+    return Result(value, reason, notes)
+
+
+def samples(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
+    """The mean over instances (W eq 23-28; Z), with its own rules for empty sets (metrics.md c, row 5)."""
+    tally = ws.tally(call.options)
+    instances = tally.instances
+    columns = instances.counts.columns
+    numerator, denominator = combine(ratio.numerator, columns), combine(ratio.denominator, columns)
+    fixed: list[tuple[Mask, float | None, str]] = []
+    if ratio.set_like:
+        no_gold, no_prediction = instances.gold_size == 0, instances.predicted_size == 0
+        for rule, mask in (("both_empty", no_gold & no_prediction), ("one_empty", no_gold ^ no_prediction)):
+            setting = call.options[rule]
+            value = None if setting == "skip" else float(setting)
+            fixed.append((np.asarray(mask), value, f"{rule}={setting}"))
+    elif (denominator == 0).any():
+        setting = f"zero_division={call.options['zero_division']}"
+        fixed.append((np.asarray(denominator == 0), substitute(call, ratio.direction), setting))
+    return _over_instances(numerator, denominator, fixed)
+
+
+def _over_instances(numerator: Integers, denominator: Integers, fixed: list[tuple[Mask, float | None, str]]) -> Result:
+    free = np.ones(len(numerator), dtype=bool)
+    parts: list[Floats] = []
+    notes = []
+    for mask, value, setting in fixed:
+        count = int(mask.sum())
+        free &= ~mask
+        if count and value is not None:
+            parts.append(np.full(count, value))
+            notes.append(f"{count} instances count as {value:g} ({setting})")
+        elif count:
+            notes.append(f"{count} instances are left out ({setting})")
+    values = np.concatenate([quotients(numerator[free], denominator[free]), *parts])
+    if not len(values):
+        raise UndefinedError("no instance is left to average over")
+    return Result(mean(values), None, tuple(notes))
+
+
+def harmonic(precision: float, recall: float, beta: Fraction) -> Fraction | None:
+    """F_beta of two averages as an exact rational of the two numbers; None where it is 0/0."""
+    p, r, square = Fraction(precision), Fraction(recall), beta * beta
+    below = square * p + r
+    return (1 + square) * p * r / below if below else None
+
+
+_READING = ("unknown_label", "missing", "duplicates", "empty_label")
+_OVER_LABELS = ("zero_division", "exclude_labels", *_READING)
+
+BARE = Average(
+    suffix="",
+    name="",
+    names=(),
+    equation="{B}",
+    index="",
+    tasks=TASKS,
+    needs=(LABELS,),
+    options=("zero_division", *_READING),
+    moves=False,
+    symmetric=True,
+    source="",
+    compute=bare,
+)
+MACRO = Average(
+    suffix="macro",
+    name="macro",
+    names=("macro-averaged", "label-macro", "unweighted mean over classes"),
+    equation=r"\frac{1}{m}\sum_{j=1}^{m} {B}",
+    index="j",
+    tasks=TASKS,
+    needs=(LABELS,),
+    options=("label_set", "absent_gold", *_OVER_LABELS),
+    moves=False,
+    symmetric=True,
+    source="Wenzel eq 12, 15, 19; Van Asch 2013 eq 8",
+    compute=macro,
+)
+MICRO = Average(
+    suffix="micro",
+    name="micro",
+    names=("micro-averaged", "pooled"),
+    equation="{B}",
+    index=r"\Sigma",
+    tasks=TASKS,
+    needs=(LABELS,),
+    options=("zero_division", "exclude_labels", *_READING),
+    moves=True,
+    symmetric=True,
+    source="Wenzel eq 11, 14, 17, 18; Van Asch 2013 eq 9",
+    compute=micro,
+)
+WEIGHTED = Average(
+    suffix="weighted",
+    name="support-weighted",
+    names=("weighted", "macro_weighted"),
+    equation=r"\frac{1}{\sum_{j} n_{j}}\sum_{j} n_{j}\,{B}",
+    index="j",
+    tasks=TASKS,
+    needs=(LABELS,),
+    options=_OVER_LABELS,
+    moves=True,
+    symmetric=False,
+    source="Wenzel eq 13, 21, Fig 10",
+    compute=weighted,
+)
+LFB_TRAIN = Average(
+    suffix="lfb_train",
+    name="training-frequency-weighted",
+    names=("label-frequency-based micro", "TiMBL micro", "Daelemans micro"),
+    equation=r"\sum_{j} f_{j}\,{B},\quad f_{j}=\frac{c_{j}}{\sum_{k} c_{k}}",
+    index="j",
+    tasks=TASKS,
+    needs=(LABELS, TRAIN_FREQUENCIES),
+    options=("absent_gold", *_OVER_LABELS),
+    moves=False,
+    symmetric=True,
+    source="Van Asch 2013 eq 10",
+    compute=lfb_train,
+)
+SAMPLES = Average(
+    suffix="samples",
+    name="per-instance",
+    names=("example-based", "instance-averaged"),
+    equation=r"\frac{1}{n}\sum_{i=1}^{n} {B}",
+    index="i",
+    tasks=("multilabel",),
+    needs=(LABELS,),
+    options=("zero_division", "both_empty", "one_empty", *_READING),
+    moves=True,
+    symmetric=True,
+    source="Wenzel eq 23-28; Zhang & Zhou 2014 sec 2.2.2",
+    compute=samples,
+    hint="the mean over instances is for multi-label tasks; with one label per instance use the _micro key",
+)
+AVERAGES = (BARE, MACRO, MICRO, WEIGHTED, LFB_TRAIN, SAMPLES)

@@ -1,0 +1,119 @@
+"""The F of averaged precision and recall, beside the average of F values: two metrics, never one name."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from app.scoring.exact import fraction
+from app.scoring.metric import Metric, MetricCall, Properties, Result, register
+from app.scoring.metrics.averages import LFB_TRAIN, MACRO, SAMPLES, WEIGHTED, Average, harmonic
+from app.scoring.metrics.base import BETA, PRECISION, RECALL
+from app.scoring.metrics.examples import example
+from app.scoring.metrics.rules import UndefinedError, substitute
+from app.scoring.tally import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """One choice of β: fixed, or the parameter `beta`."""
+
+    prefix: str
+    name: str
+    beta: Fraction | None
+    equation: str
+    names: tuple[str, ...]
+    examples: dict[str, str]
+
+
+_KINDS = (
+    _Kind(
+        "f1",
+        "F1",
+        Fraction(1),
+        r"\frac{2\,\bar{P}\,\bar{R}}{\bar{P}+\bar{R}}",
+        ("F1 of averages", "CF1", "macro F1 of Sokolova & Lapalme"),
+        {"macro": "155/252", "weighted": "880/1467", "samples": "21/26", "lfb_train": "533/882"},
+    ),
+    _Kind(
+        "f0_5",
+        "F0.5",
+        Fraction(1, 2),
+        r"\frac{1.25\,\bar{P}\,\bar{R}}{0.25\,\bar{P}+\bar{R}}",
+        ("F0.5 of averages",),
+        {"macro": "775/1179", "weighted": "550/873", "samples": "105/124", "lfb_train": "2665/4104"},
+    ),
+    _Kind(
+        "f2",
+        "F2",
+        Fraction(2),
+        r"\frac{5\,\bar{P}\,\bar{R}}{4\,\bar{P}+\bar{R}}",
+        ("F2 of averages",),
+        {"macro": "775/1341", "weighted": "2200/3843", "samples": "105/136", "lfb_train": "2665/4716"},
+    ),
+    _Kind(
+        "f_beta",
+        "F-beta",
+        None,
+        r"\frac{(1+\beta^{2})\,\bar{P}\,\bar{R}}{\beta^{2}\,\bar{P}+\bar{R}}",
+        ("F-beta of averages",),
+        {"macro": "775/1179", "weighted": "550/873", "samples": "105/124", "lfb_train": "2665/4104"},
+    ),
+)
+
+
+def f_of(ws: Workspace, call: MetricCall, average: Average, beta: Fraction) -> Result:
+    """F_beta of the averaged precision and recall (W eq 20, 29; D; Z): the exact value of the two, rounded once."""
+    precision = average.compute(ws, call, PRECISION.ratio(call))
+    recall = average.compute(ws, call, RECALL.ratio(call))
+    notes = tuple(dict.fromkeys((*precision.notes, *recall.notes)))
+    assert precision.value is not None
+    assert recall.value is not None
+    exact = harmonic(precision.value, recall.value, beta)
+    if exact is not None:
+        return Result(float(exact), None, notes)
+    value = substitute(call, "higher")
+    if value is None:
+        raise UndefinedError("average precision and recall are both 0, so their F is 0/0 (zero_division=skip)")
+    rule = call.options["zero_division"]
+    note = f"average precision and recall are both 0; their F, 0/0, counts as {value:g} (zero_division={rule})"
+    return Result(value, None, (*notes, note))
+
+
+def metric_of(kind: _Kind, average: Average) -> Metric:
+    """The metric that this average and this β make."""
+
+    def value(ws: Workspace, call: MetricCall) -> Result:
+        return f_of(ws, call, average, kind.beta if kind.beta is not None else fraction(call.params["beta"]))
+
+    options = average.options if average is not SAMPLES else ("zero_division", *average.options)
+    return Metric(
+        key=f"{kind.prefix}_of_averages_{average.suffix}",
+        name=f"{kind.name} of {average.name} precision and recall",
+        names=kind.names,
+        equation=kind.equation + r",\quad " + _averaged(average),
+        tasks=average.tasks,
+        needs=average.needs,
+        direction="higher",
+        range=(0.0, 1.0),
+        params=(BETA,) if kind.beta is None else (),
+        options=tuple(dict.fromkeys(options)),
+        properties=Properties(
+            symmetric=kind.beta == 1 and average.symmetric,
+            prevalence_sensitive=True,
+        ),
+        source="Wenzel eq 20, 29, Fig 10; Döring; Zhang & Zhou 2014 sec 2.2.2",
+        example=example(average.suffix, kind.examples, {"beta": "0.5"} if kind.beta is None else {}),
+        compute=value,
+        hints=dict.fromkeys(("binary", "multiclass"), average.hint) if average.hint else {},
+    )
+
+
+def _averaged(average: Average) -> str:
+    """What the bars mean under this average, in LaTeX."""
+    template = average.equation.split(r",\quad")[0]
+    bars = (rf"\bar{{{letter}}}=" + template.replace("{B}", rf"{letter}_{{{average.index}}}") for letter in "PR")
+    return r",\;".join(bars)
+
+
+for _kind in _KINDS:
+    for _average in (MACRO, WEIGHTED, SAMPLES, LFB_TRAIN):
+        register(metric_of(_kind, _average))

@@ -1,0 +1,224 @@
+"""Measures of a whole task: accuracy and its kin, exact match and Hamming loss."""
+
+import math
+
+import numpy as np
+
+from app.scoring.exact import Integers, integer_weights, over, quotients, times, total
+from app.scoring.metric import LABELS, Metric, MetricCall, Properties, Result, register
+from app.scoring.metrics.examples import MULTICLASS, MULTILABEL, worked
+from app.scoring.metrics.rules import Mask, UndefinedError, excluded, listed, named
+from app.scoring.tally import Tally, Workspace
+from app.scoring.task import TASKS, Task
+
+READING = ("unknown_label", "missing")
+SETS = (*READING, "duplicates", "empty_label")
+SINGLE: tuple[Task, ...] = ("binary", "multiclass")
+UNIT = (0.0, 1.0)
+
+
+def accuracy(ws: Workspace, call: MetricCall) -> Result:
+    """The share of instances whose label is right (V eq 6; D)."""
+    tally = ws.tally(call.options)
+    return Result(tally.exact / tally.n)
+
+
+def error_rate(ws: Workspace, call: MetricCall) -> Result:
+    """The share of instances whose label is wrong, divided once rather than subtracted from 1 (W sec 3.2.3)."""
+    tally = ws.tally(call.options)
+    return Result((tally.n - tally.exact) / tally.n)
+
+
+def hamming_loss(ws: Workspace, call: MetricCall) -> Result:
+    """The share of wrong (instance, label) decisions; single labels are read as sets of one (W eq 27; S; Z)."""
+    tally = ws.tally(call.options)
+    return Result(tally.wrong_cells / tally.cells if tally.cells else 0.0)
+
+
+def _recalls(ws: Workspace, call: MetricCall, *, use_weights: bool) -> Result:
+    """The weighted mean of the recalls of the classes that occur in gold; absent ones are listed."""
+    tally = ws.tally(call.options)
+    occurs = np.asarray(tally.classes.support > 0)
+    left_out = excluded(tally, call)
+    absent, mask = ~occurs & ~left_out, occurs & ~left_out
+    if not mask.any():
+        raise UndefinedError("no label that occurs in gold is left to average over")
+    notes = [f"absent from gold, so not averaged: {named(tally, absent)}"] if absent.any() else []
+    if left_out.any():
+        notes.append(f"left out by exclude_labels: {named(tally, left_out)}")
+    weights = _weights(ws, tally, mask) if use_weights else np.ones(int(mask.sum()), dtype=np.int64)
+    divisor = total(weights)
+    if divisor == 0:
+        raise UndefinedError("the class weights of the labels that occur in gold sum to 0")
+    terms = quotients(times(weights, tally.classes.tp[mask]), tally.classes.support[mask])
+    return Result(over(math.fsum(terms.tolist()), divisor), None, tuple(notes))
+
+
+def _weights(ws: Workspace, tally: Tally, mask: Mask) -> Integers:
+    given = ws.spec.class_weights
+    names = [tally.names[position] for position in np.flatnonzero(mask)]
+    if given is None:
+        return np.ones(len(names), dtype=np.int64)
+    lacking = [name for name in names if name not in given]
+    if lacking:
+        raise UndefinedError(f"the class weights lack {listed(lacking)}")
+    if any(not 0 <= given[name] < math.inf for name in names):
+        raise UndefinedError("a class weight is negative or not a finite number")
+    return np.array(integer_weights(given[name] for name in names), dtype=object)
+
+
+def balanced_accuracy(ws: Workspace, call: MetricCall) -> Result:
+    """The mean recall of the classes that occur in gold."""
+    return _recalls(ws, call, use_weights=False)
+
+
+def weighted_accuracy(ws: Workspace, call: MetricCall) -> Result:
+    """The recalls weighted by the class weights, uniform without; D's printed form lacks the 1/n_k."""
+    return _recalls(ws, call, use_weights=True)
+
+
+def subset_accuracy(ws: Workspace, call: MetricCall) -> Result:
+    """The share of instances whose predicted set equals the gold set, repetitions aside (W eq 25; S; Z)."""
+    tally = ws.tally(call.options)
+    return Result(tally.exact / tally.n)
+
+
+_MEANT_SETS = {
+    "multilabel": "'accuracy' has several meanings for label sets: say subset_accuracy, jaccard_samples, "
+    "hamming_loss or accuracy_ovr_micro"
+}
+_MEANT_RECALL = {"multilabel": "for label sets the mean recall over labels is recall_macro"}
+_MEANT_SINGLE: dict[str, str] = dict.fromkeys(SINGLE, "with one label per instance this is accuracy (or error_rate)")
+
+register(
+    Metric(
+        key="accuracy",
+        name="accuracy",
+        names=("overall accuracy", "trace accuracy"),
+        equation=r"\frac{1}{n}\sum_{j=1}^{m} \mathrm{TP}_{j}",
+        tasks=SINGLE,
+        needs=(LABELS,),
+        direction="higher",
+        range=UNIT,
+        params=(),
+        options=READING,
+        properties=Properties(symmetric=True, prevalence_sensitive=True),
+        source="Van Asch 2013 eq 6; Döring",
+        example=worked(MULTICLASS, "5/9"),
+        compute=accuracy,
+        hints=_MEANT_SETS,
+    )
+)
+register(
+    Metric(
+        key="error_rate",
+        name="error rate",
+        names=("misclassification rate",),
+        equation=r"1-\frac{1}{n}\sum_{j=1}^{m} \mathrm{TP}_{j}",
+        tasks=SINGLE,
+        needs=(LABELS,),
+        direction="lower",
+        range=UNIT,
+        params=(),
+        options=READING,
+        properties=Properties(symmetric=True, prevalence_sensitive=True),
+        source="Wenzel sec 3.2.3",
+        example=worked(MULTICLASS, "4/9"),
+        compute=error_rate,
+        hints={"multilabel": "for label sets say zero_one_loss or hamming_loss"},
+    )
+)
+register(
+    Metric(
+        key="balanced_accuracy",
+        name="balanced accuracy",
+        names=("mean recall", "mean per-class accuracy", "unweighted average recall", "UAR"),
+        equation=r"\frac{1}{|G|}\sum_{j\in G} \frac{\mathrm{TP}_{j}}{\mathrm{TP}_{j}+\mathrm{FN}_{j}},\quad G=\{j: \mathrm{TP}_{j}+\mathrm{FN}_{j}>0\}",
+        tasks=SINGLE,
+        needs=(LABELS,),
+        direction="higher",
+        range=UNIT,
+        params=(),
+        options=("exclude_labels", *READING),
+        properties=Properties(symmetric=False, prevalence_sensitive=False),
+        source="Döring; metrics.md sec b, c2",
+        example=worked(MULTICLASS, "5/9"),
+        compute=balanced_accuracy,
+        hints=_MEANT_RECALL,
+    )
+)
+register(
+    Metric(
+        key="weighted_accuracy",
+        name="class-weighted accuracy",
+        names=("weighted accuracy",),
+        equation=r"\frac{\sum_{k\in G} w_{k}\,\frac{\mathrm{TP}_{k}}{n_{k}}}{\sum_{k\in G} w_{k}},\quad G=\{k: n_{k}>0\}",
+        tasks=SINGLE,
+        needs=(LABELS,),
+        direction="higher",
+        range=UNIT,
+        params=(),
+        options=("exclude_labels", *READING),
+        properties=Properties(symmetric=False, prevalence_sensitive=False),
+        source="Döring (its printed form lacks the factor 1/n_k)",
+        example=worked(MULTICLASS, "5/9"),
+        compute=weighted_accuracy,
+        hints=_MEANT_RECALL,
+    )
+)
+register(
+    Metric(
+        key="subset_accuracy",
+        name="subset accuracy",
+        names=("exact match ratio", "EMR", "exact match"),
+        equation=r"\frac{1}{n}\sum_{i=1}^{n} [P_{i}=Y_{i}]",
+        tasks=("multilabel",),
+        needs=(LABELS,),
+        direction="higher",
+        range=UNIT,
+        params=(),
+        options=SETS,
+        properties=Properties(symmetric=True, prevalence_sensitive=True),
+        source="Wenzel eq 25; Sefidian; Zhang & Zhou 2014",
+        example=worked(MULTILABEL, "1/4"),
+        compute=subset_accuracy,
+        hints=_MEANT_SINGLE,
+    )
+)
+register(
+    Metric(
+        key="zero_one_loss",
+        name="zero-one loss",
+        names=("subset 0/1 loss", "1/0 loss"),
+        equation=r"1-\frac{1}{n}\sum_{i=1}^{n} [P_{i}=Y_{i}]",
+        tasks=("multilabel",),
+        needs=(LABELS,),
+        direction="lower",
+        range=UNIT,
+        params=(),
+        options=SETS,
+        properties=Properties(symmetric=True, prevalence_sensitive=True),
+        source="Sefidian",
+        example=worked(MULTILABEL, "3/4"),
+        compute=error_rate,
+        hints=_MEANT_SINGLE,
+    )
+)
+register(
+    Metric(
+        key="hamming_loss",
+        name="Hamming loss",
+        names=("label-wise error rate",),
+        equation=r"\frac{1}{n\,m}\sum_{i=1}^{n} |P_{i}\,\triangle\,Y_{i}|",
+        tasks=TASKS,
+        needs=(LABELS,),
+        direction="lower",
+        range=UNIT,
+        params=(),
+        options=SETS,
+        properties=Properties(symmetric=True, prevalence_sensitive=True),
+        source="Wenzel eq 27; Sefidian; Zhang & Zhou 2014",
+        example=worked(MULTILABEL, "1/4"),
+        compute=hamming_loss,
+    )
+)

@@ -1,0 +1,66 @@
+"""How a call of a metric is put into words and symbols: its equation with the conventions that it uses."""
+
+from fractions import Fraction
+
+from app.scoring.exact import fraction
+from app.scoring.metric import MetricCall
+from app.scoring.options import OPTIONS, split_labels
+
+
+def equation_of(call: MetricCall) -> str:
+    """The equation with β filled in, and the label set L in place of 1 … m where it is not all declared labels."""
+    latex = call.metric.equation
+    if "beta" in call.params:
+        latex = _with_beta(latex, fraction(call.params["beta"]))
+    if narrowed(call):
+        latex = latex.replace(r"\frac{1}{m}\sum_{j=1}^{m}", r"\frac{1}{|L|}\sum_{j\in L}")
+        latex = latex.replace(r"\sum_{j}", r"\sum_{j\in L}").replace(r"\sum_{k}", r"\sum_{k\in L}")
+    if "label" in call.params:
+        for count in ("TP", "FP", "FN", "TN"):
+            latex = latex.replace(rf"\mathrm{{{count}}}", rf"\mathrm{{{count}}}_{{L}}")
+    replacement = _replacement(call)
+    if replacement is not None:
+        latex += rf",\quad \tfrac{{0}}{{0}}:={replacement}"
+    return latex
+
+
+def narrowed(call: MetricCall) -> bool:
+    """Whether the average runs over fewer labels than all declared ones."""
+    chosen = {
+        name: call.options[name]
+        for name in ("label_set", "absent_gold", "exclude_labels")
+        if name in call.metric.options
+    }
+    return any(value != OPTIONS[name].default for name, value in chosen.items())
+
+
+def conventions(call: MetricCall) -> list[str]:
+    """One sentence for each convention that concerns the metric, in the words of its declaration."""
+    sentences = [f"label: L is the class {call.params['label']}."] if "label" in call.params else []
+    for name in call.metric.options:
+        option, value = OPTIONS[name], call.options[name]
+        if option.values:
+            sentences.append(f"{name}={value}: {option.value_meanings[option.values.index(value)]}.")
+        elif value:
+            sentences.append(f"{name}: without {', '.join(split_labels(value))}.")
+    return sentences
+
+
+def _with_beta(latex: str, beta: Fraction) -> str:
+    square = beta * beta
+    return latex.replace(r"(1+\beta^{2})", _number(1 + square)).replace(r"\beta^{2}", _number(square))
+
+
+def _number(value: Fraction) -> str:
+    if value.denominator == 1:
+        return str(value.numerator)
+    text = f"{float(value):.6g}"
+    return text if fraction(text) == value else rf"\tfrac{{{value.numerator}}}{{{value.denominator}}}"
+
+
+def _replacement(call: MetricCall) -> str | None:
+    if "zero_division" not in call.metric.options:
+        return None
+    rule = call.options["zero_division"]
+    worst = "0" if call.metric.direction == "higher" else "1"
+    return {"worst": worst, "0": "0", "1": "1"}.get(rule)

@@ -1,0 +1,133 @@
+"""The convention options: every choice that changes a number where peers disagree, declared once."""
+
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A convention with its allowed values (none listed: a list of labels), its default and its meaning."""
+
+    name: str
+    values: tuple[str, ...]
+    default: str
+    meaning: str
+    value_meanings: tuple[str, ...] = ()
+
+
+_DECLARED = (
+    Option(
+        "zero_division",
+        ("worst", "0", "1", "skip", "error"),
+        "worst",
+        "What a ratio 0/0 counts as.",
+        (
+            "the measure's worst value: 0 where higher is better, 1 where lower is better",
+            "0",
+            "1",
+            "the class leaves the average; a value that is nothing but 0/0 is null",
+            "the value is null, with the reason",
+        ),
+    ),
+    Option(
+        "label_set",
+        ("declared", "gold", "predicted", "gold_or_predicted", "training"),
+        "declared",
+        "Which labels enter a macro mean and so its divisor.",
+        (
+            "every declared label",
+            "labels that occur in gold",
+            "labels that were predicted",
+            "labels that occur in gold or were predicted",
+            "labels that occur in the training data",
+        ),
+    ),
+    Option(
+        "absent_gold",
+        ("include", "skip"),
+        "include",
+        "Whether a label that never occurs in gold stays in the mean over labels.",
+        ("it stays, under the zero-division rule", "it is left out and listed"),
+    ),
+    Option(
+        "unknown_label",
+        ("reject", "count_as_fp", "drop"),
+        "reject",
+        "What a predicted label outside the vocabulary does.",
+        (
+            "the file is refused",
+            "a false positive in pooled sums and of its instance; no class of its own",
+            "it is ignored, as if it had not been predicted",
+        ),
+    ),
+    Option(
+        "both_empty",
+        ("1", "0", "skip"),
+        "1",
+        "The per-instance precision, recall, F and Jaccard where gold and prediction are both empty sets.",
+        ("the best value", "the worst value", "the instance leaves the average"),
+    ),
+    Option(
+        "one_empty",
+        ("0", "skip"),
+        "0",
+        "The per-instance precision, recall, F and Jaccard where exactly one of the two sets is empty.",
+        ("the worst value", "the instance leaves the average"),
+    ),
+    Option(
+        "empty_label",
+        ("not_a_label", "as_class"),
+        "not_a_label",
+        "Whether the empty set is a class of its own in multi-label data.",
+        ("it is not", "an instance without labels has the one label 'no label', which is averaged like any other"),
+    ),
+    Option(
+        "duplicates",
+        ("reject", "set", "multiset"),
+        "reject",
+        "What a label repeated within one prediction does.",
+        (
+            "the file is refused",
+            "it counts once",
+            "every repetition counts: [A] against [A, A, A] is one true and two false positives",
+        ),
+    ),
+    Option(
+        "missing",
+        ("reject", "empty_prediction"),
+        "reject",
+        "What an instance without a prediction does.",
+        ("the file is refused", "nothing was predicted for it: it costs recall"),
+    ),
+    Option(
+        "exclude_labels",
+        (),
+        "",
+        "Labels left out of the mean over labels or the pooled sums, joined by |; their instances stay.",
+    ),
+)
+
+OPTIONS: dict[str, Option] = {option.name: option for option in _DECLARED}
+DEFAULTS: dict[str, str] = {option.name: option.default for option in _DECLARED}
+
+_RESERVED = ",=:|%"
+
+
+def encode(value: str) -> str:
+    """A value as it stands in a metric string: the characters , = : | % as %XX (contract: metric strings)."""
+    return "".join(quote(sign, safe="") if sign in _RESERVED else sign for sign in value)
+
+
+def decode(value: str) -> str:
+    """The value behind its %XX signs; raises ValueError where they do not decode to UTF-8."""
+    return unquote(value, errors="strict")
+
+
+def join_labels(labels: list[str] | tuple[str, ...] | set[str]) -> str:
+    """Labels as the canonical value of a list option: each once, sorted, encoded, joined by |."""
+    return "|".join(encode(label) for label in sorted(set(labels)))
+
+
+def split_labels(value: str) -> tuple[str, ...]:
+    """The labels behind the value of a list option; an empty value is no labels."""
+    return tuple(decode(part) for part in value.split("|")) if value else ()

@@ -1,0 +1,333 @@
+"""Metric strings and recipes: what was asked, checked against the catalogue, in canonical form."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from app.errors import InvalidMetric, InvalidRecipe
+from app.scoring import strings
+from app.scoring.metric import CATALOGUE, TRAIN_FREQUENCIES, Metric, MetricCall
+from app.scoring.options import OPTIONS, split_labels
+from app.scoring.task import Task, TaskSpec
+
+Selection = Literal["best", "latest", "selected"]
+SELECTIONS: tuple[Selection, ...] = ("best", "latest", "selected")
+DEFAULT_DIGITS = 6
+_FIELDS = ("primary", "metrics", "tie_breakers", "options", "selection", "decision", "disclosure")
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """The agreed metrics of a challenge.
+
+    `metrics` are all that is computed: as listed, the primary first if it is not listed, then tie-breakers that are
+    not listed. `primary` and `tie_breakers` are canonical strings. `digits` are the significant digits that
+    participants see, None for full precision.
+    """
+
+    primary: str
+    metrics: tuple[MetricCall, ...]
+    tie_breakers: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    selection: Selection = "best"
+    decision: Mapping[str, Any] | None = None
+    digits: int | None = DEFAULT_DIGITS
+
+    def call(self, text: str) -> MetricCall | None:
+        """The computed metric with this canonical string, if there is one."""
+        return next((call for call in self.metrics if call.text == text), None)
+
+
+def parse_metric(
+    asked: str | Mapping[str, Any],
+    *,
+    options: Mapping[str, Any] | None = None,
+    task: Task | None = None,
+    classes: Sequence[str] | None = None,
+) -> MetricCall:
+    """The metric that a string or {"key", "params", "options", "name"} asks for.
+
+    `options` are the recipe's: they hold where the metric does not say otherwise, and the canonical string leaves
+    them out. With `task` the metric must be defined for it; with `classes` the labels it names must be among them.
+    Raises InvalidMetric with what is wrong and what was probably meant.
+    """
+    shared = strings.resolve_options(options or {})
+    key, given, title = _given(asked)
+    metric = find(key)
+    _check_task(metric, task)
+    params = _params(metric, given, task)
+    own = {name: strings.option(name, value) for name, value in given.items() if name in OPTIONS}
+    own = {name: value for name, value in own.items() if name in metric.options}
+    differing = {name: value for name, value in own.items() if value != shared[name]}
+    _check_labels(params, own, classes)
+    text = strings.put_together(metric.key, params, differing)
+    asked_text = asked if isinstance(asked, str) else text
+    return MetricCall(metric, params, {**shared, **own}, text, asked_text, title)
+
+
+def find(key: str) -> Metric:
+    """The metric with this key; raises InvalidMetric naming the nearest ones."""
+    if key in CATALOGUE:
+        return CATALOGUE[key]
+    words = sorted(key.lower().replace("-", "_").split("_"))
+    near = [known for known in CATALOGUE if sorted(known.split("_")) == words]
+    near += [
+        metric.key for metric in CATALOGUE.values() if key.lower().replace("_", " ") in map(str.lower, metric.names)
+    ]
+    hint = f" (did you mean {' or '.join(dict.fromkeys(near))}?)" if near else strings.did_you_mean(key, CATALOGUE)
+    raise InvalidMetric(f"There is no metric '{key}'{hint}.")
+
+
+def _given(asked: str | Mapping[str, Any]) -> tuple[str, dict[str, str], str | None]:
+    """Key, encoded values by name, display name."""
+    if isinstance(asked, str):
+        return *strings.take_apart(asked), None
+    key, title = asked.get("key"), asked.get("name")
+    if not isinstance(key, str):
+        raise InvalidMetric('A metric is a string or an object with "key".')
+    if title is not None and not isinstance(title, str):
+        raise InvalidMetric('The "name" of a metric must be a text.')
+    unknown = [name for name in asked if name not in {"key", "params", "options", "name"}]
+    if unknown:
+        raise InvalidMetric(f"A metric has no field '{unknown[0]}': it has key, params, options and name.")
+    given: dict[str, str] = {}
+    for part in ("params", "options"):
+        values = asked.get(part) or {}
+        if not isinstance(values, Mapping):
+            raise InvalidMetric(f'"{part}" of a metric must be an object.')
+        for name, value in values.items():
+            if name in given:
+                raise InvalidMetric(f"'{name}' is given twice for '{key}'.")
+            given[str(name)] = strings.plain(str(name), value)
+    return key, given, title
+
+
+def _check_task(metric: Metric, task: Task | None) -> None:
+    if task is None or task in metric.tasks:
+        return
+    hint = metric.hints.get(task)
+    raise InvalidMetric(
+        f"'{metric.key}' is not defined for {task} tasks" + (f": {hint}." if hint else "."),
+    )
+
+
+def _params(metric: Metric, given: Mapping[str, str], task: Task | None) -> dict[str, str]:
+    """The parameters in catalogue order, checked; names that are neither parameter nor option are refused."""
+    declared = {param.name: param for param in metric.params}
+    for name in given:
+        if name not in declared and name not in OPTIONS:
+            others = [key for key, other in CATALOGUE.items() if name in {param.name for param in other.params}]
+            near = [key for key in others if key.rpartition("_")[2] == metric.key.rpartition("_")[2]] or others
+            hint = f" ({near[0]} has)" if near else strings.did_you_mean(name, [*declared, *OPTIONS])
+            raise InvalidMetric(f"'{metric.key}' has no parameter or option '{name}'{hint}.")
+    params = {}
+    for param in metric.params:
+        text = given.get(param.name, param.default)
+        if text is None:
+            if len(param.required_for) == 3 or task in param.required_for:
+                raise InvalidMetric(
+                    f"'{metric.key}' needs {param.name}=…: {param.meaning}{_average_hint(metric, param.name)}."
+                )
+            continue
+        params[param.name] = (
+            strings.number(param.name, text, param.bounds)
+            if param.kind == "number"
+            else strings.label(param.name, text)
+        )
+    return params
+
+
+def _average_hint(metric: Metric, param: str) -> str:
+    return f"; or say {metric.key}_macro for the mean over classes" if param == "label" else ""
+
+
+def _check_labels(params: Mapping[str, str], own: Mapping[str, str], classes: Sequence[str] | None) -> None:
+    if classes is None:
+        return
+    named = [params["label"]] if "label" in params else []
+    left_out = split_labels(own.get("exclude_labels", ""))
+    for name in (*named, *left_out):
+        if name not in classes:
+            raise InvalidMetric(f"'{name}' is not one of the classes{strings.did_you_mean(name, classes)}.")
+    if left_out and set(left_out) >= set(classes):
+        raise InvalidMetric("'exclude_labels' leaves no class to average over.")
+
+
+class _Faults:
+    """The faults of a recipe, collected with their JSON pointers."""
+
+    def __init__(self) -> None:
+        self.found: list[dict[str, str]] = []
+
+    def add(self, pointer: str, detail: str) -> None:
+        self.found.append({"pointer": pointer, "detail": detail})
+
+
+def parse_recipe(
+    body: Mapping[str, Any],
+    spec_task: Task,
+    *,
+    positive_label: str | None = None,
+    classes: Sequence[str] | None = None,
+) -> Recipe:
+    """The recipe that a JSON object means; raises InvalidRecipe with all faults, each with its JSON pointer."""
+    faults = _Faults()
+    _check_shape(body, spec_task, positive_label, faults)
+    options = _shared_options(body.get("options", {}), classes, faults)
+    reader = _Reader(options, spec_task, classes, faults)
+    primary = reader.one(body.get("primary"), "/primary")
+    listed = reader.many(body.get("metrics", []), "/metrics")
+    breakers = reader.many(body.get("tie_breakers", []), "/tie_breakers")
+    if primary is not None and primary.text in {call.text for call in breakers}:
+        faults.add("/tie_breakers", f"'{primary.text}' is the primary metric; it cannot break its own ties.")
+    selection = body.get("selection", "best")
+    if selection not in SELECTIONS:
+        faults.add("/selection", f"Must be one of {', '.join(SELECTIONS)}.")
+    decision = _decision(body.get("decision"), faults)
+    digits = _digits(body.get("disclosure", {}), faults)
+    if faults.found or primary is None:
+        count = len(faults.found)
+        raise InvalidRecipe(f"The recipe has {count} fault{'s' if count != 1 else ''}.", errors=faults.found)
+    return Recipe(
+        primary=primary.text,
+        metrics=_computed(primary, listed, breakers),
+        tie_breakers=tuple(call.text for call in breakers),
+        options=options,
+        selection=selection,
+        decision=decision,
+        digits=digits,
+    )
+
+
+def _check_shape(body: Mapping[str, Any], task: Task, positive_label: str | None, faults: _Faults) -> None:
+    for name in body:
+        if name not in _FIELDS:
+            faults.add(
+                f"/{_escaped(name)}", f"A recipe has no field '{name}'{strings.did_you_mean(str(name), _FIELDS)}."
+            )
+    if "primary" not in body:
+        faults.add("/primary", "The recipe needs a primary metric, for example 'f1_macro'.")
+    if task == "binary" and positive_label is None:
+        faults.add("", "A binary task needs its positive_label.")
+
+
+def _shared_options(given: Any, classes: Sequence[str] | None, faults: _Faults) -> dict[str, str]:
+    """The options that hold for all metrics: only those said, in canonical form."""
+    options: dict[str, str] = {}
+    if not isinstance(given, Mapping):
+        faults.add("/options", "Must be an object of option names and values.")
+        return options
+    for name, value in given.items():
+        try:
+            options[name] = strings.resolve_options({name: value})[name]
+            _check_labels({}, {name: options[name]}, classes)
+        except InvalidMetric as problem:
+            faults.add(f"/options/{_escaped(name)}", problem.detail)
+    return options
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Metrics of one recipe, read with its options, task and classes."""
+
+    options: Mapping[str, str]
+    task: Task
+    classes: Sequence[str] | None
+    faults: _Faults
+
+    def one(self, asked: Any, pointer: str) -> MetricCall | None:
+        """One metric, or None with a fault noted."""
+        if asked is None:
+            if pointer != "/primary":
+                self.faults.add(pointer, "A metric is a string or an object with 'key'.")
+            return None
+        if not isinstance(asked, (str, Mapping)):
+            self.faults.add(pointer, "A metric is a string or an object with 'key'.")
+            return None
+        try:
+            call = parse_metric(asked, options=self.options, task=self.task, classes=self.classes)
+        except InvalidMetric as problem:
+            self.faults.add(pointer, problem.detail)
+            return None
+        if call.metric.scalar and call.metric.direction != "none":
+            return call
+        self.faults.add(pointer, f"'{call.text}' is not a number that can be ranked.")
+        return None
+
+    def many(self, asked: Any, pointer: str) -> list[MetricCall]:
+        """A list of metrics without repetition; faults are noted."""
+        if not isinstance(asked, Sequence) or isinstance(asked, str):
+            self.faults.add(pointer, "Must be a list of metrics.")
+            return []
+        calls: dict[str, MetricCall] = {}
+        for position, item in enumerate(asked):
+            call = self.one(item, f"{pointer}/{position}")
+            if call is not None and call.text in calls:
+                self.faults.add(f"{pointer}/{position}", f"'{call.text}' is listed already.")
+            elif call is not None:
+                calls[call.text] = call
+        return list(calls.values())
+
+
+def _computed(
+    primary: MetricCall, listed: Iterable[MetricCall], breakers: Iterable[MetricCall]
+) -> tuple[MetricCall, ...]:
+    calls = {call.text: call for call in listed}
+    if primary.text not in calls:
+        calls = {primary.text: primary, **calls}
+    for call in breakers:
+        calls.setdefault(call.text, call)
+    return tuple(calls.values())
+
+
+def _decision(given: Any, faults: _Faults) -> Mapping[str, Any] | None:
+    if given is None or isinstance(given, Mapping):
+        return given
+    if isinstance(given, str):
+        return {"rule": given}
+    faults.add("/decision", "Must be an object, or the name of a rule.")
+    return None
+
+
+def _digits(disclosure: Any, faults: _Faults) -> int | None:
+    if not isinstance(disclosure, Mapping):
+        faults.add("/disclosure", 'Must be an object such as {"digits": 6}.')
+        return DEFAULT_DIGITS
+    for name in disclosure:
+        if name != "digits":
+            faults.add(f"/disclosure/{_escaped(name)}", f"Disclosure has no field '{name}'; it has 'digits'.")
+    digits = disclosure.get("digits", DEFAULT_DIGITS)
+    if digits == "full":
+        return None
+    if isinstance(digits, int) and not isinstance(digits, bool) and 1 <= digits <= 17:
+        return digits
+    faults.add("/disclosure/digits", "Must be a whole number from 1 to 17, or 'full'.")
+    return DEFAULT_DIGITS
+
+
+def _escaped(name: Any) -> str:
+    return str(name).replace("~", "~0").replace("/", "~1")
+
+
+def all_fitting(spec: TaskSpec, options: Mapping[str, Any] | None = None) -> list[MetricCall]:
+    """Every scalar metric that the data allow without a choice of the asker's: what a bare `assay score` computes."""
+    return [
+        parse_metric(metric.key, options=options, task=spec.task)
+        for metric in CATALOGUE.values()
+        if metric.scalar
+        and spec.task in metric.tasks
+        and (TRAIN_FREQUENCIES not in metric.needs or spec.train_frequencies is not None)
+        and not any(spec.task in param.required_for and param.default is None for param in metric.params)
+    ]
+
+
+__all__ = [
+    "DEFAULT_DIGITS",
+    "SELECTIONS",
+    "MetricCall",
+    "Recipe",
+    "all_fitting",
+    "find",
+    "parse_metric",
+    "parse_recipe",
+]

@@ -1,0 +1,74 @@
+"""The detailed report beside the scores: counts per class and the confusion matrix."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from app.scoring.align import NOTHING, Case
+from app.scoring.exact import combine, quotients
+from app.scoring.metrics.base import BASES, Base
+from app.scoring.options import DEFAULTS
+from app.scoring.tally import Counts, Workspace
+
+_SHOWN = tuple(base for base in BASES if not base.takes_beta)
+
+
+def per_class(case: Case, options: Mapping[str, str] | None = None) -> dict[str, dict[str, float | int | None]]:
+    """For each declared label tp, fp, fn, tn, support, predicted and the base measures.
+
+    A measure that is 0/0 follows zero_division; under `skip` and `error` it is None.
+    """
+    options = {**DEFAULTS, **(options or {})}
+    tally = Workspace(case).tally(options)
+    counts = tally.classes
+    columns: dict[str, list[Any]] = {
+        "tp": counts.tp.tolist(),
+        "fp": counts.fp.tolist(),
+        "fn": counts.fn.tolist(),
+        "tn": counts.tn.tolist(),
+        "support": counts.support.tolist(),
+        "predicted": counts.predicted.tolist(),
+    }
+    for base in _SHOWN:
+        columns[base.key] = _measure(base, counts, options["zero_division"])
+    return {
+        name: dict(zip(columns, row, strict=True))
+        for name, row in zip(tally.names, zip(*columns.values(), strict=True), strict=True)
+    }
+
+
+def _measure(base: Base, counts: Counts, rule: str) -> list[float | None]:
+    numerator, denominator = combine(base.numerator, counts.columns), combine(base.denominator, counts.columns)
+    worst = 0.0 if base.direction == "higher" else 1.0
+    replacement = {"worst": worst, "0": 0.0, "1": 1.0}.get(rule)
+    values: list[float | None] = [replacement] * len(numerator)
+    defined = np.flatnonzero(denominator != 0)
+    exact = quotients(numerator[defined], denominator[defined]).tolist()
+    for position, value in zip(defined.tolist(), exact, strict=True):
+        values[position] = value
+    return values
+
+
+def confusion(case: Case) -> dict[str, Any]:
+    """The m × m counts of single-label data, rows gold and columns predicted, in declared order.
+
+    `outside` and `nothing` count per gold row what stands in no column: labels outside the vocabulary, and
+    instances without a prediction.
+    """
+    if case.spec.task == "multilabel":
+        raise ValueError("a confusion matrix needs one label per instance")
+    m = len(case.spec.classes)
+    gold = case.gold.codes.astype(np.int64)
+    predicted = case.predicted.codes.astype(np.int64)
+    known = (gold >= 0) & (gold < m)
+    cells = np.bincount(gold[known] * (m + 2) + predicted[known] - NOTHING, minlength=m * (m + 2))
+    table = cells.reshape(m, m + 2)
+    return {
+        "rows": "gold",
+        "columns": "predicted",
+        "labels": list(case.spec.classes),
+        "matrix": table[:, 1 : m + 1].tolist(),
+        "outside": table[:, m + 1].tolist(),
+        "nothing": table[:, 0].tolist(),
+    }

@@ -1,0 +1,152 @@
+"""Who stands where: one entry per team, ranked by the primary metric, equal values with equal rank."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from typing import Any
+
+from app.errors import InvalidMetric
+from app.scoring.metric import MetricCall
+from app.scoring.recipe import Recipe
+
+RANKED_DIGITS = 14
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A scored submission: its id, its team, when it came (any orderable), and its values by canonical string.
+
+    `choice` are the values by which a team's best entry is chosen where they differ from those shown (the public
+    split's, when the private one is ranked).
+    """
+
+    key: str
+    team: str
+    submitted_at: Any
+    values: Mapping[str, float | None]
+    baseline: bool = False
+    selected: bool = False
+    choice: Mapping[str, float | None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A row of the board; baselines and entries without a value have no rank.
+
+    Rows that are equal share the rank and the tie group; they could stand anywhere from `rank_low` to `rank_high`.
+    `entries` counts the team's entries.
+    """
+
+    entry: Entry
+    rank: int | None
+    rank_low: int | None
+    rank_high: int | None
+    tie_group: int | None
+    entries: int
+
+
+def rounded(value: float | None, digits: int | None) -> float | None:
+    """A value at so many significant digits, half-even on its shortest decimal text; None keeps full precision."""
+    if value is None or digits is None:
+        return value
+    context = Context(prec=digits, rounding=ROUND_HALF_EVEN)
+    return float(context.create_decimal(Decimal(repr(value))))
+
+
+def standings(entries: Sequence[Entry], recipe: Recipe, metric: str | None = None) -> list[Standing]:
+    """The board, best first: one row per team by the recipe's selection, and each baseline on its own row.
+
+    With `metric` (a canonical string of the recipe) the same rows are ranked by that metric alone; which entry
+    stands for a team is still chosen by the primary. Raises InvalidMetric for one that the recipe does not compute.
+    """
+    order = [metric] if metric is not None else [recipe.primary, *recipe.tie_breakers]
+    strength = _strength([_call(recipe, text) for text in order])
+    counts: dict[str, int] = {}
+    for entry in entries:
+        counts[entry.team] = counts.get(entry.team, 0) + (not entry.baseline)
+    rows = [*_chosen(entries, recipe), *(entry for entry in entries if entry.baseline)]
+    keys = {entry.key: strength(entry.values) for entry in rows}
+    rows.sort(key=lambda entry: (keys[entry.key], entry.baseline, entry.submitted_at, entry.key))
+    return _ranked(rows, keys, counts)
+
+
+Strength = tuple[tuple[int, float], ...]
+
+
+def _call(recipe: Recipe, text: str) -> MetricCall:
+    call = recipe.call(text)
+    if call is None:
+        known = ", ".join(call.text for call in recipe.metrics)
+        raise InvalidMetric(f"This board does not compute '{text}'; it has {known}.")
+    return call
+
+
+def _strength(calls: Sequence[MetricCall]) -> Callable[[Mapping[str, float | None]], Strength]:
+    """A sort key of values, smaller for better; equal keys are equal ranks, and null comes after every number."""
+
+    def one(call: MetricCall, value: float | None) -> tuple[int, float]:
+        if value is None or value != value:  # noqa: PLR0124  NaN is not a number to rank either
+            return 1, 0.0
+        if call.metric.properties.count_based:
+            value = rounded(value, RANKED_DIGITS)
+        assert value is not None
+        return 0, (-value if call.metric.direction == "higher" else value) + 0.0
+
+    return lambda values: tuple(one(call, values.get(call.text)) for call in calls)
+
+
+def _chosen(entries: Sequence[Entry], recipe: Recipe) -> list[Entry]:
+    """The entry that stands for each team.
+
+    `best` takes the best primary value, `latest` the last submitted, `selected` the best of those that the team
+    selected, and its best entry while it selected none. Among equals the earlier one stands.
+    """
+    strength = _strength([_call(recipe, recipe.primary)])
+    teams: dict[str, list[Entry]] = {}
+    for entry in entries:
+        if not entry.baseline:
+            teams.setdefault(entry.team, []).append(entry)
+    return [_representative(own, recipe, strength) for own in teams.values()]
+
+
+def _representative(
+    own: list[Entry], recipe: Recipe, strength: Callable[[Mapping[str, float | None]], Strength]
+) -> Entry:
+    if recipe.selection == "latest":
+        return max(own, key=lambda entry: (entry.submitted_at, entry.key))
+    if recipe.selection == "selected":
+        own = [entry for entry in own if entry.selected] or own
+    return min(
+        own,
+        key=lambda entry: (
+            strength(entry.values if entry.choice is None else entry.choice),
+            entry.submitted_at,
+            entry.key,
+        ),
+    )
+
+
+def _ranked(rows: Sequence[Entry], keys: Mapping[str, Strength], counts: Mapping[str, int]) -> list[Standing]:
+    """Ranks 1, 1, 3 over the rows that can be ranked; the others keep their place without a rank."""
+    groups: dict[Strength, int] = {}
+    for entry in rows:
+        if _rankable(entry, keys):
+            groups[keys[entry.key]] = groups.get(keys[entry.key], 0) + 1
+    first: dict[Strength, tuple[int, int]] = {}
+    place = 1
+    for group, (key, size) in enumerate(groups.items(), start=1):
+        first[key] = (place, group)
+        place += size
+    board = []
+    for entry in rows:
+        rank = group_number = last = None
+        if _rankable(entry, keys):
+            rank, group_number = first[keys[entry.key]]
+            last = rank + groups[keys[entry.key]] - 1
+        entered = 1 if entry.baseline else counts[entry.team]
+        board.append(Standing(entry, rank, rank, last, group_number, entered))
+    return board
+
+
+def _rankable(entry: Entry, keys: Mapping[str, Strength]) -> bool:
+    return not entry.baseline and keys[entry.key][0][0] == 0

@@ -1,0 +1,124 @@
+"""Metric strings taken apart and put together: `key:name=value,name=value` (contract: metric strings)."""
+
+import re
+from collections.abc import Iterable, Mapping
+from decimal import Decimal, InvalidOperation
+from difflib import get_close_matches
+from typing import Any
+from unicodedata import normalize
+
+from app.errors import InvalidMetric
+from app.scoring.options import OPTIONS, decode, encode, join_labels
+
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_DIGITS = 17
+
+
+def take_apart(text: str) -> tuple[str, dict[str, str]]:
+    """The key and the named values of a metric string, values still encoded; raises InvalidMetric."""
+    key, colon, rest = text.partition(":")
+    values: dict[str, str] = {}
+    if colon and not rest:
+        raise InvalidMetric(f"'{text}' ends with ':' but names no parameter or option.")
+    for part in rest.split(",") if rest else []:
+        name, equals, value = part.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise InvalidMetric(f"'{part}' in '{text}' is not of the form name=value.")
+        if name in values:
+            raise InvalidMetric(f"'{name}' is given twice in '{text}'.")
+        if "=" in value or ":" in value or _BAD_ESCAPE.search(value):
+            raise InvalidMetric(f"In '{text}' the value of '{name}' needs %XX for each of the characters , = : | %.")
+        values[name] = value
+    return key.strip(), values
+
+
+def plain(name: str, value: Any) -> str:
+    """A JSON value (of the object form of a metric, or of a recipe's options) as its encoded text."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float, Decimal)):
+        return str(value)
+    if isinstance(value, str):
+        return value if name in OPTIONS and not OPTIONS[name].values else encode(value)
+    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+        return "|".join(encode(item) for item in value)
+    raise InvalidMetric(f"'{name}' must be a text, a number or a list of texts.")
+
+
+def number(name: str, text: str, bounds: tuple[float, float] | None) -> str:
+    """The shortest decimal text of a number; raises InvalidMetric if it is none or out of bounds."""
+    try:
+        value = Decimal(decode(text).strip())
+    except (InvalidOperation, UnicodeDecodeError):
+        raise InvalidMetric(f"'{name}' must be a number, not '{text}'.") from None
+    low, high = bounds or (float("-inf"), float("inf"))
+    if not value.is_finite() or not Decimal(low) <= value <= Decimal(high):
+        raise InvalidMetric(f"'{name}' must be a number from {low:g} to {high:g}, not '{text}'.")
+    if len(value.as_tuple().digits) > _DIGITS or (value and not -_DIGITS <= value.adjusted() <= _DIGITS):
+        raise InvalidMetric(f"'{name}' has more than {_DIGITS} digits.")
+    return shortest(value)
+
+
+def shortest(value: Decimal) -> str:
+    """A decimal in plain notation, very small ones with an exponent: 0.5, 2, 1e-5; never a superfluous zero."""
+    if not value:
+        return "0"
+    value = value.normalize()
+    if value.adjusted() < -4:
+        sign, digits, _ = value.as_tuple()
+        first, rest = str(digits[0]), "".join(map(str, digits[1:]))
+        return f"{'-' if sign else ''}{first}{'.' + rest if rest else ''}e{value.adjusted()}"
+    return f"{value:f}"
+
+
+def label(name: str, text: str) -> str:
+    """A label behind its encoding, in NFC; raises InvalidMetric where it is empty or not UTF-8."""
+    try:
+        value = normalize("NFC", decode(text))
+    except UnicodeDecodeError:
+        raise InvalidMetric(f"The value of '{name}' is not UTF-8 behind its %XX signs.") from None
+    if not value:
+        raise InvalidMetric(f"'{name}' must name a label.")
+    return value
+
+
+def option(name: str, text: str) -> str:
+    """The canonical value of a convention option; raises InvalidMetric for a value it does not have."""
+    declared = OPTIONS[name]
+    if not declared.values:
+        return join_labels([label(name, part) for part in text.split("|")]) if text else ""
+    try:
+        value = decode(text).strip()
+    except UnicodeDecodeError:
+        value = text
+    if value not in declared.values:
+        raise InvalidMetric(
+            f"'{name}' must be one of {', '.join(declared.values)}, not '{value}'{did_you_mean(value, declared.values)}."
+        )
+    return value
+
+
+def resolve_options(given: Mapping[str, Any]) -> dict[str, str]:
+    """Every convention option, with these values in place of the defaults; raises InvalidMetric."""
+    resolved = {name: declared.default for name, declared in OPTIONS.items()}
+    for name, value in given.items():
+        if name not in OPTIONS:
+            raise InvalidMetric(f"There is no option '{name}'{did_you_mean(name, OPTIONS)}.")
+        resolved[name] = option(name, plain(name, value))
+    return resolved
+
+
+def put_together(key: str, params: Mapping[str, str], options: Mapping[str, str]) -> str:
+    """The canonical string: parameters as ordered, then options alphabetically."""
+    parts = [f"{name}={encode(value)}" for name, value in params.items()]
+    for name in sorted(options):
+        value = options[name]
+        parts.append(f"{name}={value if not OPTIONS[name].values else encode(value)}")
+    return f"{key}:{','.join(parts)}" if parts else key
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint in the middle of a sentence, or nothing."""
+    near = get_close_matches(word, list(known), n=3, cutoff=0.6)
+    return f" (did you mean {' or '.join(near)}?)" if near else ""

@@ -1,0 +1,259 @@
+"""The shared integer counts behind every hard-label metric: per class, pooled and per instance.
+
+Single-label data need three histograms of codes; multi-label data sorted (instance, class) pairs and their
+intersection. A label outside the vocabulary has no class of its own: counted as a false positive it enters the
+pooled sums and its instance (metrics.md c, row 4).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.scoring.align import NOTHING, Case, Labels
+from app.scoring.exact import total
+
+Int = NDArray[np.int64]
+NO_LABEL = "(no label)"
+TALLY_OPTIONS = ("unknown_label", "duplicates", "empty_label")
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """2×2 tables side by side, one entry per class or per instance: true and false positives and negatives."""
+
+    tp: Int
+    fp: Int
+    fn: Int
+    tn: Int
+
+    @property
+    def columns(self) -> tuple[Int, Int, Int, Int]:
+        """tp, fp, fn, tn: the order in which a measure states its coefficients."""
+        return self.tp, self.fp, self.fn, self.tn
+
+    @property
+    def support(self) -> Int:
+        """How often each class occurs in gold."""
+        return self.tp + self.fn
+
+    @property
+    def predicted(self) -> Int:
+        """How often each class was predicted."""
+        return self.tp + self.fp
+
+
+@dataclass(frozen=True)
+class Tally:
+    """All counts of one case under one reading of its labels.
+
+    `names` are the classes of the per-class counts (with the empty set as the last one where it is a class);
+    `outside_fp` counts predicted labels outside the vocabulary, `outside_fn` such gold labels; `nothing` counts
+    instances of single-label data without a prediction; `exact` counts instances whose predicted set equals the
+    gold set; `cells` and `wrong_cells` count the (instance, label) decisions and the wrong ones, over sets.
+    """
+
+    n: int
+    names: tuple[str, ...]
+    classes: Counts
+    outside_fp: int
+    outside_fn: int
+    nothing: int
+    exact: int
+    cells: int
+    wrong_cells: int
+    _instances: "Callable[[], Instances] | None" = None
+
+    @cached_property
+    def instances(self) -> "Instances":
+        """The counts of each instance; for multi-label data only."""
+        assert self._instances is not None
+        return self._instances()
+
+
+@dataclass(frozen=True, slots=True)
+class Instances:
+    """Per-instance counts of multi-label data: the 2×2 tables over the labels, and the sizes of the two sets."""
+
+    counts: Counts
+    gold_size: Int
+    predicted_size: Int
+
+
+class Workspace:
+    """One case with the tallies made from it so far, one per reading of the labels."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.spec = case.spec
+        self._tallies: dict[tuple[str, ...], Tally] = {}
+
+    @cached_property
+    def train_frequencies(self) -> Int | None:
+        """The training frequency of each declared class, if there are any; 0 where training lacks the class."""
+        given = self.spec.train_frequencies
+        if given is None:
+            return None
+        return np.array([given.get(name, 0) for name in self.spec.classes], dtype=np.int64)
+
+    def tally(self, options: Mapping[str, str]) -> Tally:
+        """The counts under these options; made once per combination that matters for the task."""
+        reading = tuple(options[name] for name in TALLY_OPTIONS)
+        if self.spec.task != "multilabel":
+            reading = reading[:1]
+        if reading not in self._tallies:
+            make = _multi if self.spec.task == "multilabel" else _single
+            self._tallies[reading] = make(self.case, options)
+        return self._tallies[reading]
+
+
+def _single(case: Case, options: Mapping[str, str]) -> Tally:
+    """Counts of one label per instance: histograms of codes shifted by one, so that bin 0 is 'nothing'."""
+    m, n = len(case.spec.classes), case.gold.n
+    gold, predicted = case.gold.codes, case.predicted.codes
+    if options["unknown_label"] == "drop":
+        predicted = np.where(predicted == m, np.int32(NOTHING), predicted)
+    hits = gold[(gold == predicted) & (gold >= 0) & (gold < m)]
+    tp = np.bincount(hits, minlength=m)[:m].astype(np.int64)
+    in_gold = np.bincount(gold.astype(np.int64) + 1, minlength=m + 2)
+    in_predicted = np.bincount(predicted.astype(np.int64) + 1, minlength=m + 2)
+    support, chosen = in_gold[1 : m + 1], in_predicted[1 : m + 1]
+    counts = Counts(tp=tp, fp=chosen - tp, fn=support - tp, tn=n - support - chosen + tp)
+    outside_fp, outside_fn = int(in_predicted[m + 1]), int(in_gold[m + 1])
+    return Tally(
+        n=n,
+        names=case.spec.classes,
+        classes=counts,
+        outside_fp=outside_fp,
+        outside_fn=outside_fn,
+        nothing=int(in_predicted[0]),
+        exact=total(tp),
+        cells=n * m + outside_fp + outside_fn,
+        wrong_cells=total(counts.fp) + total(counts.fn) + outside_fp + outside_fn,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Distinct (instance, class) pairs in order, how often each occurs, and what lay outside the vocabulary."""
+
+    keys: Int
+    times: Int | None  # None: once each
+    rows: Int
+    codes: Int
+    outside: Int  # per instance
+
+
+def _pairs(labels: Labels, m: int, options: Mapping[str, str], *, drop_unknown: bool) -> _Pairs:
+    """Sort the labels of each instance; codes run to m, where m is the empty set if that is a class."""
+    labels = labels.as_sets()
+    assert labels.offsets is not None
+    n = labels.n
+    rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(labels.offsets))
+    codes = labels.codes.astype(np.int64)
+    known = (codes >= 0) & (codes < m)
+    outside = np.zeros(n, dtype=np.int64)
+    if not known.all():
+        if not drop_unknown:
+            outside = np.bincount(rows[codes == m], minlength=n).astype(np.int64)
+        rows, codes = rows[known], codes[known]
+    if options["empty_label"] == "as_class":
+        filled = outside > 0
+        filled[rows] = True
+        empty = np.flatnonzero(~filled)
+        rows = np.concatenate([rows, empty])
+        codes = np.concatenate([codes, np.full(len(empty), m, dtype=np.int64)])
+    keys, times = _distinct(rows * (m + 1) + codes, counted=options["duplicates"] == "multiset")
+    rows = keys // (m + 1)
+    return _Pairs(keys, times, rows, keys - rows * (m + 1), outside)
+
+
+def _distinct(keys: Int, *, counted: bool) -> tuple[Int, Int | None]:
+    """The distinct keys in order; with `counted`, how often each occurred."""
+    steps = np.diff(keys)
+    if len(steps) and int(steps.min()) < 0:
+        keys = np.sort(keys)
+        steps = np.diff(keys)
+    if len(steps) == 0 or bool((steps > 0).all()):
+        return keys, np.ones(len(keys), dtype=np.int64) if counted else None
+    first = np.concatenate([[0], np.flatnonzero(steps) + 1])
+    return keys[first], np.diff(np.append(first, len(keys))) if counted else None
+
+
+def _multi(case: Case, options: Mapping[str, str]) -> Tally:
+    """Counts of label sets from the sorted pairs of gold and prediction and their intersection."""
+    m, n = len(case.spec.classes), case.gold.n
+    gold = _pairs(case.gold, m, options, drop_unknown=False)
+    predicted = _pairs(case.predicted, m, options, drop_unknown=options["unknown_label"] == "drop")
+    at = np.searchsorted(gold.keys, predicted.keys)
+    shared = np.zeros(len(predicted.keys), dtype=bool)
+    inside = at < len(gold.keys)
+    shared[inside] = gold.keys[at[inside]] == predicted.keys[inside]
+    overlap = None
+    if predicted.times is not None and gold.times is not None:
+        overlap = np.minimum(predicted.times[shared], gold.times[at[shared]])
+    as_class = options["empty_label"] == "as_class"
+    size = m + as_class
+    counts = _table(n, _sides(gold, predicted, shared, overlap, by="codes", size=size))
+    sets = _sides(gold, predicted, shared, None, by="rows", size=n)
+    equal = (sets.hits == sets.gold) & (sets.hits == sets.predicted)
+    equal &= (gold.outside == 0) & (predicted.outside == 0)
+    outside_fp, outside_fn = total(predicted.outside), total(gold.outside)
+    outside = outside_fp + outside_fn
+    return Tally(
+        n=n,
+        names=(*case.spec.classes, NO_LABEL) if as_class else case.spec.classes,
+        classes=counts,
+        outside_fp=outside_fp,
+        outside_fn=outside_fn,
+        nothing=0,
+        exact=int(equal.sum()),
+        cells=n * size + outside,
+        wrong_cells=total(sets.gold) + total(sets.predicted) - 2 * total(sets.hits) + outside,
+        _instances=lambda: _instances(gold, predicted, shared, overlap, n=n, size=size),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """How many labels gold and prediction hold in each bin and share there; and the bins' sizes as sets."""
+
+    gold: Int
+    predicted: Int
+    hits: Int
+    either: Int
+
+
+def _sides(
+    gold: _Pairs, predicted: _Pairs, shared: NDArray[np.bool_], overlap: Int | None, *, by: str, size: int
+) -> _Sides:
+    """Histograms over classes (`by` codes) or instances (`by` rows); `overlap` makes them count repetitions."""
+    g, p = getattr(gold, by), getattr(predicted, by)
+    in_gold, in_predicted, hits = (_histogram(bins, None, size) for bins in (g, p, p[shared]))
+    either = in_gold + in_predicted - hits
+    if overlap is None:
+        return _Sides(in_gold, in_predicted, hits, either)
+    in_gold, in_predicted = _histogram(g, gold.times, size), _histogram(p, predicted.times, size)
+    return _Sides(in_gold, in_predicted, _histogram(p[shared], overlap, size), either)
+
+
+def _histogram(bins: Int, times: Int | None, size: int) -> Int:
+    # sums of weights stay far below 2**53, so binary64 holds them exactly
+    return np.bincount(bins, weights=times, minlength=size).astype(np.int64)
+
+
+def _table(of: int, sides: _Sides) -> Counts:
+    """2×2 tables from histograms; true negatives are the `of` cells less those where either side has the label."""
+    return Counts(tp=sides.hits, fp=sides.predicted - sides.hits, fn=sides.gold - sides.hits, tn=of - sides.either)
+
+
+def _instances(
+    gold: _Pairs, predicted: _Pairs, shared: NDArray[np.bool_], overlap: Int | None, *, n: int, size: int
+) -> Instances:
+    """The tables of the instances over `size` labels; labels outside the vocabulary enlarge their sets."""
+    sides = _sides(gold, predicted, shared, overlap, by="rows", size=n)
+    table = _table(size, sides)
+    counts = Counts(table.tp, table.fp + predicted.outside, table.fn + gold.outside, table.tn)
+    return Instances(counts, sides.gold + gold.outside, sides.predicted + predicted.outside)

@@ -1,0 +1,159 @@
+"""The program that reads and scores files for the service: asked on a pipe, with no database and no secrets.
+
+One JSON object a line comes in on standard input, one goes out on standard output. The program ends at once when its
+standard input closes, whatever it is doing, so that it never outlives the service.
+"""
+
+import argparse
+import json
+import os
+import queue
+import resource
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+from app.errors import InvalidContent
+from app.formats import FileKind, Limits, Problems, Rules
+from app.formats.template import template
+from app.pipeline import Gold, Source, load_gold, score, validate
+from app.scoring.recipe import MetricCall, parse_recipe
+
+Answer = dict[str, Any]
+
+KEPT_GOLDS = 4
+
+
+class Golds:
+    """The golds used last, ready to score with: a submission pays only for itself."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._kept: OrderedDict[str, Gold] = OrderedDict()
+
+    def load(self, request: dict[str, Any]) -> tuple[Gold | None, Problems]:
+        """The gold of a request; None where it has problems."""
+        problems = Problems()
+        name = json.dumps(request, sort_keys=True)
+        if name in self._kept:
+            self._kept.move_to_end(name)
+            return self._kept[name], problems
+        fields = {key: value for key, value in request.items() if key not in {"path", "format", "gzipped"}}
+        gold, problems = load_gold(_source(request), limits=self.limits, **fields)
+        if gold is not None:
+            self._kept[name] = gold
+            while len(self._kept) > KEPT_GOLDS:
+                self._kept.popitem(last=False)
+        return gold, problems
+
+    def sound(self, request: dict[str, Any]) -> Gold:
+        """The gold of a request that was checked when it was uploaded."""
+        gold, problems = self.load(request)
+        if gold is None:
+            msg = f"stored gold no longer reads: {problems.to_dict()['total']}"
+            raise RuntimeError(msg)
+        return gold
+
+
+def answer_gold(golds: Golds, request: dict[str, Any]) -> Answer:
+    """Check gold and say what it holds."""
+    try:
+        gold, problems = golds.load(request["gold"])
+    except InvalidContent as fault:
+        problems, gold = Problems(), None
+        return problems.to_dict() | {"valid": False, "detail": fault.detail}
+    if gold is None:
+        return problems.to_dict()
+    return problems.to_dict() | {
+        "instances": len(gold.ids),
+        "classes": list(gold.spec.classes),
+        "has_splits": gold.splits is not None,
+        "notes": gold.notes,
+    }
+
+
+def answer_validate(golds: Golds, request: dict[str, Any]) -> Answer:
+    """Check predictions without scoring them."""
+    gold = golds.sound(request["gold"])
+    rules = Rules.strictest(_calls(request, gold))
+    _, problems, notes = validate(
+        gold.index, gold.spec, _source(request["predictions"]), rules=rules, void=gold.void, limits=golds.limits
+    )
+    return problems.to_dict() | {"notes": notes}
+
+
+def answer_score(golds: Golds, request: dict[str, Any]) -> Answer:
+    """Check predictions and score them, per split."""
+    gold = golds.sound(request["gold"])
+    outcome = score(gold, _source(request["predictions"]), _calls(request, gold), limits=golds.limits)
+    scores = {
+        split: {
+            name: {"value": result.value, "reason": result.reason, "notes": list(result.notes)}
+            for name, result in results.items()
+        }
+        for split, results in outcome.scores.items()
+    }
+    return outcome.problems.to_dict() | {"notes": outcome.notes, "scores": scores}
+
+
+def answer_template(golds: Golds, request: dict[str, Any]) -> Answer:
+    """Write the file to fill in to the path given."""
+    gold = golds.sound(request["gold"])
+    Path(request["target"]).write_bytes(template(gold.ids, gold.spec.task, request["format"]))
+    return {"valid": True}
+
+
+ANSWERS: dict[str, Callable[[Golds, dict[str, Any]], Answer]] = {
+    "gold": answer_gold,
+    "validate": answer_validate,
+    "score": answer_score,
+    "template": answer_template,
+}
+
+
+def _source(request: dict[str, Any]) -> Source:
+    return Source(Path(request["path"]), FileKind(format=request["format"], gzipped=request["gzipped"]))
+
+
+def _calls(request: dict[str, Any], gold: Gold) -> tuple[MetricCall, ...]:
+    recipe = parse_recipe(
+        request["recipe"], gold.spec.task, positive_label=gold.spec.positive_label, classes=gold.spec.classes
+    )
+    return recipe.metrics
+
+
+def _listen(lines: IO[bytes], requests: "queue.SimpleQueue[bytes]") -> None:
+    """Pass requests on; when the pipe closes the service is gone, and so is the reason to go on."""
+    for line in lines:
+        requests.put(line)
+    os._exit(0)
+
+
+def main() -> None:
+    """Answer requests until the pipe closes."""
+    parser = argparse.ArgumentParser(description="Scores files for the service; not for use by hand.")
+    parser.add_argument("--memory", type=int, required=True, help="bytes of data memory allowed")
+    parser.add_argument("--expanded", type=int, required=True, help="bytes of a file after decompression")
+    parser.add_argument("--records", type=int, required=True, help="records in a file")
+    given = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_DATA, (given.memory, given.memory))
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints must not mix with the answers
+    requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(sys.stdin.buffer, requests), daemon=True).start()
+    golds = Golds(Limits(expanded_bytes=given.expanded, records=given.records))
+    while True:
+        request = json.loads(requests.get())
+        try:
+            answer = ANSWERS[request["kind"]](golds, request)
+        except MemoryError:
+            answer = {"error": "memory"}
+        replies.write(json.dumps(answer).encode() + b"\n")
+        replies.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Every knob of the service: name, type, default and one line of help, each readable as ASSAY_<NAME>."""
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+MIB = 1024 * 1024
+
+
+class Settings(BaseSettings):
+    """Read from the environment (prefix ASSAY_); the command line overrides what it names."""
+
+    model_config = SettingsConfigDict(env_prefix="ASSAY_", extra="ignore", frozen=True)
+
+    # ---- where things are
+    data_dir: Path = Field(Path("assay-data"), description="Folder of the database, the files and the secrets.")
+    database_url: str = Field(
+        "", description="SQLAlchemy URL of the database; empty means SQLite inside the data folder."
+    )
+    host: str = Field("127.0.0.1", description="Address to listen on.")
+    port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+
+    # ---- who may do what
+    admin_token: SecretStr | None = Field(
+        None, description="The administrator's token (32 characters or more); never stored."
+    )
+    admin_token_file: Path | None = Field(None, description="File that holds the administrator's token.")
+    signup: Literal["open", "invitation", "closed"] = Field("open", description="Who may create an account.")
+    challenge_creation: Literal["admin", "approved", "any"] = Field(
+        "admin", description="Who may create challenges: administrators, approved users too, or anyone."
+    )
+    rate_limits: str = Field(
+        "600/minute", description="Requests allowed per token (or per address without one); 'off' turns limits off."
+    )
+    login_limit: str = Field(
+        "10/minute", description="Failed logins allowed per e-mail address; 'off' with rate_limits."
+    )
+
+    # ---- scoring
+    workers: int = Field(
+        default_factory=lambda: max(1, min(4, os.cpu_count() or 1)),
+        ge=1,
+        le=64,
+        description="Number of scoring children.",
+    )
+    scoring_seconds: float = Field(60.0, gt=0, description="Time that one scoring may take.")
+    scoring_memory: int = Field(2048 * MIB, ge=256 * MIB, description="Bytes of data memory of one scoring child.")
+    crash_cap: int = Field(3, ge=1, description="Crashes or limits hit by one task before it fails for good.")
+    interruption_cap: int = Field(50, ge=1, description="Interruptions of one task before it fails for good.")
+
+    # ---- limits of uploads
+    max_upload: int = Field(64 * MIB, ge=1024, description="Bytes of an upload as sent (compressed).")
+    max_expanded: int = Field(1024 * MIB, ge=1024, description="Bytes of an upload after decompression.")
+    max_records: int = Field(20_000_000, ge=1, description="Records in one file.")
+    max_json_body: int = Field(1 * MIB, ge=1024, description="Bytes of a JSON request body that is not a file.")
+    min_free: int = Field(1024 * MIB, ge=0, description="Free bytes on the data disk below which uploads get 503.")
+    max_waiters: int = Field(500, ge=0, description="Requests that may wait (Prefer: wait) at once; more get 202.")
+
+    # ---- logs
+    log_format: Literal["auto", "json", "console"] = Field(
+        "auto", description="Log lines as JSON or for people; auto: for people on a terminal."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least severe line logged.")
+
+    @property
+    def database(self) -> str:
+        """The URL of the database in use."""
+        return self.database_url or f"sqlite:///{(self.data_dir / 'assay.sqlite3').resolve()}"
+
+    @property
+    def files_dir(self) -> Path:
+        """The folder of uploaded files."""
+        return self.data_dir / "files"
+
+
+def describe() -> list[dict[str, str]]:
+    """Name, default and help of every setting, for the documentation and its test."""
+    rows = []
+    for name, field in Settings.model_fields.items():
+        default = "number of processors, at most 4" if name == "workers" else str(field.default)
+        rows.append({"name": f"ASSAY_{name.upper()}", "default": default, "help": field.description or ""})
+    return rows

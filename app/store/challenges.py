@@ -1,0 +1,92 @@
+"""Queries for challenges, their organizers, recipes and phases."""
+
+from datetime import datetime
+
+from sqlalchemy import Select, func, or_, select
+
+from app.store.session import ReadSession
+from app.store.tables import Challenge, Organizer, Phase, Recipe, Registration, Submission
+
+
+def by_slug(session: ReadSession, slug: str) -> Challenge | None:
+    """The challenge of this slug."""
+    return session.scalar(select(Challenge).where(Challenge.slug == slug))
+
+
+def visible_to(user_id: str | None, *, admin: bool) -> Select[Challenge]:
+    """Challenges that a caller may see in a list: published public ones, and those the caller has a part in."""
+    if admin:
+        return select(Challenge)
+    public = (Challenge.status == "published") & (Challenge.visibility == "public")
+    if user_id is None:
+        return select(Challenge).where(public)
+    organized = select(Organizer.challenge_id).where(Organizer.user_id == user_id)
+    joined = select(Registration.challenge_id).where(Registration.user_id == user_id, Registration.status == "approved")
+    member = (Challenge.status == "published") & Challenge.id.in_(joined)
+    return select(Challenge).where(or_(public, Challenge.id.in_(organized), member))
+
+
+def role_of(session: ReadSession, challenge_id: str, user_id: str) -> str | None:
+    """The user's role among the organizers."""
+    return session.scalar(
+        select(Organizer.role).where(Organizer.challenge_id == challenge_id, Organizer.user_id == user_id)
+    )
+
+
+def organizes_any(session: ReadSession, user_id: str) -> bool:
+    """Whether the user organizes any challenge."""
+    query = select(Organizer.challenge_id).where(Organizer.user_id == user_id)
+    return session.scalar(query.limit(1)) is not None
+
+
+def organizers_of(session: ReadSession, challenge_id: str) -> list[Organizer]:
+    """All organizers, owners first."""
+    query = select(Organizer).where(Organizer.challenge_id == challenge_id)
+    order = {"owner": 0, "editor": 1, "viewer": 2}
+    return sorted(session.scalars(query), key=lambda row: (order[row.role], row.user.email))
+
+
+def active_recipe(session: ReadSession, challenge_id: str) -> Recipe:
+    """The recipe in force."""
+    return session.scalars(select(Recipe).where(Recipe.challenge_id == challenge_id, Recipe.status == "active")).one()
+
+
+def recipes_of(session: ReadSession, challenge_id: str) -> list[Recipe]:
+    """All versions, newest first."""
+    return list(
+        session.scalars(select(Recipe).where(Recipe.challenge_id == challenge_id).order_by(Recipe.version.desc()))
+    )
+
+
+def has_submissions(session: ReadSession, challenge_id: str) -> bool:
+    """Whether anything was ever submitted to this challenge."""
+    query = select(Submission.id).join(Phase, Phase.id == Submission.phase_id)
+    return session.scalar(query.where(Phase.challenge_id == challenge_id).limit(1)) is not None
+
+
+def phases_of(session: ReadSession, challenge_id: str) -> list[Phase]:
+    """All phases in their order."""
+    return list(
+        session.scalars(select(Phase).where(Phase.challenge_id == challenge_id).order_by(Phase.position, Phase.id))
+    )
+
+
+def phase_by_slug(session: ReadSession, challenge_id: str, slug: str) -> Phase | None:
+    """One phase."""
+    return session.scalar(select(Phase).where(Phase.challenge_id == challenge_id, Phase.slug == slug))
+
+
+def next_position(session: ReadSession, challenge_id: str) -> int:
+    """The place of a phase added at the end."""
+    last = session.scalar(select(func.max(Phase.position)).where(Phase.challenge_id == challenge_id))
+    return 0 if last is None else last + 1
+
+
+def open_phases(session: ReadSession, challenge_id: str, now: datetime) -> list[Phase]:
+    """The phases whose window holds this moment."""
+    return [phase for phase in phases_of(session, challenge_id) if is_open(phase, now)]
+
+
+def is_open(phase: Phase, now: datetime) -> bool:
+    """Whether the window [opens_at, closes_at) holds this moment."""
+    return phase.opens_at <= now and (phase.closes_at is None or now < phase.closes_at)

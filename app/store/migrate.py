@@ -1,0 +1,109 @@
+"""Brings the database to the newest schema, with a copy of the old one kept beside it."""
+
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine import make_url
+
+from app.errors import Unavailable
+from app.settings import Settings
+from app.shipped import shipped
+
+LOCK = 0x41535341  # one migration at a time on PostgreSQL
+
+
+class SchemaBehind(Unavailable):
+    """The database schema is not the one that this version needs."""
+
+    code = "schema_behind"
+    remedy = "Run 'assay migrate'."
+
+
+def config() -> Config:
+    """Alembic's configuration; the revisions travel with the package."""
+    made = Config()
+    made.set_main_option("script_location", str(shipped("migrations")).replace("%", "%%"))
+    return made
+
+
+def head() -> str | None:
+    """The newest revision."""
+    return ScriptDirectory.from_config(config()).get_current_head()
+
+
+def current(engine: Engine) -> str | None:
+    """The revision that the database is at; None when it is empty."""
+    with engine.connect() as connection:
+        return MigrationContext.configure(connection).get_current_revision()
+
+
+def require_head(engine: Engine) -> None:
+    """Raise SchemaBehind unless the database is at the newest revision."""
+    if current(engine) != head():
+        raise SchemaBehind
+
+
+def upgrade(settings: Settings, revision: str = "head") -> tuple[str | None, str | None]:
+    """Bring the database to a revision; returns the revision before and after."""
+    url = make_url(settings.database)
+    if url.get_backend_name() == "sqlite" and url.database:
+        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+    engine = _engine(settings.database)
+    try:
+        before = current(engine)
+        if before != head() and before is not None and engine.dialect.name == "sqlite":
+            _keep_copy(engine, Path(str(url.database)), before)
+        with engine.connect() as connection:
+            _run(connection, revision)
+        return before, current(engine)
+    finally:
+        engine.dispose()
+
+
+def _engine(url: str) -> Engine:
+    """An engine of its own: batch migrations rebuild tables, which foreign keys would turn into deletions."""
+    engine = create_engine(url)
+    if engine.dialect.name == "sqlite":
+
+        @event.listens_for(engine, "connect")
+        def configure(connection: Any, _record: Any) -> None:
+            connection.isolation_level = None
+            connection.execute("PRAGMA foreign_keys=OFF")
+            connection.execute("PRAGMA busy_timeout=30000")
+
+        @event.listens_for(engine, "begin")
+        def begin(connection: Connection) -> None:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    return engine
+
+
+def _keep_copy(engine: Engine, path: Path, revision: str) -> None:
+    """A copy of the database as it was, named after its revision; replaced when made again."""
+    copy = path.with_name(f"{path.name}.before-{revision}")
+    copy.unlink(missing_ok=True)
+    raw = engine.raw_connection()
+    try:
+        raw.cursor().execute("VACUUM INTO ?", (str(copy),))
+    finally:
+        raw.close()
+
+
+def _run(connection: Connection, revision: str) -> None:
+    """All revisions in one transaction, checked before it commits."""
+    made = config()
+    made.attributes["connection"] = connection
+    with connection.begin():
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
+        command.upgrade(made, revision)
+        if connection.dialect.name == "sqlite":
+            broken = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()
+            if broken:
+                msg = f"the migration would leave {len(broken)} rows without their parents"
+                raise RuntimeError(msg)

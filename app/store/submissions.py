@@ -1,0 +1,74 @@
+"""Queries for submissions, their scores and their idempotency keys."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from sqlalchemy import Select, delete, func, or_, select
+
+from app.store.session import ReadSession, WriteSession
+from app.store.tables import IdempotencyKey, Score, ScoreTask, Submission
+
+KEY_LIFE = timedelta(hours=24)
+
+
+def of_phase(phase_id: str, team_id: str | None = None) -> Select[Submission]:
+    """Submissions of a phase, of one team only if said."""
+    query = select(Submission).where(Submission.phase_id == phase_id)
+    return query if team_id is None else query.where(Submission.team_id == team_id)
+
+
+def counted(session: ReadSession, phase_id: str) -> list[Submission]:
+    """Finished submissions that neither were withdrawn nor disqualified: those that a board is made of."""
+    query = of_phase(phase_id).where(
+        Submission.status == "finished", Submission.withdrawn_at.is_(None), Submission.disqualified_at.is_(None)
+    )
+    return list(session.scalars(query.order_by(Submission.id)))
+
+
+def scores_for_board(
+    session: ReadSession, phase_id: str, *, gold_id: str, recipe_ids: Iterable[str], scorer_version: int, split: str
+) -> dict[str, Score]:
+    """Scores by submission id, all of one gold, recipe family, scorer version and split."""
+    query = (
+        select(Score)
+        .join(Submission, Submission.id == Score.submission_id)
+        .where(
+            Submission.phase_id == phase_id,
+            Score.gold_id == gold_id,
+            Score.recipe_id.in_(list(recipe_ids)),
+            Score.scorer_version == scorer_version,
+            Score.split == split,
+        )
+    )
+    return {score.submission_id: score for score in session.scalars(query)}
+
+
+def scores_of(session: ReadSession, submission_id: str) -> list[Score]:
+    """All scores of one submission, oldest first."""
+    return list(session.scalars(select(Score).where(Score.submission_id == submission_id).order_by(Score.id)))
+
+
+def task_of(session: ReadSession, submission_id: str) -> ScoreTask | None:
+    """The newest score task of a submission."""
+    query = select(ScoreTask).where(ScoreTask.submission_id == submission_id).order_by(ScoreTask.id.desc())
+    return session.scalar(query.limit(1))
+
+
+def queue_position(session: ReadSession, task: ScoreTask) -> int | None:
+    """How many queued tasks go first, plus one; None once the task is not queued."""
+    if task.status != "queued":
+        return None
+    ahead = or_(ScoreTask.priority < task.priority, (ScoreTask.priority == task.priority) & (ScoreTask.id < task.id))
+    query = select(func.count()).select_from(ScoreTask).where(ScoreTask.status == "queued", ahead)
+    return session.scalars(query).one() + 1
+
+
+def key_of(session: ReadSession, user_id: str, key: str, now: datetime) -> IdempotencyKey | None:
+    """What this user's key stood for, within its life."""
+    row = session.get(IdempotencyKey, (user_id, key))
+    return row if row is not None and row.created_at > now - KEY_LIFE else None
+
+
+def forget_old_keys(session: WriteSession, now: datetime) -> None:
+    """Remove keys past their life."""
+    session.execute(delete(IdempotencyKey).where(IdempotencyKey.created_at <= now - KEY_LIFE))

@@ -1,0 +1,349 @@
+"""The tables, as SQLAlchemy classes; migrations/ builds the same schema and a test holds the two together."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, MetaData, String, Text, UniqueConstraint, text
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+
+from app.store.types import Moment, new_id, utcnow
+
+NAMING = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+ID = String(32)
+JSONObject = dict[str, Any]
+
+
+class Base(DeclarativeBase):
+    """Common ground of all tables."""
+
+    metadata = MetaData(naming_convention=NAMING)
+    type_annotation_map = {  # noqa: RUF012 - SQLAlchemy reads it from the class
+        datetime: Moment,
+        JSONObject: JSON(none_as_null=True),
+        list[str]: JSON(none_as_null=True),
+        list[Any]: JSON(none_as_null=True),
+    }
+
+
+def one_of(column: str, *values: str) -> CheckConstraint:
+    """A check that a text column holds one of these words."""
+    listed = ", ".join(f"'{value}'" for value in values)
+    return CheckConstraint(f"{column} IN ({listed})", name=column)
+
+
+class User(Base):
+    """A person with an account; the built-in administrator has no password."""
+
+    __tablename__ = "users"
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
+    email: Mapped[str] = mapped_column(String(320), unique=True)
+    name: Mapped[str] = mapped_column(String(200))
+    password_hash: Mapped[str | None] = mapped_column(String(500))
+    admin: Mapped[bool] = mapped_column(default=False)
+    approved: Mapped[bool] = mapped_column(default=False)
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+
+
+class Token(Base):
+    """A bearer token: only the SHA-256 of its secret is kept."""
+
+    __tablename__ = "tokens"
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    secret_hash: Mapped[str] = mapped_column(String(64))
+    scopes: Mapped[list[str]]
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+    expires_at: Mapped[datetime]
+    revoked_at: Mapped[datetime | None]
+
+    user: Mapped[User] = relationship(lazy="joined")
+
+
+class Challenge(Base):
+    """A task with its vocabulary and rules."""
+
+    __tablename__ = "challenges"
+    __table_args__ = (
+        one_of("task", "binary", "multiclass", "multilabel"),
+        one_of("status", "draft", "published"),
+        one_of("visibility", "public", "private"),
+        one_of("registration", "open", "approval", "invitation"),
+    )
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
+    slug: Mapped[str] = mapped_column(String(64), unique=True)
+    title: Mapped[str] = mapped_column(String(200))
+    description: Mapped[str] = mapped_column(Text)
+    task: Mapped[str] = mapped_column(String(16))
+    positive_label: Mapped[str | None] = mapped_column(Text)
+    classes: Mapped[list[str] | None]
+    timezone: Mapped[str] = mapped_column(String(64))
+    status: Mapped[str] = mapped_column(String(16))
+    visibility: Mapped[str] = mapped_column(String(16))
+    registration: Mapped[str] = mapped_column(String(16))
+    created_by: Mapped[str | None] = mapped_column(ForeignKey("users.id"))
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+
+
+class Organizer(Base):
+    """A user's role in a challenge."""
+
+    __tablename__ = "organizers"
+    __table_args__ = (one_of("role", "owner", "editor", "viewer"),)
+
+    challenge_id: Mapped[str] = mapped_column(ForeignKey("challenges.id", ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True, index=True)
+    role: Mapped[str] = mapped_column(String(16))
+
+    user: Mapped[User] = relationship(lazy="joined")
+
+
+class Recipe(Base):
+    """A version of the agreed metrics and ranking rules of a challenge."""
+
+    __tablename__ = "recipes"
+    __table_args__ = (
+        one_of("status", "draft", "active", "retired"),
+        UniqueConstraint("challenge_id", "version"),
+        Index(
+            "uq_recipes_active",
+            "challenge_id",
+            unique=True,
+            sqlite_where=text("status = 'active'"),
+            postgresql_where=text("status = 'active'"),
+        ),
+    )
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
+    challenge_id: Mapped[str] = mapped_column(ForeignKey("challenges.id", ondelete="CASCADE"))
+    version: Mapped[int]
+    status: Mapped[str] = mapped_column(String(16))
+    body: Mapped[JSONObject]
+    # Versions that compute the same values share a fingerprint, so their scores stand for each other.
+    fingerprint: Mapped[str] = mapped_column(String(64))
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+
+
+class Phase(Base):
+    """A window of a challenge with its own gold, quota, visibility and board."""
+
+    __tablename__ = "phases"
+    __table_args__ = (
+        one_of("leaderboard", "public", "hidden", "after_close"),
+        UniqueConstraint("challenge_id", "slug"),
+    )
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
+    challenge_id: Mapped[str] = mapped_column(ForeignKey("challenges.id", ondelete="CASCADE"))
+    slug: Mapped[str] = mapped_column(String(64))
+    name: Mapped[str] = mapped_column(String(200))
+    position: Mapped[int]
+    opens_at: Mapped[datetime]
+    closes_at: Mapped[datetime | None]
+    quota: Mapped[JSONObject]
+    leaderboard: Mapped[str] = mapped_column(String(16))
+    reports: Mapped[list[str]]
+    anonymous: Mapped[bool] = mapped_column(default=False)
+    released_at: Mapped[datetime | None]
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+
+    challenge: Mapped[Challenge] = relationship(lazy="joined")
+
+
+class GoldVersion(Base):
+    """An immutable version of the true labels of a phase; the labels themselves are in a file."""
+
+    __tablename__ = "gold_versions"
+    __table_args__ = (
+        one_of("status", "draft", "activating", "active", "retired", "failed"),
+        UniqueConstraint("phase_id", "version"),
+        Index(
+            "uq_gold_versions_active",
+            "phase_id",
+            unique=True,
+            sqlite_where=text("status = 'active'"),
+            postgresql_where=text("status = 'active'"),
+        ),
+    )
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
+    phase_id: Mapped[str] = mapped_column(ForeignKey("phases.id", ondelete="CASCADE"))
+    version: Mapped[int]
+    status: Mapped[str] = mapped_column(String(16))
+    file_key: Mapped[str] = mapped_column(String(100))
+    sha256: Mapped[str] = mapped_column(String(64))
+    size: Mapped[int]
+    format: Mapped[str] = mapped_column(String(32))
+    gzipped: Mapped[bool]
+    instances: Mapped[int]
+    classes: Mapped[list[str]]
+    classes_declared: Mapped[bool]
+    has_splits: Mapped[bool]
+    train_frequencies: Mapped[JSONObject | None]
+    class_weights: Mapped[JSONObject | None]
+    notes: Mapped[list[str]]
+    created_by: Mapped[str | None] = mapped_column(ForeignKey("users.id"))
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+    activated_at: Mapped[datetime | None]
+
+
+class Team(Base):
+    """Who competes: one or more users; owns submissions and quota."""
+
+    __tablename__ = "teams"
+    __table_args__ = (UniqueConstraint("challenge_id", "name_key"),)
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
+    challenge_id: Mapped[str] = mapped_column(ForeignKey("challenges.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(String(100))
+    name_key: Mapped[str] = mapped_column(String(200))
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+
+
+class Registration(Base):
+    """A user's membership of a team in a challenge, with the organizers' decision on it."""
+
+    __tablename__ = "registrations"
+    __table_args__ = (
+        one_of("status", "approved", "pending", "barred"),
+        UniqueConstraint("challenge_id", "user_id"),
+    )
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
+    challenge_id: Mapped[str] = mapped_column(ForeignKey("challenges.id", ondelete="CASCADE"))
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    team_id: Mapped[str] = mapped_column(ForeignKey("teams.id", ondelete="CASCADE"), index=True)
+    status: Mapped[str] = mapped_column(String(16))
+    reason: Mapped[str | None] = mapped_column(Text)
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+
+    user: Mapped[User] = relationship(lazy="joined")
+    team: Mapped[Team] = relationship(lazy="joined")
+
+
+class Submission(Base):
+    """A file of predictions with who, when and what."""
+
+    __tablename__ = "submissions"
+    __table_args__ = (
+        one_of("status", "queued", "running", "finished", "rejected", "failed", "cancelled"),
+        Index("ix_submissions_phase_team", "phase_id", "team_id", "id"),
+        Index("ix_submissions_phase_id", "phase_id", "id"),
+    )
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
+    phase_id: Mapped[str] = mapped_column(ForeignKey("phases.id", ondelete="CASCADE"))
+    team_id: Mapped[str] = mapped_column(ForeignKey("teams.id"))
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id"))
+    status: Mapped[str] = mapped_column(String(16))
+    method: Mapped[str] = mapped_column(String(200))
+    description: Mapped[str] = mapped_column(Text)
+    link: Mapped[str | None] = mapped_column(Text)
+    baseline: Mapped[bool] = mapped_column(default=False)
+    file_key: Mapped[str] = mapped_column(String(100))
+    sha256: Mapped[str] = mapped_column(String(64))
+    size: Mapped[int]
+    format: Mapped[str] = mapped_column(String(32))
+    gzipped: Mapped[bool]
+    submitted_at: Mapped[datetime] = mapped_column(default=utcnow)
+    started_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None]
+    problems: Mapped[list[Any]]
+    problem_totals: Mapped[JSONObject]
+    notes: Mapped[list[str]]
+    failure: Mapped[JSONObject | None]
+    selected_at: Mapped[datetime | None]
+    withdrawn_at: Mapped[datetime | None]
+    withdrawn_reason: Mapped[str | None] = mapped_column(Text)
+    disqualified_at: Mapped[datetime | None]
+    disqualified_reason: Mapped[str | None] = mapped_column(Text)
+
+    team: Mapped[Team] = relationship(lazy="joined")
+
+
+class ScoreTask(Base):
+    """The work list: one row per submission, gold, recipe and scorer version, with fence and caps."""
+
+    __tablename__ = "score_tasks"
+    __table_args__ = (
+        one_of("status", "queued", "running", "done", "failed", "cancelled"),
+        UniqueConstraint("submission_id", "gold_id", "recipe_id", "scorer_version"),
+        Index("ix_score_tasks_claim", "status", "priority", "id"),
+    )
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
+    submission_id: Mapped[str] = mapped_column(ForeignKey("submissions.id", ondelete="CASCADE"))
+    gold_id: Mapped[str] = mapped_column(ForeignKey("gold_versions.id", ondelete="CASCADE"))
+    recipe_id: Mapped[str] = mapped_column(ForeignKey("recipes.id", ondelete="CASCADE"))
+    scorer_version: Mapped[int]
+    status: Mapped[str] = mapped_column(String(16))
+    priority: Mapped[int] = mapped_column(default=0)
+    attempt: Mapped[int] = mapped_column(default=0)
+    crashes: Mapped[int] = mapped_column(default=0)
+    interruptions: Mapped[int] = mapped_column(default=0)
+    not_before: Mapped[datetime | None]
+    lease_until: Mapped[datetime | None]
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+    started_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None]
+    failure: Mapped[JSONObject | None]
+
+
+class Score(Base):
+    """Metric values of one submission under one gold, recipe, scorer version and split: written once, never edited."""
+
+    __tablename__ = "scores"
+    __table_args__ = (
+        one_of("split", "all", "public", "private"),
+        UniqueConstraint("submission_id", "gold_id", "recipe_id", "scorer_version", "split"),
+    )
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
+    submission_id: Mapped[str] = mapped_column(ForeignKey("submissions.id", ondelete="CASCADE"))
+    gold_id: Mapped[str] = mapped_column(ForeignKey("gold_versions.id", ondelete="CASCADE"))
+    recipe_id: Mapped[str] = mapped_column(ForeignKey("recipes.id", ondelete="CASCADE"))
+    scorer_version: Mapped[int]
+    split: Mapped[str] = mapped_column(String(16))
+    metrics: Mapped[JSONObject]
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+
+
+class QuotaEntry(Base):
+    """The ledger of a team's quota in a phase: reserve at admission, then charge or refund."""
+
+    __tablename__ = "quota_entries"
+    __table_args__ = (
+        one_of("kind", "reserve", "charge", "refund"),
+        UniqueConstraint("submission_id", "kind"),
+        Index("ix_quota_entries_phase_team", "phase_id", "team_id", "day"),
+    )
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
+    phase_id: Mapped[str] = mapped_column(ForeignKey("phases.id", ondelete="CASCADE"))
+    team_id: Mapped[str] = mapped_column(ForeignKey("teams.id", ondelete="CASCADE"))
+    submission_id: Mapped[str] = mapped_column(ForeignKey("submissions.id", ondelete="CASCADE"))
+    kind: Mapped[str] = mapped_column(String(16))
+    day: Mapped[str] = mapped_column(String(10))
+    reason: Mapped[str] = mapped_column(String(100))
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+
+
+class IdempotencyKey(Base):
+    """A key that a user sent with a submission, and what it stood for."""
+
+    __tablename__ = "idempotency_keys"
+
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    key: Mapped[str] = mapped_column(String(255), primary_key=True)
+    fingerprint: Mapped[str] = mapped_column(String(64))
+    submission_id: Mapped[str] = mapped_column(ForeignKey("submissions.id", ondelete="CASCADE"))
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)

@@ -1,0 +1,41 @@
+"""Column types that mean the same on SQLite and PostgreSQL, and the ids of rows."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import uuid_utils
+from sqlalchemy import DateTime, Dialect
+from sqlalchemy.types import TypeDecorator
+
+
+def new_id() -> str:
+    """A sortable, unguessable id (UUIDv7, 32 hexadecimal digits)."""
+    return uuid_utils.uuid7().hex
+
+
+def utcnow() -> datetime:
+    """The present moment, with its zone."""
+    return datetime.now(UTC)
+
+
+class Moment(TypeDecorator[datetime]):
+    """A moment in UTC: SQLite drops the zone, so it is put back on reading and demanded on writing."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:  # noqa: ARG002
+        """To the database, in UTC."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            msg = "a moment needs a time zone"
+            raise ValueError(msg)
+        return value.astimezone(UTC)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        """From the database, in UTC."""
+        if value is None:
+            return None
+        moment: datetime = value
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

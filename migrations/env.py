@@ -1,0 +1,15 @@
+"""Runs the revisions on the connection that app.store.migrate hands over."""
+
+from alembic import context
+
+from app.store.tables import Base
+
+connection = context.config.attributes["connection"]
+context.configure(
+    connection=connection,
+    target_metadata=Base.metadata,
+    render_as_batch=True,
+    compare_type=True,
+    transaction_per_migration=False,
+)
+context.run_migrations()

@@ -1,0 +1,21 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.service import Service, running
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    with running() as started:
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A configuration folder of the test's own, and no address or token from outside."""
+    for name in ("ASSAY_URL", "ASSAY_TOKEN", "ASSAY_DATA_DIR", "ASSAY_DATABASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return tmp_path / "config"

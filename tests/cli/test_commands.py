@@ -1,0 +1,124 @@
+"""The tree as a whole: names, help, wrong usage, what is imported."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from app import __version__
+from app.cli import _GROUPS, _MAIN
+from tests.cli.command import run
+
+COMMANDS: list[tuple[str, ...]] = [(name,) for commands in _MAIN.values() for name, _, _ in commands] + [
+    (group, name) for group, (_, _, commands) in _GROUPS.items() for name, _, _ in commands
+]
+EXAMPLES: dict[tuple[str, ...], str] = {
+    (name,): example for commands in _MAIN.values() for name, _, example in commands
+} | {(group, name): example for group, (_, _, commands) in _GROUPS.items() for name, _, example in commands}
+
+FUNCTIONS: dict[tuple[str, ...], Callable[..., None]] = {
+    (name,): function for commands in _MAIN.values() for name, function, _ in commands
+} | {(group, name): function for group, (_, _, commands) in _GROUPS.items() for name, function, _ in commands}
+
+
+def test_every_command_of_the_contract_exists() -> None:
+    promised = [
+        "serve",
+        "demo",
+        "migrate",
+        "login",
+        "register",
+        "submit",
+        "select",
+        "unselect",
+        "submissions",
+        "submission",
+        "leaderboard",
+        "validate",
+        "score",
+        "metrics",
+    ]
+    promised_in_groups = {
+        ("user", "create"),
+        ("token", "create"),
+        ("challenge", "create"),
+        ("challenge", "list"),
+        ("challenge", "show"),
+        ("gold", "upload"),
+    }
+    assert {(name,) for name in promised} | promised_in_groups <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_command_explains_itself_with_an_example(words: tuple[str, ...]) -> None:
+    ran = run(*words, "--help")
+    assert ran.status == 0
+    assert "Example: assay " + " ".join(words) in ran.out
+    assert FUNCTIONS[words].__doc__
+
+
+@pytest.mark.parametrize("words", sorted(set(COMMANDS) - {("serve",)}), ids=" ".join)
+def test_every_command_but_serve_offers_json(words: tuple[str, ...]) -> None:
+    assert "--json" in run(*words, "--help").out
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_the_example_begins_with_the_command(words: tuple[str, ...]) -> None:
+    assert EXAMPLES[words].split()[: len(words) + 1] == ["assay", *words]
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert run("--version").out == f"assay {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["nonsense"],
+        ["submit"],
+        ["submit", "irony"],
+        ["submit", "irony", "-f", "/no/such/file"],
+        ["register", "irony"],
+        ["register", "irony", "--team", "a", "--invitation", "b"],
+        ["validate", "-f", __file__],
+        ["validate", "irony", "-f", __file__, "--ids", __file__, "--classes", __file__],
+        ["validate", "-f", __file__, "--ids", __file__],
+        ["serve", "--port", "70000"],
+        ["serve", "--workers", "0"],
+        ["user", "create", "--email", "a@example.org", "--name", "A", "--password", "in plain sight"],
+        ["user", "create", "--email", "a@example.org", "--name", "A", "--password", "-"],
+        ["token", "create", "--email", "a@example.org", "--scope", "everything"],
+        ["token", "create", "--email", "a@example.org", "--days", "0"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_is_status_2_and_explained(words: list[str]) -> None:
+    ran = run(*words)
+    assert ran.status == 2
+    assert "Error" in ran.err
+    assert ran.out == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["submit", "--json"],
+        ["leaderboard", "irony", "--csv", "--json"],
+        ["challenge", "nonsense", "--json"],
+        ["metrics", "--no", "--json"],
+    ],
+)
+def test_wrong_usage_is_one_json_value_too(words: list[str]) -> None:
+    ran = run(*words)
+    assert ran.status == 2
+    assert ran.value()["code"] == "wrong_usage"
+
+
+def test_the_tree_is_built_without_what_commands_need_only_when_they_run() -> None:
+    code = "import sys, app.cli; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    loaded = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True, timeout=60
+    ).stdout.split()
+    assert "typer" in loaded
+    assert not {"numpy", "sqlalchemy", "httpx", "fastapi", "pydantic", "yaml", "alembic"} & set(loaded)

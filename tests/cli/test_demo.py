@@ -1,0 +1,97 @@
+"""The demonstration's parts that need no running service; the whole of it is a journey of its own."""
+
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+
+from app.cli.demo import _port, address
+from app.cli.demo_load import SHOWN, Demonstration, demo_secret
+from app.cli.output import Refused
+from app.cli.serve import settings_with
+from app.cli.yaml_file import load, read
+from app.shipped import shipped
+from tests.cli.command import run
+from tests.cli.service import Answer, Service
+
+
+def test_the_secret_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
+    first = demo_secret(tmp_path)
+    assert len(first) == 32
+    assert demo_secret(tmp_path) == first
+    assert stat.S_IMODE((tmp_path / "demo-secret").stat().st_mode) == 0o600
+    other = tmp_path / "other"
+    other.mkdir()
+    assert demo_secret(other) != first
+
+
+def test_a_port_in_use_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        ran = run("demo", "--once", "--port", port, "--data-dir", tmp_path / "data", "--json")
+    assert (ran.status, ran.value()["code"]) == (1, "port_in_use")
+    assert not (tmp_path / "data").exists()
+
+
+def test_any_free_port_is_found() -> None:
+    assert 0 < _port("127.0.0.1", 0) < 65536
+
+
+@pytest.mark.parametrize(
+    ("host", "met_at"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:80"),
+        ("0.0.0.0", "http://127.0.0.1:80"),
+        ("::1", "http://[::1]:80"),
+        ("::", "http://[::1]:80"),
+        ("assay.example", "http://assay.example:80"),
+    ],
+)
+def test_the_service_is_met_where_this_machine_can_reach_it(host: str, met_at: str) -> None:
+    assert address(settings_with(host=host, port=80)) == met_at
+
+
+def test_the_example_is_whole_and_its_board_has_what_is_shown() -> None:
+    folder = shipped("examples/digits")
+    assert set(SHOWN) <= set(load(folder / "challenge.yaml")["recipe"]["metrics"])
+    systems = read(folder / "systems.yaml")
+    assert len(systems) == 5
+    assert all((folder / system["file"]).is_file() for system in systems)
+
+
+def scripted(service: Service) -> Demonstration:
+    """A service on which everything exists already: each creation is refused as such."""
+    finished = [{"method": system["method"], "status": "finished"} for system in systems()]
+    service.on("POST /api/v1/users", Answer(409, {"code": "email_taken"}))
+    service.on("POST /api/v1/tokens", Answer(201, {"id": "k", "token": "t"}))
+    service.on("GET /api/v1/challenges/digits", Answer(200, {"slug": "digits"}))
+    service.on("POST /api/v1/challenges/digits/phases/main/gold", Answer(409, {"code": "gold_active"}))
+    service.on("POST /api/v1/challenges/digits/registrations", Answer(409, {"code": "already_registered"}))
+    service.on("GET /api/v1/challenges/digits/phases/main/submissions", Answer(200, {"items": finished, "next": None}))
+    service.on("GET /api/v1/challenges/digits/phases/main/leaderboard", Answer(200, {"rows": []}))
+    return Demonstration(service.url, "admin", shipped("examples/digits"), b"secret", lambda _: None)
+
+
+def systems() -> list[dict[str, str]]:
+    found: list[dict[str, str]] = read(shipped("examples/digits") / "systems.yaml")
+    return found
+
+
+def test_loading_what_is_there_hands_nothing_in(service: Service) -> None:
+    assert scripted(service).load() == {"rows": []}
+    assert not [request for request in service.sent("POST") if request.path.endswith("submissions")]
+
+
+def test_a_lost_secret_is_explained(service: Service) -> None:
+    demonstration = scripted(service)
+    service._script["POST /api/v1/tokens"] = [Answer(401, {"code": "wrong_password"})]
+    with pytest.raises(Refused, match="secret"):
+        demonstration.load()
+
+
+def test_a_refusal_that_is_not_expected_ends_the_loading(service: Service) -> None:
+    demonstration = scripted(service)
+    service._script["POST /api/v1/challenges/digits/registrations"] = [Answer(409, {"code": "team_name_taken"})]
+    with pytest.raises(Exception, match="team_name_taken"):
+        demonstration.load()

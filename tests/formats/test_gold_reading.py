@@ -1,0 +1,195 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.formats import Problems, file_kind
+from app.pipeline import Gold, Source, load_gold
+from app.scoring.task import Task
+from tests.formats.support import brief, sets
+
+
+def load(
+    folder: Path, text: str, name: str = "gold.json", task: Task = "multiclass", **more: Any
+) -> tuple[Gold | None, Problems]:
+    path = folder / name
+    path.write_text(text, encoding="utf-8", newline="")
+    return load_gold(Source(path, file_kind(name, None, None)), task=task, **more)
+
+
+def test_without_declared_classes_the_sorted_label_set_is_the_vocabulary(tmp_path: Path) -> None:
+    gold, problems = load(tmp_path, '[{"id":1,"label":"eel"},{"id":"2","label":"cat"}]')
+    assert not problems
+    assert gold is not None
+    assert gold.spec.classes == ("cat", "eel")
+    assert gold.ids == ["1", "2"]
+    assert sets(gold.labels) == [[1], [0]]
+    assert gold.splits is None
+    assert any("no classes were declared" in note for note in gold.notes)
+
+
+def test_declared_classes_keep_their_order_and_are_compared_after_nfc(tmp_path: Path) -> None:
+    gold, problems = load(tmp_path, '{"t1":"cafe\u0301"}', classes=["tea", "caf\u00e9"])
+    assert not problems
+    assert gold is not None
+    assert gold.spec.classes == ("tea", "caf\u00e9")
+    assert sets(gold.labels) == [[1]]
+
+
+SPLIT_FILES = {
+    "gold.json": '[{"id":"a","label":"x","split":"public"},{"id":"b","label":"y","split":"private"}]',
+    "gold.jsonl": '{"id":"a","label":"x","split":"public"}\n{"id":"b","label":"y","split":"private"}\n',
+    "gold.csv": "id,split,label\na,public,x\nb,private,y\n",
+    "columns.json": '{"ids":["a","b"],"labels":["x","y"],"split":["public","private"]}',
+}
+
+
+@pytest.mark.parametrize("name", SPLIT_FILES)
+def test_splits_are_read_in_every_format_that_can_hold_them(tmp_path: Path, name: str) -> None:
+    gold, problems = load(tmp_path, SPLIT_FILES[name], name)
+    assert not problems
+    assert gold is not None
+    assert gold.splits is not None
+    assert gold.splits.tolist() == [0, 1]
+    assert not any("split" in note for note in gold.notes)
+
+
+FAULTY: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
+    "split on one row only": (
+        "g.json",
+        '[{"id":"a","label":"x","split":"public"},{"id":"b","label":"y"}]',
+        [{"code": "wrong_shape", "pointer": "/1", "instance_id": "b"}],
+    ),
+    "empty split in CSV": (
+        "g.csv",
+        "id,label,split\na,x,public\nb,y,\n",
+        [{"code": "wrong_shape", "line": 3, "column": 3, "instance_id": "b"}],
+    ),
+    "a third split": (
+        "g.csv",
+        "id,label,split\na,x,Public\nb,y,private\n",
+        [{"code": "wrong_shape", "line": 2, "column": 3, "instance_id": "a"}],
+    ),
+    "a number as split": (
+        "g.json",
+        '[{"id":"a","label":"x","split":0}]',
+        [{"code": "wrong_shape", "pointer": "/0/split", "instance_id": "a"}],
+    ),
+    "split column too short": (
+        "g.json",
+        '{"ids":["a","b"],"labels":["x","y"],"split":["public"]}',
+        [{"code": "wrong_shape", "pointer": "/split"}],
+    ),
+    "split is no list": (
+        "g.json",
+        '{"ids":["a","b"],"labels":["x","y"],"split":"public"}',
+        [{"code": "wrong_shape", "pointer": "/split"}],
+    ),
+    "a name near split": (
+        "g.csv",
+        "id,label,Usage\na,x,Public\n",
+        [{"code": "wrong_shape", "line": 1, "column": 3}],
+    ),
+    "a column named splits": (
+        "g.json",
+        '{"ids":["a"],"labels":["x"],"splits":["public"]}',
+        [{"code": "wrong_shape", "pointer": "/splits"}],
+    ),
+    "weight": (
+        "g.json",
+        '[{"id":"a","label":"x","weight":2}]',
+        [{"code": "wrong_shape", "pointer": "/0/weight"}],
+    ),
+    "weight in lines": (
+        "g.jsonl",
+        '{"id":"a","label":"x"}\n{"id":"b","label":"x","weight":2}\n',
+        [{"code": "wrong_shape", "line": 2, "pointer": "/weight"}],
+    ),
+    "no instance": ("g.json", "[]", [{"code": "wrong_shape"}]),
+    "a header only": ("g.csv", "id,label\n", [{"code": "wrong_shape"}]),
+    "repeated id": (
+        "g.csv",
+        "id,label\na,x\nb,y\na,x\n",
+        [{"code": "duplicate_id", "line": 4, "column": 1, "instance_id": "a"}],
+    ),
+    "acceptable sets": (
+        "g.json",
+        '[{"id":"a","labels":["x"]}]',
+        [{"code": "wrong_shape", "pointer": "/0/labels"}],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_a_fault_of_gold_is_reported_where_it_stands(tmp_path: Path, name: str) -> None:
+    file_name, text, expected = FAULTY[name]
+    gold, problems = load(tmp_path, text, file_name)
+    assert gold is None
+    assert brief(problems) == expected
+
+
+def test_weights_are_refused_in_clear_words(tmp_path: Path) -> None:
+    _, problems = load(tmp_path, '[{"id":"a","label":"x","weight":2}]')
+    assert "Instance weights are not supported" in problems.first[0].message
+
+
+def test_gold_labels_outside_the_declared_classes_are_refused(tmp_path: Path) -> None:
+    gold, problems = load(tmp_path, '{"a":"x","b":"z"}', classes=["x", "y"])
+    assert gold is None
+    assert brief(problems) == [{"code": "unknown_label", "pointer": "/b", "instance_id": "b"}]
+
+
+def test_void_rows_leave_the_gold_with_their_labels_and_faults(tmp_path: Path) -> None:
+    text = "id,label,split\na,x,public\nv,unheard of,public\nb,y,private\n"
+    gold, problems = load(tmp_path, text, "gold.csv", classes=["x", "y"], void=["v", "never there"])
+    assert not problems
+    assert gold is not None
+    assert gold.ids == ["a", "b"]
+    assert gold.splits is not None
+    assert gold.splits.tolist() == [0, 1]
+    assert gold.void == {"v", "never there"}
+    gold, _ = load(tmp_path, text, "gold.csv", void=["v"])
+    assert gold is not None
+    assert gold.spec.classes == ("x", "y")
+
+
+def test_gold_of_nothing_but_void_rows_is_refused(tmp_path: Path) -> None:
+    gold, problems = load(tmp_path, '{"a":"x"}', void=["a"])
+    assert gold is None
+    assert problems.total == {"wrong_shape": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "words"),
+    [
+        ('{"a":"x"}', {"positive_label": "x"}, "Declare both classes"),
+        ('{"a":"x","b":"y","c":"z"}', {"positive_label": "x"}, "this is another"),
+        ('{"a":"x","b":"y"}', {"positive_label": "z"}, "not among the classes"),
+        ('{"a":"x","b":"y"}', {"positive_label": "x", "classes": ["x", "y", "z"]}, "exactly two classes"),
+        ('{"a":"x","b":"y"}', {}, "not among the classes"),
+    ],
+)
+def test_binary_gold_needs_two_classes_one_of_them_positive(
+    tmp_path: Path, text: str, more: dict[str, Any], words: str
+) -> None:
+    gold, problems = load(tmp_path, text, task="binary", **more)
+    assert gold is None
+    assert problems.total == {"wrong_shape": 1}
+    assert words in problems.first[0].message
+
+
+def test_binary_gold_with_one_label_is_fine_once_both_classes_are_declared(tmp_path: Path) -> None:
+    gold, problems = load(tmp_path, '{"a":"x"}', task="binary", positive_label="y", classes=["x", "y"])
+    assert not problems
+    assert gold is not None
+    assert gold.spec.positive_label == "y"
+
+
+def test_multilabel_gold_holds_sets_the_empty_one_included(tmp_path: Path) -> None:
+    gold, problems = load(tmp_path, '{"a":["y","x"],"b":[]}', task="multilabel")
+    assert not problems
+    assert gold is not None
+    assert sets(gold.labels) == [[1, 0], []]
+    gold, problems = load(tmp_path, '{"a":[],"b":[]}', task="multilabel")
+    assert gold is None
+    assert "no label at all" in problems.first[0].message

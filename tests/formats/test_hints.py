@@ -1,0 +1,27 @@
+import pytest
+
+from app.formats.hints import Near
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("CAT", "cat"),
+        (" cat ", "cat"),
+        ("black_cat", "Black cat"),
+        ("item-7", "item-007"),
+        ("item 0007", "item-007"),
+        ("ｃａｔ", "cat"),
+        ("Blakc cat", "Black cat"),
+        ("zebra", None),
+        ("", None),
+    ],
+)
+def test_case_spaces_padding_and_slips_are_seen_through(text: str, near: str | None) -> None:
+    assert Near(["cat", "Black cat", "item-007"]).of(text) == near
+
+
+def test_among_many_known_texts_only_folding_is_tried() -> None:
+    near = Near([f"item-{n:05}" for n in range(1000)])
+    assert near.of("ITEM 12") == "item-00012"
+    assert near.of("itme-00012") is None

@@ -1,0 +1,123 @@
+import gzip
+import io
+import zlib
+
+import pytest
+
+from app.formats.problem import Problems
+from app.formats.rules import Limits
+from app.formats.unpack import decode, read_bytes
+from tests.formats.support import brief, predict, sets
+
+GOOD = b'{"t1":"cat","t2":"dog","t3":"eel"}'
+PACKED = gzip.compress(GOOD)
+
+
+@pytest.mark.parametrize("kind", ["json", "jsonl", "csv"])
+def test_gzipped_files_read_like_plain_ones(kind: str) -> None:
+    text = {
+        "json": GOOD.decode(),
+        "jsonl": '{"id":"t1","label":"cat"}\n{"id":"t2","label":"dog"}\n{"id":"t3","label":"eel"}',
+        "csv": "id,label\nt1,cat\nt2,dog\nt3,eel",
+    }[kind]
+    assert sets(predict(text, kind)[0]) == sets(predict(text, kind, gzipped=True)[0]) == [[0], [1], [2]]
+
+
+def test_several_gzip_members_are_one_file() -> None:
+    labels, problems = predict(gzip.compress(GOOD[:10]) + gzip.compress(b"") + gzip.compress(GOOD[10:]), gzipped=True)
+    assert not problems
+    assert sets(labels) == [[0], [1], [2]]
+
+
+@pytest.mark.parametrize("name", ["empty", "one byte", "header only", "cut off", "no check sum"])
+def test_a_cut_gzip_file_is_a_problem(name: str) -> None:
+    data = {
+        "empty": b"",
+        "one byte": PACKED[:1],
+        "header only": PACKED[:10],
+        "cut off": PACKED[:-12],
+        "no check sum": PACKED[:-8],
+    }
+    labels, problems = predict(data[name], gzipped=True)
+    assert labels is None
+    assert problems.total == {"encoding": 1}
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (PACKED + b"garbage", "follows the gzip data"),
+        (PACKED + b"\0", "follows the gzip data"),
+        (PACKED[:-8] + b"\0\0\0\0" + PACKED[-4:], "incorrect data check"),
+        (PACKED[:-4] + b"\0\0\0\0", "incorrect length check"),
+        (GOOD, "is not"),
+    ],
+)
+def test_damaged_gzip_is_a_problem_that_says_what_is_wrong(data: bytes, words: str) -> None:
+    labels, problems = predict(data, gzipped=True)
+    assert labels is None
+    assert problems.total == {"encoding": 1}
+    assert words in problems.first[0].message
+
+
+def test_a_gzipped_file_that_does_not_say_so_is_named() -> None:
+    _, problems = predict(PACKED)
+    assert problems.total == {"encoding": 1}
+    assert "gzip" in problems.first[0].message
+
+
+@pytest.mark.parametrize("gzipped", [True, False])
+@pytest.mark.parametrize(("size", "fits"), [(999, True), (1000, True), (1001, False)])
+def test_the_expanded_size_is_limited_to_the_byte(gzipped: bool, size: int, fits: bool) -> None:
+    data = b"x" * size
+    problems = Problems()
+    stream = io.BytesIO(gzip.compress(data) if gzipped else data)
+    found = read_bytes(stream, gzipped=gzipped, limits=Limits(expanded_bytes=1000), problems=problems)
+    assert (found == data) is fits
+    assert problems.total == ({} if fits else {"too_large": 1})
+
+
+def test_a_bomb_is_not_expanded_beyond_the_limit() -> None:
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    bomb = b"".join(packer.compress(bytes(1 << 20)) for _ in range(100)) + packer.flush()
+    stream = io.BytesIO(bomb)
+    problems = Problems()
+    limits = Limits(expanded_bytes=3 << 20)
+    assert read_bytes(stream, gzipped=True, limits=limits, problems=problems) is None
+    assert problems.total == {"too_large": 1}
+
+
+def test_a_byte_order_mark_is_a_problem_and_the_rest_is_still_checked() -> None:
+    _, problems = predict(b"\xef\xbb\xbf" + GOOD.replace(b"eel", b"cow"))
+    assert brief(problems) == [
+        {"code": "encoding", "line": 1, "column": 1},
+        {"code": "unknown_label", "pointer": "/t3", "instance_id": "t3"},
+    ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_wide_encodings_are_named(encoding: str) -> None:
+    _, problems = predict(GOOD.decode().encode(encoding))
+    assert brief(problems) == [{"code": "encoding", "line": 1, "column": 1}]
+    assert "UTF-16" in problems.first[0].message
+
+
+def test_each_byte_that_is_not_utf_8_is_placed_and_its_text_is_not_reported_again() -> None:
+    text = "id,label\nt1,cät\nt2,dög\nt3,eel\n"
+    _, problems = predict(text.encode("latin-1"), "csv")
+    assert brief(problems) == [
+        {"code": "encoding", "line": 2, "column": 5},
+        {"code": "encoding", "line": 3, "column": 5},
+    ]
+    assert "'ä'" in problems.first[0].message
+
+
+def test_a_damaged_id_is_not_missed_as_well() -> None:
+    _, problems = predict('{"t1":"cat","t2":"dog","tü":"eel"}'.encode("latin-1"), ids=["t1", "t2", "tü"])
+    assert problems.total == {"encoding": 1}
+
+
+def test_columns_count_characters_not_bytes() -> None:
+    problems = Problems()
+    decode("a\näö€".encode() + b"\xff", by_line=False, problems=problems)
+    assert brief(problems) == [{"code": "encoding", "line": 2, "column": 4}]

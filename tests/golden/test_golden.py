@@ -1,0 +1,196 @@
+"""The golden vectors: worked examples of the source documents, recomputed exactly."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from app.scoring.align import Case
+from app.scoring.metric import CATALOGUE
+from app.scoring.report import confusion, per_class
+from tests.scoring.build import case, results
+from tests.shared import needs_shared, shared
+
+TOLERANCE = 1e-11
+ORACLE = {"zero_division": "0", "both_empty": "0"}
+NAMES = (
+    "doering_example",
+    "doering_specificity_10x10",
+    "sefidian_example",
+    *(f"van_asch_table{k}" for k in range(2, 7)),
+    *(f"wenzel_fig{k}" for k in range(5, 10)),
+)
+pytestmark = needs_shared
+
+
+def load(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((shared() / "golden" / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def strings() -> dict[str, str]:
+    found: dict[str, str] = load("keys")["metrics"]
+    return found
+
+
+def known(key: str) -> str | None:
+    """The metric string of a golden key, if this scorer has the metric."""
+    text = strings().get(key, key)
+    return text if text.partition(":")[0] in CATALOGUE else None
+
+
+def options_of(key: str) -> tuple[str, ...]:
+    return CATALOGUE[key].options if key in CATALOGUE else ()
+
+
+def as_case(data: Mapping[str, Any]) -> Case:
+    if "instances" not in data:
+        return from_counts(data)
+    return case(
+        data["task_type"],
+        data["labels"],
+        [row["gold"] for row in data["instances"]],
+        [row["predicted"] for row in data["instances"]],
+        positive_label=data.get("positive_label"),
+        train_frequencies=data.get("training_frequencies"),
+    )
+
+
+def from_counts(data: Mapping[str, Any]) -> Case:
+    """A vector that gives only the 2×2 table."""
+    yes = data["positive_label"]
+    counts = data["counts"][yes]
+    pairs = [(yes, yes, "tp"), ("rest", yes, "fp"), (yes, "rest", "fn"), ("rest", "rest", "tn")]
+    rows = [(gold, predicted) for gold, predicted, cell in pairs for _ in range(counts[cell])]
+    return case("binary", [yes, "rest"], [gold for gold, _ in rows], [predicted for _, predicted in rows])
+
+
+def comparisons(name: str) -> Iterator[tuple[str, Case, str, Mapping[str, str], float]]:
+    """Every expected value of a vector that this scorer can compute: section, case, string, options, value."""
+    data = load(name)
+    of = as_case(data)
+    for section, rule in (("expected", "0"), ("expected_positive_label", "0"), ("expected_zero_division_1", "1")):
+        for key, expected in data.get(section, {}).items():
+            text = known(key)
+            if section == "expected_zero_division_1" and "one_empty" in options_of(key):
+                continue  # an empty prediction beside a gold label is one_empty's business, which knows no 1
+            if text is not None and of.spec.task in CATALOGUE[text.partition(":")[0]].tasks:
+                yield section, of, text, {**ORACLE, "zero_division": rule}, expected
+    for label, values in data.get("expected_per_label", {}).items():
+        for key, expected in values.items():
+            if key in CATALOGUE:
+                yield "expected_per_label", of, f"{key}:label={label}", ORACLE, expected
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_expected_value_that_the_catalogue_covers_is_reproduced(name: str) -> None:
+    compared = list(comparisons(name))
+    assert compared
+    for section, of, text, options, expected in compared:
+        found = results(of, [text], options)[text]
+        assert found.value is not None, (section, text, found.reason)
+        assert abs(found.value - expected) <= TOLERANCE, (section, text)
+
+
+COMPARED = {
+    "doering_example": 79,
+    "doering_specificity_10x10": 9,
+    "sefidian_example": 42,
+    "van_asch_table2": 52,
+    "van_asch_table3": 74,
+    "van_asch_table4": 74,
+    "van_asch_table5": 74,
+    "van_asch_table6": 42,
+    "wenzel_fig5": 61,
+    "wenzel_fig6": 61,
+    "wenzel_fig7": 61,
+    "wenzel_fig8": 61,
+    "wenzel_fig9": 40,
+}
+
+
+def test_the_number_of_compared_values_does_not_shrink() -> None:
+    counted = {name: sum(1 for _ in comparisons(name)) for name in NAMES}
+    assert {name: max(number, COMPARED[name]) for name, number in counted.items()} == counted
+    assert sum(counted.values()) >= 730
+
+
+def exact_fractions(name: str) -> Iterator[tuple[Case, str, Fraction]]:
+    data = load(name)
+    of = as_case(data)
+    for key, text in data.get("expected_fraction", {}).items():
+        if known(key) == key and of.spec.task in CATALOGUE[key].tasks:
+            yield of, key, Fraction(text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_values_are_within_two_ulp_of_the_exact_fraction(name: str) -> None:
+    for of, key, exact in exact_fractions(name):
+        found = results(of, [key], ORACLE)[key].value
+        assert found is not None
+        assert abs(found - float(exact)) <= 2 * math.ulp(float(exact)), key
+
+
+def slips() -> Iterator[tuple[str, Case, str, Mapping[str, Any]]]:
+    """Published figures that are wrong, of metrics that this scorer has."""
+    for name in NAMES:
+        data = load(name)
+        for figure in data.get("published") or []:
+            text = known(figure["metric"])
+            if figure["wrong"] and text is not None and isinstance(figure["exact"], float):
+                yield name, as_case(data), text, figure
+
+
+def test_published_slips_stay_slips() -> None:
+    seen = []
+    for name, of, text, figure in slips():
+        found = results(of, [text], ORACLE)[text].value
+        assert found is not None
+        assert abs(found - figure["exact"]) <= TOLERANCE, (name, text)
+        seen.append((name, text))
+        if (name, text) not in SAME_VALUE:
+            claimed = Fraction(figure["claimed"])
+            places = len(figure["claimed"].partition(".")[2]) or TOLERANCE_PLACES
+            assert round(Fraction(found), places) != claimed, (name, text)
+    assert set(seen) >= {
+        ("doering_example", "f1_micro"),
+        ("wenzel_fig6", "accuracy_ovr_micro"),
+        ("wenzel_fig8", "f1_weighted"),
+        ("sefidian_example", "precision_samples"),
+        ("sefidian_example", "recall_samples"),
+    }
+
+
+# the source prints these two right numbers under each other's name, so the "wrong" figure is the right value
+SAME_VALUE = {("sefidian_example", "precision_samples"), ("sefidian_example", "recall_samples")}
+TOLERANCE_PLACES = 11
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "doering_specificity_10x10"])
+def test_counts_per_class_and_confusion_cells_agree(name: str) -> None:
+    data = load(name)
+    of = as_case(data)
+    report = per_class(of)
+    for label, counts in data["counts"].items():
+        assert {cell: report[label][cell] for cell in counts} == counts, label
+    if "confusion_matrix_rows_gold" in data:
+        matrix = confusion(of)
+        found = {
+            gold: dict(zip(matrix["labels"], row, strict=True))
+            for gold, row in zip(matrix["labels"], matrix["matrix"], strict=True)
+        }
+        assert found == data["confusion_matrix_rows_gold"]
+
+
+@pytest.mark.parametrize("system", ["system_a", "system_b"])
+def test_scores_of_the_randomization_example(system: str) -> None:
+    data = load("approx_randomization_small")
+    gold = [row["gold"] for row in data["instances"]]
+    of = case("multiclass", data["labels"], gold, [row[system] for row in data["instances"]])
+    for key, expected in data["expected"].items():
+        found = results(of, [key], ORACLE)[key].value
+        assert found is not None
+        assert abs(found - expected[f"score_{system[-1]}"]) <= TOLERANCE

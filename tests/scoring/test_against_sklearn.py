@@ -1,0 +1,157 @@
+"""The same data through scikit-learn, the oracle that most of our users know."""
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from sklearn import metrics as sk
+
+from app.scoring.align import Case
+from tests.scoring.build import results
+from tests.scoring.strategies import cases
+
+MANY = settings(max_examples=80, deadline=None)
+CLOSE = 1e-12
+BETAS = {"f1": 1.0, "f0_5": 0.5, "f2": 2.0}
+
+
+def indicator(of: Case, *, gold: bool) -> NDArray[np.int64]:
+    labels = (of.gold if gold else of.predicted).as_sets()
+    assert labels.offsets is not None
+    table = np.zeros((labels.n, len(of.spec.classes)), dtype=np.int64)
+    table[np.repeat(np.arange(labels.n), np.diff(labels.offsets)), labels.codes] = 1
+    return table
+
+
+def averaged(gold: Any, predicted: Any, average: str, rule: float, **more: Any) -> dict[str, float]:
+    """Precision, recall, F and Jaccard of scikit-learn under one average and zero-division value."""
+    found: dict[str, float] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for key, beta in BETAS.items():
+            precision, recall, f, _ = sk.precision_recall_fscore_support(
+                gold, predicted, beta=beta, average=average, zero_division=rule, **more
+            )
+            found |= {f"precision_{average}": precision, f"recall_{average}": recall, f"{key}_{average}": f}
+        if not math.isnan(rule):
+            found[f"jaccard_{average}"] = sk.jaccard_score(gold, predicted, average=average, zero_division=rule, **more)
+    return found
+
+
+def compare(of: Case, expected: dict[str, float], options: dict[str, str]) -> None:
+    found = results(of, list(expected), options)
+    for key, number in expected.items():
+        value = found[key].value
+        if math.isnan(number):
+            assert value is None, key
+        else:
+            assert value is not None, (key, found[key].reason)
+            assert abs(value - number) <= CLOSE, (key, value, number)
+
+
+@given(
+    of=cases("multiclass"), rule=st.sampled_from(["0", "1"]), average=st.sampled_from(["macro", "micro", "weighted"])
+)
+@MANY
+def test_averages_of_single_label_data(of: Case, rule: str, average: str) -> None:
+    more = {"labels": list(range(len(of.spec.classes)))}
+    expected = averaged(of.gold.codes, of.predicted.codes, average, float(rule), **more)
+    compare(of, expected, {"zero_division": rule})
+
+
+@given(of=cases("multiclass"))
+@MANY
+def test_scikit_learns_own_label_set_is_gold_or_predicted(of: Case) -> None:
+    expected = averaged(of.gold.codes, of.predicted.codes, "macro", 0.0)
+    compare(of, expected, {"zero_division": "0", "label_set": "gold_or_predicted"})
+
+
+@given(of=cases("multiclass"))
+@MANY
+def test_skipping_undefined_classes_is_scikit_learns_nan(of: Case) -> None:
+    more = {"labels": list(range(len(of.spec.classes)))}
+    expected = averaged(of.gold.codes, of.predicted.codes, "macro", math.nan, **more)
+    compare(of, expected, {"zero_division": "skip"})
+
+
+@given(of=cases("binary"), rule=st.sampled_from(["0", "1"]))
+@MANY
+def test_binary_values_are_those_of_the_positive_label(of: Case, rule: str) -> None:
+    gold, predicted = of.gold.codes == 0, of.predicted.codes == 0
+    expected = {
+        key.removesuffix("_binary"): number for key, number in averaged(gold, predicted, "binary", float(rule)).items()
+    }
+    compare(of, expected, {"zero_division": rule})
+
+
+@given(of=cases("multiclass"))
+@MANY
+def test_whole_task_measures(of: Case) -> None:
+    gold, predicted = of.gold.codes, of.predicted.codes
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = {
+            "accuracy": sk.accuracy_score(gold, predicted),
+            "error_rate": sk.zero_one_loss(gold, predicted),
+            "balanced_accuracy": sk.balanced_accuracy_score(gold, predicted),
+            "cohen_kappa": sk.cohen_kappa_score(gold, predicted),
+            "mcc": sk.matthews_corrcoef(gold, predicted),
+        }
+    compare(of, expected, {})
+
+
+@given(of=cases("multilabel"), average=st.sampled_from(["macro", "micro", "weighted", "samples"]))
+@MANY
+def test_averages_of_label_sets(of: Case, average: str) -> None:
+    gold, predicted = indicator(of, gold=True), indicator(of, gold=False)
+    if average == "weighted" and not gold.any():
+        return  # no gold label at all: we say null, scikit-learn says 0
+    columns = len(of.spec.classes)
+    if columns == 1 and average != "samples":
+        return  # scikit-learn takes one column for a binary problem
+    expected = averaged(gold, predicted, average, 0.0) if columns > 1 else {}
+    compare(of, expected, {"zero_division": "0", "both_empty": "0"})
+
+
+@given(of=cases("multilabel"))
+@MANY
+def test_two_empty_sets_as_right_are_scikit_learns_zero_division_1(of: Case) -> None:
+    if len(of.spec.classes) == 1:
+        return
+    expected = averaged(indicator(of, gold=True), indicator(of, gold=False), "samples", 1.0)
+    compare(of, {key: expected[key] for key in ("f1_samples", "f2_samples", "jaccard_samples")}, {"both_empty": "1"})
+
+
+@given(of=cases("multilabel"))
+@MANY
+def test_exact_match_and_hamming_loss(of: Case) -> None:
+    gold, predicted = indicator(of, gold=True), indicator(of, gold=False)
+    if len(of.spec.classes) == 1:
+        return
+    expected = {
+        "subset_accuracy": sk.accuracy_score(gold, predicted),
+        "zero_one_loss": sk.zero_one_loss(gold, predicted),
+        "hamming_loss": sk.hamming_loss(gold, predicted),
+    }
+    compare(of, expected, {})
+
+
+@given(of=cases("multilabel"))
+@MANY
+def test_one_versus_rest_tables(of: Case) -> None:
+    tables = sk.multilabel_confusion_matrix(indicator(of, gold=True), indicator(of, gold=False))
+    if len(of.spec.classes) == 1:
+        return
+    specificity = [tn / (tn + fp) if tn + fp else 0.0 for (tn, fp), _ in tables]
+    accuracy = [(tn + tp) / (tn + fp + fn + tp) for (tn, fp), (fn, tp) in tables]
+    expected = {
+        "specificity_macro": float(np.mean(specificity)),
+        "accuracy_ovr_macro": float(np.mean(accuracy)),
+        "accuracy_ovr_micro": float(np.mean(accuracy)),
+        "error_rate_ovr_macro": 1 - float(np.mean(accuracy)),
+    }
+    compare(of, expected, {})

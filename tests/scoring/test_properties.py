@@ -1,0 +1,177 @@
+"""What every metric of the catalogue promises, checked for each one and each task that it is for."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from latex2mathml.converter import convert
+
+from app.scoring.align import Case
+from app.scoring.catalogue import describe, describe_call
+from app.scoring.evaluate import Result, evaluate
+from app.scoring.metric import CATALOGUE, Metric
+from app.scoring.options import OPTIONS
+from app.scoring.recipe import all_fitting, parse_metric
+from app.scoring.task import TASKS, Task, TaskSpec
+from tests.scoring.build import case, results
+from tests.scoring.strategies import PAIRS, asked, cases
+
+FEW = settings(max_examples=60, deadline=None)
+
+
+def metrics_for(task: Task) -> list[Metric]:
+    return [metric for metric in CATALOGUE.values() if task in metric.tasks]
+
+
+def everything(of: Case, options: dict[str, str] | None = None) -> dict[str, Result]:
+    calls = [
+        parse_metric(asked(metric, of), options=options, task=of.spec.task) for metric in metrics_for(of.spec.task)
+    ]
+    by_text = evaluate(of, calls)
+    return {call.metric.key: by_text[call.text] for call in calls}
+
+
+def swapped(of: Case) -> Case:
+    return Case(of.spec, of.predicted, of.gold)
+
+
+def taken(of: Case, rows: Sequence[int]) -> Case:
+    at = np.array(rows, dtype=np.int64)
+    return Case(of.spec, of.gold.take(at), of.predicted.take(at))
+
+
+def example_case(metric: Metric) -> Case:
+    shown = metric.example
+    return case(
+        shown.task,
+        shown.classes,
+        shown.gold,
+        shown.predicted,
+        positive_label=shown.positive_label,
+        train_frequencies=shown.train_frequencies,
+    )
+
+
+@pytest.mark.parametrize("task", TASKS)
+@given(data=st.data())
+@FEW
+def test_values_lie_within_the_declared_range_or_have_a_reason(task: Task, data: st.DataObject) -> None:
+    options = {name: data.draw(st.sampled_from(option.values)) for name, option in OPTIONS.items() if option.values}
+    for key, result in everything(data.draw(cases(task)), options).items():
+        low, high = CATALOGUE[key].range
+        assert (result.value is None) == (result.reason is not None), key
+        assert result.value is None or low <= result.value <= high, key
+
+
+@pytest.mark.parametrize("task", TASKS)
+@given(data=st.data())
+@FEW
+def test_the_order_of_instances_does_not_change_a_bit(task: Task, data: st.DataObject) -> None:
+    of = data.draw(cases(task))
+    order = data.draw(st.permutations(range(of.gold.n)))
+    assert everything(of) == everything(taken(of, order))
+
+
+@pytest.mark.parametrize("task", TASKS)
+@given(data=st.data())
+@FEW
+def test_symmetric_metrics_do_not_tell_gold_from_prediction(task: Task, data: st.DataObject) -> None:
+    of = data.draw(cases(task))
+    there, back = everything(of), everything(swapped(of))
+    for key, metric in ((metric.key, metric) for metric in metrics_for(task)):
+        if metric.properties.symmetric:
+            assert there[key].value == back[key].value, key
+
+
+@pytest.mark.parametrize("key", [key for key, metric in CATALOGUE.items() if not metric.properties.symmetric])
+def test_a_metric_declared_asymmetric_is_so(key: str) -> None:
+    metric = CATALOGUE[key]
+    of = example_case(metric)
+    if "multilabel" in metric.tasks:  # with one label per instance some of them are accuracy, which is symmetric
+        gold, predicted = [["a"], ["a", "b"], ["b"], ["c"]], [["a", "b"], ["a"], ["a", "b", "c"], ["a", "c"]]
+        of = case("multilabel", ["a", "b", "c"], gold, predicted, train_frequencies={"a": 3, "b": 2, "c": 1})
+    text = parse_metric(asked(metric, of), task=of.spec.task).text
+    assert results(of, [text])[text].value != results(swapped(of), [text])[text].value
+
+
+@pytest.mark.parametrize(("key", "task"), PAIRS)
+def test_a_perfect_prediction_has_the_best_value(key: str, task: Task) -> None:
+    classes = ["a", "b"] if task == "binary" else ["a", "b", "c"]
+    gold: list[Any] = [*classes, classes[0]]
+    if task == "multilabel":
+        gold = [[label] for label in gold] + [["a", "b"]]
+    of = case(task, classes, gold, gold, train_frequencies=dict.fromkeys(classes, 1))
+    metric = CATALOGUE[key]
+    best = metric.range[1] if metric.direction == "higher" else metric.range[0]
+    assert everything(of)[key].value == best
+
+
+@pytest.mark.parametrize("key", CATALOGUE)
+def test_the_worked_example_is_true(key: str) -> None:
+    metric = CATALOGUE[key]
+    shown = metric.example
+    call = parse_metric({"key": key, "params": shown.params}, task=shown.task)
+    found = evaluate(example_case(metric), [call])[call.text].value
+    assert found is not None
+    assert abs(found - float(Fraction(shown.value))) <= 2e-16
+
+
+def replicated(of: Case, label: str) -> Case:
+    """The instances of one class twice."""
+    code = of.spec.classes.index(label)
+    sets = of.gold.as_sets()
+    assert sets.offsets is not None
+    own = [row for row in range(of.gold.n) if code in sets.codes[sets.offsets[row] : sets.offsets[row + 1]]]
+    return taken(of, [*range(of.gold.n), *own])
+
+
+@pytest.mark.parametrize("key", CATALOGUE)
+def test_prevalence_moves_exactly_the_metrics_that_say_so(key: str) -> None:
+    metric = CATALOGUE[key]
+    of = example_case(metric)
+    text = parse_metric(asked(metric, of), task=of.spec.task).text
+    here = results(of, [text])[text].value
+    moved = [results(replicated(of, label), [text])[text].value != here for label in of.spec.classes]
+    assert any(moved) == metric.properties.prevalence_sensitive
+
+
+@given(of=cases("multiclass"))
+@FEW
+def test_recalls_averaged_over_classes_never_feel_prevalence(of: Case) -> None:
+    before, after = everything(of), everything(replicated(of, of.spec.classes[0]))
+    for key in ("recall", "recall_macro", "recall_lfb_train", "balanced_accuracy", "weighted_accuracy"):
+        assert before[key].value == after[key].value, key
+
+
+@pytest.mark.parametrize("key", CATALOGUE)
+def test_every_declaration_is_complete_and_renders(key: str) -> None:
+    metric = CATALOGUE[key]
+    shown = describe(metric)
+    assert shown["equation"]["mathml"].startswith("<math")
+    assert convert(metric.equation)
+    assert metric.name
+    assert metric.source
+    assert set(metric.options) <= set(OPTIONS)
+    assert set(metric.hints) <= set(TASKS) - set(metric.tasks)
+    of = example_case(metric)
+    assert describe_call(parse_metric(asked(metric, of), task=of.spec.task))["equation"]["mathml"].startswith("<math")
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_all_fitting_metrics_compute_without_further_choices(task: Task) -> None:
+    classes = ("a", "b")
+    bare = TaskSpec(task, classes, positive_label="a" if task == "binary" else None)
+    trained = TaskSpec(task, classes, bare.positive_label, {"a": 1, "b": 2})
+    keys = {call.metric.key for call in all_fitting(bare)}
+    assert not any("lfb_train" in key or key.startswith("f_beta") for key in keys)
+    assert {call.metric.key for call in all_fitting(trained)} - keys == {
+        key
+        for key, metric in CATALOGUE.items()
+        if "lfb_train" in key and task in metric.tasks and not key.startswith("f_beta")
+    }
+    assert ("f1" in keys) == (task == "binary")
+    assert all(task in CATALOGUE[key].tasks for key in keys)
