@@ -45,7 +45,7 @@ test: lint ## Check everything: lint, then all tests
 	$(BIN)/python -m pytest -n 2 --dist loadscope
 
 bench: $(VENV)/dev.stamp ## Print the benchmark tables
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python -m benchmarks.run
 
 openapi: $(VENV)/run.stamp ## Write docs/openapi.json from the routes
 	$(BIN)/python -m app.cli openapi > docs/openapi.json

@@ -1,6 +1,7 @@
 """Builds the web app: the only place where routes, pages, stores and queue meet."""
 
 import fcntl
+import os
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -165,6 +166,7 @@ def serve(settings: Settings) -> None:
 
     Raises AlreadyServed, bootstrap.WeakAdminToken, and OSError when the address is taken.
     """
+    os.umask(0o077)  # gold labels and hashes are for the service's own account only
     logs.configure(settings)
     with sole_service(settings.data_dir):
         upgrade(settings)

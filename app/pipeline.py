@@ -2,6 +2,7 @@
 
 import gc
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from app.errors import InvalidContent
 from app.formats import gold as gold_rules
 from app.formats.check import check
 from app.formats.columns import Table
+from app.formats.guess import holds_sets
 from app.formats.kinds import FileKind
 from app.formats.problem import Problems
 from app.formats.reader import read_table
@@ -95,7 +97,7 @@ def normalized(texts: Iterable[str]) -> tuple[str, ...]:
     """Texts in Unicode NFC, as all ids and labels are compared; raises InvalidContent where two become equal."""
     found = tuple(unicodedata.normalize("NFC", text) for text in texts)
     if len(set(found)) != len(found):
-        twice = next(text for number, text in enumerate(found) if text in found[:number])
+        twice = Counter(found).most_common(1)[0][0]
         raise InvalidContent(f"'{twice}' is listed twice.", remedy="List each id or label once.")
     return found
 
@@ -138,6 +140,14 @@ def load_gold(
         gold_rules.check_vocabulary(table, spec, declared=classes is not None, problems=problems)
         gold = _build_gold(table, spec, voided, rules or Rules(), problems)
     return gold, problems
+
+
+def guess_task(gold: Source, positive_label: str | None = None, limits: Limits = DEFAULT_LIMITS) -> Task:
+    """Tell the task from a gold file when nobody says it: sets of labels, a positive label, or else one label each."""
+    if positive_label is not None:
+        return "binary"
+    with gold.path.open("rb") as stream, collector_off():
+        return "multilabel" if holds_sets(stream, gold.kind, limits) else "multiclass"
 
 
 def _spec(

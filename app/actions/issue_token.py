@@ -74,6 +74,11 @@ def as_caller(user: User, scopes: list[str], token_id: str | None = None) -> Cal
     )
 
 
+def account_of(session: ReadSession, email: str) -> User | None:
+    """The account that somebody tries to log in to."""
+    return users.by_email(session, email)
+
+
 def list_tokens(session: ReadSession, caller: Caller) -> list[Token]:
     """The caller's own tokens."""
     return users.tokens_of(session, require_scope(caller, "read"))

@@ -7,13 +7,12 @@ from pydantic import Field
 
 from app import errors
 from app.actions import passwords
-from app.actions.issue_token import issue_token, list_tokens, revoke_token
+from app.actions.issue_token import account_of, issue_token, list_tokens, revoke_token
 from app.actions.sign_up import sign_up
 from app.api.deps import AccountDep, CallerDep, ServiceDep
 from app.api.problems import documented
 from app.api.shapes import Body, Email, Moment, Name, Shape
 from app.api.strict import StrictRoute
-from app.store.users import by_email
 
 router = APIRouter(tags=["accounts"], route_class=StrictRoute)
 
@@ -119,7 +118,7 @@ def post_token(body: NewToken, parts: ServiceDep) -> FreshToken:
     address = body.email.strip().lower()
     parts.limiter.login(address)
     with parts.db.read() as session:
-        user = by_email(session, address)
+        user = account_of(session, address)
     if not passwords.matches(body.password, user.password_hash if user else None) or user is None:
         parts.limiter.login_failed(address)
         raise errors.WrongPassword

@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from app.formats.columns import Columns, Reading
@@ -44,7 +45,8 @@ def _rows(reader: Any, text: str, reading: Reading) -> Iterator[_Row]:
         except StopIteration:
             return
         except csv.Error as error:
-            reading.problems.add(_quoting_problem(error, start, text), start)
+            code = "too_large" if "field larger" in str(error) else "syntax"
+            reading.problems.report(code, start, partial(_quoting_problem, str(error), start, text))
             yield start, None
         else:
             if not row:
@@ -53,8 +55,7 @@ def _rows(reader: Any, text: str, reading: Reading) -> Iterator[_Row]:
             yield start, row
 
 
-def _quoting_problem(error: csv.Error, line: int, text: str) -> Problem:
-    found = str(error)
+def _quoting_problem(found: str, line: int, text: str) -> Problem:
     place = Place(None, line, _faulty_field(text, line))
     if "field larger" in found:
         message = f"A field is larger than {csv.field_size_limit()} characters. Perhaps a closing quote is missing."

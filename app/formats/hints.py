@@ -2,12 +2,15 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection
 from difflib import get_close_matches
 
 _SEPARATORS = re.compile(r"[\s_\-]+")
 _PADDING = re.compile(r"(?<!\d)0+(?=\d)")
 _COMPARED = 300
+"""Up to so many known texts, similar ones are looked for."""
+_FOLDED = 200_000
+"""Up to so many known texts, folded forms are looked for."""
 
 
 def folded(text: str) -> str:
@@ -19,12 +22,14 @@ def folded(text: str) -> str:
 class Near:
     """Finds a known text near a given one; its table is made when first asked."""
 
-    def __init__(self, known: Iterable[str]) -> None:
+    def __init__(self, known: Collection[str]) -> None:
         self._known = known
         self._folded: dict[str, str] | None = None
 
     def of(self, text: str) -> str | None:
         """The first known text with the same folded form, or, among few, the most similar one."""
+        if len(self._known) > _FOLDED:
+            return None
         if self._folded is None:
             self._folded = {}
             for name in self._known:

@@ -94,6 +94,8 @@ _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 
 def depth_problem(text: str, limits: Limits, *, line: int | None = None) -> Problem | None:
     """Say where the text goes deeper than `limits.nesting` levels, if it does; `line` as in syntax_problem."""
+    if text.count("[") + text.count("{") <= limits.nesting:
+        return None
     depth = 0
     for found in _BRACKET.finditer(text):
         sign = found.group()

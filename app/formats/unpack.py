@@ -2,12 +2,14 @@
 
 import codecs
 import zlib
+from functools import partial
 from typing import BinaryIO
 
-from app.formats.problem import FILE, Place, Problems, problem
+from app.formats.problem import FILE, Place, Problem, Problems, problem
 from app.formats.rules import Limits
 
 _CHUNK = 1 << 20
+_WINDOW = 1 << 12
 _WIDE_MARKS = frozenset({codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE})
 _MEND_GZIP = "Compress the file again and send it whole."
 _MEND_UTF8 = "Save the file as UTF-8 without a byte order mark."
@@ -118,24 +120,29 @@ def decode(data: bytes, *, by_line: bool, problems: Problems) -> str | None:
 
 
 def _place_faults(data: bytes, by_line: bool, problems: Problems) -> None:
+    """Report every maximal run of bytes that is no UTF-8; linear, however many there are."""
     view = memoryview(data)
     start, line, line_start = 0, 1, 0
-    while True:
+    while start < len(data):
+        end = start + _WINDOW
+        wrong = None
         try:
-            codecs.utf_8_decode(view[start:], "strict", True)  # noqa: FBT003 (positional in the library)
+            end = start + codecs.utf_8_decode(view[start:end], "strict", end >= len(data))[1]
         except UnicodeDecodeError as error:
-            at, end = start + error.start, start + error.end
-        else:
-            return
-        line += data.count(b"\n", start, at)
-        line_start = max(line_start, data.rfind(b"\n", start, at) + 1)
-        column = len(data[line_start:at].decode(errors="replace")) + 1
-        _report_bytes(data[at:end], Place(None, line, column), line if by_line else FILE, problems)
+            wrong, end = start + error.start, start + error.end
+        until = end if wrong is None else wrong
+        line += data.count(b"\n", start, until)
+        line_start = max(line_start, data.rfind(b"\n", start, until) + 1)
+        if wrong is not None:
+            build = partial(_bytes_problem, data, line_start, line, (wrong, end))
+            problems.report("encoding", line if by_line else FILE, build)
         start = end
 
 
-def _report_bytes(wrong: bytes, place: Place, row: int, problems: Problems) -> None:
+def _bytes_problem(data: bytes, line_start: int, line: int, span: tuple[int, int]) -> Problem:
+    wrong = data[slice(*span)]
+    column = len(data[line_start : span[0]].decode(errors="replace")) + 1
     shown = wrong.hex(" ").upper()
     guess = f" (in Latin-1 it would be '{wrong.decode('latin-1')}')" if wrong[0] >= 0xA0 else ""
     message = f"The byte {shown} is not UTF-8 here{guess}. {_MEND_UTF8}"
-    problems.report("encoding", row, lambda: problem("encoding", message, place, expected="UTF-8", got=shown))
+    return problem("encoding", message, Place(None, line, column), expected="UTF-8", got=shown)

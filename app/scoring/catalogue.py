@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any
 
 from app.scoring.metric import CATALOGUE, Metric, MetricCall, Param
-from app.scoring.metrics.wording import conventions, equation_of
+from app.scoring.metrics.wording import conventions, equation_of, symbols
 from app.scoring.options import OPTIONS, Option
 
 
@@ -15,6 +15,7 @@ def describe(metric: Metric) -> dict[str, Any]:
         "name": metric.name,
         "names": list(metric.names),
         "equation": equation(metric.equation),
+        "symbols": symbols(metric.equation),
         "tasks": list(metric.tasks),
         "needs": list(metric.needs),
         "direction": metric.direction,
@@ -38,6 +39,7 @@ def describe_call(call: MetricCall) -> dict[str, Any]:
         "metric": call.metric.key,
         "name": call.title or call.metric.name,
         "equation": equation(equation_of(call)),
+        "symbols": symbols(equation_of(call)),
         "direction": call.metric.direction,
         "range": list(call.metric.range),
         "params": dict(call.params),

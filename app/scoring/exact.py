@@ -35,7 +35,7 @@ def times(left: Integers, right: Integers) -> Integers:
     """The elementwise product, exact."""
     if _peak(left) * _peak(right) < _EXACT:
         return np.asarray(left * right)
-    return left.astype(object) * right.astype(object)
+    return np.asarray(left.astype(object) * right.astype(object))
 
 
 def quotients(numerator: Integers, denominator: Integers) -> Floats:

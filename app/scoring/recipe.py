@@ -1,5 +1,6 @@
 """Metric strings and recipes: what was asked, checked against the catalogue, in canonical form."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -69,13 +70,17 @@ def find(key: str) -> Metric:
     """The metric with this key; raises InvalidMetric naming the nearest ones."""
     if key in CATALOGUE:
         return CATALOGUE[key]
-    words = sorted(key.lower().replace("-", "_").split("_"))
-    near = [known for known in CATALOGUE if sorted(known.split("_")) == words]
-    near += [
-        metric.key for metric in CATALOGUE.values() if key.lower().replace("_", " ") in map(str.lower, metric.names)
+    words = _words(key)
+    near = [
+        metric.key for metric in CATALOGUE.values() if words in [_words(name) for name in (metric.key, *metric.names)]
     ]
     hint = f" (did you mean {' or '.join(dict.fromkeys(near))}?)" if near else strings.did_you_mean(key, CATALOGUE)
     raise InvalidMetric(f"There is no metric '{key}'{hint}.")
+
+
+def _words(name: str) -> list[str]:
+    """The words of a key or name, in no order: macro_f1 means f1_macro."""
+    return sorted(re.split(r"[\s_-]+", name.lower()))
 
 
 def _given(asked: str | Mapping[str, Any]) -> tuple[str, dict[str, str], str | None]:
@@ -172,10 +177,11 @@ def parse_recipe(
 ) -> Recipe:
     """The recipe that a JSON object means; raises InvalidRecipe with all faults, each with its JSON pointer."""
     faults = _Faults()
+    body = {name: value for name, value in body.items() if value is not None}
     _check_shape(body, spec_task, positive_label, faults)
     options = _shared_options(body.get("options", {}), classes, faults)
     reader = _Reader(options, spec_task, classes, faults)
-    primary = reader.one(body.get("primary"), "/primary")
+    primary = reader.one(body["primary"], "/primary") if "primary" in body else None
     listed = reader.many(body.get("metrics", []), "/metrics")
     breakers = reader.many(body.get("tie_breakers", []), "/tie_breakers")
     if primary is not None and primary.text in {call.text for call in breakers}:
@@ -237,10 +243,6 @@ class _Reader:
 
     def one(self, asked: Any, pointer: str) -> MetricCall | None:
         """One metric, or None with a fault noted."""
-        if asked is None:
-            if pointer != "/primary":
-                self.faults.add(pointer, "A metric is a string or an object with 'key'.")
-            return None
         if not isinstance(asked, (str, Mapping)):
             self.faults.add(pointer, "A metric is a string or an object with 'key'.")
             return None

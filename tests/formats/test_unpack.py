@@ -121,3 +121,16 @@ def test_columns_count_characters_not_bytes() -> None:
     problems = Problems()
     decode("a\näö€".encode() + b"\xff", by_line=False, problems=problems)
     assert brief(problems) == [{"code": "encoding", "line": 2, "column": 4}]
+
+
+def test_a_file_of_nothing_but_faulty_bytes_is_counted_whole() -> None:
+    _, problems = predict(b'["' + b"\xe4" * 100_000 + b'"]')
+    assert problems.total["encoding"] == 100_000
+    assert problems.first[99].column == 102
+
+
+def test_a_character_that_spans_two_windows_is_sound() -> None:
+    problems = Problems()
+    text = "a" * 4094 + "\u20ac" * 3000
+    decode(text.encode() + b"\n\xff", by_line=True, problems=problems)
+    assert brief(problems) == [{"code": "encoding", "line": 2, "column": 1}]

@@ -60,7 +60,7 @@ def as_case(data: Mapping[str, Any]) -> Case:
 
 
 def from_counts(data: Mapping[str, Any]) -> Case:
-    """A vector that gives only the 2×2 table."""
+    """A vector that gives only the table of one class."""
     yes = data["positive_label"]
     counts = data["counts"][yes]
     pairs = [(yes, yes, "tp"), ("rest", yes, "fp"), (yes, "rest", "fn"), ("rest", "rest", "tn")]

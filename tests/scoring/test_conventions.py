@@ -61,6 +61,13 @@ def test_the_notes_list_the_classes_where_the_rule_fired() -> None:
     assert any("0/0 for c, e" in note and "counted as 0" in note for note in notes)
 
 
+def test_absent_labels_lower_the_best_attainable_value_and_the_notes_say_so() -> None:
+    perfect = case("multiclass", CLASSES, GOLD, GOLD)
+    found = results(perfect, ["f1_macro"])["f1_macro"]
+    assert found.value == pytest.approx(3 / 5)
+    assert "the best attainable value with these gold labels is 0.6" in found.notes
+
+
 def test_a_long_list_of_classes_is_cut_in_the_notes() -> None:
     of = case("multiclass", [f"k{i}" for i in range(40)], ["k0"], ["k0"])
     notes = results(of, ["f1_macro"])["f1_macro"].notes

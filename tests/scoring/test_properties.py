@@ -16,8 +16,9 @@ from app.scoring.evaluate import Result, evaluate
 from app.scoring.metric import CATALOGUE, Metric
 from app.scoring.options import OPTIONS
 from app.scoring.recipe import all_fitting, parse_metric
+from app.scoring.report import per_class
 from app.scoring.task import TASKS, Task, TaskSpec
-from tests.scoring.build import case, results
+from tests.scoring.build import case, labels, results
 from tests.scoring.strategies import PAIRS, asked, cases
 
 FEW = settings(max_examples=60, deadline=None)
@@ -65,6 +66,25 @@ def test_values_lie_within_the_declared_range_or_have_a_reason(task: Task, data:
         low, high = CATALOGUE[key].range
         assert (result.value is None) == (result.reason is not None), key
         assert result.value is None or low <= result.value <= high, key
+
+
+@pytest.mark.parametrize("task", TASKS)
+@given(data=st.data())
+@FEW
+def test_no_prediction_however_odd_leaves_the_range(task: Task, data: st.DataObject) -> None:
+    of = data.draw(cases(task))
+    names = [*of.spec.classes, "beyond"]
+    one: st.SearchStrategy[Any] = st.sampled_from([*names, None])
+    if task == "multilabel":
+        one = st.lists(st.sampled_from(names), max_size=6)
+    rows = data.draw(st.lists(one, min_size=of.gold.n, max_size=of.gold.n))
+    odd = Case(of.spec, of.gold, labels(rows, of.spec.classes, multilabel=task == "multilabel"))
+    options = {name: data.draw(st.sampled_from(option.values)) for name, option in OPTIONS.items() if option.values}
+    for key, result in everything(odd, options).items():
+        low, high = CATALOGUE[key].range
+        assert result.value is None or low <= result.value <= high, key
+    counts = per_class(odd, options).values()
+    assert all(row[cell] is not None and row[cell] >= 0 for row in counts for cell in ("tp", "fp", "fn", "tn"))
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -152,7 +172,7 @@ def test_every_declaration_is_complete_and_renders(key: str) -> None:
     metric = CATALOGUE[key]
     shown = describe(metric)
     assert shown["equation"]["mathml"].startswith("<math")
-    assert convert(metric.equation)
+    assert "\\" not in convert(metric.equation)
     assert metric.name
     assert metric.source
     assert set(metric.options) <= set(OPTIONS)

@@ -125,19 +125,24 @@ def lfb_train(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
 
 
 def _over_classes(tally: Tally, call: MetricCall, ratio: Ratio, over_these: _Labels) -> Result:
-    """Fsum of the correctly rounded weight × numerator / denominator, divided by the sum of the weights."""
+    """The `fsum` of the correctly rounded weight × numerator / denominator, divided by the sum of the weights."""
     mask, weights, notes = over_these.mask, over_these.weights, over_these.notes
     numerator = combine(ratio.numerator, tally.classes.columns)
     denominator = combine(ratio.denominator, tally.classes.columns)
     matters = mask & (weights > 0)
     fired = matters & (denominator == 0)
-    value = substitute(call, ratio.direction) if fired.any() else None
+    value = None
     if fired.any():
-        notes.append(zero_note(call, f"{ratio.name} is 0/0 for {named(tally, fired)}", value))
+        what = f"{ratio.name} is 0/0 for {named(tally, fired)}"
+        value = substitute(call, ratio.direction, what)
+        notes.append(zero_note(call, what, value))
     defined = matters & ~fired
     divisor = total(weights[matters if value is not None else defined])
     if divisor == 0:
         raise UndefinedError("no label with a defined value is left to average over")
+    absent = total(weights[matters & (tally.classes.support == 0)])
+    if ratio.set_like and absent and value == 0:
+        notes.append(f"the best attainable value with these gold labels is {(divisor - absent) / divisor:.6g}")
     terms = quotients(times(weights[defined], numerator[defined]), denominator[defined]).tolist()
     terms.extend(value * int(weight) for weight in weights[fired] if value)
     return Result(over(math.fsum(terms), divisor), None, tuple(notes))
@@ -181,7 +186,8 @@ def samples(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
             fixed.append((np.asarray(mask), value, f"{rule}={setting}"))
     elif (denominator == 0).any():
         setting = f"zero_division={call.options['zero_division']}"
-        fixed.append((np.asarray(denominator == 0), substitute(call, ratio.direction), setting))
+        value = substitute(call, ratio.direction, f"{ratio.name} is 0/0 for some instances")
+        fixed.append((np.asarray(denominator == 0), value, setting))
     return _over_instances(numerator, denominator, fixed)
 
 
@@ -194,13 +200,17 @@ def _over_instances(numerator: Integers, denominator: Integers, fixed: list[tupl
         free &= ~mask
         if count and value is not None:
             parts.append(np.full(count, value))
-            notes.append(f"{count} instances count as {value:g} ({setting})")
+            notes.append(f"{_instances(count)} counted as {value:g} ({setting})")
         elif count:
-            notes.append(f"{count} instances are left out ({setting})")
+            notes.append(f"{_instances(count)} left out ({setting})")
     values = np.concatenate([quotients(numerator[free], denominator[free]), *parts])
     if not len(values):
         raise UndefinedError("no instance is left to average over")
     return Result(mean(values), None, tuple(notes))
+
+
+def _instances(count: int) -> str:
+    return "1 instance" if count == 1 else f"{count} instances"
 
 
 def harmonic(precision: float, recall: float, beta: Fraction) -> Fraction | None:
@@ -246,7 +256,7 @@ MICRO = Average(
     name="micro",
     names=("micro-averaged", "pooled"),
     equation="{B}",
-    index=r"\Sigma",
+    index="",
     tasks=TASKS,
     needs=(LABELS,),
     options=("zero_division", "exclude_labels", *_READING),

@@ -26,8 +26,9 @@ class Base:
     """A measure of one 2×2 table: a ratio of two sums of coefficients × (TP, FP, FN, TN).
 
     `equation` writes TP, FP, FN, TN, which the averages index; `own_class`: it depends on the instances of its own
-    class alone; `can_be_undefined`: it can be 0/0; `examples`: the exact value of the shared example per average.
-    With `beta` None the measure takes β as a parameter.
+    class alone; `sensitive`: replicating one of the two classes moves it; `can_be_undefined`: it can be 0/0;
+    `takes_beta`: the coefficients follow from the parameter β; `examples`: the exact value per average;
+    `called`: names of its own that the measure has under an average.
     """
 
     key: str
@@ -46,7 +47,7 @@ class Base:
     sensitive: bool = True
     can_be_undefined: bool = True
     takes_beta: bool = False
-    hints: Mapping[str, str] = field(default_factory=dict)
+    called: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def ratio(self, call: MetricCall) -> Ratio:
         """The measure with its coefficients; β comes from the call where it is a parameter."""
@@ -88,6 +89,7 @@ RECALL = Base(
     (1, 0, 1, 0),
     "Wenzel eq 1; Van Asch 2013 eq 2, 5",
     {"": "3/4", "macro": "5/9", "micro": "5/9", "weighted": "5/9", "lfb_train": "13/24", "samples": "3/4"},
+    called={"": ("per-class accuracy",), "macro": ("CR",), "micro": ("OR",), "samples": ("EBR",)},
     set_like=True,
     agree=True,
     own_class=True,
@@ -102,6 +104,7 @@ PRECISION = Base(
     (1, 1, 0, 0),
     "Wenzel eq 5; Van Asch 2013 eq 1",
     {"": "3/5", "macro": "31/45", "micro": "5/9", "weighted": "88/135", "lfb_train": "41/60", "samples": "7/8"},
+    called={"macro": ("CP",), "micro": ("OP",), "samples": ("EBP",)},
     set_like=True,
     agree=True,
 )
@@ -172,6 +175,7 @@ BASES = (
         (1, 1, 1, 0),
         "Wenzel eq 26; Sefidian, macro and micro accuracy code",
         {"": "1/2", "macro": "37/90", "micro": "5/13", "weighted": "2/5", "lfb_train": "49/120", "samples": "5/8"},
+        called={"samples": ("example-based accuracy", "BioASQ Acc.", "Jaccard similarity")},
         set_like=True,
         symmetric=True,
     ),
@@ -232,7 +236,7 @@ def metric_of(base: Base, average: Average) -> Metric:
     return Metric(
         key=f"{base.key}_{average.suffix}" if average.suffix else base.key,
         name=f"{average.name} {base.name}".strip(),
-        names=tuple(f"{average.name} {name}".strip() for name in base.names),
+        names=_names(base, average),
         equation=written(base, average),
         tasks=average.tasks,
         needs=average.needs,
@@ -249,6 +253,13 @@ def metric_of(base: Base, average: Average) -> Metric:
         compute=_compute(base, average.compute),
         hints=dict.fromkeys(("binary", "multiclass"), average.hint) if average.hint else {},
     )
+
+
+def _names(base: Base, average: Average) -> tuple[str, ...]:
+    """Its own names, then those of the average with the measure's, then the average with the measure's other names."""
+    own = base.called.get(average.suffix, ())
+    averages = tuple(f"{name} {base.name}" for name in average.names)
+    return tuple(dict.fromkeys((*own, *averages, *(f"{average.name} {name}".strip() for name in base.names))))
 
 
 def _sensitive(base: Base, average: Average) -> bool:

@@ -14,13 +14,13 @@ from app.scoring.tally import Workspace
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """One choice of β: fixed, or the parameter `beta`."""
+    """One choice of β: fixed, or (None) the parameter `beta`; `called`: names that it has under an average."""
 
     prefix: str
     name: str
     beta: Fraction | None
     equation: str
-    names: tuple[str, ...]
+    called: dict[str, tuple[str, ...]]
     examples: dict[str, str]
 
 
@@ -30,7 +30,7 @@ _KINDS = (
         "F1",
         Fraction(1),
         r"\frac{2\,\bar{P}\,\bar{R}}{\bar{P}+\bar{R}}",
-        ("F1 of averages", "CF1", "macro F1 of Sokolova & Lapalme"),
+        {"macro": ("CF1", "macro F1 of Sokolova & Lapalme")},
         {"macro": "155/252", "weighted": "880/1467", "samples": "21/26", "lfb_train": "533/882"},
     ),
     _Kind(
@@ -38,7 +38,7 @@ _KINDS = (
         "F0.5",
         Fraction(1, 2),
         r"\frac{1.25\,\bar{P}\,\bar{R}}{0.25\,\bar{P}+\bar{R}}",
-        ("F0.5 of averages",),
+        {},
         {"macro": "775/1179", "weighted": "550/873", "samples": "105/124", "lfb_train": "2665/4104"},
     ),
     _Kind(
@@ -46,7 +46,7 @@ _KINDS = (
         "F2",
         Fraction(2),
         r"\frac{5\,\bar{P}\,\bar{R}}{4\,\bar{P}+\bar{R}}",
-        ("F2 of averages",),
+        {},
         {"macro": "775/1341", "weighted": "2200/3843", "samples": "105/136", "lfb_train": "2665/4716"},
     ),
     _Kind(
@@ -54,7 +54,7 @@ _KINDS = (
         "F-beta",
         None,
         r"\frac{(1+\beta^{2})\,\bar{P}\,\bar{R}}{\beta^{2}\,\bar{P}+\bar{R}}",
-        ("F-beta of averages",),
+        {"samples": ("example-based F-beta of Zhang & Zhou",)},
         {"macro": "775/1179", "weighted": "550/873", "samples": "105/124", "lfb_train": "2665/4104"},
     ),
 )
@@ -70,7 +70,7 @@ def f_of(ws: Workspace, call: MetricCall, average: Average, beta: Fraction) -> R
     exact = harmonic(precision.value, recall.value, beta)
     if exact is not None:
         return Result(float(exact), None, notes)
-    value = substitute(call, "higher")
+    value = substitute(call, "higher", "average precision and recall are both 0, so their F is 0/0")
     if value is None:
         raise UndefinedError("average precision and recall are both 0, so their F is 0/0 (zero_division=skip)")
     rule = call.options["zero_division"]
@@ -88,7 +88,7 @@ def metric_of(kind: _Kind, average: Average) -> Metric:
     return Metric(
         key=f"{kind.prefix}_of_averages_{average.suffix}",
         name=f"{kind.name} of {average.name} precision and recall",
-        names=kind.names,
+        names=(*kind.called.get(average.suffix, ()), f"{kind.name} of {average.name} averages"),
         equation=kind.equation + r",\quad " + _averaged(average),
         tasks=average.tasks,
         needs=average.needs,

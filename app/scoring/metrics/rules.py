@@ -17,11 +17,14 @@ class UndefinedError(Exception):
     """The value does not exist for these data; the message is the reason."""
 
 
-def substitute(call: MetricCall, direction: Direction) -> float | None:
-    """What 0/0 counts as under the call's zero-division rule; None means: leave it out (metrics.md c, row 1)."""
+def substitute(call: MetricCall, direction: Direction, what: str) -> float | None:
+    """What 0/0 counts as under the call's zero-division rule; None means: leave it out (metrics.md c, row 1).
+
+    `what` says what is 0/0: it is the reason where the rule is `error`.
+    """
     rule = call.options["zero_division"]
     if rule == "error":
-        raise UndefinedError("the value is 0/0 in places, and zero_division=error says not to replace it")
+        raise UndefinedError(f"{what}, and zero_division=error says not to replace it")
     if rule == "skip":
         return None
     if rule == "worst":
@@ -35,7 +38,7 @@ def single_ratio(
     """One quotient of integers under the zero-division rule, and the note if the rule fired."""
     if denominator:
         return numerator / denominator, ()
-    value = substitute(call, direction)
+    value = substitute(call, direction, f"{what} is 0/0")
     if value is None:
         raise UndefinedError(f"{what} is 0/0, and zero_division=skip leaves nothing")
     return value, (f"{what} is 0/0; zero_division={call.options['zero_division']} makes it {value:g}",)

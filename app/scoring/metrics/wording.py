@@ -6,6 +6,35 @@ from app.scoring.exact import fraction
 from app.scoring.metric import MetricCall
 from app.scoring.options import OPTIONS, split_labels
 
+_COUNTS = (("TP", "true positives"), ("FP", "false positives"), ("FN", "false negatives"), ("TN", "true negatives"))
+_SYMBOLS = (
+    *((sign, rf"\mathrm{{{sign}}}", meaning) for sign, meaning in _COUNTS),
+    ("j", "_{j}", "runs over the classes, each against the rest"),
+    ("k", "_{k}", "runs over the classes"),
+    ("i", "_{i}", "runs over the instances"),
+    ("L", r"\in L", "the labels that enter the average"),
+    ("L", "_{L}", "the class meant"),
+    ("m", r"{m}", "number of declared labels"),
+    ("m", r"\,m}", "number of declared labels"),
+    *(("n", written, "number of instances") for written in ("{n}", r"{n\,", "n^{2}")),
+    ("n_j", "n_{j}", "instances of class j in gold"),
+    ("n_k", "n_{k}", "instances of class k in gold"),
+    ("p_j", "p_{j}", "predictions of class j"),
+    ("c_j", "c_{j}", "training instances of class j"),
+    ("w_k", "w_{k}", "weight of class k"),
+    ("P_i", "[P_{i}", "predicted label set of instance i"),
+    ("P_i", "|P_{i}", "predicted label set of instance i"),
+    ("Y_i", "Y_{i}", "gold label set of instance i"),
+    ("P_j, R_j", "P_{j}", "precision and recall of class j"),
+    ("P_i, R_i", r" P_{i},", "precision and recall of instance i"),
+    ("β", r"\beta", "weight of recall against precision"),
+)
+
+
+def symbols(latex: str) -> dict[str, str]:
+    """What the letters of an equation of the catalogue mean."""
+    return {sign: meaning for sign, written, meaning in _SYMBOLS if written in latex}
+
 
 def equation_of(call: MetricCall) -> str:
     """The equation with β filled in, and the label set L in place of 1 … m where it is not all declared labels."""

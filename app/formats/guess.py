@@ -1,0 +1,43 @@
+"""Whether a file gives one label or sets of labels, told from its first instance alone."""
+
+import contextlib
+import json
+from typing import Any, BinaryIO
+
+from app.formats.kinds import FileKind
+from app.formats.problem import Problems
+from app.formats.rules import Limits
+from app.formats.strict_json import json_decoder
+from app.formats.unpack import decode, read_bytes
+
+
+def holds_sets(stream: BinaryIO, kind: FileKind, limits: Limits) -> bool:
+    """True if the first instance has a set of labels; False where it has one label, or where nothing can be told.
+
+    Faults are not reported here: reading the file with the task that results reports them all.
+    """
+    problems = Problems()
+    data = read_bytes(stream, gzipped=kind.gzipped, limits=limits, problems=problems)
+    text = None if data is None else decode(data, by_line=True, problems=problems)
+    if text is None:
+        return False
+    first_line = text.split("\n", 1)[0]
+    if kind.format == "csv":
+        header = first_line.rstrip("\r").split(",")
+        return "labels" in header and "label" not in header
+    with contextlib.suppress(json.JSONDecodeError, RecursionError):
+        return _gives_sets(json_decoder(limits).decode(first_line if kind.format == "jsonl" else text), kind.format)
+    return False
+
+
+def _gives_sets(document: Any, form: str) -> bool:
+    """Look at a decoded document, or at the record of a line (objects are tuples of pairs, see strict_json)."""
+    fields: dict[str, Any] = dict(document) if type(document) is tuple else {}
+    if form == "jsonl":
+        return "labels" in fields and "label" not in fields
+    records = document if type(document) is list else fields.get("predictions", fields.get("documents"))
+    if type(records) is list:
+        return bool(records) and _gives_sets(records[0], "jsonl")
+    if type(fields.get("ids")) is list and type(fields.get("labels")) is list:
+        return bool(fields["labels"]) and type(fields["labels"][0]) is list
+    return bool(fields) and type(next(iter(fields.values()))) is list

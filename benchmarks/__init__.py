@@ -1,0 +1,1 @@
+"""Speed, measured beside peers as ratios in one run."""

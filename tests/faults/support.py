@@ -1,0 +1,76 @@
+"""Looking at a service from outside: its processes in /proc, its rows in SQLite, its files on disk."""
+
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.live import Caller, Live, open_challenge
+
+GOLD = [{"id": f"t{number}", "label": "cat" if number % 3 else "dog"} for number in range(12)]
+GOOD = {row["id"]: row["label"] for row in GOLD}
+
+
+def eventually(claim: Callable[[], bool], what: str, seconds: float = 30) -> None:
+    """Wait until something holds; fail after a generous while."""
+    deadline = time.monotonic() + seconds
+    while not claim():
+        assert time.monotonic() < deadline, f"still not so: {what}"
+        time.sleep(0.02)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that ended and waits to be collected does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state not in {"Z", "X"}
+
+
+def children_of(pid: int) -> list[int]:
+    """Process ids of the direct children of a process."""
+    found: list[int] = []
+    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
+        found.extend(int(each) for each in listing.read_text().split())
+    return [each for each in found if alive(each)]
+
+
+def ticks(pid: int) -> int:
+    """Processor time that a process has used, in clock ticks."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def pid_of(service: Live) -> int:
+    """The process id of a service that runs."""
+    assert service.process is not None
+    return service.process.pid
+
+
+def rows(service: Live, query: str) -> list[tuple[Any, ...]]:
+    """The rows of a query, read beside the service."""
+    connection = sqlite3.connect(f"file:{service.data_dir / 'assay.sqlite3'}?mode=ro", uri=True, timeout=30)
+    try:
+        return connection.execute(query).fetchall()
+    finally:
+        connection.close()
+
+
+def uploads(service: Live) -> list[str]:
+    """The names of the stored files, whole or in part."""
+    return sorted(path.name for path in (service.data_dir / "files" / "uploads").iterdir())
+
+
+def prepared(service: Live, **phase: Any) -> Caller:
+    """A challenge `pets` with gold, and a member of its team Blue."""
+    open_challenge(service.admin(), "pets", GOLD, phases=[{"name": "main", **phase}])
+    return service.person("Blue").join("pets", "Blue")
+
+
+def status_of(who: Caller, submission: str) -> str:
+    """The status of a submission now."""
+    answer = who.get(f"/submissions/{submission}")
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["status"])

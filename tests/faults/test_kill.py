@@ -1,0 +1,120 @@
+"""kill -9 of the service and of its scoring children loses nothing that was acknowledged."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.faults.support import (
+    GOOD,
+    alive,
+    children_of,
+    eventually,
+    pid_of,
+    prepared,
+    rows,
+    status_of,
+    ticks,
+    uploads,
+)
+from tests.live import Live, open_challenge
+
+SUBMISSIONS = "/challenges/pets/phases/main/submissions"
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Live]:
+    service = Live(tmp_path / "data").start()
+    yield service
+    service.kill()
+
+
+def test_every_acknowledged_submission_survives_the_kill_of_the_service(own: Live) -> None:
+    blue = prepared(own, quota={"total": 1000})
+    acknowledged: list[str] = []
+    enough = threading.Event()
+
+    def send(number: int) -> None:
+        try:
+            answer = blue.post(SUBMISSIONS, json=GOOD, params={"method": f"m{number}"})
+        except httpx.HTTPError:
+            return  # the service died first: nothing was acknowledged
+        assert answer.status_code == 202, answer.text
+        acknowledged.append(answer.json()["id"])
+        if len(acknowledged) >= 20:
+            enough.set()
+
+    before = children_of(pid_of(own))
+    for child in before:  # frozen, so that everything is still queued or running when the service dies
+        os.kill(child, signal.SIGSTOP)
+    with ThreadPoolExecutor(8) as senders:
+        sent = [senders.submit(send, number) for number in range(60)]
+        assert enough.wait(30)
+        assert own.process is not None
+        own.process.kill()
+        for each in sent:
+            each.result(timeout=60)
+    own.kill()
+    for child in before:
+        os.kill(child, signal.SIGCONT)
+    eventually(lambda: not any(map(alive, before)), "the children of the dead service are gone")
+    stored = {str(row[0]) for row in rows(own, "SELECT id FROM submissions")}
+    assert set(acknowledged) <= stored
+    assert {row[0] for row in rows(own, "SELECT status FROM submissions")} <= {"queued", "running"}
+
+    own.start()
+    again = own.caller(blue.headers["Authorization"].removeprefix("Bearer "))
+    eventually(lambda: status_of(again, max(stored)) == "finished", "the newest submission is finished")
+    eventually(
+        lambda: not rows(own, "SELECT 1 FROM submissions WHERE status != 'finished'"), "all submissions are finished"
+    )
+    assert rows(own, "SELECT max(n) FROM (SELECT count(*) AS n FROM scores GROUP BY submission_id)") == [(1,)]
+    assert rows(own, "SELECT count(*) FROM scores") == [(len(stored),)]
+    ledger = rows(own, "SELECT submission_id, group_concat(kind) FROM quota_entries GROUP BY submission_id")
+    assert {row[0] for row in ledger} == stored
+    assert {frozenset(str(row[1]).split(",")) for row in ledger} == {frozenset({"reserve", "charge"})}
+    # One worker: exactly the task that was running when the service died was interrupted.
+    assert rows(own, "SELECT sum(interruptions), sum(crashes) FROM score_tasks") == [(1, 0)]
+    assert not [name for name in uploads(own) if name.endswith(".part")]
+    assert again.board("pets").json()["rows"][0]["entries"] == len(stored)
+
+
+def test_no_child_outlives_a_service_that_was_killed(own: Live) -> None:
+    children = children_of(pid_of(own))
+    assert len(children) == 3  # one scorer, two readers
+    own.kill()
+    eventually(lambda: not any(map(alive, children)), "all children are gone")
+
+
+def test_the_kill_of_a_child_while_it_scores_is_counted_and_harms_nobody_else(own: Live) -> None:
+    gold = [{"id": f"t{number}", "label": "ab"[number % 2]} for number in range(150_000)]
+    open_challenge(own.admin(), "pets", gold)
+    blue = own.person("Blue").join("pets", "Blue")
+    red = own.person("Red").join("pets", "Red")
+    predictions = {row["id"]: row["label"] for row in gold}
+    children = children_of(pid_of(own))
+    idle = {child: ticks(child) for child in children}
+    victim = blue.post(SUBMISSIONS, json=predictions).json()["id"]
+    innocent = red.post(SUBMISSIONS, json=predictions).json()["id"]
+    scorer: list[int] = []
+
+    def found() -> bool:
+        scorer[:] = [child for child in children if ticks(child) > idle[child] + 5]
+        return bool(scorer)
+
+    eventually(found, "a child is at work on the first submission")
+    os.kill(scorer[0], signal.SIGKILL)
+    eventually(lambda: status_of(blue, victim) == "finished", "the submission is finished all the same", 60)
+    eventually(lambda: status_of(red, innocent) == "finished", "the other one is finished", 60)
+    counts = dict(rows(own, "SELECT submission_id, crashes FROM score_tasks"))
+    assert counts == {victim: 1, innocent: 0}
+    assert rows(own, "SELECT count(*) FROM scores") == [(2,)]
+    assert blue.get(f"/submissions/{victim}").json()["scores"]["accuracy"] == {"value": 1.0}
+    replaced = children_of(pid_of(own))
+    assert len(replaced) == 3
+    assert scorer[0] not in replaced

@@ -1,0 +1,99 @@
+"""What the journeys share: people, challenges, and short ways to say what was sent and seen."""
+
+import itertools
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import httpx
+
+from tests.live import PASSWORD, Caller, Live, open_challenge
+
+_NUMBERS = itertools.count(1)
+
+GOLD = [{"id": f"t{number}", "label": label} for number, label in enumerate(("a", "a", "b", "b"), 1)]
+RIGHT = {"t1": "a", "t2": "a", "t3": "b", "t4": "b"}
+MAIN = "/challenges/{}/phases/main"
+
+
+class People:
+    """Named people, each with one account for all tests."""
+
+    def __init__(self, live: Live) -> None:
+        self.live = live
+        self.admin = live.admin()
+        self.visitor = live.caller()
+        self._known: dict[str, Caller] = {}
+
+    def __getitem__(self, name: str) -> Caller:
+        """The person of this name."""
+        if name not in self._known:
+            self._known[name] = self.live.person(name)
+        return self._known[name]
+
+    def with_scopes(self, person: Caller, *scopes: str) -> Caller:
+        """The same person with a token of these scopes."""
+        body = {"email": person.email, "password": PASSWORD, "scopes": list(scopes)}
+        answer = self.visitor.post("/tokens", json=body)
+        assert answer.status_code == 201, answer.text
+        return self.live.caller(answer.json()["token"], email=person.email)
+
+
+def new_slug(stem: str) -> str:
+    """A slug that no other test uses."""
+    return f"{stem}-{next(_NUMBERS)}"
+
+
+def challenge(who: Caller, stem: str, gold: Any = None, **fields: Any) -> str:
+    """A challenge with active gold; gives its slug."""
+    slug = new_slug(stem)
+    open_challenge(who, slug, GOLD if gold is None else gold, **fields)
+    return slug
+
+
+def recipe(primary: str, *others: str, **fields: Any) -> dict[str, Any]:
+    """A recipe with these metrics."""
+    return {"primary": primary, "metrics": [primary, *others], **fields}
+
+
+def hits(count: int, out_of: int = 4) -> dict[str, str]:
+    """Predictions for GOLD of which so many are right."""
+    other = {"a": "b", "b": "a"}
+    return {key: label if place < count else other[label] for place, (key, label) in enumerate(RIGHT.items())}
+
+
+def finished(answer: httpx.Response) -> dict[str, Any]:
+    """The body of an answer to a submission that was scored."""
+    assert answer.status_code == 201, answer.text
+    body: dict[str, Any] = answer.json()
+    assert body["status"] == "finished", body
+    return body
+
+
+def refused(answer: httpx.Response, status: int, code: str) -> dict[str, Any]:
+    """The problem document of a refusal."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    body: dict[str, Any] = answer.json()
+    assert (body["code"], body["status"]) == (code, status), body
+    return body
+
+
+def values(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, float | None]:
+    """Metric values without what stands beside them."""
+    return {name: each["value"] for name, each in scores.items()}
+
+
+def ranks(board: httpx.Response) -> list[tuple[int | None, str]]:
+    """Rank and team of each row, as the board lists them."""
+    assert board.status_code == 200, board.text
+    return [(row["rank"], row["team"]["name"]) for row in board.json()["rows"]]
+
+
+def shown(board: httpx.Response, metric: str) -> list[float | None]:
+    """The values of a metric, as the board lists them."""
+    return [row["scores"][metric]["value"] for row in board.json()["rows"]]
+
+
+def enter(who: Caller, slug: str, entries: Iterable[tuple[str, Mapping[str, Any]]], **query: Any) -> list[str]:
+    """Submissions of named teams by an organizer; gives their ids."""
+    return [finished(who.submit(slug, dict(body), team=team, **query))["id"] for team, body in entries]

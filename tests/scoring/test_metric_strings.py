@@ -1,0 +1,135 @@
+"""Metric strings: one canonical form, every fault refused with what was probably meant."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.errors import InvalidMetric
+from app.scoring.metric import CATALOGUE
+from app.scoring.options import OPTIONS, join_labels, split_labels
+from app.scoring.recipe import parse_metric
+from tests.scoring.strategies import PAIRS
+
+
+@pytest.mark.parametrize(
+    ("asked", "canonical"),
+    [
+        ("f1_macro", "f1_macro"),
+        ("f_beta_macro:beta=0.50", "f_beta_macro:beta=0.5"),
+        ("f_beta_macro:beta=2.0", "f_beta_macro:beta=2"),
+        ("f_beta_macro:beta=1e1", "f_beta_macro:beta=10"),
+        ("f_beta_macro:beta=0.00001", "f_beta_macro:beta=1e-5"),
+        ("f_beta:zero_division=0,label=x,beta=3", "f_beta:beta=3,label=x,zero_division=0"),
+        ("f1_macro:zero_division=skip,label_set=gold", "f1_macro:label_set=gold,zero_division=skip"),
+        ("f1_macro:zero_division=worst", "f1_macro"),
+        ("accuracy:zero_division=0", "accuracy"),
+        ("f1_micro:label_set=gold", "f1_micro"),
+        ("f1_macro:exclude_labels=b|a|b", "f1_macro:exclude_labels=a|b"),
+        ("f1_macro:exclude_labels=", "f1_macro"),
+        ("f1_macro:exclude_labels=a%7Cb|%2c", "f1_macro:exclude_labels=%2C|a%7Cb"),
+        ("f1:label=a%2Cb%3D%3A%25%7c", "f1:label=a%2Cb%3D%3A%25%7C"),
+        ("f1:label=%C3%BCbel", "f1:label=übel"),
+        ("f1:label=u\N{COMBINING DIAERESIS}", "f1:label=ü"),
+        (" f1_macro : zero_division=0", "f1_macro:zero_division=0"),
+        ({"key": "f_beta_macro", "params": {"beta": 0.5}}, "f_beta_macro:beta=0.5"),
+        ({"key": "f1_macro", "options": {"exclude_labels": ["none", "a|b"]}}, "f1_macro:exclude_labels=a%7Cb|none"),
+        ({"key": "f1_macro", "options": {"zero_division": 0}}, "f1_macro:zero_division=0"),
+        ({"key": "f1", "params": {"label": "50%"}, "name": "half"}, "f1:label=50%25"),
+    ],
+)
+def test_the_canonical_form(asked: Any, canonical: str) -> None:
+    call = parse_metric(asked)
+    assert call.text == canonical
+    assert parse_metric(call.text).text == canonical
+
+
+def test_options_of_the_recipe_are_left_out_and_hold() -> None:
+    shared = {"zero_division": "0", "exclude_labels": ["none"]}
+    plain = parse_metric("f1_macro", options=shared)
+    assert plain.text == "f1_macro"
+    assert plain.options["zero_division"] == "0"
+    assert plain.options["exclude_labels"] == "none"
+    assert parse_metric("f1_macro:zero_division=0", options=shared).text == "f1_macro"
+    back = parse_metric("f1_macro:zero_division=worst,exclude_labels=", options=shared)
+    assert back.text == "f1_macro:exclude_labels=,zero_division=worst"
+    assert back.options["exclude_labels"] == ""
+    assert parse_metric(back.text, options=shared).text == back.text
+
+
+@pytest.mark.parametrize(
+    ("asked", "task", "hint"),
+    [
+        ("f1_makro", None, "f1_macro"),
+        ("macro_f1", None, "f1_macro"),
+        ("sensitivity", None, "recall"),
+        ("sensitivity_macro", None, "recall_macro"),
+        ("f1_macro:zero_devision=0", None, "zero_division"),
+        ("f1_macro:zero_division=wurst", None, "worst"),
+        ("f1_macro:beta=2", None, "f_beta_macro has"),
+        ("f1_macro:zero_division", None, "name=value"),
+        ("f1_macro:", None, "names no parameter"),
+        ("f1_macro:zero_division=0,zero_division=1", None, "twice"),
+        ("f1:label=a=b", None, "%XX"),
+        ("f1:label=50%", None, "%XX"),
+        ("f1:label=%FF", None, "UTF-8"),
+        ("f1:label=", None, "must name a label"),
+        ("f_beta_macro", None, "needs beta"),
+        ("f_beta_macro:beta=two", None, "must be a number"),
+        ("f_beta_macro:beta=-1", None, "from 0 to"),
+        ("f_beta_macro:beta=nan", None, "must be a number"),
+        ("f_beta_macro:beta=inf", None, "must be a number"),
+        ("f_beta_macro:beta=1e-400", None, "digits"),
+        ("f_beta_macro:beta=0.123456789012345678901", None, "digits"),
+        ("accuracy", "multilabel", "subset_accuracy"),
+        ("accuracy", "multilabel", "hamming_loss"),
+        ("accuracy", "multilabel", "jaccard_samples"),
+        ("f1_samples", "multiclass", "_micro"),
+        ("subset_accuracy", "binary", "accuracy"),
+        ("f1", "multiclass", "label="),
+        ("f1", "multilabel", "f1_macro"),
+        ({"params": {}}, None, "key"),
+        ({"key": "f1_macro", "parms": {}}, None, "parms"),
+        ({"key": "f1_macro", "options": {"zero_division": None}}, None, "text, a number"),
+        ({"key": "f1_macro", "options": []}, None, None),
+        ({"key": "f1_macro", "name": 3}, None, "name"),
+    ],
+)
+def test_faults_are_refused_with_a_hint(asked: Any, task: Any, hint: str | None) -> None:
+    if hint is None:
+        assert parse_metric(asked).text == "f1_macro"
+        return
+    with pytest.raises(InvalidMetric) as refused:
+        parse_metric(asked, task=task)
+    assert hint in refused.value.detail
+
+
+def test_labels_must_be_classes_where_these_are_known() -> None:
+    classes = ["irony", "non_irony"]
+    assert parse_metric("f1:label=irony", classes=classes).params == {"label": "irony"}
+    for text in ("f1:label=ironi", "f1_macro:exclude_labels=ironi"):
+        with pytest.raises(InvalidMetric, match="did you mean irony"):
+            parse_metric(text, classes=classes)
+    with pytest.raises(InvalidMetric, match="no class"):
+        parse_metric("f1_macro:exclude_labels=irony|non_irony", classes=classes)
+
+
+@given(st.lists(st.text(min_size=1, max_size=5), max_size=4))
+def test_lists_of_labels_survive_the_string(labels: list[str]) -> None:
+    assert split_labels(join_labels(labels)) == tuple(sorted(set(labels)))
+
+
+@given(data=st.data(), pair=st.sampled_from(PAIRS))
+def test_canonical_strings_are_fixed_points(data: st.DataObject, pair: tuple[str, Any]) -> None:
+    key, task = pair
+    options = {name: data.draw(st.sampled_from(OPTIONS[name].values or ["x|y", ""])) for name in CATALOGUE[key].options}
+    params = {"beta": data.draw(st.decimals(0, 100, places=4)), "label": data.draw(st.text(min_size=1, max_size=4))}
+    asked = {
+        "key": key,
+        "params": {param.name: params[param.name] for param in CATALOGUE[key].params},
+        "options": options,
+    }
+    call = parse_metric(asked, task=task)
+    again = parse_metric(call.text, task=task)
+    assert (again.text, again.params, again.options) == (call.text, call.params, call.options)
