@@ -25,6 +25,7 @@ from app.api import (
     leaderboards,
     phases,
     problems,
+    quotas,
     registrations,
     submissions,
 )
@@ -38,7 +39,7 @@ from app.store.session import Database
 from app.worker import READER_CHILDREN, Worker, child_pool
 
 STATIC = Path(__file__).parent / "web" / "static"
-ROUTERS = (accounts, catalogue, challenges, phases, registrations, gold, submissions, leaderboards)
+ROUTERS = (accounts, catalogue, challenges, phases, registrations, gold, submissions, quotas, leaderboards)
 DESCRIPTION = """\
 A centralized challenge-scoring service. Organizers upload gold labels, participants POST predictions with instance
 ids, a worker computes the agreed metrics by explicit equations, and a leaderboard shows them.
@@ -170,6 +171,7 @@ def serve(settings: Settings) -> None:
     logs.configure(settings)
     with sole_service(settings.data_dir):
         upgrade(settings)
+        made_token = not (settings.data_dir / "admin-token").exists()
         app = build(settings)
         config = uvicorn.Config(
             app,
@@ -182,15 +184,15 @@ def serve(settings: Settings) -> None:
             h11_max_incomplete_event_size=64 * 1024,
         )
         socket = config.bind_socket()
-        _announce(settings, socket.getsockname()[1])
+        _announce(settings, socket.getsockname()[1], show_token=made_token and sys.stderr.isatty())
         uvicorn.Server(config).run(sockets=[socket])
 
 
-def _announce(settings: Settings, port: int) -> None:
-    """Where to find the service, on standard error: the administrator's token itself is only shown on a terminal."""
-    _, path = admin_token(settings)
+def _announce(settings: Settings, port: int, *, show_token: bool) -> None:
+    """Where to find the service, on standard error; a token made just now is shown on a terminal, never in a log."""
+    token, path = admin_token(settings)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     lines = [f"Assay {__version__} listens on http://{host}:{port}  (API documentation: /docs)"]
     if path is not None:
-        lines.append(f"The administrator's token is in {path}")
+        lines.append(f"The administrator's token is in {path}" + (f": {token}" if show_token else ""))
     print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201 - for the person who started it

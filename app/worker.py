@@ -1,13 +1,21 @@
 """The scoring worker: claims tasks, has children score them, settles, repeats."""
 
 import threading
+from collections import deque
 from collections.abc import Callable
 from datetime import timedelta
 from threading import Event
 
 import structlog
 
-from app.actions.score_submission import Caps, claim_tasks, requeue_interrupted, score_submission, work_waits
+from app.actions.score_submission import (
+    Caps,
+    claim_tasks,
+    give_back,
+    requeue_interrupted,
+    score_submission,
+    work_waits,
+)
 from app.children.pool import ChildPool
 from app.files import Files
 from app.queue import Claim
@@ -42,6 +50,7 @@ class Worker:
         self._caps = Caps(crashes=settings.crash_cap, interruptions=settings.interruption_cap)
         self._stop = Event()
         self._thread: threading.Thread | None = None
+        self._unsettled: deque[Claim] = deque()
         self.children = child_pool(settings, settings.workers)
         self.queue = LocalQueue(self._claim, slots=settings.workers)
 
@@ -66,15 +75,29 @@ class Worker:
             self._thread.join()
 
     def _claim(self, count: int) -> list[Claim]:
+        self._give_back_unsettled()
         lease = timedelta(seconds=self._settings.scoring_seconds + LEASE_SLACK)
         with self._db.read() as session:
             if not work_waits(session):  # an idle service writes nothing
                 return []
         with self._db.write() as session:
-            return claim_tasks(session, count, lease=lease)
+            return claim_tasks(session, count, lease=lease, caps=self._caps)
+
+    def _give_back_unsettled(self) -> None:
+        while self._unsettled:
+            with self._db.write() as session:
+                failed = give_back(session, self._unsettled[0], self._caps)
+            self._unsettled.popleft()
+            if failed is not None:
+                self._settled(failed)
 
     def _work(self, claim: Claim) -> None:
-        submission_id = score_submission(self._db, self._files, self.children, claim, self._caps)
+        try:
+            submission_id = score_submission(self._db, self._files, self.children, claim, self._caps)
+        except Exception:
+            # The database or the disk went away: the task is given back by the first round that reaches them again.
+            self._unsettled.append(claim)
+            raise
         log.info("task_done", task=claim.task_id, attempt=claim.attempt, submission=submission_id)
         if submission_id is not None:
             self._settled(submission_id)

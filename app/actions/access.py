@@ -75,11 +75,17 @@ def role_in(session: ReadSession, caller: Caller, challenge: Challenge) -> str |
 
 def organizes(session: ReadSession, caller: Caller, challenge: Challenge) -> bool:
     """Whether the caller sees the challenge as its organizers do; needs the scope as well as the role."""
-    return "organize" in caller.scopes | _all_if(caller) and role_in(session, caller, challenge) is not None
+    return may_organize(caller) and role_in(session, caller, challenge) is not None
 
 
-def _all_if(caller: Caller) -> frozenset[str]:
-    return frozenset(SCOPES) if "admin" in caller.scopes else frozenset()
+def edits(session: ReadSession, caller: Caller, challenge: Challenge) -> bool:
+    """Whether the caller may act as an organizer: a viewer among them only sees as one."""
+    return organizes(session, caller, challenge) and role_in(session, caller, challenge) != "viewer"
+
+
+def may_organize(caller: Caller) -> bool:
+    """Whether the caller's token lets them act in the roles that they have."""
+    return bool(caller.scopes & {"organize", "admin"})
 
 
 def see_challenge(session: ReadSession, caller: Caller, slug: str) -> Challenge:
@@ -91,7 +97,7 @@ def see_challenge(session: ReadSession, caller: Caller, slug: str) -> Challenge:
         return challenge
     if caller.user_id is None or not (may_read(caller) or "submit" in caller.scopes):
         raise NotFound
-    if role_in(session, caller, challenge) is not None:
+    if organizes(session, caller, challenge):
         return challenge
     registration = teams.registration_of(session, challenge.id, caller.user_id)
     if challenge.status == "published" and registration is not None and registration.status == "approved":

@@ -53,7 +53,7 @@ def read_leaderboard(
         "recipe_version": stored.version,
         "scorer_version": SCORER_VERSION,
         "as_of": _as_of(entries, version, stored),
-        "metrics": [{"metric": each.text} | describe_call(each) for each in recipe.metrics],
+        "metrics": [describe_call(each) for each in recipe.metrics],
         "rows": [
             _row(standing, by_id[standing.entry.key], names, view.metrics(scores[standing.entry.key].metrics))
             for standing in ranked

@@ -3,7 +3,15 @@
 from dataclasses import dataclass
 from typing import Any
 
-from app.actions.access import Caller, organizes, require_membership, require_scope, see_phase, see_submission
+from app.actions.access import (
+    Caller,
+    edits,
+    organizes,
+    require_membership,
+    require_scope,
+    see_phase,
+    see_submission,
+)
 from app.actions.change_recipe import scoring_recipe
 from app.actions.visibility import shown_split, view_for
 from app.errors import NotFinished, NotFound
@@ -88,7 +96,7 @@ def select_final(session: WriteSession, caller: Caller, submission_id: str, *, s
     """Mark or unmark a finished submission as one that shall count; for members of its team."""
     submission, phase, organizer = see_submission(session, caller, submission_id)
     require_scope(caller, "submit")
-    if not organizer:
+    if not edits(session, caller, phase.challenge):
         registration = require_membership(session, caller, phase.challenge)
         if registration.team_id != submission.team_id:
             raise NotFound

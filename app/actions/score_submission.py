@@ -3,6 +3,7 @@
 Every write is fenced by the attempt number: a worker that lost its task in the meantime changes nothing.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -42,8 +43,9 @@ def work_waits(session: ReadSession) -> bool:
     return tasks.any_due(session, clock.now(session))
 
 
-def claim_tasks(session: WriteSession, count: int, *, lease: timedelta) -> list[Claim]:
-    """Take up to `count` due tasks."""
+def claim_tasks(session: WriteSession, count: int, *, lease: timedelta, caps: Caps) -> list[Claim]:
+    """Take up to `count` due tasks; those of lost workers are given back first."""
+    _requeue(session, tasks.expired(session, clock.now(session)), caps)
     taken = tasks.claim(session, count, now=clock.now(session), lease=lease)
     return [Claim(task_id=task_id, attempt=attempt) for task_id, attempt in taken]
 
@@ -70,19 +72,36 @@ def score_submission(db: Database, files: Files, children: Children, claim: Clai
 
 def requeue_interrupted(session: WriteSession, caps: Caps) -> int:
     """At the start of the service: give back what an earlier life of it left running; returns how many tasks."""
-    left = tasks.interrupted(session)
-    now = clock.now(session)
+    return _requeue(session, tasks.interrupted(session), caps)
+
+
+def _requeue(session: WriteSession, left: Sequence[ScoreTask], caps: Caps) -> int:
     for task in left:
-        task.interruptions += 1
-        claim = Claim(task.id, task.attempt)
-        if task.interruptions > caps.interruptions:
-            session.flush()
-            _fail(session, claim, "interrupted", f"Scoring was interrupted {task.interruptions} times.")
-            continue
-        wait = timedelta(seconds=2 ** min(task.interruptions - 1, 8) - 1)
-        _give_back(session, task, now + min(wait, LONGEST_WAIT))
+        _interrupted(session, task, caps)
     session.flush()
     return len(left)
+
+
+def give_back(session: WriteSession, claim: Claim, caps: Caps) -> str | None:
+    """Give back a task that could not be settled; gives the submission's id when that made its status final."""
+    task = session.get(ScoreTask, claim.task_id)
+    if task is None or task.attempt != claim.attempt or task.status != "running":
+        return None
+    failed = _interrupted(session, task, caps)
+    session.flush()
+    return failed
+
+
+def _interrupted(session: WriteSession, task: ScoreTask, caps: Caps) -> str | None:
+    """Count the interruption and queue the task again, a little later each time, or fail it at the cap."""
+    task.interruptions += 1
+    if task.interruptions > caps.interruptions:
+        session.flush()
+        detail = f"Scoring was interrupted {task.interruptions} times."
+        return _fail(session, Claim(task.id, task.attempt), "interrupted", detail)
+    wait = timedelta(seconds=2 ** min(task.interruptions - 1, 8) - 1)
+    _give_back(session, task, clock.now(session) + min(wait, LONGEST_WAIT))
+    return None
 
 
 def _load(session: ReadSession, claim: Claim) -> Job | None:
@@ -148,7 +167,7 @@ def _crashed(session: WriteSession, claim: Claim, crash: ChildError, caps: Caps)
     task.crashes += 1
     if task.crashes >= caps.crashes:
         session.flush()
-        return _fail(session, claim, crash.code, f"Scoring ended {task.crashes} times: {crash or crash.__doc__}")
+        return _fail(session, claim, crash.code, f"Scoring ended {task.crashes} times: {str(crash) or crash.__doc__}")
     _give_back(session, task, None)
     session.flush()
     return None

@@ -8,7 +8,7 @@ from datetime import datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from app.actions.access import Caller, organizes, require_membership, require_scope, see_challenge, see_phase
+from app.actions.access import Caller, edits, require_membership, require_scope, see_challenge, see_phase
 from app.actions.admit_team import add_team
 from app.errors import (
     Forbidden,
@@ -65,7 +65,7 @@ def admit(session: ReadSession, caller: Caller, slug: str, phase_slug: str, entr
     """The one rule of admission, for every way in; raises the reason for a refusal. The quota is checked apart."""
     phase = see_phase(session, caller, slug, phase_slug)
     require_scope(caller, "submit")
-    by_organizer = organizes(session, caller, phase.challenge)
+    by_organizer = edits(session, caller, phase.challenge)
     if (entry.team is not None or entry.baseline) and not by_organizer:
         raise Forbidden("Only organizers may name a team or enter a baseline.")
     team = _team(session, caller, phase, entry, by_organizer=by_organizer)

@@ -10,7 +10,8 @@ from app.scoring.recipe import Recipe
 from app.scoring.standings import rounded
 from app.store.tables import GoldVersion, Phase
 
-SPLITS = ("all", "public", "private")
+# The full reason may name classes that the gold lacks, so only organizers read it.
+HIDDEN_REASON = "undefined on these data; the organizers can read why"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class View:
             return dict(stored)
         shown: dict[str, Any] = {"value": rounded(stored["value"], self.digits)}
         if stored.get("reason"):
-            shown["reason"] = stored["reason"]
+            shown["reason"] = HIDDEN_REASON
         return shown
 
 

@@ -81,7 +81,7 @@ def get_leaderboard(
 
 def board_csv(board: dict[str, Any]) -> str:
     """One line per row, one column per metric; an empty field is null."""
-    names = [each["metric"] for each in board["metrics"]]
+    names = [each["key"] for each in board["metrics"]]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["rank", "team", "method", "submission", "submitted_at", "entries", "baseline", *names])

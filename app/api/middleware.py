@@ -49,6 +49,7 @@ class Reply:
         self._reads = reads
         self._head = head
         self._held: Message | None = None
+        self._mute = False
         self.status = 0
 
     async def send(self, message: Message) -> None:
@@ -77,26 +78,34 @@ class Reply:
             headers.setdefault("Cache-Control", "no-cache")
         headers.add_vary_header("Authorization")
         small = int(headers.get("content-length", LARGEST_TAGGED + 1)) <= LARGEST_TAGGED
-        if self._reads and self.status == 200 and (small or "etag" in headers):
+        if self._reads and self.status == 200 and "etag" in headers:
+            self._mute = self._not_modified(message, headers["etag"])
+            await self._send(message)
+        elif self._reads and self.status == 200 and small:
             self._held = message
         else:
             await self._send(message)
 
-    async def _finish(self, start: Message, body: Message) -> None:
+    def _not_modified(self, start: Message, tag: str) -> bool:
+        """Turn the reply into a 304 if the caller has these bytes already."""
+        if not _matches(self._asked.get("if-none-match"), tag):
+            return False
+        self.status = start["status"] = 304
         headers = MutableHeaders(scope=start)
-        tag = headers.get("etag") or f'"{hashlib.sha256(body.get("body", b"")).hexdigest()[:32]}"'
-        headers["ETag"] = tag
-        if _matches(self._asked.get("if-none-match"), tag):
-            self.status = start["status"] = 304
-            for name in ("content-length", "content-type", "content-disposition"):
-                if name in headers:
-                    del headers[name]
-            body = {"type": "http.response.body", "body": b""}
+        for name in ("content-length", "content-type", "content-disposition"):
+            if name in headers:
+                del headers[name]
+        return True
+
+    async def _finish(self, start: Message, body: Message) -> None:
+        tag = f'"{hashlib.sha256(body.get("body", b"")).hexdigest()[:32]}"'
+        MutableHeaders(scope=start)["ETag"] = tag
+        self._mute = self._not_modified(start, tag)
         await self._send(start)
         await self._pass(body)
 
     async def _pass(self, message: Message) -> None:
-        await self._send({**message, "body": b""} if self._head else message)
+        await self._send({**message, "body": b""} if self._mute or self._head else message)
 
 
 def _matches(header: str | None, tag: str) -> bool:

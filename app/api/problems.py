@@ -119,7 +119,7 @@ async def _child(_request: Request, error: Exception) -> Response:
     if isinstance(error, (ChildTimedOut, ChildOutOfMemory)):
         return problem_response(
             errors.TooLarge(
-                f"Reading this file exceeded the limit: {error or error.__doc__}", remedy="Send a smaller file."
+                f"Reading this file exceeded the limit: {str(error) or error.__doc__}", remedy="Send a smaller file."
             )
         )
     return problem_response(errors.Unavailable("The reader of files stopped; nothing was stored."))

@@ -81,7 +81,7 @@ def _service(settings: "Settings") -> Iterator[subprocess.Popen[bytes]]:
     command = [sys.executable, "-m", "app.cli", "serve", "--host", settings.host, "--port", str(settings.port)]
     command += ["--data-dir", str(settings.data_dir)]
     environment = {"ASSAY_CHALLENGE_CREATION": "approved"} | os.environ
-    with log_path(settings).open("ab") as log:
+    with log_path(settings).open("wb") as log:  # of this run only: _await_ready reads it
         child = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)  # noqa: S603
     try:
         yield child
@@ -119,12 +119,19 @@ def _await_ready(settings: "Settings", child: subprocess.Popen[bytes]) -> None:
 
     with Client(address(settings)) as client:
         until = time.monotonic() + START_SECONDS
-        while not client.ready():
+        # An answer alone would not do: another service may have taken the port since it was found free.
+        while not (_announced(settings) and client.ready()):
             if child.poll() is not None:
                 raise _fallen(settings, f"The service ended with status {child.returncode}.")
             if time.monotonic() > until:
                 raise _fallen(settings, f"The service was not ready after {START_SECONDS:g} s.")
             time.sleep(0.1)
+
+
+def _announced(settings: "Settings") -> bool:
+    """Whether our own child has said that it listens."""
+    lines = log_path(settings).read_text("utf-8", "replace").splitlines()
+    return any("http://" in line and f":{settings.port}" in line for line in lines)
 
 
 def _fallen(settings: "Settings", detail: str) -> Refused:

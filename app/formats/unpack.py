@@ -3,6 +3,7 @@
 import codecs
 import zlib
 from functools import partial
+from io import BytesIO
 from typing import BinaryIO
 
 from app.formats.problem import FILE, Place, Problem, Problems, problem
@@ -37,7 +38,10 @@ def read_bytes(stream: BinaryIO, *, gzipped: bool, limits: Limits, problems: Pro
 
 
 def _plain(stream: BinaryIO, limit: int) -> bytes:
-    data = stream.read(limit + 1)
+    kept = BytesIO()  # a single read of so many bytes would allocate them all, whatever the file's size
+    while chunk := stream.read(min(_CHUNK, limit + 1 - kept.tell())):
+        kept.write(chunk)
+    data = kept.getvalue()
     if len(data) > limit:
         raise _too_large(limit)
     if data[:2] == b"\x1f\x8b":

@@ -13,8 +13,11 @@ def by_slug(session: ReadSession, slug: str) -> Challenge | None:
     return session.scalar(select(Challenge).where(Challenge.slug == slug))
 
 
-def visible_to(user_id: str | None, *, admin: bool) -> Select[Challenge]:
-    """Challenges that a caller may see in a list: published public ones, and those the caller has a part in."""
+def visible_to(user_id: str | None, *, admin: bool, organizes: bool) -> Select[Challenge]:
+    """Challenges that a caller may see in a list: published public ones, and those the caller has a part in.
+
+    The roles of an organizer count where `organizes` is true.
+    """
     if admin:
         return select(Challenge)
     public = (Challenge.status == "published") & (Challenge.visibility == "public")
@@ -23,7 +26,8 @@ def visible_to(user_id: str | None, *, admin: bool) -> Select[Challenge]:
     organized = select(Organizer.challenge_id).where(Organizer.user_id == user_id)
     joined = select(Registration.challenge_id).where(Registration.user_id == user_id, Registration.status == "approved")
     member = (Challenge.status == "published") & Challenge.id.in_(joined)
-    return select(Challenge).where(or_(public, Challenge.id.in_(organized), member))
+    seen = [public, member, *([Challenge.id.in_(organized)] if organizes else [])]
+    return select(Challenge).where(or_(*seen))
 
 
 def role_of(session: ReadSession, challenge_id: str, user_id: str) -> str | None:

@@ -52,7 +52,7 @@ def upgrade(settings: Settings, revision: str = "head") -> tuple[str | None, str
     """Bring the database to a revision; returns the revision before and after."""
     url = make_url(settings.database)
     if url.get_backend_name() == "sqlite" and url.database:
-        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+        Path(url.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     engine = _engine(settings.database)
     try:
         before = current(engine)

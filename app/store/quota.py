@@ -42,6 +42,12 @@ def usage(session: ReadSession, phase_id: str, team_id: str, day: str) -> Usage:
     return Usage(per_day=int(row[1]), total=int(row[0]), concurrent=running, invalid_per_day=int(row[2]))
 
 
+def entries(session: ReadSession, phase_id: str, team_id: str) -> list[QuotaEntry]:
+    """The team's ledger in the phase, newest first, at most 200 entries."""
+    mine = (QuotaEntry.phase_id == phase_id) & (QuotaEntry.team_id == team_id)
+    return list(session.scalars(select(QuotaEntry).where(mine).order_by(QuotaEntry.id.desc()).limit(200)))
+
+
 def reserve(session: WriteSession, submission: Submission, day: str) -> None:
     """Take one from the quota at admission."""
     session.add(_entry(submission, "reserve", day, "admitted"))

@@ -39,7 +39,7 @@ class Database:
         self._lock = threading.Lock()
         if self.sqlite:
             if self.url.database:
-                Path(self.url.database).parent.mkdir(parents=True, exist_ok=True)
+                Path(self.url.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._read = _sqlite_engine(settings.database, begin="BEGIN", query_only=True)
             self._write = _sqlite_engine(settings.database, begin="BEGIN IMMEDIATE", query_only=False)
         else:

@@ -35,8 +35,17 @@ def add(
 
 
 def any_due(session: ReadSession, now: datetime) -> bool:
-    """Whether a queued task may start at this moment."""
-    return session.scalar(select(ScoreTask.id).where(_due(now)).limit(1)) is not None
+    """Whether a queued task may start at this moment, or a running one has outlived its lease."""
+    return session.scalar(select(ScoreTask.id).where(_due(now) | _expired(now)).limit(1)) is not None
+
+
+def expired(session: ReadSession, now: datetime) -> list[ScoreTask]:
+    """Running tasks whose worker was lost: it would have settled them before the lease ended."""
+    return list(session.scalars(select(ScoreTask).where(_expired(now))))
+
+
+def _expired(now: datetime) -> ColumnElement[bool]:
+    return (ScoreTask.status == "running") & (ScoreTask.lease_until < now)
 
 
 def _due(now: datetime) -> ColumnElement[bool]:

@@ -1,8 +1,11 @@
 """Looking at a service from outside: its processes in /proc, its rows in SQLite, its files on disk."""
 
+import contextlib
+import os
+import signal
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -74,3 +77,17 @@ def status_of(who: Caller, submission: str) -> str:
     answer = who.get(f"/submissions/{submission}")
     assert answer.status_code == 200, answer.text
     return str(answer.json()["status"])
+
+
+@contextlib.contextmanager
+def frozen(service: Live) -> Iterator[list[int]]:
+    """Stop the children of a service for a while, so that whatever they are asked stays unanswered."""
+    children = children_of(pid_of(service))
+    for child in children:
+        os.kill(child, signal.SIGSTOP)
+    try:
+        yield children
+    finally:
+        for child in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGCONT)

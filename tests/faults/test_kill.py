@@ -15,6 +15,7 @@ from tests.faults.support import (
     alive,
     children_of,
     eventually,
+    frozen,
     pid_of,
     prepared,
     rows,
@@ -49,10 +50,8 @@ def test_every_acknowledged_submission_survives_the_kill_of_the_service(own: Liv
         if len(acknowledged) >= 20:
             enough.set()
 
-    before = children_of(pid_of(own))
-    for child in before:  # frozen, so that everything is still queued or running when the service dies
-        os.kill(child, signal.SIGSTOP)
-    with ThreadPoolExecutor(8) as senders:
+    # With frozen children everything is still queued or running when the service dies.
+    with frozen(own) as before, ThreadPoolExecutor(8) as senders:
         sent = [senders.submit(send, number) for number in range(60)]
         assert enough.wait(30)
         assert own.process is not None
@@ -60,8 +59,6 @@ def test_every_acknowledged_submission_survives_the_kill_of_the_service(own: Liv
         for each in sent:
             each.result(timeout=60)
     own.kill()
-    for child in before:
-        os.kill(child, signal.SIGCONT)
     eventually(lambda: not any(map(alive, before)), "the children of the dead service are gone")
     stored = {str(row[0]) for row in rows(own, "SELECT id FROM submissions")}
     assert set(acknowledged) <= stored

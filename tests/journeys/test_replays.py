@@ -71,11 +71,15 @@ def test_published_systems_get_their_published_values_and_order(people: People, 
     compared = 0
     for number, (system, wanted) in enumerate(expected.items()):
         file = shared() / "challenges" / name / "predictions" / f"{system}.json.gz"
-        answer = people[f"replay {number}"].join(slug, system).post(
-            f"{MAIN.format(slug)}/submissions",
-            params={"filename": file.name, "method": system},
-            content=file.read_bytes(),
-            headers={"Prefer": "wait=60"},
+        answer = (
+            people[f"Replayer{number}"]
+            .join(slug, system)
+            .post(
+                f"{MAIN.format(slug)}/submissions",
+                params={"filename": file.name, "method": system},
+                content=file.read_bytes(),
+                headers={"Prefer": "wait=60"},
+            )
         )
         found = values(finished(answer)["scores"])
         for text, value in wanted.items():

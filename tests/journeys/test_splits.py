@@ -40,7 +40,12 @@ def test_a_team_sees_only_the_public_values_of_its_submissions(people: People, s
     slug, blue = split["slug"], people["Blue"]
     expected = {split["private"]["id"]: 0.5, split["public"]["id"]: 1.0}
     listed = blue.get(f"{MAIN.format(slug)}/submissions").json()["items"]
-    for seen in [split["private"], split["public"], *listed, *(blue.get(f"/submissions/{key}").json() for key in expected)]:
+    for seen in [
+        split["private"],
+        split["public"],
+        *listed,
+        *(blue.get(f"/submissions/{key}").json() for key in expected),
+    ]:
         assert seen["split"] == "public"
         assert seen["scores"]["accuracy"] == {"value": expected[seen["id"]]}
         assert seen["splits"] is None

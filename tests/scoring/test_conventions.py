@@ -171,6 +171,12 @@ def test_lfb_train_needs_frequencies_and_weighs_by_them() -> None:
     assert any("weight 0: c, d, e" in note for note in results(of, ["f1_lfb_train"])["f1_lfb_train"].notes)
 
 
+def test_training_labels_that_are_not_declared_are_ignored_aloud() -> None:
+    of, wider = single(train_frequencies={"a": 3, "b": 1}), single(train_frequencies={"a": 3, "b": 1, "z": 9})
+    assert value(wider, "f1_lfb_train") == value(of, "f1_lfb_train")
+    assert any("ignored: z" in note for note in results(wider, ["f1_lfb_train"])["f1_lfb_train"].notes)
+
+
 def test_weighted_accuracy_normalises_its_weights_over_the_classes_that_occur() -> None:
     weights = {"a": 0.1, "b": 0.2, "c": 0.7, "d": 5.0, "e": 5.0}
     assert value(single(class_weights=weights), "weighted_accuracy") == pytest.approx(0.1 * 2 / 3 + 0.2 / 2)

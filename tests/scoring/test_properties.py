@@ -83,8 +83,8 @@ def test_no_prediction_however_odd_leaves_the_range(task: Task, data: st.DataObj
     for key, result in everything(odd, options).items():
         low, high = CATALOGUE[key].range
         assert result.value is None or low <= result.value <= high, key
-    counts = per_class(odd, options).values()
-    assert all(row[cell] is not None and row[cell] >= 0 for row in counts for cell in ("tp", "fp", "fn", "tn"))
+    counts = [row[cell] for row in per_class(odd, options).values() for cell in ("tp", "fp", "fn", "tn")]
+    assert all(count is not None and count >= 0 for count in counts)
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -17,6 +17,7 @@ from app.scoring.metrics.rules import (
     UndefinedError,
     averaged_labels,
     excluded,
+    listed,
     named,
     single_ratio,
     substitute,
@@ -121,6 +122,9 @@ def lfb_train(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
     mask, notes = averaged_labels(ws, tally, call, by_label_set=False)
     if (mask & (weights == 0)).any():
         notes.append(f"absent from the training data, so of weight 0: {named(tally, mask & (weights == 0))}")
+    strange = sorted(set(ws.spec.train_frequencies or ()) - set(ws.spec.classes))
+    if strange:
+        notes.append(f"in the training data but not declared, so ignored: {listed(strange)}")
     return _over_classes(tally, call, ratio, _Labels(mask, weights, notes))
 
 

@@ -1,0 +1,45 @@
+"""Quotas: what a team may still submit, and why."""
+
+from typing import Literal
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from app import errors
+from app.actions.read_quota import read_quota
+from app.api.deps import AccountDep, ServiceDep
+from app.api.problems import documented
+from app.api.shapes import Moment, Shape
+
+router = APIRouter(tags=["submissions"])
+
+
+class LedgerEntry(Shape):
+    """One entry of the ledger."""
+
+    submission_id: str
+    kind: Literal["reserve", "charge", "refund"]
+    day: str
+    reason: str
+    created_at: Moment
+
+
+class QuotaShape(Shape):
+    """What a team has used of its quota in a phase."""
+
+    limits: dict[str, int | None] = Field(examples=[{"per_day": 10, "total": None}])
+    used: dict[str, int]
+    remaining: dict[str, int | None]
+    reset_at: Moment = Field(description="When the next day of the challenge begins.")
+    ledger: list[LedgerEntry] = Field(description="Newest first, at most 200.")
+
+
+@router.get(
+    "/challenges/{slug}/phases/{phase}/quota",
+    summary="Read my team's quota",
+    responses=documented(errors.NotRegistered, errors.NotFound),
+)
+def get_quota(slug: str, phase: str, who: AccountDep, parts: ServiceDep) -> QuotaShape:
+    """Limits, use, what is left, and the ledger that says why."""
+    with parts.db.read() as session:
+        return QuotaShape.model_validate(read_quota(session, who, slug, phase))

@@ -1,0 +1,69 @@
+"""The real app in a thread of the test's own process, for faults that have to be made from inside."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+
+from app.main import build
+from app.settings import Settings
+from app.store.migrate import upgrade
+from tests.live import Caller
+
+ADMIN_TOKEN = "an administrator's token for tests only"
+
+
+def settings(data_dir: Path, **given: Any) -> Settings:
+    """Settings for one test: no limits of rate or disk unless given."""
+    return Settings(
+        **{"rate_limits": "off", "min_free": 0, "workers": 1, "admin_token": ADMIN_TOKEN, "data_dir": data_dir} | given
+    )
+
+
+class Served:
+    """An app that listens on a free port."""
+
+    def __init__(self, app: FastAPI, url: str) -> None:
+        self.app = app
+        self.url = url
+        self._callers: list[Caller] = []
+
+    def caller(self, token: str | None = None) -> Caller:
+        """Someone who talks to it; closed with it."""
+        made = Caller(self.url, token)
+        self._callers.append(made)
+        return made
+
+    def admin(self) -> Caller:
+        """The administrator."""
+        return self.caller(ADMIN_TOKEN)
+
+    def close(self) -> None:
+        """Hang up."""
+        for caller in self._callers:
+            caller.close()
+
+
+@contextmanager
+def served(given: Settings) -> Iterator[Served]:
+    """Serve the app that the settings describe while the block lasts."""
+    upgrade(given)
+    app = build(given)
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, access_log=False)
+    listener = config.bind_socket()
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    made = Served(app, f"http://127.0.0.1:{listener.getsockname()[1]}")
+    try:
+        yield made
+    finally:
+        made.close()
+        server.should_exit = True
+        thread.join(60)
+        assert not thread.is_alive()
+        listener.close()

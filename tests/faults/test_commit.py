@@ -1,0 +1,114 @@
+"""A transaction that does not commit is never acknowledged: 503, no row, and the way back is a repetition."""
+
+import resource
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from sqlalchemy import event
+from sqlalchemy.exc import OperationalError
+
+from app.store import session as store_session
+from tests.api.served import Served, served, settings
+from tests.faults.support import GOLD, GOOD, eventually, frozen, pid_of, prepared, rows, status_of
+from tests.live import Live, open_challenge
+
+SUBMISSIONS = "/challenges/pets/phases/main/submissions"
+
+
+@contextmanager
+def no_room_for_the_log_of_writes(service: Live) -> Iterator[None]:
+    """The operating system refuses to let any file of the service grow beyond the write-ahead log as it is now."""
+    size = (service.data_dir / "assay.sqlite3-wal").stat().st_size
+    before = resource.prlimit(pid_of(service), resource.RLIMIT_FSIZE)
+    resource.prlimit(pid_of(service), resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.prlimit(pid_of(service), resource.RLIMIT_FSIZE, before)
+
+
+def assert_unavailable(answer: httpx.Response) -> None:
+    assert answer.status_code == 503, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert int(answer.headers["retry-after"]) > 0
+    assert answer.json()["code"] == "database_away"
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Live]:
+    service = Live(tmp_path / "data").start()
+    yield service
+    service.kill()
+
+
+def test_a_submission_whose_commit_fails_is_refused_and_leaves_no_row(own: Live) -> None:
+    blue = prepared(own)
+    with no_room_for_the_log_of_writes(own):
+        assert_unavailable(blue.post(SUBMISSIONS, json=GOOD))
+        assert_unavailable(blue.post(SUBMISSIONS, json=GOOD, headers={"Idempotency-Key": "k"}))
+        assert_unavailable(own.caller().post("/users", json={"email": "a@b", "name": "A", "password": "x" * 12}))
+        assert blue.get("/challenges/pets").status_code == 200  # reading goes on
+    for table in ("submissions", "score_tasks", "quota_entries", "idempotency_keys"):
+        assert rows(own, f"SELECT count(*) FROM {table}") == [(0,)]
+    again = blue.submit("pets", GOOD)
+    assert again.status_code == 201, again.text
+    assert again.json()["status"] == "finished"
+
+
+def test_a_score_whose_commit_fails_is_computed_again_once_the_database_is_back(own: Live) -> None:
+    blue = prepared(own)
+    with frozen(own):
+        pending = blue.post(SUBMISSIONS, json=GOOD).json()["id"]
+        eventually(lambda: status_of(blue, pending) == "running", "the submission is being scored")
+        before = own.log().count("task_failed")
+        full = no_room_for_the_log_of_writes(own)
+        full.__enter__()
+    try:
+        eventually(lambda: own.log().count("task_failed") > before, "settling has failed")
+        assert status_of(blue, pending) == "running"
+    finally:
+        full.__exit__(None, None, None)
+    eventually(lambda: status_of(blue, pending) == "finished", "the submission is finished without a restart")
+    assert rows(own, "SELECT interruptions, crashes FROM score_tasks") == [(1, 0)]
+    assert rows(own, "SELECT count(*) FROM scores") == [(1,)]
+
+
+@pytest.fixture
+def within(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    monkeypatch.setattr(store_session, "BUSY_MS", 300)
+    with served(settings(tmp_path / "data")) as service:
+        open_challenge(service.admin(), "pets", GOLD)
+        yield service
+
+
+def test_a_database_that_another_program_holds_gives_503_and_no_row(within: Served, tmp_path: Path) -> None:
+    admin = within.admin()
+    holder = sqlite3.connect(tmp_path / "data" / "assay.sqlite3", isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    assert_unavailable(admin.post(SUBMISSIONS, json=GOOD, params={"team": "Blue"}))
+    assert holder.execute("SELECT count(*) FROM submissions").fetchone() == (0,)
+    holder.execute("ROLLBACK")
+    holder.close()
+    assert admin.submit("pets", GOOD, team="Blue").status_code == 201
+
+
+def test_a_commit_that_raises_gives_503_and_no_row(within: Served) -> None:
+    admin = within.admin()
+    engine = within.app.state.service.db.engine()
+
+    def refuse(_connection: object) -> None:
+        raise OperationalError("COMMIT", {}, sqlite3.OperationalError("disk I/O error"))
+
+    event.listen(engine, "commit", refuse)
+    try:
+        assert_unavailable(admin.post(SUBMISSIONS, json=GOOD, params={"team": "Blue"}))
+        assert_unavailable(admin.patch("/challenges/pets", json={"title": "Other"}))
+    finally:
+        event.remove(engine, "commit", refuse)
+    assert admin.get(SUBMISSIONS).json()["items"] == []
+    assert admin.get("/challenges/pets").json()["title"] == "pets"
+    assert admin.submit("pets", GOOD, team="Blue").status_code == 201

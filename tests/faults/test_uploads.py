@@ -1,0 +1,107 @@
+"""Uploads that break off, disks that are short, and many writers at once."""
+
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.api.served import ADMIN_TOKEN, Served, served, settings
+from tests.faults.support import GOLD, GOOD, eventually
+from tests.live import open_challenge
+
+SUBMISSIONS = "/challenges/pets/phases/main/submissions"
+HEAD = f"POST /api/v1{SUBMISSIONS}?team=Blue HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {ADMIN_TOKEN}\r\n"
+JSON = "Content-Type: application/json\r\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("uploads") / "data"
+
+
+@pytest.fixture(scope="module")
+def running(folder: Path) -> Iterator[Served]:
+    with served(settings(folder)) as service:
+        open_challenge(service.admin(), "pets", GOLD)
+        yield service
+
+
+def files_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in (folder / "files" / "uploads").iterdir())
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        f"{HEAD}{JSON}Content-Length: 3000000\r\n\r\n" + '{"t1": "' + "a" * 2_000_000,
+        f"{HEAD}{JSON}Transfer-Encoding: chunked\r\n\r\n5\r\n{{\"t1\"\r\n",
+    ],
+    ids=["length", "chunked"],
+)
+def test_a_client_that_hangs_up_midway_leaves_no_file_and_no_row(running: Served, folder: Path, sent: str) -> None:
+    before = files_in(folder)
+    items = running.admin().get(SUBMISSIONS).json()["items"]
+    host, port = running.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=30) as line:
+        line.sendall(sent.encode())
+        eventually(lambda: any(name.endswith(".part") for name in files_in(folder)), "the upload has begun")
+    eventually(lambda: files_in(folder) == before, "nothing of it is left")
+    assert running.admin().get(SUBMISSIONS).json()["items"] == items
+
+
+def test_forty_writers_at_once_are_all_served(running: Served, folder: Path) -> None:
+    admin = running.admin()
+    before = len(files_in(folder))
+
+    def write(number: int) -> int:
+        return admin.post(SUBMISSIONS, json=GOOD, params={"team": f"T{number}"}).status_code
+
+    with ThreadPoolExecutor(40) as writers:
+        assert list(writers.map(write, range(40), timeout=120)) == [202] * 40
+    assert len(files_in(folder)) == before + 40
+
+    def board() -> int:
+        return len(admin.board("pets").json()["rows"])
+
+    eventually(lambda: board() == 40, "all stand on the board", 60)
+
+
+def test_one_name_wanted_by_many_at_once_is_given_once(running: Served) -> None:
+    admin = running.admin()
+    body = {"slug": "wanted", "title": "Wanted", "task": "multiclass", "recipe": {"primary": "accuracy"}}
+    with ThreadPoolExecutor(8) as writers:
+        answers = list(writers.map(lambda _: admin.post("/challenges", json=body).status_code, range(8), timeout=60))
+    assert sorted(answers) == [201] + [409] * 7
+
+
+def test_a_refused_upload_leaves_no_file(running: Served, folder: Path) -> None:
+    admin = running.admin()
+    before = files_in(folder)
+    assert admin.post(SUBMISSIONS, json=GOOD).json()["code"] == "not_registered"
+    assert admin.post(SUBMISSIONS, json=GOOD, params={"team": "Dry", "dry_run": "true"}).json()["valid"] is True
+    key = {"Idempotency-Key": "same"}
+    first = admin.post(SUBMISSIONS, json=GOOD, params={"team": "Same"}, headers=key)
+    assert first.status_code == 202
+    assert admin.post(SUBMISSIONS, json=GOOD, params={"team": "Same"}, headers=key).status_code == 200
+    assert admin.post(SUBMISSIONS, json={}, params={"team": "Same"}, headers=key).status_code == 422
+    assert len(files_in(folder)) == len(before) + 1
+
+
+def test_a_short_disk_refuses_uploads_and_goes_on_reading(tmp_path: Path) -> None:
+    with served(settings(tmp_path / "data")) as service:
+        open_challenge(service.admin(), "pets", GOLD)
+        assert service.admin().submit("pets", GOOD, team="Blue").status_code == 201
+    with served(settings(tmp_path / "data", min_free=1 << 60)) as service:
+        admin = service.admin()
+        refused = admin.post(SUBMISSIONS, json=GOOD, params={"team": "Red"})
+        assert refused.status_code == 503
+        assert refused.json()["code"] == "storage_short"
+        assert int(refused.headers["retry-after"]) > 0
+        assert refused.headers["content-type"] == "application/problem+json"
+        assert len(admin.board("pets").json()["rows"]) == 1
+        assert len(admin.get(SUBMISSIONS).json()["items"]) == 1
+        ready = admin.get(service.url + "/readyz")
+        assert ready.status_code == 503
+        assert "nearly full" in ready.json()["checks"]["files"]
