@@ -2,11 +2,13 @@
 
 import fcntl
 import os
+import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 import uvicorn
 from fastapi import FastAPI
@@ -169,6 +171,7 @@ def serve(settings: Settings) -> None:
     """
     os.umask(0o077)  # gold labels and hashes are for the service's own account only
     logs.configure(settings)
+    signal.signal(signal.SIGTERM, _end)
     with sole_service(settings.data_dir):
         upgrade(settings)
         made_token = not (settings.data_dir / "admin-token").exists()
@@ -186,6 +189,11 @@ def serve(settings: Settings) -> None:
         socket = config.bind_socket()
         _announce(settings, socket.getsockname()[1], show_token=made_token and sys.stderr.isatty())
         uvicorn.Server(config).run(sockets=[socket])
+
+
+def _end(_signal: int, _frame: FrameType | None) -> NoReturn:
+    """The web server hands a signal on once it has ended in order: a good end, with status 0."""
+    raise SystemExit(0)
 
 
 def _announce(settings: Settings, port: int, *, show_token: bool) -> None:

@@ -28,7 +28,8 @@ Email = Annotated[
     str, Field(pattern=r"^[^@\s\x00-\x1f]+@[^@\s\x00-\x1f]+$", max_length=320, examples=["ada@example.org"])
 ]
 Moment = Annotated[
-    AwareDatetime, PlainSerializer(lambda moment: moment.astimezone(UTC).isoformat().replace("+00:00", "Z"))
+    AwareDatetime,
+    PlainSerializer(lambda moment: moment.astimezone(UTC).isoformat().replace("+00:00", "Z"), when_used="json"),
 ]
 
 

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +17,7 @@ import typer
 
 from app.cli import show
 from app.cli.options import AsJson, DataDir, Host, Port
-from app.cli.output import FAILED, Output, Refused, reporting
+from app.cli.output import Output, Refused, reporting
 from app.cli.serve import settings_with
 
 if TYPE_CHECKING:
@@ -40,10 +41,10 @@ def demo(
         settings = settings.model_copy(update={"port": _port(settings.host, settings.port)})
         settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         signal.signal(signal.SIGTERM, _interrupt)
-        with _service(settings) as child:
-            _load(out, settings, child)
+        with _service(settings) as running:
+            _load(out, running)
             if not once:
-                _serve_on(out, settings, child)
+                _serve_on(out, running)
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:
@@ -75,16 +76,42 @@ def log_path(settings: "Settings") -> Path:
     return settings.data_dir / "demo.log"
 
 
+@dataclass(frozen=True)
+class _Running:
+    """The service of this run: its settings, its process, and where in the log its lines begin."""
+
+    settings: "Settings"
+    child: subprocess.Popen[bytes]
+    log_start: int
+
+    def lines(self) -> list[str]:
+        """What it has written so far."""
+        with log_path(self.settings).open("rb") as log:
+            log.seek(self.log_start)
+            return log.read().decode("utf-8", "replace").splitlines()
+
+    def listens(self) -> bool:
+        """Whether it has said so itself: another service may have taken the port since it was found free."""
+        return any("http://" in line and f":{self.settings.port}" in line for line in self.lines())
+
+    def ended(self, detail: str) -> Refused:
+        """The refusal that says why it is not running, with its last words."""
+        last = self.lines()[-5:]
+        words = [detail, *(["Its last lines:"] if last else []), *last]
+        return Refused("service_ended", " ".join(words), f"See {log_path(self.settings)}.")
+
+
 @contextmanager
-def _service(settings: "Settings") -> Iterator[subprocess.Popen[bytes]]:
+def _service(settings: "Settings") -> Iterator[_Running]:
     """The service as a child; ended by its own pid when the block ends, however it ends."""
     command = [sys.executable, "-m", "app.cli", "serve", "--host", settings.host, "--port", str(settings.port)]
     command += ["--data-dir", str(settings.data_dir)]
     environment = {"ASSAY_CHALLENGE_CREATION": "approved"} | os.environ
-    with log_path(settings).open("wb") as log:  # of this run only: _await_ready reads it
+    with log_path(settings).open("ab") as log:
+        start = log.tell()
         child = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)  # noqa: S603
     try:
-        yield child
+        yield _Running(settings, child, start)
     finally:
         _end(child)
 
@@ -99,14 +126,15 @@ def _end(child: subprocess.Popen[bytes]) -> None:
         child.wait()
 
 
-def _load(out: Output, settings: "Settings", child: subprocess.Popen[bytes]) -> None:
+def _load(out: Output, running: _Running) -> None:
     """Wait until the service is ready, load the example, print the board."""
     from app.actions.bootstrap import admin_token
     from app.cli.demo_load import SHOWN, Demonstration, demo_secret
     from app.shipped import shipped
 
     with out.waiting("Starting the service"):
-        _await_ready(settings, child)
+        _await_ready(running)
+    settings = running.settings
     token, _ = admin_token(settings)
     secret = demo_secret(settings.data_dir)
     with out.waiting("Loading the example"):
@@ -114,41 +142,30 @@ def _load(out: Output, settings: "Settings", child: subprocess.Popen[bytes]) -> 
     out.result(board, lambda console: show.board(console, board, SHOWN))
 
 
-def _await_ready(settings: "Settings", child: subprocess.Popen[bytes]) -> None:
+def _await_ready(running: _Running) -> None:
     from app.client import Client
 
-    with Client(address(settings)) as client:
+    with Client(address(running.settings)) as client:
         until = time.monotonic() + START_SECONDS
-        # An answer alone would not do: another service may have taken the port since it was found free.
-        while not (_announced(settings) and client.ready()):
-            if child.poll() is not None:
-                raise _fallen(settings, f"The service ended with status {child.returncode}.")
+        while not (running.listens() and client.ready()):
+            status = running.child.poll()
+            if status is not None:
+                raise running.ended(f"The service ended with status {status}.")
             if time.monotonic() > until:
-                raise _fallen(settings, f"The service was not ready after {START_SECONDS:g} s.")
+                raise running.ended(f"The service was not ready after {START_SECONDS:g} s.")
             time.sleep(0.1)
 
 
-def _announced(settings: "Settings") -> bool:
-    """Whether our own child has said that it listens."""
-    lines = log_path(settings).read_text("utf-8", "replace").splitlines()
-    return any("http://" in line and f":{settings.port}" in line for line in lines)
-
-
-def _fallen(settings: "Settings", detail: str) -> Refused:
-    path = log_path(settings)
-    last = path.read_text("utf-8", "replace").splitlines()[-5:]
-    return Refused("service_ended", " ".join([detail, *(["Its last lines:"] if last else []), *last]), f"See {path}.")
-
-
-def _serve_on(out: Output, settings: "Settings", child: subprocess.Popen[bytes]) -> None:
+def _serve_on(out: Output, running: _Running) -> None:
     """Say where things are and serve until Ctrl-C or SIGTERM, which is a good end."""
+    settings = running.settings
     here = address(settings)
     out.note(f"Serving on {here}; the API's documentation is at {here}/docs, the log in {log_path(settings)}.")
     if settings.admin_token is None and settings.admin_token_file is None:
-        out.note(f"The administrator's token is in {settings.data_dir / 'admin-token'}. Ctrl-C ends it.")
+        out.note(f"The administrator's token is in {settings.data_dir / 'admin-token'}.")
+    out.note("Ctrl-C ends it.")
     try:
-        status = child.wait()
+        status = running.child.wait()
     except KeyboardInterrupt:
         return
-    out.note(str(_fallen(settings, f"The service ended with status {status}.")))
-    raise typer.Exit(FAILED)
+    raise running.ended(f"The service ended with status {status}.")

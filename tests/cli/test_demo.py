@@ -34,6 +34,20 @@ def test_a_port_in_use_is_refused_before_anything_starts(tmp_path: Path) -> None
     assert not (tmp_path / "data").exists()
 
 
+def test_a_service_that_does_not_start_is_reported_in_its_own_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_ADMIN_TOKEN", "too short")
+    log = tmp_path / "demo.log"
+    log.write_text("an earlier run\n")
+    ran = run("demo", "--once", "--data-dir", tmp_path, "--json")
+    assert (ran.status, ran.value()["code"]) == (1, "service_ended")
+    assert "32" in ran.value()["detail"]
+    assert "too short" not in ran.out
+    assert "an earlier run" not in ran.out
+    assert log.read_text().startswith("an earlier run\n")
+
+
 def test_any_free_port_is_found() -> None:
     assert 0 < _port("127.0.0.1", 0) < 65536
 

@@ -33,14 +33,14 @@ def test_a_second_service_on_the_same_folder_refuses_and_the_first_goes_on(own: 
     assert own.caller().get("/challenges").status_code == 200
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_asked_to_end_it_finishes_or_gives_back_its_work_and_leaves_with_status_0(own: Live, how: signal.Signals) -> None:
+@pytest.mark.parametrize(("how", "status"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_asked_to_end_it_finishes_or_gives_back_its_work(own: Live, how: signal.Signals, status: int) -> None:
     blue = prepared(own)
     sent = [blue.submit("pets", GOOD, wait=0, method=f"m{number}").json()["id"] for number in range(8)]
     assert own.process is not None
     process, children = own.process, children_of(pid_of(own))
     process.send_signal(how)
-    assert process.wait(timeout=60) == 0, own.log()[-2000:]
+    assert process.wait(timeout=60) == status, own.log()[-2000:]
     assert not any(map(alive, children))
     assert "Traceback" not in own.log()
     statuses = dict(rows(own, "SELECT id, status FROM submissions"))
