@@ -30,6 +30,7 @@ from app.api import (
     quotas,
     registrations,
     submissions,
+    submit,
 )
 from app.api.deps import Limiter, Notifier, Service
 from app.api.middleware import Envelope
@@ -41,7 +42,7 @@ from app.store.session import Database
 from app.worker import READER_CHILDREN, Worker, child_pool
 
 STATIC = Path(__file__).parent / "web" / "static"
-ROUTERS = (accounts, catalogue, challenges, phases, registrations, gold, submissions, quotas, leaderboards)
+ROUTERS = (accounts, catalogue, challenges, phases, registrations, gold, submit, submissions, quotas, leaderboards)
 DESCRIPTION = """\
 A centralized challenge-scoring service. Organizers upload gold labels, participants POST predictions with instance
 ids, a worker computes the agreed metrics by explicit equations, and a leaderboard shows them.

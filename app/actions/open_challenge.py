@@ -70,7 +70,7 @@ def add_phase(session: WriteSession, challenge: Challenge, plan: Mapping[str, An
         closes_at=closes_at,
         quota=dict(plan.get("quota") or {}),
         leaderboard=plan.get("leaderboard", "public"),
-        reports=list(plan.get("reports") or ["scores"]),
+        reports=list(plan.get("reports", ["scores"])),
         anonymous=plan.get("anonymous", False),
         created_at=now,
         challenge=challenge,

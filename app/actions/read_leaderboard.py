@@ -6,7 +6,7 @@ from typing import Any
 from app.actions.access import Caller, membership, organizes, see_phase
 from app.actions.change_recipe import scoring_recipe
 from app.actions.visibility import require_board, split_for, view_for
-from app.errors import BadRequest, NoGold
+from app.errors import BadRequest, InvalidMetric, NoGold
 from app.scoring import SCORER_VERSION
 from app.scoring.catalogue import describe_call
 from app.scoring.recipe import Recipe as ScoringRecipe
@@ -66,7 +66,10 @@ def _metric(recipe: ScoringRecipe, asked: str | None) -> str:
     if asked is None:
         return recipe.primary
     known = [call.text for call in recipe.metrics]
-    text = parse_metric(asked, options=recipe.options).text
+    try:
+        text = parse_metric(asked, options=recipe.options).text
+    except InvalidMetric as fault:
+        raise BadRequest(fault.detail, remedy=f"This board has {', '.join(known)}.") from fault
     if text not in known:
         raise BadRequest(f"The recipe has no metric '{asked}'; it has {', '.join(known)}.")
     return text
@@ -103,7 +106,8 @@ def _ranked(
         for row in entries
         if row.id in scores and row.id in selecting
     ]
-    return standings(chosen, recipe, metric=ranked_by)
+    # The primary metric ranks with its tie-breakers, any other alone.
+    return standings(chosen, recipe, metric=None if ranked_by == recipe.primary else ranked_by)
 
 
 def _values(score: Score) -> dict[str, float | None]:

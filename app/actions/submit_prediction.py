@@ -50,15 +50,36 @@ class Admission:
     by_organizer: bool
 
 
-def only_open_phase(session: ReadSession, caller: Caller, slug: str) -> str:
-    """The slug of the one phase that is open now; raises NoOpenPhase, SeveralOpenPhases."""
+def only_open_phase(session: ReadSession, caller: Caller, slug: str, key: str | None = None) -> str:
+    """The slug of the one phase that is open now, or of the phase where this key's request went.
+
+    Raises NoOpenPhase, SeveralOpenPhases.
+    """
     challenge = see_challenge(session, caller, slug)
+    earlier = _earlier(session, caller, key)
+    if earlier is not None:
+        phase = session.get_one(Phase, earlier.phase_id)
+        if phase.challenge_id == challenge.id:
+            return phase.slug
     open_now = challenges.open_phases(session, challenge.id, clock.now(session))
     if not open_now:
         raise NoOpenPhase
     if len(open_now) > 1:
         raise SeveralOpenPhases(phases=[phase.slug for phase in open_now])
     return open_now[0].slug
+
+
+def admit_early(
+    session: ReadSession, caller: Caller, slug: str, phase_slug: str, entry: Entry, key: str | None
+) -> None:
+    """Refuse before the body is read; a request that was answered before is answered again, whatever has changed."""
+    if _earlier(session, caller, key) is None:
+        admit(session, caller, slug, phase_slug, entry)
+
+
+def _earlier(session: ReadSession, caller: Caller, key: str | None) -> Submission | None:
+    row = submissions.key_of(session, require_scope(caller, "submit"), key, clock.now(session)) if key else None
+    return session.get_one(Submission, row.submission_id) if row is not None else None
 
 
 def admit(session: ReadSession, caller: Caller, slug: str, phase_slug: str, entry: Entry) -> Admission:
@@ -80,6 +101,19 @@ def admit(session: ReadSession, caller: Caller, slug: str, phase_slug: str, entr
         raise NoGold
     recipe = challenges.active_recipe(session, phase.challenge_id)
     return Admission(phase=phase, gold=active, recipe=recipe, team=team, by_organizer=by_organizer)
+
+
+def refuse_early(
+    session: ReadSession, caller: Caller, slug: str, phase_slug: str, entry: Entry, *, key: str | None
+) -> None:
+    """Raise what admission raises before the body is read; the storing transaction asks again.
+
+    A repetition under a known key is let through: its submission was admitted then, whatever holds now.
+    """
+    see_phase(session, caller, slug, phase_slug)
+    user_id = require_scope(caller, "submit")
+    if key is None or submissions.key_of(session, user_id, key, clock.now(session)) is None:
+        admit(session, caller, slug, phase_slug, entry)
 
 
 def _team(session: ReadSession, caller: Caller, phase: Phase, entry: Entry, *, by_organizer: bool) -> Team | None:

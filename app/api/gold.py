@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 
 from app import errors
 from app.actions.access import Caller
@@ -24,14 +24,12 @@ from app.api.deps import AccountDep, Service, ServiceDep
 from app.api.problems import documented, succeeds
 from app.api.shapes import Label, Moment, Shape
 from app.api.strict import StrictRoute
-from app.api.uploads import file_body, kind_of, received
+from app.api.uploads import Filename, download, file_body, kind_of, received
 from app.files import Stored
-from app.formats import FORMATS, FileKind
+from app.formats import FileKind
 from app.store.tables import GoldVersion
 
 router = APIRouter(prefix="/challenges/{slug}/phases/{phase}/gold", tags=["gold"], route_class=StrictRoute)
-
-Filename = Annotated[str | None, Query(description="Tells the format where the media type does not.")]
 
 
 class GoldShape(Shape):
@@ -149,14 +147,8 @@ def get_data(slug: str, phase: str, version: int, who: AccountDep, parts: Servic
     """As it was uploaded."""
     with parts.db.read() as session:
         row = see_gold(session, who, slug, phase, version)[1]
-    with parts.files.local(row.file_key) as path:
-        ending = FORMATS[row.format].endings[0] + (".gz" if row.gzipped else "")
-        return FileResponse(
-            path,
-            media_type="application/octet-stream",
-            filename=f"gold-{row.version}{ending}",
-            headers={"ETag": f'"{row.sha256}"'},
-        )
+    kind = FileKind(format=row.format, gzipped=row.gzipped)
+    return download(parts, row.file_key, row.sha256, f"gold-{row.version}", kind)
 
 
 @router.post(

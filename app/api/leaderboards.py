@@ -60,7 +60,7 @@ class Board(Shape):
     summary="Read a leaderboard",
     response_model=Board,
     responses=succeeds("The board, best first.", "text/csv")
-    | documented(errors.LeaderboardHidden, errors.SplitHidden, errors.NotFound, errors.NoGold, errors.InvalidMetric),
+    | documented(errors.LeaderboardHidden, errors.SplitHidden, errors.NotFound, errors.NoGold),
 )
 def get_leaderboard(
     slug: str,

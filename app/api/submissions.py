@@ -1,25 +1,19 @@
-"""Submissions: send predictions, follow them, read them back."""
+"""Submissions: follow them, read them back, select."""
 
-import asyncio
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Response
 from pydantic import Field
-from starlette.concurrency import run_in_threadpool
-from starlette.responses import FileResponse, JSONResponse
 
 from app import errors
-from app.actions.access import Caller, see_submission
+from app.actions.access import see_submission
 from app.actions.read_submissions import Seen, list_submissions, read_submission, select_final
-from app.actions.submit_prediction import Entry, admit, dry_run_request, only_open_phase, submit_prediction
-from app.actions.upload_gold import request_of
-from app.api.deps import AccountDep, Cursor, Limit, Service, ServiceDep, prefer_wait
+from app.api.deps import AccountDep, Cursor, Limit, ServiceDep
 from app.api.problems import documented, succeeds
-from app.api.shapes import Moment, Page, Shape, Text
+from app.api.shapes import Moment, Page, Shape
 from app.api.strict import StrictRoute
-from app.api.uploads import file_body, kind_of, received
-from app.files import Stored
-from app.formats import FORMATS, FileKind
+from app.api.uploads import download
+from app.formats import FileKind
 
 router = APIRouter(tags=["submissions"], route_class=StrictRoute)
 
@@ -73,15 +67,6 @@ class SubmissionShape(Shape):
     timings: Timings
 
 
-class DryRun(Shape):
-    """What would be wrong with this file; nothing was stored."""
-
-    valid: bool
-    total: dict[str, int]
-    problems: list[dict[str, Any]]
-    notes: list[str] = Field(default_factory=list)
-
-
 def _seconds(start: Any, end: Any) -> float | None:
     return round((end - start).total_seconds(), 6) if start is not None and end is not None else None
 
@@ -123,203 +108,6 @@ def submission_shape(found: Seen) -> SubmissionShape:
     )
 
 
-Method = Annotated[Text, Query(max_length=200, description="The name of the method, shown on the board.")]
-Description = Annotated[Text, Query(max_length=5000)]
-Link = Annotated[Text | None, Query(max_length=2000, pattern=r"^https?://\S+$")]
-Team = Annotated[Text | None, Query(max_length=100, description="Organizers only: the team, founded if need be.")]
-Baseline = Annotated[bool, Query(description="Organizers only: stands on the board without a rank.")]
-DryRunFlag = Annotated[bool, Query(description="Check the file only: 200 with all problems, nothing stored.")]
-Filename = Annotated[str | None, Query(description="Tells the format where the media type does not.")]
-Prefer = Annotated[str | None, Header(description="wait=N: answer once the status is final, after at most N ≤ 60 s.")]
-Key = Annotated[
-    str | None,
-    Header(
-        alias="Idempotency-Key", min_length=1, max_length=255, description="Makes a repetition of this request safe."
-    ),
-]
-
-POST: dict[str, Any] = {
-    "status_code": 202,
-    "response_model": SubmissionShape,
-    "responses": {
-        200: {"model": DryRun | SubmissionShape, "description": "A dry run, or the earlier submission of this key."},
-        201: {"model": SubmissionShape, "description": "The status is final, whatever it is."},
-        202: {"model": SubmissionShape, "description": "Stored and queued; follow it at `Location`."},
-    }
-    | documented(
-        errors.Forbidden,
-        errors.NotRegistered,
-        errors.NotFound,
-        errors.NoOpenPhase,
-        errors.NoGold,
-        errors.SeveralOpenPhases,
-        errors.RequestInFlight,
-        errors.TooLarge,
-        errors.UnsupportedMedia,
-        errors.IdempotencyMismatch,
-        errors.QuotaExceeded,
-        errors.StorageShort,
-    ),
-    "openapi_extra": file_body(
-        "The predictions, in any of the formats.",
-        {
-            "records": {"value": {"predictions": [{"id": "t1", "label": "cat"}, {"id": "t2", "label": "dog"}]}},
-            "columns": {"value": {"ids": ["t1", "t2"], "labels": ["cat", "dog"]}},
-            "map": {"value": {"t1": "cat", "t2": "dog"}},
-        },
-    ),
-}
-
-
-@router.post("/challenges/{slug}/phases/{phase}/submissions", summary="Submit predictions", **POST)
-async def post_submission(
-    slug: str,
-    phase: str,
-    request: Request,
-    who: AccountDep,
-    parts: ServiceDep,
-    *,
-    method: Method = "",
-    description: Description = "",
-    link: Link = None,
-    team: Team = None,
-    baseline: Baseline = False,
-    dry_run: DryRunFlag = False,
-    filename: Filename = None,
-    prefer: Prefer = None,
-    idempotency_key: Key = None,
-) -> Response:
-    """Stored durably before the answer; scored soon after. The body is the file itself."""
-    entry = Entry(method=method, description=description, link=link, team=team, baseline=baseline)
-    kind = kind_of(request, filename)
-    seconds = prefer_wait(prefer)
-    await run_in_threadpool(_admit, parts, who, slug, phase, entry)
-    if dry_run:
-        return await _dry_run(request, parts, who, slug, phase, entry, kind)
-    with parts.only_one(who.user_id or "", idempotency_key):
-        found, new = await _submit(request, parts, who, slug, phase, entry, kind, idempotency_key)
-    if new and seconds and found.submission.status not in FINAL:
-        found = await _wait(parts, who, found, seconds)
-    final = found.submission.status in FINAL
-    return JSONResponse(
-        submission_shape(found).model_dump(mode="json"),
-        status_code=200 if not new else 201 if final else 202,
-        headers={"Location": f"/api/v1/submissions/{found.submission.id}"}
-        | ({} if final else {"Retry-After": "1"})
-        | ({"Preference-Applied": f"wait={seconds}"} if seconds else {}),
-    )
-
-
-@router.post("/challenges/{slug}/submissions", summary="Submit to the one open phase", **POST)
-async def post_to_open_phase(
-    slug: str,
-    request: Request,
-    who: AccountDep,
-    parts: ServiceDep,
-    *,
-    method: Method = "",
-    description: Description = "",
-    link: Link = None,
-    team: Team = None,
-    baseline: Baseline = False,
-    dry_run: DryRunFlag = False,
-    filename: Filename = None,
-    prefer: Prefer = None,
-    idempotency_key: Key = None,
-) -> Response:
-    """The same, for the one phase that is open now."""
-
-    def find() -> str:
-        with parts.db.read() as session:
-            return only_open_phase(session, who, slug)
-
-    return await post_submission(
-        slug,
-        await run_in_threadpool(find),
-        request,
-        who,
-        parts,
-        method=method,
-        description=description,
-        link=link,
-        team=team,
-        baseline=baseline,
-        dry_run=dry_run,
-        filename=filename,
-        prefer=prefer,
-        idempotency_key=idempotency_key,
-    )
-
-
-def _admit(parts: Service, who: Caller, slug: str, phase: str, entry: Entry) -> None:
-    """Refuse early, before the body is read; the transaction that stores the submission asks again."""
-    with parts.db.read() as session:
-        admit(session, who, slug, phase, entry)
-
-
-async def _dry_run(
-    request: Request, parts: Service, who: Caller, slug: str, phase: str, entry: Entry, kind: FileKind
-) -> Response:
-    async with received(request, parts) as stored:
-        answer = await run_in_threadpool(_check_file, parts, who, slug, phase, entry, stored, kind)
-        await run_in_threadpool(parts.files.delete, stored.key)
-    return JSONResponse(DryRun.model_validate(answer).model_dump(mode="json"))
-
-
-def _check_file(
-    parts: Service, who: Caller, slug: str, phase: str, entry: Entry, stored: Stored, kind: FileKind
-) -> dict[str, Any]:
-    with parts.db.read() as session:
-        admission = admit(session, who, slug, phase, entry)
-    with parts.files.local(admission.gold.file_key) as gold_path, parts.files.local(stored.key) as path:
-        gold = request_of(gold_path, admission.gold, admission.phase.challenge)
-        return parts.readers.ask(dry_run_request(gold, str(path), kind, admission.recipe))
-
-
-async def _submit(
-    request: Request,
-    parts: Service,
-    who: Caller,
-    slug: str,
-    phase: str,
-    entry: Entry,
-    kind: FileKind,
-    key: str | None,
-) -> tuple[Seen, bool]:
-    def store(stored: Stored) -> tuple[Seen, bool]:
-        with parts.db.write() as session:
-            submission, new = submit_prediction(
-                session, parts.queue, who, slug, phase, entry=entry, stored=stored, kind=kind, key=key
-            )
-            return read_submission(session, who, submission.id), new
-
-    async with received(request, parts) as stored:
-        found, new = await run_in_threadpool(store, stored)
-        if not new:
-            await run_in_threadpool(parts.files.delete, stored.key)
-    return found, new
-
-
-async def _wait(parts: Service, who: Caller, found: Seen, seconds: int) -> Seen:
-    """Wait for the final status without holding a thread or a session."""
-    if parts.notifier.count >= parts.settings.max_waiters:
-        return found
-
-    def read() -> Seen:
-        with parts.db.read() as session:
-            return read_submission(session, who, found.submission.id)
-
-    with parts.notifier.listen(found.submission.id) as settled:
-        now = await run_in_threadpool(read)
-        if now.submission.status in FINAL:
-            return now
-        try:
-            await asyncio.wait_for(settled.wait(), seconds)
-        except TimeoutError:
-            return now
-    return await run_in_threadpool(read)
-
-
 @router.get(
     "/challenges/{slug}/phases/{phase}/submissions",
     summary="List submissions",
@@ -355,14 +143,8 @@ def get_predictions(submission_id: str, who: AccountDep, parts: ServiceDep) -> R
     """For its team and the organizers."""
     with parts.db.read() as session:
         row = see_submission(session, who, submission_id)[0]
-    with parts.files.local(row.file_key) as path:
-        ending = FORMATS[row.format].endings[0] + (".gz" if row.gzipped else "")
-        return FileResponse(
-            path,
-            media_type="application/octet-stream",
-            filename=f"{row.id}{ending}",
-            headers={"ETag": f'"{row.sha256}"'},
-        )
+    kind = FileKind(format=row.format, gzipped=row.gzipped)
+    return download(parts, row.file_key, row.sha256, row.id, kind)
 
 
 @router.post(

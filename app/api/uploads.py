@@ -2,15 +2,19 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Annotated, Any
 
+from fastapi import Query
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, Response
 
 from app.api.deps import Service
 from app.errors import BadRequest, TooLarge, Unavailable
 from app.files import Stored
 from app.formats import FORMATS, FileKind, file_kind
+
+Filename = Annotated[str | None, Query(description="Tells the format where the media type does not.")]
 
 BUFFER = 1 << 20  # bytes gathered before a write to disk
 
@@ -64,6 +68,15 @@ async def _store(request: Request, parts: Service) -> Stored:
 def _require_size(size: int, limit: int) -> None:
     if size > limit:
         raise TooLarge(f"An upload has at most {limit} bytes.", headers={"Connection": "close"}, limit=limit)
+
+
+def download(parts: Service, key: str, sha256: str, name: str, kind: FileKind) -> Response:
+    """A stored file as it was uploaded, named by its format."""
+    ending = FORMATS[kind.format].endings[0] + (".gz" if kind.gzipped else "")
+    with parts.files.local(key) as path:
+        return FileResponse(
+            path, media_type="application/octet-stream", filename=name + ending, headers={"ETag": f'"{sha256}"'}
+        )
 
 
 def file_body(description: str, examples: Mapping[str, Any]) -> dict[str, Any]:

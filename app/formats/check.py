@@ -30,7 +30,7 @@ def check(
     """Join a table with the known ids and turn its labels into codes (positions in `classes`).
 
     Returns n labels in the order of `known`; None where the problems are such that nothing may be scored. `void` ids
-    are ignored and need not be given. Source: contract, section 2; metrics.md c4, c7, c8.
+    are ignored and need not be given.
     """
     codes = {label: code for code, label in enumerate(classes)}
     labels = _quick(table, known, codes)

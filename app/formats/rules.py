@@ -41,7 +41,7 @@ _STRICTNESS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The options of the recipe that decide what is refused (metrics.md c4, c7, c8)."""
+    """The options of the recipe that decide what is refused (docs/conventions.md)."""
 
     unknown_label: str = "reject"
     """reject, count_as_fp (kept as the code m), drop."""

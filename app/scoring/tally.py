@@ -2,7 +2,7 @@
 
 Single-label data need three histograms of codes; multi-label data sorted (instance, class) pairs and their
 intersection. A label outside the vocabulary has no class of its own: counted as a false positive it enters the
-pooled sums and its instance (metrics.md c, row 4).
+pooled sums and its instance.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,6 +1,7 @@
-"""A worker that lost its task changes nothing, and interruptions are counted up to their cap."""
+"""A worker that lost its task changes nothing, and crashes and interruptions count up to their caps."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -9,33 +10,45 @@ import pytest
 from sqlalchemy import func, select
 
 from app.actions.score_submission import Caps, claim_tasks, give_back, requeue_interrupted, score_submission
+from app.children import ChildDied
 from app.children.pool import ChildPool
 from app.files.folder import FolderFiles
 from app.queue import Claim
+from app.settings import Settings
+from app.store.migrate import upgrade
 from app.store.session import Database
-from app.store.tables import QuotaEntry, Score, ScoreTask, Submission
+from app.store.tables import GoldVersion, QuotaEntry, Score, ScoreTask, Submission
+from app.store.types import utcnow
 from app.worker import child_pool
-from tests.api.served import served, settings
 from tests.faults.support import GOLD, GOOD
-from tests.live import PASSWORD, open_challenge
+from tests.store.rows import fill
 
-CAPS = Caps(crashes=3, interruptions=2)
+CAPS = Caps(crashes=2, interruptions=2)
 LEASE = timedelta(minutes=1)
 
 
 class Store:
-    """The store of a service that has ended, with one submission of a team that pays for it still in the queue."""
+    """A database and files with one submission in the queue, paid for by its team."""
 
-    def __init__(self, folder: Path, pool: ChildPool) -> None:
-        given = settings(folder)
+    def __init__(self, given: Settings) -> None:
+        upgrade(given)
         self.db = Database(given)
         self.files = FolderFiles(given)
-        self.pool = pool
+        with self.db.write() as session:
+            ids = fill(session)
+            session.get_one(GoldVersion, ids.gold).file_key = self.keep(GOLD)
+            session.get_one(Submission, ids.submission).file_key = self.keep(GOOD)
+            session.delete(session.scalars(select(Score)).one())
+
+    def keep(self, content: Any) -> str:
+        upload = self.files.begin()
+        upload.write(json.dumps(content).encode())
+        return upload.finish().key
 
     def claim(self) -> Claim:
         with self.db.write() as session:
             for task in session.scalars(select(ScoreTask)):
-                task.not_before = None
+                task.not_before = None  # whatever it was made to wait for is over
             session.flush()
             (claim,) = claim_tasks(session, 1, lease=LEASE, caps=CAPS)
         return claim
@@ -44,41 +57,151 @@ class Store:
         with self.db.write() as session:
             return requeue_interrupted(session, CAPS)
 
+    def state(self) -> tuple[str, str, list[str], int]:
+        """Status of task and submission, the ledger, and how many scores there are."""
+        with self.db.read() as session:
+            task = session.scalars(select(ScoreTask)).one()
+            submission = session.scalars(select(Submission)).one()
+            ledger = list(session.scalars(select(QuotaEntry.kind).order_by(QuotaEntry.id)))
+            scores = session.scalars(select(func.count()).select_from(Score)).one()
+        return task.status, submission.status, ledger, scores
+
     def task(self) -> ScoreTask:
         with self.db.read() as session:
             return session.scalars(select(ScoreTask)).one()
 
-    def submission(self) -> Submission:
-        with self.db.read() as session:
-            return session.scalars(select(Submission)).one()
 
-    def ledger(self) -> list[str]:
-        with self.db.read() as session:
-            return list(session.scalars(select(QuotaEntry.kind).order_by(QuotaEntry.id)))
+class Interrupted:
+    """Children whose answer comes only after something else has happened."""
 
-    def scores(self) -> int:
-        with self.db.read() as session:
-            return session.scalars(select(func.count()).select_from(Score)).one()
+    def __init__(self, pool: ChildPool, meanwhile: Callable[[], object]) -> None:
+        self._pool = pool
+        self._meanwhile = meanwhile
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        answer = self._pool.ask(request)
+        self._meanwhile()
+        return answer
+
+    def close(self) -> None:
+        """The pool belongs to the test."""
+
+
+class Dying:
+    """Children that die of every request."""
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        raise ChildDied("it ended with status -9")
+
+    def close(self) -> None:
+        """There is nothing to end."""
 
 
 @pytest.fixture(scope="module")
 def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChildPool]:
-    made = child_pool(settings(tmp_path_factory.mktemp("pool")), 1)
+    made = child_pool(Settings(data_dir=tmp_path_factory.mktemp("pool")), 1)
     yield made
     made.close()
 
 
 @pytest.fixture
-def store(tmp_path: Path, pool: ChildPool) -> Iterator[Store]:
-    folder = tmp_path / "data"
-    with served(settings(folder)) as service:
-        open_challenge(service.admin(), "pets", GOLD)
-        account = {"email": "blue@example.org", "password": PASSWORD}
-        service.caller().post("/users", json={**account, "name": "Blue"}).raise_for_status()
-        token = service.caller().post("/tokens", json=account).json()["token"]
-        service.app.state.service.queue.claim_nothing = True
-        made = service.caller(token).join("pets", "Blue").submit("pets", GOOD)
-        assert made.json()["status"] == "finished"
-    found = Store(folder, pool)
-    yield found
-    found.db.close()
+def store(tmp_path: Path) -> Iterator[Store]:
+    made = Store(Settings(data_dir=tmp_path / "data", min_free=0))
+    yield made
+    made.db.close()
+
+
+def test_a_worker_that_lost_its_task_to_another_one_writes_nothing(store: Store, pool: ChildPool) -> None:
+    old = store.claim()
+    newer: list[Claim] = []
+
+    def taken_over() -> None:
+        assert store.requeue() == 1
+        newer.append(store.claim())
+
+    assert score_submission(store.db, store.files, Interrupted(pool, taken_over), old, CAPS) is None
+    assert store.state() == ("running", "running", ["reserve"], 0)
+    assert newer[0].attempt == old.attempt + 1
+    with store.db.read() as session:
+        submission = session.scalars(select(Submission)).one().id
+    assert score_submission(store.db, store.files, pool, newer[0], CAPS) == submission
+    settled = ("done", "finished", ["reserve", "charge"], 1)
+    assert store.state() == settled
+    # Late ones of either attempt find nothing to do.
+    for claim in (old, *newer):
+        assert score_submission(store.db, store.files, pool, claim, CAPS) is None
+    assert store.state() == settled
+
+
+def test_a_crash_of_a_lost_attempt_is_not_counted(store: Store, pool: ChildPool) -> None:
+    old = store.claim()
+    store.requeue()
+    newer = store.claim()
+
+    def died() -> None:
+        raise ChildDied("late")
+
+    assert score_submission(store.db, store.files, Interrupted(pool, died), old, CAPS) is None
+    assert store.task().crashes == 0
+    with store.db.write() as session:
+        assert give_back(session, old, CAPS) is None
+    assert (store.task().status, store.task().attempt) == ("running", newer.attempt)
+
+
+def test_crashes_fail_a_task_at_their_cap_with_a_reason_and_a_refund(store: Store) -> None:
+    assert score_submission(store.db, store.files, Dying(), store.claim(), CAPS) is None
+    assert store.state() == ("queued", "queued", ["reserve"], 0)
+    assert score_submission(store.db, store.files, Dying(), store.claim(), CAPS) is not None
+    assert store.state() == ("failed", "failed", ["reserve", "refund"], 0)
+    with store.db.read() as session:
+        failure = session.scalars(select(Submission)).one().failure
+    assert failure == {"code": "crashed", "detail": "Scoring ended 2 times: it ended with status -9"}
+
+
+def test_interruptions_requeue_a_task_until_their_cap_and_then_fail_it(store: Store) -> None:
+    for number in (1, 2):
+        store.claim()
+        assert store.requeue() == 1
+        assert store.state() == ("queued", "queued", ["reserve"], 0)
+        assert store.task().interruptions == number
+        assert store.task().crashes == 0
+    store.claim()
+    assert store.requeue() == 1
+    assert store.state() == ("failed", "failed", ["reserve", "refund"], 0)
+    failure = store.task().failure
+    assert failure is not None
+    assert failure["code"] == "interrupted"
+    assert store.requeue() == 0
+
+
+def test_each_interruption_waits_longer_than_the_one_before(store: Store) -> None:
+    waits = []
+    for _ in (1, 2):
+        store.claim()
+        store.requeue()
+        not_before = store.task().not_before
+        assert not_before is not None
+        waits.append(not_before - utcnow())
+    assert waits[0] < timedelta(seconds=0) < waits[1]
+
+
+def test_a_task_whose_lease_ran_out_is_claimed_again_as_an_interruption(store: Store, pool: ChildPool) -> None:
+    with store.db.write() as session:
+        (lost,) = claim_tasks(session, 1, lease=timedelta(seconds=-1), caps=CAPS)
+    claimed = store.claim()
+    assert claimed.task_id == lost.task_id
+    assert claimed.attempt == lost.attempt + 1
+    assert store.task().interruptions == 1
+    assert score_submission(store.db, store.files, pool, lost, CAPS) is None
+    assert score_submission(store.db, store.files, pool, claimed, CAPS) is not None
+    assert store.state() == ("done", "finished", ["reserve", "charge"], 1)
+
+
+def test_a_lost_file_fails_the_submission_with_a_reason(store: Store, pool: ChildPool) -> None:
+    with store.db.read() as session:
+        store.files.delete(session.scalars(select(Submission)).one().file_key)
+    assert score_submission(store.db, store.files, pool, store.claim(), CAPS) is not None
+    assert store.state() == ("failed", "failed", ["reserve", "refund"], 0)
+    failure = store.task().failure
+    assert failure is not None
+    assert failure["code"] == "file_lost"

@@ -16,7 +16,7 @@ def _chance(tally: Tally) -> int:
 
 
 def cohen_kappa(ws: Workspace, call: MetricCall) -> Result:
-    """(p_o - p_e) / (1 - p_e) as one division of integers; no value where chance agreement is 1 (metrics.md c, row 30)."""
+    """(p_o - p_e) / (1 - p_e) as one division of integers; no value where chance agreement is 1."""
     tally = ws.tally(call.options)
     chance = _chance(tally)
     if tally.n**2 == chance:
@@ -54,7 +54,7 @@ register(
         params=(),
         options=READING,
         properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source="Cohen 1960; metrics.md sec b",
+        source="Cohen 1960, A coefficient of agreement for nominal scales",
         example=worked(MULTICLASS, "4/13"),
         compute=cohen_kappa,
         hints={"multilabel": "kappa is for one label per instance"},
@@ -73,7 +73,7 @@ register(
         params=(),
         options=READING,
         properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source="Gorodkin 2004; metrics.md sec b",
+        source="Gorodkin 2004, Comparing two K-category assignments by a K-category correlation coefficient",
         example=worked(MULTICLASS, "0.32714432804381227"),
         compute=mcc,
         hints={"multilabel": "the correlation is for one label per instance"},

@@ -176,7 +176,7 @@ def micro(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
 
 
 def samples(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
-    """The mean over instances (W eq 23-28; Z), with its own rules for empty sets (metrics.md c, row 5)."""
+    """The mean over instances (W eq 23-28; Z), with its own rules for empty sets."""
     tally = ws.tally(call.options)
     instances = tally.instances
     columns = instances.counts.columns

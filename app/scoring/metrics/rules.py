@@ -18,7 +18,7 @@ class UndefinedError(Exception):
 
 
 def substitute(call: MetricCall, direction: Direction, what: str) -> float | None:
-    """What 0/0 counts as under the call's zero-division rule; None means: leave it out (metrics.md c, row 1).
+    """What 0/0 counts as under the call's zero-division rule; None means: leave it out (docs/conventions.md).
 
     `what` says what is 0/0: it is the reason where the rule is `error`.
     """
@@ -57,7 +57,7 @@ def named(tally: Tally, mask: Mask) -> str:
 
 
 def excluded(tally: Tally, call: MetricCall) -> Mask:
-    """The classes that exclude_labels names (metrics.md c, row 13); a name that is no class has no value."""
+    """The classes that exclude_labels names; a name that is no class has no value."""
     wanted = split_labels(call.options["exclude_labels"])
     mask = np.zeros(len(tally.names), dtype=bool)
     if not wanted:
@@ -73,7 +73,7 @@ def excluded(tally: Tally, call: MetricCall) -> Mask:
 def averaged_labels(
     ws: Workspace, tally: Tally, call: MetricCall, *, by_label_set: bool, absent_matters: bool = True
 ) -> tuple[Mask, list[str]]:
-    """The classes that enter an average, and notes on those that do not (metrics.md c, rows 2, 3, 13)."""
+    """The classes that enter an average, and notes on those that do not."""
     mask = ~excluded(tally, call)
     notes = []
     if not mask.all():

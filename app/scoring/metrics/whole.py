@@ -141,7 +141,7 @@ register(
         params=(),
         options=("exclude_labels", *READING),
         properties=Properties(symmetric=False, prevalence_sensitive=False),
-        source="Döring; metrics.md sec b, c2",
+        source="Döring; Brodersen et al. 2010, The balanced accuracy and its posterior distribution",
         example=worked(MULTICLASS, "5/9"),
         compute=balanced_accuracy,
         hints=_MEANT_RECALL,

@@ -1,0 +1,219 @@
+"""Sending predictions: stored durably before the answer, or only checked; with a wait for the scores on request."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from pydantic import Field
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse
+
+from app import errors
+from app.actions.access import Caller
+from app.actions.read_submissions import Seen, read_submission
+from app.actions.submit_prediction import (
+    Entry,
+    admit,
+    dry_run_request,
+    only_open_phase,
+    refuse_early,
+    submit_prediction,
+)
+from app.actions.upload_gold import request_of
+from app.api.deps import AccountDep, Service, ServiceDep, prefer_wait
+from app.api.problems import documented
+from app.api.shapes import Shape, Text
+from app.api.submissions import FINAL, SubmissionShape, submission_shape
+from app.api.uploads import Filename, file_body, kind_of, received
+from app.files import Stored
+from app.formats import FileKind
+
+router = APIRouter(tags=["submissions"])
+
+
+class DryRun(Shape):
+    """What would be wrong with this file; nothing was stored."""
+
+    valid: bool
+    total: dict[str, int]
+    problems: list[dict[str, Any]]
+    notes: list[str] = Field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One request to submit: who sends what, and how the answer is wanted."""
+
+    request: Request
+    parts: Service
+    who: Caller
+    entry: Entry
+    kind: FileKind
+    seconds: int
+    key: str | None
+    dry_run: bool
+
+
+async def delivery(
+    request: Request,
+    who: AccountDep,
+    parts: ServiceDep,
+    *,
+    method: Annotated[Text, Query(max_length=200, description="The name of the method, shown on the board.")] = "",
+    description: Annotated[Text, Query(max_length=5000)] = "",
+    link: Annotated[Text | None, Query(max_length=2000, pattern=r"^https?://\S+$")] = None,
+    team: Annotated[
+        Text | None, Query(max_length=100, description="Organizers only: the team, founded if need be.")
+    ] = None,
+    baseline: Annotated[bool, Query(description="Organizers only: stands on the board without a rank.")] = False,
+    dry_run: Annotated[bool, Query(description="Check the file only: 200 with all problems, nothing stored.")] = False,
+    filename: Filename = None,
+    prefer: Annotated[
+        str | None, Header(description="wait=N: answer once the status is final, after at most N ≤ 60 s.")
+    ] = None,
+    idempotency_key: Annotated[
+        str | None,
+        Header(
+            alias="Idempotency-Key",
+            min_length=1,
+            max_length=255,
+            description="Makes a repetition of this request safe.",
+        ),
+    ] = None,
+) -> Delivery:
+    """Read the query and the headers of a submission; raises UnsupportedMedia, BadRequest."""
+    entry = Entry(method=method, description=description, link=link, team=team, baseline=baseline)
+    kind = kind_of(request, filename)
+    return Delivery(request, parts, who, entry, kind, prefer_wait(prefer), idempotency_key, dry_run)
+
+
+DeliveryDep = Annotated[Delivery, Depends(delivery)]
+
+POST: dict[str, Any] = {
+    "status_code": 202,
+    "response_model": SubmissionShape,
+    "responses": {
+        200: {"model": DryRun | SubmissionShape, "description": "A dry run, or the earlier submission of this key."},
+        201: {"model": SubmissionShape, "description": "The status is final, whatever it is."},
+        202: {"model": SubmissionShape, "description": "Stored and queued; follow it at `Location`."},
+    }
+    | documented(
+        errors.Forbidden,
+        errors.NotRegistered,
+        errors.NotFound,
+        errors.NoOpenPhase,
+        errors.NoGold,
+        errors.SeveralOpenPhases,
+        errors.RequestInFlight,
+        errors.TooLarge,
+        errors.UnsupportedMedia,
+        errors.IdempotencyMismatch,
+        errors.QuotaExceeded,
+        errors.StorageShort,
+    ),
+    "openapi_extra": file_body(
+        "The predictions, in any of the formats.",
+        {
+            "records": {"value": {"predictions": [{"id": "t1", "label": "cat"}, {"id": "t2", "label": "dog"}]}},
+            "columns": {"value": {"ids": ["t1", "t2"], "labels": ["cat", "dog"]}},
+            "map": {"value": {"t1": "cat", "t2": "dog"}},
+        },
+    ),
+}
+
+
+@router.post("/challenges/{slug}/phases/{phase}/submissions", summary="Submit predictions", **POST)
+async def post_submission(slug: str, phase: str, sent: DeliveryDep) -> Response:
+    """Stored durably before the answer; scored soon after. The body is the file itself."""
+    await run_in_threadpool(_refuse_early, sent, slug, phase)
+    if sent.dry_run:
+        return await _dry_run(sent, slug, phase)
+    with sent.parts.only_one(sent.who.user_id or "", sent.key):
+        found, new = await _submit(sent, slug, phase)
+    if new and sent.seconds and found.submission.status not in FINAL:
+        found = await _wait(sent, found)
+    final = found.submission.status in FINAL
+    return JSONResponse(
+        submission_shape(found).model_dump(mode="json"),
+        status_code=200 if not new else 201 if final else 202,
+        headers={"Location": f"/api/v1/submissions/{found.submission.id}"}
+        | ({} if final else {"Retry-After": "1"})
+        | ({"Preference-Applied": f"wait={sent.seconds}"} if sent.seconds else {}),
+    )
+
+
+@router.post("/challenges/{slug}/submissions", summary="Submit to the one open phase", **POST)
+async def post_to_open_phase(slug: str, sent: DeliveryDep) -> Response:
+    """The same, for the one phase that is open now."""
+
+    def find() -> str:
+        with sent.parts.db.read() as session:
+            return only_open_phase(session, sent.who, slug)
+
+    return await post_submission(slug, await run_in_threadpool(find), sent)
+
+
+def _refuse_early(sent: Delivery, slug: str, phase: str) -> None:
+    with sent.parts.db.read() as session:
+        refuse_early(session, sent.who, slug, phase, sent.entry, key=sent.key)
+
+
+async def _dry_run(sent: Delivery, slug: str, phase: str) -> Response:
+    def check(stored: Stored) -> dict[str, Any]:
+        files = sent.parts.files
+        with sent.parts.db.read() as session:
+            admission = admit(session, sent.who, slug, phase, sent.entry)
+        with files.local(admission.gold.file_key) as gold_path, files.local(stored.key) as path:
+            gold = request_of(gold_path, admission.gold, admission.phase.challenge)
+            return sent.parts.readers.ask(dry_run_request(gold, str(path), sent.kind, admission.recipe))
+
+    async with received(sent.request, sent.parts) as stored:
+        answer = await run_in_threadpool(check, stored)
+        await run_in_threadpool(sent.parts.files.delete, stored.key)
+    return JSONResponse(DryRun.model_validate(answer).model_dump(mode="json"))
+
+
+async def _submit(sent: Delivery, slug: str, phase: str) -> tuple[Seen, bool]:
+    """The stored submission, and whether it is new."""
+
+    def store(stored: Stored) -> tuple[Seen, bool]:
+        with sent.parts.db.write() as session:
+            submission, new = submit_prediction(
+                session,
+                sent.parts.queue,
+                sent.who,
+                slug,
+                phase,
+                entry=sent.entry,
+                stored=stored,
+                kind=sent.kind,
+                key=sent.key,
+            )
+            return read_submission(session, sent.who, submission.id), new
+
+    async with received(sent.request, sent.parts) as stored:
+        found, new = await run_in_threadpool(store, stored)
+        if not new:
+            await run_in_threadpool(sent.parts.files.delete, stored.key)
+    return found, new
+
+
+async def _wait(sent: Delivery, found: Seen) -> Seen:
+    """Wait for the final status without holding a thread or a session."""
+    if sent.parts.notifier.count >= sent.parts.settings.max_waiters:
+        return found
+
+    def read() -> Seen:
+        with sent.parts.db.read() as session:
+            return read_submission(session, sent.who, found.submission.id)
+
+    with sent.parts.notifier.listen(found.submission.id) as settled:
+        now = await run_in_threadpool(read)
+        if now.submission.status in FINAL:
+            return now
+        try:
+            await asyncio.wait_for(settled.wait(), sent.seconds)
+        except TimeoutError:
+            return now
+    return await run_in_threadpool(read)

@@ -1,0 +1,141 @@
+"""The order of a board: selection, ties, what cannot be ranked, and the direction of the metric."""
+
+from typing import Any
+
+import pytest
+
+from tests.journeys.support import MAIN, People, challenge, enter, finished, hits, ranks, recipe, refused, shown
+
+
+def put_recipe(people: People, slug: str, body: dict[str, Any]) -> None:
+    answer = people.admin.put(f"/challenges/{slug}/recipe", json=body)
+    assert answer.status_code == 200, answer.text
+
+
+def test_the_board_follows_a_change_of_selection_at_once_and_for_all_entries(people: People) -> None:
+    agreed = recipe("accuracy", "f1_macro")
+    slug = challenge(people.admin, "selection", recipe=agreed)
+    blue, green = people["Blue"].join(slug, "Blue"), people["Green"].join(slug, "Green")
+    sent = [finished(blue.submit(slug, hits(count)))["id"] for count in (2, 4, 1)]
+    finished(green.submit(slug, hits(3)))
+    assert shown(people.visitor.board(slug), "accuracy") == [1.0, 0.75]
+    put_recipe(people, slug, agreed | {"selection": "latest"})
+    assert ranks(people.visitor.board(slug)) == [(1, "Green"), (2, "Blue")]
+    assert shown(people.visitor.board(slug), "accuracy") == [0.75, 0.25]
+    put_recipe(people, slug, agreed | {"selection": "selected"})
+    assert shown(people.visitor.board(slug), "accuracy") == [1.0, 0.75]  # nothing selected: the best counts
+    assert blue.post(f"/submissions/{sent[0]}/select").json()["selected"] is True
+    assert shown(people.visitor.board(slug), "accuracy") == [0.75, 0.5]
+    assert blue.post(f"/submissions/{sent[0]}/unselect").json()["selected"] is False
+    board = people.visitor.board(slug).json()
+    assert shown(people.visitor.board(slug), "accuracy") == [1.0, 0.75]
+    assert [row["entries"] for row in board["rows"]] == [3, 1]
+    attempts = {blue.get(f"/submissions/{key}").json()["attempt"] for key in sent}
+    assert attempts == {1}  # nothing was scored again
+
+
+def test_only_a_finished_submission_can_be_selected(people: People) -> None:
+    slug = challenge(people.admin, "select-rejected")
+    blue = people["Blue"].join(slug, "Blue")
+    bad = blue.submit(slug, {"nobody": "a"}).json()
+    assert bad["status"] == "rejected"
+    refused(blue.post(f"/submissions/{bad['id']}/select"), 409, "not_finished")
+
+
+def test_equal_values_share_a_rank_and_tie_breakers_part_them(people: People) -> None:
+    agreed = recipe("accuracy", "f1:label=a")
+    slug = challenge(people.admin, "ties", recipe=agreed)
+    low, high = {"t1": "b", "t2": "a", "t3": "b", "t4": "b"}, {"t1": "a", "t2": "a", "t3": "b", "t4": "a"}
+    enter(people.admin, slug, [("Low", low), ("High", high), ("Last", hits(1)), ("First", hits(4))])
+    board = people.visitor.board(slug).json()
+    places = [(row["rank"], row["rank_low"], row["rank_high"], row["tie_group"]) for row in board["rows"]]
+    assert places == [(1, 1, 1, 1), (2, 2, 3, 2), (2, 2, 3, 2), (4, 4, 4, 3)]
+    assert [row["team"]["name"] for row in board["rows"]] == [
+        "First",
+        "Low",
+        "High",
+        "Last",
+    ]  # the earlier stands first
+    put_recipe(people, slug, agreed | {"tie_breakers": ["f1:label=a"]})
+    assert ranks(people.visitor.board(slug)) == [(1, "First"), (2, "High"), (3, "Low"), (4, "Last")]
+
+
+def test_what_has_no_value_stands_last_without_a_rank(people: People) -> None:
+    gold = [{"id": f"t{number}", "label": "a"} for number in range(1, 5)]
+    slug = challenge(people.admin, "null", gold, classes=["a", "b"], recipe=recipe("cohen_kappa", "accuracy"))
+    constant = dict.fromkeys(("t1", "t2", "t3", "t4"), "a")
+    enter(people.admin, slug, [("Constant", constant), ("Mixed", constant | {"t1": "b"})])
+    board = people.visitor.board(slug)
+    assert ranks(board) == [(1, "Mixed"), (None, "Constant")]
+    assert shown(board, "cohen_kappa") == [0.0, None]
+    last = board.json()["rows"][1]
+    assert (last["rank_low"], last["rank_high"], last["tie_group"]) == (None, None, None)
+    assert last["scores"]["cohen_kappa"]["reason"]
+    lines = people.visitor.board(slug, format="csv").text.splitlines()
+    assert lines[2].startswith(",Constant,")
+    assert lines[2].endswith(",,1.0")
+    assert ranks(people.visitor.board(slug, metric="accuracy")) == [(1, "Constant"), (2, "Mixed")]
+
+
+@pytest.mark.parametrize("metric", ["hamming_loss", "error_rate"])
+def test_the_least_loss_is_first(people: People, metric: str) -> None:
+    slug = challenge(people.admin, "loss", recipe=recipe(metric, "accuracy"))
+    enter(people.admin, slug, [("Middle", hits(2)), ("Best", hits(4)), ("Worst", hits(0))])
+    board = people.visitor.board(slug)
+    assert ranks(board) == [(1, "Best"), (2, "Middle"), (3, "Worst")]
+    assert shown(board, metric) == sorted(shown(board, metric), key=float)
+    assert board.json()["direction"] == "lower"
+    best = enter(people.admin, slug, [("Worst", hits(3)), ("Worst", hits(1))])[0]
+    assert {row["team"]["name"]: row["submission"] for row in people.visitor.board(slug).json()["rows"]}[
+        "Worst"
+    ] == best
+
+
+def test_baselines_stand_where_their_value_falls_without_a_rank(people: People) -> None:
+    slug = challenge(people.admin, "baseline", recipe=recipe("accuracy"))
+    enter(people.admin, slug, [("Middle", hits(2)), ("Best", hits(4))])
+    enter(people.admin, slug, [("Majority", hits(3)), ("Majority", hits(2)), ("Random", hits(0))], baseline="true")
+    board = people.visitor.board(slug)
+    expected = [(1, "Best"), (None, "Majority"), (2, "Middle"), (None, "Majority"), (None, "Random")]
+    assert ranks(board) == expected
+    assert [row["baseline"] for row in board.json()["rows"]] == [rank is None for rank, _ in expected]
+
+
+def test_the_same_rows_can_be_ranked_by_another_metric_of_the_recipe(people: People) -> None:
+    slug = challenge(people.admin, "metric", recipe=recipe("accuracy", "recall:label=a", "error_rate"))
+    timid, bold = {"t1": "b", "t2": "b", "t3": "b", "t4": "b"}, {"t1": "a", "t2": "a", "t3": "a", "t4": "b"}
+    enter(people.admin, slug, [("Timid", timid), ("Bold", bold)])
+    board = people.visitor.board(slug, metric="recall:label=a")
+    assert board.json()["primary"] == "recall:label=a"
+    assert ranks(board) == [(1, "Bold"), (2, "Timid")]
+    assert people.visitor.board(slug, metric="error_rate").json()["direction"] == "lower"
+    for nonsense in ("f1_macro", "nonsense", "accuracy:beta=2", ""):
+        refused(people.visitor.board(slug, metric=nonsense), 400, "bad_request")
+
+
+def test_every_number_of_a_board_says_what_it_is(people: People) -> None:
+    slug = challenge(people.admin, "said", recipe=recipe("f1_macro", "accuracy", options={"zero_division": "1"}))
+    enter(people.admin, slug, [("Blue", hits(3))])
+    board = people.visitor.board(slug).json()
+    assert {key: board[key] for key in ("challenge", "phase", "split", "gold_version", "recipe_version")} == {
+        "challenge": slug,
+        "phase": "main",
+        "split": "all",
+        "gold_version": 1,
+        "recipe_version": 1,
+    }
+    assert (
+        [metric["key"] for metric in board["metrics"]] == list(board["rows"][0]["scores"]) == ["f1_macro", "accuracy"]
+    )
+    for metric in board["metrics"]:
+        assert metric["equation"]
+        assert metric["direction"] == "higher"
+    assert board["metrics"][0]["options"]["zero_division"] == "1"
+
+
+def test_a_refused_file_has_no_row_on_the_board(people: People) -> None:
+    slug = challenge(people.admin, "unscored", recipe=recipe("error_rate"))
+    blue = people["Blue"].join(slug, "Blue")
+    assert blue.submit(slug, {"t1": "a"}).json()["status"] == "rejected"
+    assert people.visitor.board(slug).json()["rows"] == []
+    refused(people.visitor.get(f"{MAIN.format('never-was')}/leaderboard"), 404, "not_found")

@@ -1,0 +1,192 @@
+"""Reading a board: who may, when, how exactly, as JSON and CSV, and again without sending it twice."""
+
+import csv
+import io
+import re
+from typing import Any
+
+import pytest
+
+from tests.journeys.support import MAIN, People, challenge, enter, finished, hits, ranks, recipe, refused, shown
+from tests.live import Caller
+
+PAST = {"opens_at": "2020-01-01T00:00:00Z", "closes_at": "2020-02-01T00:00:00+02:00"}
+FIFTY = {f"t{number}": "ab"[number % 2] for number in range(50)}
+
+
+def of_fifty(right: int) -> dict[str, str]:
+    other = {"a": "b", "b": "a"}
+    return {key: label if place < right else other[label] for place, (key, label) in enumerate(FIFTY.items())}
+
+
+def main_phase(**fields: Any) -> list[dict[str, Any]]:
+    return [{"name": "main", **fields}]
+
+
+def test_a_hidden_board_is_for_organizers_only(people: People) -> None:
+    slug = challenge(people.admin, "hidden", phases=main_phase(leaderboard="hidden"))
+    blue = people["Blue"].join(slug, "Blue")
+    own = finished(blue.submit(slug, hits(3)))
+    for caller in (people.visitor, blue):
+        for form in ("json", "csv"):
+            refused(caller.board(slug, format=form), 403, "leaderboard_hidden")
+    assert ranks(people.admin.board(slug)) == [(1, "Blue")]
+    assert own["scores"]["accuracy"] == {"value": 0.75}  # the board is hidden, the own score is not
+
+
+def test_a_board_shown_after_the_close_appears_when_the_phase_closes(people: People) -> None:
+    slug = challenge(people.admin, "after-close", phases=main_phase(leaderboard="after_close"))
+    enter(people.admin, slug, [("Blue", hits(3))])
+    refused(people.visitor.board(slug), 403, "leaderboard_hidden")
+    assert people.admin.patch(MAIN.format(slug), json=PAST).status_code == 200
+    assert ranks(people.visitor.board(slug)) == [(1, "Blue")]
+
+
+def test_each_phase_has_a_board_of_its_own(people: People) -> None:
+    phases = [{"name": "Dev"}, {"name": "Final test", "leaderboard": "hidden"}]
+    slug = challenge(people.admin, "phases", phases=phases)
+    enter(people.admin, slug, [("Blue", hits(3))], phase="dev")
+    enter(people.admin, slug, [("Green", hits(2))], phase="final-test")
+    assert ranks(people.visitor.board(slug, "dev")) == [(1, "Blue")]
+    refused(people.visitor.board(slug, "final-test"), 403, "leaderboard_hidden")
+    assert ranks(people.admin.board(slug, "final-test")) == [(1, "Green")]
+
+
+def numbers(caller: Caller, slug: str, key: str) -> list[float]:
+    """Every accuracy that a team can read about one submission of its own."""
+    row = caller.board(slug).json()["rows"]
+    line = list(csv.DictReader(io.StringIO(caller.board(slug, format="csv").text)))
+    listed = caller.get(f"{MAIN.format(slug)}/submissions").json()["items"]
+    single = caller.get(f"/submissions/{key}").json()
+    return [
+        *(each["scores"]["accuracy"]["value"] for each in [*listed, single] if each["id"] == key),
+        *(each["scores"]["accuracy"]["value"] for each in row if each["submission"] == key),
+        *(float(each["accuracy"]) for each in line if each["submission"] == key),
+    ]
+
+
+def test_numbers_are_disclosed_at_the_agreed_digits_and_ranked_on_all(people: People) -> None:
+    gold = [{"id": key, "label": label} for key, label in FIFTY.items()]
+    agreed = recipe("accuracy", disclosure={"digits": 1})
+    slug = challenge(people.admin, "digits", gold, recipe=agreed)
+    blue, green = people["Blue"].join(slug, "Blue"), people["Green"].join(slug, "Green")
+    sent = finished(blue.submit(slug, of_fifty(35)))
+    finished(green.submit(slug, of_fifty(36)))
+    assert sent["scores"] == {"accuracy": {"value": 0.7}}
+    assert numbers(blue, slug, sent["id"]) == [0.7] * 4
+    assert shown(people.visitor.board(slug), "accuracy") == [0.7, 0.7]
+    assert ranks(people.visitor.board(slug)) == [(1, "Green"), (2, "Blue")]
+    assert shown(people.admin.board(slug), "accuracy") == [0.72, 0.7]
+    people.admin.put(f"/challenges/{slug}/recipe", json=agreed | {"disclosure": {"digits": "full"}})
+    assert shown(people.visitor.board(slug), "accuracy") == [0.72, 0.7]
+
+
+def test_six_digits_unless_said_otherwise(people: People) -> None:
+    gold = [{"id": f"t{n}", "label": "ab"[n % 2]} for n in range(3)]
+    slug = challenge(people.admin, "six", gold, recipe=recipe("accuracy"))
+    key = enter(people.admin, slug, [("Blue", {"t0": "a", "t1": "b", "t2": "b"})])[0]
+    assert shown(people.visitor.board(slug), "accuracy") == [0.666667]
+    assert people.admin.get(f"/submissions/{key}").json()["scores"]["accuracy"]["value"] == 2 / 3
+
+
+def test_an_anonymous_phase_tells_others_nothing_of_a_team(people: People) -> None:
+    slug = challenge(people.admin, "anonymous", phases=main_phase(anonymous=True))
+    blue, green = people["Blue"].join(slug, "Azurite"), people["Green"].join(slug, "Malachite")
+    mine = finished(blue.submit(slug, hits(3), method="azure method"))
+    theirs = finished(green.submit(slug, hits(4), method="malachite method"))
+    for caller, allowed in ((people.visitor, []), (people["Stranger"], []), (blue, [mine]), (green, [theirs])):
+        for form in ("json", "csv"):
+            text = caller.board(slug, format=form).text
+            for sent in (mine, theirs):
+                said = [word in text for word in (sent["team"]["name"], sent["method"], sent["id"])]
+                assert all(said) if sent in allowed else not any(said), (form, sent["team"]["name"])
+    assert ranks(people.visitor.board(slug)) == [(1, "Anonymous 1"), (2, "Anonymous 2")]
+    assert ranks(people.admin.board(slug)) == [(1, "Malachite"), (2, "Azurite")]
+
+
+def test_csv_says_what_json_says(people: People) -> None:
+    slug = challenge(people.admin, "csv", recipe=recipe("f1_macro", "accuracy", "f1:label=a"))
+    enter(people.admin, slug, [("=Formula()", hits(3)), ("With, comma", hits(2)), ('"Quoted"', hits(4))], method="-m")
+    enter(people.admin, slug, [("Majority", hits(1))], baseline="true")
+    answer = people.visitor.board(slug, format="csv")
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+    lines = list(csv.DictReader(io.StringIO(answer.text)))
+    board = people.visitor.board(slug).json()
+    names = [metric["key"] if "key" in metric else metric["metric"] for metric in board["metrics"]]
+    assert len(lines) == len(board["rows"]) == 4
+    for line, row in zip(lines, board["rows"], strict=True):
+        assert line["rank"] == ("" if row["rank"] is None else str(row["rank"]))
+        assert line["team"] == re.sub("^=", "'=", row["team"]["name"])  # a spreadsheet must not run it
+        assert line["method"] == re.sub("^-", "'-", row["method"])
+        assert line["submission"] == row["submission"]
+        assert line["submitted_at"] == row["submitted_at"]
+        assert int(line["entries"]) == row["entries"]
+        assert line["baseline"] == str(row["baseline"]).lower()
+        assert [float(line[text]) for text in row["scores"]] == [each["value"] for each in row["scores"].values()]
+    assert list(lines[0])[-len(names) :] == list(board["rows"][0]["scores"])
+
+
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_an_unchanged_board_is_not_sent_again(people: People, form: str) -> None:
+    slug = challenge(people.admin, "etag")
+    blue = people["Blue"].join(slug, "Blue")
+    finished(blue.submit(slug, hits(2)))
+    for caller in (people.visitor, blue):
+        first = caller.board(slug, format=form)
+        tag = first.headers["etag"]
+        assert tag.startswith('"')
+        path = f"{MAIN.format(slug)}/leaderboard"
+        for header in (tag, f'"other", {tag}', "*"):
+            again = caller.get(path, params={"format": form}, headers={"If-None-Match": header})
+            assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+        assert caller.get(path, params={"format": form}, headers={"If-None-Match": '"other"'}).status_code == 200
+    before = people.visitor.board(slug, format=form).headers["etag"]
+    finished(blue.submit(slug, hits(4)))
+    changed = people.visitor.get(path, params={"format": form}, headers={"If-None-Match": before})
+    assert changed.status_code == 200
+    assert changed.headers["etag"] != before
+
+
+def test_what_was_read_with_a_token_is_not_for_shared_caches(people: People) -> None:
+    slug = challenge(people.admin, "cache")
+    blue = people["Blue"].join(slug, "Blue")
+    own = finished(blue.submit(slug, hits(2)))
+    paths = [
+        f"{MAIN.format(slug)}/leaderboard",
+        f"/submissions/{own['id']}",
+        f"/submissions/{own['id']}/predictions",
+        "/me",
+    ]
+    for path in paths:
+        answer = blue.get(path)
+        again = blue.get(path, headers={"If-None-Match": answer.headers["etag"]})
+        assert (answer.status_code, again.status_code) == (200, 304), path
+        for each in (answer, again):
+            assert each.headers["cache-control"] == "private, no-cache"
+            assert "authorization" in each.headers["vary"].lower()
+    assert "authorization" in people.visitor.board(slug).headers["vary"].lower()
+    assert "private" not in people.visitor.board(slug).headers["cache-control"]
+
+
+def test_entries_count_what_was_scored(people: People) -> None:
+    slug = challenge(people.admin, "entries")
+    blue = people["Blue"].join(slug, "Blue")
+    for body in (hits(1), hits(2), {"t1": "a"}, hits(0)):
+        blue.submit(slug, body)
+    enter(people.admin, slug, [("Majority", hits(4))], baseline="true")
+    rows = people.visitor.board(slug).json()["rows"]
+    assert {row["team"]["name"]: row["entries"] for row in rows} == {"Blue": 3, "Majority": 1}
+
+
+def test_a_board_without_gold_says_so(people: People) -> None:
+    body = {"slug": "no-gold-board", "title": "x", "task": "multiclass", "recipe": recipe("accuracy")}
+    assert people.admin.post("/challenges", json=body).status_code == 201
+    refused(people.visitor.board("no-gold-board"), 409, "no_gold")
+
+
+def test_a_phase_that_does_not_show_scores_shows_none_to_its_teams(people: People) -> None:
+    slug = challenge(people.admin, "no-scores", phases=main_phase(reports=[], leaderboard="hidden"))
+    blue = people["Blue"].join(slug, "Blue")
+    own = finished(blue.submit(slug, hits(2)))
+    assert own["scores"] == {}
+    assert people.admin.get(f"/submissions/{own['id']}").json()["scores"]["accuracy"]["value"] == 0.5

@@ -1,0 +1,82 @@
+"""What a token may do is bounded by its scopes, whoever bears it."""
+
+from tests.journeys.support import GOLD, MAIN, RIGHT, People, challenge, finished, recipe, refused
+from tests.live import PASSWORD
+
+
+def test_a_token_for_reading_reads_and_does_not_submit(people: People) -> None:
+    slug = challenge(people.admin, "scope-read")
+    blue = people["Blue"].join(slug, "Blue")
+    sent = finished(blue.submit(slug, RIGHT))
+    reader = people.with_scopes(blue, "read")
+    assert reader.get(f"/submissions/{sent['id']}").json() == blue.get(f"/submissions/{sent['id']}").json()
+    for query in ({}, {"dry_run": "true"}):
+        answer = reader.submit(slug, RIGHT, **query)
+        refused(answer, 403, "insufficient_scope")
+        assert 'scope="submit"' in answer.headers["www-authenticate"]
+    refused(reader.post(f"/submissions/{sent['id']}/select"), 403, "insufficient_scope")
+    refused(reader.post(f"/challenges/{slug}/registrations", json={"team": "New"}), 403, "insufficient_scope")
+    assert [row["id"] for row in blue.get(f"{MAIN.format(slug)}/submissions").json()["items"]] == [sent["id"]]
+
+
+def test_a_token_for_submitting_does_not_organize(people: People) -> None:
+    slug = challenge(people.admin, "scope-submit")
+    owner = people["Olga"]
+    named = people.admin.post(f"/challenges/{slug}/organizers", json={"email": owner.email, "role": "owner"})
+    assert named.status_code == 201
+    submitter = people.with_scopes(owner, "read", "submit")
+    refused(submitter.patch(f"/challenges/{slug}", json={"title": "x"}), 403, "insufficient_scope")
+    refused(submitter.get(f"{MAIN.format(slug)}/gold"), 403, "insufficient_scope")
+    refused(submitter.post(f"{MAIN.format(slug)}/gold", json=GOLD), 403, "insufficient_scope")
+    refused(submitter.submit(slug, RIGHT, team="Bench"), 403, "forbidden")
+    organizer = people.with_scopes(owner, "organize")
+    assert organizer.patch(f"/challenges/{slug}", json={"title": "x"}).json()["title"] == "x"
+
+
+def test_an_organizer_without_that_scope_sees_what_participants_see(people: People) -> None:
+    gold = [{"id": f"t{n}", "label": "ab"[n % 2], "split": ("public", "private")[n % 3 == 0]} for n in range(7)]
+    slug = challenge(people.admin, "scope-view", gold, recipe=recipe("accuracy", disclosure={"digits": 2}))
+    owner = people["Olga"]
+    people.admin.post(f"/challenges/{slug}/organizers", json={"email": owner.email, "role": "owner"})
+    blue = people["Blue"].join(slug, "Blue")
+    sent = finished(blue.submit(slug, {row["id"]: "a" for row in gold}))
+    plain, whole = people.with_scopes(owner, "read", "submit"), people.with_scopes(owner, "read", "organize")
+    assert plain.board(slug).content == people.visitor.board(slug).content
+    refused(plain.board(slug, split="private"), 403, "split_hidden")
+    refused(plain.get(f"/submissions/{sent['id']}"), 404, "not_found")
+    refused(plain.get(f"{MAIN.format(slug)}/submissions"), 403, "not_registered")
+    assert plain.get(f"/challenges/{slug}/registrations").json()["items"] == []
+    assert whole.get(f"/submissions/{sent['id']}").json()["splits"].keys() == {"public", "private", "all"}
+    people.admin.patch(f"/challenges/{slug}", json={"visibility": "private"})
+    refused(plain.get(f"/challenges/{slug}"), 404, "not_found")
+    assert whole.get(f"/challenges/{slug}").status_code == 200
+
+
+def test_nobody_gets_a_scope_beyond_their_rights(people: People) -> None:
+    body = {"email": people["Blue"].email, "password": PASSWORD, "scopes": ["read", "admin"]}
+    refused(people.visitor.post("/tokens", json=body), 403, "forbidden")
+    assert people["Blue"].get("/me").json()["scopes"] == ["read", "submit"]
+
+
+def test_an_administrator_acts_as_one_only_with_that_scope(people: People) -> None:
+    boss = people.live.person("Boss", admin=True)
+    slug = challenge(people.admin, "scope-admin", draft=True)
+    body = {"slug": f"{slug}-made", "title": "made", "task": "multiclass", "recipe": recipe("accuracy"), "draft": True}
+    plain, full = people.with_scopes(boss, "read", "organize"), people.with_scopes(boss, "admin")
+    refused(plain.get(f"/challenges/{slug}"), 404, "not_found")
+    refused(plain.post("/challenges", json=body), 403, "forbidden")
+    assert full.get(f"/challenges/{slug}").status_code == 200
+    assert full.post("/challenges", json=body).status_code == 201
+
+
+def test_a_revoked_token_ends_at_once_and_only_its_owner_revokes_it(people: People) -> None:
+    blue = people["Blue"]
+    doomed = people.with_scopes(blue, "read")
+    newest = blue.get("/tokens").json()["items"][0]
+    assert newest["scopes"] == ["read"]
+    refused(people["Green"].delete(f"/tokens/{newest['id']}"), 404, "not_found")
+    assert doomed.get("/me").status_code == 200
+    assert blue.delete(f"/tokens/{newest['id']}").status_code == 204
+    refused(doomed.get("/me"), 401, "unauthorized")
+    refused(doomed.get("/metrics"), 401, "unauthorized")
+    assert newest["id"] not in {token["id"] for token in blue.get("/tokens").json()["items"]}

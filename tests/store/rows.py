@@ -1,0 +1,94 @@
+"""One row in every table, each joined to the others."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from app.scoring import SCORER_VERSION
+from app.store.tables import (
+    Base,
+    Challenge,
+    GoldVersion,
+    IdempotencyKey,
+    Organizer,
+    Phase,
+    QuotaEntry,
+    Recipe,
+    Registration,
+    Score,
+    ScoreTask,
+    Submission,
+    Team,
+    Token,
+    User,
+)
+from app.store.types import utcnow
+
+
+@dataclass(frozen=True)
+class Filled:
+    """The ids that other rows need."""
+
+    user: str
+    challenge: str
+    recipe: str
+    phase: str
+    gold: str
+    team: str
+    submission: str
+
+
+def added(session: Session, row: Base) -> Any:
+    """The row's id, once it is stored."""
+    session.add(row)
+    session.flush()
+    return getattr(row, "id", None)
+
+
+def submission(phase: str, team: str, user: str, **given: Any) -> Submission:
+    """A queued submission."""
+    made = {"file_key": "uploads/1", "sha256": "0" * 64, "size": 1, "format": "json", "gzipped": False}
+    texts = {"status": "queued", "method": "m", "description": ""}
+    lists: dict[str, Any] = {"problems": [], "problem_totals": {}, "notes": []}
+    return Submission(phase_id=phase, team_id=team, user_id=user, **(made | texts | lists | given))
+
+
+def task(of: str, gold: str, recipe: str, **given: Any) -> ScoreTask:
+    """A queued task."""
+    fields = {"submission_id": of, "gold_id": gold, "recipe_id": recipe, "scorer_version": SCORER_VERSION}
+    return ScoreTask(**(fields | {"status": "queued"} | given))
+
+
+def gold_version(phase: str, **given: Any) -> GoldVersion:
+    """Active gold of two classes."""
+    file = {"file_key": "uploads/0", "sha256": "0" * 64, "size": 1, "format": "json", "gzipped": False}
+    content = {"instances": 2, "classes": ["cat", "dog"], "classes_declared": False, "has_splits": False, "notes": []}
+    return GoldVersion(phase_id=phase, version=1, status="active", **(file | content | given))
+
+
+def fill(session: Session) -> Filled:
+    """A row in every table."""
+    later = utcnow() + timedelta(days=1)
+    user = added(session, User(email="ada@example.org", name="Ada"))
+    added(session, Token(user_id=user, secret_hash="0" * 64, scopes=["read"], expires_at=later))
+    texts = {"title": "Pets", "description": "", "task": "multiclass", "timezone": "UTC"}
+    rules = {"status": "published", "visibility": "public", "registration": "open"}
+    challenge = added(session, Challenge(slug="pets", created_by=user, **texts, **rules))
+    added(session, Organizer(challenge_id=challenge, user_id=user, role="owner"))
+    body = {"primary": "accuracy", "metrics": ["accuracy"]}
+    recipe = added(session, Recipe(challenge_id=challenge, version=1, status="active", body=body, fingerprint="f"))
+    window = {"position": 0, "opens_at": utcnow(), "quota": {}, "leaderboard": "public", "reports": ["scores"]}
+    phase = added(session, Phase(challenge_id=challenge, slug="main", name="main", **window))
+    gold = added(session, gold_version(phase, created_by=user))
+    team = added(session, Team(challenge_id=challenge, name="Blue", name_key="blue"))
+    added(session, Registration(challenge_id=challenge, user_id=user, team_id=team, status="approved"))
+    sent = added(session, submission(phase, team, user))
+    added(session, task(sent, gold, recipe))
+    key = {"submission_id": sent, "gold_id": gold, "recipe_id": recipe, "scorer_version": SCORER_VERSION}
+    added(session, Score(split="all", metrics={"accuracy": {"value": 1.0}}, **key))
+    ledger = {"phase_id": phase, "team_id": team, "submission_id": sent, "day": "2026-01-01"}
+    added(session, QuotaEntry(kind="reserve", reason="admitted", **ledger))
+    added(session, IdempotencyKey(user_id=user, key="k", fingerprint="f", submission_id=sent))
+    return Filled(user, challenge, recipe, phase, gold, team, sent)

@@ -1,0 +1,130 @@
+"""Migrations build the very tables that the code declares, up and down, with rows in them."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import CheckConstraint, create_engine, func, inspect, select
+
+from app.settings import Settings
+from app.store import migrate
+from app.store.session import Database
+from app.store.tables import Base
+from tests.store.rows import fill
+
+OPTIONS = {"compare_type": True, "compare_server_default": True, "render_as_batch": True}
+
+
+def counts(db: Database) -> dict[str, int]:
+    with db.read() as session:
+        return {
+            table.name: session.scalars(select(func.count()).select_from(table)).one()
+            for table in Base.metadata.sorted_tables
+        }
+
+
+def downgrade(given: Settings, revision: str) -> None:
+    """Go back as far as said, on a connection like that of an upgrade."""
+    engine = migrate._engine(given.database)
+    made = migrate.config()
+    with engine.connect() as connection, connection.begin():
+        made.attributes["connection"] = connection
+        command.downgrade(made, revision)
+    engine.dispose()
+
+
+def test_an_upgraded_database_is_what_the_tables_declare(given: Settings) -> None:
+    assert migrate.upgrade(given) == (None, migrate.head())
+    engine = create_engine(given.database)
+    with engine.connect() as connection:
+        found = compare_metadata(MigrationContext.configure(connection, opts=OPTIONS), Base.metadata)
+        checks = {
+            (table.name, constraint["name"])
+            for table in Base.metadata.sorted_tables
+            for constraint in inspect(connection).get_check_constraints(table.name)
+        }
+    engine.dispose()
+    assert found == []
+    declared = {
+        (table.name, str(constraint.name))
+        for table in Base.metadata.sorted_tables
+        for constraint in table.constraints
+        if isinstance(constraint, CheckConstraint)
+    }
+    assert checks == declared
+    assert declared
+
+
+def test_every_table_holds_a_row_and_comes_back_after_down_and_up(given: Settings, db: Database) -> None:
+    with db.write() as session:
+        fill(session)
+    assert set(counts(db).values()) == {1}
+    db.close()
+    downgrade(given, "base")
+    engine = create_engine(given.database)
+    assert inspect(engine).get_table_names() == ["alembic_version"]
+    engine.dispose()
+    assert migrate.upgrade(given) == (None, migrate.head())
+    assert set(counts(db).values()) == {0}
+    with db.write() as session:
+        fill(session)
+
+
+def test_every_revision_goes_down_and_up_again_with_rows_in_every_table(given: Settings, db: Database) -> None:
+    with db.write() as session:
+        fill(session)
+    before = counts(db)
+    db.close()
+    revisions = [each.revision for each in ScriptDirectory.from_config(migrate.config()).walk_revisions()]
+    assert revisions[0] == migrate.head()
+    for revision in revisions[:-1]:
+        downgrade(given, f"{revision}-1")
+        assert migrate.upgrade(given)[1] == migrate.head()
+    assert counts(db) == before
+
+
+def test_the_old_database_is_kept_beside_the_new_one(given: Settings, db: Database) -> None:
+    with db.write() as session:
+        fill(session)
+    db.close()
+    path = Path(given.database.removeprefix("sqlite:///"))
+    raw = sqlite3.connect(path)
+    raw.execute("UPDATE alembic_version SET version_num = 'base0'")
+    raw.commit()
+    raw.close()
+    copy = path.with_name(f"{path.name}.before-base0")
+    with pytest.raises(Exception, match="base0"):  # no such revision: the upgrade fails, the copy is there
+        migrate.upgrade(given)
+    kept = sqlite3.connect(copy)
+    assert kept.execute("SELECT email FROM users").fetchall() == [("ada@example.org",)]
+    kept.close()
+    assert given.data_dir.stat().st_mode & 0o077 == 0  # like the database, it is for the service's account only
+
+
+def test_a_failed_migration_changes_nothing(given: Settings, db: Database) -> None:
+    with db.write() as session:
+        fill(session)
+    before = counts(db)
+    db.close()
+    raw = sqlite3.connect(given.database.removeprefix("sqlite:///"))
+    raw.execute("DELETE FROM alembic_version")
+    raw.commit()
+    raw.close()
+    with pytest.raises(Exception, match="already exists"):
+        migrate.upgrade(given)
+    assert counts(db) == before
+
+
+def test_a_database_behind_is_refused_until_it_is_migrated(given: Settings) -> None:
+    db = Database(given)
+    with pytest.raises(migrate.SchemaBehind) as refused:
+        migrate.require_head(db.engine())
+    assert "assay migrate" in refused.value.advice
+    migrate.upgrade(given)
+    migrate.require_head(db.engine())
+    assert migrate.upgrade(given) == (migrate.head(), migrate.head())
+    db.close()

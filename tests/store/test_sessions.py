@@ -1,0 +1,190 @@
+"""Units of work: reading sees one snapshot and writes nothing, writing is all or nothing."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from sqlalchemy import delete, select, text, update
+from sqlalchemy.exc import IntegrityError, StatementError
+
+from app import errors
+from app.store.paging import page
+from app.store.session import Database
+from app.store.tables import Challenge, Submission, Team, User
+from app.store.types import Moment, new_id
+from tests.store.rows import fill, submission
+
+
+def emails(db: Database) -> list[str]:
+    with db.read() as session:
+        return list(session.scalars(select(User.email).order_by(User.email)))
+
+
+def test_a_reading_session_refuses_to_write(db: Database) -> None:
+    with pytest.raises(errors.DatabaseAway) as refused, db.read() as session:
+        session.add(User(email="x@y", name="X"))
+        session.flush()
+    assert "readonly" in str(refused.value.__cause__)
+    assert emails(db) == []
+
+
+def test_a_block_that_raises_writes_nothing(db: Database) -> None:
+    def broken() -> None:
+        with db.write() as session:
+            session.add(User(email="x@y", name="X"))
+            session.flush()
+            raise KeyError("after the flush")
+
+    with pytest.raises(KeyError):
+        broken()
+    assert emails(db) == []
+    with db.write() as session:
+        session.add(User(email="z@y", name="Z"))
+    assert emails(db) == ["z@y"]
+
+
+def test_a_reader_sees_one_snapshot_while_others_write(db: Database) -> None:
+    with db.read() as session:
+        assert session.scalars(select(User.email)).all() == []
+        with db.write() as other:
+            other.add(User(email="x@y", name="X"))
+        assert session.scalars(select(User.email)).all() == []
+    assert emails(db) == ["x@y"]
+
+
+def test_many_writers_lose_no_update(db: Database) -> None:
+    with db.write() as session:
+        ids = fill(session)
+
+    def count(_: int) -> None:
+        with db.write() as session:
+            row = session.get_one(Submission, ids.submission)
+            row.size += 1
+
+    with ThreadPoolExecutor(40) as writers:
+        list(writers.map(count, range(200), timeout=60))
+    with db.read() as session:
+        assert session.get_one(Submission, ids.submission).size == 201
+
+
+def test_a_writer_whose_turn_does_not_come_is_told_that_the_database_is_busy(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.store.session.BUSY_MS", 50)
+    begun, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with db.write():
+            begun.set()
+            done.wait(30)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert begun.wait(30)
+    try:
+        with pytest.raises(errors.DatabaseAway, match="writers"), db.write():
+            pass
+    finally:
+        done.set()
+        holder.join(30)
+    with db.write() as session:
+        session.add(User(email="x@y", name="X"))
+
+
+def test_foreign_keys_and_listed_words_are_enforced(db: Database) -> None:
+    with db.write() as session:
+        ids = fill(session)
+    with pytest.raises(IntegrityError, match="FOREIGN KEY"), db.write() as session:
+        session.add(submission(ids.phase, "no such team", ids.user))
+    with pytest.raises(IntegrityError, match="CHECK"), db.write() as session:
+        session.execute(update(Submission).values(status="lost"))
+    with pytest.raises(IntegrityError, match="UNIQUE"), db.write() as session:
+        session.add(Team(challenge_id=ids.challenge, name="BLUE", name_key="blue"))
+
+
+def test_deleting_a_challenge_takes_what_belongs_to_it_along(db: Database) -> None:
+    with db.write() as session:
+        fill(session)
+        session.execute(delete(Submission))  # submissions keep their teams alive, they go first
+    with db.write() as session:
+        session.execute(delete(Challenge))
+    with db.read() as session:
+        for table in ("recipes", "phases", "gold_versions", "teams", "registrations", "organizers", "score_tasks"):
+            assert session.execute(text(f"SELECT count(*) FROM {table}")).scalar_one() == 0
+
+
+def test_the_settings_that_make_a_commit_durable_are_on(db: Database) -> None:
+    for unit, query_only in ((db.read, 1), (db.write, 0)):
+        with unit() as session:
+            found = {
+                name: session.execute(text(f"PRAGMA {name}")).scalar_one()
+                for name in ("journal_mode", "synchronous", "foreign_keys", "query_only")
+            }
+        assert found == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "query_only": query_only}
+
+
+def test_moments_keep_their_instant_and_need_a_zone(db: Database) -> None:
+    noon = datetime(2026, 7, 1, 12, tzinfo=timezone(timedelta(hours=2)))
+    with db.write() as session:
+        session.add(User(email="x@y", name="X", created_at=noon))
+    with db.read() as session:
+        found = session.scalars(select(User)).one().created_at
+    assert found == noon
+    assert found.tzinfo is UTC
+    with pytest.raises((ValueError, StatementError), match="time zone"), db.write() as session:
+        session.add(User(email="z@y", name="Z", created_at=noon.replace(tzinfo=None)))
+    assert Moment().process_bind_param(None, None) is None  # type: ignore[arg-type]
+
+
+# ---- pages ------------------------------------------------------------------------------------------
+
+
+def walk(db: Database, limit: int) -> list[list[str]]:
+    pages: list[list[str]] = []
+    cursor = None
+    while True:
+        with db.read() as session:
+            found, cursor = page(session, select(User), User, limit=limit, cursor=cursor)
+        pages.append([row.email for row in found])
+        if cursor is None:
+            return pages
+        assert len(pages) < 50
+
+
+@pytest.mark.parametrize(("limit", "sizes"), [(1, [1] * 7), (3, [3, 3, 1]), (7, [7]), (200, [7])])
+def test_pages_hold_every_row_once_newest_first(db: Database, limit: int, sizes: list[int]) -> None:
+    with db.write() as session:
+        for number in range(7):
+            session.add(User(email=f"{number}@y", name="X"))
+            session.flush()
+    pages = walk(db, limit)
+    assert [len(each) for each in pages] == sizes
+    assert [email for each in pages for email in each] == [f"{number}@y" for number in reversed(range(7))]
+
+
+def test_rows_added_while_someone_pages_neither_repeat_nor_hide_older_ones(db: Database) -> None:
+    with db.write() as session:
+        for number in range(4):
+            session.add(User(email=f"{number}@y", name="X"))
+            session.flush()
+    with db.read() as session:
+        first, cursor = page(session, select(User), User, limit=2, cursor=None)
+    with db.write() as session:
+        session.add(User(email="new@y", name="X"))
+    with db.read() as session:
+        second, end = page(session, select(User), User, limit=2, cursor=cursor)
+    assert [row.email for row in [*first, *second]] == ["3@y", "2@y", "1@y", "0@y"]
+    assert end is None
+
+
+@pytest.mark.parametrize("cursor", ["", "0", "x" * 32, "A" * 32, "0" * 33, "' OR 1=1 --", "\ud800", "é" * 32])
+def test_a_cursor_of_another_make_is_refused(db: Database, cursor: str) -> None:
+    with pytest.raises(errors.BadCursor), db.read() as session:
+        page(session, select(User), User, limit=2, cursor=cursor)
+
+
+def test_ids_are_sortable_by_age_and_unlike_each_other() -> None:
+    made = [new_id() for _ in range(1000)]
+    assert len(set(made)) == 1000
+    assert made == sorted(made)
