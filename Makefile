@@ -10,7 +10,7 @@ COMPILE := pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --stri
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint format bench openapi pins clean
+.PHONY: help setup run test lint format bench docs pins clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,8 +47,8 @@ test: lint ## Check everything: lint, then all tests
 bench: $(VENV)/dev.stamp ## Print the benchmark tables
 	$(BIN)/python -m benchmarks.run
 
-openapi: $(VENV)/run.stamp ## Write docs/openapi.json from the routes
-	$(BIN)/python -m app.cli openapi > docs/openapi.json
+docs: $(VENV)/run.stamp ## Write the pages that are made from declarations
+	$(BIN)/python docs/build.py
 
 pins: ## Pin all requirements anew, with hashes (needs pip-tools)
 	$(COMPILE) -o requirements.txt pyproject.toml

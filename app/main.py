@@ -22,6 +22,7 @@ from app.api import (
     catalogue,
     challenges,
     docs,
+    document,
     gold,
     health,
     leaderboards,
@@ -34,7 +35,6 @@ from app.api import (
 )
 from app.api.deps import Limiter, Notifier, Service
 from app.api.middleware import Envelope
-from app.api.problems import Problem
 from app.files.folder import FolderFiles
 from app.settings import Settings
 from app.store.migrate import upgrade
@@ -78,22 +78,10 @@ def describe_api(app: FastAPI) -> None:
 
     def openapi() -> dict[str, Any]:
         if not made:
-            made.update(FastAPI.openapi(app))
-            made["components"]["schemas"]["Problem"] = Problem.model_json_schema(
-                ref_template="#/components/schemas/{model}"
-            )
-            for response in _responses(made):
-                if problems.MEDIA_TYPE in response.get("content", {}):
-                    response["content"].pop("application/json", None)
+            made.update(document.completed(FastAPI.openapi(app)))
         return made
 
     app.openapi = openapi  # type: ignore[method-assign]
-
-
-def _responses(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for path in document["paths"].values():
-        for operation in path.values():
-            yield from operation["responses"].values()
 
 
 def bare_app(**options: Any) -> FastAPI:

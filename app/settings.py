@@ -8,6 +8,7 @@ from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 MIB = 1024 * 1024
+RATE = r"[1-9][0-9]{0,8}/(second|minute|hour|day)"
 
 
 class Settings(BaseSettings):
@@ -33,10 +34,14 @@ class Settings(BaseSettings):
         "admin", description="Who may create challenges: administrators, approved users too, or anyone."
     )
     rate_limits: str = Field(
-        "600/minute", description="Requests allowed per token (or per address without one); 'off' turns limits off."
+        "600/minute",
+        pattern=f"^(off|{RATE})$",
+        description="Requests allowed per token (or per address without one); 'off' turns limits off.",
     )
     login_limit: str = Field(
-        "10/minute", description="Failed logins allowed per e-mail address; 'off' with rate_limits."
+        "10/minute",
+        pattern=f"^{RATE}$",
+        description="Failed logins allowed per e-mail address; not counted while rate_limits is 'off'.",
     )
 
     # ---- scoring
@@ -80,6 +85,25 @@ def describe() -> list[dict[str, str]]:
     """Name, default and help of every setting, for the documentation and its test."""
     rows = []
     for name, field in Settings.model_fields.items():
-        default = "number of processors, at most 4" if name == "workers" else str(field.default)
+        default = "" if field.default is None else str(field.default)
+        if name == "workers":
+            default = "number of processors, at most 4"
         rows.append({"name": f"ASSAY_{name.upper()}", "default": default, "help": field.description or ""})
     return rows
+
+
+def markdown() -> str:
+    """The page docs/settings.md."""
+    lines = [
+        "# Settings",
+        "",
+        "Every setting is an environment variable; `assay serve` also takes the most common ones as options. This page",
+        "is written from `app/settings.py`.",
+        "",
+        "| variable | default | meaning |",
+        "|---|---|---|",
+    ]
+    for row in describe():
+        cells = (f"`{row['name']}`", f"`{row['default']}`" if row["default"] else "", row["help"])
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"

@@ -64,8 +64,8 @@ def change_recipe(
     if stored == before.body:
         return challenge, before
     mark = fingerprint(scoring)
-    if mark != before.fingerprint and challenges.has_submissions(session, challenge.id):
-        raise RecipeInUse
+    if challenges.has_submissions(session, challenge.id):
+        _require_same_values(scoring_recipe(challenge, before), scoring)
     before.status = "retired"
     session.flush()
     after = Recipe(
@@ -74,3 +74,15 @@ def change_recipe(
     session.add(after)
     session.flush()
     return challenge, after
+
+
+def _require_same_values(before: ScoringRecipe, after: ScoringRecipe) -> None:
+    """Raise RecipeInUse unless only selection, tie-breakers, disclosure or names of metrics differ."""
+    if before.primary != after.primary:
+        raise RecipeInUse(f"Submissions exist, so '{before.primary}' stays the primary metric.")
+    were, are = ({call.text for call in recipe.metrics} for recipe in (before, after))
+    if were != are:
+        changed = ", ".join(f"'{text}'" for text in sorted(were ^ are))
+        raise RecipeInUse(f"Submissions exist, so the same metrics have to be computed; this differs: {changed}.")
+    if fingerprint(before) != fingerprint(after):
+        raise RecipeInUse

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.actions.access import Caller, may_organize, require_organizer, require_owner, see_challenge
+from app.actions.open_challenge import zone_faults
 from app.errors import InvalidRequest, LastOwner, NotDraft, NotFound
 from app.store import challenges, gold, paging, users
 from app.store.session import ReadSession, WriteSession
@@ -22,6 +23,9 @@ def edit_challenge(session: WriteSession, caller: Caller, slug: str, changes: Ma
     """Change title, description, visibility, registration or time zone, or publish a draft."""
     challenge = see_challenge(session, caller, slug)
     require_organizer(session, caller, challenge)
+    faults = zone_faults(changes.get("timezone", challenge.timezone))
+    if faults:
+        raise InvalidRequest(f"timezone {faults[0]['detail']}.", errors=faults)
     for name, value in changes.items():
         if name == "draft":
             _publish(challenge, draft=value)

@@ -114,6 +114,15 @@ def warnings_of(recipe: ScoringRecipe, phases: Sequence[Phase]) -> list[str]:
     return found
 
 
+def zone_faults(name: str) -> list[dict[str, str]]:
+    """What is wrong with the name of a time zone, as faults of a request."""
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return [{"pointer": "/timezone", "detail": "is not the name of a time zone, such as Europe/Berlin"}]
+    return []
+
+
 def _require_creator(caller: Caller, creation: str) -> None:
     allowed = caller.rules_site or creation == "any" or (creation == "approved" and (caller.approved or caller.admin))
     if not allowed:
@@ -141,9 +150,6 @@ def _check(fields: Mapping[str, Any]) -> None:
             faults.append({"pointer": "/classes", "detail": f"a binary task has two classes, not {len(classes)}"})
         if positive and positive not in classes:
             faults.append({"pointer": "/positive_label", "detail": "is not among the classes"})
-    try:
-        ZoneInfo(fields["timezone"])
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        faults.append({"pointer": "/timezone", "detail": "is not the name of a time zone, such as Europe/Berlin"})
+    faults += zone_faults(fields["timezone"])
     if faults:
         raise InvalidRequest(faults[0]["pointer"].lstrip("/") + " " + faults[0]["detail"] + ".", errors=faults)

@@ -50,15 +50,15 @@ class Admission:
     by_organizer: bool
 
 
-def only_open_phase(session: ReadSession, caller: Caller, slug: str, key: str | None = None) -> str:
-    """The slug of the one phase that is open now, or of the phase where this key's request went.
+def only_open_phase(session: ReadSession, caller: Caller, slug: str, *, key: str | None) -> str:
+    """The slug of the one phase that is open now; raises NoOpenPhase, SeveralOpenPhases.
 
-    Raises NoOpenPhase, SeveralOpenPhases.
+    A repetition under a known key goes where its submission went, whichever phases are open now.
     """
     challenge = see_challenge(session, caller, slug)
-    earlier = _earlier(session, caller, key)
-    if earlier is not None:
-        phase = session.get_one(Phase, earlier.phase_id)
+    row = submissions.key_of(session, require_scope(caller, "submit"), key, clock.now(session)) if key else None
+    if row is not None:
+        phase = session.get_one(Phase, session.get_one(Submission, row.submission_id).phase_id)
         if phase.challenge_id == challenge.id:
             return phase.slug
     open_now = challenges.open_phases(session, challenge.id, clock.now(session))
@@ -67,19 +67,6 @@ def only_open_phase(session: ReadSession, caller: Caller, slug: str, key: str | 
     if len(open_now) > 1:
         raise SeveralOpenPhases(phases=[phase.slug for phase in open_now])
     return open_now[0].slug
-
-
-def admit_early(
-    session: ReadSession, caller: Caller, slug: str, phase_slug: str, entry: Entry, key: str | None
-) -> None:
-    """Refuse before the body is read; a request that was answered before is answered again, whatever has changed."""
-    if _earlier(session, caller, key) is None:
-        admit(session, caller, slug, phase_slug, entry)
-
-
-def _earlier(session: ReadSession, caller: Caller, key: str | None) -> Submission | None:
-    row = submissions.key_of(session, require_scope(caller, "submit"), key, clock.now(session)) if key else None
-    return session.get_one(Submission, row.submission_id) if row is not None else None
 
 
 def admit(session: ReadSession, caller: Caller, slug: str, phase_slug: str, entry: Entry) -> Admission:

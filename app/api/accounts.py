@@ -11,7 +11,7 @@ from app.actions.issue_token import account_of, issue_token, list_tokens, revoke
 from app.actions.sign_up import sign_up
 from app.api.deps import AccountDep, CallerDep, ServiceDep
 from app.api.problems import documented
-from app.api.shapes import Body, Email, Moment, Name, Shape
+from app.api.shapes import Body, Email, Moment, Name, Shape, example
 from app.api.strict import StrictRoute
 
 router = APIRouter(tags=["accounts"], route_class=StrictRoute)
@@ -22,6 +22,8 @@ Password = Annotated[str, Field(min_length=10, max_length=1000, examples=["corre
 
 class NewUser(Body):
     """An account to create."""
+
+    model_config = example(email="ada@example.org", name="Ada", password="correct horse battery staple")  # noqa: S106
 
     email: Email
     name: Name = Field(examples=["Ada"])
@@ -43,6 +45,12 @@ class UserShape(Shape):
 
 class NewToken(Body):
     """E-mail and password, traded for a token."""
+
+    model_config = example(
+        email="ada@example.org",
+        password="correct horse battery staple",  # noqa: S106
+        scopes=["read", "submit"],
+    )
 
     email: Email
     password: str = Field(max_length=1000, examples=["correct horse battery staple"])

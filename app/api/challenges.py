@@ -21,7 +21,7 @@ from app.actions.plan_phases import list_phases
 from app.api.deps import AccountDep, CallerDep, Cursor, Limit, ServiceDep
 from app.api.phases import NewPhase, PhaseShape, phase_shape
 from app.api.problems import documented
-from app.api.shapes import Body, Email, Label, Moment, Name, Page, Shape, Slug, Text
+from app.api.shapes import Body, Email, Label, Moment, Name, Page, Shape, Slug, Text, example
 from app.api.strict import StrictRoute
 from app.store.session import ReadSession
 from app.store.tables import Challenge, Organizer, Recipe
@@ -51,6 +51,15 @@ class MetricEntry(Body):
 class RecipeBody(Body):
     """The agreed metrics and ranking rules."""
 
+    model_config = example(
+        primary="f1_macro",
+        metrics=["f1_macro", {"key": "f_beta_macro", "params": {"beta": 0.5}, "name": "F0.5"}, "accuracy"],
+        tie_breakers=["accuracy"],
+        options={"zero_division": "0"},
+        selection="best",
+        disclosure={"digits": 6},
+    )
+
     primary: str | MetricEntry = Field(examples=["f1_macro"])
     metrics: list[str | MetricEntry] | None = Field(None, max_length=200, examples=[["f1_macro", "accuracy"]])
     tie_breakers: list[str | MetricEntry] = Field(default_factory=list, max_length=20)
@@ -62,6 +71,14 @@ class RecipeBody(Body):
 
 class NewChallenge(Body):
     """A challenge to create."""
+
+    model_config = example(
+        slug="digits",
+        title="Handwritten digits",
+        task="multiclass",
+        recipe={"primary": "f1_macro", "metrics": ["f1_macro", "accuracy"]},
+        phases=[{"name": "main", "quota": {"per_day": 5}}],
+    )
 
     slug: Slug
     title: Name = Field(examples=["Handwritten digits"])
@@ -81,6 +98,8 @@ class NewChallenge(Body):
 
 class ChallengeEdit(Body):
     """What may change of a challenge."""
+
+    model_config = example(title="Handwritten digits", draft=False)
 
     title: Name = ""
     description: Text = Field("", max_length=20_000)
@@ -130,6 +149,8 @@ class ChallengeShape(ChallengeRow):
 
 class NewOrganizer(Body):
     """A user and the role to give."""
+
+    model_config = example(email="ada@example.org", role="editor")
 
     email: Email
     role: Literal["owner", "editor", "viewer"] = "editor"

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Body, Query, Request
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
@@ -182,7 +182,12 @@ ACCESSORY = documented(
 
 @router.put("/{version}/classes", summary="Declare the classes of a draft", responses=ACCESSORY)
 def put_classes(
-    slug: str, phase: str, version: int, body: list[Label], who: AccountDep, parts: ServiceDep
+    slug: str,
+    phase: str,
+    version: int,
+    body: Annotated[list[Label], Body(examples=[["cat", "dog"]])],
+    who: AccountDep,
+    parts: ServiceDep,
 ) -> GoldShape:
     """The label vocabulary in its order; every gold label must be among them."""
     return _put(parts, who, slug, phase, version, name="classes", value=body)
@@ -197,7 +202,7 @@ def put_train_frequencies(
     slug: str,
     phase: str,
     version: int,
-    body: dict[Label, Annotated[int, Field(ge=0, le=2**53)]],
+    body: Annotated[dict[Label, Annotated[int, Field(ge=0, le=2**53)]], Body(examples=[{"cat": 812, "dog": 1044}])],
     who: AccountDep,
     parts: ServiceDep,
 ) -> GoldShape:
@@ -210,7 +215,9 @@ def put_class_weights(
     slug: str,
     phase: str,
     version: int,
-    body: dict[Label, Annotated[float, Field(ge=0, allow_inf_nan=False)]],
+    body: Annotated[
+        dict[Label, Annotated[float, Field(ge=0, allow_inf_nan=False)]], Body(examples=[{"cat": 0.25, "dog": 0.75}])
+    ],
     who: AccountDep,
     parts: ServiceDep,
 ) -> GoldShape:

@@ -12,7 +12,7 @@ from app.actions.make_template import make_template, template_source
 from app.actions.plan_phases import create_phase, edit_phase, is_open_now, list_phases, vocabulary
 from app.api.deps import AccountDep, CallerDep, ServiceDep
 from app.api.problems import documented, succeeds
-from app.api.shapes import Body, Moment, Name, Shape
+from app.api.shapes import Body, Moment, Name, Shape, example
 from app.api.strict import StrictRoute
 from app.formats.template import TEMPLATES
 from app.store.session import ReadSession
@@ -41,6 +41,14 @@ class Quota(Body):
 class NewPhase(Body):
     """A phase to add."""
 
+    model_config = example(
+        name="final",
+        opens_at="2027-03-01T00:00:00Z",
+        closes_at="2027-03-08T00:00:00Z",
+        quota={"per_day": 2, "total": 5},
+        leaderboard="after_close",
+    )
+
     name: Name = Field(examples=["main"])
     opens_at: Moment | None = Field(None, description="Default: now.")
     closes_at: Moment | None = Field(None, description="The first moment that is too late; default: never.")
@@ -52,6 +60,8 @@ class NewPhase(Body):
 
 class PhaseEdit(Body):
     """What may change of a phase."""
+
+    model_config = example(closes_at="2027-03-15T00:00:00Z", leaderboard="public")
 
     opens_at: Moment | None = Field(None, description="null: now.")
     closes_at: Moment | None = None

@@ -9,7 +9,7 @@ from app import errors
 from app.actions.admit_team import decide, found_team, list_registrations, list_teams
 from app.api.deps import AccountDep, Cursor, Limit, ServiceDep
 from app.api.problems import documented
-from app.api.shapes import Body, Moment, Page, Shape, Text
+from app.api.shapes import Body, Moment, Page, Shape, Text, example
 from app.api.strict import StrictRoute
 
 router = APIRouter(tags=["teams"], route_class=StrictRoute)
@@ -18,11 +18,15 @@ router = APIRouter(tags=["teams"], route_class=StrictRoute)
 class NewRegistration(Body):
     """A team to found."""
 
+    model_config = example(team="Blue")
+
     team: Annotated[Text, Field(min_length=1, max_length=100, pattern=r"\S", examples=["Blue"])]
 
 
 class Decision(Body):
     """An organizer's word on a registration."""
+
+    model_config = example(status="barred", reason="The same people take part as another team.")
 
     status: Literal["approved", "barred", "pending"]
     reason: Text | None = Field(None, max_length=2000)

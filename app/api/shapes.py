@@ -1,5 +1,6 @@
 """Field types that several shapes share."""
 
+import unicodedata
 from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -20,10 +21,15 @@ def _not_blank(text: str) -> str:
     return text
 
 
+def _composed(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
+
+
 Text = Annotated[str, AfterValidator(_plain)]
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_plain), AfterValidator(_not_blank)]
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$", examples=["digits"])]
-Label = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_plain)]
+# Labels are compared in one normal form, so they are stored in it.
+Label = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_plain), AfterValidator(_composed)]
 Email = Annotated[
     str, Field(pattern=r"^[^@\s\x00-\x1f]+@[^@\s\x00-\x1f]+$", max_length=320, examples=["ada@example.org"])
 ]
@@ -37,6 +43,11 @@ class Body(BaseModel):
     """A request body: unknown fields are refused, for they are usually misspelt."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
+
+
+def example(**fields: Any) -> ConfigDict:
+    """The configuration of a body that shows one example."""
+    return ConfigDict(json_schema_extra={"examples": [fields]})
 
 
 class Shape(BaseModel):

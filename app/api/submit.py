@@ -149,7 +149,7 @@ async def post_to_open_phase(slug: str, sent: DeliveryDep) -> Response:
 
     def find() -> str:
         with sent.parts.db.read() as session:
-            return only_open_phase(session, sent.who, slug)
+            return only_open_phase(session, sent.who, slug, key=None if sent.dry_run else sent.key)
 
     return await post_submission(slug, await run_in_threadpool(find), sent)
 

@@ -1,0 +1,56 @@
+"""Writes the pages that are made from declarations, so that they cannot lie: `python docs/build.py`, or `make docs`."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from app.api import document
+from app.main import bare_app
+from app.scoring.metric import CATALOGUE
+from app.scoring.options import OPTIONS
+from app.settings import markdown
+
+HERE = Path(__file__).resolve().parent
+
+
+def conventions() -> str:
+    """Every convention option: what peers disagree on, what may be chosen, and what holds by default."""
+    lines = [
+        "# Conventions",
+        "",
+        "Where tools disagree, a metric's value depends on a choice. Each choice is an option with a default; a recipe",
+        "sets it for all metrics (`options`), a metric string for one (`f1_macro:zero_division=0`), `assay score` for a",
+        "run (`--option zero_division=0`). The board prints the options in force beside each equation. An option that",
+        "does not concern a metric is ignored for it; an unknown one is refused.",
+    ]
+    for option in OPTIONS.values():
+        concerned = sum(option.name in metric.options for metric in CATALOGUE.values())
+        lines += ["", f"## `{option.name}`", "", f"{option.meaning} Concerns {concerned} of the metrics.", ""]
+        if not option.values:
+            lines.append("A list of labels joined by `|`; by default empty.")
+            continue
+        lines += ["| value | meaning |", "|---|---|"]
+        for value, meaning in zip(option.values, option.value_meanings, strict=True):
+            lines.append(f"| {f'**`{value}`**' if value == option.default else f'`{value}`'} | {meaning} |")
+    return "\n".join([*lines, "", "Bold: the default.", ""])
+
+
+def openapi() -> str:
+    """The OpenAPI document of the routes."""
+    return document.text(bare_app().openapi())
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "settings.md": markdown,
+    "conventions.md": conventions,
+    "openapi.json": openapi,
+}
+
+
+def main() -> None:
+    """Write all pages."""
+    for name, make in PAGES.items():
+        (HERE / name).write_text(make(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

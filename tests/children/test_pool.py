@@ -1,0 +1,203 @@
+"""Scoring children: limited, replaceable, without secrets, and gone when nobody listens."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.children import ChildDied, ChildOutOfMemory, ChildrenClosed, ChildTimedOut
+from app.children.pool import Child, ChildPool
+from tests.faults.support import alive, eventually
+from tests.live import ROOT
+
+MIB = 1024 * 1024
+LIMITS = ["--memory", str(512 * MIB), "--expanded", str(1024 * MIB), "--records", "1000"]
+GOLD = [{"id": "t1", "label": "cat"}, {"id": "t2", "label": "dog"}]
+
+
+@pytest.fixture(autouse=True)
+def secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_ADMIN_TOKEN", "a secret of the service")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "another secret")
+    monkeypatch.setenv("LANG", "C.UTF-8")
+
+
+@contextlib.contextmanager
+def pool(count: int = 1, seconds: float = 30) -> Iterator[ChildPool]:
+    made = ChildPool(count, arguments=LIMITS, seconds=seconds)
+    made.warm_up()
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture
+def request_of(tmp_path: Path) -> dict[str, Any]:
+    """A request for gold that takes hardly any work."""
+    path = tmp_path / "gold"
+    path.write_text(json.dumps(GOLD))
+    return asking(path)
+
+
+def asking(path: Path, *, gzipped: bool = False) -> dict[str, Any]:
+    gold = {"path": str(path), "format": "json", "gzipped": gzipped, "task": "multiclass"}
+    return {"kind": "gold", "gold": gold}
+
+
+def test_a_child_answers(request_of: dict[str, Any]) -> None:
+    with pool() as children:
+        answer = children.ask(request_of)
+        assert answer["valid"] is True
+        assert answer["classes"] == ["cat", "dog"]
+
+
+def test_the_environment_of_a_child_holds_no_secret() -> None:
+    with pool() as children:
+        (pid,) = children.pids()
+        words = Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
+    names = {word.partition("=")[0] for word in words if word}
+    assert not [name for name in names if name.startswith(("ASSAY_", "AWS_"))]
+    assert "secret" not in "".join(words)
+    assert {"PATH", "LANG", "OPENBLAS_NUM_THREADS"} <= names
+
+
+def test_a_child_inherits_no_file_of_the_service(request_of: dict[str, Any], tmp_path: Path) -> None:
+    with (tmp_path / "database").open("w") as ours, pool() as children:
+        children.ask(request_of)
+        (pid,) = children.pids()
+        held = [os.readlink(each) for each in Path(f"/proc/{pid}/fd").iterdir()]
+        assert ours.name not in held
+
+
+def test_the_memory_of_a_child_is_limited(request_of: dict[str, Any]) -> None:
+    with pool() as children:
+        children.ask(request_of)
+        (pid,) = children.pids()
+        limits = Path(f"/proc/{pid}/limits").read_text()
+    (line,) = [line for line in limits.splitlines() if line.startswith("Max data size")]
+    assert line.split()[3:5] == [str(512 * MIB)] * 2
+
+
+def test_a_small_file_needs_little_memory_however_large_files_may_be(request_of: dict[str, Any]) -> None:
+    child = Child(["--memory", str(192 * MIB), "--expanded", str(1 << 40), "--records", "1000"])
+    try:
+        assert child.ask(request_of, 30)["valid"] is True
+    finally:
+        child.stop()
+
+
+def test_a_file_beyond_the_memory_is_refused_and_the_next_one_is_read(
+    request_of: dict[str, Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "large"
+    with path.open("wb") as file:
+        file.truncate(700 * MIB)  # a file with a hole: all zeros, hardly any disk
+    with pool() as children:
+        with pytest.raises(ChildOutOfMemory) as refused:
+            children.ask(asking(path))
+        assert refused.value.code == "memory_limit"
+        assert children.ask(request_of)["valid"] is True
+
+
+def test_a_child_that_does_not_answer_in_time_is_killed_and_replaced(request_of: dict[str, Any]) -> None:
+    with pool(seconds=3) as children:
+        children.ask(request_of)
+        (slow,) = children.pids()
+        os.kill(slow, signal.SIGSTOP)
+        with pytest.raises(ChildTimedOut, match="3 s") as refused:
+            children.ask(request_of)
+        assert refused.value.code == "time_limit"
+        assert not alive(slow)
+        assert children.ask(request_of)["valid"] is True
+        assert children.pids() != [slow]
+
+
+def test_a_child_that_dies_at_work_is_reported_and_replaced(request_of: dict[str, Any]) -> None:
+    with pool() as children, ThreadPoolExecutor(1) as asker:
+        (victim,) = children.pids()
+        os.kill(victim, signal.SIGSTOP)
+        answer = asker.submit(children.ask, request_of)
+        eventually(answer.running, "the question has been asked")
+        os.kill(victim, signal.SIGKILL)
+        with pytest.raises(ChildDied) as refused:
+            answer.result(timeout=30)
+        assert refused.value.code == "crashed"
+        assert children.ask(request_of)["valid"] is True
+
+
+def test_a_child_that_died_idle_costs_nobody_anything(request_of: dict[str, Any]) -> None:
+    with pool() as children:
+        children.ask(request_of)
+        (victim,) = children.pids()
+        os.kill(victim, signal.SIGKILL)
+        eventually(lambda: not alive(victim), "the child is dead")
+        assert children.ask(request_of)["valid"] is True
+
+
+def test_more_askers_than_children_wait_for_their_turn(request_of: dict[str, Any]) -> None:
+    with pool(2) as children, ThreadPoolExecutor(16) as askers:
+        before = children.pids()
+        answers = list(askers.map(lambda _: children.ask(request_of), range(64), timeout=60))
+        assert all(answer["valid"] for answer in answers)
+        assert children.pids() == before
+
+
+def test_closing_ends_the_work_at_hand_and_what_still_waits(request_of: dict[str, Any]) -> None:
+    with pool(2) as children, ThreadPoolExecutor(6) as askers:
+        pids = children.pids()
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        asked = [askers.submit(children.ask, request_of) for _ in range(6)]
+        eventually(lambda: children._free.empty(), "both children are at work")
+        children.close()
+        for each in asked:
+            assert isinstance(each.exception(timeout=30), ChildrenClosed)
+        assert not any(map(alive, pids))
+        assert children.pids() == []
+        with pytest.raises(ChildrenClosed):
+            children.ask(request_of)
+
+
+@pytest.mark.parametrize("round_", range(10))
+def test_closing_amid_work_leaves_no_child(request_of: dict[str, Any], round_: int) -> None:
+    with pool(2) as children, ThreadPoolExecutor(4) as askers:
+        stop = threading.Event()
+
+        def ask() -> None:
+            while not stop.is_set():
+                try:
+                    children.ask(request_of)
+                except ChildrenClosed:
+                    return
+
+        asked = [askers.submit(ask) for _ in range(4)]
+        children.ask(request_of)
+        children.close()
+        stop.set()
+        for each in asked:
+            each.result(timeout=30)
+        assert children.pids() == []
+
+
+def test_a_child_ends_when_its_pipe_closes() -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-m", "app.scoring_child", *LIMITS],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert child.stdin is not None
+    assert child.stdout is not None
+    child.stdin.close()
+    assert child.wait(timeout=30) == 0
+    child.stdout.close()

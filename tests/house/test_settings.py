@@ -1,0 +1,60 @@
+"""Every setting is declared with its help, read from its variable, and documented from the declaration."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from app.settings import Settings, describe, markdown
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_page_of_settings_is_what_the_declarations_say() -> None:
+    written = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    assert written == markdown(), "docs/settings.md is not up to date; run: make docs"
+
+
+def test_the_page_names_every_setting_with_its_help_and_default() -> None:
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    assert len(describe()) == len(Settings.model_fields)
+    for row in describe():
+        (line,) = [line for line in page.splitlines() if f"`{row['name']}`" in line]
+        assert row["help"].endswith("."), row["name"]
+        assert row["help"].replace("|", "\\|") in line
+        if row["default"]:
+            assert f"`{row['default']}`" in line or row["default"] in line
+
+
+@pytest.mark.parametrize("name", Settings.model_fields)
+def test_a_setting_is_read_from_its_variable(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = {
+        "signup": "closed",
+        "challenge_creation": "any",
+        "log_format": "json",
+        "log_level": "error",
+        "rate_limits": "5/second",
+        "login_limit": "7/minute",
+        "scoring_memory": str(1 << 30),
+    }
+    number = Settings.model_fields[name].annotation in {int, float}
+    word = words.get(name, "4096" if number and name not in {"workers"} else "7" if number else "x" * 40)
+    monkeypatch.setenv(f"ASSAY_{name.upper()}", word)
+    value = getattr(Settings(), name)
+    shown = value.get_secret_value() if hasattr(value, "get_secret_value") else value
+    assert str(shown) == (f"{float(word)}" if isinstance(shown, float) else word)
+
+
+def test_the_administrators_token_is_never_shown_with_the_settings() -> None:
+    token = "a secret of more than thirty-two letters"
+    assert token not in repr(Settings(admin_token=token))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("signup", "perhaps"), ("port", "70000"), ("workers", "0"), ("scoring_seconds", "0"), ("scoring_memory", "1"),
+     ("rate_limits", "many"), ("login_limit", "10/fortnight")],
+)  # fmt: skip
+def test_a_setting_that_makes_no_sense_is_refused(name: str, value: str) -> None:
+    with pytest.raises(ValidationError, match=name):
+        Settings(**{name: value})

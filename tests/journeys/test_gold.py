@@ -1,0 +1,168 @@
+"""Gold labels: uploaded, completed, put in force, and kept from everybody who must guess them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.journeys.support import (
+    GOLD,
+    MAIN,
+    RIGHT,
+    People,
+    challenge,
+    enter,
+    finished,
+    new_slug,
+    recipe,
+    refused,
+    values,
+)
+
+OTHER_GOLD = [{"id": row["id"], "label": {"a": "b", "b": "a"}[row["label"]]} for row in GOLD]
+
+
+def bare(people: People, stem: str, **fields: Any) -> str:
+    """A challenge without gold."""
+    slug = new_slug(stem)
+    body = {"slug": slug, "title": slug, "task": "multiclass", "recipe": recipe("accuracy"), **fields}
+    made = people.admin.post("/challenges", json=body)
+    assert made.status_code == 201, made.text
+    return slug
+
+
+def test_a_draft_is_completed_and_put_in_force(people: People) -> None:
+    agreed = recipe("recall_lfb_train", "accuracy", "weighted_accuracy")
+    slug = bare(people, "gold-draft", recipe=agreed)
+    gold = f"{MAIN.format(slug)}/gold"
+    draft = people.admin.post(gold, json=GOLD).json()
+    assert (draft["version"], draft["status"], draft["instances"], draft["classes"]) == (1, "draft", 4, ["a", "b"])
+    assert people.admin.put(f"{gold}/1/classes", json=["b", "a", "c"]).json()["classes"] == ["b", "a", "c"]
+    frequencies, weights = {"a": 30, "b": 10}, {"a": 1.0, "b": 3.0, "c": 1.0}
+    assert people.admin.put(f"{gold}/1/train-frequencies", json=frequencies).json()["train_frequencies"] == frequencies
+    assert people.admin.put(f"{gold}/1/class-weights", json=weights).json()["class_weights"] == weights
+    answer = people.admin.post(f"{gold}/1/activate")
+    assert (answer.status_code, answer.json()["status"], answer.json()["remarks"]) == (201, "active", [])
+    assert people.visitor.get(MAIN.format(slug)).json()["classes"] == ["b", "a", "c"]
+    key = enter(people.admin, slug, [("Blue", RIGHT | {"t4": "a"})])[0]
+    scores = values(people.admin.get(f"/submissions/{key}").json()["scores"])
+    # recall of a 1, of b 1/2: weighted 30 : 10 by the training counts, 1 : 3 by the class weights
+    assert scores == {"recall_lfb_train": 0.875, "accuracy": 0.75, "weighted_accuracy": 0.625}
+    for name, body in (("classes", ["a", "b"]), ("train-frequencies", {"a": 1}), ("class-weights", {"a": 1})):
+        refused(people.admin.put(f"{gold}/1/{name}", json=body), 409, "gold_not_draft")
+
+
+def test_accessories_that_do_not_fit_are_refused(people: People) -> None:
+    slug = bare(people, "gold-accessories")
+    gold = f"{MAIN.format(slug)}/gold"
+    people.admin.post(gold, json=GOLD)
+    strange = refused(people.admin.put(f"{gold}/1/train-frequencies", json={"a": 1, "z": 2}), 422, "invalid_request")
+    assert [fault["pointer"] for fault in strange["errors"]] == ["/z"]
+    refused(people.admin.put(f"{gold}/1/classes", json=["a", "a"]), 422, "invalid_request")
+    refused(people.admin.put(f"{gold}/1/classes", json=[]), 422, "invalid_request")
+    lacking = refused(people.admin.put(f"{gold}/1/classes", json=["a", "c"]), 422, "invalid_gold")
+    assert lacking["total"] == {"unknown_label": 2}
+    for counts in ({"a": -1}, {"a": 1.5}, {"a": "many"}):
+        refused(people.admin.put(f"{gold}/1/train-frequencies", json=counts), 422, "invalid_request")
+    assert people.admin.get(f"{gold}/1").json()["train_frequencies"] is None
+
+
+def test_activation_says_what_follows_from_it(people: People) -> None:
+    slug = bare(people, "gold-remarks", recipe=recipe("accuracy", "f1_lfb_train"))
+    answer = people.admin.post(f"{MAIN.format(slug)}/gold", params={"activate": "true"}, json=GOLD)
+    vocabulary, frequencies = answer.json()["remarks"]
+    assert "2 labels" in vocabulary
+    assert "f1_lfb_train" in frequencies
+    key = enter(people.admin, slug, [("Blue", RIGHT)])[0]
+    score = people.admin.get(f"/submissions/{key}").json()["scores"]["f1_lfb_train"]
+    assert score["value"] is None
+    assert "training frequencies" in score["reason"]
+
+
+def test_a_phase_has_one_active_gold(people: People) -> None:
+    slug = challenge(people.admin, "gold-second")
+    gold = f"{MAIN.format(slug)}/gold"
+    refused(people.admin.post(gold, params={"activate": "true"}, json=OTHER_GOLD), 409, "gold_active")
+    assert [row["version"] for row in people.admin.get(gold).json()["items"]] == [1]
+    assert people.admin.post(gold, json=OTHER_GOLD).json()["status"] == "draft"
+    refused(people.admin.post(f"{gold}/2/activate"), 409, "gold_active")
+    assert [(row["version"], row["status"]) for row in people.admin.get(gold).json()["items"]] == [
+        (2, "draft"),
+        (1, "active"),
+    ]
+    refused(people.admin.post(f"{gold}/3/activate"), 404, "not_found")
+    refused(people.admin.get(f"{gold}/one"), 400, "bad_request")
+    assert finished(people["Blue"].join(slug, "Blue").submit(slug, RIGHT))["scores"]["accuracy"]["value"] == 1.0
+
+
+def test_the_file_comes_back_to_organizers_as_it_was_sent(people: People) -> None:
+    slug = bare(people, "gold-file")
+    body = b'\n[{"id":"t1" ,"label": "a"}]\n'
+    people.admin.post(f"{MAIN.format(slug)}/gold", content=body, headers={"Content-Type": "application/json"})
+    assert people.admin.get(f"{MAIN.format(slug)}/gold/1/data").content == body
+
+
+def test_everything_wrong_with_gold_is_said_at_once_and_nothing_is_kept(people: People) -> None:
+    slug = bare(people, "gold-faulty", classes=["a", "b"])
+    files = set((people.live.data_dir / "files" / "uploads").iterdir())
+    faulty = [{"id": "t1", "label": "a"}, {"id": "t1", "label": "b"}, {"id": "t2", "label": "z"}, {"id": "t3"}]
+    problem = refused(people.admin.post(f"{MAIN.format(slug)}/gold", json=faulty), 422, "invalid_gold")
+    assert set(problem["total"]) == {"duplicate_id", "unknown_label", "wrong_shape"}
+    assert {fault["pointer"] for fault in problem["problems"]} >= {"/1/id", "/2/label"}
+    assert people.admin.get(f"{MAIN.format(slug)}/gold").json()["items"] == []
+    assert set((people.live.data_dir / "files" / "uploads").iterdir()) == files
+
+
+def test_the_positive_label_must_be_in_the_gold(people: People) -> None:
+    fields = {"task": "binary", "positive_label": "yes", "recipe": recipe("f1")}
+    slug = bare(people, "gold-positive", **fields)
+    for gold in (GOLD, [{"id": "t1", "label": "yes"}], [*GOLD, {"id": "t5", "label": "yes"}]):
+        refused(people.admin.post(f"{MAIN.format(slug)}/gold", json=gold), 422, "invalid_gold")
+
+
+def test_labels_are_compared_in_one_normal_form(people: People) -> None:
+    composed, apart = "caf\u00e9", "cafe\u0301"
+    slug = bare(
+        people, "gold-unicode", task="binary", positive_label=apart, classes=[apart, "tea"], recipe=recipe("f1")
+    )
+    gold = {"1": composed, "2": "tea"}
+    answer = people.admin.post(f"{MAIN.format(slug)}/gold", params={"activate": "true"}, json=gold)
+    assert answer.status_code == 201, answer.text
+    key = enter(people.admin, slug, [("Blue", {"1": apart, "2": "tea"})])[0]
+    assert values(people.admin.get(f"/submissions/{key}").json()["scores"]) == {"f1": 1.0}
+
+
+@pytest.mark.parametrize("query", [{}, {"dry_run": "true"}])
+def test_a_rejection_is_the_same_whatever_the_gold_labels_are(people: People, query: dict[str, str]) -> None:
+    said = []
+    for gold in (GOLD, OTHER_GOLD, [{"id": row["id"], "label": "a"} for row in GOLD]):
+        slug = challenge(people.admin, "gold-secret", gold, classes=["a", "b"])
+        blue = people["Blue"].join(slug, "Blue")
+        answer = blue.submit(
+            slug, [{"id": "t1", "label": "c"}, {"id": "t9", "label": "a"}, {"id": "t2"}], **query
+        ).json()
+        said.append(json.dumps({name: answer[name] for name in ("total", "problems", "notes")}))
+    assert said[0] == said[1] == said[2]
+    assert '"unknown_label": 1' in said[0]
+
+
+def test_a_null_score_does_not_tell_which_classes_the_gold_lacks(people: People) -> None:
+    gold = [{"id": row["id"], "label": "a"} for row in GOLD]
+    strict = recipe("accuracy", "recall_macro", options={"zero_division": "error"})
+    slug = challenge(people.admin, "gold-reason", gold, classes=["a", "bee"], recipe=strict)
+    blue = people["Blue"].join(slug, "Blue")
+    sent = finished(blue.submit(slug, RIGHT | {"t3": "bee", "t4": "bee"}))
+    assert sent["scores"]["recall_macro"]["value"] is None
+    assert "bee" not in json.dumps(sent["scores"])
+    for caller in (people.visitor, blue):
+        assert "bee" not in json.dumps(caller.board(slug).json()["rows"])
+    assert "bee" in json.dumps(people.admin.get(f"/submissions/{sent['id']}").json()["scores"])
+
+
+def test_participants_read_nothing_of_the_gold(people: People) -> None:
+    slug = challenge(people.admin, "gold-hidden")
+    blue = people["Blue"].join(slug, "Blue")
+    finished(blue.submit(slug, RIGHT))
+    for path in ("", "/1", "/1/data"):
+        refused(blue.get(f"{MAIN.format(slug)}/gold{path}"), 403, "insufficient_scope")
+        refused(people.visitor.get(f"{MAIN.format(slug)}/gold{path}"), 401, "unauthorized")

@@ -1,0 +1,77 @@
+"""Size limits of a service with little room."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.journeys.support import MAIN, RIGHT, challenge, finished, refused
+from tests.live import Caller, Live
+
+MAX_UPLOAD, MAX_EXPANDED = 2048, 4096
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """A service that takes small files only."""
+    settings = {"max_upload": str(MAX_UPLOAD), "max_expanded": str(MAX_EXPANDED), "max_json_body": "1500"}
+    service = Live(tmp_path_factory.mktemp("small") / "data", **settings).start()
+    yield service
+    service.stop()
+
+
+@pytest.fixture(scope="module")
+def slug(small: Live) -> str:
+    return challenge(small.admin(), "small")
+
+
+@pytest.fixture(scope="module")
+def blue(small: Live, slug: str) -> Caller:
+    return small.person("Blue").join(slug, "Blue")
+
+
+def padded(size: int) -> bytes:
+    """Valid predictions of exactly this many bytes."""
+    body = json.dumps(RIGHT).encode()
+    return body + b" " * (size - len(body))
+
+
+def send(caller: Caller, slug: str, content: Any, **headers: str) -> httpx.Response:
+    return caller.post(f"{MAIN.format(slug)}/submissions", content=content, headers={"Prefer": "wait=30", **headers})
+
+
+def test_a_body_may_be_as_large_as_the_limit_and_no_larger(small: Live, slug: str, blue: Caller) -> None:
+    finished(send(blue, slug, padded(MAX_UPLOAD)))
+    stored = set((small.data_dir / "files" / "uploads").iterdir())
+    body = refused(send(blue, slug, padded(MAX_UPLOAD + 1)), 413, "too_large")
+    assert body["limit"] == MAX_UPLOAD
+    refused(small.admin().post(f"{MAIN.format(slug)}/gold", content=padded(MAX_UPLOAD + 1)), 413, "too_large")
+    assert set((small.data_dir / "files" / "uploads").iterdir()) == stored
+
+
+def test_a_body_of_untold_length_is_counted_on_the_way(slug: str, blue: Caller) -> None:
+    def chunks(count: int) -> Iterator[bytes]:
+        yield padded(1024)
+        for _ in range(count):
+            yield b" " * 512
+
+    finished(send(blue, slug, chunks(2)))
+    refused(send(blue, slug, chunks(3)), 413, "too_large")
+
+
+def test_a_file_that_swells_beyond_the_limit_is_refused(small: Live, slug: str, blue: Caller) -> None:
+    fits, bomb = gzip.compress(padded(MAX_EXPANDED)), gzip.compress(padded(200 * MAX_EXPANDED))
+    assert len(bomb) < MAX_UPLOAD
+    finished(send(blue, slug, fits, **{"Content-Encoding": "gzip"}))
+    sent = send(blue, slug, bomb, **{"Content-Encoding": "gzip"}).json()
+    assert (sent["status"], sent["total"]) == ("rejected", {"too_large": 1})
+    gold = small.admin().post(f"{MAIN.format(slug)}/gold", content=bomb, headers={"Content-Encoding": "gzip"})
+    assert refused(gold, 422, "invalid_gold")["total"] == {"too_large": 1}
+
+
+def test_a_json_request_has_a_limit_of_its_own(small: Live, slug: str) -> None:
+    answer = small.admin().patch(f"/challenges/{slug}", json={"description": "x" * 2000})
+    refused(answer, 413, "too_large")

@@ -1,0 +1,108 @@
+"""Phases: windows, the one that is open now, and what a challenge without gold can do."""
+
+from typing import Any
+
+import pytest
+
+from tests.journeys.support import MAIN, RIGHT, People, challenge, enter, finished, new_slug, recipe, refused
+
+PAST = {"opens_at": "2020-01-01T00:00:00Z", "closes_at": "2020-02-01T00:00:00Z"}
+FUTURE = {"opens_at": "2090-01-01T00:00:00+01:00"}
+OPEN = {"opens_at": "2020-01-01T00:00:00Z", "closes_at": "2090-01-01T00:00:00Z"}
+
+
+@pytest.mark.parametrize("window", [PAST, FUTURE])
+def test_a_phase_that_is_not_open_takes_no_submission(people: People, window: dict[str, Any]) -> None:
+    slug = challenge(people.admin, "window", phases=[{"name": "main", **window}])
+    blue = people["Blue"].join(slug, "Blue")
+    assert people.visitor.get(MAIN.format(slug)).json()["open"] is False
+    for query in ({}, {"dry_run": "true"}):
+        body = refused(blue.submit(slug, RIGHT, **query), 409, "no_open_phase")
+        assert body["opens_at"].startswith(("2020-01-01", "2089-12-31"))
+    enter(people.admin, slug, [("Late", RIGHT)])  # organizers may
+
+
+def test_the_window_is_shown_in_utc_as_it_was_given(people: People) -> None:
+    slug = challenge(people.admin, "utc", phases=[{"name": "main", **FUTURE}])
+    phase = people.visitor.get(MAIN.format(slug)).json()
+    assert (phase["opens_at"], phase["closes_at"]) == ("2089-12-31T23:00:00Z", None)
+    assert people.admin.patch(MAIN.format(slug), json=OPEN).json()["open"] is True
+    assert finished(people["Blue"].join(slug, "Blue").submit(slug, RIGHT))
+
+
+def test_a_time_without_its_zone_and_a_close_before_the_opening_are_refused(people: People) -> None:
+    slug = challenge(people.admin, "zones")
+    bodies = [
+        ({"opens_at": "2030-01-01T00:00:00"}, "/opens_at"),
+        ({"closes_at": "2010-01-01T00:00:00Z"}, "/closes_at"),
+        ({"opens_at": "tomorrow"}, "/opens_at"),
+        ({"quota": {"per_day": 0}}, "/quota/per_day"),
+        ({"quota": {"per_hour": 3}}, "/quota/per_hour"),
+        ({"leaderboard": "secret"}, "/leaderboard"),
+    ]
+    for body, pointer in bodies:
+        problem = refused(people.admin.patch(MAIN.format(slug), json=body), 422, "invalid_request")
+        assert [fault["pointer"] for fault in problem["errors"]] == [pointer]
+
+
+def test_the_short_address_finds_the_one_open_phase(people: People) -> None:
+    phases = [{"name": "Past", **PAST}, {"name": "Now", **OPEN}, {"name": "Future", **FUTURE}]
+    slug = challenge(people.admin, "short", phases=phases)
+    blue = people["Blue"].join(slug, "Blue")
+    short = f"/challenges/{slug}/submissions"
+    answer = blue.post(short, json=RIGHT, params={"method": "m"}, headers={"Prefer": "wait=30"})
+    assert finished(answer)["phase"] == "now"
+    assert blue.post(short, json=RIGHT, params={"dry_run": "true"}).json()["valid"] is True
+    assert people.admin.patch(f"/challenges/{slug}/phases/future", json={"opens_at": None}).json()["open"] is True
+    body = refused(blue.post(short, json=RIGHT), 409, "several_open_phases")
+    assert body["phases"] == ["now", "future"]
+    for phase in ("now", "future"):
+        assert people.admin.patch(f"/challenges/{slug}/phases/{phase}", json=PAST).status_code == 200
+    refused(blue.post(short, json=RIGHT), 409, "no_open_phase")
+
+
+def test_without_gold_nothing_can_be_submitted_and_no_template_made(people: People) -> None:
+    slug = new_slug("no-gold")
+    made = people.admin.post(
+        "/challenges", json={"slug": slug, "title": "x", "task": "multiclass", "recipe": recipe("accuracy")}
+    )
+    assert made.status_code == 201
+    blue = people["Blue"].join(slug, "Blue")
+    for query in ({}, {"dry_run": "true"}):
+        refused(blue.submit(slug, RIGHT, **query), 409, "no_gold")
+    refused(people.visitor.get(f"{MAIN.format(slug)}/template"), 409, "no_gold")
+
+
+def test_phases_are_addressed_by_the_slug_of_their_name(people: People) -> None:
+    slug = challenge(people.admin, "named", phases=[{"name": "Größe & Final Test"}])
+    assert people.visitor.get(f"/challenges/{slug}/phases/groe-final-test").json()["name"] == "Größe & Final Test"
+    again = people.admin.post(f"/challenges/{slug}/phases", json={"name": "GROE final  test"})
+    refused(again, 409, "phase_name_taken")
+    refused(people.admin.post(f"/challenges/{slug}/phases", json={"name": "!!!"}), 422, "invalid_request")
+    refused(people.visitor.get(f"/challenges/{slug}/phases/main"), 404, "not_found")
+
+
+def test_the_time_zone_of_a_challenge_must_exist(people: People) -> None:
+    slug = challenge(people.admin, "zone")
+    for name in ("Mars/Olympus", "", "../../etc/passwd"):
+        problem = refused(people.admin.patch(f"/challenges/{slug}", json={"timezone": name}), 422, "invalid_request")
+        assert problem["errors"][0]["pointer"] == "/timezone"
+    assert people.admin.patch(f"/challenges/{slug}", json={"timezone": "Asia/Tokyo"}).json()["timezone"] == "Asia/Tokyo"
+    assert finished(people["Blue"].join(slug, "Blue").submit(slug, RIGHT))
+
+
+def test_a_draft_is_published_once(people: People) -> None:
+    slug = challenge(people.admin, "draft", draft=True)
+    refused(people["Blue"].get(f"/challenges/{slug}"), 404, "not_found")
+    assert people.admin.patch(f"/challenges/{slug}", json={"draft": False}).json()["status"] == "published"
+    assert people["Blue"].get(f"/challenges/{slug}").status_code == 200
+    refused(people.admin.patch(f"/challenges/{slug}", json={"draft": True}), 422, "invalid_request")
+    refused(people.admin.delete(f"/challenges/{slug}"), 409, "not_draft")
+
+
+def test_creation_warns_of_a_phase_without_quota(people: People) -> None:
+    body = {"title": "x", "task": "multiclass", "recipe": recipe("accuracy")}
+    bare = people.admin.post("/challenges", json=body | {"slug": new_slug("warned")}).json()
+    assert "quota" in bare["warnings"][0]
+    limited = body | {"slug": new_slug("warned"), "phases": [{"name": "main", "quota": {"per_day": 3}}]}
+    assert people.admin.post("/challenges", json=limited).json()["warnings"] == []

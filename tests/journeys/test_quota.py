@@ -1,0 +1,135 @@
+"""Quotas: what counts, what is given back, and what a refusal says."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import httpx
+import pytest
+
+from tests.journeys.support import MAIN, RIGHT, People, challenge, enter, finished, hits, refused
+
+BAD = {"t1": "zebra"}
+
+
+def limited(people: People, stem: str, quota: dict[str, int], **fields: Any) -> str:
+    return challenge(people.admin, stem, phases=[{"name": "main", "quota": quota}], **fields)
+
+
+@pytest.mark.parametrize(("quota", "allowed"), [({"per_day": 2}, 2), ({"total": 1}, 1)])
+def test_a_used_up_quota_says_which_and_when_it_ends(people: People, quota: dict[str, int], allowed: int) -> None:
+    slug = limited(people, "quota", quota)
+    blue = people["Blue"].join(slug, "Blue")
+    for _ in range(allowed):
+        finished(blue.submit(slug, RIGHT))
+    answer = blue.submit(slug, RIGHT)
+    body = refused(answer, 429, "quota_exceeded")
+    name = next(iter(quota))
+    assert (body["quota"], body["limit"], body["used"]) == (name, allowed, allowed)
+    assert int(answer.headers["retry-after"]) >= 1
+    assert ("reset_at" in body) == (name == "per_day")
+    assert finished(people["Green"].join(slug, "Green").submit(slug, RIGHT))  # each team has its own
+    assert people.admin.patch(MAIN.format(slug), json={"quota": {}}).status_code == 200
+    assert finished(blue.submit(slug, RIGHT))
+
+
+def test_a_day_is_one_of_the_challenges_time_zone(people: People) -> None:
+    zone = ZoneInfo("Pacific/Kiritimati")
+    slug = limited(people, "quota-zone", {"per_day": 1}, timezone=zone.key)
+    blue = people["Blue"].join(slug, "Blue")
+    finished(blue.submit(slug, RIGHT))
+    answer = blue.submit(slug, RIGHT)
+    reset = datetime.fromisoformat(refused(answer, 429, "quota_exceeded")["reset_at"])
+    assert reset.utcoffset() == timedelta(hours=14)
+    assert (reset.hour, reset.minute, reset.second) == (0, 0, 0)
+    now = datetime.now(UTC)
+    assert timedelta(0) < reset - now <= timedelta(days=1)
+    assert abs(int(answer.headers["retry-after"]) - (reset - now).total_seconds()) < 120
+
+
+def test_a_refused_file_is_not_charged_but_has_a_limit_of_its_own(people: People) -> None:
+    slug = limited(people, "quota-invalid", {"total": 1, "invalid_per_day": 2})
+    blue = people["Blue"].join(slug, "Blue")
+    for _ in range(2):
+        assert blue.submit(slug, BAD).json()["status"] == "rejected"
+    body = refused(blue.submit(slug, RIGHT), 429, "quota_exceeded")
+    assert (body["quota"], body["used"]) == ("invalid_per_day", 2)
+    assert body["reset_at"]
+    assert blue.submit(slug, BAD, dry_run="true").json()["valid"] is False  # a dry run costs nothing
+    state = blue.get(f"{MAIN.format(slug)}/quota").json()
+    assert state["used"] == {"per_day": 0, "total": 0, "concurrent": 0, "invalid_per_day": 2}
+    assert state["remaining"]["total"] == 1
+    assert sorted(entry["kind"] for entry in state["ledger"]) == ["refund", "refund", "reserve", "reserve"]
+
+
+def test_the_ledger_says_what_was_charged_and_what_given_back(people: People) -> None:
+    slug = limited(people, "quota-ledger", {"total": 3})
+    blue = people["Blue"].join(slug, "Blue")
+    scored, bad = blue.submit(slug, RIGHT).json(), blue.submit(slug, BAD).json()
+    state = blue.get(f"{MAIN.format(slug)}/quota").json()
+    said = {(entry["submission_id"], entry["kind"], entry["reason"]) for entry in state["ledger"]}
+    assert said == {
+        (scored["id"], "reserve", "admitted"),
+        (scored["id"], "charge", "finished"),
+        (bad["id"], "reserve", "admitted"),
+        (bad["id"], "refund", "rejected"),
+    }
+    assert (state["used"]["total"], state["remaining"]["total"], state["limits"]["per_day"]) == (1, 2, None)
+
+
+def test_many_at_once_never_pass_the_limit(people: People) -> None:
+    slug = limited(people, "quota-storm", {"total": 3})
+    blue = people["Blue"].join(slug, "Blue")
+
+    def send(_: int) -> httpx.Response:
+        return blue.submit(slug, RIGHT, wait=0)
+
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(send, range(20)))
+    stored = [answer.json()["id"] for answer in answers if answer.status_code == 202]
+    assert len(stored) == 3
+    for answer in answers:
+        if answer.status_code != 202:
+            refused(answer, 429, "quota_exceeded")
+    listed = blue.get(f"{MAIN.format(slug)}/submissions").json()["items"]
+    assert {row["id"] for row in listed} == set(stored)
+
+
+def test_submissions_at_work_count_as_concurrent_until_they_end(people: People) -> None:
+    slug = limited(people, "quota-concurrent", {"concurrent": 1})
+    blue = people["Blue"].join(slug, "Blue")
+
+    def send(_: int) -> httpx.Response:
+        return blue.submit(slug, RIGHT, wait=0)
+
+    with ThreadPoolExecutor(10) as pool:
+        answers = list(pool.map(send, range(10)))
+    refusals = [answer for answer in answers if answer.status_code != 202]
+    assert len(refusals) < 10
+    for answer in refusals:
+        body = refused(answer, 429, "quota_exceeded")
+        assert (body["quota"], body["limit"]) == ("concurrent", 1)
+        assert int(answer.headers["retry-after"]) <= 60
+    while blue.get(f"{MAIN.format(slug)}/quota").json()["used"]["concurrent"]:
+        blue.get("/me")
+    assert finished(blue.submit(slug, RIGHT))
+
+
+def test_organizers_entries_are_never_charged(people: People) -> None:
+    slug = limited(people, "quota-organizer", {"total": 1, "per_day": 1})
+    blue = people["Blue"].join(slug, "Blue")
+    enter(people.admin, slug, [("Blue", hits(1)), ("Blue", hits(2))])
+    enter(people.admin, slug, [("Majority", hits(3)), ("Majority", hits(2))], baseline="true")
+    assert blue.get(f"{MAIN.format(slug)}/quota").json()["used"]["total"] == 0
+    finished(blue.submit(slug, RIGHT))
+    refused(blue.submit(slug, RIGHT), 429, "quota_exceeded")
+    enter(people.admin, slug, [("blue ", hits(4))])
+
+
+def test_participants_name_no_team_and_enter_no_baseline(people: People) -> None:
+    slug = challenge(people.admin, "no-baseline")
+    blue = people["Blue"].join(slug, "Blue")
+    for query in ({"team": "Green"}, {"team": "Blue"}, {"baseline": "true"}):
+        refused(blue.submit(slug, RIGHT, **query), 403, "forbidden")
+    assert people.visitor.board(slug).json()["rows"] == []

@@ -1,0 +1,110 @@
+"""Recipes: what may change when, and that everything wrong with one is said at once."""
+
+from typing import Any
+
+import pytest
+
+from tests.journeys.support import People, challenge, enter, hits, new_slug, recipe, refused, shown
+
+AGREED = recipe("f1_macro", "accuracy", "error_rate", tie_breakers=["accuracy"])
+
+
+def put(people: People, slug: str, body: dict[str, Any]) -> Any:
+    return people.admin.put(f"/challenges/{slug}/recipe", json=body)
+
+
+def test_before_the_first_submission_everything_may_change(people: People) -> None:
+    slug = challenge(people.admin, "recipe-free", recipe=AGREED)
+    changed = recipe("hamming_loss", "recall_macro", options={"zero_division": "1"}, selection="latest")
+    answer = put(people, slug, changed)
+    assert (answer.status_code, answer.json()["version"], answer.json()["primary"]) == (200, 2, "hamming_loss")
+    enter(people.admin, slug, [("Blue", hits(3))])
+    board = people.visitor.board(slug).json()
+    assert (board["primary"], board["recipe_version"]) == ("hamming_loss", 2)
+    assert set(board["rows"][0]["scores"]) == {"hamming_loss", "recall_macro"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"primary": "accuracy", "tie_breakers": []},
+        {"metrics": ["f1_macro", "accuracy", "error_rate", "mcc"]},
+        {"metrics": ["f1_macro", "accuracy"]},
+        {"metrics": ["f1_macro:zero_division=1", "accuracy", "error_rate"]},
+        {"options": {"zero_division": "1"}},
+        {"tie_breakers": ["recall_macro"]},
+        {"decision": "argmax"},
+    ],
+)
+def test_with_submissions_nothing_that_makes_other_values_may_change(people: People, change: dict[str, Any]) -> None:
+    slug = challenge(people.admin, "recipe-used", recipe=AGREED)
+    enter(people.admin, slug, [("Blue", hits(3))])
+    before = people.visitor.get(f"/challenges/{slug}/recipe").content
+    refused(put(people, slug, AGREED | change), 409, "recipe_in_use")
+    assert people.visitor.get(f"/challenges/{slug}/recipe").content == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"selection": "latest"},
+        {"tie_breakers": []},
+        {"tie_breakers": ["error_rate", "accuracy"]},
+        {"disclosure": {"digits": "full"}},
+        {"metrics": [{"key": "f1_macro", "name": "Official F"}, "accuracy", "error_rate"]},
+    ],
+)
+def test_with_submissions_the_rules_of_ranking_may_still_change(people: People, change: dict[str, Any]) -> None:
+    slug = challenge(people.admin, "recipe-rules", recipe=AGREED)
+    sent = enter(people.admin, slug, [("Blue", hits(3)), ("Green", hits(2))])
+    answer = put(people, slug, AGREED | change)
+    assert (answer.status_code, answer.json()["version"]) == (200, 2), answer.text
+    board = people.visitor.board(slug).json()
+    assert board["recipe_version"] == 2
+    assert [row["submission"] for row in board["rows"]] == sent
+    assert people.admin.get(f"/submissions/{sent[0]}").json()["attempt"] == 1
+
+
+def test_the_same_recipe_again_makes_no_new_version(people: People) -> None:
+    slug = challenge(people.admin, "recipe-same", recipe=AGREED)
+    assert put(people, slug, AGREED).json()["version"] == 1
+
+
+def test_every_fault_of_a_recipe_is_said_at_once(people: People) -> None:
+    body = {
+        "primary": "f1_makro",
+        "metrics": ["accuracy", "accuracy", "f_beta_macro:beta=x", "f1"],
+        "tie_breakers": ["nope"],
+        "options": {"zero_divison": "1"},
+    }
+    made = {"slug": new_slug("faulty"), "title": "x", "task": "multiclass", "recipe": body}
+    problem = refused(people.admin.post("/challenges", json=made), 422, "invalid_recipe")
+    pointers = {fault["pointer"] for fault in problem["errors"]}
+    assert {"/primary", "/metrics/1", "/metrics/2", "/metrics/3", "/tie_breakers/0"} <= pointers
+    assert any(pointer.startswith("/options") for pointer in pointers)
+    assert (
+        "did you mean f1_macro"
+        in problem["errors"][[*map(lambda f: f["pointer"], problem["errors"])].index("/primary")]["detail"]
+    )
+    refused(people.admin.get(f"/challenges/{made['slug']}"), 404, "not_found")
+
+
+def test_misspelt_fields_are_refused_not_ignored(people: People) -> None:
+    made = {"slug": new_slug("misspelt"), "title": "x", "task": "multiclass", "recipe": recipe("accuracy")}
+    for extra, pointer in (
+        ({"regstration": "open"}, "/regstration"),
+        ({"recipe": recipe("accuracy") | {"primry": 1}}, "/recipe/primry"),
+    ):
+        problem = refused(people.admin.post("/challenges", json=made | extra), 422, "invalid_request")
+        assert [fault["pointer"] for fault in problem["errors"]] == [pointer]
+
+
+def test_a_metric_may_be_an_object_and_shows_under_its_canonical_string(people: People) -> None:
+    asked = {"key": "f_beta_macro", "params": {"beta": 0.50}, "options": {"zero_division": "1"}}
+    slug = challenge(people.admin, "canonical", recipe={"primary": asked, "metrics": [asked, "accuracy"]})
+    enter(people.admin, slug, [("Blue", hits(4))])
+    text = "f_beta_macro:beta=0.5,zero_division=1"
+    board = people.visitor.board(slug)
+    assert board.json()["primary"] == text
+    assert shown(board, text) == [1.0]
+    assert shown(people.visitor.board(slug, metric=text), text) == [1.0]
