@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 ROOT = Path(__file__).resolve().parents[1]
-PASSWORD = "a password for tests"  # noqa: S105
+PASSWORD = "a password for tests"
 
 
 def free_port() -> int:
@@ -54,7 +54,11 @@ class Live:
                 stdout=log,
                 stderr=log,
             )
-        self.wait_ready()
+        try:
+            self.wait_ready()
+        except AssertionError:
+            self.kill()
+            raise
         return self
 
     def wait_ready(self, seconds: float = 30) -> None:

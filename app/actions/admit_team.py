@@ -1,10 +1,12 @@
 """Register for a challenge by founding a team, and decide on registrations."""
 
 from app.actions.access import Caller, organizes, require_organizer, require_scope, see_challenge
-from app.errors import AlreadyRegistered, Forbidden, NotFound, TeamNameTaken
+from app.errors import AlreadyRegistered, Forbidden, InvalidRequest, NotFound, TeamNameTaken
 from app.store import paging, teams
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, Registration, Team
+
+LONGEST_KEY = 200  # one letter of a name may stand for many, written out
 
 
 def found_team(session: WriteSession, caller: Caller, slug: str, name: str) -> Registration:
@@ -32,10 +34,12 @@ def found_team(session: WriteSession, caller: Caller, slug: str, name: str) -> R
 
 def add_team(session: WriteSession, challenge: Challenge, name: str) -> Team:
     """A team without members; raises TeamNameTaken."""
-    clean = " ".join(name.split())
+    clean, key = " ".join(name.split()), teams.name_key(name)
+    if not 0 < len(key) <= LONGEST_KEY:
+        raise InvalidRequest("The team needs a shorter name.", errors=[{"pointer": "/team", "detail": "is too long"}])
     if teams.by_name(session, challenge.id, clean) is not None:
         raise TeamNameTaken(f"A team named '{clean}' exists already in this challenge.")
-    team = Team(challenge_id=challenge.id, name=clean, name_key=teams.name_key(clean))
+    team = Team(challenge_id=challenge.id, name=clean, name_key=key)
     session.add(team)
     session.flush()
     return team

@@ -23,7 +23,8 @@ def parsed(
     """The recipe as stored, defaults filled in, and as scoring reads it; raises InvalidRecipe with every fault."""
     body = DEFAULTS | dict(recipe)
     scoring = parse_recipe(body, cast("Task", task), positive_label=positive_label, classes=classes)
-    body.setdefault("metrics", [call.text for call in scoring.metrics])
+    if not body.get("metrics"):
+        body["metrics"] = [call.text for call in scoring.metrics]
     return body, scoring
 
 

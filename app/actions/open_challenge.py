@@ -9,12 +9,15 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from app.actions.access import Caller, require_scope
 from app.actions.change_recipe import fingerprint, parsed
-from app.errors import Forbidden, InvalidRequest, PhaseNameTaken, SlugTaken
+from app.errors import Forbidden, InvalidRecipe, InvalidRequest, PhaseNameTaken, SlugTaken
 from app.scoring.recipe import Recipe as ScoringRecipe
 from app.store import challenges, clock
 from app.store.session import WriteSession
 from app.store.tables import Challenge, Organizer, Phase, Recipe
+from app.store.types import moment_text
 
+Faults = list[dict[str, str]]
+NO_SLUG = "an address is made of the name, so it needs at least one of a-z, 0-9"
 READS_GOLD = ("log_loss", "brier")  # metrics with which few submissions can spell out the gold labels
 
 
@@ -30,16 +33,15 @@ def open_challenge(
 ) -> tuple[Challenge, list[str]]:
     """A new challenge owned by the caller, and warnings about its rules.
 
-    Raises Forbidden, SlugTaken, PhaseNameTaken, InvalidRequest and InvalidRecipe.
+    Raises Forbidden, SlugTaken, and InvalidRequest or InvalidRecipe with every fault at once.
     """
     user_id = require_scope(caller, "organize")
     _require_creator(caller, creation)
-    _check(fields)
+    planned = list(phases) or [{"name": "main"}]
+    now = clock.now(session)
+    body, scoring = _checked(fields, recipe, planned, now)
     if challenges.by_slug(session, fields["slug"]) is not None:
         raise SlugTaken(f"A challenge with the slug '{fields['slug']}' exists already.")
-    body, scoring = parsed(
-        recipe, task=fields["task"], positive_label=fields["positive_label"], classes=fields["classes"]
-    )
     challenge = Challenge(**fields, status="draft" if draft else "published", created_by=user_id)
     session.add(challenge)
     session.flush()
@@ -47,8 +49,6 @@ def open_challenge(
     session.add(
         Recipe(challenge_id=challenge.id, version=1, status="active", body=body, fingerprint=fingerprint(scoring))
     )
-    planned = list(phases) or [{"name": "main"}]
-    now = clock.now(session)
     made = [add_phase(session, challenge, plan, now) for plan in planned]
     return challenge, warnings_of(scoring, made)
 
@@ -82,23 +82,38 @@ def add_phase(session: WriteSession, challenge: Challenge, plan: Mapping[str, An
 
 def check_window(opens_at: datetime, closes_at: datetime | None) -> None:
     """Raise InvalidRequest unless the phase closes after it opens."""
-    if closes_at is not None and closes_at <= opens_at:
-        raise InvalidRequest(
-            f"The phase would close ({closes_at.isoformat()}) before it opens ({opens_at.isoformat()}).",
-            errors=[{"pointer": "/closes_at", "detail": "must be later than opens_at"}],
-        )
+    _refuse(_window_faults(opens_at, closes_at))
+
+
+def _window_faults(opens_at: datetime, closes_at: datetime | None) -> Faults:
+    if closes_at is None or closes_at > opens_at:
+        return []
+    opens, closes = moment_text(opens_at), moment_text(closes_at)
+    return [{"pointer": "/closes_at", "detail": f"the phase would close ({closes}) before it opens ({opens})"}]
+
+
+def _refuse(faults: Faults) -> None:
+    """Raise InvalidRequest with these faults, if there are any."""
+    if faults:
+        raise InvalidRequest(_summary(faults), errors=faults)
+
+
+def _summary(faults: Faults) -> str:
+    more = f"; and {len(faults) - 5} more" if len(faults) > 5 else ""
+    listed = "; ".join(f"{fault['pointer']}: {fault['detail']}" for fault in faults[:5])
+    return f"The request is not valid: {listed}{more}."
 
 
 def slug_of(name: str) -> str:
     """The part of the address that a phase's name gives; raises InvalidRequest when nothing is left of it."""
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:64]
-    if not slug:
-        raise InvalidRequest(
-            f"The phase name '{name}' has no letter or digit that an address could show.",
-            errors=[{"pointer": "/name", "detail": "use at least one of a-z, 0-9"}],
-        )
+    slug = _slug(name)
+    _refuse([] if slug else [{"pointer": "/name", "detail": NO_SLUG}])
     return slug
+
+
+def _slug(name: str) -> str:
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:64]
 
 
 def warnings_of(recipe: ScoringRecipe, phases: Sequence[Phase]) -> list[str]:
@@ -133,9 +148,42 @@ def _require_creator(caller: Caller, creation: str) -> None:
         )
 
 
-def _check(fields: Mapping[str, Any]) -> None:
-    """Raise InvalidRequest with every fault in what the fields say together."""
-    faults = []
+def _checked(
+    fields: Mapping[str, Any], recipe: Mapping[str, Any], phases: Sequence[Mapping[str, Any]], now: datetime
+) -> tuple[dict[str, Any], ScoringRecipe]:
+    """The recipe, stored and read, of a description without fault; raises InvalidRequest or InvalidRecipe with all."""
+    faults = [*_field_faults(fields), *_phase_faults(phases, now)]
+    try:
+        found = parsed(recipe, task=fields["task"], positive_label=fields["positive_label"], classes=fields["classes"])
+    except InvalidRecipe as bad:
+        own = [{**fault, "pointer": "/recipe" + fault["pointer"]} for fault in bad.extra["errors"]]
+        if not faults:
+            raise InvalidRecipe(bad.detail, errors=own) from bad
+        # a lack that concerns the fields was named there already
+        faults += [fault for fault in own if fault["pointer"] != "/recipe"]
+        raise InvalidRequest(_summary(faults), errors=faults) from bad
+    _refuse(faults)
+    return found
+
+
+def _phase_faults(phases: Sequence[Mapping[str, Any]], now: datetime) -> Faults:
+    faults: Faults = []
+    seen: set[str] = set()
+    for number, plan in enumerate(phases):
+        own = _window_faults(plan.get("opens_at") or now, plan.get("closes_at"))
+        slug = _slug(plan["name"])
+        if not slug:
+            own.append({"pointer": "/name", "detail": NO_SLUG})
+        elif slug in seen:
+            own.append({"pointer": "/name", "detail": f"another phase has the address '{slug}' already"})
+        seen.add(slug)
+        faults += [{**fault, "pointer": f"/phases/{number}{fault['pointer']}"} for fault in own]
+    return faults
+
+
+def _field_faults(fields: Mapping[str, Any]) -> Faults:
+    """What is wrong with what the fields say together."""
+    faults: Faults = []
     task, classes, positive = fields["task"], fields["classes"], fields["positive_label"]
     if task == "binary" and not positive:
         faults.append({"pointer": "/positive_label", "detail": "a binary task needs its positive label"})
@@ -151,5 +199,4 @@ def _check(fields: Mapping[str, Any]) -> None:
         if positive and positive not in classes:
             faults.append({"pointer": "/positive_label", "detail": "is not among the classes"})
     faults += zone_faults(fields["timezone"])
-    if faults:
-        raise InvalidRequest(faults[0]["pointer"].lstrip("/") + " " + faults[0]["detail"] + ".", errors=faults)
+    return faults

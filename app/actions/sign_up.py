@@ -3,8 +3,24 @@
 from app.actions.access import Caller
 from app.errors import EmailTaken, Forbidden, SignupClosed
 from app.store import users
-from app.store.session import WriteSession
+from app.store.session import ReadSession, WriteSession
 from app.store.tables import User
+
+
+def check_sign_up(
+    session: ReadSession, caller: Caller, *, email: str, signup: str, admin: bool = False, approved: bool = False
+) -> None:
+    """Whether such an account may be created; asked before the password is hashed, for that costs much.
+
+    Raises EmailTaken, SignupClosed, and Forbidden for rights that only administrators give.
+    """
+    if not caller.rules_site:
+        if signup != "open":
+            raise SignupClosed
+        if admin or approved:
+            raise Forbidden("Only an administrator may create administrators or approved users.")
+    if users.by_email(session, email) is not None:
+        raise EmailTaken
 
 
 def sign_up(
@@ -18,12 +34,8 @@ def sign_up(
     admin: bool = False,
     approved: bool = False,
 ) -> User:
-    """A new user; raises EmailTaken, SignupClosed, and Forbidden for rights that only administrators give."""
-    if not caller.rules_site:
-        if signup != "open":
-            raise SignupClosed
-        if admin or approved:
-            raise Forbidden("Only an administrator may create administrators or approved users.")
+    """A new user; raises what check_sign_up raises."""
+    check_sign_up(session, caller, email=email, signup=signup, admin=admin, approved=approved)
     return create_user(session, email=email, name=name, password_hash=password_hash, admin=admin, approved=approved)
 
 

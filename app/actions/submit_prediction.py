@@ -26,6 +26,7 @@ from app.scoring import SCORER_VERSION
 from app.store import challenges, clock, gold, quota, submissions, tasks, teams
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion, IdempotencyKey, Phase, Recipe, Submission, Team
+from app.store.types import moment_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,8 @@ def admit(session: ReadSession, caller: Caller, slug: str, phase_slug: str, entr
     if not by_organizer and not challenges.is_open(phase, clock.now(session)):
         raise NoOpenPhase(
             f"The phase '{phase.slug}' is not open now.",
-            opens_at=phase.opens_at.isoformat(),
-            closes_at=phase.closes_at.isoformat() if phase.closes_at else None,
+            opens_at=moment_text(phase.opens_at),
+            closes_at=moment_text(phase.closes_at) if phase.closes_at else None,
         )
     active = gold.active(session, phase.id)
     if active is None:
@@ -203,7 +204,7 @@ def _require_quota(
             quota=name,
             limit=limit,
             used=counts[name],
-            reset_at=reset_at.isoformat() if daily else None,
+            reset_at=moment_text(reset_at) if daily else None,
         )
 
 

@@ -14,6 +14,7 @@ from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, GoldVersion, Phase
 
 ACCESSORIES = {"classes": "classes", "train-frequencies": "train_frequencies", "class-weights": "class_weights"}
+WEIGHTS = (1e-12, 1e12)  # the least and the greatest class weight that is not 0
 
 
 def check_gold_upload(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> Phase:
@@ -136,6 +137,20 @@ def check_accessory(name: str, value: Any, *, classes: list[str]) -> None:
             f"{len(strange)} labels are not among the classes: {', '.join(map(repr, strange[:5]))}.",
             errors=[{"pointer": f"/{label}", "detail": "is not among the classes"} for label in strange[:100]],
         )
+    if name == "class-weights":
+        _check_weights(value)
+
+
+def _check_weights(weights: Mapping[str, float]) -> None:
+    """Raise InvalidRequest for weights so far apart that exact sums of them outgrow a number."""
+    low, high = WEIGHTS
+    faults = [
+        {"pointer": f"/{label}", "detail": f"must be 0, or from {low:g} to {high:g}"}
+        for label, weight in weights.items()
+        if weight and not low <= weight <= high
+    ]
+    if faults:
+        raise InvalidRequest(f"{len(faults)} weights are too small or too large.", errors=faults[:100])
 
 
 def put_accessory(

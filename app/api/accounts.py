@@ -8,7 +8,7 @@ from pydantic import Field
 from app import errors
 from app.actions import passwords
 from app.actions.issue_token import account_of, issue_token, list_tokens, revoke_token
-from app.actions.sign_up import sign_up
+from app.actions.sign_up import check_sign_up, sign_up
 from app.api.deps import AccountDep, CallerDep, ServiceDep
 from app.api.problems import documented
 from app.api.shapes import Body, Email, Moment, Name, Shape, example
@@ -101,6 +101,9 @@ class Me(Shape):
 )
 def post_user(body: NewUser, who: CallerDep, parts: ServiceDep) -> object:
     """Create an account. An administrator may also create approved users and administrators."""
+    signup, rights = parts.settings.signup, {"admin": body.admin, "approved": body.approved}
+    with parts.db.read() as session:
+        check_sign_up(session, who, email=body.email, signup=signup, **rights)
     stored = passwords.hashed(body.password)
     with parts.db.write() as session:
         return sign_up(
@@ -109,9 +112,8 @@ def post_user(body: NewUser, who: CallerDep, parts: ServiceDep) -> object:
             email=body.email,
             name=body.name,
             password_hash=stored,
-            signup=parts.settings.signup,
-            admin=body.admin,
-            approved=body.approved,
+            signup=signup,
+            **rights,
         )
 
 

@@ -8,10 +8,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from app import errors
 from app.api.deps import CallerDep
 from app.api.problems import documented
+from app.api.strict import StrictRoute
 from app.scoring.catalogue import describe
 from app.scoring.metric import CATALOGUE
 
-router = APIRouter(tags=["metrics"])
+router = APIRouter(tags=["metrics"], route_class=StrictRoute)
 
 
 class Equation(BaseModel):

@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Response
-from pydantic import Field
+from pydantic import AfterValidator, Field, WithJsonSchema
 
 from app import errors
 from app.actions.access import see_challenge
@@ -21,7 +21,7 @@ from app.actions.plan_phases import list_phases
 from app.api.deps import AccountDep, CallerDep, Cursor, Limit, ServiceDep
 from app.api.phases import NewPhase, PhaseShape, phase_shape
 from app.api.problems import documented
-from app.api.shapes import Body, Email, Label, Moment, Name, Page, Shape, Slug, Text, example
+from app.api.shapes import Body, Email, Label, Moment, Name, Page, Shape, Slug, Text, example, plain_json
 from app.api.strict import StrictRoute
 from app.store.session import ReadSession
 from app.store.tables import Challenge, Organizer, Recipe
@@ -33,19 +33,49 @@ Visibility = Literal["public", "private"]
 RegistrationRule = Literal["open", "approval", "invitation"]
 
 
-class Disclosure(Body):
-    """How exactly participants and visitors see numbers."""
+# What a recipe holds is checked by scoring itself, which says of every fault what is wrong and where; the shapes here
+# are for the documentation.
+_ENTRY = {
+    "type": "object",
+    "required": ["key"],
+    "properties": {
+        "key": {"type": "string", "examples": ["f_beta_macro"]},
+        "params": {"type": "object", "examples": [{"beta": 0.5}]},
+        "options": {"type": "object", "examples": [{"zero_division": "0"}]},
+        "name": {"type": "string", "description": "How the board calls it."},
+    },
+}
+_METRIC = {"anyOf": [{"type": "string", "examples": ["f1_macro"]}, _ENTRY]}
+_DIGITS = {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 17}, {"const": "full"}], "default": 6}
+_DISCLOSURE = {
+    "type": "object",
+    "description": "Significant digits that participants and visitors see.",
+    "properties": {"digits": _DIGITS},
+}
 
-    digits: Annotated[int, Field(ge=1, le=17)] | Literal["full"] = Field(6, description="Significant digits.")
+MOST_METRICS = 500
 
 
-class MetricEntry(Body):
-    """A metric with its parameters and options, as an alternative to its string."""
+def _few(value: Any) -> Any:
+    if isinstance(value, list) and len(value) > MOST_METRICS:
+        msg = f"has {len(value)} metrics; at most {MOST_METRICS} are computed"
+        raise ValueError(msg)
+    return value
 
-    key: str = Field(examples=["f_beta_macro"])
-    params: dict[str, Any] = Field(default_factory=dict, examples=[{"beta": 0.5}])
-    options: dict[str, Any] = Field(default_factory=dict, examples=[{"zero_division": "0"}])
-    name: Name | None = Field(None, description="How the board calls it.")
+
+Metric = Annotated[Any, AfterValidator(plain_json), WithJsonSchema(_METRIC)]
+Metrics = Annotated[
+    Any,
+    AfterValidator(plain_json),
+    AfterValidator(_few),
+    WithJsonSchema({"type": "array", "maxItems": MOST_METRICS, "items": _METRIC}),
+]
+Choices = Annotated[Any, AfterValidator(plain_json), WithJsonSchema({"type": "object"})]
+Decision = Annotated[
+    Any,
+    AfterValidator(plain_json),
+    WithJsonSchema({"anyOf": [{"type": "object"}, {"type": "string"}, {"type": "null"}]}),
+]
 
 
 class RecipeBody(Body):
@@ -60,13 +90,17 @@ class RecipeBody(Body):
         disclosure={"digits": 6},
     )
 
-    primary: str | MetricEntry = Field(examples=["f1_macro"])
-    metrics: list[str | MetricEntry] | None = Field(None, max_length=200, examples=[["f1_macro", "accuracy"]])
-    tie_breakers: list[str | MetricEntry] = Field(default_factory=list, max_length=20)
-    options: dict[str, Any] = Field(default_factory=dict, description="Conventions for all metrics.")
-    selection: Literal["best", "latest", "selected"] = "best"
-    decision: dict[str, Any] | str | None = Field(None, description="How hard labels follow from scores.")
-    disclosure: Disclosure = Field(default_factory=Disclosure)
+    primary: Metric = Field(examples=["f1_macro"])
+    metrics: Metrics = Field(default_factory=list, examples=[["f1_macro", "accuracy"]])
+    tie_breakers: Metrics = Field(default_factory=list)
+    options: Choices = Field(default_factory=dict, description="Conventions for all metrics.")
+    selection: Annotated[Any, AfterValidator(plain_json), WithJsonSchema({"enum": ["best", "latest", "selected"]})] = (
+        "best"
+    )
+    decision: Decision = Field(None, description="How hard labels follow from scores.")
+    disclosure: Annotated[Any, AfterValidator(plain_json), WithJsonSchema(_DISCLOSURE)] = Field(
+        default_factory=lambda: {"digits": 6}
+    )
 
 
 class NewChallenge(Body):

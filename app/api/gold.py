@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Query, Request
+from fastapi import APIRouter, Body, Path, Query, Request
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
@@ -30,6 +30,7 @@ from app.formats import FileKind
 from app.store.tables import GoldVersion
 
 router = APIRouter(prefix="/challenges/{slug}/phases/{phase}/gold", tags=["gold"], route_class=StrictRoute)
+Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
 class GoldShape(Shape):
@@ -130,7 +131,7 @@ def get_versions(slug: str, phase: str, who: AccountDep, parts: ServiceDep) -> G
     summary="Read a gold version",
     responses=documented(errors.Forbidden, errors.NotFound),
 )
-def get_version(slug: str, phase: str, version: int, who: AccountDep, parts: ServiceDep) -> GoldShape:
+def get_version(slug: str, phase: str, version: Version, who: AccountDep, parts: ServiceDep) -> GoldShape:
     """Its state and what belongs to it, not the labels."""
     with parts.db.read() as session:
         return _shape(see_gold(session, who, slug, phase, version)[1])
@@ -143,7 +144,7 @@ def get_version(slug: str, phase: str, version: int, who: AccountDep, parts: Ser
     responses=succeeds("The very bytes that were uploaded.", "application/octet-stream")
     | documented(errors.Forbidden, errors.NotFound),
 )
-def get_data(slug: str, phase: str, version: int, who: AccountDep, parts: ServiceDep) -> Response:
+def get_data(slug: str, phase: str, version: Version, who: AccountDep, parts: ServiceDep) -> Response:
     """As it was uploaded."""
     with parts.db.read() as session:
         row = see_gold(session, who, slug, phase, version)[1]
@@ -157,7 +158,7 @@ def get_data(slug: str, phase: str, version: int, who: AccountDep, parts: Servic
     summary="Put a gold version in force",
     responses=documented(errors.Forbidden, errors.NotFound, errors.GoldActive, errors.GoldNotDraft, errors.InvalidGold),
 )
-def post_activate(slug: str, phase: str, version: int, who: AccountDep, parts: ServiceDep) -> GoldShape:
+def post_activate(slug: str, phase: str, version: Version, who: AccountDep, parts: ServiceDep) -> GoldShape:
     """The first version of a phase is in force at once."""
     with parts.db.write() as session:
         return _shape(*activate_gold(session, who, slug, phase, version))
@@ -184,7 +185,7 @@ ACCESSORY = documented(
 def put_classes(
     slug: str,
     phase: str,
-    version: int,
+    version: Version,
     body: Annotated[list[Label], Body(examples=[["cat", "dog"]])],
     who: AccountDep,
     parts: ServiceDep,
@@ -201,7 +202,7 @@ def put_classes(
 def put_train_frequencies(
     slug: str,
     phase: str,
-    version: int,
+    version: Version,
     body: Annotated[dict[Label, Annotated[int, Field(ge=0, le=2**53)]], Body(examples=[{"cat": 812, "dog": 1044}])],
     who: AccountDep,
     parts: ServiceDep,
@@ -214,7 +215,7 @@ def put_train_frequencies(
 def put_class_weights(
     slug: str,
     phase: str,
-    version: int,
+    version: Version,
     body: Annotated[
         dict[Label, Annotated[float, Field(ge=0, allow_inf_nan=False)]], Body(examples=[{"cat": 0.25, "dog": 0.75}])
     ],

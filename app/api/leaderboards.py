@@ -11,9 +11,11 @@ from app import errors
 from app.actions.read_leaderboard import read_leaderboard
 from app.api.deps import CallerDep, ServiceDep
 from app.api.problems import documented, succeeds
-from app.api.shapes import Moment, Shape, moment_text
+from app.api.shapes import Moment, Shape
+from app.api.strict import StrictRoute
+from app.store.types import moment_text
 
-router = APIRouter(tags=["leaderboards"])
+router = APIRouter(tags=["leaderboards"], route_class=StrictRoute)
 
 
 class RowTeam(Shape):

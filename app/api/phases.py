@@ -150,14 +150,22 @@ def patch_phase(slug: str, phase: str, body: PhaseEdit, who: AccountDep, parts: 
         return phase_shape(session, edit_phase(session, who, slug, phase, body.model_dump(exclude_unset=True)))
 
 
-TemplateFormat = Annotated[str, Query(alias="format", description=f"One of {', '.join(TEMPLATES)}.", examples=["csv"])]
+TemplateFormat = Annotated[
+    str,
+    Query(
+        alias="format",
+        description=f"One of {', '.join(TEMPLATES)}.",
+        examples=["csv"],
+        json_schema_extra={"enum": list(TEMPLATES)},
+    ),
+]
 
 
 @router.get(
     "/challenges/{slug}/phases/{phase}/template",
     summary="Get the file to fill in",
     response_class=Response,
-    responses=succeeds("Ids in gold order, no labels.", "application/json", "text/csv")
+    responses=succeeds("Ids in gold order, no labels.", *dict.fromkeys(TEMPLATES.values()))
     | documented(errors.NotFound, errors.NoGold),
 )
 async def get_template(

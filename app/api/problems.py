@@ -82,7 +82,10 @@ def documented(*kinds: type[AssayError]) -> dict[int | str, dict[str, Any]]:
 
 def succeeds(description: str, *media: str, status: int = 200) -> dict[int | str, dict[str, Any]]:
     """The `responses` entry of an answer in other media types than JSON."""
-    return {status: {"description": description, "content": {each: {"schema": {"type": "string"}} for each in media}}}
+    content: dict[str, Any] = {
+        each: {"schema": {} if each == "application/json" else {"type": "string"}} for each in media
+    }
+    return {status: {"description": description, "content": content}}
 
 
 SCHEMA = {"$ref": "#/components/schemas/Problem"}
@@ -130,7 +133,7 @@ async def _invalid(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     places = [tuple(fault["loc"]) for fault in error.errors()]
     faults = [
-        {"pointer": _pointer(place), "detail": fault["msg"]}
+        {"pointer": _pointer(place), "detail": _detail(place, fault)}
         for place, fault in zip(places, error.errors(), strict=True)
     ]
     listed = "; ".join(f"{fault['pointer'] or 'body'}: {fault['detail']}" for fault in faults[:5])
@@ -144,8 +147,17 @@ def _pointer(place: tuple[Any, ...]) -> str:
     if where != "body":
         return "/".join(str(part) for part in rest) or str(where)
     if len(rest) == 1 and isinstance(rest[0], int):
-        return f"byte {rest[0]}"  # the body is not JSON; the framework gives the position
+        return ""  # the body is not JSON: there is nothing to point into
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in rest)
+
+
+def _detail(place: tuple[Any, ...], fault: dict[str, Any]) -> str:
+    if fault["type"] == "json_invalid":
+        return f"not JSON at character {place[-1]}: {fault['ctx']['error']}"
+    if fault["type"] == "extra_forbidden":
+        return "there is no such field; correct or remove it"
+    message: str = fault["msg"]
+    return message.removeprefix("Value error, ")
 
 
 class MethodNotAllowed(AssayError):

@@ -10,8 +10,9 @@ from app.actions.read_quota import read_quota
 from app.api.deps import AccountDep, ServiceDep
 from app.api.problems import documented
 from app.api.shapes import Moment, Shape
+from app.api.strict import StrictRoute
 
-router = APIRouter(tags=["submissions"])
+router = APIRouter(tags=["submissions"], route_class=StrictRoute)
 
 
 class LedgerEntry(Shape):

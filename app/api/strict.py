@@ -1,15 +1,17 @@
 """JSON request bodies read strictly: bounded, no duplicate keys, no NaN, no lone surrogates."""
 
 import json
-from collections.abc import Callable, Coroutine
+import math
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
 from app.api.problems import Carrier
-from app.errors import TooLarge
+from app.errors import BadRequest, TooLarge, UnsupportedMedia
 
 
 class StrictRequest(Request):
@@ -40,18 +42,50 @@ class StrictRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The framework's handler, with the request exchanged."""
         handler = super().get_route_handler()
+        known = set(_query_names(self.dependant))
 
         async def strict(request: Request) -> Response:
+            _require_known(request, known)
+            if self.body_field is not None:
+                _require_json(request)
             return await handler(StrictRequest(request.scope, request.receive))
 
         return strict
+
+
+def _query_names(dependant: Dependant) -> Iterator[str]:
+    yield from (field.alias for field in dependant.query_params)
+    for inner in dependant.dependencies:
+        yield from _query_names(inner)
+
+
+def _require_known(request: Request, known: set[str]) -> None:
+    """Raise BadRequest for a parameter that would have no effect: it is misspelt, and its sender expects one."""
+    unknown = [name for name in request.query_params if name not in known]
+    if unknown:
+        listed = f"It knows {', '.join(sorted(known))}." if known else "It knows none."
+        raise BadRequest(
+            f"This address has no query parameter '{unknown[0]}'.", remedy=f"Correct or remove it. {listed}"
+        )
+
+
+def _require_json(request: Request) -> None:
+    """Raise UnsupportedMedia unless the body is said to be JSON."""
+    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media != "application/json" and not media.endswith("+json"):
+        raise UnsupportedMedia(
+            f"This address takes JSON, not '{media or 'a body without a media type'}'.",
+            remedy="Send the header 'Content-Type: application/json'.",
+        )
 
 
 def strict_json(body: bytes) -> Any:
     """The value of a JSON text; raises json.JSONDecodeError for anything that is not plain JSON in UTF-8."""
     try:
         text = body.decode("utf-8")
-        value = json.loads(text, object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer)
+        value = json.loads(
+            text, object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer, parse_float=_fraction
+        )
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except json.JSONDecodeError:
         raise
@@ -82,3 +116,10 @@ def _integer(digits: str) -> int:
     if len(digits) > 30:
         raise ValueError("a number has too many digits")
     return int(digits)
+
+
+def _fraction(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise ValueError("a number is too large")
+    return value

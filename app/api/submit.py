@@ -24,12 +24,13 @@ from app.actions.upload_gold import request_of
 from app.api.deps import AccountDep, Service, ServiceDep, prefer_wait
 from app.api.problems import documented
 from app.api.shapes import Shape, Text
+from app.api.strict import StrictRoute
 from app.api.submissions import FINAL, SubmissionShape, submission_shape
 from app.api.uploads import Filename, file_body, kind_of, received
 from app.files import Stored
 from app.formats import FileKind
 
-router = APIRouter(tags=["submissions"])
+router = APIRouter(tags=["submissions"], route_class=StrictRoute)
 
 
 class DryRun(Shape):
@@ -64,7 +65,7 @@ async def delivery(
     description: Annotated[Text, Query(max_length=5000)] = "",
     link: Annotated[Text | None, Query(max_length=2000, pattern=r"^https?://\S+$")] = None,
     team: Annotated[
-        Text | None, Query(max_length=100, description="Organizers only: the team, founded if need be.")
+        Text | None, Query(max_length=100, pattern=r"\S", description="Organizers only: the team, founded if need be.")
     ] = None,
     baseline: Annotated[bool, Query(description="Organizers only: stands on the board without a rank.")] = False,
     dry_run: Annotated[bool, Query(description="Check the file only: 200 with all problems, nothing stored.")] = False,

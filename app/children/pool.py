@@ -28,23 +28,29 @@ PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "HOME", "TMPDIR", "VIRTUAL_ENV", "P
 
 
 class Child:
-    """One scoring program, asked by one thread at a time."""
+    """One scoring program, asked by one thread at a time; any thread may end it."""
 
     def __init__(self, arguments: Sequence[str]) -> None:
         self._arguments = list(arguments)
         self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+        self._ended = False
 
-    def start(self) -> None:
-        """Start the program unless it runs."""
-        if self._process is None or self._process.poll() is not None:
-            self.stop()
-            self._process = subprocess.Popen(  # noqa: S603 - our own program
-                [sys.executable, "-m", PROGRAM, *self._arguments],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env=_environment(),
-                cwd=Path(__file__).resolve().parents[2],
-            )
+    def start(self) -> subprocess.Popen[bytes]:
+        """The running program, started if need be; raises ChildrenClosed after `end`."""
+        with self._lock:
+            if self._ended:
+                raise ChildrenClosed
+            if self._process is None or self._process.poll() is not None:
+                self.stop()
+                self._process = subprocess.Popen(  # noqa: S603 - our own program
+                    [sys.executable, "-m", PROGRAM, *self._arguments],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    env=_environment(),
+                    cwd=Path(__file__).resolve().parents[2],
+                )
+            return self._process
 
     @property
     def pid(self) -> int | None:
@@ -53,10 +59,17 @@ class Child:
 
     def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
         """Send one request and wait for its answer; a child that fails is gone afterwards."""
-        self.start()
-        assert self._process is not None
+        line = json.dumps(request).encode() + b"\n"
         try:
-            answer = self._exchange(self._process, json.dumps(request).encode() + b"\n", seconds)
+            try:
+                process = self._send(line)
+            except OSError:
+                self.stop()  # it died idle: not the fault of this request
+                process = self._send(line)
+            answer = self._receive(process, time.monotonic() + seconds, seconds)
+        except OSError as gone:
+            self.stop()
+            raise ChildDied("it was gone before it was asked") from gone
         except ChildError:
             self.stop()
             raise
@@ -68,16 +81,17 @@ class Child:
             raise ChildDied(str(answer["error"]))
         return answer
 
-    @staticmethod
-    def _exchange(process: subprocess.Popen[bytes], line: bytes, seconds: float) -> dict[str, Any]:
+    def _send(self, line: bytes) -> subprocess.Popen[bytes]:
+        """Write a line to the running program; raises OSError when it has gone."""
+        process = self.start()
         assert process.stdin is not None
+        process.stdin.write(line)
+        process.stdin.flush()
+        return process
+
+    @staticmethod
+    def _receive(process: subprocess.Popen[bytes], deadline: float, seconds: float) -> dict[str, Any]:
         assert process.stdout is not None
-        deadline = time.monotonic() + seconds
-        try:
-            process.stdin.write(line)
-            process.stdin.flush()
-        except OSError as gone:
-            raise ChildDied("it was gone before it was asked") from gone
         received = bytearray()
         with selectors.DefaultSelector() as ready:
             ready.register(process.stdout, selectors.EVENT_READ)
@@ -91,8 +105,18 @@ class Child:
         answer: dict[str, Any] = json.loads(received)
         return answer
 
+    def end(self) -> None:
+        """Kill the program for good; a thread that asks it finds the pipe at its end, and collects it.
+
+        The pipe itself stays open here: one closed under a waiting thread would never wake that thread.
+        """
+        with self._lock:
+            self._ended = True
+            if self._process is not None:
+                self._process.kill()
+
     def stop(self) -> None:
-        """Kill the program by its own pid and collect it."""
+        """Kill the program by its own pid and collect it; only for the thread that asks, or when none does."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -141,10 +165,14 @@ class ChildPool:
         return [child.pid for child in self._all if child.pid is not None]
 
     def close(self) -> None:
-        """End all children; those at work stop at once."""
+        """End all children; those at work stop at once, and who waits for one is told so."""
         self._closed.set()
         for child in self._all:
+            child.end()
+        collected = [self._free.get() for _ in self._all]  # each comes back from whoever asked it
+        for child in collected:
             child.stop()
+            self._free.put(child)
 
 
 def _environment() -> dict[str, str]:

@@ -100,10 +100,18 @@ def _layout(header: Sequence[str], reading: Reading) -> CsvCells | None:
     for name in ("id", label):
         if name not in header:
             message = f"The header has no column '{name}'. The first line must name the columns: id,label."
+            message += _other_separator(header)
             found.append(problem("wrong_shape", message, Place(None, 1), expected=f"a column '{name}'", got=shown))
     for fault in found:
         reading.problems.add(fault, 1)
     return None if found else CsvCells(header, Names("id", label))
+
+
+def _other_separator(header: Sequence[str]) -> str:
+    """A hint at a separator that is not a comma."""
+    signs = {";": "semicolon", "\t": "tab", "|": "vertical bar"}
+    found = next((sign for sign in signs if len(header) == 1 and sign in header[0]), None)
+    return f" It seems to be separated by {signs[found]}s; use commas." if found else ""
 
 
 def _label_name(header: Sequence[str], reading: Reading) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from app.formats.columns import Cell, Columns, Reading
 from app.formats.layout import ColumnLists, KeyedMap, Names, RecordList
-from app.formats.problem import FILE, Place, problem, show, token
+from app.formats.problem import FILE, Place, Problem, problem, show, token
 from app.formats.records import FAULT_MESSAGES, from_records, refused_in_gold
 from app.formats.strict_json import (
     TooDeep,
@@ -26,8 +26,17 @@ def read_json(text: str, reading: Reading) -> Columns | None:
         document = json_decoder(reading.limits).decode(text)
         return _columns(document, reading)
     except (json.JSONDecodeError, RecursionError, TooDeep) as error:
-        reading.problems.add(decoding_problem(error, text, reading.limits))
+        reading.problems.add(_looks_like_csv(text) or decoding_problem(error, text, reading.limits))
     return None
+
+
+def _looks_like_csv(text: str) -> Problem | None:
+    """The advice for a table that was sent as JSON, by its media type or the lack of a telling file name."""
+    first = text[:2000].split("\n", 1)[0].strip()
+    if "," not in first or not first.replace(",", "").replace("_", "").isalnum():
+        return None
+    message = "This was read as JSON but looks like CSV. Name the file .csv, or send it as text/csv."
+    return problem("syntax", message, Place(None, 1, 1), expected="JSON", got=show(first))
 
 
 def _columns(document: Any, reading: Reading) -> Columns | None:
@@ -48,6 +57,7 @@ def _columns(document: Any, reading: Reading) -> Columns | None:
     if type(fields.get("ids")) is list and type(fields.get("labels")) is list:
         return _column_lists(fields, document, reading)
     misplaced = next((key for key in (*_RECORD_KEYS, "ids") if _cannot_be_answer(fields.get(key), reading)), None)
+    misplaced = misplaced or _key_of_records(document)
     if misplaced:
         message = (
             f"'{misplaced}' is not laid out as in any known shape. Records are {{\"predictions\": [{{…}}, …]}}, "
@@ -62,6 +72,14 @@ def _columns(document: Any, reading: Reading) -> Columns | None:
 def _cannot_be_answer(value: object, reading: Reading) -> bool:
     """Whether a value of a map can be no label (or set of labels), so that the file is meant otherwise."""
     return type(value) is tuple or (type(value) is list and not reading.multilabel)
+
+
+def _key_of_records(document: tuple[Any, ...]) -> str | None:
+    """The one key of an object whose value is a list of objects: records under another name than ours."""
+    if len(document) != 1:
+        return None
+    key, value = document[0]
+    return str(key) if type(value) is list and value and type(value[0]) is tuple else None
 
 
 def _records(records: Sequence[Any], prefix: str, names: Names, reading: Reading) -> Columns:

@@ -9,6 +9,7 @@ from app.formats.columns import Cell, Columns, Reading
 from app.formats.layout import Layout
 from app.formats.problem import Place, problem, shorten, show, sound, token
 from app.formats.strict_json import ODD, TooDeep, faults, survey
+from app.formats.tidy import plain
 
 _NEVER_IGNORED = frozenset({"split", "splits", "usage", "weight", "weights"})
 FAULT_MESSAGES = {
@@ -114,7 +115,7 @@ class _RecordLoop:
         known = {id_name, label_name if label_name in fields else self.reading.other}
         for name in fields:
             if name not in known and not (self.reading.gold and name == "split"):
-                self._unused(row, name, fields[name])
+                self._unused(row, name, fields)
 
     def _checked(self, row: int, record: tuple[Any, ...]) -> dict[str, Any]:
         """The record as a dictionary; values of repeated keys and bad numbers are reported and become faults."""
@@ -122,8 +123,10 @@ class _RecordLoop:
         if len(fields) == len(record) and ODD.isdisjoint(map(type, fields.values())):
             return fields
         faulty: set[str] = set()
+        owner = self._owner(fields)
         for code, pointer, value in faults(record, ""):
-            self._report(row, code, self._inside(row, pointer), FAULT_MESSAGES[code], expected=None, got=show(value))
+            place = self._inside(row, pointer)
+            self._report(row, code, place, FAULT_MESSAGES[code], expected=None, got=show(value), owner=owner)
             faulty.add("/" + pointer.split("/", 2)[1])
         return (
             {key: Cell.FAULT if token(key) in faulty else value for key, value in fields.items()} if faulty else fields
@@ -145,12 +148,19 @@ class _RecordLoop:
         else:
             message = f"The record has no '{reading.due}'. {reading.mend_label}"
             place = self.layout.place(row)
-        self._report(row, "wrong_shape", place, message, expected=f"the field '{reading.due}'", got=_names(fields))
+        expected, owner = f"the field '{reading.due}'", self._owner(fields)
+        self._report(row, "wrong_shape", place, message, expected=expected, got=_names(fields), owner=owner)
         return Cell.FAULT
 
-    def _unused(self, row: int, name: str, value: object) -> None:
+    def _owner(self, fields: Mapping[str, Any]) -> str | None:
+        """The id of a record, as far as it is sound, to say whose fault it is."""
+        found = plain([fields.get(self.layout.name("id"))], self.reading.limits)
+        return found[0] if found else None
+
+    def _unused(self, row: int, name: str, fields: Mapping[str, Any]) -> None:
         if refusal := refused_in_gold(name, self.reading):
-            self._report(row, "wrong_shape", self._inside(row, token(name)), refusal, expected=None, got=show(value))
+            place, got = self._inside(row, token(name)), show(fields[name])
+            self._report(row, "wrong_shape", place, refusal, expected=None, got=got, owner=self._owner(fields))
         else:
             self.ignored.setdefault(name)
 
@@ -162,8 +172,18 @@ class _RecordLoop:
         value = '["a", "b"]' if self.reading.multilabel else '"a"'
         return f'{{"{self.layout.name("id")}": "t1", "{self.reading.due}": {value}}}'
 
-    def _report(self, row: int, code: str, place: Place, message: str, *, expected: str | None, got: str) -> None:
-        build = partial(problem, code, message, place, expected=expected, got=got)
+    def _report(
+        self,
+        row: int,
+        code: str,
+        place: Place,
+        message: str,
+        *,
+        expected: str | None,
+        got: str,
+        owner: str | None = None,
+    ) -> None:
+        build = partial(problem, code, message, place, instance_id=owner, expected=expected, got=got)
         self.reading.problems.report(code, row, build)
 
 

@@ -21,6 +21,7 @@ class Usage:
 def usage(session: ReadSession, phase_id: str, team_id: str, day: str) -> Usage:
     """What the team has used in the phase, and on this day of the challenge's calendar."""
     weight = case((QuotaEntry.kind == "reserve", 1), (QuotaEntry.kind == "refund", -1), else_=0)
+    at_work = case((QuotaEntry.kind == "reserve", 1), else_=-1)  # a charge or a refund ends what was reserved
     mine = (QuotaEntry.phase_id == phase_id) & (QuotaEntry.team_id == team_id)
     invalid = (QuotaEntry.kind == "refund") & (QuotaEntry.reason == "rejected")
     row = session.execute(
@@ -28,18 +29,10 @@ def usage(session: ReadSession, phase_id: str, team_id: str, day: str) -> Usage:
             func.coalesce(func.sum(weight), 0),
             func.coalesce(func.sum(case((QuotaEntry.day == day, weight), else_=0)), 0),
             func.coalesce(func.sum(case((invalid & (QuotaEntry.day == day), 1), else_=0)), 0),
+            func.coalesce(func.sum(at_work), 0),
         ).where(mine)
     ).one()
-    running = session.scalars(
-        select(func.count())
-        .select_from(Submission)
-        .where(
-            Submission.phase_id == phase_id,
-            Submission.team_id == team_id,
-            Submission.status.in_(("queued", "running")),
-        )
-    ).one()
-    return Usage(per_day=int(row[1]), total=int(row[0]), concurrent=running, invalid_per_day=int(row[2]))
+    return Usage(per_day=int(row[1]), total=int(row[0]), concurrent=int(row[3]), invalid_per_day=int(row[2]))
 
 
 def entries(session: ReadSession, phase_id: str, team_id: str) -> list[QuotaEntry]:

@@ -18,6 +18,11 @@ def utcnow() -> datetime:
     return datetime.now(UTC)
 
 
+def moment_text(moment: datetime) -> str:
+    """RFC 3339 in UTC, as everybody reads it."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
 class Moment(TypeDecorator[datetime]):
     """A moment in UTC: SQLite drops the zone, so it is put back on reading and demanded on writing."""
 

@@ -53,7 +53,7 @@ def served(given: Settings) -> Iterator[Served]:
     """Serve the app that the settings describe while the block lasts."""
     upgrade(given)
     app = build(given)
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, access_log=False)
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, access_log=False, server_header=False)
     listener = config.bind_socket()
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

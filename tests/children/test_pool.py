@@ -168,25 +168,22 @@ def test_closing_ends_the_work_at_hand_and_what_still_waits(request_of: dict[str
             children.ask(request_of)
 
 
-@pytest.mark.parametrize("round_", range(10))
-def test_closing_amid_work_leaves_no_child(request_of: dict[str, Any], round_: int) -> None:
-    with pool(2) as children, ThreadPoolExecutor(4) as askers:
-        stop = threading.Event()
+def test_closing_amid_work_leaves_no_child(request_of: dict[str, Any]) -> None:
+    for _ in range(6):
+        with pool(2) as children, ThreadPoolExecutor(4) as askers:
+            answered = threading.Semaphore(0)
 
-        def ask() -> None:
-            while not stop.is_set():
-                try:
-                    children.ask(request_of)
-                except ChildrenClosed:
-                    return
+            def ask(children: ChildPool = children, answered: threading.Semaphore = answered) -> None:
+                while children.ask(request_of)["valid"]:
+                    answered.release()
 
-        asked = [askers.submit(ask) for _ in range(4)]
-        children.ask(request_of)
-        children.close()
-        stop.set()
-        for each in asked:
-            each.result(timeout=30)
-        assert children.pids() == []
+            asked = [askers.submit(ask) for _ in range(4)]
+            for _ in range(20):
+                assert answered.acquire(timeout=30)
+            children.close()
+            for each in asked:
+                assert isinstance(each.exception(timeout=30), ChildrenClosed)
+            assert children.pids() == []
 
 
 def test_a_child_ends_when_its_pipe_closes() -> None:

@@ -24,12 +24,13 @@ def eventually(claim: Callable[[], bool], what: str, seconds: float = 30) -> Non
 
 
 def alive(pid: int) -> bool:
-    """Whether a process runs; one that ended and waits to be collected does not."""
+    """Whether a process runs; one that ended with all its threads and waits to be collected does not."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        threads = len(os.listdir(f"/proc/{pid}/task"))
     except (FileNotFoundError, ProcessLookupError):
         return False
-    return state not in {"Z", "X"}
+    return state not in {"Z", "X"} or threads > 1
 
 
 def children_of(pid: int) -> list[int]:

@@ -44,14 +44,14 @@ JSON_FAULTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
         '{"x":' + deep(64) + ',"predictions":[' + GOOD + "]}",
         [at("too_deep", line=1, column=5 + 64)],
     ),
-    "NaN as label": ('[{"id":"t1","label":NaN},' + REST + "]", [at("not_a_number", "/0/label")]),
+    "NaN as label": ('[{"id":"t1","label":NaN},' + REST + "]", [at("not_a_number", "/0/label", "t1")]),
     "Infinity in an ignored field": (
         '[{"id":"t1","label":"cat","score":[0.5,-Infinity]},' + REST + "]",
-        [at("not_a_number", "/0/score/1")],
+        [at("not_a_number", "/0/score/1", "t1")],
     ),
     "1e999 in an ignored field": (
         '{"predictions":[{"id":"t1","label":"cat","score":1e999},' + REST + "]}",
-        [at("not_a_number", "/predictions/0/score")],
+        [at("not_a_number", "/predictions/0/score", "t1")],
     ),
     "NaN beside the records": ('{"x":{"y":NaN},"predictions":[' + GOOD + "]}", [at("not_a_number", "/x/y")]),
     "NaN in a column": ('{"ids":["t1","t2","t3"],"labels":["cat",NaN,"eel"]}', [at("not_a_number", "/labels/1")]),
@@ -59,11 +59,11 @@ JSON_FAULTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
     "integer of 5,000 digits": ('[{"id":' + "9" * 5000 + ',"label":"cat"},' + REST + "]", [at("too_large", "/0/id")]),
     "repeated key in a record": (
         '[{"id":"t1","label":"cat","label":"dog"},' + REST + "]",
-        [at("duplicate_key", "/0/label")],
+        [at("duplicate_key", "/0/label", "t1")],
     ),
     "repeated key in an ignored field": (
         '[{"id":"t1","label":"cat","x":{"a/b":1,"a/b":2}},' + REST + "]",
-        [at("duplicate_key", "/0/x/a~1b")],
+        [at("duplicate_key", "/0/x/a~1b", "t1")],
     ),
     "repeated key beside the records": ('{"a":1,"predictions":[' + GOOD + '],"a":2}', [at("duplicate_key", "/a")]),
     "records twice": (
@@ -87,8 +87,11 @@ JSON_FAULTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
     "an object as id": ('[{"id":{},"label":"cat"},' + REST + "]", [at("wrong_shape", "/0/id")]),
     "a string for a record": ('["t1",' + REST + "]", [at("wrong_shape", "/0")]),
     "a list for a record": ("[[]," + REST + "]", [at("wrong_shape", "/0")]),
-    "no label": ('[{"id":"t1"},' + REST + "]", [at("wrong_shape", "/0")]),
-    "labels where a label is due": ('[{"id":"t1","labels":["cat"]},' + REST + "]", [at("wrong_shape", "/0/labels")]),
+    "no label": ('[{"id":"t1"},' + REST + "]", [at("wrong_shape", "/0", "t1")]),
+    "labels where a label is due": (
+        '[{"id":"t1","labels":["cat"]},' + REST + "]",
+        [at("wrong_shape", "/0/labels", "t1")],
+    ),
     "a list as label": ('[{"id":"t1","label":["cat"]},' + REST + "]", [at("wrong_shape", "/0/label", "t1")]),
     "null as label": ('[{"id":"t1","label":null},' + REST + "]", [at("wrong_shape", "/0/label", "t1")]),
     "true as label": ('[{"id":"t1","label":true},' + REST + "]", [at("wrong_shape", "/0/label", "t1")]),
@@ -175,14 +178,20 @@ def test_a_fault_of_a_json_file_is_reported_where_it_stands(name: str) -> None:
 
 MULTI_REST = '{"id":"t2","labels":[]},{"id":"t3","labels":["dog","cat"]}'
 MULTI_FAULTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
-    "a label where labels are due": ('[{"id":"t1","label":"cat"},' + MULTI_REST + "]", [at("wrong_shape", "/0/label")]),
+    "a label where labels are due": (
+        '[{"id":"t1","label":"cat"},' + MULTI_REST + "]",
+        [at("wrong_shape", "/0/label", "t1")],
+    ),
     "a string as labels": ('[{"id":"t1","labels":"cat"},' + MULTI_REST + "]", [at("wrong_shape", "/0/labels", "t1")]),
     "null as labels": ('[{"id":"t1","labels":null},' + MULTI_REST + "]", [at("wrong_shape", "/0/labels", "t1")]),
     "null within labels": (
         '[{"id":"t1","labels":["cat",null]},' + MULTI_REST + "]",
         [at("wrong_shape", "/0/labels/1", "t1")],
     ),
-    "NaN within labels": ('[{"id":"t1","labels":["cat",NaN]},' + MULTI_REST + "]", [at("not_a_number", "/0/labels/1")]),
+    "NaN within labels": (
+        '[{"id":"t1","labels":["cat",NaN]},' + MULTI_REST + "]",
+        [at("not_a_number", "/0/labels/1", "t1")],
+    ),
     "empty label": ('[{"id":"t1","labels":[""]},' + MULTI_REST + "]", [at("empty_label", "/0/labels/0", "t1")]),
     "repeated label": (
         '[{"id":"t1","labels":["cat","dog","cat"]},' + MULTI_REST + "]",
@@ -243,11 +252,11 @@ LINES_FAULTS: dict[str, tuple[list[str], list[dict[str, Any]]]] = {
         [at("too_deep", line=1, column=29 + 64)],
     ),
     "no object": ([LINE[0], "7", LINE[2]], [at("wrong_shape", line=2)]),
-    "NaN": ([LINE[0], LINE[1], '{"id":"t3","label":"eel","x":[NaN]}'], [at("not_a_number", "/x/0", line=3)]),
+    "NaN": ([LINE[0], LINE[1], '{"id":"t3","label":"eel","x":[NaN]}'], [at("not_a_number", "/x/0", "t3", line=3)]),
     "unknown label": ([LINE[0], LINE[1], '{"id":"t3","label":"cow"}'], [at("unknown_label", "/label", "t3", line=3)]),
     "repeated id": ([*LINE, LINE[1]], [at("duplicate_id", "/id", "t2", line=4)]),
     "no id": ([*LINE[:2], '{"label":"eel"}'], [at("missing_id", line=3)]),
-    "no label": ([*LINE[:2], '{"id":"t3"}'], [at("wrong_shape", line=3)]),
+    "no label": ([*LINE[:2], '{"id":"t3"}'], [at("wrong_shape", instance_id="t3", line=3)]),
 }
 
 

@@ -98,12 +98,12 @@ FAULTY: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
     "weight": (
         "g.json",
         '[{"id":"a","label":"x","weight":2}]',
-        [{"code": "wrong_shape", "pointer": "/0/weight"}],
+        [{"code": "wrong_shape", "pointer": "/0/weight", "instance_id": "a"}],
     ),
     "weight in lines": (
         "g.jsonl",
         '{"id":"a","label":"x"}\n{"id":"b","label":"x","weight":2}\n',
-        [{"code": "wrong_shape", "line": 2, "pointer": "/weight"}],
+        [{"code": "wrong_shape", "line": 2, "pointer": "/weight", "instance_id": "b"}],
     ),
     "no instance": ("g.json", "[]", [{"code": "wrong_shape"}]),
     "a header only": ("g.csv", "id,label\n", [{"code": "wrong_shape"}]),
@@ -115,7 +115,7 @@ FAULTY: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
     "acceptable sets": (
         "g.json",
         '[{"id":"a","labels":["x"]}]',
-        [{"code": "wrong_shape", "pointer": "/0/labels"}],
+        [{"code": "wrong_shape", "pointer": "/0/labels", "instance_id": "a"}],
     ),
 }
 

@@ -1,6 +1,7 @@
 import pytest
 
 from app.formats.hints import Near
+from tests.formats.support import predict
 
 
 @pytest.mark.parametrize(
@@ -25,3 +26,17 @@ def test_among_many_known_texts_only_folding_is_tried() -> None:
     near = Near([f"item-{n:05}" for n in range(1000)])
     assert near.of("ITEM 12") == "item-00012"
     assert near.of("itme-00012") is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "hint"),
+    [
+        ("json", "id,label\nt1,cat\n", "looks like CSV"),
+        ("json", '{"preds": [{"id": "t1", "label": "cat"}]}', "'preds' is not laid out as in any known shape"),
+        ("csv", "id;label\nt1;cat\n", "separated by semicolons; use commas"),
+        ("csv", "id\tlabel\nt1\tcat\n", "separated by tabs; use commas"),
+    ],
+)
+def test_a_file_meant_in_another_way_gets_the_advice_that_mends_it(kind: str, text: str, hint: str) -> None:
+    _, problems = predict(text, kind)
+    assert hint in problems.first[0].message

@@ -72,21 +72,14 @@ OWN = frozenset({"member"}) | ORGANIZERS  # the team of the submission in questi
 RECIPE = {"primary": "f1_macro", "metrics": ["f1_macro", "accuracy"]}
 LATER = {"name": "later {unique}", "opens_at": "2090-01-01T00:00:00Z"}
 NEW = {"slug": "new-{unique}", "title": "new", "task": "multiclass", "recipe": RECIPE, "draft": True}
-ACCOUNT = {"email": "new-{unique}@example.org", "name": "New", "password": "{password}"}
+ACCOUNT = {"email": "{spare}", "name": "New", "password": "{password}"}
 
 ROWS = (
     # ---- the site
-    Row("POST", "/users", EVERYBODY, 201, open=True, body=ACCOUNT),
-    Row("POST", "/users", ADMINISTRATOR, 201, open=True, body=ACCOUNT | {"approved": True}),
-    Row(
-        "POST",
-        "/tokens",
-        frozenset(ROLES),
-        201,
-        open=True,
-        token_matters=False,
-        body={"email": "{spare}", "password": "{password}"},
-    ),
+    # the address is taken and the password missing: as far as one gets without the cost of hashing one
+    Row("POST", "/users", EVERYBODY, 409, open=True, body=ACCOUNT),
+    Row("POST", "/users", ADMINISTRATOR, 409, open=True, body=ACCOUNT | {"approved": True}),
+    Row("POST", "/tokens", frozenset(ROLES), 422, open=True, token_matters=False, body={"email": "{spare}"}),
     Row("GET", "/tokens", ACCOUNTS),
     Row("DELETE", "/tokens/{token_id}", ACCOUNTS, 404),
     Row("GET", "/me", ACCOUNTS),

@@ -1,7 +1,8 @@
 """What the journeys share: people, challenges, and short ways to say what was sent and seen."""
 
 import itertools
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import httpx
@@ -13,6 +14,7 @@ _NUMBERS = itertools.count(1)
 GOLD = [{"id": f"t{number}", "label": label} for number, label in enumerate(("a", "a", "b", "b"), 1)]
 RIGHT = {"t1": "a", "t2": "a", "t3": "b", "t4": "b"}
 MAIN = "/challenges/{}/phases/main"
+WAYS: tuple[dict[str, Any], ...] = ({}, {"dry_run": "true"})  # to submit in earnest, and to try
 
 
 class People:
@@ -76,6 +78,16 @@ def refused(answer: httpx.Response, status: int, code: str) -> dict[str, Any]:
     body: dict[str, Any] = answer.json()
     assert (body["code"], body["status"]) == (code, status), body
     return body
+
+
+def until(read: Callable[[], dict[str, Any]], done: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """Read again and again, as a client would, until it is done."""
+    for _ in range(1200):
+        body = read()
+        if done(body):
+            return body
+        time.sleep(0.05)
+    raise AssertionError(body)
 
 
 def values(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, float | None]:

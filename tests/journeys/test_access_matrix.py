@@ -14,6 +14,7 @@ from tests.live import PASSWORD, Caller, open_challenge
 
 KINDS = tuple(VISIBLE)
 ORGANIZING = ("viewer", "editor", "owner")
+NAMES = {role: role.title() for role in ROLES} | {"member": "Blue", "rival": "Green", "owner": "Olga"}
 UNIQUE = itertools.count(1)
 ABSENT = "0" * 32
 
@@ -50,7 +51,7 @@ def _join(callers: dict[str, Caller], slug: str) -> str:
     for role, status in {"member": "approved", "rival": "approved", "barred": "barred"}.items():
         path = f"/challenges/{slug}/registrations/{ids[role]}"
         assert callers["owner"].patch(path, json={"status": status}).status_code == 200
-    return ids["member"]
+    return str(ids["member"])
 
 
 def _build(stage: Stage, people: People, kind: str) -> None:
@@ -60,8 +61,11 @@ def _build(stage: Stage, people: People, kind: str) -> None:
         body = {"email": stage.callers[role].email, "role": role}
         assert people.admin.post(f"/challenges/{slug}/organizers", json=body).status_code == 201
     registration = ABSENT if kind == "draft" else _join(stage.callers, slug)
-    sender, query = (stage.callers["owner"], {"team": "Bench"}) if kind == "draft" else (stage.callers["member"], {})
-    submission = finished(sender.submit(slug, RIGHT, **query))["id"]
+    if kind == "draft":
+        answer = stage.callers["owner"].submit(slug, RIGHT, team="Bench")
+    else:
+        answer = stage.callers["member"].submit(slug, RIGHT)
+    submission = finished(answer)["id"]
     if kind == "private":
         assert people.admin.patch(f"/challenges/{slug}", json={"visibility": "private"}).status_code == 200
     stage.fills[kind] = {
@@ -79,11 +83,11 @@ def _build(stage: Stage, people: People, kind: str) -> None:
 @pytest.fixture(scope="module")
 def stage(people: People) -> Stage:
     """Three challenges and eleven callers."""
-    persons = {role: people[role.title()] for role in ROLES[2:-1]}
+    persons = {role: people[NAMES[role]] for role in ROLES[2:-1]}
     callers = {"nobody": people.visitor, "bad token": people.live.caller("assay_" + ABSENT + ".wrong")}
     for role, person in persons.items():
-        scopes = ("read", "submit", *(("organize",) if role in ORGANIZING else ()))
-        callers[role] = people.with_scopes(person, *scopes)
+        organizes = role in ORGANIZING
+        callers[role] = people.with_scopes(person, "read", "submit", "organize") if organizes else person
     stage = Stage(callers | {"administrator": people.admin})
     for kind in KINDS:
         _build(stage, people, kind)
@@ -178,11 +182,15 @@ def test_every_route_of_the_service_has_a_row(people: People) -> None:
     assert routes == {(row.method, row.path) for row in ROWS}
 
 
-def test_an_owner_deletes_a_draft_and_nobody_finds_it_again(people: People, stage: Stage) -> None:
+def test_an_owner_deletes_a_draft_with_everything_in_it(people: People) -> None:
+    before = set((people.live.data_dir / "files" / "uploads").iterdir())
     slug = new_slug("deleted")
     open_challenge(people.admin, slug, GOLD, draft=True)
+    sent = finished(people.admin.submit(slug, RIGHT, team="Majority", baseline="true"))
     assert people.admin.delete(f"/challenges/{slug}").status_code == 204
     refused(people.admin.get(f"/challenges/{slug}"), 404, "not_found")
+    refused(people.admin.get(f"/submissions/{sent['id']}"), 404, "not_found")
+    assert set((people.live.data_dir / "files" / "uploads").iterdir()) == before
 
 
 def test_a_pending_or_barred_registration_says_so(stage: Stage) -> None:

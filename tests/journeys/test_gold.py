@@ -9,6 +9,7 @@ from tests.journeys.support import (
     GOLD,
     MAIN,
     RIGHT,
+    WAYS,
     People,
     challenge,
     enter,
@@ -64,7 +65,11 @@ def test_accessories_that_do_not_fit_are_refused(people: People) -> None:
     assert lacking["total"] == {"unknown_label": 2}
     for counts in ({"a": -1}, {"a": 1.5}, {"a": "many"}):
         refused(people.admin.put(f"{gold}/1/train-frequencies", json=counts), 422, "invalid_request")
-    assert people.admin.get(f"{gold}/1").json()["train_frequencies"] is None
+    for weights in ({"a": 1e300, "b": 1e-300}, {"b": 1e-300}, {"b": -1}):
+        wrong = refused(people.admin.put(f"{gold}/1/class-weights", json=weights), 422, "invalid_request")
+        assert [fault["pointer"] for fault in wrong["errors"]] == [f"/{label}" for label in weights]
+    kept = people.admin.get(f"{gold}/1").json()
+    assert (kept["train_frequencies"], kept["class_weights"]) == (None, None)
 
 
 def test_activation_says_what_follows_from_it(people: People) -> None:
@@ -132,8 +137,8 @@ def test_labels_are_compared_in_one_normal_form(people: People) -> None:
     assert values(people.admin.get(f"/submissions/{key}").json()["scores"]) == {"f1": 1.0}
 
 
-@pytest.mark.parametrize("query", [{}, {"dry_run": "true"}])
-def test_a_rejection_is_the_same_whatever_the_gold_labels_are(people: People, query: dict[str, str]) -> None:
+@pytest.mark.parametrize("query", WAYS)
+def test_a_rejection_is_the_same_whatever_the_gold_labels_are(people: People, query: dict[str, Any]) -> None:
     said = []
     for gold in (GOLD, OTHER_GOLD, [{"id": row["id"], "label": "a"} for row in GOLD]):
         slug = challenge(people.admin, "gold-secret", gold, classes=["a", "b"])

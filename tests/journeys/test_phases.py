@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.support import MAIN, RIGHT, People, challenge, enter, finished, new_slug, recipe, refused
+from tests.journeys.support import MAIN, RIGHT, WAYS, People, challenge, enter, finished, new_slug, recipe, refused
 
 PAST = {"opens_at": "2020-01-01T00:00:00Z", "closes_at": "2020-02-01T00:00:00Z"}
 FUTURE = {"opens_at": "2090-01-01T00:00:00+01:00"}
@@ -16,7 +16,7 @@ def test_a_phase_that_is_not_open_takes_no_submission(people: People, window: di
     slug = challenge(people.admin, "window", phases=[{"name": "main", **window}])
     blue = people["Blue"].join(slug, "Blue")
     assert people.visitor.get(MAIN.format(slug)).json()["open"] is False
-    for query in ({}, {"dry_run": "true"}):
+    for query in WAYS:
         body = refused(blue.submit(slug, RIGHT, **query), 409, "no_open_phase")
         assert body["opens_at"].startswith(("2020-01-01", "2089-12-31"))
     enter(people.admin, slug, [("Late", RIGHT)])  # organizers may
@@ -68,7 +68,7 @@ def test_without_gold_nothing_can_be_submitted_and_no_template_made(people: Peop
     )
     assert made.status_code == 201
     blue = people["Blue"].join(slug, "Blue")
-    for query in ({}, {"dry_run": "true"}):
+    for query in WAYS:
         refused(blue.submit(slug, RIGHT, **query), 409, "no_gold")
     refused(people.visitor.get(f"{MAIN.format(slug)}/template"), 409, "no_gold")
 

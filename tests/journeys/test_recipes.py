@@ -78,14 +78,14 @@ def test_every_fault_of_a_recipe_is_said_at_once(people: People) -> None:
         "options": {"zero_divison": "1"},
     }
     made = {"slug": new_slug("faulty"), "title": "x", "task": "multiclass", "recipe": body}
-    problem = refused(people.admin.post("/challenges", json=made), 422, "invalid_recipe")
-    pointers = {fault["pointer"] for fault in problem["errors"]}
-    assert {"/primary", "/metrics/1", "/metrics/2", "/metrics/3", "/tie_breakers/0"} <= pointers
-    assert any(pointer.startswith("/options") for pointer in pointers)
-    assert (
-        "did you mean f1_macro"
-        in problem["errors"][[*map(lambda f: f["pointer"], problem["errors"])].index("/primary")]["detail"]
-    )
+    slug = challenge(people.admin, "recipe-faulty")
+    for answer, root in ((people.admin.post("/challenges", json=made), "/recipe"), (put(people, slug, body), "")):
+        faults = refused(answer, 422, "invalid_recipe")["errors"]
+        details = {fault["pointer"]: fault["detail"] for fault in faults}
+        expected = ("primary", "metrics/1", "metrics/2", "metrics/3", "tie_breakers/0")
+        assert {f"{root}/{place}" for place in expected} <= set(details)
+        assert any(pointer.startswith(f"{root}/options") for pointer in details)
+        assert "did you mean f1_macro" in details[f"{root}/primary"]
     refused(people.admin.get(f"/challenges/{made['slug']}"), 404, "not_found")
 
 

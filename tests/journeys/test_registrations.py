@@ -23,10 +23,13 @@ def test_names_that_read_the_same_are_the_same(people: People, name: str) -> Non
     assert sent["team"]["name"] == "The Blue Team"
 
 
-@pytest.mark.parametrize("name", ["", "   ", "x" * 101, "a\x00b", 7, None])
+@pytest.mark.parametrize("name", ["", "   ", "x" * 101, "\ufdfa" * 90, "a\x00b", 7, None])
 def test_what_is_no_name_is_refused(people: People, name: object) -> None:
     slug = challenge(people.admin, "no-name")
     refused(people["Blue"].post(f"/challenges/{slug}/registrations", json={"team": name}), 422, "invalid_request")
+    if isinstance(name, str):
+        assert people.admin.submit(slug, RIGHT, team=name).status_code in {400, 422}
+    assert people.admin.get(f"/challenges/{slug}/teams").json()["items"] == []
 
 
 def test_organizers_approve_and_bar_with_a_reason(people: People) -> None:

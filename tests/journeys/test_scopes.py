@@ -1,6 +1,6 @@
 """What a token may do is bounded by its scopes, whoever bears it."""
 
-from tests.journeys.support import GOLD, MAIN, RIGHT, People, challenge, finished, recipe, refused
+from tests.journeys.support import GOLD, MAIN, RIGHT, WAYS, People, challenge, finished, recipe, refused
 from tests.live import PASSWORD
 
 
@@ -10,7 +10,7 @@ def test_a_token_for_reading_reads_and_does_not_submit(people: People) -> None:
     sent = finished(blue.submit(slug, RIGHT))
     reader = people.with_scopes(blue, "read")
     assert reader.get(f"/submissions/{sent['id']}").json() == blue.get(f"/submissions/{sent['id']}").json()
-    for query in ({}, {"dry_run": "true"}):
+    for query in WAYS:
         answer = reader.submit(slug, RIGHT, **query)
         refused(answer, 403, "insufficient_scope")
         assert 'scope="submit"' in answer.headers["www-authenticate"]

@@ -1,0 +1,160 @@
+"""What every reply carries, whatever the address and the method."""
+
+import re
+
+import httpx
+import pytest
+
+from tests.api.conftest import GOLD
+from tests.api.served import Served
+
+READS = ("/metrics", "/challenges", "/challenges/digits", "/challenges/digits/phases/main/leaderboard", "/me")
+
+
+def at_root(app: Served, method: str, path: str) -> httpx.Response:
+    return app.caller().request(method, app.url + path)
+
+
+@pytest.mark.parametrize("path", [*READS, "/nothing", "/challenges/nothing"])
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+def test_every_reply_carries_safe_headers(app: Served, method: str, path: str) -> None:
+    answer = app.caller().request(method, path)
+    assert re.fullmatch(r"[0-9a-f]{32}", answer.headers["x-request-id"])
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert "authorization" in answer.headers["vary"].lower()
+    assert "cache-control" in answer.headers
+    assert "server" not in answer.headers
+    assert "set-cookie" not in answer.headers
+    if answer.status_code >= 400:
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_every_request_has_an_id_of_its_own(app: Served) -> None:
+    ids = {app.caller().get("/metrics").headers["x-request-id"] for _ in range(5)}
+    assert len(ids) == 5
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/api/v1/nothing", "/static/nothing.js", "/static/../main.py", "/docs/x"])
+def test_an_unknown_address_is_404(app: Served, path: str) -> None:
+    answer = at_root(app, "GET", path)
+    assert answer.status_code == 404
+    assert answer.json()["code"] == "not_found"
+
+
+@pytest.mark.parametrize(("method", "path"), [("DELETE", "/me"), ("PATCH", "/users"), ("PUT", "/challenges"), ("TRACE", "/me")])  # fmt: skip
+def test_a_method_that_an_address_does_not_answer_is_405_and_says_which_it_does(
+    app: Served, method: str, path: str
+) -> None:
+    answer = app.admin().request(method, path)
+    assert answer.status_code == 405
+    assert answer.json()["code"] == "method_not_allowed"
+    assert answer.headers["allow"]
+
+
+@pytest.mark.parametrize("path", READS)
+def test_head_answers_as_get_does_without_the_body(app: Served, path: str) -> None:
+    read, head = app.admin().get(path), app.admin().head(path)
+    assert read.status_code == head.status_code == 200
+    assert head.content == b""
+    for name in ("etag", "content-type", "content-length", "cache-control"):
+        assert head.headers[name] == read.headers[name]
+
+
+@pytest.mark.parametrize("path", READS)
+def test_a_reply_carries_a_strong_tag_and_is_not_sent_again_to_who_has_it(app: Served, path: str) -> None:
+    read = app.admin().get(path)
+    tag = read.headers["etag"]
+    assert re.fullmatch(r'"[0-9a-f]+"', tag)
+    for asked in (tag, f'"other", {tag}', f"W/{tag}", "*"):
+        again = app.admin().get(path, headers={"If-None-Match": asked})
+        assert again.status_code == 304
+        assert again.content == b""
+        assert again.headers["etag"] == tag
+        assert "content-length" not in again.headers or again.headers["content-length"] == "0"
+        assert again.headers["cache-control"] == "private, no-cache"
+    assert app.admin().get(path, headers={"If-None-Match": '"other"'}).content == read.content
+
+
+def test_a_tag_changes_with_what_its_reader_may_see(app: Served) -> None:
+    path = "/challenges/digits/phases/main/leaderboard"
+    before = app.admin().get(path).headers["etag"]
+    assert app.admin().submit("digits", {row["id"]: row["label"] for row in GOLD}, team="Blue").status_code == 201
+    after = app.admin().get(path)
+    assert after.headers["etag"] != before
+    assert app.admin().get(path, headers={"If-None-Match": before}).status_code == 200
+    as_csv = app.admin().get(path, params={"format": "csv"})
+    assert as_csv.headers["etag"] != after.headers["etag"]
+
+
+def test_what_only_its_caller_may_see_is_kept_by_nobody_else(app: Served) -> None:
+    assert app.admin().get("/challenges").headers["cache-control"] == "private, no-cache"
+    assert app.caller().get("/challenges").headers["cache-control"] == "no-cache"
+    assert app.caller("wrong").get("/challenges").headers["cache-control"] == "private, no-cache"
+
+
+@pytest.mark.parametrize("size", [10, 100_000])
+def test_a_file_is_tagged_with_its_hash_and_not_sent_again(app: Served, size: int) -> None:
+    path = "/challenges/digits/phases/main/submissions"
+    labels = {row["id"]: row["label"] for row in GOLD} | {"t0": "x" * size}
+    sent = app.admin().submit("digits", labels, team="Blue")
+    found = sent.json()
+    read = app.admin().get(f"/submissions/{found['id']}/predictions")
+    assert read.content == sent.request.content
+    tag = read.headers["etag"]
+    assert tag == f'"{found["sha256"]}"'
+    again = app.admin().get(f"/submissions/{found['id']}/predictions", headers={"If-None-Match": tag})
+    assert again.status_code == 304
+    assert again.content == b""
+    head = app.admin().head(f"/submissions/{found['id']}/predictions")
+    assert head.status_code == 200
+    assert head.content == b""
+    assert head.headers["content-length"] == str(found["size"])
+    assert app.admin().get(path).status_code == 200
+
+
+# ---- the page of documentation --------------------------------------------------------------------
+
+
+def test_the_documentation_loads_files_of_its_own_only(app: Served) -> None:
+    page = at_root(app, "GET", "/docs")
+    assert page.status_code == 200
+    assert page.headers["content-type"].startswith("text/html")
+    loaded = re.findall(r'(?:src|href)="([^"]+)"', page.text)
+    assert len(loaded) == 3
+    for address in loaded:
+        assert address.startswith("/static/")
+        assert at_root(app, "GET", address).status_code == 200
+    assert "//" not in re.sub(r"<!doctype[^>]*>", "", page.text)
+
+
+def test_the_documentation_may_run_and_load_nothing_from_elsewhere(app: Served) -> None:
+    policy = at_root(app, "GET", "/docs").headers["content-security-policy"]
+    rules = dict(part.strip().split(" ", 1) for part in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    assert rules["script-src"] == "'self'"
+    assert rules["connect-src"] == "'self'"
+    assert "http" not in policy
+    assert "*" not in policy
+
+
+def test_the_document_that_the_page_shows_is_served(app: Served) -> None:
+    script = at_root(app, "GET", "/static/docs.js").text
+    assert "/api/v1/openapi.json" in script
+    document = at_root(app, "GET", "/api/v1/openapi.json").json()
+    assert document["openapi"].startswith("3.1")
+    assert document["info"]["title"] == "Assay"
+    assert "servers" not in document
+
+
+def test_the_front_door_leads_to_the_documentation(app: Served) -> None:
+    answer = at_root(app, "GET", "/")
+    assert answer.status_code == 307
+    assert answer.headers["location"] == "/docs"
+
+
+def test_health_and_readiness(app: Served) -> None:
+    assert at_root(app, "GET", "/healthz").json() == {"status": "ok"}
+    ready = at_root(app, "GET", "/readyz")
+    assert ready.status_code == 200
+    assert ready.json() == {"status": "ready", "checks": {"database": "ok", "schema": "ok", "files": "ok"}}

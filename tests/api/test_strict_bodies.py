@@ -1,0 +1,158 @@
+"""JSON bodies mean exactly what they say; whatever else comes in is refused with a problem document, never a 500."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.api.served import Served
+
+BODY = {"slug": "a", "title": "T", "task": "multiclass", "recipe": {"primary": "accuracy"}}
+
+
+def with_title(raw: str) -> bytes:
+    """The body of a new challenge with this JSON text as its title."""
+    return json.dumps(BODY | {"title": "@@"}).replace('"@@"', raw).encode("utf-8", "surrogatepass")
+
+
+def with_options(raw: str) -> bytes:
+    """The body of a new challenge with this JSON text as an option of its recipe, where any value is let in."""
+    body = BODY | {"recipe": {"primary": "accuracy", "options": {"x": "@@"}}}
+    return json.dumps(body).replace('"@@"', raw).encode("utf-8", "surrogatepass")
+
+
+def assert_problem(answer: httpx.Response, *statuses: int) -> None:
+    assert answer.status_code in statuses, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    body = answer.json()
+    assert body["status"] == answer.status_code
+    assert body["type"] == f"urn:assay:problem:{body['code']}"
+    assert body["detail"]
+    assert body["remedy"]
+
+
+@pytest.mark.parametrize("place", [with_title, with_options])
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "NaN",
+        "Infinity",
+        "-Infinity",
+        "1e999",
+        "-1e999",
+        "9" * 3000,
+        "-" + "9" * 31,
+        '"\\ud800"',
+        '"\\udc00\\ud800"',
+        '"\ud800"',
+        "{" + '"a":1,' + '"a":2}',
+        '{"b":{"a":1,"a":1}}',
+        "'x'",
+        "",
+        "[1,]",
+        "01",
+        "+1",
+        "/* */ 1",
+        "True",
+    ],
+    ids=lambda value: repr(value)[:20] if isinstance(value, str) else None,
+)
+def test_what_is_not_plain_json_is_refused(app: Served, place: Any, raw: str) -> None:
+    answer = app.admin().post("/challenges", content=place(raw), headers={"Content-Type": "application/json"})
+    assert_problem(answer, 422)
+    assert answer.json()["code"] == "invalid_request"
+
+
+@pytest.mark.parametrize("raw", ['"\\u0000"', '"\\u001b[2J"', '"a\\u0007"', '"   "', '""', json.dumps("x" * 201)])
+def test_a_name_that_cannot_be_shown_is_refused(app: Served, raw: str) -> None:
+    answer = app.admin().post("/challenges", content=with_title(raw), headers={"Content-Type": "application/json"})
+    assert_problem(answer, 422)
+    assert [fault["pointer"] for fault in answer.json()["errors"]] == ["/title"]
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":'])
+def test_deep_nesting_is_refused(app: Served, opening: str) -> None:
+    for raw in (opening * 700, "[" * 1500 + "]" * 1500):
+        answer = app.admin().post("/challenges", content=with_options(raw))
+        assert_problem(answer, 422)
+        assert answer.json()["code"] == "invalid_request"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"null", b"[]", b"1", b'"text"', b"\xff\xfe{\x00}\x00", b"\xef\xbb\xbf{}", b'{"slug": "\xff"}', b"{} {}", b"\x00"],
+)  # fmt: skip
+def test_a_body_of_another_kind_is_refused(app: Served, content: bytes) -> None:
+    answer = app.admin().post("/challenges", content=content, headers={"Content-Type": "application/json"})
+    assert_problem(answer, 422)
+
+
+@pytest.mark.parametrize("media", ["text/plain", "application/xml", "multipart/form-data; boundary=x", "", "nonsense"])
+def test_a_body_of_another_media_type_is_refused(app: Served, media: str) -> None:
+    answer = app.admin().post("/challenges", content=json.dumps(BODY | {"slug": "b"}), headers={"Content-Type": media})
+    assert_problem(answer, 415, 422)
+
+
+def test_a_body_beyond_the_limit_is_refused_however_its_length_is_told(app: Served) -> None:
+    content = with_title(json.dumps("x" * 5000))
+    assert_problem(app.admin().post("/challenges", content=content), 413)
+    assert_problem(app.admin().post("/challenges", content=iter([content[:3000], content[3000:]])), 413)
+    assert app.admin().get("/challenges/a").status_code == 404
+
+
+def test_an_upload_beyond_the_limit_is_refused_however_its_length_is_told(app: Served) -> None:
+    path = "/challenges/digits/phases/main/submissions?team=Blue"
+    content = b'{"t1": "' + b"x" * 300_000 + b'"}'
+    for sent in (content, iter([content[:150_000], content[150_000:]])):
+        answer = app.admin().post(path, content=sent, headers={"Content-Type": "application/json"})
+        assert_problem(answer, 413)
+    assert app.admin().get(path).json()["items"] == []
+
+
+def test_all_faults_of_a_body_come_in_one_answer_with_pointers(app: Served) -> None:
+    answer = app.admin().post("/challenges", json={"slug": "A B", "task": "poetry", "recipe": {}, "colour": "red"})
+    assert_problem(answer, 422)
+    pointers = {fault["pointer"] for fault in answer.json()["errors"]}
+    assert pointers == {"/slug", "/title", "/task", "/recipe/primary", "/colour"}
+
+
+def test_wrong_parameters_are_400_and_name_the_parameter(app: Served) -> None:
+    for query in ("limit=0", "limit=x", "limit=201", "cursor=zzz", "limit=" + "9" * 5000):
+        assert_problem(app.admin().get(f"/challenges?{query}"), 400)
+    answer = app.admin().get("/challenges?limit=0")
+    assert answer.json()["errors"][0]["pointer"] == "limit"
+    for header in ("wait=x", "wait=-1", "wait="):
+        path = "/challenges/digits/phases/main/submissions?team=Blue"
+        assert_problem(app.admin().post(path, json={}, headers={"Prefer": header}), 400)
+
+
+@pytest.mark.parametrize("version", ["0", "-1", str(2**63), "9" * 30, "9" * 5000, "1.5", "x", "%00", "1%2F2", "é"])
+def test_a_version_that_cannot_be_is_absent_or_refused(app: Served, version: str) -> None:
+    assert_problem(app.admin().get(f"/challenges/digits/phases/main/gold/{version}"), 400, 404)
+
+
+@pytest.mark.parametrize("slug", ["%00", "%ff", "..%2f..", "a" * 5000, "%F0%9F%98%80", "'%20OR%201=1", "%ED%A0%80"])
+def test_an_address_that_cannot_be_is_absent(app: Served, slug: str) -> None:
+    for path in (
+        f"/challenges/{slug}",
+        f"/submissions/{slug}",
+        f"/metrics/{slug}",
+        f"/challenges/digits/phases/{slug}",
+    ):
+        assert_problem(app.admin().get(path), 400, 404)
+    assert_problem(app.admin().delete(f"/tokens/{slug}"), 404)
+
+
+@pytest.mark.parametrize(
+    "token", ["x", "assay_", "assay_x.y", "assay_" + "0" * 32 + ".x", "\x80\xff", "a b", "x" * 20_000]
+)
+def test_a_bad_token_is_401_wherever_it_comes(app: Served, token: str) -> None:
+    visitor = app.caller()
+    headers = [(b"Authorization", b"Bearer " + token.encode("latin-1"))]
+    for path in ("/metrics", "/me", "/challenges/digits"):
+        answer = visitor.get(path, headers=headers)
+        assert_problem(answer, 401)
+        assert answer.headers["www-authenticate"].startswith("Bearer")
+    assert_problem(visitor.get("/me", headers={"Authorization": "Basic YTpi"}), 401)
+    assert_problem(visitor.get("/me"), 401)

@@ -1,0 +1,48 @@
+"""The quota ledger: what each kind of entry counts as."""
+
+import pytest
+
+from app.store import quota
+from app.store.session import Database
+from app.store.tables import Submission
+from app.store.teams import name_key
+from tests.store.rows import fill, submission
+
+DAY, OTHER_DAY = "2026-01-01", "2026-01-02"
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ("queued", quota.Usage(per_day=1, total=1, concurrent=1, invalid_per_day=0)),
+        ("finished", quota.Usage(per_day=1, total=1, concurrent=0, invalid_per_day=0)),
+        ("rejected", quota.Usage(per_day=0, total=0, concurrent=0, invalid_per_day=1)),
+        ("failed", quota.Usage(per_day=0, total=0, concurrent=0, invalid_per_day=0)),
+        ("cancelled", quota.Usage(per_day=0, total=0, concurrent=0, invalid_per_day=0)),
+    ],
+)
+def test_only_scored_submissions_are_charged(db: Database, status: str, expected: quota.Usage) -> None:
+    with db.write() as session:
+        filled = fill(session)  # its submission was reserved on this day
+        row = session.get_one(Submission, filled.submission)
+        row.status = status
+        if status != "queued":
+            quota.settle(session, row)
+        session.flush()
+        assert quota.usage(session, filled.phase, filled.team, DAY) == expected
+        tomorrow = quota.usage(session, filled.phase, filled.team, OTHER_DAY)
+        assert (tomorrow.per_day, tomorrow.total, tomorrow.invalid_per_day) == (0, expected.total, 0)
+
+
+def test_entries_of_organizers_count_against_no_limit(db: Database) -> None:
+    with db.write() as session:
+        filled = fill(session)
+        before = quota.usage(session, filled.phase, filled.team, DAY)
+        session.add(submission(filled.phase, filled.team, filled.user, file_key="uploads/2"))
+        session.flush()
+        assert quota.usage(session, filled.phase, filled.team, DAY) == before
+
+
+def test_names_that_read_the_same_have_one_key() -> None:
+    names = ["Straße  7", " STRASSE 7", "ＳＴＲＡＳＳＥ 7", "strasse\u00a07\t"]
+    assert {name_key(name) for name in names} == {"strasse 7"}
