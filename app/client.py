@@ -54,6 +54,7 @@ class ApiError(ClientError):
         super().__init__({"status": status, **document})
         self.status = status
         self.headers = headers
+        self.url, self.path, self.with_token = "", "", False
         self.errors: list[Json] = document.get("errors") or []
         self.problems: list[Json] = document.get("problems") or []
 
@@ -381,7 +382,11 @@ def _failure(answer: httpx.Response) -> ApiError:
     if document is None:
         detail = f"The service answered {answer.status_code} {answer.reason_phrase} without an explanation."
         document = {"code": "unexpected_answer", "detail": detail}
-    return ApiError(answer.status_code, document, answer.headers)
+    failure = ApiError(answer.status_code, document, answer.headers)
+    base, _, below = str(answer.request.url).partition("/api/v1")
+    failure.url, failure.path = base, below.partition("?")[0]
+    failure.with_token = "Authorization" in answer.request.headers
+    return failure
 
 
 def _retry_after(failure: ApiError) -> float | None:

@@ -1,11 +1,11 @@
 """Tables that keep numbers, keys and ids whole on a narrow terminal, numbers of one column in step, times to the second."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from app.cli.output import clean
+from app.cli.text import clean
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,14 +67,14 @@ class Column:
     shown: Shown = plain
     right: bool = False
     wrap: bool = False  # free text: its lines may be broken; all else stays whole
-    far: bool = False  # left out, the last first, where the table would not fit
+    far: int = 0  # 0 is always shown; where the table would not fit the farthest goes first, of equals the last
 
     def texts(self) -> list[str]:
         """The cells as they are written."""
         return self.shown(self.values)
 
 
-def score_column(name: str, values: Sequence[Any], *, far: bool = False) -> Column:
+def score_column(name: str, values: Sequence[Any], *, far: int = 0) -> Column:
     """A column of metric values."""
     return Column(name, values, shown=numbers, right=True, far=far)
 
@@ -100,10 +100,10 @@ def _fitting(laid: Sequence[_Laid], width: int) -> list[_Laid]:
     """The columns that fit beside each other: far ones are left out from the end."""
     kept = list(laid)
     while sum(one.needs for one in kept) + GAP * (len(kept) - 1) > width:
-        far = [place for place, one in enumerate(kept) if one.column.far]
-        if not far:
+        farthest = max(range(len(kept)), key=lambda place: (kept[place].column.far, place))
+        if not kept[farthest].column.far:
             break
-        del kept[far[-1]]
+        del kept[farthest]
     return kept
 
 
@@ -151,9 +151,3 @@ def _show_records(console: "Console", laid: Sequence[_Laid]) -> None:
         for one in laid:
             console.print(f"{clean(one.column.name)}: {one.cells[place]}", soft_wrap=True)
         console.print()
-
-
-def rows_as_columns(names: Sequence[str], rows: Iterable[Sequence[Any]], **given: Any) -> list[Column]:
-    """Columns of equal kind from rows."""
-    listed = list(rows)
-    return [replace(Column(name, [row[place] for row in listed]), **given) for place, name in enumerate(names)]

@@ -1,24 +1,26 @@
 """Where a command's results, notes, progress and failures go: one JSON value or tables on standard output, all else beside."""
 
 import json
+import os
 import sys
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from app.cli.advice import Asked, asked_by, explained
+from app.cli.problems import show_problems
+from app.cli.text import PLAIN, clean
 from app.errors import AssayError
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
 
 DONE, FAILED, WRONG_USAGE, STILL_WAITING = 0, 1, 2, 3
 """The exit statuses: done, failed or refused, wrong usage, the wait ended and it is still queued."""
 
 PIPED_WIDTH = 200  # columns of a table when nobody's terminal says how wide it is
-_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 class Refused(Exception):
@@ -28,43 +30,6 @@ class Refused(Exception):
         """`code`: stable name of the reason; `detail`: what is wrong; `remedy`: how to mend it."""
         super().__init__(detail)
         self.document = {"code": code, "detail": detail} | ({"remedy": remedy} if remedy else {})
-
-
-def clean(value: object) -> str:
-    """The value as text that cannot steer a terminal: control characters, lone surrogates and direction marks escaped."""
-    text = str(value)
-    if text.isprintable():
-        return text
-    return "".join(_escaped(char) if _steers(char) else char for char in text)
-
-
-def _steers(char: str) -> bool:
-    return unicodedata.category(char) in {"Cc", "Cs"} or char in _BIDI
-
-
-def _escaped(char: str) -> str:
-    return char.encode("unicode_escape").decode("ascii")
-
-
-def number(value: float | None) -> str:
-    """A metric's value for people: six significant digits, a dash where it is undefined."""
-    return "–" if value is None else f"{value:.6g}"  # noqa: RUF001 (a dash is what is meant)
-
-
-def table(
-    columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str | None = None, right: Iterable[str] = ()
-) -> "RenderableType":
-    """A table of cleaned cells; the columns named in `right` are aligned right, None is an empty cell."""
-    from rich.table import Table
-    from rich.text import Text
-
-    made = Table(title=None if title is None else Text(clean(title)), title_justify="left")
-    numeric = set(right)
-    for column in columns:
-        made.add_column(column, justify="right" if column in numeric else "left", overflow="fold")
-    for row in rows:
-        made.add_row(*(Text("" if value is None else clean(value)) for value in row))
-    return made
 
 
 class Output:
@@ -130,30 +95,34 @@ class Output:
         with self.aside.status(Text(clean(text))):
             yield
 
-    def failure(self, document: Mapping[str, Any]) -> None:
-        """Write what went wrong: the document under --json, else message, faults, problems and remedy on standard error."""
+    def failure(self, document: Mapping[str, Any], asked: Asked | None = None) -> None:
+        """Write what went wrong: the document under --json, else message, faults, problems and remedy on standard error.
+
+        `asked`: the request that was refused, so that the message can name it.
+        """
         if self.as_json:
             print_json(dict(document))
             return
         err = self.aside
-        err.print(f"Error: {clean(document.get('detail', document.get('title', 'it failed')))}", **_PLAIN)
+        for_people = explained(document, asked)
+        err.print(f"Error: {clean(for_people['detail'])}", **PLAIN)
         for fault in document.get("errors") or ():
             where = fault.get("pointer") or fault.get("parameter") or ""
-            err.print(f"  {clean(where)}: {clean(fault.get('detail', ''))}", **_PLAIN)
+            err.print(f"  {clean(where)}: {clean(fault.get('detail', ''))}", **PLAIN)
         if document.get("problems"):
             show_problems(err, document)
-        if document.get("remedy"):
-            err.print(clean(document["remedy"]), **_PLAIN)
-
-
-_PLAIN: dict[str, Any] = {"markup": False, "highlight": False, "soft_wrap": True}
+        for fact in for_people["facts"]:
+            err.print(clean(fact), **PLAIN)
+        if for_people.get("remedy"):
+            err.print(clean(for_people["remedy"]), **PLAIN)
 
 
 def _console(*, stderr: bool) -> "Console":
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    return Console(file=stream, width=None if stream.isatty() else PIPED_WIDTH, markup=False, highlight=False)
+    known = stream.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    return Console(file=stream, width=None if known else PIPED_WIDTH, markup=False, highlight=False)
 
 
 def print_json(value: Any) -> None:
@@ -166,32 +135,6 @@ def print_json(value: Any) -> None:
     print(text)
 
 
-def show_problems(console: "Console", report: Mapping[str, Any]) -> None:
-    """Print a problems object (`total`, `problems`): the totals per code, then each problem with place and remedy."""
-    totals = report.get("total") or {}
-    shown = report.get("problems") or []
-    many = sum(totals.values()) or len(shown)
-    counts = ", ".join(f"{clean(code)} {count}" for code, count in totals.items())
-    console.print(f"{many} problem{'' if many == 1 else 's'}" + (f": {counts}" if counts else ""), **_PLAIN)
-    columns = ("code", "place", "id", "got", "expected", "how to mend it")
-    console.print(table(columns, (_problem_row(problem) for problem in shown)))
-    if many > len(shown):
-        console.print(f"The first {len(shown)} of {many} are shown.", **_PLAIN)
-
-
-def _problem_row(problem: Mapping[str, Any]) -> tuple[object, ...]:
-    keys = ("instance_id", "got", "expected", "message")
-    return (problem.get("code"), place(problem), *(problem.get(key) for key in keys))
-
-
-def place(problem: Mapping[str, Any]) -> str:
-    """Where a problem stands: `line 3, column 5`, or the JSON pointer."""
-    if problem.get("line") is not None:
-        column = problem.get("column")
-        return f"line {problem['line']}" + ("" if column is None else f", column {column}")
-    return str(problem.get("pointer") or "")
-
-
 @contextmanager
 def reporting(*, as_json: bool) -> Iterator[Output]:
     """Run a command's body; a failure that has an explanation is written and ends the command with status 1."""
@@ -201,7 +144,7 @@ def reporting(*, as_json: bool) -> Iterator[Output]:
     except BrokenPipeError:
         raise  # nobody reads any more: typer ends quietly
     except (AssayError, OSError) as error:
-        out.failure(explained(error))
+        out.failure(document_of(error))
         raise typer.Exit(FAILED) from None
     except Refused as error:
         out.failure(error.document)
@@ -211,13 +154,14 @@ def reporting(*, as_json: bool) -> Iterator[Output]:
 
         if not isinstance(error, ClientError):
             raise
-        out.failure(error.document)
+        out.failure(error.document, asked_by(error))
         raise typer.Exit(FAILED) from None
 
 
-def explained(error: AssayError | OSError) -> dict[str, Any]:
-    """The JSON document of an error that was raised in this process."""
+def document_of(error: AssayError | OSError) -> dict[str, Any]:
+    """The JSON document of an error that was raised in this process; its remedy speaks of commands."""
     if isinstance(error, AssayError):
-        return {"code": error.code, "detail": error.detail, "remedy": error.advice, **error.extra}
+        document = {"code": error.code, "detail": error.detail, "remedy": error.advice, **error.extra}
+        return document | {"remedy": explained(document)["remedy"]}
     name = "" if error.filename is None else f"{error.filename}: "
     return {"code": "file_error", "detail": f"{name}{error.strerror or error}"}
