@@ -51,4 +51,8 @@ def _remarks(session: WriteSession, phase: Phase, version: GoldVersion) -> list[
     lacking = [call.text for call in recipe.metrics if "train_frequencies" in call.metric.needs]
     if lacking and not version.train_frequencies:
         remarks.append(f"{', '.join(lacking)} will be null: this gold has no training frequencies.")
+    weightless = [name for name in version.classes if name not in (version.class_weights or {})]
+    weighted = [call.text for call in recipe.metrics if call.metric.key == "weighted_accuracy"]
+    if weighted and version.class_weights and weightless:
+        remarks.append(f"{', '.join(weighted)} will be null: {len(weightless)} classes have no weight.")
     return remarks

@@ -118,7 +118,8 @@ def _names(ranked: list[Standing], phase: Phase, *, own_team: str | None, organi
     """Stand-ins for team names where the phase is anonymous; a team still sees its own."""
     if not phase.anonymous or organizer:
         return None
-    others = [standing.entry.team for standing in ranked if standing.entry.team != own_team]
+    rivals = [standing.entry for standing in ranked if not standing.entry.baseline]
+    others = [entry.team for entry in rivals if entry.team != own_team]
     return {team: f"Anonymous {number}" for number, team in enumerate(dict.fromkeys(others), 1)}
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from app.actions.access import Caller, require_scope, see_phase
-from app.actions.read_submissions import require_membership_to_read
+from app.actions.read_submissions import own_team
 from app.actions.submit_prediction import quota_day
 from app.store import clock, quota
 from app.store.session import ReadSession
@@ -27,7 +27,7 @@ def read_quota(session: ReadSession, caller: Caller, slug: str, phase_slug: str)
     """The state of the caller's own team; raises NotFound, NotRegistered and its kin."""
     phase = see_phase(session, caller, slug, phase_slug)
     require_scope(caller, "read")
-    team_id = require_membership_to_read(session, caller, phase)
+    team_id = own_team(session, caller, phase)
     day, reset_at = quota_day(phase, clock.now(session))
     use = quota.usage(session, phase.id, team_id, day)
     used: dict[str, int] = {name: getattr(use, name) for name in ("per_day", "total", "concurrent", "invalid_per_day")}

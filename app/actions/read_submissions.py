@@ -14,8 +14,8 @@ from app.actions.access import (
 )
 from app.actions.change_recipe import scoring_recipe
 from app.actions.visibility import shown_split, view_for
-from app.errors import NotFinished, NotFound
-from app.store import challenges, clock, gold, paging, submissions
+from app.errors import NotFinished, NotFound, NotRegistered, RegistrationPending
+from app.store import challenges, clock, gold, paging, submissions, teams
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion, Phase, Recipe, Score, ScoreTask, Submission
 
@@ -79,17 +79,21 @@ def list_submissions(
     phase = see_phase(session, caller, slug, phase_slug)
     require_scope(caller, "read")
     organizer = organizes(session, caller, phase.challenge)
-    team_id = None if organizer else require_membership_to_read(session, caller, phase)
+    team_id = None if organizer else own_team(session, caller, phase)
     rows, following = paging.page(
         session, submissions.of_phase(phase.id, team_id), Submission, limit=limit, cursor=cursor
     )
     return [seen(session, row, phase, organizer=organizer) for row in rows], following
 
 
-def require_membership_to_read(session: ReadSession, caller: Caller, phase: Phase) -> str:
-    """The id of the caller's team; raises NotRegistered and its kin."""
-    reader = Caller(user_id=caller.user_id, scopes=caller.scopes | {"submit"})
-    return require_membership(session, reader, phase.challenge).team_id
+def own_team(session: ReadSession, caller: Caller, phase: Phase) -> str:
+    """The id of the caller's team, barred or not: what it sent stays its own; raises NotRegistered, RegistrationPending."""
+    registration = teams.registration_of(session, phase.challenge_id, require_scope(caller, "read"))
+    if registration is None:
+        raise NotRegistered
+    if registration.status == "pending":
+        raise RegistrationPending
+    return registration.team_id
 
 
 def select_final(session: WriteSession, caller: Caller, submission_id: str, *, selected: bool) -> Seen:

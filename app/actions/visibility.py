@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from app.errors import LeaderboardHidden, SplitHidden
+from app.errors import BadRequest, LeaderboardHidden, SplitHidden
 from app.scoring.recipe import Recipe
 from app.scoring.standings import rounded
 from app.store.tables import GoldVersion, Phase
@@ -51,7 +51,9 @@ def split_for(phase: Phase, gold: GoldVersion, asked: str | None, *, organizer: 
     shown = shown_split(phase, gold)
     if asked is None or asked == shown:
         return shown
-    if not organizer or (asked != "all" and not gold.has_splits):
+    if organizer and not gold.has_splits:
+        raise BadRequest(f"The gold of this phase has no splits, so there is no '{asked}'.")
+    if not organizer:
         raise SplitHidden(f"The split '{asked}' is not shown; '{shown}' is.")
     return asked
 

@@ -170,8 +170,10 @@ async def _dry_run(sent: Delivery, slug: str, phase: str) -> Response:
             return sent.parts.readers.ask(dry_run_request(gold, str(path), sent.kind, admission.recipe))
 
     async with received(sent.request, sent.parts) as stored:
-        answer = await run_in_threadpool(check, stored)
-        await run_in_threadpool(sent.parts.files.delete, stored.key)
+        try:
+            answer = await run_in_threadpool(check, stored)
+        finally:
+            await run_in_threadpool(sent.parts.files.delete, stored.key)
     return JSONResponse(DryRun.model_validate(answer).model_dump(mode="json"))
 
 

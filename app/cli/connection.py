@@ -74,11 +74,23 @@ def normal(url: str) -> str:
 
 
 def remember(url: str, token: str) -> Path:
-    """Keep a token for an address and make that the default; the file is replaced whole, with mode 600."""
-    path = credentials_path()
+    """Keep a token for an address and make that the default."""
     kept = _read()
     kept["url"] = normal(url)
     kept["tokens"][normal(url)] = token
+    return _write(kept)
+
+
+def forget(url: str) -> None:
+    """Drop the token that is kept for an address; the address stays the default."""
+    kept = _read()
+    if kept["tokens"].pop(normal(url), None) is not None:
+        _write(kept)
+
+
+def _write(kept: dict[str, Any]) -> Path:
+    """Replace the credentials file whole, with mode 600."""
+    path = credentials_path()
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".credentials-")  # made with mode 600
     try:

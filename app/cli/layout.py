@@ -107,7 +107,9 @@ def _fitting(laid: Sequence[_Laid], width: int) -> list[_Laid]:
     return kept
 
 
-def show_table(console: "Console", columns: Iterable[Column], *, title: str | None = None, more: str = "--json") -> None:
+def show_table(
+    console: "Console", columns: Iterable[Column], *, title: str | None = None, more: str = "--json"
+) -> None:
     """Print a table; where far columns were left out, a line below counts them and says where they are (`more`)."""
     from rich.text import Text
 

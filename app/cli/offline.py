@@ -180,16 +180,3 @@ def _show(console: "Console", report: Mapping[str, Any], *, per_class: bool) -> 
         labels = [clean(label) for label in matrix["labels"]]
         body = ((label, *row) for label, row in zip(labels, matrix["matrix"], strict=True))
         console.print(table(("gold \\ predicted", *labels), body, right=labels))
-
-
-def check(file: Path, *, ids: Path, classes: Path, task: Task | None, positive_label: str | None) -> dict[str, Any]:
-    """Check predictions against ids and classes alone: `{"valid", "total", "problems", "notes"}`."""
-    from app.pipeline import normalized, validate
-    from app.scoring.task import TaskSpec
-
-    kind, said = (task, []) if task is not None else inputs.infer_task(file, positive_label)
-    spec = TaskSpec(kind, normalized(inputs.strings(classes)), positive_label)
-    if positive_label is not None and positive_label not in spec.classes:
-        raise Refused("unknown_label", f"The positive label {positive_label!r} is not among the classes.", "Add it.")
-    _, problems, notes = validate(inputs.read_ids(ids), spec, _source(file))
-    return problems.to_dict() | {"notes": [*said, *notes]}

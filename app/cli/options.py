@@ -1,39 +1,70 @@
 """Arguments and options that several commands share, declared once with name, help and environment variable."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
+from app.cli.spool import spooled
+
 Task = Literal["binary", "multiclass", "multilabel"]
+
+
+def file_option(*names: str, help: str) -> Any:  # noqa: A002 (typer's own word)
+    """An option that takes a file to read, a pipe, or - for standard input."""
+    return typer.Option(
+        *names, exists=True, dir_okay=False, readable=True, allow_dash=True, callback=spooled, metavar="FILE", help=help
+    )
+
 
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON value on standard output, everything else on standard error.")
 ]
 Url = Annotated[
     str | None,
-    typer.Option("--url", envvar="ASSAY_URL", help="Address of the service (default: the one of the last login)."),
-]
-Token = Annotated[
-    str | None, typer.Option("--token", envvar="ASSAY_TOKEN", help="Access token (default: the one of the last login).")
-]
-Slug = Annotated[str, typer.Argument(help="Short name of the challenge, as in its address.")]
-Phase = Annotated[str | None, typer.Option("--phase", help="Phase (default: the only one, or the one open now).")]
-SubmissionId = Annotated[str, typer.Argument(metavar="ID", help="Id of the submission.")]
-PredictionsFile = Annotated[
-    Path,
     typer.Option(
-        "--file", "-f", exists=True, dir_okay=False, readable=True, help="Predictions: .json, .jsonl or .csv, also .gz."
+        "--url", metavar="URL", envvar="ASSAY_URL", help="Address of the service (default: the one of the last login)."
     ),
 ]
-Host = Annotated[str | None, typer.Option("--host", help="Address to listen on (default: 127.0.0.1).")]
+Token = Annotated[
+    str | None,
+    typer.Option(
+        "--token",
+        metavar="TOKEN",
+        envvar="ASSAY_TOKEN",
+        help="Access token (default: the one of the last login).",
+    ),
+]
+Slug = Annotated[str, typer.Argument(metavar="SLUG", help="Short name of the challenge, as in its address.")]
+Phase = Annotated[
+    str | None,
+    typer.Option("--phase", metavar="PHASE", help="Phase (default: the only one, or the one open now)."),
+]
+SubmissionId = Annotated[str, typer.Argument(metavar="ID", help="Id of the submission.")]
+PredictionsFile = Annotated[
+    Path, file_option("--file", "-f", help="Predictions: .json, .jsonl or .csv, also .gz; - is standard input.")
+]
+ChallengeFile = Annotated[Path, file_option("--file", "-f", help="A challenge, or changes to one, in YAML or JSON.")]
+Host = Annotated[
+    str | None, typer.Option("--host", metavar="ADDRESS", help="Address to listen on (default: 127.0.0.1).")
+]
 Port = Annotated[
-    int | None, typer.Option("--port", min=0, max=65535, help="Port to listen on (default: 8000); 0 takes a free one.")
+    int | None,
+    typer.Option(
+        "--port", metavar="PORT", min=0, max=65535, help="Port to listen on (default: 8000); 0 takes a free one."
+    ),
 ]
 DataDir = Annotated[
     Path | None,
     typer.Option(
-        "--data-dir", file_okay=False, help="Folder of all data (default: ASSAY_DATA_DIR, else ./assay-data)."
+        "--data-dir",
+        metavar="FOLDER",
+        file_okay=False,
+        help="Folder of all data (default: ASSAY_DATA_DIR, else ./assay-data).",
     ),
 ]
-Email = Annotated[str, typer.Option("--email", help="E-mail address of the account.")]
+Email = Annotated[str, typer.Option("--email", metavar="ADDRESS", help="E-mail address of the account.")]
+Password = Annotated[
+    str | None,
+    typer.Option("--password", metavar="-", help="- reads it from standard input (default: asked for)."),
+]

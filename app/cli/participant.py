@@ -1,58 +1,37 @@
-"""Commands of participants and visitors: log in, look at challenges, register, hand in, choose, read the board."""
+"""Commands of participants and visitors: look at challenges, register, hand in, choose, read the board."""
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from app.cli import offline, show
-from app.cli.connection import connected, remember, resolve
-from app.cli.options import AsJson, Phase, PredictionsFile, Slug, SubmissionId, Task, Token, Url
-from app.cli.output import FAILED, STILL_WAITING, Output, print_json, reporting, show_problems
+from app.cli import check, show
+from app.cli.connection import connected
+from app.cli.options import AsJson, Phase, PredictionsFile, Slug, SubmissionId, Task, Token, Url, file_option
+from app.cli.output import FAILED, STILL_WAITING, Output, print_json, reporting
+from app.cli.problems import show_problems
 
-_ENDED_BADLY = frozenset({"rejected", "failed", "cancelled"})
-
-
-def login(
-    url: Url = None,
-    token: Annotated[
-        str | None, typer.Option("--token", help="A token to keep; - reads it from standard input.")
-    ] = None,
-    email: Annotated[str | None, typer.Option("--email", help="E-mail address (default: asked for).")] = None,
-    scope: Annotated[list[str] | None, typer.Option("--scope", help="Scope of the new token; repeat it.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Log in to a service and remember it: trade e-mail address and password for a token, or keep a given one."""
+if TYPE_CHECKING:
     from app.client import Client
 
-    with reporting(as_json=as_json) as out:
-        address, _ = resolve(url, "unused")
-        key = sys.stdin.readline().strip() if token == "-" else token  # noqa: S105 (no password)
-        if key is None:
-            who = email or typer.prompt("E-mail", err=True)
-            password = typer.prompt("Password", hide_input=True, err=True)
-            with Client(address) as client:
-                key = str(client.create_token(who, password, scope or None)["token"])
-        with Client(address, key) as client:
-            me = client.me()
-        path = remember(address, key)
-        name = me.get("name") or me.get("email") or "the administrator"
-        out.result(
-            {"url": address, "user": me, "credentials": str(path)},
-            lambda _: out.say(f"Logged in to {address} as {name}; remembered in {path}."),
-        )
+TemplateFormat = Literal["json", "columns", "map", "jsonl", "csv"]
+
+_Timeout = Annotated[
+    float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Seconds to wait at most, with --wait.")
+]
+_ENDED_BADLY = frozenset({"rejected", "failed", "cancelled"})
 
 
 def list_challenges(url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
     """List the challenges that you may see."""
     with reporting(as_json=as_json) as out, connected(out, url, token) as client:
         found = list(client.list_challenges())
-        out.result(found, lambda console: console.print(show.challenges(found)))
+        out.result(found, lambda console: show.challenges(console, found))
 
 
 def show_challenge(slug: Slug, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
-    """Show one challenge: task, classes, agreed metrics, phases."""
+    """Show one challenge: task, agreed metrics, selection and tie-breakers, phases with quota and classes."""
     with reporting(as_json=as_json) as out, connected(out, url, token) as client:
         found = client.challenge(slug)
         out.result(found, lambda console: show.challenge(console, found))
@@ -61,19 +40,42 @@ def show_challenge(slug: Slug, url: Url = None, token: Token = None, as_json: As
 def register(
     *,
     slug: Slug,
-    team: Annotated[str | None, typer.Option("--team", help="Name of the team to found.")] = None,
-    invitation: Annotated[str | None, typer.Option("--invitation", help="Invitation code of a team to join.")] = None,
+    team: Annotated[str, typer.Option("--team", metavar="NAME", help="Name of the team to found.")],
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Register for a challenge: found a team, or join one by its invitation."""
-    if (team is None) == (invitation is None):
-        raise typer.BadParameter("give either --team or --invitation")
+    """Register for a challenge by founding a team."""
     with reporting(as_json=as_json) as out, connected(out, url, token) as client:
-        made = client.register(slug, team=team, invitation=invitation)
+        made = client.register(slug, team)
         name = (made.get("team") or {}).get("name", team)
         out.result(made, lambda _: out.say(f"Team {name} in {slug}: {made.get('status')}."))
+
+
+def template(
+    *,
+    slug: Slug,
+    form: Annotated[TemplateFormat, typer.Option("--format", help="Form of the file.")] = "json",
+    target: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", dir_okay=False, help="File to write (default: print it)."),
+    ] = None,
+    phase: Phase = None,
+    url: Url = None,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Get the file to fill in: every id that a submission needs, without labels."""
+    if as_json and target is None:
+        raise typer.BadParameter("--json needs a file to write to", param_hint="--output")
+    with reporting(as_json=as_json) as out, connected(out, url, token) as client:
+        content = client.template(slug, client.phase(slug, phase), form)
+        if target is None:
+            sys.stdout.write(content.decode())
+            return
+        target.write_bytes(content)
+        made = {"file": str(target), "format": form, "bytes": len(content)}
+        out.result(made, lambda _: out.say(f"Wrote {target}; give each id its label, then: assay validate {slug} -f …"))
 
 
 def submit(
@@ -81,12 +83,17 @@ def submit(
     slug: Slug,
     file: PredictionsFile,
     method: Annotated[
-        str | None, typer.Option("--method", "-m", help="Name of the method, shown on the board.")
+        str | None, typer.Option("--method", "-m", metavar="NAME", help="Name of the method, shown on the board.")
     ] = None,
-    description: Annotated[str | None, typer.Option("--description", help="What the method does.")] = None,
+    description: Annotated[
+        str | None, typer.Option("--description", metavar="TEXT", help="What the method does.")
+    ] = None,
+    link: Annotated[
+        str | None, typer.Option("--link", metavar="URL", help="Where the method is described: a paper, its code.")
+    ] = None,
     phase: Phase = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the scores.")] = False,
-    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most, with --wait.")] = 600.0,
+    timeout: _Timeout = 600.0,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
@@ -95,9 +102,8 @@ def submit(
     with reporting(as_json=as_json) as out, connected(out, url, token) as client:
         patience = timeout if wait else 0.0
         with out.upload_bar(f"Uploading {file.name}", then="Waiting for the scores" if wait else "Sent") as progress:
-            made = client.submit(
-                slug, file, method=method, description=description, phase=phase, wait=patience, progress=progress
-            )
+            said = {"method": method, "description": description, "link": link, "phase": phase}
+            made = client.submit(slug, file, **said, wait=patience, progress=progress)
         out.result(made, lambda console: show.submission(console, made))
         status = made.get("status")
         if status in _ENDED_BADLY:
@@ -111,7 +117,7 @@ def submissions(slug: Slug, phase: Phase = None, url: Url = None, token: Token =
     """List your team's submissions in a phase (organizers: everybody's)."""
     with reporting(as_json=as_json) as out, connected(out, url, token) as client:
         found = list(client.submissions(slug, client.phase(slug, phase)))
-        out.result(found, lambda console: console.print(show.submissions(found)))
+        out.result(found, lambda console: show.submissions(console, found))
 
 
 def submission(submission_id: SubmissionId, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
@@ -122,7 +128,11 @@ def submission(submission_id: SubmissionId, url: Url = None, token: Token = None
 
 
 def select(submission_id: SubmissionId, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
-    """Choose a finished submission for the final standing."""
+    """Choose a finished submission for the final standing.
+
+    That takes effect where the recipe's selection is 'selected'. Under 'best' a team's best submission by the public
+    value counts, under 'latest' its latest; 'assay challenge show SLUG' says which it is.
+    """
     _choose(submission_id, url, token, chosen=True, as_json=as_json)
 
 
@@ -136,14 +146,40 @@ def _choose(submission_id: str, url: str | None, token: str | None, *, chosen: b
         found = client.select(submission_id, chosen=chosen)
         what = "is chosen for" if chosen else "is no longer chosen for"
         out.result(found, lambda _: out.say(f"Submission {submission_id} {what} the final standing."))
+        rule = _selection(client, found.get("challenge"))
+        if rule in {"best", "latest"}:
+            out.note(f"Note: this has no effect now: in {found['challenge']} the {rule} submission of a team counts.")
+
+
+def _selection(client: "Client", slug: str | None) -> str | None:
+    """The selection rule of a challenge; None where it cannot be told, which is no reason to fail."""
+    from app.client import ClientError
+
+    if slug is None:
+        return None
+    try:
+        return str(client.challenge(slug)["recipe"]["selection"])
+    except (ClientError, KeyError):
+        return None
+
+
+def quota(slug: Slug, phase: Phase = None, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
+    """Show what your team may still hand in: limits, use, what is left."""
+    with reporting(as_json=as_json) as out, connected(out, url, token) as client:
+        found = client.quota(slug, client.phase(slug, phase))
+        out.result(found, lambda console: show.quota(console, found))
 
 
 def leaderboard(
     *,
     slug: Slug,
     phase: Phase = None,
-    metric: Annotated[str | None, typer.Option("--metric", help="Rank by this metric of the board.")] = None,
-    split: Annotated[str | None, typer.Option("--split", help="public, private or all; as far as you may.")] = None,
+    metric: Annotated[
+        str | None, typer.Option("--metric", metavar="KEY", help="Rank by this metric of the board.")
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option("--split", metavar="SPLIT", help="public, private or all; as far as you may.")
+    ] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print the board as CSV.")] = False,
     url: Url = None,
     token: Token = None,
@@ -164,33 +200,42 @@ def leaderboard(
 def validate(
     *,
     file: PredictionsFile,
-    slug: Annotated[str | None, typer.Argument(help="Challenge to check against; leave it away offline.")] = None,
+    slug: Annotated[
+        str | None, typer.Argument(metavar="[SLUG]", help="Challenge to check against; leave it away offline.")
+    ] = None,
     phase: Phase = None,
-    ids: Annotated[
-        Path | None, typer.Option("--ids", exists=True, dir_okay=False, help="Offline: the ids, or a template file.")
-    ] = None,
-    classes: Annotated[
-        Path | None, typer.Option("--classes", exists=True, dir_okay=False, help="Offline: JSON list of the classes.")
-    ] = None,
+    ids: Annotated[Path | None, file_option("--ids", help="Offline: the ids, or a template file.")] = None,
+    classes: Annotated[Path | None, file_option("--classes", help="Offline: JSON list of the classes.")] = None,
     task: Annotated[Task | None, typer.Option("--task", help="Offline: the task type (default: multiclass).")] = None,
     positive_label: Annotated[
-        str | None, typer.Option("--positive-label", help="Offline: makes the task binary.")
+        str | None, typer.Option("--positive-label", metavar="LABEL", help="Offline: makes the task binary.")
     ] = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """Check predictions without handing them in: by the service, or offline with --ids and --classes."""
-    on_this_machine = ids is not None and classes is not None
-    if (slug is None) != on_this_machine:
-        raise typer.BadParameter("give a challenge, or --ids and --classes to check offline")
+    _one_of_the_two(
+        slug, {"--ids": ids, "--classes": classes, "--task": task, "--positive-label": positive_label}, phase
+    )
     with reporting(as_json=as_json) as out:
         if ids is not None and classes is not None:
-            report = offline.check(file, ids=ids, classes=classes, task=task, positive_label=positive_label)
+            report = check.check(file, ids=ids, classes=classes, task=task, positive_label=positive_label)
         else:
             with connected(out, url, token) as client, out.upload_bar(f"Uploading {file.name}") as progress:
                 report = client.dry_run(str(slug), file, phase=phase, progress=progress)
         _verdict(out, file, report)
+
+
+def _one_of_the_two(slug: str | None, offline: dict[str, object], phase: str | None) -> None:
+    """Refuse a mixture of checking by the service and checking offline."""
+    given = [name for name, value in offline.items() if value is not None]
+    if slug is not None and given:
+        raise typer.BadParameter(f"{', '.join(given)} belong to checking offline; the service knows them of {slug}")
+    if slug is None and not {"--ids", "--classes"} <= set(given):
+        raise typer.BadParameter("give a challenge, or --ids and --classes to check offline")
+    if slug is None and phase is not None:
+        raise typer.BadParameter("--phase belongs to checking by the service")
 
 
 def _verdict(out: Output, file: Path, report: dict[str, Any]) -> None:

@@ -19,9 +19,8 @@ ADMIN_TOKEN = "an administrator's token for tests only"
 
 def settings(data_dir: Path, **given: Any) -> Settings:
     """Settings for one test: no limits of rate or disk unless given."""
-    return Settings(
-        **{"rate_limits": "off", "min_free": 0, "workers": 1, "admin_token": ADMIN_TOKEN, "data_dir": data_dir} | given
-    )
+    own: dict[str, Any] = {"rate_limits": "off", "min_free": 0, "workers": 1, "admin_token": ADMIN_TOKEN}
+    return Settings(**own | {"data_dir": data_dir} | given)
 
 
 class Served:

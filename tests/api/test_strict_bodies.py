@@ -8,6 +8,7 @@ import pytest
 
 from tests.api.served import Served
 
+JSON = {"Content-Type": "application/json"}
 BODY = {"slug": "a", "title": "T", "task": "multiclass", "recipe": {"primary": "accuracy"}}
 
 
@@ -59,14 +60,14 @@ def assert_problem(answer: httpx.Response, *statuses: int) -> None:
     ids=lambda value: repr(value)[:20] if isinstance(value, str) else None,
 )
 def test_what_is_not_plain_json_is_refused(app: Served, place: Any, raw: str) -> None:
-    answer = app.admin().post("/challenges", content=place(raw), headers={"Content-Type": "application/json"})
+    answer = app.admin().post("/challenges", content=place(raw), headers=JSON)
     assert_problem(answer, 422)
     assert answer.json()["code"] == "invalid_request"
 
 
 @pytest.mark.parametrize("raw", ['"\\u0000"', '"\\u001b[2J"', '"a\\u0007"', '"   "', '""', json.dumps("x" * 201)])
 def test_a_name_that_cannot_be_shown_is_refused(app: Served, raw: str) -> None:
-    answer = app.admin().post("/challenges", content=with_title(raw), headers={"Content-Type": "application/json"})
+    answer = app.admin().post("/challenges", content=with_title(raw), headers=JSON)
     assert_problem(answer, 422)
     assert [fault["pointer"] for fault in answer.json()["errors"]] == ["/title"]
 
@@ -74,7 +75,7 @@ def test_a_name_that_cannot_be_shown_is_refused(app: Served, raw: str) -> None:
 @pytest.mark.parametrize("opening", ["[", '{"a":'])
 def test_deep_nesting_is_refused(app: Served, opening: str) -> None:
     for raw in (opening * 700, "[" * 1500 + "]" * 1500):
-        answer = app.admin().post("/challenges", content=with_options(raw))
+        answer = app.admin().post("/challenges", content=with_options(raw), headers=JSON)
         assert_problem(answer, 422)
         assert answer.json()["code"] == "invalid_request"
 
@@ -84,7 +85,7 @@ def test_deep_nesting_is_refused(app: Served, opening: str) -> None:
     [b"", b"null", b"[]", b"1", b'"text"', b"\xff\xfe{\x00}\x00", b"\xef\xbb\xbf{}", b'{"slug": "\xff"}', b"{} {}", b"\x00"],
 )  # fmt: skip
 def test_a_body_of_another_kind_is_refused(app: Served, content: bytes) -> None:
-    answer = app.admin().post("/challenges", content=content, headers={"Content-Type": "application/json"})
+    answer = app.admin().post("/challenges", content=content, headers=JSON)
     assert_problem(answer, 422)
 
 
@@ -96,16 +97,16 @@ def test_a_body_of_another_media_type_is_refused(app: Served, media: str) -> Non
 
 def test_a_body_beyond_the_limit_is_refused_however_its_length_is_told(app: Served) -> None:
     content = with_title(json.dumps("x" * 5000))
-    assert_problem(app.admin().post("/challenges", content=content), 413)
-    assert_problem(app.admin().post("/challenges", content=iter([content[:3000], content[3000:]])), 413)
+    assert_problem(app.admin().post("/challenges", content=content, headers=JSON), 413)
+    assert_problem(app.admin().post("/challenges", content=iter([content[:3000], content[3000:]]), headers=JSON), 413)
     assert app.admin().get("/challenges/a").status_code == 404
 
 
 def test_an_upload_beyond_the_limit_is_refused_however_its_length_is_told(app: Served) -> None:
-    path = "/challenges/digits/phases/main/submissions?team=Blue"
+    path = "/challenges/digits/phases/main/submissions"
     content = b'{"t1": "' + b"x" * 300_000 + b'"}'
     for sent in (content, iter([content[:150_000], content[150_000:]])):
-        answer = app.admin().post(path, content=sent, headers={"Content-Type": "application/json"})
+        answer = app.admin().post(path, params={"team": "Blue"}, content=sent, headers=JSON)
         assert_problem(answer, 413)
     assert app.admin().get(path).json()["items"] == []
 

@@ -75,7 +75,7 @@ def test_a_child_inherits_no_file_of_the_service(request_of: dict[str, Any], tmp
     with (tmp_path / "database").open("w") as ours, pool() as children:
         children.ask(request_of)
         (pid,) = children.pids()
-        held = [os.readlink(each) for each in Path(f"/proc/{pid}/fd").iterdir()]
+        held = [str(each.readlink()) for each in Path(f"/proc/{pid}/fd").iterdir()]
         assert ours.name not in held
 
 
@@ -158,7 +158,7 @@ def test_closing_ends_the_work_at_hand_and_what_still_waits(request_of: dict[str
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)
         asked = [askers.submit(children.ask, request_of) for _ in range(6)]
-        eventually(lambda: children._free.empty(), "both children are at work")
+        eventually(children._free.empty, "both children are at work")
         children.close()
         for each in asked:
             assert isinstance(each.exception(timeout=30), ChildrenClosed)

@@ -27,7 +27,7 @@ def alive(pid: int) -> bool:
     """Whether a process runs; one that ended with all its threads and waits to be collected does not."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        threads = len(os.listdir(f"/proc/{pid}/task"))
+        threads = len(list(Path(f"/proc/{pid}/task").iterdir()))
     except (FileNotFoundError, ProcessLookupError):
         return False
     return state not in {"Z", "X"} or threads > 1

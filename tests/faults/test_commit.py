@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 
 from app.store import session as store_session
 from tests.api.served import Served, served, settings
-from tests.faults.support import GOLD, GOOD, eventually, frozen, pid_of, prepared, rows, status_of
+from tests.faults.support import GOLD, GOOD, eventually, frozen, pid_of, rows, status_of
 from tests.live import Live, open_challenge
 
 SUBMISSIONS = "/challenges/pets/phases/main/submissions"
@@ -38,15 +38,16 @@ def assert_unavailable(answer: httpx.Response) -> None:
     assert answer.json()["code"] == "database_away"
 
 
-@pytest.fixture
-def own(tmp_path: Path) -> Iterator[Live]:
-    service = Live(tmp_path / "data").start()
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    service = Live(tmp_path_factory.mktemp("commit") / "data").start()
+    open_challenge(service.admin(), "pets", GOLD)
     yield service
     service.kill()
 
 
 def test_a_submission_whose_commit_fails_is_refused_and_leaves_no_row(own: Live) -> None:
-    blue = prepared(own)
+    blue = own.person("Blue").join("pets", "Blue")
     with no_room_for_the_log_of_writes(own):
         assert_unavailable(blue.post(SUBMISSIONS, json=GOOD))
         assert_unavailable(blue.post(SUBMISSIONS, json=GOOD, headers={"Idempotency-Key": "k"}))
@@ -60,34 +61,41 @@ def test_a_submission_whose_commit_fails_is_refused_and_leaves_no_row(own: Live)
 
 
 def test_a_score_whose_commit_fails_is_computed_again_once_the_database_is_back(own: Live) -> None:
-    blue = prepared(own)
+    red = own.person("Red").join("pets", "Red")
     with frozen(own):
-        pending = blue.post(SUBMISSIONS, json=GOOD).json()["id"]
-        eventually(lambda: status_of(blue, pending) == "running", "the submission is being scored")
+        pending = red.post(SUBMISSIONS, json=GOOD).json()["id"]
+        eventually(lambda: status_of(red, pending) == "running", "the submission is being scored")
         before = own.log().count("task_failed")
         full = no_room_for_the_log_of_writes(own)
         full.__enter__()
     try:
         eventually(lambda: own.log().count("task_failed") > before, "settling has failed")
-        assert status_of(blue, pending) == "running"
+        assert status_of(red, pending) == "running"
     finally:
         full.__exit__(None, None, None)
-    eventually(lambda: status_of(blue, pending) == "finished", "the submission is finished without a restart")
-    assert rows(own, "SELECT interruptions, crashes FROM score_tasks") == [(1, 0)]
-    assert rows(own, "SELECT count(*) FROM scores") == [(1,)]
+    eventually(lambda: status_of(red, pending) == "finished", "the submission is finished without a restart")
+    of_it = f"WHERE submission_id = '{pending}'"
+    assert rows(own, f"SELECT interruptions, crashes FROM score_tasks {of_it}") == [(1, 0)]
+    assert rows(own, f"SELECT count(*) FROM scores {of_it}") == [(1,)]
 
 
-@pytest.fixture
-def within(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    monkeypatch.setattr(store_session, "BUSY_MS", 300)
-    with served(settings(tmp_path / "data")) as service:
-        open_challenge(service.admin(), "pets", GOLD)
-        yield service
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("within") / "data"
 
 
-def test_a_database_that_another_program_holds_gives_503_and_no_row(within: Served, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def within(folder: Path) -> Iterator[Served]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store_session, "BUSY_MS", 300)
+        with served(settings(folder)) as service:
+            open_challenge(service.admin(), "pets", GOLD)
+            yield service
+
+
+def test_a_database_that_another_program_holds_gives_503_and_no_row(within: Served, folder: Path) -> None:
     admin = within.admin()
-    holder = sqlite3.connect(tmp_path / "data" / "assay.sqlite3", isolation_level=None)
+    holder = sqlite3.connect(folder / "assay.sqlite3", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     assert_unavailable(admin.post(SUBMISSIONS, json=GOOD, params={"team": "Blue"}))
     assert holder.execute("SELECT count(*) FROM submissions").fetchone() == (0,)
@@ -98,6 +106,7 @@ def test_a_database_that_another_program_holds_gives_503_and_no_row(within: Serv
 
 def test_a_commit_that_raises_gives_503_and_no_row(within: Served) -> None:
     admin = within.admin()
+    before = admin.get(SUBMISSIONS).json()
     engine = within.app.state.service.db.engine()
 
     def refuse(_connection: object) -> None:
@@ -109,6 +118,6 @@ def test_a_commit_that_raises_gives_503_and_no_row(within: Served) -> None:
         assert_unavailable(admin.patch("/challenges/pets", json={"title": "Other"}))
     finally:
         event.remove(engine, "commit", refuse)
-    assert admin.get(SUBMISSIONS).json()["items"] == []
+    assert admin.get(SUBMISSIONS).json() == before
     assert admin.get("/challenges/pets").json()["title"] == "pets"
     assert admin.submit("pets", GOOD, team="Blue").status_code == 201

@@ -91,6 +91,7 @@ class Dying:
     """Children that die of every request."""
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        assert request["kind"] == "score"
         raise ChildDied("it ended with status -9")
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ READING = ("unknown_label", "missing")
 SETS = (*READING, "duplicates", "empty_label")
 SINGLE: tuple[Task, ...] = ("binary", "multiclass")
 UNIT = (0.0, 1.0)
+LARGEST_WEIGHT = 10**150  # products with counts stay within binary64
 
 
 def accuracy(ws: Workspace, call: MetricCall) -> Result:
@@ -64,7 +65,10 @@ def _weights(ws: Workspace, tally: Tally, mask: Mask) -> Integers:
         raise UndefinedError(f"the class weights lack {listed(lacking)}")
     if any(not 0 <= given[name] < math.inf for name in names):
         raise UndefinedError("a class weight is negative or not a finite number")
-    return np.array(integer_weights(given[name] for name in names), dtype=object)
+    whole = integer_weights(given[name] for name in names)
+    if max(whole, default=0) > LARGEST_WEIGHT:
+        raise UndefinedError("the class weights lie too far apart: the largest is more than 10^150 times the unit")
+    return np.array(whole, dtype=object)
 
 
 def balanced_accuracy(ws: Workspace, call: MetricCall) -> Result:

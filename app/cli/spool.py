@@ -1,0 +1,50 @@
+"""Lets every file option take a pipe, or - for standard input: what cannot be read twice is kept in a temporary file."""
+
+import contextlib
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import typer
+
+_STDIN = Path("-")
+_GZIP = b"\x1f\x8b"
+_ENDINGS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".yaml", ".yml", ".txt", ".gz")
+
+
+def spooled(ctx: typer.Context, value: Path | None) -> Path | None:
+    """The file itself, or a copy of what comes through a pipe; the copy is gone when the command ends.
+
+    A pipe without an ending of its own (as of `<(…)` in the shell) is taken to hold JSON.
+    """
+    if value is None or value.is_file():
+        return value
+    folder = Path(ctx.with_resource(tempfile.TemporaryDirectory(prefix="assay-")))
+    with _opened(ctx, value) as stream:
+        start = stream.read(len(_GZIP))
+        copy = folder / _name(value, start)
+        with copy.open("wb") as target:
+            target.write(start)
+            shutil.copyfileobj(stream, target)
+    return copy
+
+
+@contextlib.contextmanager
+def _opened(ctx: typer.Context, value: Path) -> Iterator[BinaryIO]:
+    if value != _STDIN:
+        with value.open("rb") as stream:
+            yield stream
+        return
+    if ctx.meta.get(__name__):
+        raise typer.BadParameter("standard input can be given for one file only")
+    ctx.meta[__name__] = True
+    yield sys.stdin.buffer
+
+
+def _name(value: Path, start: bytes) -> str:
+    if value.name.lower().endswith(_ENDINGS):
+        return value.name
+    return ("stdin" if value == _STDIN else "pipe") + (".json.gz" if start == _GZIP else ".json")
