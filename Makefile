@@ -29,7 +29,7 @@ $(VENV)/dev.stamp: requirements-dev.txt $(VENV)/run.stamp
 setup: $(VENV)/dev.stamp ## Make .venv with everything for running, testing and benchmarks
 
 run: $(VENV)/run.stamp ## Run the main job: a demo challenge with five real systems, its board, and keep serving
-	$(BIN)/assay demo
+	$(BIN)/assay demo $(if $(PORT),--port $(PORT))
 
 lint: $(VENV)/dev.stamp ## Check style, types and import directions
 	$(BIN)/ruff check .

@@ -6,6 +6,7 @@
     ├── NotFound              404  absent, or hidden from this caller (the two look the same)
     ├── BadRequest            400  a header or parameter is off
     ├── Conflict              409  the state forbids it
+    ├── TooSlow               408  the body stopped coming
     ├── TooLarge              413  more bytes than allowed
     ├── UnsupportedMedia      415  media type or encoding nobody reads
     ├── InvalidContent        422  the content is wrong
@@ -261,6 +262,17 @@ class RequestInFlight(Conflict):
     remedy = "Wait for its answer, or repeat it a little later."
 
 
+# ---- 408 --------------------------------------------------------------------------------------
+
+
+class TooSlow(AssayError):
+    """The body stopped coming."""
+
+    status = 408
+    code = "too_slow"
+    remedy = "Send it again; an Idempotency-Key makes that safe."
+
+
 # ---- 413, 415, 422 ----------------------------------------------------------------------------
 
 
@@ -363,6 +375,13 @@ class DatabaseAway(Unavailable):
     """The database did not answer; nothing was stored."""
 
     code = "database_away"
+
+
+class CommitUncertain(DatabaseAway):
+    """The database went away while it stored this; it may or may not be stored."""
+
+    code = "commit_uncertain"
+    remedy = "Look whether it is there, or repeat the request with the same Idempotency-Key."
 
 
 def leaves(root: type[AssayError] = AssayError) -> list[type[AssayError]]:

@@ -94,6 +94,7 @@ def bare_app(**options: Any) -> FastAPI:
         openapi_url="/api/v1/openapi.json",
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # a redirect would repeat the Host header, which anybody may set
         generate_unique_id_function=lambda route: route.name,
         **options,
     )
@@ -173,6 +174,7 @@ def serve(settings: Settings) -> None:
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=10,
+            http="h11",  # the one that bounds the size of headers
             h11_max_incomplete_event_size=64 * 1024,
         )
         socket = config.bind_socket()

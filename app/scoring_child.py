@@ -151,6 +151,8 @@ def main() -> None:
             answer = ANSWERS[request["kind"]](golds, request)
         except MemoryError:
             answer = {"error": "memory"}
+        except FileNotFoundError as lost:
+            answer = {"error": "file", "file": str(lost.filename)}
         replies.write(json.dumps(answer).encode() + b"\n")
         replies.flush()
 

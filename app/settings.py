@@ -61,6 +61,7 @@ class Settings(BaseSettings):
     max_expanded: int = Field(1024 * MIB, ge=1024, description="Bytes of an upload after decompression.")
     max_records: int = Field(20_000_000, ge=1, description="Records in one file.")
     max_json_body: int = Field(1 * MIB, ge=1024, description="Bytes of a JSON request body that is not a file.")
+    upload_idle: float = Field(30.0, gt=0, description="Seconds that an upload may pause before it is given up.")
     min_free: int = Field(1024 * MIB, ge=0, description="Free bytes on the data disk below which uploads get 503.")
     max_waiters: int = Field(500, ge=0, description="Requests that may wait (Prefer: wait) at once; more get 202.")
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from app.actions.access import SCOPES, Caller, require_scope
-from app.errors import Forbidden, NotFound, Unauthorized
+from app.errors import Forbidden, InsufficientScope, NotFound, Unauthorized
 from app.store import challenges, clock, users
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Token, User
@@ -91,4 +91,6 @@ def revoke_token(session: WriteSession, caller: Caller, token_id: str) -> None:
         raise Unauthorized
     if token is None or (token.user_id != caller.user_id and not caller.rules_site):
         raise NotFound
+    if token.id != caller.token_id and caller.scopes == {"read"}:
+        raise InsufficientScope("A token that may only read may revoke itself, no other.")
     token.revoked_at = token.revoked_at or clock.now(session)

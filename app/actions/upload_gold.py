@@ -1,6 +1,6 @@
 """Store a draft of the gold labels of a phase, with what scoring them needs, and read it back."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -121,29 +121,38 @@ def changed_request(
     request = request_of(path, version, phase.challenge)
     if not version.classes_declared:
         request["classes"] = None
-    check_accessory(name, value, classes=value if name == "classes" else version.classes)
+    check_accessory(name, value, version)
     return request | {ACCESSORIES[name]: value}
 
 
-def check_accessory(name: str, value: Any, *, classes: list[str]) -> None:
-    """Raise InvalidRequest for labels outside the vocabulary."""
+def check_accessory(name: str, value: Any, version: GoldVersion) -> None:
+    """Raise InvalidRequest for labels outside the vocabulary, and for classes that leave out labels in use."""
     if name == "classes":
         if len(set(value)) != len(value) or not value:
             raise InvalidRequest("The classes must be different labels, at least one.")
+        for other in ("train_frequencies", "class_weights"):
+            _check_known(getattr(version, other) or {}, value, f"of the {other.replace('_', ' ')} of this draft ")
         return
-    strange = [label for label in value if label not in set(classes)]
-    if strange:
-        raise InvalidRequest(
-            f"{len(strange)} labels are not among the classes: {', '.join(map(repr, strange[:5]))}.",
-            errors=[{"pointer": f"/{label}", "detail": "is not among the classes"} for label in strange[:100]],
-        )
+    _check_known(value, version.classes, "")
     if name == "class-weights":
         _check_weights(value)
 
 
+def _check_known(labels: Mapping[str, Any], classes: Sequence[str], whose: str) -> None:
+    known = set(classes)
+    strange = [label for label in labels if label not in known]
+    if strange:
+        raise InvalidRequest(
+            f"{len(strange)} labels {whose}are not among the classes: {', '.join(map(repr, strange[:5]))}.",
+            errors=[{"pointer": f"/{label}", "detail": "is not among the classes"} for label in strange[:100]],
+        )
+
+
 def _check_weights(weights: Mapping[str, float]) -> None:
-    """Raise InvalidRequest for weights so far apart that exact sums of them outgrow a number."""
+    """Raise InvalidRequest for weights of which none counts, or so far apart that sums of them outgrow a number."""
     low, high = WEIGHTS
+    if not any(weights.values()):
+        raise InvalidRequest("All class weights are 0; give at least one class a weight.")
     faults = [
         {"pointer": f"/{label}", "detail": f"must be 0, or from {low:g} to {high:g}"}
         for label, weight in weights.items()

@@ -2,14 +2,14 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from app import errors
 from app.actions import passwords
 from app.actions.issue_token import account_of, issue_token, list_tokens, revoke_token
 from app.actions.sign_up import check_sign_up, sign_up
-from app.api.deps import AccountDep, CallerDep, ServiceDep
+from app.api.deps import AccountDep, CallerDep, ServiceDep, address
 from app.api.problems import documented
 from app.api.shapes import Body, Email, Moment, Name, Shape, example
 from app.api.strict import StrictRoute
@@ -55,7 +55,7 @@ class NewToken(Body):
     email: Email
     password: str = Field(max_length=1000, examples=["correct horse battery staple"])
     scopes: list[Scope] | None = Field(
-        None, min_length=1, description="Default: read and submit, and organize for those who may."
+        None, min_length=1, max_length=4, description="Default: read and submit, and organize for those who may."
     )
 
 
@@ -123,15 +123,15 @@ def post_user(body: NewUser, who: CallerDep, parts: ServiceDep) -> object:
     summary="Log in: trade e-mail and password for a token",
     responses=documented(errors.WrongPassword, errors.Forbidden, errors.InvalidRequest),
 )
-def post_token(body: NewToken, parts: ServiceDep) -> FreshToken:
+def post_token(body: NewToken, request: Request, parts: ServiceDep) -> FreshToken:
     """The token's text is in this answer and nowhere else; it lives 90 days."""
-    address = body.email.strip().lower()
-    parts.limiter.login(address)
-    with parts.db.read() as session:
-        user = account_of(session, address)
-    if not passwords.matches(body.password, user.password_hash if user else None) or user is None:
-        parts.limiter.login_failed(address)
-        raise errors.WrongPassword
+    email = body.email.strip().lower()
+    parts.limiter.request(address(request))
+    with parts.limiter.login(email, address(request)):
+        with parts.db.read() as session:
+            user = account_of(session, email)
+        if not passwords.matches(body.password, user.password_hash if user else None) or user is None:
+            raise errors.WrongPassword
     with parts.db.write() as session:
         row, text = issue_token(session, user, scopes=body.scopes, creation=parts.settings.challenge_creation)
     return FreshToken.model_validate({**TokenShape.model_validate(row).model_dump(), "token": text})

@@ -21,7 +21,7 @@ from app.actions.plan_phases import list_phases
 from app.api.deps import AccountDep, CallerDep, Cursor, Limit, ServiceDep
 from app.api.phases import NewPhase, PhaseShape, phase_shape
 from app.api.problems import documented
-from app.api.shapes import Body, Email, Label, Moment, Name, Page, Shape, Slug, Text, example, plain_json
+from app.api.shapes import Body, Email, Label, Moment, Name, Page, Shape, Slug, Text, bounded, example, plain_json
 from app.api.strict import StrictRoute
 from app.store.session import ReadSession
 from app.store.tables import Challenge, Organizer, Recipe
@@ -119,7 +119,7 @@ class NewChallenge(Body):
     description: Text = Field("", max_length=20_000)
     task: TaskName = Field(examples=["multiclass"])
     positive_label: Label | None = Field(None, description="Binary tasks: which of the two labels counts as positive.")
-    classes: list[Label] | None = Field(
+    classes: Annotated[list[Label] | None, bounded(str, int)] = Field(
         None, max_length=1_000_000, description="The label vocabulary; by default the labels of the first gold, sorted."
     )
     timezone: str = Field("UTC", max_length=64, description="Where quota days begin.")

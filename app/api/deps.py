@@ -5,6 +5,7 @@ import hmac
 import math
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from limits.strategies import MovingWindowRateLimiter
 from app.actions.access import VISITOR, Caller
 from app.actions.issue_token import caller_of
 from app.children import Children
-from app.errors import BadRequest, RequestInFlight, TooMany, Unauthorized
+from app.errors import BadRequest, RequestInFlight, TooMany, Unauthorized, WrongPassword
 from app.files import Files
 from app.queue import Queue
 from app.settings import Settings
@@ -67,26 +68,70 @@ class Limiter:
         self._requests: RateLimitItem | None = None if off else parse(settings.rate_limits)
         self._logins: RateLimitItem | None = None if off else parse(settings.login_limit)
         self._windows = MovingWindowRateLimiter(MemoryStorage())
+        self._lock = threading.Lock()
+        self._attempts: dict[tuple[str, ...], int] = {}
 
     def request(self, who: str) -> None:
         """Count a request; raises TooMany."""
         if self._requests is not None and not self._windows.hit(self._requests, "request", who):
             raise self._too_many(self._requests, "request", who)
 
-    def login(self, email: str) -> None:
-        """Raise TooMany while this account has had too many failed logins."""
-        if self._logins is not None and not self._windows.test(self._logins, "login", email):
-            raise self._too_many(self._logins, "login", email)
+    @contextmanager
+    def login(self, *who: str) -> Iterator[None]:
+        """Count the block as a failed login of this account from this address if it raises WrongPassword.
 
-    def login_failed(self, email: str) -> None:
-        """Count a failed login."""
-        if self._logins is not None:
-            self._windows.hit(self._logins, "login", email)
+        Attempts under way count as failed until they end, so that many at once gain nothing; raises TooMany.
+        """
+        if self._logins is None:
+            yield
+            return
+        with self._lock:
+            under_way = self._attempts.get(who, 0)
+            if not self._windows.test(self._logins, "login", *who, cost=under_way + 1):
+                raise self._too_many(self._logins, "login", *who)
+            self._attempts[who] = under_way + 1
+        try:
+            yield
+        except WrongPassword:
+            self._windows.hit(self._logins, "login", *who)
+            raise
+        finally:
+            with self._lock:
+                self._attempts[who] -= 1
+                if not self._attempts[who]:
+                    del self._attempts[who]
 
     def _too_many(self, item: RateLimitItem, *names: str) -> TooMany:
         stats = self._windows.get_window_stats(item, *names)
         seconds = max(1, math.ceil(stats.reset_time - time.time()))
         return TooMany(f"The limit is {item}.", headers={"Retry-After": str(seconds)})
+
+
+class Templates:
+    """The templates asked for last: anybody may ask, and gold never changes."""
+
+    def __init__(self, most_bytes: int = 32 * 1024 * 1024) -> None:
+        self._lock = threading.Lock()
+        self._left = most_bytes
+        self._kept: OrderedDict[tuple[str, str], bytes] = OrderedDict()
+
+    def get(self, name: tuple[str, str]) -> bytes | None:
+        """The template of a gold version in a format."""
+        with self._lock:
+            found = self._kept.get(name)
+            if found is not None:
+                self._kept.move_to_end(name)
+            return found
+
+    def keep(self, name: tuple[str, str], body: bytes) -> None:
+        """Keep it while there is room; the longest unused ones go first."""
+        with self._lock:
+            if name in self._kept:
+                return
+            self._kept[name] = body
+            self._left -= len(body)
+            while self._left < 0:
+                self._left += len(self._kept.popitem(last=False)[1])
 
 
 @dataclass
@@ -102,6 +147,7 @@ class Service:
     limiter: Limiter
     administrator: Caller
     admin_token: str
+    templates: Templates = field(default_factory=Templates)
     in_flight: set[tuple[str, str]] = field(default_factory=set)
 
     @contextmanager
@@ -138,20 +184,31 @@ def caller(
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
 ) -> Caller:
     """Who calls: a visitor without a token; raises Unauthorized for a bad one, TooMany."""
-    header = request.headers.get("authorization")
-    if header is None:
-        parts.limiter.request(request.client.host if request.client else "unknown")
+    if "authorization" not in request.headers:
+        parts.limiter.request(address(request))
         return VISITOR
+    try:
+        found = _bearer_of(parts, credentials)
+    except Unauthorized:
+        parts.limiter.request(address(request))
+        raise
+    parts.limiter.request(found.token_id or "administrator")
+    return found
+
+
+def address(request: Request) -> str:
+    """Where a request comes from, for limits on those who have no token."""
+    return request.client.host if request.client else "unknown"
+
+
+def _bearer_of(parts: Service, credentials: HTTPAuthorizationCredentials | None) -> Caller:
     if credentials is None:
         raise Unauthorized("The Authorization header is not of the form 'Bearer <token>'.")
     token = credentials.credentials
     if hmac.compare_digest(token.encode(), parts.admin_token.encode()):
-        found = parts.administrator
-    else:
-        with parts.db.read() as session:
-            found = caller_of(session, token)
-    parts.limiter.request(found.token_id or "administrator")
-    return found
+        return parts.administrator
+    with parts.db.read() as session:
+        return caller_of(session, token)
 
 
 CallerDep = Annotated[Caller, Depends(caller)]

@@ -22,7 +22,7 @@ from app.actions.upload_gold import (
 )
 from app.api.deps import AccountDep, Service, ServiceDep
 from app.api.problems import documented, succeeds
-from app.api.shapes import Label, Moment, Shape
+from app.api.shapes import Label, Moment, Shape, bounded
 from app.api.strict import StrictRoute
 from app.api.uploads import Filename, download, file_body, kind_of, received
 from app.files import Stored
@@ -186,7 +186,7 @@ def put_classes(
     slug: str,
     phase: str,
     version: Version,
-    body: Annotated[list[Label], Body(examples=[["cat", "dog"]])],
+    body: Annotated[list[Label], bounded(str, int), Body(examples=[["cat", "dog"]])],
     who: AccountDep,
     parts: ServiceDep,
 ) -> GoldShape:
@@ -203,7 +203,12 @@ def put_train_frequencies(
     slug: str,
     phase: str,
     version: Version,
-    body: Annotated[dict[Label, Annotated[int, Field(ge=0, le=2**53)]], Body(examples=[{"cat": 812, "dog": 1044}])],
+    body: Annotated[
+        dict[Label, Annotated[int, Field(ge=0, le=2**53)]],
+        bounded(int),
+        Field(min_length=1),
+        Body(examples=[{"cat": 812, "dog": 1044}]),
+    ],
     who: AccountDep,
     parts: ServiceDep,
 ) -> GoldShape:
@@ -217,7 +222,10 @@ def put_class_weights(
     phase: str,
     version: Version,
     body: Annotated[
-        dict[Label, Annotated[float, Field(ge=0, allow_inf_nan=False)]], Body(examples=[{"cat": 0.25, "dog": 0.75}])
+        dict[Label, Annotated[float, Field(ge=0, allow_inf_nan=False)]],
+        bounded(int, float),
+        Field(min_length=1),
+        Body(examples=[{"cat": 0.25, "dog": 0.75}]),
     ],
     who: AccountDep,
     parts: ServiceDep,

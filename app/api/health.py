@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 from starlette.responses import JSONResponse
 
-from app.api.deps import ServiceDep
+from app.api.deps import Service, ServiceDep
 from app.errors import AssayError
 from app.store.migrate import require_head
 
@@ -32,6 +32,11 @@ async def healthz() -> Health:
     return Health()
 
 
+def _check_schema(parts: Service) -> None:
+    with parts.db.read() as session:
+        require_head(session.connection())
+
+
 @router.get(
     "/readyz",
     summary="Can it serve",
@@ -43,7 +48,7 @@ def readyz(parts: ServiceDep) -> JSONResponse:
     checks = {}
     for name, check in (
         ("database", parts.db.ping),
-        ("schema", lambda: require_head(parts.db.engine())),
+        ("schema", lambda: _check_schema(parts)),
         ("files", parts.files.check),
     ):
         try:

@@ -8,6 +8,8 @@ import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.api.problems import unforeseen
+
 log = structlog.get_logger()
 
 LARGEST_TAGGED = (
@@ -33,6 +35,10 @@ class Envelope:
         began = time.perf_counter()
         try:
             await self.app({**scope, "method": "GET"} if head else scope, receive, reply.send)
+        except Exception as error:
+            if reply.status:
+                raise  # the answer has begun: all that is left is to break it off
+            await unforeseen(scope["path"], error)(scope, receive, reply.send)
         finally:
             milliseconds = round((time.perf_counter() - began) * 1000, 1)
             log.info("request", method=scope["method"], path=scope["path"], status=reply.status, ms=milliseconds)

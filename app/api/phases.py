@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from starlette.concurrency import run_in_threadpool
 
 from app import errors
@@ -16,13 +16,22 @@ from app.api.shapes import Body, Moment, Name, Shape, example
 from app.api.strict import StrictRoute
 from app.formats.template import TEMPLATES
 from app.store.session import ReadSession
-from app.store.tables import Phase
+from app.store.tables import GoldVersion, Phase
 
 router = APIRouter(tags=["phases"], route_class=StrictRoute)
 
 Report = Literal["scores", "intervals", "per_class", "confusion", "curves", "significance", "rankings", "history"]
 BoardRule = Literal["public", "hidden", "after_close"]
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=10**9, strict=True)]
+
+
+def _distinct(reports: list[Report]) -> list[Report]:
+    if len(set(reports)) != len(reports):
+        raise ValueError("a report is named twice")
+    return reports
+
+
+Reports = Annotated[list[Report], Field(max_length=8), AfterValidator(_distinct)]
 
 
 def _only_scores() -> list[Report]:
@@ -54,7 +63,7 @@ class NewPhase(Body):
     closes_at: Moment | None = Field(None, description="The first moment that is too late; default: never.")
     quota: Quota = Field(default_factory=Quota)
     leaderboard: BoardRule = "public"
-    reports: list[Report] = Field(default_factory=_only_scores)
+    reports: Reports = Field(default_factory=_only_scores)
     anonymous: bool = Field(False, description="Hide team names from everybody but organizers.")
 
 
@@ -67,7 +76,7 @@ class PhaseEdit(Body):
     closes_at: Moment | None = None
     quota: Quota = Field(default_factory=Quota)
     leaderboard: BoardRule = "public"
-    reports: list[Report] = Field(default_factory=_only_scores)
+    reports: Reports = Field(default_factory=_only_scores)
     anonymous: bool = False
 
 
@@ -178,9 +187,15 @@ async def get_template(
     def make() -> bytes:
         with parts.db.read() as session:
             found, version = template_source(session, who, slug, phase)
+        kept = parts.templates.get((version.id, format_name))
+        return kept if kept is not None else fresh(found, version)
+
+    def fresh(found: Phase, version: GoldVersion) -> bytes:
         with parts.files.scratch() as target:
             make_template(parts.files, parts.readers, found, version, format_name=format_name, target=target)
-            return target.read_bytes()
+            body = target.read_bytes()
+        parts.templates.keep((version.id, format_name), body)
+        return body
 
     body = await run_in_threadpool(make)
     ending = {"columns": "json", "map": "json"}.get(format_name, format_name)

@@ -11,11 +11,12 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from app import errors
-from app.children import ChildError, ChildOutOfMemory, ChildTimedOut
+from app.children import ChildError, ChildOutOfMemory, ChildrenBusy, ChildTimedOut
 from app.errors import AssayError
 
 log = structlog.get_logger()
 
+MOST_FAULTS = 100  # an answer lists no more; who sends more made them on purpose
 MEDIA_TYPE = "application/problem+json"
 CHALLENGE_HEADER = {"WWW-Authenticate": 'Bearer realm="assay"'}
 
@@ -109,7 +110,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(ChildError, _child)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _framework)
-    app.add_exception_handler(Exception, _unforeseen)
+    app.add_exception_handler(FileNotFoundError, _gone)
 
 
 async def _ours(_request: Request, error: Exception) -> Response:
@@ -125,16 +126,19 @@ async def _child(_request: Request, error: Exception) -> Response:
                 f"Reading this file exceeded the limit: {str(error) or error.__doc__}", remedy="Send a smaller file."
             )
         )
+    if isinstance(error, ChildrenBusy):
+        return problem_response(errors.Unavailable("Too many files are being read at this moment; nothing was stored."))
     return problem_response(errors.Unavailable("The reader of files stopped; nothing was stored."))
 
 
 async def _invalid(_request: Request, error: Exception) -> Response:
     """Parameters are 400, bodies 422; what was sent is not echoed, for it need not be representable."""
     assert isinstance(error, RequestValidationError)
-    places = [tuple(fault["loc"]) for fault in error.errors()]
+    found = error.errors()
+    places = [tuple(fault["loc"]) for fault in found[:MOST_FAULTS]]
     faults = [
         {"pointer": _pointer(place), "detail": _detail(place, fault)}
-        for place, fault in zip(places, error.errors(), strict=True)
+        for place, fault in zip(places, found, strict=False)
     ]
     listed = "; ".join(f"{fault['pointer'] or 'body'}: {fault['detail']}" for fault in faults[:5])
     if all(place[0] == "body" for place in places):
@@ -179,6 +183,13 @@ async def _framework(_request: Request, error: Exception) -> Response:
     return problem_response(errors.BadRequest(str(error.detail)))
 
 
-async def _unforeseen(request: Request, error: Exception) -> Response:
-    log.error("unforeseen_error", path=request.url.path, exc_info=error)
+async def _gone(_request: Request, error: Exception) -> Response:
+    """A stored file that was deleted between the look at its row and the look at its bytes."""
+    log.warning("file_gone", file=str(error))
+    return problem_response(errors.NotFound())
+
+
+def unforeseen(path: str, error: Exception) -> JSONResponse:
+    """The answer to a fault of ours; what happened is in the log."""
+    log.error("unforeseen_error", path=path, exc_info=error)
     return problem_response(AssayError())

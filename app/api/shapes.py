@@ -1,11 +1,24 @@
 """Field types that several shapes share."""
 
 import unicodedata
+from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    model_validator,
+)
 
 from app.store.types import moment_text
+
+# Zero-width and direction-changing signs, with which one name can look like another.
+INVISIBLE = frozenset("\u200b\u200e\u200f\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 Item = TypeVar("Item")
 
@@ -31,9 +44,39 @@ def plain_json(value: Any) -> Any:
 
 
 def _not_blank(text: str) -> str:
-    if not text.strip():
+    if not any(letter.isprintable() and not letter.isspace() for letter in text):
         raise ValueError("must not be blank")
+    if any(letter in INVISIBLE for letter in text):
+        raise ValueError("must not contain invisible or direction-changing characters")
     return text
+
+
+def bounded(*kinds: type) -> BeforeValidator:
+    """A check before others: a list or object with many values of wrong kinds is one fault, not thousands."""
+
+    def check(value: Any) -> Any:
+        values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        wrong = sum(type(item) not in kinds for item in values)
+        if wrong > 20:
+            msg = f"{wrong} of its values are of the wrong kind"
+            raise ValueError(msg)
+        return value
+
+    return BeforeValidator(check)
+
+
+def _is_text(value: Any) -> Any:
+    if not isinstance(value, (str, datetime)):
+        raise ValueError("must be a text such as 2027-01-31T12:00:00Z")  # noqa: TRY004 - pydantic reads ValueError
+    return value
+
+
+def _representable(moment: datetime) -> datetime:
+    """Moments at the ends of the calendar have no UTC form."""
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as far:
+        raise ValueError("lies outside the years 1 to 9999") from far
 
 
 def _composed(text: str) -> str:
@@ -56,6 +99,8 @@ Email = Annotated[
 ]
 Moment = Annotated[
     AwareDatetime,
+    BeforeValidator(_is_text),
+    AfterValidator(_representable),
     PlainSerializer(moment_text, when_used="json"),
 ]
 
@@ -64,6 +109,15 @@ class Body(BaseModel):
     """A request body: unknown fields are refused, for they are usually misspelt."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few_strangers(cls, value: Any) -> Any:
+        """Refuse a flood of unknown fields as one fault."""
+        if isinstance(value, dict) and len(value) > len(cls.model_fields) + 20:
+            msg = f"has {len(value)} fields; there are {len(cls.model_fields)}: {', '.join(cls.model_fields)}"
+            raise ValueError(msg)
+        return value
 
 
 def example(**fields: Any) -> ConfigDict:

@@ -7,11 +7,15 @@ from typing import Any
 
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from app.api.problems import Carrier
 from app.errors import BadRequest, TooLarge, UnsupportedMedia
+
+LARGE = 1 << 14  # bytes of a body
+DEEPEST = 32  # levels of lists and objects
 
 
 class StrictRequest(Request):
@@ -32,7 +36,9 @@ class StrictRequest(Request):
     async def json(self) -> Any:
         """The body as JSON; raises json.JSONDecodeError."""
         if not hasattr(self, "_json"):
-            self._json = strict_json(await self.body())
+            body = await self.body()
+            # a large body is read in a thread, so that nobody else waits for it
+            self._json = await run_in_threadpool(strict_json, body) if len(body) > LARGE else strict_json(body)
         return self._json
 
 
@@ -86,6 +92,7 @@ def strict_json(body: bytes) -> Any:
         value = json.loads(
             text, object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer, parse_float=_fraction
         )
+        _require_shallow(value)
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except json.JSONDecodeError:
         raise
@@ -98,6 +105,20 @@ def strict_json(body: bytes) -> Any:
     except ValueError as fault:
         raise json.JSONDecodeError(str(fault), "", 0) from fault
     return value
+
+
+def _require_shallow(value: Any) -> None:
+    """Raise ValueError for deeper nesting than any body here has."""
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [
+            item
+            for each in level
+            if isinstance(each, (dict, list))
+            for item in (each.values() if isinstance(each, dict) else each)
+        ]
+    if level:
+        raise ValueError("the nesting is too deep")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Response
 from pydantic import Field
 
 from app import errors
-from app.actions.access import see_submission
+from app.actions.access import require_scope, see_submission
 from app.actions.read_submissions import Seen, list_submissions, read_submission, select_final
 from app.api.deps import AccountDep, Cursor, Limit, ServiceDep
 from app.api.problems import documented, succeeds
@@ -125,24 +125,28 @@ def get_submissions(
 @router.get(
     "/submissions/{submission_id}",
     summary="Read a submission",
-    responses=documented(errors.NotFound),
+    responses=documented(errors.InsufficientScope, errors.NotFound),
 )
 def get_submission(submission_id: str, who: AccountDep, parts: ServiceDep) -> SubmissionShape:
     """Status, queue position, timings, problems and scores."""
     with parts.db.read() as session:
-        return submission_shape(read_submission(session, who, submission_id))
+        found = read_submission(session, who, submission_id)
+        require_scope(who, "read")
+        return submission_shape(found)
 
 
 @router.get(
     "/submissions/{submission_id}/predictions",
     summary="Download the submitted file",
     response_class=Response,
-    responses=succeeds("The very bytes that were sent.", "application/octet-stream") | documented(errors.NotFound),
+    responses=succeeds("The very bytes that were sent.", "application/octet-stream")
+    | documented(errors.InsufficientScope, errors.NotFound),
 )
 def get_predictions(submission_id: str, who: AccountDep, parts: ServiceDep) -> Response:
     """For its team and the organizers."""
     with parts.db.read() as session:
         row = see_submission(session, who, submission_id)[0]
+        require_scope(who, "read")
     kind = FileKind(format=row.format, gzipped=row.gzipped)
     return download(parts, row.file_key, row.sha256, row.id, kind)
 

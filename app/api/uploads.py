@@ -1,5 +1,6 @@
 """Streams an upload from the request to the file store: hashed and counted on the way, never held whole or parsed."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
@@ -10,7 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response
 
 from app.api.deps import Service
-from app.errors import BadRequest, TooLarge, Unavailable
+from app.errors import BadRequest, CommitUncertain, TooLarge, TooSlow
 from app.files import Stored
 from app.formats import FORMATS, FileKind, file_kind
 
@@ -33,9 +34,8 @@ async def received(request: Request, parts: Service) -> AsyncIterator[Stored]:
     stored = await _store(request, parts)
     try:
         yield stored
-    except Unavailable:
-        # The transaction's fate may be unknown, so the file has to stay: a row may point to it.
-        raise
+    except CommitUncertain:
+        raise  # a row may point to the file, so it has to stay
     except Exception:  # not a cancellation: then the thread that stores the row may still be at work
         await run_in_threadpool(parts.files.delete, stored.key)
         raise
@@ -48,7 +48,7 @@ async def _store(request: Request, parts: Service) -> Stored:
     upload = await run_in_threadpool(parts.files.begin)
     try:
         buffer = bytearray()
-        async for chunk in request.stream():
+        async for chunk in steady(request, parts.settings.upload_idle):
             buffer += chunk
             _require_size(upload.size + len(buffer), limit)
             if len(buffer) >= BUFFER:
@@ -63,6 +63,18 @@ async def _store(request: Request, parts: Service) -> Stored:
     except BaseException:
         await run_in_threadpool(upload.abort)
         raise
+
+
+async def steady(request: Request, idle: float) -> AsyncIterator[bytes]:
+    """The chunks of a body; raises TooSlow when none comes for `idle` seconds."""
+    chunks = aiter(request.stream())
+    while True:
+        try:
+            yield await asyncio.wait_for(anext(chunks), idle)
+        except StopAsyncIteration:
+            return
+        except TimeoutError as stalled:
+            raise TooSlow(f"Nothing came for {idle:g} s.") from stalled
 
 
 def _require_size(size: int, limit: int) -> None:

@@ -31,6 +31,12 @@ class ChildOutOfMemory(ChildError):
     code = "memory_limit"
 
 
+class ChildrenBusy(ChildError):
+    """Too many requests wait for a scoring program."""
+
+    code = "busy"
+
+
 class ChildrenClosed(ChildError):
     """The service is shutting down."""
 

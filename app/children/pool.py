@@ -19,10 +19,11 @@ from typing import Any
 
 import structlog
 
-from app.children import ChildDied, ChildError, ChildOutOfMemory, ChildrenClosed, ChildTimedOut
+from app.children import ChildDied, ChildError, ChildOutOfMemory, ChildrenBusy, ChildrenClosed, ChildTimedOut
 
 log = structlog.get_logger()
 
+MOST_WAITING = 12
 PROGRAM = "app.scoring_child"
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "HOME", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH", "SYSTEMROOT")
 
@@ -73,6 +74,8 @@ class Child:
         except ChildError:
             self.stop()
             raise
+        if answer.get("error") == "file":
+            raise FileNotFoundError(answer["file"])
         if answer.get("error") == "memory":
             self.stop()
             raise ChildOutOfMemory
@@ -138,6 +141,7 @@ class ChildPool:
         self._all = [Child(arguments) for _ in range(count)]
         self._free: queue.LifoQueue[Child] = queue.LifoQueue()
         self._closed = threading.Event()
+        self._in_line = threading.BoundedSemaphore(count + MOST_WAITING)
         for child in self._all:
             self._free.put(child)
 
@@ -148,7 +152,7 @@ class ChildPool:
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         """The answer of a free child, waiting for one; raises ChildError."""
-        child = self._free.get()
+        child = self._borrow()
         try:
             if self._closed.is_set():
                 raise ChildrenClosed
@@ -159,6 +163,17 @@ class ChildPool:
             raise
         finally:
             self._free.put(child)
+
+    def _borrow(self) -> Child:
+        """A free child; those who wait hold a thread, so they are few and do not wait for ever."""
+        if not self._in_line.acquire(blocking=False):
+            raise ChildrenBusy
+        try:
+            return self._free.get(timeout=self._seconds)
+        except queue.Empty:
+            raise ChildrenBusy from None
+        finally:
+            self._in_line.release()
 
     def pids(self) -> list[int]:
         """Process ids of the children that run."""

@@ -6,14 +6,16 @@ from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from app import __version__
-from app.cli import demo, lookup, offline, organizer, participant, serve
+from app.cli import account, demo, lookup, offline, organizer, participant, serve
 from app.cli.output import WRONG_USAGE
 
 Command = tuple[str, Callable[..., None], str]
+
+_ID = "019a3c5e7b1f7d04a2c98e6f50b1d327"  # an example, in full
 
 _MAIN: dict[str, tuple[Command, ...]] = {
     "Score on this machine": (
@@ -21,14 +23,18 @@ _MAIN: dict[str, tuple[Command, ...]] = {
         ("metrics", lookup.metrics, "assay metrics f1_macro"),
     ),
     "Take part": (
-        ("login", participant.login, "assay login --url https://assay.example.org"),
+        ("signup", account.signup, 'assay signup --email ada@example.org --name "Ada"'),
+        ("login", account.login, "assay login --url https://assay.example.org"),
+        ("logout", account.logout, "assay logout"),
         ("register", participant.register, 'assay register digits --team "Linear"'),
+        ("template", participant.template, "assay template digits --format csv -o mine.csv"),
         ("validate", participant.validate, "assay validate digits -f mine.json"),
         ("submit", participant.submit, 'assay submit digits -f mine.json -m "SVM, bigrams" --wait'),
         ("submissions", participant.submissions, "assay submissions digits"),
-        ("submission", participant.submission, "assay submission 0198c2f4 --json"),
-        ("select", participant.select, "assay select 0198c2f4"),
-        ("unselect", participant.unselect, "assay unselect 0198c2f4"),
+        ("submission", participant.submission, f"assay submission {_ID}"),
+        ("select", participant.select, f"assay select {_ID}"),
+        ("unselect", participant.unselect, f"assay unselect {_ID}"),
+        ("quota", participant.quota, "assay quota digits"),
         ("leaderboard", participant.leaderboard, "assay leaderboard digits --csv"),
     ),
     "Run the service": (
@@ -40,18 +46,24 @@ _MAIN: dict[str, tuple[Command, ...]] = {
 
 _GROUPS: dict[str, tuple[str, str, tuple[Command, ...]]] = {
     "challenge": (
-        "Take part",
-        "Look at challenges, or create one.",
+        "Organize",
+        "Create, edit and publish challenges; everybody: list and show them.",
         (
             ("list", participant.list_challenges, "assay challenge list"),
             ("show", participant.show_challenge, "assay challenge show digits"),
             ("create", organizer.create_challenge, "assay challenge create -f challenge.yaml"),
+            ("edit", organizer.edit_challenge, "assay challenge edit digits -f changes.yaml"),
+            ("publish", organizer.publish_challenge, "assay challenge publish digits"),
         ),
     ),
     "gold": (
         "Organize",
         "The true labels of a phase.",
-        (("upload", organizer.upload_gold, "assay gold upload digits -f gold.jsonl.gz"),),
+        (
+            ("upload", organizer.upload_gold, "assay gold upload digits -f gold.jsonl.gz"),
+            ("list", organizer.list_gold, "assay gold list digits"),
+            ("activate", organizer.activate_gold, "assay gold activate digits 1"),
+        ),
     ),
     "user": (
         "Run the service",
@@ -66,7 +78,31 @@ _GROUPS: dict[str, tuple[str, str, tuple[Command, ...]]] = {
 }
 
 
-class _Tree(TyperGroup):
+def _without_type(params: list[Any]) -> list[Any]:
+    """The parameters; those that are switches say no type in the help, for they take no value."""
+    for param in params:
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    return params
+
+
+class _Command(TyperCommand):
+    """A command of the tree."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Its parameters, and --help."""
+        return _without_type(super().get_params(ctx))
+
+
+class _Group(TyperGroup):
+    """A group of commands."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Its parameters, and --help."""
+        return _without_type(super().get_params(ctx))
+
+
+class _Tree(_Group):
     """Says wrong usage in JSON too, when --json was asked for."""
 
     _json = False
@@ -112,7 +148,7 @@ def _root(
 
 def _enter(group: typer.Typer, commands: tuple[Command, ...], panel: str | None = None) -> None:
     for name, function, example in commands:
-        group.command(name, epilog=f"Example: {example}", rich_help_panel=panel)(function)
+        group.command(name, cls=_Command, epilog=f"Example: {example}", rich_help_panel=panel)(function)
 
 
 def build() -> typer.Typer:
@@ -121,7 +157,7 @@ def build() -> typer.Typer:
     for panel, commands in _MAIN.items():
         _enter(root, commands, panel)
     for name, (panel, meaning, commands) in _GROUPS.items():
-        group = typer.Typer(no_args_is_help=True, help=meaning)
+        group = typer.Typer(cls=_Group, no_args_is_help=True, help=meaning)
         _enter(group, commands)
         root.add_typer(group, name=name, rich_help_panel=panel)
     return root

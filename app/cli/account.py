@@ -10,17 +10,13 @@ from app.cli.connection import forget, remember, resolve
 from app.cli.options import AsJson, Password, Url
 from app.cli.output import Output, Refused, reporting
 
-_Email = Annotated[
-    str | None, typer.Option("--email", metavar="ADDRESS", help="E-mail address (default: asked for).")
-]
+_Email = Annotated[str | None, typer.Option("--email", metavar="ADDRESS", help="E-mail address (default: asked for).")]
 
 
 def signup(
     url: Url = None,
     email: _Email = None,
-    name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="Your name (default: asked for).")
-    ] = None,
+    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Your name (default: asked for).")] = None,
     password: Password = None,
     as_json: AsJson = False,
 ) -> None:
@@ -38,6 +34,7 @@ def signup(
 
 
 def login(
+    *,
     url: Url = None,
     token: Annotated[
         str | None,

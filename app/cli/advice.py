@@ -127,7 +127,7 @@ def _detail(document: Mapping[str, Any]) -> str:
         where = fault.get("pointer") or fault.get("parameter") or "body"
         head, told, _ = detail.partition(f"{where}: {fault.get('detail', '')}")
         if told:
-            return head.strip() if head.strip() else "It is not valid:"
+            return head.strip() or "It is not valid:"
     return detail
 
 

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from app.cli import inputs
 from app.cli.options import Task
 

@@ -18,7 +18,7 @@ import typer
 from app.cli import show
 from app.cli.options import AsJson, DataDir, Host, Port
 from app.cli.output import Output, Refused, reporting
-from app.cli.serve import settings_with
+from app.cli.serve import already_served, settings_with
 
 if TYPE_CHECKING:
     from app.settings import Settings
@@ -40,6 +40,7 @@ def demo(
         settings = settings_with(host=host, port=0 if once and port is None else port, data_dir=data_dir)
         settings = settings.model_copy(update={"port": _port(settings.host, settings.port)})
         settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _require_alone(settings)
         signal.signal(signal.SIGTERM, _interrupt)
         with _service(settings) as running:
             _load(out, running)
@@ -50,6 +51,17 @@ def demo(
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:
     """Let SIGTERM take the way of Ctrl-C, so that the child is ended too."""
     raise KeyboardInterrupt
+
+
+def _require_alone(settings: "Settings") -> None:
+    """Refuse while another service holds the folder: its log is not to be written to, nor its words to be quoted."""
+    from app import main
+
+    try:
+        with main.sole_service(settings.data_dir):
+            pass  # free; the child takes it, and refuses by itself where it lost a race
+    except main.AlreadyServed as error:
+        raise already_served(error) from None
 
 
 def _port(host: str, port: int) -> int:

@@ -5,7 +5,8 @@ import hashlib
 import hmac
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,15 +48,15 @@ class Demonstration:
         description = yaml_file.load(self.folder / "challenge.yaml")
         slug = str(description["slug"])
         with Client(self.url, self.admin_token) as administrator:
-            token = self._account(administrator, ORGANIZER, "Digits organizer", approved=True)
-            with Client(self.url, token) as organizer:
+            with self._account(administrator, ORGANIZER, "Digits organizer", approved=True) as organizer:
                 self._challenge(organizer, slug, description)
             for system in yaml_file.read(self.folder / "systems.yaml"):
                 self._compete(administrator, slug, system)
             return administrator.leaderboard(slug, PHASE)
 
-    def _account(self, administrator: Client, email: str, name: str, *, approved: bool = False) -> str:
-        """A token of the account, which is made if it is missing."""
+    @contextmanager
+    def _account(self, administrator: Client, email: str, name: str, *, approved: bool = False) -> Iterator[Client]:
+        """A client of the account, which is made if it is missing; its token ends with the block."""
         digest = hmac.digest(self.secret, email.encode(), hashlib.sha256)
         password = base64.urlsafe_b64encode(digest).decode().rstrip("=")
         try:
@@ -63,9 +64,17 @@ class Demonstration:
         except ApiError as error:
             if error.code != "email_taken":
                 raise
+        made = self._token(email, password)
+        with Client(self.url, str(made["token"])) as client:
+            try:
+                yield client
+            finally:
+                client.revoke_token(str(made["id"]))
+
+    def _token(self, email: str, password: str) -> Json:
         with Client(self.url) as visitor:
             try:
-                return str(visitor.create_token(email, password)["token"])
+                return visitor.create_token(email, password)
             except ApiError as error:
                 if error.code != "wrong_password":
                     raise
@@ -91,10 +100,9 @@ class Demonstration:
     def _compete(self, administrator: Client, slug: str, system: dict[str, Any]) -> None:
         """One team: sign up, register, hand in, wait for the score."""
         team, method = str(system["team"]), str(system["method"])
-        token = self._account(administrator, f"{team.lower()}@digits.example", f"Team {team}")
-        with Client(self.url, token) as participant:
+        with self._account(administrator, f"{team.lower()}@digits.example", f"Team {team}") as participant:
             try:
-                participant.register(slug, team=team)
+                participant.register(slug, team)
             except ApiError as error:
                 if error.code != "already_registered":
                     raise

@@ -6,12 +6,38 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
 from app.cli.options import Task
 from app.cli.output import Refused
+
+if TYPE_CHECKING:
+    from app.pipeline import Source
+
+
+def source(path: Path) -> "Source":
+    """A file of labels and how it is to be read, by its name."""
+    from app.formats import file_kind
+    from app.pipeline import Source
+
+    return Source(path, file_kind(path.name, None, None))
+
+
+def refuse_positive(label: str, classes: Sequence[str]) -> NoReturn:
+    """Wrong usage: the positive label is none of the labels."""
+    some = ", ".join(classes[:10]) + (", …" if len(classes) > 10 else "")
+    raise typer.BadParameter(f"'{label}' is no label here; there are: {some}", param_hint="--positive-label")
+
+
+def without_phase(report: dict[str, Any], instead: str) -> dict[str, Any]:
+    """A problems object whose advice names the file that there is offline, not the template of a phase."""
+    told = [
+        {**one, "message": str(one.get("message", "")).replace("the template of this phase", f"the {instead}")}
+        for one in report["problems"]
+    ]
+    return report | {"problems": told}
 
 
 def read_json(path: Path) -> Any:
@@ -92,7 +118,9 @@ def read_ids(path: Path) -> list[str]:
             return _ids_of_json(path)
         return [line.strip() for line in _text(path).splitlines() if line.strip()]
     except ValueError as error:
-        raise Refused("syntax", f"{path}: {error}.", "Give a list of ids, or the template of the phase.") from None
+        raise Refused(
+            "syntax", f"{path}: {error}.", "Give a list of ids, or a template file (assay template)."
+        ) from None
 
 
 def _ids_of_csv(path: Path) -> list[str]:

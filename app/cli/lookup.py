@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from app.cli.layout import Column, show_table
 from app.cli.options import AsJson
-from app.cli.output import clean, reporting, table
+from app.cli.output import reporting
+from app.cli.text import clean
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
 def metrics(
-    key: Annotated[str | None, typer.Argument(help="Key of one metric, e.g. f1_macro; none lists all.")] = None,
+    key: Annotated[
+        str | None, typer.Argument(metavar="KEY", help="Key of one metric, e.g. f1_macro; none lists all.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Look up the catalogue of metrics: equation, parameters, options, source, worked example."""
@@ -24,17 +28,21 @@ def metrics(
 
         if key is None:
             entries = describe_all()
-            out.result(entries, lambda console: console.print(_catalogue(entries)))
+            out.result(entries, lambda console: _show_catalogue(console, entries))
             return
         entry = describe(find(key))
         out.result(entry, lambda console: _show_metric(console, entry))
 
 
-def _catalogue(entries: Sequence[Mapping[str, Any]]) -> Any:
-    rows = (
-        (one["key"], one["name"], one["direction"], _range(one["range"]), ", ".join(one["tasks"])) for one in entries
-    )
-    return table(("key", "name", "better", "range", "tasks"), rows)
+def _show_catalogue(console: "Console", entries: Sequence[Mapping[str, Any]]) -> None:
+    columns = [
+        Column("key", [one["key"] for one in entries]),
+        Column("name", [one["name"] for one in entries], wrap=True),
+        Column("better", [one["direction"] for one in entries]),
+        Column("range", [_range(one["range"]) for one in entries], far=1),
+        Column("tasks", [", ".join(one["tasks"]) for one in entries], wrap=True, far=1),
+    ]
+    show_table(console, columns)
 
 
 def _range(bounds: Any) -> str:

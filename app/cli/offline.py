@@ -1,4 +1,4 @@
-"""Commands that need no service: score two files, check predictions."""
+"""The command that scores two files without a service."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -7,34 +7,45 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from app.cli import inputs
-from app.cli.options import AsJson, Task
-from app.cli.output import FAILED, Output, Refused, clean, number, reporting, show_problems, table
+from app.cli.layout import Column, numbers, score_column, show_table
+from app.cli.notes import Notes
+from app.cli.options import AsJson, Task, file_option
+from app.cli.output import FAILED, Output, Refused, reporting
+from app.cli.problems import show_problems
+from app.cli.text import PLAIN
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from app.pipeline import OfflineOutcome, Source
+    from app.pipeline import OfflineOutcome
     from app.scoring.metric import MetricCall, Result
     from app.scoring.task import TaskSpec
 
 
-def _file(*names: str, help: str) -> Any:  # noqa: A002 (typer's own word)
-    return typer.Option(*names, exists=True, dir_okay=False, readable=True, help=help)
-
-
-_Gold = Annotated[Path, _file("--gold", "-g", help="True labels: .json, .jsonl or .csv, also .gz.")]
-_Predictions = Annotated[Path, _file("--predictions", "-p", help="Predictions, in the same formats.")]
-_Classes = Annotated[Path | None, _file("--classes", help="JSON list of all classes (default: those that occur).")]
-_Frequencies = Annotated[Path | None, _file("--train-frequencies", help="JSON {label: count} of the training data.")]
-_Weights = Annotated[Path | None, _file("--class-weights", help="JSON {label: weight}.")]
-_Void = Annotated[Path | None, _file("--void", help="JSON list of ids that are not scored.")]
-_Task = Annotated[Task | None, typer.Option("--task", help="Task type (default: as the gold looks).")]
-_Positive = Annotated[str | None, typer.Option("--positive-label", help="The label that a binary task is about.")]
+_Gold = Annotated[Path, file_option("--gold", "-g", help="True labels: .json, .jsonl or .csv, also .gz.")]
+_Predictions = Annotated[Path, file_option("--predictions", "-p", help="Predictions, in the same formats.")]
+_Classes = Annotated[
+    Path | None, file_option("--classes", help="JSON list of all classes (default: those that occur).")
+]
+_Frequencies = Annotated[
+    Path | None, file_option("--train-frequencies", help="JSON {label: count} of the training data.")
+]
+_Weights = Annotated[Path | None, file_option("--class-weights", help="JSON {label: weight}.")]
+_Void = Annotated[Path | None, file_option("--void", help="JSON list of ids that are not scored.")]
+_Task = Annotated[
+    Task | None,
+    typer.Option("--task", metavar="TASK", help="binary, multiclass or multilabel (default: as the gold looks)."),
+]
+_Positive = Annotated[
+    str | None, typer.Option("--positive-label", metavar="LABEL", help="The label that a binary task is about.")
+]
 _Metrics = Annotated[
-    list[str] | None, typer.Option("--metric", "-m", help="Metric to compute; repeat it (default: all that fit).")
+    list[str] | None,
+    typer.Option("--metric", "-m", metavar="METRIC", help="Metric to compute; repeat it (default: all that fit)."),
 ]
 _Options = Annotated[
-    list[str] | None, typer.Option("--option", "-o", help="Convention for all metrics, as name=value; repeat it.")
+    list[str] | None,
+    typer.Option("--option", "-o", metavar="NAME=VALUE", help="Convention for all metrics, as name=value; repeat it."),
 ]
 
 # What cannot be said about predictions while the gold itself is in doubt.
@@ -66,8 +77,8 @@ def score(
         from app.pipeline import score_offline
 
         outcome = score_offline(
-            _source(gold),
-            _source(predictions),
+            inputs.source(gold),
+            inputs.source(predictions),
             _choice(metric or (), options),
             task=kind,
             classes=None if classes is None else inputs.strings(classes),
@@ -77,19 +88,25 @@ def score(
             void=() if void is None else inputs.strings(void),
         )
         if outcome.case is None:
+            if positive_label is not None and outcome.gold_problems:
+                _check_positive(gold, positive_label, classes)
             _refuse(out, outcome)
-        report = _report(outcome, notes, options, confusion=confusion)
+        said = _notes(outcome, notes)
+        report = _report(outcome, options, confusion=confusion) | {"notes": said.all()}
         out.result(report, lambda console: _show(console, report, per_class=per_class))
         if not as_json:
-            for note in report["notes"]:
+            for note in said.for_people():
                 out.note(f"Note: {note}")
 
 
-def _source(path: Path) -> "Source":
-    from app.formats import file_kind
-    from app.pipeline import Source
+def _check_positive(gold: Path, positive_label: str, classes: Path | None) -> None:
+    """Say plainly that --positive-label names no label, where that is what is wrong with the gold."""
+    from app.pipeline import load_gold, normalized
 
-    return Source(path, file_kind(path.name, None, None))
+    known = None if classes is None else inputs.strings(classes)
+    found, _ = load_gold(inputs.source(gold), task="multiclass", classes=known)
+    if found is not None and normalized([positive_label])[0] not in found.spec.classes:
+        inputs.refuse_positive(positive_label, found.spec.classes)
 
 
 def _choice(asked: Sequence[str], options: Mapping[str, str]) -> "Callable[[TaskSpec], Sequence[MetricCall]]":
@@ -113,7 +130,7 @@ def _refuse(out: Output, outcome: "OfflineOutcome") -> None:
             beside: frozenset[str] = frozenset()
         else:
             beside = _HANGS_ON_GOLD
-        listed = found.to_dict()
+        listed = inputs.without_phase(found.to_dict(), "gold file")
         for code, count in listed["total"].items():
             if code not in beside:
                 total[code] = total.get(code, 0) + count
@@ -126,26 +143,29 @@ def _refuse(out: Output, outcome: "OfflineOutcome") -> None:
     raise typer.Exit(FAILED)
 
 
-def _report(
-    outcome: "OfflineOutcome", notes: Sequence[str], options: Mapping[str, str], *, confusion: bool
-) -> dict[str, Any]:
-    """The scores as JSON, at full precision; every null has a note that says why."""
+def _notes(outcome: "OfflineOutcome", beside: Sequence[str]) -> Notes:
+    """All that is to be said about the scores; every null has a note that says why."""
+    said = Notes([*beside, *outcome.notes])
+    for call in outcome.calls:
+        result = outcome.scores["all"][call.text]
+        if result.value is None:
+            said.undefined(call.asked, str(result.reason))
+        for note in result.notes:
+            said.about(call.asked, note)
+    return said
+
+
+def _report(outcome: "OfflineOutcome", options: Mapping[str, str], *, confusion: bool) -> dict[str, Any]:
+    """The scores as JSON, at full precision."""
     from app.scoring import report
 
     case = outcome.case
     assert case is not None
-    results = outcome.scores["all"]
-    said = [*notes, *outcome.notes]
-    for call in outcome.calls:
-        result = results[call.text]
-        if result.value is None:
-            said.append(f"{call.asked} is undefined: {result.reason}")
-        said += [f"{call.asked}: {note}" for note in result.notes]
     found: dict[str, Any] = {
         "task": case.spec.task,
         "n": case.gold.n,
         "classes": list(case.spec.classes),
-        "metrics": _values(outcome.calls, results),
+        "metrics": _values(outcome.calls, outcome.scores["all"]),
         "per_class": report.per_class(case, options),
     }
     splits = {name: _values(outcome.calls, scores) for name, scores in outcome.scores.items() if name != "all"}
@@ -155,7 +175,7 @@ def _report(
         raise Refused("no_confusion", "A confusion matrix needs one label per instance.", "Leave --confusion away.")
     if confusion:
         found["confusion"] = report.confusion(case)
-    return found | {"notes": list(dict.fromkeys(said))}
+    return found
 
 
 def _values(calls: "Sequence[MetricCall]", results: "Mapping[str, Result]") -> dict[str, float | None]:
@@ -164,19 +184,28 @@ def _values(calls: "Sequence[MetricCall]", results: "Mapping[str, Result]") -> d
 
 def _show(console: "Console", report: Mapping[str, Any], *, per_class: bool) -> None:
     many = len(report["classes"])
-    console.print(f"{report['task']}, {report['n']} instances, {many} classes")
-    splits = report.get("splits", {})
-    rows = (
-        (key, number(value), *(number(values[key]) for values in splits.values()))
-        for key, value in report["metrics"].items()
-    )
-    console.print(table(("metric", "value", *splits), rows, right=("value", *splits)))
+    console.print(f"{report['task']}, {report['n']} instances, {many} classes", **PLAIN)
+    keys = list(report["metrics"])
+    splits = {name: [values[key] for key in keys] for name, values in report.get("splits", {}).items()}
+    columns = [Column("metric", keys), score_column("value", list(report["metrics"].values()))]
+    show_table(console, [*columns, *(score_column(name, values) for name, values in splits.items())])
     if per_class:
-        measures = list(next(iter(report["per_class"].values()), {}))
-        lines = ((label, *(number(row[name]) for name in measures)) for label, row in report["per_class"].items())
-        console.print(table(("class", *measures), lines, right=measures))
+        console.print()
+        _show_per_class(console, report["per_class"])
     if "confusion" in report:
-        matrix = report["confusion"]
-        labels = [clean(label) for label in matrix["labels"]]
-        body = ((label, *row) for label, row in zip(labels, matrix["matrix"], strict=True))
-        console.print(table(("gold \\ predicted", *labels), body, right=labels))
+        console.print()
+        _show_confusion(console, report["confusion"])
+
+
+def _show_per_class(console: "Console", rows: Mapping[str, Mapping[str, Any]]) -> None:
+    measures = list(next(iter(rows.values()), {}))
+    columns = [score_column(name, [row[name] for row in rows.values()], far=1) for name in measures]
+    show_table(console, [Column("class", list(rows), wrap=True), *columns])
+
+
+def _show_confusion(console: "Console", matrix: Mapping[str, Any]) -> None:
+    counts = list(zip(*matrix["matrix"], strict=True))
+    columns = [
+        Column(label, counts[place], shown=numbers, right=True, far=1) for place, label in enumerate(matrix["labels"])
+    ]
+    show_table(console, [Column("gold \\ predicted", matrix["labels"], wrap=True), *columns])

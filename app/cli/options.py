@@ -12,9 +12,7 @@ Task = Literal["binary", "multiclass", "multilabel"]
 
 def file_option(*names: str, help: str) -> Any:  # noqa: A002 (typer's own word)
     """An option that takes a file to read, a pipe, or - for standard input."""
-    return typer.Option(
-        *names, exists=True, dir_okay=False, readable=True, allow_dash=True, callback=spooled, metavar="FILE", help=help
-    )
+    return typer.Option(*names, callback=spooled, metavar="FILE", help=help)
 
 
 AsJson = Annotated[

@@ -1,5 +1,6 @@
-"""Commands of organizers: create a challenge, upload its gold labels."""
+"""Commands of organizers: create and edit a challenge; upload, list and activate its gold labels."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,21 +8,14 @@ import typer
 
 from app.cli import inputs, show
 from app.cli.connection import connected
-from app.cli.options import AsJson, Phase, Slug, Token, Url
-from app.cli.output import reporting
+from app.cli.options import AsJson, ChallengeFile, Phase, Slug, Token, Url, file_option
+from app.cli.output import Output, Refused, reporting
 
 if TYPE_CHECKING:
     from app.client import Client
 
 
-def create_challenge(
-    file: Annotated[
-        Path, typer.Option("--file", "-f", exists=True, dir_okay=False, help="The challenge, in YAML or JSON.")
-    ],
-    url: Url = None,
-    token: Token = None,
-    as_json: AsJson = False,
-) -> None:
+def create_challenge(file: ChallengeFile, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
     """Create a challenge from its description."""
     from app.cli.yaml_file import load
 
@@ -34,23 +28,41 @@ def create_challenge(
             out.note(f"Warning: {warning}")
 
 
+def edit_challenge(
+    slug: Slug, file: ChallengeFile, url: Url = None, token: Token = None, as_json: AsJson = False
+) -> None:
+    """Change a challenge: title, description, visibility, registration, timezone or draft, as the file says."""
+    from app.cli.yaml_file import load
+
+    with reporting(as_json=as_json) as out:
+        changes = load(file)
+        if changes.pop("slug", slug) != slug:
+            raise Refused("other_slug", f"{file} is about another challenge; a slug is for good.", "Check SLUG.")
+        _change(out, slug, changes, url, token)
+
+
+def publish_challenge(slug: Slug, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
+    """Publish a draft: from now on its visibility says who sees it."""
+    with reporting(as_json=as_json) as out:
+        _change(out, slug, {"draft": False}, url, token)
+
+
+def _change(out: Output, slug: str, changes: dict[str, Any], url: str | None, token: str | None) -> None:
+    with connected(out, url, token) as client:
+        made = client.edit_challenge(slug, changes)
+    out.result(made, lambda console: show.challenge(console, made))
+
+
 def upload_gold(
     *,
     slug: Slug,
     file: Annotated[
-        Path,
-        typer.Option("--file", "-f", exists=True, dir_okay=False, help="True labels: .json, .jsonl, .csv, also .gz."),
+        Path, file_option("--file", "-f", help="True labels: .json, .jsonl, .csv, also .gz; - is standard input.")
     ],
     phase: Phase = None,
-    classes: Annotated[
-        Path | None, typer.Option("--classes", exists=True, dir_okay=False, help="JSON list of the classes.")
-    ] = None,
-    train_frequencies: Annotated[
-        Path | None, typer.Option("--train-frequencies", exists=True, dir_okay=False, help="JSON {label: count}.")
-    ] = None,
-    class_weights: Annotated[
-        Path | None, typer.Option("--class-weights", exists=True, dir_okay=False, help="JSON {label: weight}.")
-    ] = None,
+    classes: Annotated[Path | None, file_option("--classes", help="JSON list of the classes.")] = None,
+    train_frequencies: Annotated[Path | None, file_option("--train-frequencies", help="JSON {label: count}.")] = None,
+    class_weights: Annotated[Path | None, file_option("--class-weights", help="JSON {label: weight}.")] = None,
     activate: Annotated[
         bool, typer.Option("--activate/--draft", help="Put it into use at once, or keep a draft.")
     ] = True,
@@ -66,10 +78,45 @@ def upload_gold(
             made = client.upload_gold(slug, name, file, activate=activate and not tables, progress=progress)
         if tables:
             made = _complete(client, slug, name, int(made["version"]), tables, activate=activate)
-        said = f"Gold version {made.get('version')} of {slug}/{name}: {made.get('status')}."
-        out.result(made, lambda _: out.say(said))
-        for note in [*(made.get("remarks") or ()), *(made.get("notes") or ())]:
-            out.note(f"Note: {note}")
+        _say_gold(out, slug, name, made)
+        if made.get("status") == "draft":
+            out.note(f"Put it into use with: assay gold activate {slug} {made['version']} --phase {name}")
+
+
+def activate_gold(
+    *,
+    slug: Slug,
+    version: Annotated[int, typer.Argument(metavar="VERSION", min=1, help="Number of the version.")],
+    phase: Phase = None,
+    url: Url = None,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put a draft of the gold into use."""
+    with reporting(as_json=as_json) as out, connected(out, url, token) as client:
+        name = client.phase(slug, phase)
+        _say_gold(out, slug, name, client.activate_gold(slug, name, version))
+
+
+def list_gold(slug: Slug, phase: Phase = None, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
+    """List the versions of a phase's gold, newest first."""
+    with reporting(as_json=as_json) as out, connected(out, url, token) as client:
+        found = list(client.gold_versions(slug, client.phase(slug, phase)))
+        out.result(found, lambda console: show.gold_versions(console, found))
+
+
+def _say_gold(out: Output, slug: str, phase: str, made: dict[str, Any]) -> None:
+    said = f"Gold version {made.get('version')} of {slug}/{phase}: {made.get('status')}."
+    out.result(made, lambda _: out.say(said))
+    for note in _said_once(made.get("remarks") or (), made.get("notes") or ()):
+        out.note(f"Note: {note}")
+
+
+def _said_once(remarks: Sequence[str], notes: Sequence[str]) -> list[str]:
+    """Remarks, then notes; of the two that name the undeclared vocabulary, only the remark, which says more."""
+    about = "no classes were declared"
+    told = any(remark.lower().startswith(about) for remark in remarks)
+    return [*remarks, *(note for note in notes if not (told and note.lower().startswith(about)))]
 
 
 def _tables(classes: Path | None, train_frequencies: Path | None, class_weights: Path | None) -> dict[str, Any]:

@@ -55,7 +55,9 @@ def register(
 def template(
     *,
     slug: Slug,
-    form: Annotated[TemplateFormat, typer.Option("--format", help="Form of the file.")] = "json",
+    form: Annotated[
+        TemplateFormat, typer.Option("--format", metavar="FORM", help="json, columns, map, jsonl or csv.")
+    ] = "json",
     target: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", dir_okay=False, help="File to write (default: print it)."),
@@ -201,12 +203,17 @@ def validate(
     *,
     file: PredictionsFile,
     slug: Annotated[
-        str | None, typer.Argument(metavar="[SLUG]", help="Challenge to check against; leave it away offline.")
+        str | None, typer.Argument(metavar="SLUG", help="Challenge to check against; leave it away offline.")
     ] = None,
     phase: Phase = None,
     ids: Annotated[Path | None, file_option("--ids", help="Offline: the ids, or a template file.")] = None,
     classes: Annotated[Path | None, file_option("--classes", help="Offline: JSON list of the classes.")] = None,
-    task: Annotated[Task | None, typer.Option("--task", help="Offline: the task type (default: multiclass).")] = None,
+    task: Annotated[
+        Task | None,
+        typer.Option(
+            "--task", metavar="TASK", help="Offline: binary, multiclass or multilabel (default: as it looks)."
+        ),
+    ] = None,
     positive_label: Annotated[
         str | None, typer.Option("--positive-label", metavar="LABEL", help="Offline: makes the task binary.")
     ] = None,

@@ -34,7 +34,7 @@ def _columns(problems: list[Mapping[str, Any]]) -> list[Column]:
     columns.insert(1, Column("place", [place(one) for one in problems], wrap=True))
     if any("file" in one for one in problems):
         columns.insert(0, Column("file", [one.get("file") for one in problems]))
-    return columns
+    return [column for column in columns if any(value for value in column.values)]
 
 
 def _sentence(problem: Mapping[str, Any]) -> str:

@@ -1,20 +1,19 @@
 """Commands of whoever runs the service: serve, migrate, and accounts made beside the API."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.cli.options import AsJson, DataDir, Email, Host, Port
+from app.cli.asking import secret
+from app.cli.options import AsJson, DataDir, Email, Host, Password, Port
 from app.cli.output import Refused, reporting
 
 if TYPE_CHECKING:
     from app.settings import Settings
     from app.store.session import WriteSession
-
-SHORTEST_PASSWORD = 10  # as the API demands
 
 
 def settings_with(**given: Any) -> "Settings":
@@ -40,7 +39,9 @@ def serve(
     host: Host = None,
     port: Port = None,
     data_dir: DataDir = None,
-    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Number of scoring processes.")] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="NUMBER", min=1, help="Number of scoring processes.")
+    ] = None,
 ) -> None:
     """Run everything in one process tree: migrations, API, scoring."""
     with reporting(as_json=False):
@@ -53,7 +54,13 @@ def serve(
         except WeakAdminToken as error:
             raise Refused("bad_setting", f"{error}.", "Set ASSAY_ADMIN_TOKEN to a longer one, or unset it.") from None
         except main.AlreadyServed as error:
-            raise Refused("already_served", f"{error}.", "End that one first, or take another: --data-dir.") from None
+            raise already_served(error) from None
+
+
+def already_served(error: Exception) -> Refused:
+    """The refusal to use a data folder that another service holds."""
+    detail = str(error)[:1].upper() + str(error)[1:]
+    return Refused("already_served", f"{detail}.", "End that one first, or take another: --data-dir.")
 
 
 def migrate(data_dir: DataDir = None, as_json: AsJson = False) -> None:
@@ -69,14 +76,15 @@ def migrate(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 
 @contextmanager
 def _unit_of_work(settings: "Settings") -> Iterator["WriteSession"]:
-    """A transaction on the database of the settings; an empty database gets its schema first."""
-    from app.store.migrate import current, require_head, upgrade
+    """A transaction on the database of the settings, which has to be there: a mistyped folder is not to become one."""
+    from app.store.migrate import current, require_head
     from app.store.session import Database
 
+    _require_file(settings)
     database = Database(settings)
     try:
         if current(database.engine()) is None:
-            upgrade(settings)
+            raise _no_database(settings)
         require_head(database.engine())
         with database.write() as session:
             yield session
@@ -84,13 +92,26 @@ def _unit_of_work(settings: "Settings") -> Iterator["WriteSession"]:
         database.close()
 
 
+def _require_file(settings: "Settings") -> None:
+    """Refuse before SQLite would make an empty file."""
+    from sqlalchemy.engine import make_url
+
+    url = make_url(settings.database)
+    if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).is_file():
+        raise _no_database(settings)
+
+
+def _no_database(settings: "Settings") -> Refused:
+    where = "at ASSAY_DATABASE_URL" if settings.database_url else f"in {settings.data_dir}"
+    remedy = "Check --data-dir; 'assay migrate' makes a database, and so does 'assay serve'."
+    return Refused("no_database", f"There is no database {where}.", remedy)
+
+
 def create_user(
     *,
     email: Email,
-    name: Annotated[str, typer.Option("--name", help="Name of the person.")],
-    password: Annotated[
-        str | None, typer.Option("--password", help="- reads it from standard input (default: asked for).")
-    ] = None,
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the person.")],
+    password: Password = None,
     admin: Annotated[bool, typer.Option("--admin", help="An administrator.")] = False,
     approved: Annotated[
         bool, typer.Option("--approved", help="May create challenges where that needs approval.")
@@ -99,39 +120,28 @@ def create_user(
     as_json: AsJson = False,
 ) -> None:
     """Create an account directly in the database."""
-    secret = new_password(password)
+    word = secret(password, new=True)
     with reporting(as_json=as_json) as out:
         settings = settings_with(data_dir=data_dir)
         from app.actions import bootstrap
 
         with _unit_of_work(settings) as session:
-            user = bootstrap.create_user(
-                session, email=email, name=name, password=secret, admin=admin, approved=approved
-            )
+            user = bootstrap.create_user(session, email=email, name=name, password=word, admin=admin, approved=approved)
             made = {key: getattr(user, key) for key in ("id", "email", "name", "admin", "approved")}
         out.result(made, lambda _: out.say(f"Created {made['email']} ({made['id']})."))
-
-
-def new_password(given: str | None) -> str:
-    """A password from standard input (given as -), else asked for twice; never from the command line's words."""
-    if given not in {None, "-"}:
-        raise typer.BadParameter("only - is taken here: other users of this machine can read a command's words")
-    if given is None:
-        secret = str(typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
-    else:
-        secret = sys.stdin.readline().rstrip("\r\n")
-    if len(secret) < SHORTEST_PASSWORD:
-        raise typer.BadParameter(f"a password has {SHORTEST_PASSWORD} characters or more")
-    return secret
 
 
 def create_token(
     email: Email,
     scope: Annotated[
         list[str] | None,
-        typer.Option("--scope", help="read, submit, organize or admin; repeat it (default: by account)."),
+        typer.Option(
+            "--scope", metavar="SCOPE", help="read, submit, organize or admin; repeat it (default: by account)."
+        ),
     ] = None,
-    days: Annotated[int | None, typer.Option("--days", min=1, help="Days that it is valid (default: 90).")] = None,
+    days: Annotated[
+        int | None, typer.Option("--days", metavar="DAYS", min=1, help="Days that it is valid (default: 90).")
+    ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:

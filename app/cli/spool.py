@@ -22,6 +22,8 @@ def spooled(ctx: typer.Context, value: Path | None) -> Path | None:
     """
     if value is None or value.is_file():
         return value
+    if value != _STDIN and (value.is_dir() or not value.exists()):
+        raise typer.BadParameter(f"file '{value}' does not exist" if not value.exists() else f"'{value}' is a folder")
     folder = Path(ctx.with_resource(tempfile.TemporaryDirectory(prefix="assay-")))
     with _opened(ctx, value) as stream:
         start = stream.read(len(_GZIP))

@@ -50,6 +50,16 @@ class Reading:
         return 'Give one label as a string, such as "label": "a".'
 
 
+class TooManyRecords(Exception):
+    """The file holds more records than are allowed; nothing more of it is worth looking at."""
+
+
+def check_count(count: int, limits: Limits) -> None:
+    """Raise TooManyRecords before any work is spent on so many records."""
+    if count > limits.records:
+        raise TooManyRecords(f"The file has {count} records; at most {limits.records} are allowed. Split the task.")
+
+
 @dataclass(slots=True)
 class Columns:
     """Values by column, row by row; `rows` are row numbers as the layout counts them."""

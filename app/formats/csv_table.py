@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from app.formats.columns import Columns, Reading
+from app.formats.columns import Columns, Reading, check_count
 from app.formats.layout import CsvCells, Names
 from app.formats.problem import FILE, Place, Problem, problem, quote, shorten
 from app.formats.records import refused_in_gold
@@ -33,6 +33,7 @@ def read_csv(text: str, reading: Reading) -> Columns | None:
     if header is None or layout is None:
         return None
     numbers, cells, bad = _body(reader, len(header), text, reading)
+    check_count(len(cells) + bad, reading.limits)
     return _columns(layout, numbers, cells, bad, reading)
 
 
@@ -87,14 +88,21 @@ def _faulty_field(text: str, line: int) -> int:
 
 def _layout(header: Sequence[str], reading: Reading) -> CsvCells | None:
     """Which column is which; None (and problems) where that is not clear."""
+    most = reading.limits.columns
+    if len(header) > most:
+        message = f"The header has {len(header)} columns; at most {most} are allowed. Leave out what is not scored."
+        reading.problems.add(problem("too_large", message, Place(None, 1), expected=f"at most {most} columns"), 1)
+        return None
     found: list[Problem] = []
+    seen: set[str] = set()
     for number, name in enumerate(header, start=1):
         place = Place(None, 1, number)
-        if name in header[: number - 1]:
+        if name in seen:
             message = f"The header names '{shorten(name)}' twice. Keep one of the columns."
             found.append(problem("duplicate_key", message, place, got=quote(name)))
         elif refusal := refused_in_gold(name, reading):
             found.append(problem("wrong_shape", refusal, place, got=quote(name)))
+        seen.add(name)
     label = _label_name(header, reading)
     shown = ", ".join(quote(name) for name in header[:10])
     for name in ("id", label):

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from app.formats.columns import Columns, Reading
+from app.formats.columns import Columns, Reading, check_count
 from app.formats.layout import Names, RecordLines
 from app.formats.problem import Place, problem
 from app.formats.records import from_records
@@ -18,6 +18,7 @@ def read_json_lines(text: str, reading: Reading) -> Columns | None:
     if lines[-1] == "":
         lines.pop()
     layout = RecordLines(Names("id", reading.due))
+    check_count(len(lines), reading.limits)
     records = _quick(lines, reading)
     if records is not None:
         try:

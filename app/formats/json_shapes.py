@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from app.formats.columns import Cell, Columns, Reading
+from app.formats.columns import Cell, Columns, Reading, check_count
 from app.formats.layout import ColumnLists, KeyedMap, Names, RecordList
 from app.formats.problem import FILE, Place, Problem, problem, show, token
 from app.formats.records import FAULT_MESSAGES, from_records, refused_in_gold
@@ -115,6 +115,7 @@ def _with_others(columns: Columns, document: tuple[Any, ...], used: set[str], re
 
 def _column_lists(fields: dict[str, Any], document: tuple[Any, ...], reading: Reading) -> Columns:
     ids, labels = fields["ids"], fields["labels"]
+    check_count(len(ids), reading.limits)
     splits = fields.get("split") if reading.gold else None
     used = {"ids", "labels"} | ({"split"} if reading.gold else set())
     deepest = max(survey(column)[0] for column in (ids, labels))
@@ -158,6 +159,7 @@ def _marked(values: Sequence[Any], prefix: str, reading: Reading) -> Sequence[An
 
 
 def _map(document: tuple[Any, ...], reading: Reading) -> Columns:
+    check_count(len(document), reading.limits)
     keys, values = zip(*document, strict=True) if document else ((), ())
     depth, faulty = survey(values)
     if depth + 1 > reading.limits.nesting:

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import BinaryIO
 
-from app.formats.columns import Columns, Reading, Table, nothing
+from app.formats.columns import Columns, Reading, Table, TooManyRecords, nothing
 from app.formats.csv_table import read_csv
 from app.formats.json_lines import read_json_lines
 from app.formats.json_shapes import read_json
 from app.formats.kinds import FileKind
 from app.formats.layout import ColumnLists
-from app.formats.problem import Problems
+from app.formats.problem import FILE, Place, Problems, problem
 from app.formats.rules import DEFAULT_LIMITS, Limits, Rules
 from app.formats.tidy import tidy
 from app.formats.unpack import decode, read_bytes
@@ -44,7 +44,11 @@ def read_table(
     faults_before = problems.total.get("encoding", 0)
     text = decode(data, by_line=kind.format != "json", problems=problems)
     del data
-    columns = None if text is None else _READERS[kind.format](text, reading)
+    try:
+        columns = None if text is None else _READERS[kind.format](text, reading)
+    except TooManyRecords as refused:
+        problems.add(problem("too_large", str(refused), Place(), expected=f"at most {limits.records} records"), FILE)
+        columns = None
     if columns is None:
         return nothing(ColumnLists(), multilabel=multilabel)
     return tidy(columns, reading, damaged=problems.total.get("encoding", 0) > faults_before)

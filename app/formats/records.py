@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from app.formats.columns import Cell, Columns, Reading
+from app.formats.columns import Cell, Columns, Reading, check_count
 from app.formats.layout import Layout
 from app.formats.problem import Place, problem, shorten, show, sound, token
 from app.formats.strict_json import ODD, TooDeep, faults, survey
@@ -31,8 +31,9 @@ def refused_in_gold(name: str, reading: Reading) -> str | None:
 def from_records(records: Sequence[Any], rows: Sequence[int], layout: Layout, reading: Reading, outer: int) -> Columns:
     """Turn decoded records (see strict_json) into columns.
 
-    `outer` counts the levels around each record. Raises TooDeep, having reported nothing yet.
+    `outer` counts the levels around each record. Raises TooDeep and TooManyRecords, having reported nothing yet.
     """
+    check_count(len(records), reading.limits)
     columns = _uniform(records, rows, layout, reading, outer)
     if columns is not None:
         return columns

@@ -15,6 +15,8 @@ class Limits:
     """Instances."""
     text_length: int = 1000
     """Characters of one id or label, and digits of any integer."""
+    columns: int = 50_000
+    """Columns of a table."""
     nesting: int = 64
     """Levels of lists and objects in JSON."""
 

@@ -11,7 +11,7 @@ from itertools import chain
 
 from app.formats.columns import Cell, Columns, Reading, Table, notes_on_ignored
 from app.formats.layout import Field
-from app.formats.problem import FILE, Place, problem, quote, show, sound
+from app.formats.problem import Place, problem, quote, show, sound
 from app.formats.rules import Limits
 
 SPLITS = ("public", "private")
@@ -22,17 +22,9 @@ def tidy(columns: Columns, reading: Reading, *, damaged: bool = False) -> Table:
 
     `damaged`: faulty bytes were reported already and stand as lone surrogates (see unpack.decode).
     """
-    _check_count(columns, reading)
     table = _quick(columns, reading) or _CellLoop(columns, reading, damaged).run()
     table.notes.extend(notes_on_ignored([sound(name) for name in columns.ignored]))
     return table
-
-
-def _check_count(columns: Columns, reading: Reading) -> None:
-    most = reading.limits.records
-    if len(columns.rows) > most:
-        message = f"The file has {len(columns.rows)} records; at most {most} are allowed. Split the task."
-        reading.problems.add(problem("too_large", message, Place(), expected=f"at most {most}"), FILE)
 
 
 def plain(values: Sequence[object], limits: Limits) -> list[str] | None:

@@ -9,6 +9,10 @@ from typing import BinaryIO
 from app.formats.problem import FILE, Place, Problem, Problems, problem
 from app.formats.rules import Limits
 
+_PIECE = 1 << 14
+"""Bytes read of compressed data at once: what is left of a piece is copied for every member that ends in it."""
+_MEMBERS = 100_000
+"""Members of one gzip file; block-wise compressors make one per 64 KiB."""
 _CHUNK = 1 << 20
 _WINDOW = 1 << 12
 _WIDE_MARKS = frozenset({codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE})
@@ -57,20 +61,22 @@ def _gunzip(stream: BinaryIO, limit: int) -> bytes:
     """Expand all members of a gzip file (RFC 1952), one bounded chunk after the other."""
     parts: list[bytes] = []
     size = 0
-    member = None
+    member, members = None, 0
     pending = b""
     while True:
-        pending = pending or stream.read(_CHUNK)
+        pending = pending or stream.read(_PIECE)
         if not pending:
             break
         if member is None:
+            members = _counted(members)
             _check_member(pending := _at_least(stream, pending, 2), first=not size and not parts)
             member = zlib.decompressobj(31)
         try:
             part = member.decompress(pending, min(_CHUNK, limit + 1 - size))
         except zlib.error as error:
             raise _Refused("encoding", f"The gzip data is damaged ({_reason(error)}). {_MEND_GZIP}") from None
-        parts.append(part)
+        if part or not parts:
+            parts.append(part)
         size += len(part)
         if size > limit:
             raise _too_large(limit)
@@ -79,6 +85,12 @@ def _gunzip(stream: BinaryIO, limit: int) -> bytes:
     if member is not None or not parts:
         raise _Refused("encoding", f"The gzip data ends before its end mark: it is cut off. {_MEND_GZIP}")
     return b"".join(parts)
+
+
+def _counted(members: int) -> int:
+    if members >= _MEMBERS:
+        raise _Refused("too_large", f"The gzip data has more than {_MEMBERS} members. Compress the file in one piece.")
+    return members + 1
 
 
 def _at_least(stream: BinaryIO, pending: bytes, count: int) -> bytes:

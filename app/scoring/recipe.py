@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any, Literal
 
 from app.errors import InvalidMetric, InvalidRecipe
@@ -122,8 +123,8 @@ def _params(metric: Metric, given: Mapping[str, str], task: Task | None) -> dict
     for name in given:
         if name not in declared and name not in OPTIONS:
             others = [key for key, other in CATALOGUE.items() if name in {param.name for param in other.params}]
-            near = [key for key in others if key.rpartition("_")[2] == metric.key.rpartition("_")[2]] or others
-            hint = f" ({near[0]} has)" if near else strings.did_you_mean(name, [*declared, *OPTIONS])
+            near = max(others, key=lambda other: _likeness(other, metric.key), default=None)
+            hint = f" ({near} has)" if near else strings.did_you_mean(name, [*declared, *OPTIONS])
             raise InvalidMetric(f"'{metric.key}' has no parameter or option '{name}'{hint}.")
     params = {}
     for param in metric.params:
@@ -140,6 +141,12 @@ def _params(metric: Metric, given: Mapping[str, str], task: Task | None) -> dict
             else strings.label(param.name, text)
         )
     return params
+
+
+def _likeness(one: str, other: str) -> tuple[int, bool]:
+    """How much two keys have in common: the length of the same beginning, then whether the last word is the same."""
+    same = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))
+    return same, one.rpartition("_")[2] == other.rpartition("_")[2]
 
 
 def _average_hint(metric: Metric, param: str) -> str:

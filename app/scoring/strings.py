@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any
 from unicodedata import normalize
@@ -11,6 +11,7 @@ from app.errors import InvalidMetric
 from app.scoring.options import OPTIONS, decode, encode, join_labels
 
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 _DIGITS = 17
 
 
@@ -49,9 +50,12 @@ def plain(name: str, value: Any) -> str:
 def number(name: str, text: str, bounds: tuple[float, float] | None) -> str:
     """The shortest decimal text of a number; raises InvalidMetric if it is none or out of bounds."""
     try:
-        value = Decimal(decode(text).strip())
-    except (InvalidOperation, UnicodeDecodeError):
-        raise InvalidMetric(f"'{name}' must be a number, not '{text}'.") from None
+        written = _NUMBER.fullmatch(decode(text).strip())
+    except UnicodeDecodeError:
+        written = None
+    if written is None:
+        raise InvalidMetric(f"'{name}' must be a number, not '{text}'.")
+    value = Decimal(written.group())
     low, high = bounds or (float("-inf"), float("inf"))
     if not value.is_finite() or not Decimal(low) <= value <= Decimal(high):
         raise InvalidMetric(f"'{name}' must be a number from {low:g} to {high:g}, not '{text}'.")

@@ -36,15 +36,17 @@ def head() -> str | None:
     return ScriptDirectory.from_config(config()).get_current_head()
 
 
-def current(engine: Engine) -> str | None:
+def current(database: Engine | Connection) -> str | None:
     """The revision that the database is at; None when it is empty."""
-    with engine.connect() as connection:
-        return MigrationContext.configure(connection).get_current_revision()
+    if isinstance(database, Engine):
+        with database.connect() as connection:
+            return current(connection)
+    return MigrationContext.configure(database).get_current_revision()
 
 
-def require_head(engine: Engine) -> None:
+def require_head(database: Engine | Connection) -> None:
     """Raise SchemaBehind unless the database is at the newest revision."""
-    if current(engine) != head():
+    if current(database) != head():
         raise SchemaBehind
 
 

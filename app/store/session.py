@@ -59,7 +59,10 @@ class Database:
         """
         with _translated(), self._turn(), WriteSession(self._write, expire_on_commit=False) as session:
             yield session
-            session.commit()
+            try:
+                session.commit()
+            except OperationalError as fault:
+                raise errors.CommitUncertain from fault
 
     @contextmanager
     def _turn(self) -> Iterator[None]:

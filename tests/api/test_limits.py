@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.api.deps import Limiter, Notifier, prefer_wait
-from app.errors import BadRequest, TooMany
+from app.errors import BadRequest, TooMany, WrongPassword
 from app.settings import Settings
 from tests.api.served import Served, served, settings
 from tests.live import PASSWORD, open_challenge
@@ -31,26 +31,41 @@ def test_requests_are_counted_per_caller() -> None:
     limiter.request("another")
 
 
+def log_in(limiter: Limiter, email: str, *, right: bool, address: str = "127.0.0.1") -> None:
+    with limiter.login(email, address):
+        if not right:
+            raise WrongPassword
+
+
 def test_only_failed_logins_count_and_only_against_their_account() -> None:
     limiter = Limiter(Settings(login_limit="2/hour"))
     for _ in range(10):
-        limiter.login("ada@example.org")
+        log_in(limiter, "ada@example.org", right=True)
     for _ in range(2):
-        limiter.login("ada@example.org")
-        limiter.login_failed("ada@example.org")
+        with pytest.raises(WrongPassword):
+            log_in(limiter, "ada@example.org", right=False)
     with pytest.raises(TooMany) as refused:
-        limiter.login("ada@example.org")
+        log_in(limiter, "ada@example.org", right=True)
     assert_too_many(refused, "2 per 1 hour")
-    limiter.login("bob@example.org")
+    log_in(limiter, "bob@example.org", right=True)
+    log_in(limiter, "ada@example.org", right=True, address="192.0.2.1")  # nobody locks Ada out from elsewhere
     limiter.request("ada@example.org")
+
+
+def test_attempts_at_the_same_time_are_no_way_around_the_limit() -> None:
+    limiter = Limiter(Settings(login_limit="2/hour"))
+    with limiter.login("ada", "here"), limiter.login("ada", "here"), pytest.raises(TooMany):
+        log_in(limiter, "ada", right=True, address="here")
+    log_in(limiter, "ada", right=True, address="here")
 
 
 def test_off_turns_both_off() -> None:
     limiter = Limiter(Settings(rate_limits="off", login_limit="1/hour"))
-    for _ in range(50):
+    for _ in range(20):
         limiter.request("one")
-        limiter.login_failed("ada@example.org")
-        limiter.login("ada@example.org")
+        with pytest.raises(WrongPassword):
+            log_in(limiter, "ada@example.org", right=False)
+    log_in(limiter, "ada@example.org", right=True)
 
 
 def test_a_limit_holds_among_threads() -> None:
@@ -109,6 +124,13 @@ def test_the_right_password_is_refused_too_after_too_many_wrong_ones(strict: Ser
     assert refused.status_code == 429
     assert int(refused.headers["retry-after"]) >= 1
     assert admin.post("/tokens", json=right | {"email": "bob@example.org"}).status_code == 201
+
+
+def test_logging_in_counts_as_a_request_of_its_address_whatever_the_account(strict: Served) -> None:
+    visitor = strict.caller()
+    logins = [{"email": f"{number}@example.org", "password": "wrong"} for number in range(13)]
+    statuses = [visitor.post("/tokens", json=each).status_code for each in logins]
+    assert statuses == [401] * 12 + [429]
 
 
 def test_an_account_that_does_not_exist_is_told_no_otherwise_than_a_wrong_password(strict: Served) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from app.children import ChildDied, ChildOutOfMemory, ChildrenClosed, ChildTimedOut
+from app.children import ChildDied, ChildOutOfMemory, ChildrenBusy, ChildrenClosed, ChildTimedOut
 from app.children.pool import Child, ChildPool
 from tests.faults.support import alive, eventually
 from tests.live import ROOT
@@ -145,11 +145,22 @@ def test_a_child_that_died_idle_costs_nobody_anything(request_of: dict[str, Any]
 
 
 def test_more_askers_than_children_wait_for_their_turn(request_of: dict[str, Any]) -> None:
-    with pool(2) as children, ThreadPoolExecutor(16) as askers:
+    with pool(2) as children, ThreadPoolExecutor(12) as askers:
         before = children.pids()
         answers = list(askers.map(lambda _: children.ask(request_of), range(64), timeout=60))
         assert all(answer["valid"] for answer in answers)
         assert children.pids() == before
+
+
+def test_askers_beyond_the_line_are_turned_away_and_nobody_waits_for_ever(request_of: dict[str, Any]) -> None:
+    with pool(1, seconds=2) as children, ThreadPoolExecutor(30) as askers:
+        os.kill(children.pids()[0], signal.SIGSTOP)
+        asked = [askers.submit(children.ask, request_of) for _ in range(30)]
+        ends = [each.exception(timeout=60) for each in asked]
+        busy = [end for end in ends if isinstance(end, ChildrenBusy)]
+        assert len(busy) >= 15  # one was being served, at most thirteen stood in line
+        assert any(isinstance(end, ChildTimedOut) for end in ends)
+        assert children.ask(request_of)["valid"] is True
 
 
 def test_closing_ends_the_work_at_hand_and_what_still_waits(request_of: dict[str, Any]) -> None:
@@ -198,3 +209,15 @@ def test_a_child_ends_when_its_pipe_closes() -> None:
     child.stdin.close()
     assert child.wait(timeout=30) == 0
     child.stdout.close()
+
+
+def test_so_many_may_wait_and_no_more(request_of: dict[str, Any]) -> None:
+    with pool(1) as children, ThreadPoolExecutor(40) as askers:
+        for pid in children.pids():
+            os.kill(pid, signal.SIGSTOP)
+        asked = [askers.submit(children.ask, request_of) for _ in range(40)]
+        eventually(lambda: any(each.done() for each in asked), "somebody is turned away")
+        for pid in children.pids():
+            os.kill(pid, signal.SIGCONT)
+        failures = [each.exception(timeout=60) for each in asked]
+        assert {type(failure) for failure in failures} == {type(None), ChildrenBusy}

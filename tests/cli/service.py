@@ -70,7 +70,7 @@ def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(content)
 
-        do_GET = do_POST = do_PUT = handle_any  # noqa: N815 (the names that http.server calls)
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_any  # noqa: N815 (the names that http.server calls)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             """Keep the test's output clean."""

@@ -1,6 +1,10 @@
 """migrate, user create, token create: directly on a database of their own."""
 
+import os
+import pty
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +19,15 @@ PASSWORD = "a long enough password"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    """A folder for data that is not there yet."""
     return tmp_path / "data"
+
+
+@pytest.fixture
+def ready(folder: Path) -> Path:
+    """A folder with an empty database."""
+    assert run("migrate", "--data-dir", folder).status == 0
+    return folder
 
 
 def create(folder: Path, *more: str, email: str = "ada@example.org") -> Ran:
@@ -33,27 +45,41 @@ def test_migrating_makes_the_schema_once(folder: Path) -> None:
     database.close()
 
 
-def test_a_user_is_made_in_an_empty_folder_with_a_hashed_password(folder: Path) -> None:
-    made = create(folder, "--approved").value()
+@pytest.mark.parametrize("empty", [False, True])
+def test_nothing_is_made_in_a_folder_without_a_database(folder: Path, empty: bool) -> None:
+    if empty:
+        folder.mkdir()
+    for ran in (
+        create(folder),
+        run("token", "create", "--email", "ada@example.org", "--data-dir", folder, "--json"),
+    ):
+        assert (ran.status, ran.value()["code"]) == (1, "no_database")
+        assert str(folder) in ran.value()["detail"]
+        assert "assay migrate" in ran.value()["remedy"]
+    assert not folder.exists() if not empty else list(folder.iterdir()) == []
+
+
+def test_a_user_has_a_hashed_password(ready: Path) -> None:
+    made = create(ready, "--approved").value()
     assert (made["email"], made["name"], made["admin"], made["approved"]) == ("ada@example.org", "Ada", False, True)
-    content = b"".join(path.read_bytes() for path in folder.iterdir() if path.is_file())
+    content = b"".join(path.read_bytes() for path in ready.iterdir() if path.is_file())
     assert PASSWORD.encode() not in content
     assert b"argon2" in content
 
 
-def test_a_second_account_of_one_address_is_refused(folder: Path) -> None:
-    create(folder)
-    again = create(folder, email="ADA@example.org")
+def test_a_second_account_of_one_address_is_refused(ready: Path) -> None:
+    create(ready)
+    again = create(ready, email="ADA@example.org")
     assert (again.status, again.value()["code"]) == (1, "email_taken")
 
 
-def test_a_token_works_as_long_and_as_far_as_asked(folder: Path) -> None:
-    made = create(folder, "--admin").value()
-    words = ("token", "create", "--email", "ada@example.org", "--data-dir", folder)
+def test_a_token_works_as_long_and_as_far_as_asked(ready: Path) -> None:
+    made = create(ready, "--admin").value()
+    words = ("token", "create", "--email", "ada@example.org", "--data-dir", ready)
     ran = run(*words, "--scope", "read", "--scope", "admin", "--days", "1", "--json")
     token = ran.value()
     assert token["scopes"] == ["read", "admin"]
-    database = Database(Settings(data_dir=folder))
+    database = Database(Settings(data_dir=ready))
     with database.read() as session:
         caller = caller_of(session, token["token"])
     database.close()
@@ -63,16 +89,16 @@ def test_a_token_works_as_long_and_as_far_as_asked(folder: Path) -> None:
     assert plain.count("\n") == 1
 
 
-def test_a_token_for_nobody_is_refused(folder: Path) -> None:
-    run("migrate", "--data-dir", folder)
-    ran = run("token", "create", "--email", "nobody@example.org", "--data-dir", folder, "--json")
+def test_a_token_for_nobody_is_refused(ready: Path) -> None:
+    ran = run("token", "create", "--email", "nobody@example.org", "--data-dir", ready, "--json")
     assert (ran.status, ran.value()["code"]) == (1, "not_found")
 
 
-def test_rights_beyond_the_account_are_refused(folder: Path) -> None:
-    create(folder)
-    words = ("--email", "ada@example.org", "--scope", "admin", "--data-dir", folder)
-    assert run("token", "create", *words).status == 1
+def test_rights_beyond_the_account_are_refused(ready: Path) -> None:
+    create(ready)
+    words = ("--email", "ada@example.org", "--scope", "admin", "--data-dir", ready, "--json")
+    ran = run("token", "create", *words)
+    assert (ran.status, ran.value()["code"]) == (1, "forbidden")
 
 
 def test_a_short_password_is_wrong_usage(folder: Path) -> None:
@@ -81,9 +107,32 @@ def test_a_short_password_is_wrong_usage(folder: Path) -> None:
     assert not folder.exists()
 
 
-def test_a_password_that_is_asked_for_is_asked_twice(folder: Path) -> None:
-    words = ("--email", "a@example.org", "--name", "A", "--data-dir", folder)
-    assert run("user", "create", *words, stdin=f"{PASSWORD}\n{PASSWORD}\n").status == 0
+def test_on_a_terminal_a_password_is_asked_for_twice_and_not_echoed(ready: Path) -> None:
+    words = ["user", "create", "--email", "a@example.org", "--name", "A", "--data-dir", str(ready)]
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "app.cli", *words],
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as asked:
+        os.write(ours, f"{PASSWORD}\n{PASSWORD}\n".encode())
+        out, err = asked.communicate(timeout=60)
+    os.close(ours)
+    os.close(theirs)
+    assert asked.returncode == 0, err
+    assert "Created a@example.org" in out
+    assert "Warning" not in err
+    assert PASSWORD not in out + err
+
+
+def test_without_a_terminal_a_password_is_to_be_given_on_standard_input(ready: Path) -> None:
+    words = ("--email", "a@example.org", "--name", "A", "--data-dir", ready)
+    ran = run("user", "create", *words, stdin=f"{PASSWORD}\n{PASSWORD}\n")
+    assert ran.status == 2
+    assert "--password -" in " ".join(ran.err.replace("│", " ").split())
 
 
 def test_a_wrong_setting_is_named_without_its_value(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,10 @@
 """Commands that talk to a service: what they send, what they print, how they end."""
 
 import json
-import stat
 from pathlib import Path
 
 import pytest
 
-from app.cli.connection import credentials_path, remember, resolve
-from app.cli.output import Refused
 from tests.cli.command import run
 from tests.cli.service import Answer, Service
 
@@ -86,22 +83,6 @@ def test_problems_of_a_rejected_file_are_shown_with_place_and_remedy(service: Se
     ran = run("submit", "irony", "-f", predictions, "--url", service.url)
     for part in ("unknown_id 1", "/t1", "Take the template's ids."):
         assert part in ran.out
-
-
-def test_a_refusal_is_explained_with_its_remedy_and_status_1(service: Service, predictions: Path) -> None:
-    document = {
-        "status": 429,
-        "code": "quota_exceeded",
-        "detail": "The quota is used up.",
-        "remedy": "Wait for tomorrow.",
-    }
-    service.on(SUBMISSIONS, Answer(429, document))
-    ran = run("submit", "irony", "-f", predictions, "--url", service.url)
-    assert (ran.status, ran.out) == (1, "")
-    assert "The quota is used up." in ran.err
-    assert "Wait for tomorrow." in ran.err
-    as_json = run("submit", "irony", "-f", predictions, "--url", service.url, "--json")
-    assert (as_json.status, as_json.value()) == (1, document)
 
 
 def test_a_dry_run_reports_valid_files_and_invalid_ones(service: Service, predictions: Path) -> None:
@@ -194,14 +175,13 @@ def test_tables_go_to_the_draft_before_it_is_activated(service: Service, predict
     assert json.loads(service.asked[1].body) == {"a": 3}
 
 
-def test_registering_founds_or_joins(service: Service) -> None:
+def test_registering_founds_a_team(service: Service) -> None:
     service.on(
         "POST /api/v1/challenges/irony/registrations",
         Answer(201, {"status": "approved", "team": {"name": "Alpha"}}),
     )
     assert "Alpha" in run("register", "irony", "--team", "Alpha", "--url", service.url).out
-    run("register", "irony", "--invitation", "code", "--url", service.url)
-    assert [json.loads(request.body) for request in service.asked] == [{"team": "Alpha"}, {"invitation": "code"}]
+    assert [json.loads(request.body) for request in service.asked] == [{"team": "Alpha"}]
 
 
 def test_choosing_and_taking_it_back_are_posts(service: Service) -> None:
@@ -209,6 +189,95 @@ def test_choosing_and_taking_it_back_are_posts(service: Service) -> None:
     service.on("POST /api/v1/submissions/s1/unselect", Answer(200, {"id": "s1", "selected": False}))
     assert run("select", "s1", "--url", service.url).status == 0
     assert run("unselect", "s1", "--url", service.url, "--json").value() == {"id": "s1", "selected": False}
+
+
+@pytest.mark.parametrize(("rule", "told"), [("best", True), ("latest", True), ("selected", False)])
+def test_a_choice_that_changes_nothing_is_said_to(service: Service, rule: str, told: bool) -> None:
+    service.on("POST /api/v1/submissions/s1/select", Answer(200, {"id": "s1", "challenge": "irony"}))
+    service.on("GET /api/v1/challenges/irony", Answer(200, {"recipe": {"selection": rule}}))
+    ran = run("select", "s1", "--url", service.url)
+    assert (ran.status, "no effect" in ran.err) == (0, told)
+
+
+def test_the_template_is_written_or_printed(service: Service, tmp_path: Path) -> None:
+    service.on("GET /api/v1/challenges/irony/phases/main/template", Answer(200, "id,label\nt1,\n"))
+    words = ("template", "irony", "--phase", "main", "--format", "csv", "--url", service.url)
+    assert run(*words).out == "id,label\nt1,\n"
+    target = tmp_path / "mine.csv"
+    assert run(*words, "-o", target, "--json").value() == {"file": str(target), "format": "csv", "bytes": 13}
+    assert target.read_text() == "id,label\nt1,\n"
+    assert service.asked[0].query == {"format": ["csv"]}
+
+
+def test_the_quota_is_shown_in_words(service: Service) -> None:
+    found = {
+        "limits": {"per_day": 10, "total": None},
+        "used": {"per_day": 3, "total": 7},
+        "remaining": {"per_day": 7, "total": None},
+        "reset_at": "2026-01-02T00:00:00+01:00",
+        "ledger": [],
+    }
+    service.on("GET /api/v1/challenges/irony/phases/main/quota", Answer(200, found))
+    words = ("quota", "irony", "--phase", "main", "--url", service.url)
+    shown = [line.split() for line in run(*words).out.splitlines()]
+    assert ["a", "day", "10", "3", "7"] in shown
+    assert ["in", "all", "none", "7", "–"] in shown or ["in", "all", "none", "7"] in shown
+    assert "2026-01-01 23:00:00 UTC" in run(*words).out
+    assert run(*words, "--json").value() == found
+
+
+def test_link_and_description_go_with_a_submission(service: Service, predictions: Path) -> None:
+    service.on(SUBMISSIONS, Answer(202, finished("queued")))
+    run("submit", "irony", "-f", predictions, "--link", "https://example.org/p", "--url", service.url)
+    assert service.asked[0].query["link"] == ["https://example.org/p"]
+
+
+def test_predictions_come_through_a_pipe_too(service: Service) -> None:
+    service.on(SUBMISSIONS, Answer(202, finished("queued")))
+    assert run("submit", "irony", "-f", "-", "--url", service.url, stdin='{"t1": "a"}').status == 0
+    assert service.asked[0].body == b'{"t1": "a"}'
+    assert service.asked[0].headers["content-type"] == "application/json"
+
+
+def test_a_challenge_is_edited_and_published(service: Service, tmp_path: Path) -> None:
+    changes = tmp_path / "changes.yaml"
+    changes.write_text("slug: irony\ntitle: Irony, again\n")
+    service.on("PATCH /api/v1/challenges/irony", Answer(200, CHALLENGE))
+    assert run("challenge", "edit", "irony", "-f", changes, "--url", service.url).status == 0
+    assert run("challenge", "publish", "irony", "--url", service.url, "--json").value() == CHALLENGE
+    assert [json.loads(request.body) for request in service.asked] == [{"title": "Irony, again"}, {"draft": False}]
+    other = run("challenge", "edit", "other", "-f", changes, "--url", service.url, "--json")
+    assert (other.status, other.value()["code"], len(service.asked)) == (1, "other_slug", 2)
+
+
+def test_gold_is_listed_and_a_draft_activated(service: Service, predictions: Path) -> None:
+    base = "/api/v1/challenges/irony/phases/main/gold"
+    draft = {"version": 2, "status": "draft", "instances": 9, "classes": ["a", "b"]}
+    remark = "No classes were declared, so the 2 labels of this gold, sorted, are the vocabulary."
+    note = "no classes were declared: the sorted labels of the gold (2) are the vocabulary"
+    service.on(f"POST {base}", Answer(201, draft))
+    service.on(f"GET {base}", Answer(200, {"items": [draft], "next": None}))
+    service.on(
+        f"POST {base}/2/activate", Answer(201, draft | {"status": "active", "remarks": [remark], "notes": [note]})
+    )
+    rest = ("--phase", "main", "--url", service.url)
+    assert "assay gold activate irony 2" in run("gold", "upload", "irony", "-f", predictions, "--draft", *rest).err
+    assert run("gold", "list", "irony", *rest, "--json").value() == [draft]
+    assert ["2", "draft", "9", "2"] in [line.split() for line in run("gold", "list", "irony", *rest).out.splitlines()]
+    ran = run("gold", "activate", "irony", "2", *rest)
+    assert ran.out == "Gold version 2 of irony/main: active.\n"
+    assert ran.err.count("vocabulary") == 1
+
+
+def test_a_challenge_shows_what_participants_ask_for(service: Service) -> None:
+    phase = {"name": "Main", "slug": "main", "opens_at": "2026-01-01T00:00:00Z", "closes_at": None, "open": True}
+    phase |= {"quota": {"per_day": 5, "total": None}, "leaderboard": "public", "classes": ["not", "yes"]}
+    recipe = {"primary": "f1", "metrics": ["accuracy", "f1"], "tie_breakers": ["mcc"], "selection": "latest"}
+    service.on("GET /api/v1/challenges/irony", Answer(200, CHALLENGE | {"recipe": recipe, "phases": [phase]}))
+    shown = run("challenge", "show", "irony", "--url", service.url).out
+    for part in ("metrics: f1, accuracy", "tie-breakers: mcc", "selection: latest", "classes of main: not, yes"):
+        assert part in shown
+    assert "main   open  2026-01-01 00:00:00  never   5 a day  public" in shown
 
 
 def test_submissions_are_listed_with_their_scores(service: Service) -> None:
@@ -226,81 +295,3 @@ def test_one_submission_is_shown_whatever_its_status(service: Service) -> None:
     service.on("GET /api/v1/submissions/s1", Answer(200, finished("rejected")))
     assert run("submission", "s1", "--url", service.url).status == 0
     assert run("submission", "s1", "--url", service.url, "--json").value() == finished("rejected")
-
-
-# ---- logging in
-
-
-def test_logging_in_keeps_a_token_that_only_its_owner_can_read(service: Service) -> None:
-    service.on("POST /api/v1/tokens", Answer(201, {"id": "k1", "token": "assay_k1.secret"}))
-    service.on("GET /api/v1/me", Answer(200, {"id": "u1", "name": "Ada"}))
-    ran = run("login", "--url", service.url, stdin="ada@example.org\na long password\n")
-    assert ran.status == 0
-    assert "secret" not in ran.out + ran.err
-    assert json.loads(service.asked[0].body) == {"email": "ada@example.org", "password": "a long password"}
-    assert stat.S_IMODE(credentials_path().stat().st_mode) == 0o600
-    assert resolve(None, None) == (service.url, "assay_k1.secret")
-    assert [path.name for path in credentials_path().parent.iterdir()] == ["credentials"]
-
-
-def test_a_token_from_standard_input_is_tried_and_kept(service: Service) -> None:
-    service.on("GET /api/v1/me", Answer(200, {"id": "u1", "email": "ada@example.org"}))
-    ran = run("login", "--token", "-", "--url", service.url, "--json", stdin="assay_k2.secret\n")
-    assert ran.value()["user"]["id"] == "u1"
-    assert service.asked[0].headers["authorization"] == "Bearer assay_k2.secret"
-    assert resolve(service.url, None) == (service.url, "assay_k2.secret")
-
-
-def test_a_token_that_is_not_accepted_is_not_kept(service: Service) -> None:
-    service.on("GET /api/v1/me", Answer(401, {"code": "unauthorized", "detail": "no"}))
-    assert run("login", "--token", "-", "--url", service.url, stdin="x\n").status == 1
-    assert not credentials_path().exists()
-
-
-def test_a_kept_token_goes_to_its_own_service_only(service: Service) -> None:
-    remember("http://elsewhere.example", "theirs")
-    service.on("GET /api/v1/submissions/s1", Answer(200, finished("finished")))
-    run("submission", "s1", "--url", service.url)
-    assert "authorization" not in service.asked[0].headers
-
-
-def test_several_logins_are_kept_and_the_last_is_the_default() -> None:
-    remember("http://one.example/", "t1")
-    remember("http://two.example/api/v1", "t2")
-    assert resolve(None, None) == ("http://two.example", "t2")
-    assert resolve("http://one.example", None) == ("http://one.example", "t1")
-
-
-def test_environment_goes_before_the_file_and_options_before_both(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    remember("http://elsewhere.example", "kept")
-    monkeypatch.setenv("ASSAY_URL", service.url)
-    monkeypatch.setenv("ASSAY_TOKEN", "from-environment")
-    service.on("GET /api/v1/submissions/s1", Answer(200, finished("finished")))
-    run("submission", "s1")
-    run("submission", "s1", "--token", "from-option")
-    sent = [request.headers["authorization"] for request in service.asked]
-    assert sent == ["Bearer from-environment", "Bearer from-option"]
-
-
-def test_a_file_that_others_can_read_is_warned_about(service: Service) -> None:
-    service.on("GET /api/v1/submissions/s1", Answer(200, finished("finished")))
-    remember(service.url, "kept")
-    assert "chmod 600" not in run("submission", "s1").err
-    credentials_path().chmod(0o644)
-    assert "chmod 600" in run("submission", "s1").err
-
-
-@pytest.mark.parametrize("text", ["{", "[]", '{"tokens": []}'])
-def test_a_broken_credentials_file_is_explained(text: str) -> None:
-    credentials_path().parent.mkdir(parents=True)
-    credentials_path().write_text(text)
-    with pytest.raises(Refused, match="assay login"):
-        resolve(None, None)
-    assert run("submission", "s1").status == 1
-
-
-def test_a_relative_configuration_folder_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", "relative")
-    assert credentials_path() == Path.home() / ".config" / "assay" / "credentials"

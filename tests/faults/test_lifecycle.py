@@ -28,7 +28,7 @@ def test_a_second_service_on_the_same_folder_refuses_and_the_first_goes_on(own: 
         timeout=60,
     )
     assert second.returncode == 1
-    assert "another service uses the data folder" in " ".join(second.stderr.split())
+    assert "another service uses the data folder" in " ".join(second.stderr.split()).lower()
     assert "Traceback" not in second.stderr
     assert own.caller().get("/challenges").status_code == 200
 

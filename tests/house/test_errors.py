@@ -12,7 +12,7 @@ from app.errors import AssayError, leaves
 
 PROGRAMS = (app.main, app.cli)  # once they are loaded, all leaves are known
 ALL = leaves()
-STATUSES = {400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 500, 503}
+STATUSES = {400, 401, 403, 404, 405, 408, 409, 413, 415, 422, 429, 500, 503}
 
 
 def test_no_two_errors_share_a_code() -> None:

@@ -28,6 +28,36 @@ def test_the_curl_walk_ends_with_the_board_it_promises(live: Live) -> None:
     assert (rank, team, method, macro, accuracy) == ("1", "Blue", "guess", "0.666667", "0.666667")
 
 
+def test_the_command_line_walk_ends_with_the_board_it_promises(live: Live, tmp_path: Path) -> None:
+    walk = next(block for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) if "assay signup" in block)
+    token = tmp_path / "admin-token"
+    token.write_text(live.admin_token)
+    replaced = {
+        "http://127.0.0.1:8000": live.url,
+        ".venv/bin/assay": f"{sys.executable} -m app.cli",
+        "assay-data/admin-token": str(token),
+        "--name Grace": "--name Grace --password - <<< 'a long password'",
+    }
+    for words, instead in replaced.items():
+        assert words in walk
+        walk = walk.replace(words, instead)
+    keep = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
+    environment = keep | {"PYTHONPATH": str(ROOT), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    done = subprocess.run(
+        ["bash", "-euc", walk],
+        cwd=tmp_path,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    board = done.stdout.rsplit("birds / main, ranked by f1_macro", 1)[1]
+    assert re.search(r"^ *1 +Green +all owls +0\.400000 +0\.666667 +1$", board, re.MULTILINE), board
+
+
 def test_the_offline_example_runs() -> None:
     line = next(line for line in README.splitlines() if line.startswith(".venv/bin/assay score"))
     command = line.replace(".venv/bin/assay", f"{sys.executable} -m app.cli")

@@ -23,6 +23,7 @@ ORGANIZERS = frozenset(ROLES[7:])
 EDITORS = frozenset(ROLES[8:])
 OWNERS = frozenset(ROLES[9:])
 MEMBERS = frozenset({"member", "rival"})
+BARRED = frozenset({"barred"})  # sends nothing more, but keeps what it sent
 EVERYBODY = frozenset(ROLES) - {"bad token"}
 ADMINISTRATOR = frozenset({"administrator"})
 
@@ -122,8 +123,8 @@ ROWS = (
     Row("POST", PHASE + "/submissions", EDITORS, 202, body=RIGHT, query={"team": "Bench", "baseline": "true"}),
     Row("POST", CHALLENGE + "/submissions", MEMBERS, 202, body=RIGHT),
     Row("POST", CHALLENGE + "/submissions", EDITORS, 202, body=RIGHT, query={"team": "Bench"}),
-    Row("GET", PHASE + "/submissions", MEMBERS | ORGANIZERS),
-    Row("GET", PHASE + "/quota", MEMBERS),
+    Row("GET", PHASE + "/submissions", MEMBERS | BARRED | ORGANIZERS),
+    Row("GET", PHASE + "/quota", MEMBERS | BARRED),
     Row("GET", SUBMISSION, OWN, sees=OWN),
     Row("GET", SUBMISSION + "/predictions", OWN, sees=OWN),
     Row("POST", SUBMISSION + "/select", OWN - {"viewer"}, sees=OWN),

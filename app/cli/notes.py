@@ -1,0 +1,44 @@
+"""Notes beside scores: each in full for programs, equal ones together and few of them for people."""
+
+from collections.abc import Iterable
+
+FEW = 5
+
+
+class Notes:
+    """What is said about scores, in order; of some metrics, or of all."""
+
+    def __init__(self, general: Iterable[str]) -> None:
+        """`general`: notes that concern no metric alone."""
+        self._general = list(dict.fromkeys(general))
+        self._undefined: dict[str, list[str]] = {}
+        self._about: dict[str, list[str]] = {}
+        self._all = list(self._general)
+
+    def undefined(self, metric: str, reason: str) -> None:
+        """A metric has no value, for this reason."""
+        self._undefined.setdefault(reason, []).append(metric)
+        self._all.append(f"{metric} is undefined: {reason}")
+
+    def about(self, metric: str, note: str) -> None:
+        """Something that has to be known about the value of a metric."""
+        self._about.setdefault(note, []).append(metric)
+        self._all.append(f"{metric}: {note}")
+
+    def all(self) -> list[str]:
+        """Each note of each metric."""
+        return list(dict.fromkeys(self._all))
+
+    def for_people(self) -> list[str]:
+        """Equal notes as one that lists its metrics; a last one counts those that are left out."""
+        said = list(self._general)
+        for reason, metrics in self._undefined.items():
+            said.append(f"{_some(metrics)} {'is' if len(metrics) == 1 else 'are'} undefined: {reason}")
+        said += [f"{_some(metrics)}: {note}" for note, metrics in self._about.items()]
+        left_out = len(said) - FEW
+        return said if left_out <= 1 else [*said[:FEW], f"… {left_out} more notes: --json"]
+
+
+def _some(metrics: list[str]) -> str:
+    more = f" and {len(metrics) - FEW} more (--json)" if len(metrics) > FEW else ""
+    return ", ".join(metrics[:FEW]) + more
