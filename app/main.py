@@ -10,6 +10,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
+import structlog
 import uvicorn
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
@@ -17,6 +18,7 @@ from starlette.staticfiles import StaticFiles
 
 from app import __version__, logs
 from app.actions.bootstrap import admin_token, administrator
+from app.actions.sweep_files import sweep_files
 from app.api import (
     accounts,
     catalogue,
@@ -40,6 +42,8 @@ from app.settings import Settings
 from app.store.migrate import upgrade
 from app.store.session import Database
 from app.worker import READER_CHILDREN, Worker, child_pool
+
+log = structlog.get_logger()
 
 STATIC = Path(__file__).parent / "web" / "static"
 ROUTERS = (accounts, catalogue, challenges, phases, registrations, gold, submit, submissions, quotas, leaderboards)
@@ -117,6 +121,9 @@ def build(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         files.clear_leftovers()
+        swept = await run_in_threadpool(sweep_files, db, files)
+        if swept:
+            log.info("orphan_files_removed", count=swept)
         readers.warm_up()
         worker.start()
         try:

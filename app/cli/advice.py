@@ -23,15 +23,21 @@ ADVICE: dict[str, str] = {
     "not_found": "Check the name: 'assay challenge list' shows the challenges that you may see. "
     "Others may need a login: assay login.",
     "not_found+token": "Check the name: 'assay challenge list' shows the challenges that you may see.",
+    "not_found+gold": "See which versions there are: assay gold list {slug} --phase {phase}.",
+    "not_found+submission": "Check the id: 'assay submissions SLUG' lists those of your team.",
     "split_hidden": "Leave --split away to read the split that is shown now.",
     "leaderboard_hidden": "'assay challenge show {slug}' says when the phases close.",
     "bad_request": "Correct what is named above; the command's --help says what it takes.",
+    "bad_cursor": "Run the command again.",
+    "method_not_allowed": "This command and the service are of different versions: assay --version.",
+    "too_slow": "Send it again over a better connection; compressed files (.gz) are quicker.",
+    "commit_uncertain": "Look whether it is there before you repeat it ('assay submissions {slug}' lists submissions).",
     "no_open_phase": "'assay challenge show {slug}' says when the phases are open.",
     "several_open_phases": "Say which with --phase: {phases}.",
     "which_phase": "Say which with --phase.",
     "no_gold": "An organizer has to upload the true labels first: assay gold upload {slug} -f FILE.",
     "gold_not_draft": "Upload a new version: assay gold upload {slug} -f FILE.",
-    "not_finished": "Wait until it is finished: assay submission {id}.",
+    "not_finished": "Wait until it is finished: assay submission {submission}.",
     "request_in_flight": "Wait for its end, or try again a little later.",
     "too_large": "Compress the file (gzip; its name then ends in .gz), or ask the administrator for a higher limit.",
     "unsupported_media_type": "The file name's ending tells the format: .json, .jsonl or .csv, each also .gz.",
@@ -55,10 +61,10 @@ _QUOTAS = {
     "invalid_per_day": "invalid files per day",
 }
 _PLACES = (
-    (r"/challenges/(?P<slug>[^/]+)/phases/(?P<phase>[^/]+)/gold/(?P<version>\d+)(/.*)?", "gold version {version} of phase '{phase}' in challenge '{slug}'"),
+    (r"/challenges/(?P<slug>[^/]+)/phases/(?P<phase>[^/]+)/gold/(?P<gold>\d+)(/.*)?", "gold version {gold} of phase '{phase}' in challenge '{slug}'"),
     (r"/challenges/(?P<slug>[^/]+)/phases/(?P<phase>[^/]+)(/.*)?", "phase '{phase}' in a challenge '{slug}'"),
     (r"/challenges/(?P<slug>[^/]+)(/.*)?", "challenge '{slug}'"),
-    (r"/submissions/(?P<id>[^/]+)(/.*)?", "submission '{id}'"),
+    (r"/submissions/(?P<submission>[^/]+)(/.*)?", "submission '{submission}'"),
     (r"/tokens/(?P<id>[^/]+)", "token '{id}'"),
 )  # fmt: skip
 
@@ -104,7 +110,7 @@ def explained(document: Mapping[str, Any], asked: Asked | None = None) -> dict[s
     made = {**document, "detail": _detail(document), "facts": facts(document)}
     if code == "not_found" and what is not None:
         made["detail"] = f"There is no {what} at {asked.url} that you may see."
-    advice = _advice(code, document, asked)
+    advice = _advice(code, document, asked, parts)
     if advice is not None:
         listed = ", ".join(map(str, document.get("phases") or ())) or "its name"
         known = {**parts, "scope": asked.scope or "organize", "phases": listed, "pause": asked.pause or "a few"}
@@ -112,10 +118,11 @@ def explained(document: Mapping[str, Any], asked: Asked | None = None) -> dict[s
     return made
 
 
-def _advice(code: str, document: Mapping[str, Any], asked: Asked) -> str | None:
+def _advice(code: str, document: Mapping[str, Any], asked: Asked, parts: Mapping[str, str]) -> str | None:
     if code == "not_found" and not asked.path:
         return None  # said by this machine, with its own remedy
-    narrower = (document.get("quota"), asked.scope, "token" if asked.with_token else None)
+    kind = next((kind for kind in ("submission", "gold") if asked.with_token and kind in parts), None)
+    narrower = (document.get("quota"), asked.scope, kind, "token" if asked.with_token else None)
     special = (ADVICE.get(f"{code}+{which}") for which in narrower if which)
     return next((found for found in special if found), ADVICE.get(code))
 

@@ -17,4 +17,4 @@ def check(file: Path, *, ids: Path, classes: Path, task: Task | None, positive_l
     if positive_label is not None and positive_label not in spec.classes:
         inputs.refuse_positive(positive_label, spec.classes)
     _, problems, notes = validate(inputs.read_ids(ids), spec, inputs.source(file))
-    return inputs.without_phase(problems.to_dict(), "ids") | {"notes": [*said, *notes]}
+    return inputs.without_phase(problems.to_dict(), "file of ids") | {"notes": [*said, *notes]}

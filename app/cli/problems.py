@@ -9,14 +9,16 @@ from app.cli.text import PLAIN, clean
 if TYPE_CHECKING:
     from rich.console import Console
 
+FEW = 20  # problems that people are shown; programs get all that there are
 ROOMY = 120  # columns from which on a table of problems can be read
 
 
 def show_problems(console: "Console", report: Mapping[str, Any]) -> None:
     """Print a problems object (`total`, `problems`): the totals per code, then each problem with place and remedy."""
     totals = report.get("total") or {}
-    shown = report.get("problems") or []
-    many = sum(totals.values()) or len(shown)
+    every = report.get("problems") or []
+    shown = every[:FEW]
+    many = sum(totals.values()) or len(every)
     counts = ", ".join(f"{clean(code)} {count}" for code, count in totals.items())
     console.print(f"{many} problem{'' if many == 1 else 's'}" + (f": {counts}" if counts else ""), **PLAIN)
     if console.width >= ROOMY:
@@ -25,7 +27,8 @@ def show_problems(console: "Console", report: Mapping[str, Any]) -> None:
         for problem in shown:
             console.print(_sentence(problem), **PLAIN)
     if many > len(shown):
-        console.print(f"The first {len(shown)} of {many} are shown.", **PLAIN)
+        more = f"; --json has {len(every)}" if len(every) > len(shown) else ""
+        console.print(f"The first {len(shown)} of {many} are shown{more}.", **PLAIN)
 
 
 def _columns(problems: list[Mapping[str, Any]]) -> list[Column]:

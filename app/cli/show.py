@@ -89,7 +89,7 @@ def _metrics(recipe: Json) -> list[str]:
     """The metrics, the primary one first."""
     primary = _metric_name(recipe.get("primary"))
     names = [_metric_name(metric) for metric in recipe.get("metrics") or ()]
-    return [name for name in names if name == primary] + [name for name in names if name != primary]
+    return [primary, *(name for name in names if name != primary)]
 
 
 def _metric_name(metric: Any) -> str:

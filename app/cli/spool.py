@@ -1,10 +1,12 @@
 """Lets every file option take a pipe, or - for standard input: what cannot be read twice is kept in a temporary file."""
 
+import atexit
 import contextlib
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,7 +26,9 @@ def spooled(ctx: typer.Context, value: Path | None) -> Path | None:
         return value
     if value != _STDIN and (value.is_dir() or not value.exists()):
         raise typer.BadParameter(f"file '{value}' does not exist" if not value.exists() else f"'{value}' is a folder")
-    folder = Path(ctx.with_resource(tempfile.TemporaryDirectory(prefix="assay-")))
+    folder = Path(tempfile.mkdtemp(prefix="assay-"))
+    for at_the_end in (ctx.call_on_close, atexit.register):  # a command that is refused is never closed
+        at_the_end(partial(shutil.rmtree, folder, ignore_errors=True))
     with _opened(ctx, value) as stream:
         start = stream.read(len(_GZIP))
         copy = folder / _name(value, start)

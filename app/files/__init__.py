@@ -4,6 +4,7 @@ A file is written once under a key of its own, durable before `finish` returns, 
 not shared between keys: deduplication would race with deletion and tell tenants about each other's files.
 """
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +48,9 @@ class Files(Protocol):
 
     def scratch(self) -> AbstractContextManager[Path]:
         """A path for a temporary file, removed when the block ends."""
+
+    def keys(self, *, older: float) -> Iterable[str]:
+        """The keys of the files that are older than so many seconds."""
 
     def delete(self, key: str) -> None:
         """Remove a file; nothing happens when it is gone already."""

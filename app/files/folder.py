@@ -3,6 +3,7 @@
 import hashlib
 import os
 import shutil
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -87,6 +88,13 @@ class FolderFiles:
             yield path
         finally:
             path.unlink(missing_ok=True)
+
+    def keys(self, *, older: float) -> Iterator[str]:
+        """The keys of the files that are older than so many seconds."""
+        limit = time.time() - older
+        for entry in os.scandir(self.root / "uploads"):
+            if not entry.name.endswith(".part") and entry.stat().st_mtime < limit:
+                yield f"uploads/{entry.name}"
 
     def delete(self, key: str) -> None:
         """Remove a file; nothing happens when it is gone already."""

@@ -55,13 +55,14 @@ class Database:
     def write(self) -> Iterator[WriteSession]:
         """A session that commits when the block ends and rolls back when it raises.
 
-        A commit that fails raises errors.DatabaseAway: the caller has nothing stored and must not acknowledge.
+        A commit that fails raises errors.CommitUncertain: the caller must not acknowledge.
         """
         with _translated(), self._turn(), WriteSession(self._write, expire_on_commit=False) as session:
             yield session
             try:
                 session.commit()
             except OperationalError as fault:
+                session.invalidate()  # its transaction may still be open: the next writer gets another connection
                 raise errors.CommitUncertain from fault
 
     @contextmanager

@@ -1,6 +1,7 @@
 """The real app in a thread of the test's own process, for faults that have to be made from inside."""
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,6 +58,11 @@ def served(given: Settings) -> Iterator[Served]:
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
+    deadline = time.monotonic() + 30
+    while not server.started:
+        assert thread.is_alive(), "the app did not start"
+        assert time.monotonic() < deadline, "the app is not ready yet"
+        time.sleep(0.01)
     made = Served(app, f"http://127.0.0.1:{listener.getsockname()[1]}")
     try:
         yield made

@@ -11,6 +11,7 @@ from app.cli.demo_load import SHOWN, Demonstration, demo_secret
 from app.cli.output import Refused
 from app.cli.serve import settings_with
 from app.cli.yaml_file import load, read
+from app.main import sole_service
 from app.shipped import shipped
 from tests.cli.command import run
 from tests.cli.service import Answer, Service
@@ -48,6 +49,16 @@ def test_a_service_that_does_not_start_is_reported_in_its_own_words(
     assert log.read_text().startswith("an earlier run\n")
 
 
+def test_a_folder_that_another_service_holds_is_refused_and_its_log_left_alone(tmp_path: Path) -> None:
+    log = tmp_path / "demo.log"
+    log.write_text("of the other\n")
+    with sole_service(tmp_path):
+        ran = run("demo", "--once", "--data-dir", tmp_path, "--json")
+    assert (ran.status, ran.value()["code"]) == (1, "already_served")
+    assert str(tmp_path) in ran.value()["detail"]
+    assert log.read_text() == "of the other\n"
+
+
 def test_any_free_port_is_found() -> None:
     assert 0 < _port("127.0.0.1", 0) < 65536
 
@@ -79,6 +90,7 @@ def scripted(service: Service) -> Demonstration:
     finished = [{"method": system["method"], "status": "finished"} for system in systems()]
     service.on("POST /api/v1/users", Answer(409, {"code": "email_taken"}))
     service.on("POST /api/v1/tokens", Answer(201, {"id": "k", "token": "t"}))
+    service.on("DELETE /api/v1/tokens/k", Answer(204, ""))
     service.on("GET /api/v1/challenges/digits", Answer(200, {"slug": "digits"}))
     service.on("POST /api/v1/challenges/digits/phases/main/gold", Answer(409, {"code": "gold_active"}))
     service.on("POST /api/v1/challenges/digits/registrations", Answer(409, {"code": "already_registered"}))
@@ -95,6 +107,12 @@ def systems() -> list[dict[str, str]]:
 def test_loading_what_is_there_hands_nothing_in(service: Service) -> None:
     assert scripted(service).load() == {"rows": []}
     assert not [request for request in service.sent("POST") if request.path.endswith("submissions")]
+
+
+def test_every_token_that_the_loading_made_is_revoked(service: Service) -> None:
+    scripted(service).load()
+    made = [request for request in service.sent("POST") if request.path.endswith("/tokens")]
+    assert len(service.sent("DELETE")) == len(made) == 1 + len(systems())
 
 
 def test_a_lost_secret_is_explained(service: Service) -> None:

@@ -1,13 +1,17 @@
 """score, validate and metrics without a service, on small real files."""
 
+import gzip
 import json
 import math
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sklearn.metrics import confusion_matrix, f1_score, matthews_corrcoef, precision_recall_fscore_support
 
+from app.cli.notes import Notes
 from tests.cli.command import run
 from tests.shared import needs_shared, shared
 
@@ -160,6 +164,76 @@ def test_people_get_a_table_and_notes_beside_it(gold: Path, predictions: Path) -
     assert "Note: the task is taken to be multiclass" in ran.err
 
 
+def test_equal_notes_are_said_once_to_people_and_each_to_programs(gold: Path, predictions: Path) -> None:
+    metrics = ("f1_micro", "recall_micro", "precision_micro")
+    words = [word for metric in metrics for word in ("--metric", metric)]
+    told = run("score", "--gold", gold, "--predictions", predictions, *words).err
+    assert told.count("equal accuracy") == 1
+    assert "f1_micro, recall_micro, precision_micro: " in told
+    notes = score(gold, predictions, *words)["notes"]
+    assert sum("equal accuracy" in note for note in notes) == 3
+
+
+def test_many_notes_are_counted_for_people() -> None:
+    notes = Notes(["g"])
+    for place in range(8):
+        notes.about(f"m{place}", f"note {place}")
+        notes.undefined(f"m{place}", "no positives")
+    assert notes.for_people() == [
+        "g",
+        "m0, m1, m2, m3, m4 and 3 more (--json) are undefined: no positives",
+        "m0: note 0",
+        "m1: note 1",
+        "m2: note 2",
+        "… 5 more notes: --json",
+    ]
+    assert len(notes.all()) == 17
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_files_come_through_pipes_and_standard_input(
+    gold: Path, predictions: Path, tmp_path: Path, packed: bool
+) -> None:
+    given = predictions.read_bytes()
+    pipe = tmp_path / "predictions"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(gzip.compress(given) if packed else given,))
+    writer.start()
+    assert score(gold, pipe, "--metric", "accuracy") == score(gold, predictions, "--metric", "accuracy")
+    writer.join()
+    words = ("score", "--gold", gold, "--predictions", "-", "--metric", "accuracy", "--json")
+    assert run(*words, stdin=given.decode()).value() == score(gold, predictions, "--metric", "accuracy")
+
+
+def test_standard_input_is_one_file_only(gold: Path) -> None:
+    ran = run("score", "--gold", "-", "--predictions", "-", "--json", stdin=gold.read_text())
+    assert (ran.status, ran.value()["code"]) == (2, "wrong_usage")
+
+
+def test_a_positive_label_that_is_none_is_wrong_usage(tmp_path: Path) -> None:
+    path = write(tmp_path / "two.json", {"a": "x", "b": "y"})
+    ran = run("score", "--gold", path, "--predictions", path, "--positive-label", "2", "--json")
+    assert (ran.status, ran.value()["code"]) == (2, "wrong_usage")
+    assert "'2' is no label here; there are: x, y" in ran.value()["detail"]
+
+
+def test_offline_no_advice_speaks_of_a_phase(gold: Path, classes: Path, tmp_path: Path) -> None:
+    stray = write(tmp_path / "stray.json", dict.fromkeys([*IDS, "zebra crossing"], "cat"))
+    ran = run("score", "--gold", gold, "--predictions", stray, "--json")
+    (problem,) = ran.value()["problems"]
+    assert "Take the ids from the gold file." in problem["message"]
+    ids = write(tmp_path / "ids.json", IDS)
+    ran = run("validate", "-f", stray, "--ids", ids, "--classes", classes, "--json")
+    assert "Take the ids from the ids." not in (told := ran.value()["problems"][0]["message"])
+    assert "phase" not in told
+
+
+def test_a_parameter_of_another_metric_is_hinted_at_by_the_nearest_key(gold: Path, predictions: Path) -> None:
+    for asked, near in {"f1_macro:label=cat": "(f1 has)", "recall_macro:label=cat": "(recall has)"}.items():
+        ran = run("score", "--gold", gold, "--predictions", predictions, "--metric", asked)
+        assert (ran.status, near in ran.err) == (1, True), ran.err
+
+
 BAD = {"t0": "cat", "t1": "gnu", "nobody": "dog", "t2": "cat", "t3": "dog", "t4": "emu"}
 
 
@@ -285,7 +359,9 @@ def test_a_file_of_sets_is_checked_as_multilabel(tmp_path: Path, classes: Path) 
 def test_a_positive_label_outside_the_classes_is_refused(tmp_path: Path, predictions: Path, classes: Path) -> None:
     ids = write(tmp_path / "ids.json", IDS)
     words = ("--ids", ids, "--classes", classes, "--positive-label", "yak")
-    assert run("validate", "-f", predictions, *words, "--json").value()["code"] == "unknown_label"
+    ran = run("validate", "-f", predictions, *words, "--json")
+    assert (ran.status, ran.value()["code"]) == (2, "wrong_usage")
+    assert "there are: cat, dog, emu" in ran.value()["detail"]
 
 
 # ---- metrics

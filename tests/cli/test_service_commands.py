@@ -261,18 +261,28 @@ def test_gold_is_listed_and_a_draft_activated(service: Service, predictions: Pat
         f"POST {base}/2/activate", Answer(201, draft | {"status": "active", "remarks": [remark], "notes": [note]})
     )
     rest = ("--phase", "main", "--url", service.url)
-    assert "assay gold activate irony 2" in run("gold", "upload", "irony", "-f", predictions, "--draft", *rest).err
+    assert (
+        "assay gold activate irony 2 --phase main"
+        in run("gold", "upload", "irony", "-f", predictions, "--draft", *rest).err
+    )
     assert run("gold", "list", "irony", *rest, "--json").value() == [draft]
     assert ["2", "draft", "9", "2"] in [line.split() for line in run("gold", "list", "irony", *rest).out.splitlines()]
+    assert service.sent("GET")[0].query == {}  # a list that has no pages takes no parameters
     ran = run("gold", "activate", "irony", "2", *rest)
     assert ran.out == "Gold version 2 of irony/main: active.\n"
     assert ran.err.count("vocabulary") == 1
 
 
 def test_a_challenge_shows_what_participants_ask_for(service: Service) -> None:
-    phase = {"name": "Main", "slug": "main", "opens_at": "2026-01-01T00:00:00Z", "closes_at": None, "open": True}
+    phase: dict[str, object] = {
+        "name": "Main",
+        "slug": "main",
+        "opens_at": "2026-01-01T00:00:00Z",
+        "closes_at": None,
+        "open": True,
+    }
     phase |= {"quota": {"per_day": 5, "total": None}, "leaderboard": "public", "classes": ["not", "yes"]}
-    recipe = {"primary": "f1", "metrics": ["accuracy", "f1"], "tie_breakers": ["mcc"], "selection": "latest"}
+    recipe = {"primary": "f1", "metrics": ["accuracy"], "tie_breakers": ["mcc"], "selection": "latest"}
     service.on("GET /api/v1/challenges/irony", Answer(200, CHALLENGE | {"recipe": recipe, "phases": [phase]}))
     shown = run("challenge", "show", "irony", "--url", service.url).out
     for part in ("metrics: f1, accuracy", "tie-breakers: mcc", "selection: latest", "classes of main: not, yes"):

@@ -1,5 +1,6 @@
 """Uploads that break off, disks that are short, and many writers at once."""
 
+import os
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -105,3 +106,17 @@ def test_a_short_disk_refuses_uploads_and_goes_on_reading(tmp_path: Path) -> Non
         ready = admin.get(service.url + "/readyz")
         assert ready.status_code == 503
         assert "nearly full" in ready.json()["checks"]["files"]
+
+
+def test_files_that_no_row_points_to_are_swept_at_the_start_once_they_are_a_day_old(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with served(settings(data)) as service:
+        open_challenge(service.admin(), "pets", GOLD)
+        service.admin().post(SUBMISSIONS, json=GOOD, params={"team": "Blue"}).raise_for_status()
+    kept = files_in(data)
+    for name in ("stray-old", "stray-young"):
+        (data / "files" / "uploads" / name).write_bytes(b"x")
+    for name in (*kept, "stray-old"):
+        os.utime(data / "files" / "uploads" / name, (0, 0))
+    with served(settings(data)):
+        assert files_in(data) == sorted([*kept, "stray-young"])

@@ -55,7 +55,7 @@ def test_the_command_line_walk_ends_with_the_board_it_promises(live: Live, tmp_p
     )
     assert done.returncode == 0, done.stdout + done.stderr
     board = done.stdout.rsplit("birds / main, ranked by f1_macro", 1)[1]
-    assert re.search(r"^ *1 +Green +all owls +0\.400000 +0\.666667 +1$", board, re.MULTILINE), board
+    assert re.search(r"^ *1 +Green +all owls +0\.4 +0\.666667 +1$", board, re.MULTILINE), board
 
 
 def test_the_offline_example_runs() -> None:

@@ -1,0 +1,17 @@
+"""Queries that know which stored files belong to a row."""
+
+from collections.abc import Collection
+
+from sqlalchemy import select, union_all
+
+from app.store.session import ReadSession
+from app.store.tables import GoldVersion, Submission
+
+
+def with_rows(session: ReadSession, keys: Collection[str]) -> set[str]:
+    """Those of the keys that a submission or a gold version points to."""
+    query = union_all(
+        select(Submission.file_key).where(Submission.file_key.in_(keys)),
+        select(GoldVersion.file_key).where(GoldVersion.file_key.in_(keys)),
+    )
+    return set(session.scalars(query))

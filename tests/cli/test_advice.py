@@ -1,0 +1,120 @@
+"""Refusals at the command line: advice in its own commands, facts in words, and what was asked for."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import app.main  # all errors are known once the service is loaded
+from app.cli.advice import ADVICE, Asked, explained
+from app.cli.connection import remember
+from app.errors import AssayError, leaves
+from tests.cli.command import run
+from tests.cli.service import Answer, Service
+
+SUBMISSIONS = "POST /api/v1/challenges/irony/submissions"
+SPEAKS_HTTP = re.compile(r"\b(GET|POST|PUT|DELETE|PATCH)\b|/api/v1|\?\w|Authorization|Retry-After|Idempotency|/docs")
+CODES = {kind.code: kind for kind in leaves()}
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.json"
+    path.write_text('{"t1": "a"}')
+    return path
+
+
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("with_token", [True, False])
+def test_no_advice_speaks_of_requests(code: str, with_token: bool) -> None:
+    assert app.main
+    kind: type[AssayError] = CODES[code]
+    asked = Asked("http://here", "/challenges/irony/phases/main/submissions", with_token)
+    remedy = explained({"code": code, "detail": "d", "remedy": kind.remedy}, asked)["remedy"]
+    assert not SPEAKS_HTTP.search(remedy), remedy
+    assert "{" not in remedy
+
+
+def test_advice_is_for_codes_that_exist() -> None:
+    known = {*CODES, "which_phase"}
+    assert {key.partition("+")[0] for key in ADVICE} <= known
+
+
+@pytest.mark.parametrize(
+    ("document", "headers", "parts"),
+    [
+        ({"code": "not_registered"}, {}, ["assay register irony --team NAME"]),
+        ({"code": "unauthorized"}, {}, ["assay login"]),
+        (
+            {"code": "insufficient_scope"},
+            {"WWW-Authenticate": 'Bearer error="insufficient_scope", scope="organize"'},
+            ["--scope organize"],
+        ),
+        ({"code": "several_open_phases", "phases": ["dev", "test"]}, {}, ["--phase: dev, test"]),
+        ({"code": "no_open_phase", "opens_at": "2026-05-01T00:00:00+00:00"}, {}, ["Opens 2026-05-01 00:00:00 UTC."]),
+        (
+            {"code": "registration_barred", "reason": "two accounts", "remedy": "Ask them."},
+            {},
+            ["Reason: two accounts"],
+        ),
+        ({"code": "rate_limited"}, {"Retry-After": "7"}, ["7 seconds"]),
+        ({"code": "unforeseen", "remedy": "Do what the service says."}, {}, ["Do what the service says."]),
+        (
+            {
+                "code": "quota_exceeded",
+                "quota": "per_day",
+                "limit": 5,
+                "used": 5,
+                "reset_at": "2026-01-02T00:00:00+01:00",
+            },
+            {},
+            ["Used 5 of 5 per day.", "Counted anew from 2026-01-01 23:00:00 UTC.", "assay quota irony"],
+        ),
+    ],
+    ids=lambda value: value.get("code", "") if isinstance(value, dict) else "",
+)
+def test_a_refusal_says_what_helps_and_stays_as_it_is_under_json(
+    service: Service, mine: Path, document: dict[str, Any], headers: dict[str, str], parts: list[str]
+) -> None:
+    whole = {"status": 403, "detail": "It is refused.", "remedy": "Send GET /api/v1/x.", **document}
+    service.on(SUBMISSIONS, Answer(403, whole, headers))
+    ran = run("submit", "irony", "-f", mine, "--url", service.url)
+    assert (ran.status, ran.out) == (1, "")
+    for part in ("Error: It is refused.", *parts):
+        assert part in ran.err
+    assert "GET" not in ran.err
+    as_json = run("submit", "irony", "-f", mine, "--url", service.url, "--json")
+    assert (as_json.status, as_json.value()) == (1, whole)
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["challenge", "show", "nope"], "There is no challenge 'nope' at {url} that you may see."),
+        (["submission", "a b"], "There is no submission 'a b' at {url} that you may see."),
+        (["quota", "nope", "--phase", "x"], "There is no phase 'x' in a challenge 'nope' at {url} that you may see."),
+    ],
+)
+def test_what_is_not_found_is_named(service: Service, words: list[str], named: str) -> None:
+    ran = run(*words, "--url", service.url)
+    assert f"Error: {named.format(url=service.url)}" in ran.err
+    assert "assay login" in ran.err
+    assert "this token" not in ran.err
+    remember(service.url, "mine")
+    assert "assay login" not in run(*words, "--url", service.url).err
+
+
+def test_each_fault_is_listed_once(service: Service, tmp_path: Path) -> None:
+    description = tmp_path / "challenge.yaml"
+    description.write_text("slug: Irony\n")
+    faults = [{"pointer": "/slug", "detail": "must be small letters"}, {"pointer": "/title", "detail": "is missing"}]
+    detail = "The request body is not valid: " + "; ".join(f"{one['pointer']}: {one['detail']}" for one in faults) + "."
+    document = {"code": "invalid_request", "detail": detail, "remedy": "See /docs.", "errors": faults}
+    service.on("POST /api/v1/challenges", Answer(422, document))
+    ran = run("challenge", "create", "-f", description, "--url", service.url)
+    assert ran.err.splitlines()[:3] == [
+        "Error: The request body is not valid:",
+        "  /slug: must be small letters",
+        "  /title: is missing",
+    ]

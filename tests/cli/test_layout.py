@@ -1,0 +1,133 @@
+"""Tables: numbers, keys and ids stay whole however narrow the terminal is."""
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from app.cli import show
+from app.cli.layout import Column, numbers, score_column, show_table
+from app.cli.problems import show_problems
+from tests.cli.command import run
+from tests.cli.service import Answer, Service
+
+ID = "019a3c5e7b1f7d04a2c98e6f50b1d327"
+METRICS = ["f1_macro", "f1_of_averages_macro", "accuracy", "matthews_correlation"]
+FOUND = [
+    {
+        "id": ID,
+        "status": "finished",
+        "method": "support vectors on bigrams, with a long name",
+        "team": {"id": "t1", "name": name},
+        "timings": {"submitted_at": "2026-01-01T00:00:00.123456Z"},
+        "scores": {key: {"value": 0.123456} for key in METRICS},
+    }
+    for name in ("Alpha", "Beta")
+]
+BOARD = {
+    "challenge": "irony",
+    "phase": "main",
+    "split": "all",
+    "primary": "accuracy",
+    "rows": [{"rank": 1, "team": one["team"], "method": "m", "entries": 2, "scores": one["scores"]} for one in FOUND],
+}
+
+
+def recorded(width: int) -> Console:
+    return Console(file=io.StringIO(), width=width, record=True, markup=False, highlight=False)
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_submissions_keep_ids_and_numbers_whole(width: int) -> None:
+    console = recorded(width)
+    show.submissions(console, FOUND)
+    text = console.export_text()
+    assert text.count(ID) == 2
+    assert text.count(" 0.123456") >= 2
+    assert "f1_macro" in text
+    assert max(map(len, text.splitlines())) <= width
+    assert ("more columns: --json" in text) == (width < 200)
+
+
+def test_a_board_shows_what_ranks_first_and_counts_what_it_leaves_out(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.on("GET /api/v1/challenges/irony/phases/main/leaderboard", Answer(200, BOARD))
+    words = ("leaderboard", "irony", "--phase", "main", "--url", service.url)
+    assert all(metric in run(*words).out for metric in METRICS)
+    monkeypatch.setenv("COLUMNS", "50")
+    text = run(*words).out
+    header = text.splitlines()[1].split()
+    assert header[:4] == ["rank", "team", "method", "accuracy"]
+    assert "0.123456" in text
+    left_out = len({*METRICS, "entries"} - set(header))
+    assert f"… {left_out} more columns: --json or --csv" in text
+    assert max(map(len, text.splitlines())) <= 50
+
+
+def test_where_nothing_fits_each_cell_has_a_line() -> None:
+    console = recorded(30)
+    show.submissions(console, FOUND)
+    assert f"id: {ID}" in console.export_text()
+
+
+def test_only_free_text_is_broken() -> None:
+    console = recorded(30)
+    show_table(console, [Column("key", ["k" * 12]), Column("name", ["several words of a name"], wrap=True)])
+    lines = console.export_text().splitlines()
+    assert lines[2].rstrip() == "k" * 12 + "  several words of"
+    assert lines[3].strip() == "a name"
+
+
+@given(st.lists(st.none() | st.floats(-1e6, 1e6, allow_nan=False), min_size=1))
+def test_numbers_of_a_column_are_in_step_and_right_to_six_digits(values: list[float | None]) -> None:
+    shown = numbers(values)
+    decimals = {len(text.partition(".")[2]) for text in shown if text != "–" and "e" not in text}
+    assert len(decimals) <= 1
+    for value, text in zip(values, shown, strict=True):
+        assert (text == "–") == (value is None)
+        if value is not None:
+            assert float(text) == pytest.approx(value, rel=5e-6, abs=1e-12)
+
+
+def test_numbers_are_padded_to_the_longest() -> None:
+    assert numbers([0.5, 0.0413793103, 1.0]) == ["0.5000000", "0.0413793", "1.0000000"]
+    assert numbers([3, 10]) == ["3", "10"]
+
+
+def test_a_score_without_a_value_is_an_empty_cell_or_a_dash() -> None:
+    assert score_column("m", ["", None, 0.5]).texts() == ["", "–", "0.5"]
+
+
+PROBLEMS = {
+    "total": {"unknown_id": 2},
+    "problems": [
+        {"file": "gold", "code": "unknown_id", "line": 3, "column": 1, "message": "Take one of the ids."},
+        {"file": "predictions", "code": "unknown_id", "pointer": "/t9", "message": "Take one of the ids."},
+    ],
+}
+
+
+def test_people_are_shown_the_first_problems_and_told_of_the_rest() -> None:
+    console = recorded(80)
+    one = {"code": "missing_instances", "message": "Add one."}
+    show_problems(console, {"total": {"missing_instances": 900}, "problems": [one] * 100})
+    lines = console.export_text().splitlines()
+    assert lines.count("Add one.") == 20
+    assert lines[-1] == "The first 20 of 900 are shown; --json has 100."
+
+
+def test_problems_are_sentences_where_there_is_little_room_and_name_their_file() -> None:
+    narrow, roomy = recorded(80), recorded(150)
+    show_problems(narrow, PROBLEMS)
+    show_problems(roomy, PROBLEMS)
+    assert narrow.export_text().splitlines() == [
+        "2 problems: unknown_id 2",
+        "gold, line 3, column 1: Take one of the ids.",
+        "predictions, /t9: Take one of the ids.",
+    ]
+    rows = [line.split() for line in roomy.export_text().splitlines()]
+    assert rows[1][0] == "file"
+    assert [row[0] for row in rows[3:5]] == ["gold", "predictions"]
