@@ -10,7 +10,7 @@ from app.actions import passwords
 from app.actions.issue_token import account_of, issue_token, list_tokens, revoke_token
 from app.actions.sign_up import check_sign_up, sign_up
 from app.api.deps import AccountDep, CallerDep, ServiceDep, address
-from app.api.problems import documented
+from app.api.problems import OPEN, documented
 from app.api.shapes import Body, Email, Moment, Name, Shape, example
 from app.api.strict import StrictRoute
 
@@ -98,6 +98,7 @@ class Me(Shape):
     summary="Sign up",
     response_model=UserShape,
     responses=documented(errors.EmailTaken, errors.SignupClosed, errors.Forbidden, errors.InvalidRequest),
+    openapi_extra=OPEN,
 )
 def post_user(body: NewUser, who: CallerDep, parts: ServiceDep) -> object:
     """Create an account. An administrator may also create approved users and administrators."""

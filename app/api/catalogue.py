@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app import errors
 from app.api.deps import CallerDep
-from app.api.problems import documented
+from app.api.problems import OPEN, documented
 from app.api.strict import StrictRoute
 from app.scoring.catalogue import describe
 from app.scoring.metric import CATALOGUE
@@ -47,14 +47,20 @@ class MetricList(BaseModel):
     next: None = None
 
 
-@router.get("/metrics", summary="List all metrics", response_model=MetricList, responses=documented())
+@router.get(
+    "/metrics", summary="List all metrics", response_model=MetricList, responses=documented(), openapi_extra=OPEN
+)
 def get_metrics(_who: CallerDep) -> dict[str, Any]:
     """Every metric with names, equation, needs, direction, range, parameters, options and source."""
     return {"items": [describe(metric) for metric in CATALOGUE.values()]}
 
 
 @router.get(
-    "/metrics/{key}", summary="Read a metric", response_model=MetricShape, responses=documented(errors.NotFound)
+    "/metrics/{key}",
+    summary="Read a metric",
+    response_model=MetricShape,
+    responses=documented(errors.NotFound),
+    openapi_extra=OPEN,
 )
 def get_metric(key: str, _who: CallerDep) -> dict[str, Any]:
     """One metric of the catalogue."""

@@ -20,7 +20,7 @@ from app.actions.open_challenge import open_challenge
 from app.actions.plan_phases import list_phases
 from app.api.deps import AccountDep, CallerDep, Cursor, Limit, ServiceDep
 from app.api.phases import NewPhase, PhaseShape, phase_shape
-from app.api.problems import documented
+from app.api.problems import OPEN, documented
 from app.api.shapes import Body, Email, Label, Moment, Name, Page, Shape, Slug, Text, bounded, example, plain_json
 from app.api.strict import StrictRoute
 from app.store.session import ReadSession
@@ -253,7 +253,13 @@ def post_challenge(body: NewChallenge, who: AccountDep, parts: ServiceDep) -> Ch
     return shape.model_copy(update={"warnings": warnings})
 
 
-@router.get("/challenges", summary="List challenges", response_model=Page[ChallengeRow], responses=documented())
+@router.get(
+    "/challenges",
+    summary="List challenges",
+    response_model=Page[ChallengeRow],
+    responses=documented(),
+    openapi_extra=OPEN,
+)
 def get_challenges(who: CallerDep, parts: ServiceDep, limit: Limit = 50, cursor: Cursor = None) -> object:
     """Those that the caller may see, newest first."""
     with parts.db.read() as session:
@@ -261,11 +267,7 @@ def get_challenges(who: CallerDep, parts: ServiceDep, limit: Limit = 50, cursor:
         return {"items": rows, "next": following}
 
 
-@router.get(
-    "/challenges/{slug}",
-    summary="Read a challenge",
-    responses=documented(errors.NotFound),
-)
+@router.get("/challenges/{slug}", summary="Read a challenge", responses=documented(errors.NotFound), openapi_extra=OPEN)
 def get_challenge(slug: str, who: CallerDep, parts: ServiceDep) -> ChallengeShape:
     """With its recipe and phases."""
     with parts.db.read() as session:
@@ -303,6 +305,7 @@ def remove_challenge(slug: str, who: AccountDep, parts: ServiceDep) -> Response:
     "/challenges/{slug}/recipe",
     summary="Read the recipe in force",
     responses=documented(errors.NotFound),
+    openapi_extra=OPEN,
 )
 def get_recipe(slug: str, who: CallerDep, parts: ServiceDep) -> RecipeShape:
     """The agreed metrics, their options, and how entries are selected and ranked."""

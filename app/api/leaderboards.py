@@ -10,7 +10,7 @@ from pydantic import Field
 from app import errors
 from app.actions.read_leaderboard import read_leaderboard
 from app.api.deps import CallerDep, ServiceDep
-from app.api.problems import documented, succeeds
+from app.api.problems import OPEN, documented, succeeds
 from app.api.shapes import Moment, Shape
 from app.api.strict import StrictRoute
 from app.store.types import moment_text
@@ -63,6 +63,7 @@ class Board(Shape):
     response_model=Board,
     responses=succeeds("The board, best first.", "text/csv")
     | documented(errors.LeaderboardHidden, errors.SplitHidden, errors.NotFound, errors.NoGold),
+    openapi_extra=OPEN,
 )
 def get_leaderboard(
     slug: str,

@@ -11,7 +11,7 @@ from app.actions.access import see_phase
 from app.actions.make_template import make_template, template_source
 from app.actions.plan_phases import create_phase, edit_phase, is_open_now, list_phases, vocabulary
 from app.api.deps import AccountDep, CallerDep, ServiceDep
-from app.api.problems import documented, succeeds
+from app.api.problems import OPEN, documented, succeeds
 from app.api.shapes import Body, Moment, Name, Shape, example
 from app.api.strict import StrictRoute
 from app.formats.template import TEMPLATES
@@ -118,7 +118,9 @@ def phase_shape(session: ReadSession, phase: Phase) -> PhaseShape:
     )
 
 
-@router.get("/challenges/{slug}/phases", summary="List phases", responses=documented(errors.NotFound))
+@router.get(
+    "/challenges/{slug}/phases", summary="List phases", responses=documented(errors.NotFound), openapi_extra=OPEN
+)
 def get_phases(slug: str, who: CallerDep, parts: ServiceDep) -> PhaseList:
     """In their order."""
     with parts.db.read() as session:
@@ -141,6 +143,7 @@ def post_phase(slug: str, body: NewPhase, who: AccountDep, parts: ServiceDep) ->
     "/challenges/{slug}/phases/{phase}",
     summary="Read a phase",
     responses=documented(errors.NotFound),
+    openapi_extra=OPEN,
 )
 def get_phase(slug: str, phase: str, who: CallerDep, parts: ServiceDep) -> PhaseShape:
     """Window, quota and visibility."""
@@ -176,6 +179,7 @@ TemplateFormat = Annotated[
     response_class=Response,
     responses=succeeds("Ids in gold order, no labels.", *dict.fromkeys(TEMPLATES.values()))
     | documented(errors.NotFound, errors.NoGold),
+    openapi_extra=OPEN,
 )
 async def get_template(
     slug: str, phase: str, who: CallerDep, parts: ServiceDep, format_name: TemplateFormat = "json"

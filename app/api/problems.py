@@ -89,6 +89,9 @@ def succeeds(description: str, *media: str, status: int = 200) -> dict[int | str
     return {status: {"description": description, "content": content}}
 
 
+# For the document of a route that visitors may use too: a token is one way to ask, none is the other.
+OPEN: dict[str, Any] = {"security": [{}]}
+
 SCHEMA = {"$ref": "#/components/schemas/Problem"}
 ALWAYS: Sequence[type[AssayError]] = (errors.Unauthorized, errors.BadRequest, errors.TooMany, errors.DatabaseAway)
 

@@ -52,7 +52,7 @@ ADVICE: dict[str, str] = {
     "storage_short": "Try again later, or tell the administrator.",
     "database_away": "Try again in a while; nothing is handed in twice by that.",
 }
-"""Remedies by code; after a plus: only for this quota, this scope, or where a token was sent. All else: the service's."""
+"""Remedies by code; after a plus: only for this quota, scope or object, or where a token was sent. All else: the service's."""
 
 _QUOTAS = {
     "per_day": "per day",
@@ -60,13 +60,14 @@ _QUOTAS = {
     "concurrent": "queued or running at once",
     "invalid_per_day": "invalid files per day",
 }
+_PHASE = r"/challenges/(?P<slug>[^/]+)/phases/(?P<phase>[^/]+)"
 _PLACES = (
-    (r"/challenges/(?P<slug>[^/]+)/phases/(?P<phase>[^/]+)/gold/(?P<gold>\d+)(/.*)?", "gold version {gold} of phase '{phase}' in challenge '{slug}'"),
-    (r"/challenges/(?P<slug>[^/]+)/phases/(?P<phase>[^/]+)(/.*)?", "phase '{phase}' in a challenge '{slug}'"),
+    (rf"{_PHASE}/gold/(?P<gold>\d+)(/.*)?", "gold version {gold} of phase '{phase}' in challenge '{slug}'"),
+    (rf"{_PHASE}(/.*)?", "phase '{phase}' in a challenge '{slug}'"),
     (r"/challenges/(?P<slug>[^/]+)(/.*)?", "challenge '{slug}'"),
     (r"/submissions/(?P<submission>[^/]+)(/.*)?", "submission '{submission}'"),
     (r"/tokens/(?P<id>[^/]+)", "token '{id}'"),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)

@@ -145,14 +145,14 @@ def submissions(console: "Console", found: Sequence[Json]) -> None:
     submitted = [(one.get("timings") or {}).get("submitted_at") for one in found]
     columns = [
         _field(found, "id"),
-        Column("submitted", submitted, shown=moments, far=1),
+        Column("submitted", submitted, shown=moments, far=2),
         *([Column("team", teams, wrap=True)] if len(set(teams)) > 1 else []),
         _field(found, "method", wrap=True),
         _field(found, "status"),
         *_scores(found, keys),
     ]
     if any(one.get("selected") for one in found):
-        columns.append(Column("chosen", ["yes" if one.get("selected") else "" for one in found]))
+        columns.append(Column("chosen", ["yes" if one.get("selected") else "" for one in found], far=1))
     show_table(console, columns)
 
 

@@ -1,6 +1,7 @@
 """Tables: numbers, keys and ids stay whole however narrow the terminal is."""
 
 import io
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,7 +16,7 @@ from tests.cli.service import Answer, Service
 
 ID = "019a3c5e7b1f7d04a2c98e6f50b1d327"
 METRICS = ["f1_macro", "f1_of_averages_macro", "accuracy", "matthews_correlation"]
-FOUND = [
+FOUND: list[dict[str, Any]] = [
     {
         "id": ID,
         "status": "finished",
@@ -26,6 +27,7 @@ FOUND = [
     }
     for name in ("Alpha", "Beta")
 ]
+FOUND[0]["selected"] = True
 BOARD = {
     "challenge": "irony",
     "phase": "main",
