@@ -175,7 +175,7 @@ class TeamNameTaken(Conflict):
     """A team of this name exists already in this challenge."""
 
     code = "team_name_taken"
-    remedy = "Choose another name, or ask that team for an invitation."
+    remedy = "Choose another name."
 
 
 class AlreadyRegistered(Conflict):

@@ -1,7 +1,7 @@
 """Prints the benchmark tables: our path beside its peers, interleaved in one run, as medians and ratios.
 
 Trust the ratios, not the milliseconds: machines differ, and other work may share this one. `--json FILE` keeps the
-figures; `--markdown` prints the tables as docs/performance.md shows them.
+figures.
 """
 
 import argparse
@@ -147,7 +147,7 @@ def binarizer_user(data: Data) -> Callable[[], object]:
 
 
 def single_label(folder: Path) -> list[Row]:
-    """100,000 × 100, and the size of an ImageNet validation set."""
+    """100,000 records of 100 classes, and the size of an ImageNet validation set."""
     rows = []
     for instances, classes in ((100_000, 100), (50_000, 1000)):
         data = make(folder, task="multiclass", instances=instances, classes=classes)
@@ -162,7 +162,7 @@ def single_label(folder: Path) -> list[Row]:
 
 
 def multi_label(folder: Path) -> list[Row]:
-    """20,000 × 1000 with three labels each."""
+    """20,000 records of 1000 classes with three labels each."""
     data = make(folder, task="multilabel", instances=20_000, classes=1000)
     ways = {"assay, bytes to all metrics": ours(data), "binarizer + scikit-learn": binarizer_user(data)}
     return timed("20,000 multi-label records, 1000 classes", ways)

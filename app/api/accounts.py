@@ -9,9 +9,10 @@ from app import errors
 from app.actions import passwords
 from app.actions.issue_token import account_of, issue_token, list_tokens, revoke_token
 from app.actions.sign_up import check_sign_up, sign_up
+from app.api import examples
 from app.api.deps import AccountDep, CallerDep, ServiceDep, address
 from app.api.problems import OPEN, documented
-from app.api.shapes import Body, Email, Moment, Name, Shape, example
+from app.api.shapes import Body, Email, Moment, Name, Shape, example, shown
 from app.api.strict import StrictRoute
 
 router = APIRouter(tags=["accounts"], route_class=StrictRoute)
@@ -34,6 +35,8 @@ class NewUser(Body):
 
 class UserShape(Shape):
     """An account."""
+
+    model_config = shown(examples.USER)
 
     id: str
     email: str
@@ -62,6 +65,8 @@ class NewToken(Body):
 class TokenShape(Shape):
     """A token, without its text."""
 
+    model_config = shown(examples.TOKEN)
+
     id: str
     scopes: list[Scope]
     created_at: Moment
@@ -71,11 +76,15 @@ class TokenShape(Shape):
 class FreshToken(TokenShape):
     """A token with its text, shown this once."""
 
+    model_config = shown(examples.TOKEN | {"token": "assay_01a1fbb9e166769a847b420d51b59782.secret"})
+
     token: str = Field(examples=["assay_019a….secret"])
 
 
 class TokenList(Shape):
     """The caller's tokens."""
+
+    model_config = shown({"items": [examples.TOKEN], "next": None})
 
     items: list[TokenShape]
     next: None = None
@@ -83,6 +92,10 @@ class TokenList(Shape):
 
 class Me(Shape):
     """The caller."""
+
+    model_config = shown(
+        {name: value for name, value in examples.USER.items() if name != "created_at"} | {"scopes": ["read", "submit"]}
+    )
 
     id: str
     email: str

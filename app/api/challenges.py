@@ -18,10 +18,25 @@ from app.actions.manage_challenge import (
 )
 from app.actions.open_challenge import open_challenge
 from app.actions.plan_phases import list_phases
+from app.api import examples
 from app.api.deps import AccountDep, CallerDep, Cursor, Limit, ServiceDep
 from app.api.phases import NewPhase, PhaseShape, phase_shape
 from app.api.problems import OPEN, documented
-from app.api.shapes import Body, Email, Label, Moment, Name, Page, Shape, Slug, Text, bounded, example, plain_json
+from app.api.shapes import (
+    Body,
+    Email,
+    Label,
+    Moment,
+    Name,
+    Page,
+    Shape,
+    Slug,
+    Text,
+    bounded,
+    example,
+    plain_json,
+    shown,
+)
 from app.api.strict import StrictRoute
 from app.store.session import ReadSession
 from app.store.tables import Challenge, Organizer, Recipe
@@ -146,6 +161,8 @@ class ChallengeEdit(Body):
 class ChallengeRow(Shape):
     """A challenge in a list."""
 
+    model_config = shown(examples.CHALLENGE_ROW)
+
     slug: str
     title: str
     task: TaskName
@@ -157,6 +174,8 @@ class ChallengeRow(Shape):
 
 class RecipeShape(Shape):
     """A recipe with its version."""
+
+    model_config = shown(examples.RECIPE)
 
     version: int
     status: Literal["draft", "active", "retired"]
@@ -171,6 +190,8 @@ class RecipeShape(Shape):
 
 class ChallengeShape(ChallengeRow):
     """A challenge as stored."""
+
+    model_config = shown(examples.CHALLENGE)
 
     description: str
     positive_label: str | None
@@ -192,6 +213,8 @@ class NewOrganizer(Body):
 
 class OrganizerShape(Shape):
     """Who organizes, and as what."""
+
+    model_config = shown({"email": "ada@example.org", "name": "Ada", "role": "owner"})
 
     email: str
     name: str

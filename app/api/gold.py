@@ -20,9 +20,10 @@ from app.actions.upload_gold import (
     see_gold,
     store_gold,
 )
+from app.api import examples
 from app.api.deps import AccountDep, Service, ServiceDep
 from app.api.problems import documented, succeeds
-from app.api.shapes import Label, Moment, Shape, bounded
+from app.api.shapes import Label, Moment, Shape, bounded, shown
 from app.api.strict import StrictRoute
 from app.api.uploads import Filename, download, file_body, kind_of, received
 from app.files import Stored
@@ -35,6 +36,8 @@ Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 class GoldShape(Shape):
     """A version of the gold labels."""
+
+    model_config = shown(examples.GOLD)
 
     version: int
     status: str = Field(examples=["active"])

@@ -9,9 +9,10 @@ from pydantic import Field
 
 from app import errors
 from app.actions.read_leaderboard import read_leaderboard
+from app.api import examples
 from app.api.deps import CallerDep, ServiceDep
 from app.api.problems import OPEN, documented, succeeds
-from app.api.shapes import Moment, Shape
+from app.api.shapes import Moment, Shape, shown
 from app.api.strict import StrictRoute
 from app.store.types import moment_text
 
@@ -43,6 +44,8 @@ class BoardRow(Shape):
 
 class Board(Shape):
     """A leaderboard, best first."""
+
+    model_config = shown(examples.BOARD)
 
     challenge: str
     phase: str

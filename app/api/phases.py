@@ -10,9 +10,10 @@ from app import errors
 from app.actions.access import see_phase
 from app.actions.make_template import make_template, template_source
 from app.actions.plan_phases import create_phase, edit_phase, is_open_now, list_phases, vocabulary
+from app.api import examples
 from app.api.deps import AccountDep, CallerDep, ServiceDep
 from app.api.problems import OPEN, documented, succeeds
-from app.api.shapes import Body, Moment, Name, Shape, example
+from app.api.shapes import Body, Moment, Name, Shape, example, shown
 from app.api.strict import StrictRoute
 from app.formats.template import TEMPLATES
 from app.store.session import ReadSession
@@ -82,6 +83,8 @@ class PhaseEdit(Body):
 
 class PhaseShape(Shape):
     """A phase."""
+
+    model_config = shown(examples.PHASE)
 
     slug: str
     name: str

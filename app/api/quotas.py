@@ -7,9 +7,10 @@ from pydantic import Field
 
 from app import errors
 from app.actions.read_quota import read_quota
+from app.api import examples
 from app.api.deps import AccountDep, ServiceDep
 from app.api.problems import documented
-from app.api.shapes import Moment, Shape
+from app.api.shapes import Moment, Shape, shown
 from app.api.strict import StrictRoute
 
 router = APIRouter(tags=["submissions"], route_class=StrictRoute)
@@ -27,6 +28,8 @@ class LedgerEntry(Shape):
 
 class QuotaShape(Shape):
     """What a team has used of its quota in a phase."""
+
+    model_config = shown(examples.QUOTA)
 
     limits: dict[str, int | None] = Field(examples=[{"per_day": 10, "total": None}])
     used: dict[str, int]

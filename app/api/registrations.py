@@ -7,9 +7,10 @@ from pydantic import Field
 
 from app import errors
 from app.actions.admit_team import decide, found_team, list_registrations, list_teams
+from app.api import examples
 from app.api.deps import AccountDep, Cursor, Limit, ServiceDep
 from app.api.problems import documented
-from app.api.shapes import Body, Moment, Page, Shape, Text, example
+from app.api.shapes import Body, Moment, Page, Shape, Text, example, shown
 from app.api.strict import StrictRoute
 
 router = APIRouter(tags=["teams"], route_class=StrictRoute)
@@ -35,6 +36,8 @@ class Decision(Body):
 class TeamShape(Shape):
     """A team."""
 
+    model_config = shown(examples.TEAM | {"created_at": examples.AT})
+
     id: str
     name: str
     created_at: Moment
@@ -49,6 +52,8 @@ class PersonShape(Shape):
 
 class RegistrationShape(Shape):
     """A user's place in a team of a challenge."""
+
+    model_config = shown(examples.REGISTRATION)
 
     id: str
     status: Literal["approved", "pending", "barred"]

@@ -20,6 +20,7 @@ from app.store.types import moment_text
 # Zero-width and direction-changing signs, with which one name can look like another.
 INVISIBLE = frozenset("\u200b\u200e\u200f\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
+JSON = dict[str, Any]
 Item = TypeVar("Item")
 
 
@@ -125,6 +126,11 @@ def example(**fields: Any) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": [fields]})
 
 
+def shown(reply: JSON) -> ConfigDict:
+    """The configuration of a reply that shows one example."""
+    return ConfigDict(from_attributes=True, json_schema_extra={"examples": [reply]})
+
+
 class Shape(BaseModel):
     """A reply."""
 
@@ -136,6 +142,3 @@ class Page(BaseModel, Generic[Item]):
 
     items: list[Item]
     next: str | None = Field(description="Pass it as ?cursor=; null at the end.")
-
-
-JSON = dict[str, Any]

@@ -8,9 +8,10 @@ from pydantic import Field
 from app import errors
 from app.actions.access import require_scope, see_submission
 from app.actions.read_submissions import Seen, list_submissions, read_submission, select_final
+from app.api import examples
 from app.api.deps import AccountDep, Cursor, Limit, ServiceDep
 from app.api.problems import documented, succeeds
-from app.api.shapes import Moment, Page, Shape
+from app.api.shapes import Moment, Page, Shape, shown
 from app.api.strict import StrictRoute
 from app.api.uploads import download
 from app.formats import FileKind
@@ -40,6 +41,8 @@ class Timings(Shape):
 
 class SubmissionShape(Shape):
     """A submission as its reader may see it."""
+
+    model_config = shown(examples.SUBMISSION)
 
     id: str
     status: Status

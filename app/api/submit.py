@@ -21,9 +21,10 @@ from app.actions.submit_prediction import (
     submit_prediction,
 )
 from app.actions.upload_gold import request_of
+from app.api import examples
 from app.api.deps import AccountDep, Service, ServiceDep, prefer_wait
 from app.api.problems import documented
-from app.api.shapes import Shape, Text
+from app.api.shapes import Shape, Text, shown
 from app.api.strict import StrictRoute
 from app.api.submissions import FINAL, SubmissionShape, submission_shape
 from app.api.uploads import Filename, file_body, kind_of, received
@@ -35,6 +36,8 @@ router = APIRouter(tags=["submissions"], route_class=StrictRoute)
 
 class DryRun(Shape):
     """What would be wrong with this file; nothing was stored."""
+
+    model_config = shown(examples.DRY_RUN)
 
     valid: bool
     total: dict[str, int]

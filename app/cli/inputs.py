@@ -164,34 +164,12 @@ def option_pairs(given: Sequence[str]) -> dict[str, str]:
 
 def infer_task(path: Path, positive_label: str | None) -> tuple[Task, list[str]]:
     """The task type that a file of labels speaks of, and a sentence that says why it was taken."""
-    task: Task
-    if _lists_labels(path):
-        task, why = "multilabel", "the file gives lists of labels"
-    elif positive_label is not None:
-        task, why = "binary", "a positive label is given"
-    else:
-        task, why = "multiclass", "the file gives one label per instance"
+    from app.pipeline import guess_task
+
+    task = guess_task(source(path), positive_label)
+    why = {
+        "multilabel": "the file gives lists of labels",
+        "binary": "a positive label is given",
+        "multiclass": "the file gives one label per instance",
+    }[task]
     return task, [f"the task is taken to be {task}, since {why} (--task says otherwise)"]
-
-
-def _lists_labels(path: Path) -> bool:
-    """Whether a gold file holds lists of labels; False where it cannot be read, which its reader will explain."""
-    name = path.name.lower().removesuffix(".gz")
-    try:
-        text = _text(path)
-        if name.endswith(".csv"):
-            return any("|" in (row.get("label") or "") for row in csv.DictReader(io.StringIO(text, newline="")))
-        if name.endswith((".jsonl", ".ndjson")):
-            return "labels" in json.loads(text.partition("\n")[0])
-        return _json_lists_labels(json.loads(text))
-    except (ValueError, TypeError, OSError, EOFError, RecursionError, csv.Error):
-        return False
-
-
-def _json_lists_labels(content: Any) -> bool:
-    if isinstance(content, dict):
-        content = next((content[key] for key in ("predictions", "documents") if key in content), content)
-    if isinstance(content, list):
-        return any("labels" in record for record in content if isinstance(record, dict))
-    values = content["labels"] if isinstance(content.get("ids"), list) else content.values()
-    return any(isinstance(value, list) for value in values)

@@ -1,6 +1,8 @@
-"""Whether a file gives one label or sets of labels, told from its first instance alone."""
+"""Whether a file gives one label or sets of labels."""
 
 import contextlib
+import csv
+import io
 import json
 from typing import Any, BinaryIO
 
@@ -12,7 +14,7 @@ from app.formats.unpack import decode, read_bytes
 
 
 def holds_sets(stream: BinaryIO, kind: FileKind, limits: Limits) -> bool:
-    """True if the first instance has a set of labels; False where it has one label, or where nothing can be told.
+    """True if the first instance has a set of labels (in a table: if any has); False where nothing can be told.
 
     Faults are not reported here: reading the file with the task that results reports them all.
     """
@@ -21,13 +23,25 @@ def holds_sets(stream: BinaryIO, kind: FileKind, limits: Limits) -> bool:
     text = None if data is None else decode(data, by_line=True, problems=problems)
     if text is None:
         return False
-    first_line = text.split("\n", 1)[0]
     if kind.format == "csv":
-        header = first_line.rstrip("\r").split(",")
-        return "labels" in header and "label" not in header
+        return _joins_labels(text)
+    first_line = text.split("\n", 1)[0]
     with contextlib.suppress(json.JSONDecodeError, RecursionError):
         return _gives_sets(json_decoder(limits).decode(first_line if kind.format == "jsonl" else text), kind.format)
     return False
+
+
+def _joins_labels(text: str) -> bool:
+    """Whether a table has a column of label sets, by its name or by the sign that joins labels."""
+    rows = csv.reader(io.StringIO(text, newline="\n"))
+    try:
+        header = next(rows, [])
+        if "label" not in header:
+            return "labels" in header
+        at = header.index("label")
+        return any("|" in row[at] for row in rows if len(row) > at)
+    except csv.Error:
+        return False
 
 
 def _gives_sets(document: Any, form: str) -> bool:
