@@ -1,15 +1,10 @@
-"""The first schema.
-
-Revision 0001, after , made 2026-11-21 00:30:21.034375.
-"""
+"""The first schema: people, challenges, gold, teams, submissions, the work list, scores and the quota ledger."""
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "0001"
 down_revision = None
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
