@@ -1,8 +1,10 @@
 """Builds the web app: the only place where routes, pages, stores and queue meet."""
 
 import fcntl
+import math
 import os
 import signal
+import socket
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -64,6 +66,10 @@ TAGS = [
     {"name": "leaderboards", "description": "Who stands where."},
     {"name": "health", "description": "Is it alive, can it serve."},
 ]
+
+
+class AddressTaken(RuntimeError):
+    """Another program listens there, or the address is not of this machine."""
 
 
 class AlreadyServed(RuntimeError):
@@ -164,12 +170,13 @@ def sole_service(data_dir: Path) -> Iterator[None]:
 def serve(settings: Settings) -> None:
     """Migrations, API and scoring in one process tree, until SIGINT or SIGTERM.
 
-    Raises AlreadyServed, bootstrap.WeakAdminToken, and OSError when the address is taken.
+    Raises AlreadyServed, AddressTaken and bootstrap.WeakAdminToken.
     """
     os.umask(0o077)  # gold labels and hashes are for the service's own account only
     logs.configure(settings)
     signal.signal(signal.SIGTERM, _end)
     with sole_service(settings.data_dir):
+        listener = _listen(settings)
         upgrade(settings)
         made_token = not (settings.data_dir / "admin-token").exists()
         app = build(settings)
@@ -180,13 +187,24 @@ def serve(settings: Settings) -> None:
             log_config=None,
             access_log=False,
             server_header=False,
-            timeout_graceful_shutdown=10,
+            timeout_graceful_shutdown=math.ceil(settings.drain_seconds),
+            proxy_headers=bool(settings.trusted_proxies),
+            forwarded_allow_ips=settings.trusted_proxies,
             http="h11",  # the one that bounds the size of headers
             h11_max_incomplete_event_size=64 * 1024,
         )
-        socket = config.bind_socket()
-        _announce(settings, socket.getsockname()[1], show_token=made_token and sys.stderr.isatty())
-        uvicorn.Server(config).run(sockets=[socket])
+        _announce(settings, listener.getsockname()[1], show_token=made_token and sys.stderr.isatty())
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listen(settings: Settings) -> socket.socket:
+    """The socket to serve on; raises AddressTaken."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as refused:
+        msg = f"cannot listen on {settings.host} port {settings.port}: {refused.strerror or refused}"
+        raise AddressTaken(msg) from refused
 
 
 def _end(_signal: int, _frame: FrameType | None) -> NoReturn:

@@ -5,6 +5,7 @@ standard input closes, whatever it is doing, so that it never outlives the servi
 """
 
 import argparse
+import gc
 import json
 import os
 import queue
@@ -37,7 +38,7 @@ class Golds:
     def load(self, request: dict[str, Any]) -> tuple[Gold | None, Problems]:
         """The gold of a request; None where it has problems."""
         problems = Problems()
-        name = json.dumps(request, sort_keys=True)
+        name = _name(request)
         if name in self._kept:
             self._kept.move_to_end(name)
             return self._kept[name], problems
@@ -48,6 +49,16 @@ class Golds:
             while len(self._kept) > KEPT_GOLDS:
                 self._kept.popitem(last=False)
         return gold, problems
+
+    def forget_all_but(self, request: dict[str, Any]) -> bool:
+        """Give back the memory of other golds than that of this request; False where there were none."""
+        own = self._kept.pop(_name(request), None)
+        held = bool(self._kept)
+        self._kept.clear()
+        if own is not None:
+            self._kept[_name(request)] = own
+        gc.collect()
+        return held
 
     def sound(self, request: dict[str, Any]) -> Gold:
         """The gold of a request that was checked when it was uploaded."""
@@ -114,6 +125,10 @@ ANSWERS: dict[str, Callable[[Golds, dict[str, Any]], Answer]] = {
 }
 
 
+def _name(request: dict[str, Any]) -> str:
+    return json.dumps(request, sort_keys=True)
+
+
 def _source(request: dict[str, Any]) -> Source:
     return Source(Path(request["path"]), FileKind(format=request["format"], gzipped=request["gzipped"]))
 
@@ -144,17 +159,26 @@ def main() -> None:
     os.dup2(2, 1)  # whatever a library prints must not mix with the answers
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin.buffer, requests), daemon=True).start()
+    _reply(replies, {"ready": True})
     golds = Golds(Limits(expanded_bytes=given.expanded, records=given.records))
     while True:
-        request = json.loads(requests.get())
-        try:
-            answer = ANSWERS[request["kind"]](golds, request)
-        except MemoryError:
-            answer = {"error": "memory"}
-        except FileNotFoundError as lost:
-            answer = {"error": "file", "file": str(lost.filename)}
-        replies.write(json.dumps(answer).encode() + b"\n")
-        replies.flush()
+        _reply(replies, _answer(golds, json.loads(requests.get())))
+
+
+def _answer(golds: Golds, request: dict[str, Any]) -> Answer:
+    try:
+        return ANSWERS[request["kind"]](golds, request)
+    except FileNotFoundError as lost:
+        return {"error": "file", "file": str(lost.filename)}
+    except MemoryError:
+        if not golds.forget_all_but(request["gold"]):
+            return {"error": "memory"}
+    return _answer(golds, request)  # with the room that other golds took
+
+
+def _reply(replies: IO[bytes], answer: Answer) -> None:
+    replies.write(json.dumps(answer).encode() + b"\n")
+    replies.flush()
 
 
 if __name__ == "__main__":

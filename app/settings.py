@@ -24,6 +24,10 @@ class Settings(BaseSettings):
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
 
+    trusted_proxies: str = Field(
+        "", description="Addresses of reverse proxies whose X-Forwarded-For is believed, joined by commas."
+    )
+
     # ---- who may do what
     admin_token: SecretStr | None = Field(
         None, description="The administrator's token (32 characters or more); never stored."
@@ -41,7 +45,7 @@ class Settings(BaseSettings):
     login_limit: str = Field(
         "10/minute",
         pattern=f"^{RATE}$",
-        description="Failed logins allowed per e-mail address; not counted while rate_limits is 'off'.",
+        description="Failed logins allowed per account from one address, ten times as many from all; not counted while rate_limits is 'off'.",
     )
 
     # ---- scoring
@@ -59,11 +63,17 @@ class Settings(BaseSettings):
     # ---- limits of uploads
     max_upload: int = Field(64 * MIB, ge=1024, description="Bytes of an upload as sent (compressed).")
     max_expanded: int = Field(1024 * MIB, ge=1024, description="Bytes of an upload after decompression.")
-    max_records: int = Field(20_000_000, ge=1, description="Records in one file.")
+    max_records: int = Field(10_000_000, ge=1, description="Records in one file.")
     max_json_body: int = Field(1 * MIB, ge=1024, description="Bytes of a JSON request body that is not a file.")
     upload_idle: float = Field(30.0, gt=0, description="Seconds that an upload may pause before it is given up.")
     min_free: int = Field(1024 * MIB, ge=0, description="Free bytes on the data disk below which uploads get 503.")
     max_waiters: int = Field(500, ge=0, description="Requests that may wait (Prefer: wait) at once; more get 202.")
+
+    # ---- patience
+    database_wait: float = Field(10.0, gt=0, description="Seconds that a writer waits for the SQLite database.")
+    drain_seconds: float = Field(
+        10.0, ge=0, description="Seconds that work at hand may still take when the service is asked to end."
+    )
 
     # ---- logs
     log_format: Literal["auto", "json", "console"] = Field(

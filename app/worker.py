@@ -64,12 +64,12 @@ class Worker:
         self._thread = threading.Thread(target=self.queue.run, args=(self._work, self._stop), name="scheduler")
         self._thread.start()
 
-    def stop(self, drain: float = 10.0) -> None:
-        """Claim nothing more, let the work at hand finish within `drain` seconds, then end the children."""
+    def stop(self) -> None:
+        """Claim nothing more, let the work at hand finish within its time, then end the children."""
         self._stop.set()
         self.queue.wake()
         if self._thread is not None:
-            self._thread.join(drain)
+            self._thread.join(self._settings.drain_seconds)
         self.children.close()
         if self._thread is not None:
             self._thread.join()

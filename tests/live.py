@@ -43,6 +43,7 @@ class Live:
             "ASSAY_RATE_LIMITS": "off",
             "ASSAY_MIN_FREE": "0",
             "ASSAY_WORKERS": "1",
+            "ASSAY_DATABASE_WAIT": "3",
             "ASSAY_ADMIN_TOKEN": self.admin_token,
         }
         given = {f"ASSAY_{name.upper()}": value for name, value in self._settings.items()}

@@ -51,14 +51,6 @@ def require_scope(caller: Caller, scope: str) -> str:
     return caller.user_id
 
 
-def require_administrator(caller: Caller) -> str:
-    """The caller's user id; raises Forbidden unless an administrator calls."""
-    user_id = require_scope(caller, "admin")
-    if not caller.admin:
-        raise Forbidden("Only an administrator may do this.")
-    return user_id
-
-
 def may_read(caller: Caller) -> bool:
     """Whether the caller's token lets them read more than a visitor may."""
     return bool(caller.scopes & {"read", "organize", "admin"})

@@ -15,6 +15,7 @@ from app.actions.access import (
 from app.actions.change_recipe import scoring_recipe
 from app.actions.visibility import shown_split, view_for
 from app.errors import NotFinished, NotFound, NotRegistered, RegistrationPending
+from app.scoring import SCORER_VERSION
 from app.store import challenges, clock, gold, paging, submissions, teams
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion, Phase, Recipe, Score, ScoreTask, Submission
@@ -47,9 +48,9 @@ def read_submission(session: ReadSession, caller: Caller, submission_id: str) ->
 def seen(session: ReadSession, submission: Submission, phase: Phase, *, organizer: bool) -> Seen:
     """The submission with its task and the scores that this reader may see."""
     task = submissions.task_of(session, submission.id)
-    score_rows = submissions.scores_of(session, submission.id) if submission.status == "finished" else []
-    version = session.get_one(GoldVersion, score_rows[-1].gold_id) if score_rows else gold.active(session, phase.id)
+    version = gold.active(session, phase.id)
     recipe = challenges.active_recipe(session, phase.challenge_id)
+    score_rows = _in_force(session, submission, version, recipe)
     split = shown_split(phase, version) if version is not None else None
     shown = _shown(score_rows, recipe, phase, organizer=organizer)
     allowed = organizer or "scores" in phase.reports
@@ -65,6 +66,20 @@ def seen(session: ReadSession, submission: Submission, phase: Phase, *, organize
         recipe_version=recipe.version,
         organizer=organizer,
     )
+
+
+def _in_force(session: ReadSession, submission: Submission, version: GoldVersion | None, recipe: Recipe) -> list[Score]:
+    """The scores that the board would show: of the active gold, of recipes that compute the same, of this scorer."""
+    if submission.status != "finished" or version is None:
+        return []
+    same = {
+        row.id for row in challenges.recipes_of(session, recipe.challenge_id) if row.fingerprint == recipe.fingerprint
+    }
+    return [
+        row
+        for row in submissions.scores_of(session, submission.id)
+        if row.gold_id == version.id and row.recipe_id in same and row.scorer_version == SCORER_VERSION
+    ]
 
 
 def _shown(rows: list[Score], recipe: Recipe, phase: Phase, *, organizer: bool) -> dict[str, dict[str, dict[str, Any]]]:

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from app.actions.upload_gold import request_of
-from app.children import ChildError, Children, ChildrenClosed
+from app.children import ChildError, ChildNotStarted, Children, ChildrenClosed
 from app.files import Files
 from app.formats import FileKind
 from app.queue import Claim
@@ -60,6 +60,9 @@ def score_submission(db: Database, files: Files, children: Children, claim: Clai
         answer = _ask(files, children, job)
     except ChildrenClosed:
         return None  # left running: the next start of the service counts it as an interruption
+    except ChildNotStarted:
+        with db.write() as session:
+            return give_back(session, claim, caps)
     except ChildError as crash:
         with db.write() as session:
             return _crashed(session, claim, crash, caps)
@@ -149,6 +152,8 @@ def _settle(session: WriteSession, claim: Claim, job: Job, answer: dict[str, Any
             )
             for split, metrics in answer["scores"].items()
         )
+    if submission.status not in {"queued", "running"}:
+        return None  # scored anew: what the first scoring said of its status stands
     submission.status = "finished" if answer["valid"] else "rejected"
     submission.problems = answer["problems"]
     submission.problem_totals = answer["total"]
@@ -168,7 +173,7 @@ def _crashed(session: WriteSession, claim: Claim, crash: ChildError, caps: Caps)
     if task.crashes >= caps.crashes:
         session.flush()
         return _fail(session, claim, crash.code, f"Scoring ended {task.crashes} times: {str(crash) or crash.__doc__}")
-    _give_back(session, task, None)
+    _give_back(session, task, clock.now(session) + timedelta(seconds=task.crashes))
     session.flush()
     return None
 
@@ -186,10 +191,14 @@ def _fail(session: WriteSession, claim: Claim, code: str, detail: str) -> str | 
     """Our fault after all retries: never charged, always with a reason."""
     now = clock.now(session)
     failure = {"code": code, "detail": detail}
-    if not tasks.fenced(session, claim.task_id, claim.attempt, status="failed", finished_at=now, failure=failure):
+    if not tasks.fenced(
+        session, claim.task_id, claim.attempt, status="failed", finished_at=now, failure=failure, lease_until=None
+    ):
         return None
     task = session.get_one(ScoreTask, claim.task_id)
     submission = session.get_one(Submission, task.submission_id)
+    if submission.status not in {"queued", "running"}:
+        return None
     submission.status = "failed"
     submission.failure = failure
     submission.finished_at = now

@@ -55,7 +55,7 @@ def inspect(children: Children, request: Mapping[str, Any]) -> dict[str, Any]:
     """Have a child read the gold; raises InvalidGold with everything that is wrong with it."""
     answer = children.ask({"kind": "gold", "gold": dict(request)})
     if not answer["valid"]:
-        raise InvalidGold(total=answer["total"], problems=answer["problems"])
+        raise InvalidGold(answer.get("detail"), total=answer["total"], problems=answer["problems"])
     return answer
 
 
@@ -177,6 +177,7 @@ def put_accessory(
     _, version = see_gold(session, caller, slug, phase_slug, number, writes=True)
     if version.status != "draft":
         raise GoldNotDraft
+    check_accessory(name, value, version)  # again: another accessory may have changed meanwhile
     if name == "classes":
         version.classes = inspected["classes"]
         version.classes_declared = True

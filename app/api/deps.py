@@ -67,6 +67,8 @@ class Limiter:
         off = settings.rate_limits == "off"
         self._requests: RateLimitItem | None = None if off else parse(settings.rate_limits)
         self._logins: RateLimitItem | None = None if off else parse(settings.login_limit)
+        one = parse(settings.login_limit)
+        self._from_all = type(one)(one.amount * 10, one.multiples)  # guesses for one account from many addresses
         self._windows = MovingWindowRateLimiter(MemoryStorage())
         self._lock = threading.Lock()
         self._attempts: dict[tuple[str, ...], int] = {}
@@ -89,11 +91,14 @@ class Limiter:
             under_way = self._attempts.get(who, 0)
             if not self._windows.test(self._logins, "login", *who, cost=under_way + 1):
                 raise self._too_many(self._logins, "login", *who)
+            if not self._windows.test(self._from_all, "logins", who[0]):
+                raise self._too_many(self._from_all, "logins", who[0])
             self._attempts[who] = under_way + 1
         try:
             yield
         except WrongPassword:
             self._windows.hit(self._logins, "login", *who)
+            self._windows.hit(self._from_all, "logins", who[0])
             raise
         finally:
             with self._lock:
@@ -112,6 +117,7 @@ class Templates:
 
     def __init__(self, most_bytes: int = 32 * 1024 * 1024) -> None:
         self._lock = threading.Lock()
+        self._most = most_bytes
         self._left = most_bytes
         self._kept: OrderedDict[tuple[str, str], bytes] = OrderedDict()
 
@@ -126,7 +132,7 @@ class Templates:
     def keep(self, name: tuple[str, str], body: bytes) -> None:
         """Keep it while there is room; the longest unused ones go first."""
         with self._lock:
-            if name in self._kept:
+            if name in self._kept or len(body) > self._most:
                 return
             self._kept[name] = body
             self._left -= len(body)

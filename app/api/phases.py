@@ -4,14 +4,13 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 from pydantic import AfterValidator, Field
-from starlette.concurrency import run_in_threadpool
 
 from app import errors
 from app.actions.access import see_phase
 from app.actions.make_template import make_template, template_source
 from app.actions.plan_phases import create_phase, edit_phase, is_open_now, list_phases, vocabulary
 from app.api import examples
-from app.api.deps import AccountDep, CallerDep, ServiceDep
+from app.api.deps import AccountDep, CallerDep, Service, ServiceDep
 from app.api.problems import OPEN, documented, succeeds
 from app.api.shapes import Body, Moment, Name, Shape, example, shown
 from app.api.strict import StrictRoute
@@ -184,31 +183,29 @@ TemplateFormat = Annotated[
     | documented(errors.NotFound, errors.NoGold),
     openapi_extra=OPEN,
 )
-async def get_template(
+def get_template(
     slug: str, phase: str, who: CallerDep, parts: ServiceDep, format_name: TemplateFormat = "json"
 ) -> Response:
     """Every id that a submission must have, in the format asked for."""
     if format_name not in TEMPLATES:
         raise errors.BadRequest(f"format must be one of {', '.join(TEMPLATES)}, not '{format_name}'.")
-
-    def make() -> bytes:
-        with parts.db.read() as session:
-            found, version = template_source(session, who, slug, phase)
-        kept = parts.templates.get((version.id, format_name))
-        return kept if kept is not None else fresh(found, version)
-
-    def fresh(found: Phase, version: GoldVersion) -> bytes:
-        with parts.files.scratch() as target:
-            make_template(parts.files, parts.readers, found, version, format_name=format_name, target=target)
-            body = target.read_bytes()
-        parts.templates.keep((version.id, format_name), body)
-        return body
-
-    body = await run_in_threadpool(make)
+    with parts.db.read() as session:
+        found, version = template_source(session, who, slug, phase)
+    body = parts.templates.get((version.id, format_name)) or _fresh_template(parts, found, version, format_name)
     ending = {"columns": "json", "map": "json"}.get(format_name, format_name)
-    name = f"{slug}-{phase}.{ending}"
     return Response(
         body,
         media_type=TEMPLATES[format_name],
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        headers={
+            "Content-Disposition": f'attachment; filename="{slug}-{phase}.{ending}"',
+            "ETag": f'"{version.id}-{format_name}"',
+        },
     )
+
+
+def _fresh_template(parts: Service, phase: Phase, version: GoldVersion, format_name: str) -> bytes:
+    with parts.files.scratch() as target:
+        make_template(parts.files, parts.readers, phase, version, format_name=format_name, target=target)
+        body = target.read_bytes()
+    parts.templates.keep((version.id, format_name), body)
+    return body

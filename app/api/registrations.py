@@ -1,6 +1,6 @@
 """Registrations: founding a team, and the organizers' decisions."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from fastapi import APIRouter
 from pydantic import Field
@@ -10,7 +10,7 @@ from app.actions.admit_team import decide, found_team, list_registrations, list_
 from app.api import examples
 from app.api.deps import AccountDep, Cursor, Limit, ServiceDep
 from app.api.problems import documented
-from app.api.shapes import Body, Moment, Page, Shape, Text, example, shown
+from app.api.shapes import Body, Moment, Page, Shape, TeamName, Text, example, shown
 from app.api.strict import StrictRoute
 
 router = APIRouter(tags=["teams"], route_class=StrictRoute)
@@ -21,7 +21,7 @@ class NewRegistration(Body):
 
     model_config = example(team="Blue")
 
-    team: Annotated[Text, Field(min_length=1, max_length=100, pattern=r"\S", examples=["Blue"])]
+    team: TeamName = Field(examples=["Blue"])
 
 
 class Decision(Body):

@@ -18,7 +18,7 @@ from pydantic import (
 from app.store.types import moment_text
 
 # Zero-width and direction-changing signs, with which one name can look like another.
-INVISIBLE = frozenset("\u200b\u200e\u200f\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+INVISIBLE = frozenset("\u00ad\u200b\u200e\u200f\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 JSON = dict[str, Any]
 Item = TypeVar("Item")
@@ -86,6 +86,7 @@ def _composed(text: str) -> str:
 
 Text = Annotated[str, AfterValidator(_plain)]
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_plain), AfterValidator(_not_blank)]
+TeamName = Annotated[Name, Field(max_length=100)]
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$", examples=["digits"])]
 # Labels are compared in one normal form, so they are stored in it.
 Label = Annotated[

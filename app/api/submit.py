@@ -1,6 +1,7 @@
 """Sending predictions: stored durably before the answer, or only checked; with a wait for the scores on request."""
 
 import asyncio
+import contextlib
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -24,7 +25,7 @@ from app.actions.upload_gold import request_of
 from app.api import examples
 from app.api.deps import AccountDep, Service, ServiceDep, prefer_wait
 from app.api.problems import documented
-from app.api.shapes import Shape, Text, shown
+from app.api.shapes import Shape, TeamName, Text, shown
 from app.api.strict import StrictRoute
 from app.api.submissions import FINAL, SubmissionShape, submission_shape
 from app.api.uploads import Filename, file_body, kind_of, received
@@ -67,9 +68,7 @@ async def delivery(
     method: Annotated[Text, Query(max_length=200, description="The name of the method, shown on the board.")] = "",
     description: Annotated[Text, Query(max_length=5000)] = "",
     link: Annotated[Text | None, Query(max_length=2000, pattern=r"^https?://\S+$")] = None,
-    team: Annotated[
-        Text | None, Query(max_length=100, pattern=r"\S", description="Organizers only: the team, founded if need be.")
-    ] = None,
+    team: Annotated[TeamName | None, Query(description="Organizers only: the team, founded if need be.")] = None,
     baseline: Annotated[bool, Query(description="Organizers only: stands on the board without a rank.")] = False,
     dry_run: Annotated[bool, Query(description="Check the file only: 200 with all problems, nothing stored.")] = False,
     filename: Filename = None,
@@ -218,8 +217,6 @@ async def _wait(sent: Delivery, found: Seen) -> Seen:
         now = await run_in_threadpool(read)
         if now.submission.status in FINAL:
             return now
-        try:
+        with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(settled.wait(), sent.seconds)
-        except TimeoutError:
-            return now
     return await run_in_threadpool(read)

@@ -31,6 +31,12 @@ class ChildOutOfMemory(ChildError):
     code = "memory_limit"
 
 
+class ChildNotStarted(ChildError):
+    """No scoring program can be started now."""
+
+    code = "not_started"
+
+
 class ChildrenBusy(ChildError):
     """Too many requests wait for a scoring program."""
 

@@ -19,11 +19,20 @@ from typing import Any
 
 import structlog
 
-from app.children import ChildDied, ChildError, ChildOutOfMemory, ChildrenBusy, ChildrenClosed, ChildTimedOut
+from app.children import (
+    ChildDied,
+    ChildError,
+    ChildNotStarted,
+    ChildOutOfMemory,
+    ChildrenBusy,
+    ChildrenClosed,
+    ChildTimedOut,
+)
 
 log = structlog.get_logger()
 
 MOST_WAITING = 12
+START_SECONDS = 60.0
 PROGRAM = "app.scoring_child"
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "HOME", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH", "SYSTEMROOT")
 
@@ -35,23 +44,30 @@ class Child:
         self._arguments = list(arguments)
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
+        self._ready: subprocess.Popen[bytes] | None = None  # the program that has said so
         self._ended = False
 
     def start(self) -> subprocess.Popen[bytes]:
-        """The running program, started if need be; raises ChildrenClosed after `end`."""
+        """The running program, started if need be; raises ChildNotStarted, and ChildrenClosed after `end`."""
         with self._lock:
             if self._ended:
                 raise ChildrenClosed
             if self._process is None or self._process.poll() is not None:
                 self.stop()
-                self._process = subprocess.Popen(  # noqa: S603 - our own program
-                    [sys.executable, "-m", PROGRAM, *self._arguments],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    env=_environment(),
-                    cwd=Path(__file__).resolve().parents[2],
-                )
+                self._process = self._launch()
             return self._process
+
+    def _launch(self) -> subprocess.Popen[bytes]:
+        try:
+            return subprocess.Popen(  # noqa: S603 - our own program
+                [sys.executable, "-m", PROGRAM, *self._arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=_environment(),
+                cwd=Path(__file__).resolve().parents[2],
+            )
+        except OSError as lack:
+            raise ChildNotStarted(f"no scoring program could be started: {lack}") from lack
 
     @property
     def pid(self) -> int | None:
@@ -87,10 +103,20 @@ class Child:
     def _send(self, line: bytes) -> subprocess.Popen[bytes]:
         """Write a line to the running program; raises OSError when it has gone."""
         process = self.start()
+        if process is not self._ready:
+            self._await_ready(process)
         assert process.stdin is not None
         process.stdin.write(line)
         process.stdin.flush()
         return process
+
+    def _await_ready(self, process: subprocess.Popen[bytes]) -> None:
+        """Wait until a new program says that it is ready: one that cannot run is no fault of what it is asked."""
+        try:
+            self._receive(process, time.monotonic() + START_SECONDS, START_SECONDS)
+        except ChildError as failed:
+            raise ChildNotStarted(f"the scoring program did not start: {failed}") from failed
+        self._ready = process
 
     @staticmethod
     def _receive(process: subprocess.Popen[bytes], deadline: float, seconds: float) -> dict[str, Any]:

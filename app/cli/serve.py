@@ -53,6 +53,8 @@ def serve(
             main.serve(settings)
         except WeakAdminToken as error:
             raise Refused("bad_setting", f"{error}.", "Set ASSAY_ADMIN_TOKEN to a longer one, or unset it.") from None
+        except main.AddressTaken as error:
+            raise Refused("address_taken", f"{error}.", "Take another port: --port.") from None
         except main.AlreadyServed as error:
             raise already_served(error) from None
 

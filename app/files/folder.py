@@ -1,5 +1,6 @@
 """A folder as the file store: the default on one machine."""
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -51,7 +52,8 @@ class FolderUpload:
 
     def abort(self) -> None:
         """Forget the file; harmless after finish."""
-        self._file.close()
+        with contextlib.suppress(OSError):  # on a full disk closing tries to write what is left, and fails again
+            self._file.close()
         self._part.unlink(missing_ok=True)
 
 

@@ -58,7 +58,9 @@ def over(total: float, divisor: int) -> float:
 
 def total(values: Integers) -> int:
     """The exact sum of integers as a Python integer."""
-    return int(values.sum()) if len(values) else 0
+    if _peak(values) * len(values) < 2**63:
+        return int(values.sum())
+    return sum(values.tolist())
 
 
 def square_root(value: Fraction) -> float:

@@ -1,7 +1,7 @@
 """Metric strings and recipes: what was asked, checked against the catalogue, in canonical form."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any, Literal
@@ -45,7 +45,7 @@ def parse_metric(
     *,
     options: Mapping[str, Any] | None = None,
     task: Task | None = None,
-    classes: Sequence[str] | None = None,
+    classes: Collection[str] | None = None,
 ) -> MetricCall:
     """The metric that a string or {"key", "params", "options", "name"} asks for.
 
@@ -153,7 +153,7 @@ def _average_hint(metric: Metric, param: str) -> str:
     return f"; or say {metric.key}_macro for the mean over classes" if param == "label" else ""
 
 
-def _check_labels(params: Mapping[str, str], own: Mapping[str, str], classes: Sequence[str] | None) -> None:
+def _check_labels(params: Mapping[str, str], own: Mapping[str, str], classes: Collection[str] | None) -> None:
     if classes is None:
         return
     named = [params["label"]] if "label" in params else []
@@ -186,8 +186,9 @@ def parse_recipe(
     faults = _Faults()
     body = {name: value for name, value in body.items() if value is not None}
     _check_shape(body, spec_task, positive_label, faults)
-    options = _shared_options(body.get("options", {}), classes, faults)
-    reader = _Reader(options, spec_task, classes, faults)
+    known = None if classes is None else frozenset(classes)
+    options = _shared_options(body.get("options", {}), known, faults)
+    reader = _Reader(options, spec_task, known, faults)
     primary = reader.one(body["primary"], "/primary") if "primary" in body else None
     listed = reader.many(body.get("metrics", []), "/metrics")
     breakers = reader.many(body.get("tie_breakers", []), "/tie_breakers")
@@ -224,7 +225,7 @@ def _check_shape(body: Mapping[str, Any], task: Task, positive_label: str | None
         faults.add("", "A binary task needs its positive_label.")
 
 
-def _shared_options(given: Any, classes: Sequence[str] | None, faults: _Faults) -> dict[str, str]:
+def _shared_options(given: Any, classes: Collection[str] | None, faults: _Faults) -> dict[str, str]:
     """The options that hold for all metrics: only those said, in canonical form."""
     options: dict[str, str] = {}
     if not isinstance(given, Mapping):
@@ -245,7 +246,7 @@ class _Reader:
 
     options: Mapping[str, str]
     task: Task
-    classes: Sequence[str] | None
+    classes: Collection[str] | None
     faults: _Faults
 
     def one(self, asked: Any, pointer: str) -> MetricCall | None:

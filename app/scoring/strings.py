@@ -13,6 +13,7 @@ from app.scoring.options import OPTIONS, decode, encode, join_labels
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 _DIGITS = 17
+_COMPARED = 500
 
 
 def take_apart(text: str) -> tuple[str, dict[str, str]]:
@@ -123,6 +124,7 @@ def put_together(key: str, params: Mapping[str, str], options: Mapping[str, str]
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A hint in the middle of a sentence, or nothing."""
-    near = get_close_matches(word, list(known), n=3, cutoff=0.6)
+    """A hint in the middle of a sentence, or nothing; among very many known words the search would take too long."""
+    words = list(known)
+    near = get_close_matches(word, words, n=3, cutoff=0.6) if len(words) <= _COMPARED else []
     return f" (did you mean {' or '.join(near)}?)" if near else ""

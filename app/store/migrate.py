@@ -24,6 +24,13 @@ class SchemaBehind(Unavailable):
     remedy = "Run 'assay migrate'."
 
 
+class SchemaAhead(Unavailable):
+    """The database was made by a newer version of Assay."""
+
+    code = "schema_ahead"
+    remedy = "Run that version, or restore the copy of the database that it kept before its migration."
+
+
 def config() -> Config:
     """Alembic's configuration; the revisions travel with the package."""
     made = Config()
@@ -46,18 +53,25 @@ def current(database: Engine | Connection) -> str | None:
 
 def require_head(database: Engine | Connection) -> None:
     """Raise SchemaBehind unless the database is at the newest revision."""
-    if current(database) != head():
+    revision = current(database)
+    _require_known(revision)
+    if revision != head():
         raise SchemaBehind
 
 
 def upgrade(settings: Settings, revision: str = "head") -> tuple[str | None, str | None]:
-    """Bring the database to a revision; returns the revision before and after."""
+    """Bring the database to a revision; returns the revision before and after.
+
+    Raises SchemaAhead.
+    """
     url = make_url(settings.database)
     if url.get_backend_name() == "sqlite" and url.database:
         Path(url.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        Path(url.database).touch(mode=0o600)  # gold and hashes are for this account only, whatever the umask
     engine = _engine(settings.database)
     try:
         before = current(engine)
+        _require_known(before)
         if before != head() and before is not None and engine.dialect.name == "sqlite":
             _keep_copy(engine, Path(str(url.database)), before)
         with engine.connect() as connection:
@@ -65,6 +79,12 @@ def upgrade(settings: Settings, revision: str = "head") -> tuple[str | None, str
         return before, current(engine)
     finally:
         engine.dispose()
+
+
+def _require_known(revision: str | None) -> None:
+    known = {script.revision for script in ScriptDirectory.from_config(config()).walk_revisions()}
+    if revision is not None and revision not in known:
+        raise SchemaAhead
 
 
 def _engine(url: str) -> Engine:

@@ -5,6 +5,7 @@ first take a lock of this process, then BEGIN IMMEDIATE: without that lock, wait
 which lets single writers starve for seconds.
 """
 
+import math
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,12 +15,13 @@ from typing import Any
 from sqlalchemy import Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
 from app import errors
 from app.settings import Settings
 
-BUSY_MS = 10_000
+POOL: dict[str, Any] = {"pool_size": 48, "max_overflow": 0, "pool_timeout": 10}  # more than threads that ask
 
 
 class ReadSession(Session):
@@ -37,13 +39,14 @@ class Database:
         self.url = make_url(settings.database)
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self._lock = threading.Lock()
+        self._wait = settings.database_wait
         if self.sqlite:
             if self.url.database:
                 Path(self.url.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._read = _sqlite_engine(settings.database, begin="BEGIN", query_only=True)
-            self._write = _sqlite_engine(settings.database, begin="BEGIN IMMEDIATE", query_only=False)
+            self._read = _sqlite_engine(settings, begin="BEGIN", query_only=True)
+            self._write = _sqlite_engine(settings, begin="BEGIN IMMEDIATE", query_only=False)
         else:
-            self._read = self._write = create_engine(self.url, pool_pre_ping=True)
+            self._read = self._write = create_engine(self.url, pool_pre_ping=True, **POOL)
 
     @contextmanager
     def read(self) -> Iterator[ReadSession]:
@@ -71,7 +74,7 @@ class Database:
         if not self.sqlite:
             yield
             return
-        if not self._lock.acquire(timeout=BUSY_MS / 1000):
+        if not self._lock.acquire(timeout=self._wait):
             raise errors.DatabaseAway("Too many writers are waiting for the database.")
         try:
             yield
@@ -98,7 +101,7 @@ def _translated() -> Iterator[None]:
     """Turn an unreachable, locked or full database into the error that callers meet as 503."""
     try:
         yield
-    except OperationalError as away:
+    except (OperationalError, PoolTimeout) as away:
         raise errors.DatabaseAway from away
     except DBAPIError as fault:
         if fault.connection_invalidated:
@@ -106,9 +109,10 @@ def _translated() -> Iterator[None]:
         raise
 
 
-def _sqlite_engine(url: str, *, begin: str, query_only: bool) -> Engine:
+def _sqlite_engine(settings: Settings, *, begin: str, query_only: bool) -> Engine:
     """An engine that opens its transactions itself: the driver's own habit of delaying BEGIN is switched off."""
-    engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": BUSY_MS / 1000})
+    wait = settings.database_wait
+    engine = create_engine(settings.database, connect_args={"check_same_thread": False, "timeout": wait}, **POOL)
 
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _record: Any) -> None:
@@ -118,7 +122,7 @@ def _sqlite_engine(url: str, *, begin: str, query_only: bool) -> Engine:
         # FULL: an acknowledged submission survives power loss, not only a crash of the process.
         cursor.execute("PRAGMA synchronous=FULL")
         cursor.execute("PRAGMA foreign_keys=ON")
-        cursor.execute(f"PRAGMA busy_timeout={BUSY_MS}")
+        cursor.execute(f"PRAGMA busy_timeout={math.ceil(wait * 1000)}")
         if query_only:
             cursor.execute("PRAGMA query_only=ON")
         cursor.close()

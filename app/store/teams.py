@@ -9,8 +9,9 @@ from app.store.tables import Registration, Team
 
 
 def name_key(name: str) -> str:
-    """What makes two team names the same to a reader: Unicode compatibility form, case and spaces folded."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    """What makes two team names the same to a reader: compatibility form, case, spaces, no invisible signs."""
+    shown = "".join(sign for sign in unicodedata.normalize("NFKC", name) if unicodedata.category(sign) != "Cf")
+    return " ".join(shown.casefold().split())
 
 
 def by_name(session: ReadSession, challenge_id: str, name: str) -> Team | None:

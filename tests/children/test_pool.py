@@ -35,6 +35,8 @@ def secrets(monkeypatch: pytest.MonkeyPatch) -> None:
 def pool(count: int = 1, seconds: float = 30) -> Iterator[ChildPool]:
     made = ChildPool(count, arguments=LIMITS, seconds=seconds)
     made.warm_up()
+    for child in made._all:
+        child._await_ready(child.start())
     try:
         yield made
     finally:

@@ -11,7 +11,6 @@ import pytest
 from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 
-from app.store import session as store_session
 from tests.api.served import Served, served, settings
 from tests.faults.support import GOLD, GOOD, eventually, frozen, pid_of, rows, status_of
 from tests.live import Live, open_challenge
@@ -87,11 +86,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def within(folder: Path) -> Iterator[Served]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store_session, "BUSY_MS", 300)
-        with served(settings(folder)) as service:
-            open_challenge(service.admin(), "pets", GOLD)
-            yield service
+    with served(settings(folder, database_wait=0.3)) as service:
+        open_challenge(service.admin(), "pets", GOLD)
+        yield service
 
 
 def test_a_database_that_another_program_holds_gives_503_and_no_row(within: Served, folder: Path) -> None:

@@ -206,3 +206,25 @@ def test_a_lost_file_fails_the_submission_with_a_reason(store: Store, pool: Chil
     failure = store.task().failure
     assert failure is not None
     assert failure["code"] == "file_lost"
+
+
+def test_a_scoring_program_that_cannot_start_is_an_interruption_and_no_crash(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.children.pool.PROGRAM", "app.no_such_program")
+    children = child_pool(Settings(workers=1), 1)
+    try:
+        assert score_submission(store.db, store.files, children, store.claim(), CAPS) is None
+    finally:
+        children.close()
+    task = store.task()
+    assert (task.status, task.interruptions, task.crashes) == ("queued", 1, 0)
+
+
+def test_scoring_anew_leaves_the_status_and_the_ledger_as_they_are(store: Store, pool: ChildPool) -> None:
+    assert score_submission(store.db, store.files, pool, store.claim(), CAPS) is not None
+    with store.db.write() as session:
+        task = session.scalars(select(ScoreTask)).one()
+        task.status, task.scorer_version = "queued", task.scorer_version + 1
+    assert score_submission(store.db, store.files, pool, store.claim(), CAPS) is None
+    assert store.state() == ("done", "finished", ["reserve", "charge"], 2)

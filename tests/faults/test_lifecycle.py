@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.live import ROOT, Live
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    service = Live(tmp_path_factory.mktemp("lifecycle") / "data").start()
+    service = Live(tmp_path_factory.mktemp("lifecycle") / "data", drain_seconds="3").start()
     yield service
     service.kill()
 
@@ -31,6 +32,21 @@ def test_a_second_service_on_the_same_folder_refuses_and_the_first_goes_on(own: 
     assert "another service uses the data folder" in " ".join(second.stderr.split()).lower()
     assert "Traceback" not in second.stderr
     assert own.caller().get("/challenges").status_code == 200
+
+
+def test_a_port_in_use_is_told_in_a_sentence_and_nothing_is_made(own: Live, tmp_path: Path) -> None:
+    second = subprocess.run(
+        [sys.executable, "-m", "app.cli", "serve", "--port", str(own.port), "--data-dir", str(tmp_path / "other")],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert second.returncode == 1
+    assert f"cannot listen on 127.0.0.1 port {own.port}" in second.stderr
+    assert "--port" in second.stderr
+    assert sorted(path.name for path in (tmp_path / "other").iterdir()) == ["lock"]
 
 
 def test_asked_to_end_it_finishes_or_gives_back_its_work_and_clears_up_at_the_next_start(own: Live) -> None:

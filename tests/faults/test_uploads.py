@@ -2,6 +2,8 @@
 
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -120,3 +122,26 @@ def test_files_that_no_row_points_to_are_swept_at_the_start_once_they_are_a_day_
         os.utime(data / "files" / "uploads" / name, (0, 0))
     with served(settings(data)):
         assert files_in(data) == sorted([*kept, "stray-young"])
+
+
+FULL = """
+import resource, signal, sys
+from pathlib import Path
+from app.errors import StorageShort
+from app.files.folder import FolderFiles
+from app.settings import Settings
+files = FolderFiles(Settings(data_dir=Path(sys.argv[1]), min_free=0))
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+upload = files.begin()
+try:
+    upload.write(b"x" * 4000)
+    upload.finish()
+except StorageShort:
+    print("short", sorted(path.name for path in (files.root / "uploads").iterdir()))
+"""
+
+
+def test_a_disk_that_fills_up_at_the_last_byte_is_storage_short_and_leaves_nothing(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", FULL, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "short []\n"), done.stderr

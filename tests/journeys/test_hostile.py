@@ -186,3 +186,21 @@ def test_broken_json_is_told_with_its_place(live: Live) -> None:
     assert answer.status_code == 422
     assert answer.json()["errors"] == [{"pointer": "", "detail": "not JSON at character 10: Expecting value"}]
     json.dumps(answer.json())
+
+
+def test_a_name_that_only_looks_different_is_the_same_name(live: Live, challenge: str) -> None:
+    live.person("One").join("target", "Blue")
+    other = live.person("Two")
+    for name in ("blue", " BLUE ", "Ｂｌｕｅ"):
+        answer = other.post("/challenges/target/registrations", json={"team": name})
+        assert (answer.status_code, answer.json()["code"]) == (409, "team_name_taken"), name
+    for name in ("Bl\u200bue", "B\u00adlue", "\u200b"):
+        assert other.post("/challenges/target/registrations", json={"team": name}).status_code == 422, name
+
+
+def test_a_template_is_made_once_and_then_not_sent_again(live: Live, challenge: str) -> None:
+    path = "/challenges/target/phases/main/template"
+    first = live.caller().get(path, params={"format": "csv"})
+    again = live.caller().get(path, params={"format": "csv"}, headers={"If-None-Match": first.headers["ETag"]})
+    assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
+    assert live.caller().get(path).headers["ETag"] != first.headers["ETag"]

@@ -54,3 +54,8 @@ def test_weights_become_integers_in_the_same_proportion(weights: list[Decimal]) 
 def test_a_mean_of_many_quotients_is_within_two_ulp() -> None:
     thirds = exact.quotients(np.ones(999, dtype=np.int64), np.full(999, 3, dtype=np.int64))
     assert exact.mean(thirds) == pytest.approx(1 / 3, abs=2 * math.ulp(1 / 3))
+
+
+@given(st.lists(st.integers(min_value=0, max_value=2**62), max_size=40))
+def test_the_sum_of_integers_is_exact_however_large(values: list[int]) -> None:
+    assert exact.total(np.array(values, dtype=np.int64)) == sum(values)

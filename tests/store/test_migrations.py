@@ -1,6 +1,9 @@
 """Migrations build the very tables that the code declares, up and down, with rows in them."""
 
+import shutil
 import sqlite3
+import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import CheckConstraint, create_engine, func, inspect, select
 
 from app.settings import Settings
+from app.shipped import shipped
 from app.store import migrate
 from app.store.session import Database
 from app.store.tables import Base
@@ -87,21 +91,35 @@ def test_every_revision_goes_down_and_up_again_with_rows_in_every_table(given: S
     assert counts(db) == before
 
 
-def test_the_old_database_is_kept_beside_the_new_one(given: Settings, db: Database) -> None:
+NEXT = """
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+
+
+def upgrade() -> None:
+    with op.batch_alter_table("users") as batch:
+        batch.add_column(sa.Column("nickname", sa.Text(), nullable=True))
+"""
+
+
+def test_the_old_database_is_kept_beside_the_new_one_and_no_row_is_lost(
+    given: Settings, db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with db.write() as session:
         fill(session)
+    before = counts(db)
     db.close()
+    scripts = shutil.copytree(shipped("migrations"), tmp_path / "scripts")
+    (scripts / "versions" / "0002_next.py").write_text(NEXT)
+    monkeypatch.setattr(migrate, "shipped", lambda _name: scripts)
+    assert migrate.upgrade(given) == ("0001", "0002")
     path = Path(given.database.removeprefix("sqlite:///"))
-    raw = sqlite3.connect(path)
-    raw.execute("UPDATE alembic_version SET version_num = 'base0'")
-    raw.commit()
-    raw.close()
-    copy = path.with_name(f"{path.name}.before-base0")
-    with pytest.raises(Exception, match="base0"):  # no such revision: the upgrade fails, the copy is there
-        migrate.upgrade(given)
-    kept = sqlite3.connect(copy)
-    assert kept.execute("SELECT email FROM users").fetchall() == [("ada@example.org",)]
-    kept.close()
+    with closing(sqlite3.connect(path.with_name(f"{path.name}.before-0001"))) as kept:
+        assert kept.execute("SELECT email FROM users").fetchall() == [("ada@example.org",)]
+    assert counts(Database(given)) == before
     assert given.data_dir.stat().st_mode & 0o077 == 0  # like the database, it is for the service's account only
 
 
@@ -128,3 +146,19 @@ def test_a_database_behind_is_refused_until_it_is_migrated(given: Settings) -> N
     migrate.require_head(db.engine())
     assert migrate.upgrade(given) == (migrate.head(), migrate.head())
     db.close()
+
+
+def test_a_database_from_the_future_is_left_alone(tmp_path: Path) -> None:
+    given = Settings(data_dir=tmp_path)
+    migrate.upgrade(given)
+    with closing(sqlite3.connect(tmp_path / "assay.sqlite3")) as raw:
+        raw.execute("UPDATE alembic_version SET version_num = '9999'")
+        raw.commit()
+    with pytest.raises(migrate.SchemaAhead):
+        migrate.upgrade(given)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["assay.sqlite3"]
+
+
+def test_the_database_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
+    migrate.upgrade(Settings(data_dir=tmp_path))
+    assert stat.S_IMODE((tmp_path / "assay.sqlite3").stat().st_mode) == 0o600

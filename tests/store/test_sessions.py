@@ -75,7 +75,7 @@ def test_many_writers_lose_no_update(db: Database) -> None:
 def test_a_writer_whose_turn_does_not_come_is_told_that_the_database_is_busy(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.store.session.BUSY_MS", 50)
+    monkeypatch.setattr(db, "_wait", 0.05)
     begun, done = threading.Event(), threading.Event()
 
     def hold() -> None:
