@@ -48,6 +48,17 @@ class Client(Transport):
         """Change title, description, visibility, registration or time zone; `{"draft": false}` publishes a draft."""
         return self._json("PATCH", _path("challenges", slug), json=changes)
 
+    def put_recipe(self, slug: str, recipe: Json) -> Json:
+        """Put a recipe in force."""
+        return self._json("PUT", _path("challenges", slug, "recipe"), json=recipe)
+
+    def put_phase(self, slug: str, phase: str | None, plan: Json) -> Json:
+        """Change a phase, or add one where `phase` is None."""
+        if phase is None:
+            return self._json("POST", _path("challenges", slug, "phases"), json=plan)
+        changes = {name: value for name, value in plan.items() if name != "name"}
+        return self._json("PATCH", _in_phase(slug, phase), json=changes)
+
     def list_challenges(self) -> Iterator[Json]:
         """All challenges that this token may see, page by page."""
         return self._items(_path("challenges"))

@@ -25,10 +25,29 @@ def activate_gold(
     if version.status != "draft":
         raise GoldNotDraft
     _require_vocabulary(session, phase, version)
+    remarks = _remarks(session, phase, version)
+    _fix_vocabulary(phase, version)
     version.status = "active"
     version.activated_at = clock.now(session)
     session.flush()
-    return version, _remarks(session, phase, version)
+    return version, remarks
+
+
+def _fix_vocabulary(phase: Phase, version: GoldVersion) -> None:
+    """The first gold in force fixes the classes of the challenge; a draft read before that must keep to them."""
+    challenge = phase.challenge
+    if challenge.classes is None:
+        challenge.classes = version.classes
+        return
+    known = set(challenge.classes)
+    strange = [label for label in version.classes if label not in known]
+    if strange:
+        raise InvalidGold(
+            f"{len(strange)} labels of this gold are not among the classes of the challenge, which earlier gold fixed: "
+            f"{', '.join(map(repr, strange[:5]))}."
+        )
+    if not version.classes_declared:
+        version.classes = challenge.classes
 
 
 def _require_vocabulary(session: WriteSession, phase: Phase, version: GoldVersion) -> None:

@@ -28,6 +28,13 @@ from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion, IdempotencyKey, Phase, Recipe, Submission, Team
 from app.store.types import moment_text
 
+QUOTA_REMEDIES = {
+    "per_day": "Wait until the time in 'reset_at', when the challenge's next day begins.",
+    "total": "The quota of this phase is used up; only its organizers can raise it.",
+    "concurrent": "Wait until one of the team's submissions has ended.",
+    "invalid_per_day": "Check files with ?dry_run=true, which is free; the next day begins at the time in 'reset_at'.",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -200,6 +207,7 @@ def _require_quota(
         wait = max(1, round((reset_at - now).total_seconds())) if daily else 5 if name == "concurrent" else 86400
         raise QuotaExceeded(
             f"The team has used {counts[name]} of {limit} ({name}).",
+            remedy=QUOTA_REMEDIES[name],
             headers={"Retry-After": str(wait)},
             quota=name,
             limit=limit,

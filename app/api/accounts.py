@@ -10,9 +10,9 @@ from app.actions import passwords
 from app.actions.issue_token import account_of, issue_token, list_tokens, revoke_token
 from app.actions.sign_up import check_sign_up, sign_up
 from app.api import examples
-from app.api.deps import AccountDep, CallerDep, ServiceDep, address
+from app.api.deps import AccountDep, CallerDep, Cursor, Limit, ServiceDep, address, paged
 from app.api.problems import OPEN, documented
-from app.api.shapes import Body, Email, Moment, Name, Shape, example, shown
+from app.api.shapes import Body, Email, Moment, Name, Page, Shape, example, shown
 from app.api.strict import StrictRoute
 
 router = APIRouter(tags=["accounts"], route_class=StrictRoute)
@@ -81,15 +81,6 @@ class FreshToken(TokenShape):
     token: str = Field(examples=["assay_019a….secret"])
 
 
-class TokenList(Shape):
-    """The caller's tokens."""
-
-    model_config = shown({"items": [examples.TOKEN], "next": None})
-
-    items: list[TokenShape]
-    next: None = None
-
-
 class Me(Shape):
     """The caller."""
 
@@ -151,11 +142,12 @@ def post_token(body: NewToken, request: Request, parts: ServiceDep) -> FreshToke
     return FreshToken.model_validate({**TokenShape.model_validate(row).model_dump(), "token": text})
 
 
-@router.get("/tokens", summary="List my tokens", response_model=TokenList, responses=documented())
-def get_tokens(who: AccountDep, parts: ServiceDep) -> object:
+@router.get("/tokens", summary="List my tokens", response_model=Page[TokenShape], responses=documented())
+def get_tokens(who: AccountDep, parts: ServiceDep, limit: Limit = 50, cursor: Cursor = None) -> object:
     """Tokens that were not revoked, newest first; their text is not kept."""
     with parts.db.read() as session:
-        return {"items": list_tokens(session, who)}
+        rows, following = paged(list_tokens(session, who), lambda row: row.id, limit=limit, cursor=cursor)
+    return {"items": rows, "next": following}
 
 
 @router.delete("/tokens/{token_id}", status_code=204, summary="Revoke a token", responses=documented(errors.NotFound))

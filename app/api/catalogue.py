@@ -6,8 +6,9 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from app import errors
-from app.api.deps import CallerDep
+from app.api.deps import CallerDep, Cursor, Limit, paged
 from app.api.problems import OPEN, documented
+from app.api.shapes import Page
 from app.api.strict import StrictRoute
 from app.scoring.catalogue import describe
 from app.scoring.metric import CATALOGUE
@@ -40,19 +41,13 @@ class MetricShape(BaseModel):
     source: str
 
 
-class MetricList(BaseModel):
-    """The whole catalogue."""
-
-    items: list[MetricShape]
-    next: None = None
-
-
 @router.get(
-    "/metrics", summary="List all metrics", response_model=MetricList, responses=documented(), openapi_extra=OPEN
+    "/metrics", summary="List all metrics", response_model=Page[MetricShape], responses=documented(), openapi_extra=OPEN
 )
-def get_metrics(_who: CallerDep) -> dict[str, Any]:
+def get_metrics(_who: CallerDep, limit: Limit = 200, cursor: Cursor = None) -> dict[str, Any]:
     """Every metric with names, equation, needs, direction, range, parameters, options and source."""
-    return {"items": [describe(metric) for metric in CATALOGUE.values()]}
+    rows, following = paged(list(CATALOGUE.values()), lambda metric: metric.key, limit=limit, cursor=cursor)
+    return {"items": [describe(metric) for metric in rows], "next": following}
 
 
 @router.get(

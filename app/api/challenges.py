@@ -19,7 +19,7 @@ from app.actions.manage_challenge import (
 from app.actions.open_challenge import open_challenge
 from app.actions.plan_phases import list_phases
 from app.api import examples
-from app.api.deps import AccountDep, CallerDep, Cursor, Limit, ServiceDep
+from app.api.deps import AccountDep, CallerDep, Cursor, Limit, ServiceDep, paged
 from app.api.phases import NewPhase, PhaseShape, phase_shape
 from app.api.problems import OPEN, documented
 from app.api.shapes import (
@@ -221,13 +221,6 @@ class OrganizerShape(Shape):
     role: Literal["owner", "editor", "viewer"]
 
 
-class OrganizerList(Shape):
-    """All organizers of a challenge."""
-
-    items: list[OrganizerShape]
-    next: None = None
-
-
 def recipe_shape(recipe: Recipe) -> RecipeShape:
     """A stored recipe as a reply."""
     return RecipeShape.model_validate({**recipe.body, "version": recipe.version, "status": recipe.status})
@@ -357,10 +350,14 @@ def _organizer(row: Organizer) -> OrganizerShape:
     summary="List organizers",
     responses=documented(errors.Forbidden, errors.NotFound),
 )
-def get_organizers(slug: str, who: AccountDep, parts: ServiceDep) -> OrganizerList:
+def get_organizers(
+    slug: str, who: AccountDep, parts: ServiceDep, limit: Limit = 50, cursor: Cursor = None
+) -> Page[OrganizerShape]:
     """For organizers."""
     with parts.db.read() as session:
-        return OrganizerList(items=[_organizer(row) for row in list_organizers(session, who, slug)])
+        found = list_organizers(session, who, slug)
+        rows, following = paged(found, lambda row: row.user_id, limit=limit, cursor=cursor)
+        return Page(items=[_organizer(row) for row in rows], next=following)
 
 
 @router.post(

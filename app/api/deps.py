@@ -6,10 +6,10 @@ import math
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from fastapi import Depends, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -20,11 +20,13 @@ from limits.strategies import MovingWindowRateLimiter
 from app.actions.access import VISITOR, Caller
 from app.actions.issue_token import caller_of
 from app.children import Children
-from app.errors import BadRequest, RequestInFlight, TooMany, Unauthorized, WrongPassword
+from app.errors import BadCursor, BadRequest, RequestInFlight, TooMany, Unauthorized, WrongPassword
 from app.files import Files
 from app.queue import Queue
 from app.settings import Settings
 from app.store.session import Database
+
+Row = TypeVar("Row")
 
 
 class Notifier:
@@ -231,6 +233,18 @@ AccountDep = Annotated[Caller, Depends(account)]
 
 Limit = Annotated[int, Query(ge=1, le=200, description="Rows per page.")]
 Cursor = Annotated[str | None, Query(description="The `next` of the page before.")]
+
+
+def paged(
+    rows: Sequence[Row], key: Callable[[Row], object], *, limit: int, cursor: str | None
+) -> tuple[Sequence[Row], str | None]:
+    """A page of a list that is read whole: the cursor is the key of the last row shown; raises BadCursor."""
+    keys = [str(key(row)) for row in rows]
+    if cursor is not None and cursor not in keys:
+        raise BadCursor
+    start = 0 if cursor is None else keys.index(cursor) + 1
+    end = start + limit
+    return rows[start:end], keys[end - 1] if end < len(rows) else None
 
 
 def prefer_wait(header: str | None) -> int:

@@ -21,9 +21,9 @@ from app.actions.upload_gold import (
     store_gold,
 )
 from app.api import examples
-from app.api.deps import AccountDep, Service, ServiceDep
+from app.api.deps import AccountDep, Cursor, Limit, Service, ServiceDep, paged
 from app.api.problems import documented, succeeds
-from app.api.shapes import Label, Moment, Shape, bounded, shown
+from app.api.shapes import Label, Moment, Page, Shape, bounded, shown
 from app.api.strict import StrictRoute
 from app.api.uploads import Filename, download, file_body, kind_of, received
 from app.files import Stored
@@ -53,13 +53,6 @@ class GoldShape(Shape):
     created_at: Moment
     activated_at: Moment | None
     remarks: list[str] = Field(default_factory=list, description="What the organizer should know.")
-
-
-class GoldList(Shape):
-    """All versions, newest first."""
-
-    items: list[GoldShape]
-    next: None = None
 
 
 def _shape(version: GoldVersion, remarks: list[str] | None = None) -> GoldShape:
@@ -123,10 +116,14 @@ def _store(
 
 
 @router.get("", summary="List gold versions", responses=documented(errors.Forbidden, errors.NotFound))
-def get_versions(slug: str, phase: str, who: AccountDep, parts: ServiceDep) -> GoldList:
+def get_versions(
+    slug: str, phase: str, who: AccountDep, parts: ServiceDep, limit: Limit = 50, cursor: Cursor = None
+) -> Page[GoldShape]:
     """Newest first."""
     with parts.db.read() as session:
-        return GoldList(items=[_shape(row) for row in list_gold(session, who, slug, phase)])
+        found = list_gold(session, who, slug, phase)
+        rows, following = paged(found, lambda row: row.version, limit=limit, cursor=cursor)
+        return Page(items=[_shape(row) for row in rows], next=following)
 
 
 @router.get(

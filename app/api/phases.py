@@ -10,9 +10,9 @@ from app.actions.access import see_phase
 from app.actions.make_template import make_template, template_source
 from app.actions.plan_phases import create_phase, edit_phase, is_open_now, list_phases, vocabulary
 from app.api import examples
-from app.api.deps import AccountDep, CallerDep, Service, ServiceDep
+from app.api.deps import AccountDep, CallerDep, Cursor, Limit, Service, ServiceDep, paged
 from app.api.problems import OPEN, documented, succeeds
-from app.api.shapes import Body, Moment, Name, Shape, example, shown
+from app.api.shapes import Body, Moment, Name, Page, Shape, example, shown
 from app.api.strict import StrictRoute
 from app.formats.template import TEMPLATES
 from app.store.session import ReadSession
@@ -97,13 +97,6 @@ class PhaseShape(Shape):
     classes: list[str] | None = Field(description="The label vocabulary, once it is fixed.")
 
 
-class PhaseList(Shape):
-    """All phases of a challenge."""
-
-    items: list[PhaseShape]
-    next: None = None
-
-
 def phase_shape(session: ReadSession, phase: Phase) -> PhaseShape:
     """A stored phase as a reply."""
     return PhaseShape(
@@ -123,10 +116,14 @@ def phase_shape(session: ReadSession, phase: Phase) -> PhaseShape:
 @router.get(
     "/challenges/{slug}/phases", summary="List phases", responses=documented(errors.NotFound), openapi_extra=OPEN
 )
-def get_phases(slug: str, who: CallerDep, parts: ServiceDep) -> PhaseList:
+def get_phases(
+    slug: str, who: CallerDep, parts: ServiceDep, limit: Limit = 50, cursor: Cursor = None
+) -> Page[PhaseShape]:
     """In their order."""
     with parts.db.read() as session:
-        return PhaseList(items=[phase_shape(session, phase) for phase in list_phases(session, who, slug)])
+        found = list_phases(session, who, slug)
+        rows, following = paged(found, lambda row: row.slug, limit=limit, cursor=cursor)
+        return Page(items=[phase_shape(session, phase) for phase in rows], next=following)
 
 
 @router.post(

@@ -31,14 +31,40 @@ def create_challenge(file: ChallengeFile, url: Url = None, token: Token = None, 
 def edit_challenge(
     slug: Slug, file: ChallengeFile, url: Url = None, token: Token = None, as_json: AsJson = False
 ) -> None:
-    """Change a challenge: title, description, visibility, registration, timezone or draft, as the file says."""
+    """Make a challenge as the file says: the file it was created from, or only what changes."""
     from app.cli.yaml_file import load
 
     with reporting(as_json=as_json) as out:
         changes = load(file)
         if changes.pop("slug", slug) != slug:
             raise Refused("other_slug", f"{file} is about another challenge; a slug is for good.", "Check SLUG.")
-        _change(out, slug, changes, url, token)
+        with connected(out, url, token) as client:
+            made = _made_so(client, slug, changes)
+        out.result(made, lambda console: show.challenge(console, made))
+
+
+def _made_so(client: "Client", slug: str, changes: dict[str, Any]) -> dict[str, Any]:
+    """Apply a description: what is fixed must be as it is, phases are known by their names."""
+    now = client.challenge(slug)
+    for name in ("task", "classes", "positive_label"):
+        if name in changes and _words(changes.pop(name)) != _words(now[name]):
+            raise Refused("fixed", f"A challenge keeps its {name}: it is fixed at creation.", "Open a new challenge.")
+    if "draft" in changes and changes["draft"] == (now["status"] == "draft"):
+        del changes["draft"]
+    recipe, phases = changes.pop("recipe", None), changes.pop("phases", [])
+    if changes:
+        client.edit_challenge(slug, changes)
+    if recipe is not None:
+        client.put_recipe(slug, recipe)
+    known = {phase["name"]: phase["slug"] for phase in now["phases"]}
+    for phase in phases:
+        client.put_phase(slug, known.get(str(phase.get("name"))), phase)
+    return client.challenge(slug)
+
+
+def _words(value: Any) -> Any:
+    """Labels as texts: YAML may have read some as numbers."""
+    return [str(each) for each in value] if isinstance(value, list) else value
 
 
 def publish_challenge(slug: Slug, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:

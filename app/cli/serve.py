@@ -52,7 +52,11 @@ def serve(
         try:
             main.serve(settings)
         except WeakAdminToken as error:
-            raise Refused("bad_setting", f"{error}.", "Set ASSAY_ADMIN_TOKEN to a longer one, or unset it.") from None
+            raise Refused(
+                "bad_setting",
+                f"{error}.",
+                "Put a longer one into ASSAY_ADMIN_TOKEN or its file (ASSAY_ADMIN_TOKEN_FILE), or unset it.",
+            ) from None
         except main.AddressTaken as error:
             raise Refused("address_taken", f"{error}.", "Take another port: --port.") from None
         except main.AlreadyServed as error:

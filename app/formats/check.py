@@ -92,6 +92,7 @@ class _RowLoop:
     near_ids: Near = field(init=False)
     near_labels: Near = field(init=False)
     seen: dict[str, int] = field(default_factory=dict)
+    outside: int = 0
 
     def __post_init__(self) -> None:
         self.near_ids = Near(self.known.ids)
@@ -119,6 +120,7 @@ class _RowLoop:
                 if counts is not None:
                     counts.append(len(found))
         self._missing(targets)
+        self._note(len(self.known) - len(targets))
         return assemble(np.asarray(targets, dtype=np.int32), np.asarray(codes, dtype=np.int32), counts, len(self.known))
 
     def _target(self, row: int, name: str | None, target: int) -> int:
@@ -156,9 +158,23 @@ class _RowLoop:
             code = self.codes.get(label)
             if code is None and self.rules.unknown_label == "reject":
                 self.problems.report("unknown_label", row, lambda a=at, t=label: self._unknown(row, a, name, t))  # type: ignore[misc]
-            elif code is not None or self.rules.unknown_label == "count_as_fp":
-                found.append(len(self.codes) if code is None else code)
+            elif code is not None:
+                found.append(code)
+            else:
+                self.outside += 1
+                if self.rules.unknown_label == "count_as_fp":
+                    found.append(len(self.codes))
         return found if several or found else [NOTHING]
+
+    def _note(self, absent: int) -> None:
+        """Say what the conventions of the recipe let pass: nothing is dropped in silence."""
+        if self.outside:
+            done = "dropped" if self.rules.unknown_label == "drop" else "counted as false positives"
+            rule = f"unknown_label={self.rules.unknown_label}"
+            self.table.notes.append(f"{self.outside} labels outside the vocabulary were {done} ({rule})")
+        if absent > 0 and self.rules.missing != "reject":
+            rule = f"missing={self.rules.missing}"
+            self.table.notes.append(f"{absent} instances without a prediction count as empty predictions ({rule})")
 
     def _missing(self, targets: list[int]) -> None:
         """Report known ids without a row, unless rows whose ids could not be read may account for all of them."""

@@ -89,7 +89,10 @@ _DECLARED = (
         (
             "the file is refused",
             "it counts once",
-            "every repetition counts: [A] against [A, A, A] is one true and two false positives",
+            (
+                "every repetition counts: [A] against [A, A, A] is one true and two false positives; subset accuracy, zero-one loss "
+                "and Hamming loss go on to compare sets"
+            ),
         ),
     ),
     Option(

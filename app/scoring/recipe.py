@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from app.errors import InvalidMetric, InvalidRecipe
 from app.scoring import strings
+from app.scoring.decision import DECISIONS
 from app.scoring.metric import CATALOGUE, TRAIN_FREQUENCIES, Metric, MetricCall
 from app.scoring.options import OPTIONS, split_labels
 from app.scoring.task import Task, TaskSpec
@@ -197,7 +198,7 @@ def parse_recipe(
     selection = body.get("selection", "best")
     if selection not in SELECTIONS:
         faults.add("/selection", f"Must be one of {', '.join(SELECTIONS)}.")
-    decision = _decision(body.get("decision"), faults)
+    decision = _decision(body.get("decision"), spec_task, faults)
     digits = _digits(body.get("disclosure", {}), faults)
     if faults.found or primary is None:
         count = len(faults.found)
@@ -272,11 +273,21 @@ class _Reader:
         calls: dict[str, MetricCall] = {}
         for position, item in enumerate(asked):
             call = self.one(item, f"{pointer}/{position}")
-            if call is not None and call.text in calls:
-                self.faults.add(f"{pointer}/{position}", f"'{call.text}' is listed already.")
+            if call is not None and _same(call) in calls:
+                self.faults.add(f"{pointer}/{position}", f"'{calls[_same(call)].text}' is listed already.")
             elif call is not None:
-                calls[call.text] = call
+                calls[_same(call)] = call
         return list(calls.values())
+
+
+def _same(call: MetricCall) -> str:
+    """What two names of one metric share: f1, f0_5 and f2 are f_beta with that beta."""
+    alias = {"1": "f1", "0.5": "f0_5", "2": "f2"}.get(call.params.get("beta", ""))
+    if alias is None:
+        return call.text
+    key, _, rest = call.text.partition(":")
+    others = [part for part in rest.split(",") if not part.startswith("beta=")]
+    return ":".join(filter(None, [key.replace("f_beta", alias, 1), ",".join(others)]))
 
 
 def _computed(
@@ -290,13 +301,21 @@ def _computed(
     return tuple(calls.values())
 
 
-def _decision(given: Any, faults: _Faults) -> Mapping[str, Any] | None:
-    if given is None or isinstance(given, Mapping):
-        return given
-    if isinstance(given, str):
-        return {"rule": given}
-    faults.add("/decision", "Must be an object, or the name of a rule.")
-    return None
+def _decision(given: Any, task: Task, faults: _Faults) -> Mapping[str, Any] | None:
+    """How hard labels follow from scores: the name of a rule, or {"rule": …} with what the rule takes."""
+    found = {"rule": given} if isinstance(given, str) else given
+    if found is None:
+        return None
+    if not isinstance(found, Mapping) or found.get("rule") not in DECISIONS:
+        faults.add("/decision", f"Must name a rule: {', '.join(DECISIONS)}.")
+        return None
+    rule = DECISIONS[found["rule"]]
+    if task not in rule.tasks:
+        faults.add("/decision", f"'{found['rule']}' is not for {task} tasks.")
+    for name, value in found.items():
+        if name != "rule" and not rule.takes(name, value):
+            faults.add(f"/decision/{_escaped(name)}", f"'{found['rule']}' does not take this: {rule.meaning}.")
+    return dict(found)
 
 
 def _digits(disclosure: Any, faults: _Faults) -> int | None:

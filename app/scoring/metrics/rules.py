@@ -111,6 +111,8 @@ def train_weights(ws: Workspace, tally: Tally) -> NDArray[np.int64]:
     """The training frequency of each class; a class that training lacks weighs 0."""
     if ws.train_frequencies is None:
         raise UndefinedError("it needs the training frequencies of the labels, and none were given")
+    if not ws.train_frequencies.any():
+        raise UndefinedError("the training frequencies of all classes are 0")
     beyond = len(tally.names) - len(ws.train_frequencies)  # the empty set as a class is not in the training counts
     return np.append(ws.train_frequencies, np.zeros(beyond, dtype=np.int64))
 

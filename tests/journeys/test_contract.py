@@ -1,0 +1,106 @@
+"""Promises of the interface that belong to no single journey."""
+
+import pytest
+
+from tests.live import Caller, Live, open_challenge
+
+GOLD = [{"id": "t1", "label": "cat"}, {"id": "t2", "label": "dog"}]
+
+
+def collected(who: Caller, path: str, limit: int) -> list[dict[str, object]]:
+    """All rows of a list, read page by page."""
+    rows: list[dict[str, object]] = []
+    cursor: str | None = None
+    for _ in range(300):
+        page = who.get(path, params={"limit": limit} | ({"cursor": cursor} if cursor else {})).json()
+        assert len(page["items"]) <= limit
+        rows += page["items"]
+        cursor = page["next"]
+        if cursor is None:
+            return rows
+    raise AssertionError("the list does not end")
+
+
+def test_every_list_pages_by_cursor(live: Live) -> None:
+    admin = live.admin()
+    open_challenge(admin, "paged", GOLD, phases=[{"name": f"phase {number}"} for number in range(3)])
+    owner = live.person("Owner")
+    admin.post("/challenges/paged/organizers", json={"email": owner.email, "role": "editor"}).raise_for_status()
+    for path, least in (
+        ("/metrics", 80),
+        ("/challenges/paged/phases", 3),
+        ("/challenges/paged/organizers", 2),
+        ("/challenges/paged/phases/phase-1/gold", 1),
+    ):
+        whole = admin.get(path, params={"limit": 200}).json()
+        assert whole["next"] is None
+        assert len(whole["items"]) >= least
+        assert collected(admin, path, 1 if least < 10 else 7) == whole["items"]
+        assert admin.get(path, params={"cursor": "nowhere"}).json()["code"] == "bad_cursor"
+    assert len(collected(owner, "/tokens", 1)) == 1
+
+
+def test_the_first_gold_in_force_fixes_the_classes_of_the_challenge(live: Live) -> None:
+    admin = live.admin()
+    recipe = {"primary": "accuracy"}
+    body = {"slug": "fixing", "title": "t", "task": "multiclass", "recipe": recipe}
+    phases = [{"name": "one"}, {"name": "two"}]
+    assert admin.post("/challenges", json=body | {"phases": phases}).json()["classes"] is None
+    gold = "/challenges/fixing/phases/{}/gold"
+    early = admin.post(gold.format("two"), json=[{"id": "a", "label": "cow"}]).json()["version"]
+    admin.post(gold.format("one"), json=GOLD, params={"activate": "true"}).raise_for_status()
+    assert live.caller().get("/challenges/fixing").json()["classes"] == ["cat", "dog"]
+    refused = admin.post(gold.format("two") + f"/{early}/activate")
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_gold")
+    assert "'cow'" in refused.json()["detail"]
+    late = admin.post(gold.format("two"), json=[{"id": "a", "label": "dog"}], params={"activate": "true"})
+    assert late.json()["classes"] == ["cat", "dog"]
+
+
+@pytest.mark.parametrize(
+    ("decision", "pointer"),
+    [
+        ("zz", "/recipe/decision"),
+        ({"rule": "top_k", "k": 3}, "/recipe/decision"),
+        ({"argmax": 1}, "/recipe/decision"),
+        ({"rule": "threshold", "threshold": "high"}, "/recipe/decision/threshold"),
+        ({"rule": "argmax", "k": 1}, "/recipe/decision/k"),
+    ],
+)
+def test_a_decision_must_be_a_rule_that_fits(live: Live, decision: object, pointer: str) -> None:
+    body = {"slug": "deciding", "title": "t", "task": "multiclass"}
+    recipe = {"primary": "accuracy", "decision": decision}
+    answer = live.admin().post("/challenges", json=body | {"recipe": recipe})
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"] == pointer
+
+
+@pytest.mark.parametrize("decision", ["argmax", {"rule": "threshold", "threshold": 0.4, "strict": True}, None])
+def test_a_sound_decision_is_kept(live: Live, decision: object) -> None:
+    body = {"slug": f"decided-{abs(hash(str(decision)))}", "title": "t", "task": "multiclass"}
+    answer = live.admin().post("/challenges", json=body | {"recipe": {"primary": "accuracy", "decision": decision}})
+    assert answer.json()["recipe"]["decision"] == decision
+
+
+def test_a_metric_is_listed_once_under_whatever_name(live: Live) -> None:
+    recipe = {"primary": "accuracy", "metrics": ["f1_macro", "f_beta_macro:beta=1"]}
+    answer = live.admin().post("/challenges", json={"slug": "s", "title": "t", "task": "multiclass", "recipe": recipe})
+    assert answer.json()["errors"] == [{"pointer": "/recipe/metrics/1", "detail": "'f1_macro' is listed already."}]
+
+
+@pytest.mark.parametrize(
+    ("options", "predictions", "note"),
+    [
+        ({"unknown_label": "drop"}, {"t1": "cow", "t2": "dog"}, "1 labels outside the vocabulary were dropped"),
+        ({"unknown_label": "count_as_fp"}, {"t1": "cow", "t2": "dog"}, "1 labels outside the vocabulary were counted"),
+        ({"missing": "empty_prediction"}, {"t2": "dog"}, "1 instances without a prediction count as empty"),
+    ],
+)
+def test_what_a_convention_lets_pass_is_said(
+    live: Live, options: dict[str, str], predictions: dict[str, str], note: str
+) -> None:
+    slug = f"notes-{'-'.join(options.values()).replace('_', '-')}"
+    open_challenge(live.admin(), slug, GOLD, classes=["cat", "dog"], recipe={"primary": "accuracy", "options": options})
+    found = live.admin().submit(slug, predictions, team="T").json()
+    assert found["status"] == "finished"
+    assert any(note in each for each in found["notes"])
