@@ -16,7 +16,7 @@ import pytest
 
 from app.children import ChildDied, ChildOutOfMemory, ChildrenBusy, ChildrenClosed, ChildTimedOut
 from app.children.pool import Child, ChildPool
-from tests.faults.support import alive, eventually
+from tests.faults.support import alive, asked, eventually
 from tests.live import ROOT
 
 MIB = 1024 * 1024
@@ -129,7 +129,7 @@ def test_a_child_that_dies_at_work_is_reported_and_replaced(request_of: dict[str
         (victim,) = children.pids()
         os.kill(victim, signal.SIGSTOP)
         answer = asker.submit(children.ask, request_of)
-        eventually(answer.running, "the question has been asked")
+        eventually(lambda: asked(victim), "the question has been asked")
         os.kill(victim, signal.SIGKILL)
         with pytest.raises(ChildDied) as refused:
             answer.result(timeout=30)

@@ -1,9 +1,11 @@
 """Looking at a service from outside: its processes in /proc, its rows in SQLite, its files on disk."""
 
 import contextlib
+import fcntl
 import os
 import signal
 import sqlite3
+import termios
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -92,3 +94,12 @@ def frozen(service: Live) -> Iterator[list[int]]:
         for child in children:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGCONT)
+
+
+def asked(child: int) -> bool:
+    """Whether a frozen child has been sent something: bytes wait in the pipe that it reads."""
+    pipe = os.open(f"/proc/{child}/fd/0", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        return any(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))
+    finally:
+        os.close(pipe)

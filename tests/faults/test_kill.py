@@ -12,6 +12,7 @@ import pytest
 from tests.faults.support import (
     GOOD,
     alive,
+    asked,
     children_of,
     eventually,
     frozen,
@@ -90,7 +91,7 @@ def test_the_kill_of_a_child_while_it_scores_is_counted_and_harms_nobody_else(ow
     with frozen(own) as children:
         victim = blue.post(LARGE, json=predictions).json()["id"]
         innocent = red.post(LARGE, json=predictions).json()["id"]
-        eventually(lambda: status_of(blue, victim) == "running", "the first submission is being scored")
+        eventually(lambda: any(map(asked, children)), "a child has been asked to score the first submission")
         for child in children:
             os.kill(child, signal.SIGKILL)
     eventually(lambda: status_of(blue, victim) == "finished", "the submission is finished all the same", 60)
