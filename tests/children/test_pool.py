@@ -16,7 +16,7 @@ import pytest
 
 from app.children import ChildDied, ChildOutOfMemory, ChildrenBusy, ChildrenClosed, ChildTimedOut
 from app.children.pool import Child, ChildPool
-from tests.faults.support import alive, asked, eventually
+from tests.faults.support import alive, asked, eventually, freeze
 from tests.live import ROOT
 
 MIB = 1024 * 1024
@@ -115,7 +115,7 @@ def test_a_child_that_does_not_answer_in_time_is_killed_and_replaced(request_of:
     with pool(seconds=3) as children:
         children.ask(request_of)
         (slow,) = children.pids()
-        os.kill(slow, signal.SIGSTOP)
+        freeze(slow)
         with pytest.raises(ChildTimedOut, match="3 s") as refused:
             children.ask(request_of)
         assert refused.value.code == "time_limit"
@@ -127,7 +127,7 @@ def test_a_child_that_does_not_answer_in_time_is_killed_and_replaced(request_of:
 def test_a_child_that_dies_at_work_is_reported_and_replaced(request_of: dict[str, Any]) -> None:
     with pool() as children, ThreadPoolExecutor(1) as asker:
         (victim,) = children.pids()
-        os.kill(victim, signal.SIGSTOP)
+        freeze(victim)
         answer = asker.submit(children.ask, request_of)
         eventually(lambda: asked(victim), "the question has been asked")
         os.kill(victim, signal.SIGKILL)
@@ -156,7 +156,7 @@ def test_more_askers_than_children_wait_for_their_turn(request_of: dict[str, Any
 
 def test_askers_beyond_the_line_are_turned_away_and_nobody_waits_for_ever(request_of: dict[str, Any]) -> None:
     with pool(1, seconds=2) as children, ThreadPoolExecutor(30) as askers:
-        os.kill(children.pids()[0], signal.SIGSTOP)
+        freeze(children.pids()[0])
         asked = [askers.submit(children.ask, request_of) for _ in range(30)]
         ends = [each.exception(timeout=60) for each in asked]
         busy = [end for end in ends if isinstance(end, ChildrenBusy)]
@@ -169,7 +169,7 @@ def test_closing_ends_the_work_at_hand_and_what_still_waits(request_of: dict[str
     with pool(2) as children, ThreadPoolExecutor(6) as askers:
         pids = children.pids()
         for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
+            freeze(pid)
         asked = [askers.submit(children.ask, request_of) for _ in range(6)]
         eventually(children._free.empty, "both children are at work")
         children.close()
@@ -216,7 +216,7 @@ def test_a_child_ends_when_its_pipe_closes() -> None:
 def test_so_many_may_wait_and_no_more(request_of: dict[str, Any]) -> None:
     with pool(1) as children, ThreadPoolExecutor(40) as askers:
         for pid in children.pids():
-            os.kill(pid, signal.SIGSTOP)
+            freeze(pid)
         asked = [askers.submit(children.ask, request_of) for _ in range(40)]
         eventually(lambda: any(each.done() for each in asked), "somebody is turned away")
         for pid in children.pids():

@@ -87,7 +87,7 @@ def frozen(service: Live) -> Iterator[list[int]]:
     """Stop the children of a service for a while, so that whatever they are asked stays unanswered."""
     children = children_of(pid_of(service))
     for child in children:
-        os.kill(child, signal.SIGSTOP)
+        freeze(child)
     try:
         yield children
     finally:
@@ -103,3 +103,13 @@ def asked(child: int) -> bool:
         return any(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))
     finally:
         os.close(pipe)
+
+
+def freeze(child: int) -> None:
+    """Stop a process, and wait until each of its threads has stopped: the signal alone is only a promise."""
+    os.kill(child, signal.SIGSTOP)
+    eventually(lambda: all(map(_stopped, Path(f"/proc/{child}/task").iterdir())), f"{child} has stopped")
+
+
+def _stopped(task: Path) -> bool:
+    return (task / "stat").read_text().rpartition(")")[2].split()[0] == "T"
