@@ -88,6 +88,24 @@ def test_the_metrics_decide_what_is_refused(tmp_path: Path) -> None:
     assert score(gold, predictions, both).problems.total == {"unknown_label": 1, "missing_instances": 2}
 
 
+@pytest.mark.parametrize("duplicates", ["set", "multiset"])
+def test_a_value_does_not_depend_on_what_else_is_asked(tmp_path: Path, duplicates: str) -> None:
+    """One metric reads repetitions once, another counts them: also those of a label outside the vocabulary."""
+    gold = load(tmp_path, [{"id": "i", "labels": ["a", "b"]}], task="multilabel", classes=["a", "b"])
+    sent = source(tmp_path, "p.json", [{"id": "i", "labels": ["a", "U", "U", "V"]}])
+    mild = {"unknown_label": "count_as_fp"}
+    asked = [f"precision_micro:duplicates={duplicates}", f"jaccard_samples:duplicates={duplicates}", "hamming_loss"]
+
+    def values_of(*texts: str, **shared: str) -> dict[str, float | None]:
+        found = score(gold, sent, [parse_metric(text, options=mild | shared, task="multilabel") for text in texts])
+        return {key.partition(":")[0]: result.value for key, result in found.scores["all"].items()}
+
+    precision, jaccard = {"set": (1 / 3, 1 / 4), "multiset": (1 / 4, 1 / 5)}[duplicates]
+    expected = {"precision_micro": precision, "jaccard_samples": jaccard, "hamming_loss": 3 / 4}
+    assert values_of(*asked, duplicates=duplicates) == expected
+    assert values_of(*asked, "f1_micro", duplicates="multiset").items() >= expected.items()
+
+
 def test_notes_name_what_was_ignored(tmp_path: Path) -> None:
     rows = [{"id": row["id"], "label": "x", "scores": [0.5]} for row in GOLD]
     outcome = score(load(tmp_path), source(tmp_path, "p.json", {"predictions": rows, "system": 1}), calls("accuracy"))

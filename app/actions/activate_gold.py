@@ -24,9 +24,9 @@ def activate_gold(
         raise GoldActive
     if version.status != "draft":
         raise GoldNotDraft
+    _fix_vocabulary(phase, version)
     _require_vocabulary(session, phase, version)
     remarks = _remarks(session, phase, version)
-    _fix_vocabulary(phase, version)
     version.status = "active"
     version.activated_at = clock.now(session)
     session.flush()

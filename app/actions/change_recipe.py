@@ -20,12 +20,22 @@ DEFAULTS: dict[str, Any] = {"tie_breakers": [], "options": {}, "selection": "bes
 def parsed(
     recipe: Mapping[str, Any], *, task: str, positive_label: str | None, classes: Sequence[str] | None
 ) -> tuple[dict[str, Any], ScoringRecipe]:
-    """The recipe as stored, defaults filled in, and as scoring reads it; raises InvalidRecipe with every fault."""
+    """The recipe as stored, defaults filled in and metrics by canonical strings, and as scoring reads it.
+
+    Raises InvalidRecipe with every fault.
+    """
     body = DEFAULTS | dict(recipe)
     scoring = parse_recipe(body, cast("Task", task), positive_label=positive_label, classes=classes)
-    if not body.get("metrics"):
-        body["metrics"] = [call.text for call in scoring.metrics]
+    body["primary"] = _stored(body["primary"], scoring.primary)
+    body["tie_breakers"] = list(scoring.tie_breakers)
+    pairs = zip(body.get("metrics") or [], scoring.listed, strict=True)
+    body["metrics"] = [_stored(asked, call.text) for asked, call in pairs] or [call.text for call in scoring.metrics]
     return body, scoring
+
+
+def _stored(asked: Any, text: str) -> Any:
+    """A metric as it is kept: by its canonical string, which the scores are keyed by, unless it has a name to show."""
+    return asked if isinstance(asked, Mapping) and asked.get("name") else text
 
 
 def fingerprint(recipe: ScoringRecipe) -> str:

@@ -111,9 +111,10 @@ def _check_positive(gold: Path, positive_label: str, classes: Path | None) -> No
 
 def _choice(asked: Sequence[str], options: Mapping[str, str]) -> "Callable[[TaskSpec], Sequence[MetricCall]]":
     """Which metrics to compute, once the vocabulary is known."""
-    from app.scoring.recipe import all_fitting, parse_metric
+    from app.scoring.recipe import all_fitting, check_options, parse_metric
 
     def choose(spec: "TaskSpec") -> "Sequence[MetricCall]":
+        check_options(options, spec.classes)
         if not asked:
             return all_fitting(spec, options)
         return [parse_metric(text, options=options, task=spec.task, classes=spec.classes) for text in asked]

@@ -150,7 +150,8 @@ class _RowLoop:
             if label is None:
                 continue
             at = item if several else None
-            if label in seen and self.rules.duplicates != "multiset":
+            again = label in seen
+            if again and self.rules.duplicates != "multiset":
                 if self.rules.duplicates == "reject":
                     self.problems.report("duplicate_label", row, lambda a=at, t=label: self._twice(row, a, name, t))  # type: ignore[misc]
                 continue
@@ -163,7 +164,7 @@ class _RowLoop:
             else:
                 self.outside += 1
                 if self.rules.unknown_label == "count_as_fp":
-                    found.append(len(self.codes))
+                    found.append(len(self.codes) + again)
         return found if several or found else [NOTHING]
 
     def _note(self, absent: int) -> None:
@@ -177,14 +178,14 @@ class _RowLoop:
             self.table.notes.append(f"{absent} instances without a prediction count as empty predictions ({rule})")
 
     def _missing(self, targets: list[int]) -> None:
-        """Report known ids without a row, unless rows whose ids could not be read may account for all of them."""
+        """Report known ids without a row; of a file that holds no readable table at all, nothing is known to be missing."""
         absent = np.ones(len(self.known), dtype=bool)
         absent[np.asarray(targets, dtype=np.int64)] = False
         rows = np.flatnonzero(absent)
-        if self.rules.missing != "reject" or len(rows) <= self.table.unreadable:
+        if self.rules.missing != "reject" or self.table.unreadable == END:
             return
         for row in rows.tolist():
-            self.problems.report("missing_instances", END, lambda r=row: _missing_id(self.known.ids[r]))  # type: ignore[misc]
+            self.problems.report("missing_instances", END, lambda r=row: self._missing_id(self.known.ids[r]))  # type: ignore[misc]
 
     # ---- the problems, built only for those that are listed --------------------------------------
 
@@ -194,6 +195,12 @@ class _RowLoop:
         message = f"{quote(name)} is not among the {len(self.known)} expected ids. {mend}"
         place = self.table.layout.place(row, "id")
         return problem("unknown_id", message, place, instance_id=name, expected=_optional(near), got=quote(name))
+
+    def _missing_id(self, name: str) -> Problem:
+        message = f"There is no prediction for {quote(name)}. Add one; every expected id needs exactly one."
+        if self.table.unreadable:
+            message += " (Perhaps it is meant by a row whose id could not be read.)"
+        return problem("missing_instances", message, Place(), instance_id=name)
 
     def _repeated_id(self, code: str, row: int, first: int, name: str) -> Problem:
         earlier = self.table.layout.place(first, "id")
@@ -222,8 +229,3 @@ def _optional(text: str | None) -> str | None:
 def _vocabulary(classes: Sequence[str]) -> str:
     shown = ", ".join(quote(label) for label in classes[:10])
     return shown if len(classes) <= 10 else f"{shown}, … ({len(classes)} labels)"
-
-
-def _missing_id(name: str) -> Problem:
-    message = f"There is no prediction for {quote(name)}. Add one; every expected id needs exactly one."
-    return problem("missing_instances", message, Place(), instance_id=name)

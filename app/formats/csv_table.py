@@ -9,7 +9,7 @@ from typing import Any
 
 from app.formats.columns import Columns, Reading, check_count
 from app.formats.layout import CsvCells, Names
-from app.formats.problem import FILE, Place, Problem, problem, quote, shorten
+from app.formats.problem import FILE, Place, Problem, problem, quote
 from app.formats.records import refused_in_gold
 
 _FIELD = re.compile(r'"(?:[^"]|"")*+"(?=,|\r?\n|\Z)|(?!")[^,\n]*+', re.DOTALL)
@@ -98,7 +98,7 @@ def _layout(header: Sequence[str], reading: Reading) -> CsvCells | None:
     for number, name in enumerate(header, start=1):
         place = Place(None, 1, number)
         if name in seen:
-            message = f"The header names '{shorten(name)}' twice. Keep one of the columns."
+            message = f"The header names {quote(name)} twice. Keep one of the columns."
             found.append(problem("duplicate_key", message, place, got=quote(name)))
         elif refusal := refused_in_gold(name, reading):
             found.append(problem("wrong_shape", refusal, place, got=quote(name)))

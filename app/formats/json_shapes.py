@@ -6,7 +6,7 @@ from typing import Any
 
 from app.formats.columns import Cell, Columns, Reading, check_count
 from app.formats.layout import ColumnLists, KeyedMap, Names, RecordList
-from app.formats.problem import FILE, Place, Problem, problem, show, token
+from app.formats.problem import FILE, Place, Problem, problem, quote, show, token
 from app.formats.records import FAULT_MESSAGES, from_records, refused_in_gold
 from app.formats.strict_json import (
     TooDeep,
@@ -60,7 +60,7 @@ def _columns(document: Any, reading: Reading) -> Columns | None:
     misplaced = misplaced or _key_of_records(document)
     if misplaced:
         message = (
-            f"'{misplaced}' is not laid out as in any known shape. Records are {{\"predictions\": [{{…}}, …]}}, "
+            f'{quote(misplaced)} is not laid out as in any known shape. Records are {{"predictions": [{{…}}, …]}}, '
             'columns are {"ids": […], "labels": […]}.'
         )
         got = show(fields[misplaced])

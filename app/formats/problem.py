@@ -57,9 +57,9 @@ class Problem:
     got: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form, without what is not known."""
+        """The JSON form, without what is not known; every text in it can be written as UTF-8."""
         pairs = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return {name: value for name, value in pairs if value is not None}
+        return {name: sound(value) if type(value) is str else value for name, value in pairs if value is not None}
 
 
 def problem(

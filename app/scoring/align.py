@@ -15,9 +15,9 @@ NOTHING = -1
 class Labels:
     """Hard labels of n instances, as positions in the declared classes (0 … m-1).
 
-    `codes` equal to m stand for a label outside the vocabulary. Without `offsets` there is one code per
-    instance, and -1 where nothing was given. With `offsets` (n + 1 numbers) instance i owns
-    `codes[offsets[i]:offsets[i + 1]]`, in the order sent, repetitions kept.
+    `codes` equal to m stand for a label outside the vocabulary, m + 1 for the repetition of one within an instance.
+    Without `offsets` there is one code per instance, and -1 where nothing was given. With `offsets` (n + 1 numbers)
+    instance i owns `codes[offsets[i]:offsets[i + 1]]`, in the order sent, repetitions kept.
     """
 
     codes: NDArray[np.int32]

@@ -1,5 +1,6 @@
 """The convention options: every choice that changes a number where peers disagree, declared once."""
 
+from collections.abc import Container
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
@@ -106,7 +107,10 @@ _DECLARED = (
         "exclude_labels",
         (),
         "",
-        "Labels left out of the mean over labels or the pooled sums, joined by |; their instances stay.",
+        (
+            "Labels left out of the mean over labels or the pooled sums, joined by |; their instances stay. Where no "
+            "class is called 'none', none means none."
+        ),
     ),
 )
 
@@ -134,3 +138,8 @@ def join_labels(labels: list[str] | tuple[str, ...] | set[str]) -> str:
 def split_labels(value: str) -> tuple[str, ...]:
     """The labels behind the value of a list option; an empty value is no labels."""
     return tuple(decode(part) for part in value.split("|")) if value else ()
+
+
+def excluded_labels(value: str, classes: Container[str]) -> tuple[str, ...]:
+    """The labels that a value of exclude_labels names; 'none' is no label where no class is called so."""
+    return () if value == "none" and value not in classes else split_labels(value)

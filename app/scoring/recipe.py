@@ -10,7 +10,7 @@ from app.errors import InvalidMetric, InvalidRecipe
 from app.scoring import strings
 from app.scoring.decision import DECISIONS
 from app.scoring.metric import CATALOGUE, TRAIN_FREQUENCIES, Metric, MetricCall
-from app.scoring.options import OPTIONS, split_labels
+from app.scoring.options import OPTIONS, excluded_labels
 from app.scoring.task import Task, TaskSpec
 
 Selection = Literal["best", "latest", "selected"]
@@ -23,7 +23,7 @@ _FIELDS = ("primary", "metrics", "tie_breakers", "options", "selection", "decisi
 class Recipe:
     """The agreed metrics of a challenge.
 
-    `metrics` are all that is computed: as listed, the primary first if it is not listed, then tie-breakers that are
+    `metrics` are all that is computed: as `listed`, the primary first if it is not listed, then tie-breakers that are
     not listed. `primary` and `tie_breakers` are canonical strings. `digits` are the significant digits that
     participants see, None for full precision.
     """
@@ -35,6 +35,7 @@ class Recipe:
     selection: Selection = "best"
     decision: Mapping[str, Any] | None = None
     digits: int | None = DEFAULT_DIGITS
+    listed: tuple[MetricCall, ...] = ()
 
     def call(self, text: str) -> MetricCall | None:
         """The computed metric with this canonical string, if there is one."""
@@ -158,12 +159,17 @@ def _check_labels(params: Mapping[str, str], own: Mapping[str, str], classes: Co
     if classes is None:
         return
     named = [params["label"]] if "label" in params else []
-    left_out = split_labels(own.get("exclude_labels", ""))
+    left_out = excluded_labels(own.get("exclude_labels", ""), classes)
     for name in (*named, *left_out):
         if name not in classes:
             raise InvalidMetric(f"'{name}' is not one of the classes{strings.did_you_mean(name, classes)}.")
     if left_out and set(left_out) >= set(classes):
         raise InvalidMetric("'exclude_labels' leaves no class to average over.")
+
+
+def check_options(options: Mapping[str, Any], classes: Collection[str]) -> None:
+    """Raise InvalidMetric where options that hold for all metrics name labels that are not among the classes."""
+    _check_labels({}, strings.resolve_options(options), classes)
 
 
 class _Faults:
@@ -189,7 +195,7 @@ def parse_recipe(
     _check_shape(body, spec_task, positive_label, faults)
     known = None if classes is None else frozenset(classes)
     options = _shared_options(body.get("options", {}), known, faults)
-    reader = _Reader(options, spec_task, known, faults)
+    reader = _Reader(options, spec_task, known, positive_label, faults)
     primary = reader.one(body["primary"], "/primary") if "primary" in body else None
     listed = reader.many(body.get("metrics", []), "/metrics")
     breakers = reader.many(body.get("tie_breakers", []), "/tie_breakers")
@@ -211,6 +217,7 @@ def parse_recipe(
         selection=selection,
         decision=decision,
         digits=digits,
+        listed=tuple(listed),
     )
 
 
@@ -248,7 +255,9 @@ class _Reader:
     options: Mapping[str, str]
     task: Task
     classes: Collection[str] | None
+    positive_label: str | None
     faults: _Faults
+    names: dict[str, str] = field(default_factory=dict)  # the name by which each metric was called first
 
     def one(self, asked: Any, pointer: str) -> MetricCall | None:
         """One metric, or None with a fault noted."""
@@ -260,10 +269,13 @@ class _Reader:
         except InvalidMetric as problem:
             self.faults.add(pointer, problem.detail)
             return None
-        if call.metric.scalar and call.metric.direction != "none":
-            return call
-        self.faults.add(pointer, f"'{call.text}' is not a number that can be ranked.")
-        return None
+        if not call.metric.scalar or call.metric.direction == "none":
+            self.faults.add(pointer, f"'{call.text}' is not a number that can be ranked.")
+            return None
+        first = self.names.setdefault(_same(call, self.positive_label), call.text)
+        if first != call.text:
+            self.faults.add(pointer, f"'{call.text}' is the same metric as '{first}'; call it by one name.")
+        return call
 
     def many(self, asked: Any, pointer: str) -> list[MetricCall]:
         """A list of metrics without repetition; faults are noted."""
@@ -273,21 +285,22 @@ class _Reader:
         calls: dict[str, MetricCall] = {}
         for position, item in enumerate(asked):
             call = self.one(item, f"{pointer}/{position}")
-            if call is not None and _same(call) in calls:
-                self.faults.add(f"{pointer}/{position}", f"'{calls[_same(call)].text}' is listed already.")
+            if call is not None and call.text in calls:
+                self.faults.add(f"{pointer}/{position}", f"'{call.text}' is listed already.")
             elif call is not None:
-                calls[_same(call)] = call
+                calls[call.text] = call
         return list(calls.values())
 
 
-def _same(call: MetricCall) -> str:
-    """What two names of one metric share: f1, f0_5 and f2 are f_beta with that beta."""
-    alias = {"1": "f1", "0.5": "f0_5", "2": "f2"}.get(call.params.get("beta", ""))
-    if alias is None:
-        return call.text
-    key, _, rest = call.text.partition(":")
-    others = [part for part in rest.split(",") if not part.startswith("beta=")]
-    return ":".join(filter(None, [key.replace("f_beta", alias, 1), ",".join(others)]))
+def _same(call: MetricCall, positive_label: str | None) -> str:
+    """What names of one metric share: f1, f0_5, f2 are f_beta with that beta; in binary tasks no label is the positive."""
+    params = {name: value for name, value in call.params.items() if (name, value) != ("label", positive_label)}
+    alias = {"1": "f1", "0.5": "f0_5", "2": "f2"}.get(params.get("beta", ""))
+    key = call.metric.key
+    if alias is not None:
+        key = key.replace("f_beta", alias, 1)
+        del params["beta"]
+    return f"{key} {sorted(params.items())} {sorted(call.options.items())}"
 
 
 def _computed(

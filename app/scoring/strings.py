@@ -60,8 +60,10 @@ def number(name: str, text: str, bounds: tuple[float, float] | None) -> str:
     low, high = bounds or (float("-inf"), float("inf"))
     if not value.is_finite() or not Decimal(low) <= value <= Decimal(high):
         raise InvalidMetric(f"'{name}' must be a number from {low:g} to {high:g}, not '{text}'.")
-    if len(value.as_tuple().digits) > _DIGITS or (value and not -_DIGITS <= value.adjusted() <= _DIGITS):
+    if len(value.as_tuple().digits) > _DIGITS:
         raise InvalidMetric(f"'{name}' has more than {_DIGITS} digits.")
+    if value and not -_DIGITS <= value.adjusted() <= _DIGITS:
+        raise InvalidMetric(f"'{name}' is too near to 0: it must be 0, or at least 1e-{_DIGITS}.")
     return shortest(value)
 
 

@@ -91,6 +91,15 @@ class Workspace:
         self._tallies: dict[tuple[str, ...], Tally] = {}
 
     @cached_property
+    def perfect(self) -> "Workspace | None":
+        """The same gold, predicted perfectly; None where every declared class occurs in it, so that no metric asks."""
+        m = len(self.spec.classes)
+        codes = self.case.gold.codes
+        if m and np.bincount(codes[(codes >= 0) & (codes < m)], minlength=m).all():
+            return None
+        return Workspace(Case(self.spec, self.case.gold, self.case.gold))
+
+    @cached_property
     def train_frequencies(self) -> Int | None:
         """The training frequency of each declared class, if there are any; 0 where training lacks the class."""
         given = self.spec.train_frequencies
@@ -143,7 +152,8 @@ class _Pairs:
     times: Int | None  # None: once each
     rows: Int
     codes: Int
-    outside: Int  # per instance
+    outside: Int  # per instance: different labels outside the vocabulary
+    repeated: Int  # per instance: their repetitions, where those count
 
 
 def _pairs(labels: Labels, m: int, options: Mapping[str, str], *, drop_unknown: bool) -> _Pairs:
@@ -154,10 +164,13 @@ def _pairs(labels: Labels, m: int, options: Mapping[str, str], *, drop_unknown: 
     rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(labels.offsets))
     codes = labels.codes.astype(np.int64)
     known = (codes >= 0) & (codes < m)
-    outside = np.zeros(n, dtype=np.int64)
+    counted = options["duplicates"] == "multiset"
+    outside = repeated = np.zeros(n, dtype=np.int64)
     if not known.all():
         if not drop_unknown:
             outside = np.bincount(rows[codes == m], minlength=n).astype(np.int64)
+        if not drop_unknown and counted:
+            repeated = np.bincount(rows[codes == m + 1], minlength=n).astype(np.int64)
         rows, codes = rows[known], codes[known]
     if options["empty_label"] == "as_class":
         filled = outside > 0
@@ -165,9 +178,9 @@ def _pairs(labels: Labels, m: int, options: Mapping[str, str], *, drop_unknown: 
         empty = np.flatnonzero(~filled)
         rows = np.concatenate([rows, empty])
         codes = np.concatenate([codes, np.full(len(empty), m, dtype=np.int64)])
-    keys, times = _distinct(rows * (m + 1) + codes, counted=options["duplicates"] == "multiset")
+    keys, times = _distinct(rows * (m + 1) + codes, counted=counted)
     rows = keys // (m + 1)
-    return _Pairs(keys, times, rows, keys - rows * (m + 1), outside)
+    return _Pairs(keys, times, rows, keys - rows * (m + 1), outside, repeated)
 
 
 def _distinct(keys: Int, *, counted: bool) -> tuple[Int, Int | None]:
@@ -200,14 +213,13 @@ def _multi(case: Case, options: Mapping[str, str]) -> Tally:
     sets = _sides(gold, predicted, shared, None, by="rows", size=n)
     equal = (sets.hits == sets.gold) & (sets.hits == sets.predicted)
     equal &= (gold.outside == 0) & (predicted.outside == 0)
-    outside_fp, outside_fn = total(predicted.outside), total(gold.outside)
-    outside = outside_fp + outside_fn
+    outside = total(predicted.outside) + total(gold.outside)
     return Tally(
         n=n,
         names=(*case.spec.classes, NO_LABEL) if as_class else case.spec.classes,
         classes=counts,
-        outside_fp=outside_fp,
-        outside_fn=outside_fn,
+        outside_fp=total(predicted.outside + predicted.repeated),
+        outside_fn=total(gold.outside + gold.repeated),
         nothing=0,
         exact=int(equal.sum()),
         cells=n * size + outside,
@@ -255,5 +267,6 @@ def _instances(
     """The tables of the instances over `size` labels; labels outside the vocabulary enlarge their sets."""
     sides = _sides(gold, predicted, shared, overlap, by="rows", size=n)
     table = _table(size, sides)
-    counts = Counts(table.tp, table.fp + predicted.outside, table.fn + gold.outside, table.tn)
-    return Instances(counts, sides.gold + gold.outside, sides.predicted + predicted.outside)
+    gold_outside, predicted_outside = gold.outside + gold.repeated, predicted.outside + predicted.repeated
+    counts = Counts(table.tp, table.fp + predicted_outside, table.fn + gold_outside, table.tn)
+    return Instances(counts, sides.gold + gold_outside, sides.predicted + predicted_outside)

@@ -69,3 +69,8 @@ def brief(problems: Problems) -> list[dict[str, Any]]:
     """The problems without prose: code, place and instance."""
     keys = ("code", "pointer", "line", "column", "instance_id")
     return [{key: value for key, value in found.to_dict().items() if key in keys} for found in problems.first]
+
+
+def placed(problems: Problems) -> list[dict[str, Any]]:
+    """The same without the ids that are missed because the row that meant them could not be read."""
+    return [found for found in brief(problems) if found["code"] != "missing_instances"]

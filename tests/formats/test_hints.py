@@ -32,7 +32,7 @@ def test_among_many_known_texts_only_folding_is_tried() -> None:
     ("kind", "text", "hint"),
     [
         ("json", "id,label\nt1,cat\n", "looks like CSV"),
-        ("json", '{"preds": [{"id": "t1", "label": "cat"}]}', "'preds' is not laid out as in any known shape"),
+        ("json", '{"preds": [{"id": "t1", "label": "cat"}]}', '"preds" is not laid out as in any known shape'),
         ("csv", "id;label\nt1;cat\n", "separated by semicolons; use commas"),
         ("csv", "id\tlabel\nt1\tcat\n", "separated by tabs; use commas"),
     ],

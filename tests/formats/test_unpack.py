@@ -112,9 +112,10 @@ def test_each_byte_that_is_not_utf_8_is_placed_and_its_text_is_not_reported_agai
     assert "'ä'" in problems.first[0].message
 
 
-def test_a_damaged_id_is_not_missed_as_well() -> None:
+def test_an_id_that_nobody_can_read_is_missed_and_may_be_the_damaged_one() -> None:
     _, problems = predict('{"t1":"cat","t2":"dog","tü":"eel"}'.encode("latin-1"), ids=["t1", "t2", "tü"])
-    assert problems.total == {"encoding": 1}
+    assert problems.total == {"encoding": 1, "missing_instances": 1}
+    assert "Perhaps it is meant by a row whose id could not be read" in problems.first[-1].message
 
 
 def test_columns_count_characters_not_bytes() -> None:

@@ -85,7 +85,12 @@ def test_a_sound_decision_is_kept(live: Live, decision: object) -> None:
 def test_a_metric_is_listed_once_under_whatever_name(live: Live) -> None:
     recipe = {"primary": "accuracy", "metrics": ["f1_macro", "f_beta_macro:beta=1"]}
     answer = live.admin().post("/challenges", json={"slug": "s", "title": "t", "task": "multiclass", "recipe": recipe})
-    assert answer.json()["errors"] == [{"pointer": "/recipe/metrics/1", "detail": "'f1_macro' is listed already."}]
+    assert answer.json()["errors"] == [
+        {
+            "pointer": "/recipe/metrics/1",
+            "detail": "'f_beta_macro:beta=1' is the same metric as 'f1_macro'; call it by one name.",
+        }
+    ]
 
 
 @pytest.mark.parametrize(

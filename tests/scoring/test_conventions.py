@@ -65,7 +65,46 @@ def test_absent_labels_lower_the_best_attainable_value_and_the_notes_say_so() ->
     perfect = case("multiclass", CLASSES, GOLD, GOLD)
     found = results(perfect, ["f1_macro"])["f1_macro"]
     assert found.value == pytest.approx(3 / 5)
-    assert "the best attainable value with these gold labels is 0.6" in found.notes
+    assert "the best attainable value with these gold labels is 0.6: they lack some of the classes" in found.notes
+
+
+@pytest.mark.parametrize(
+    ("text", "gold", "predicted", "best"),
+    [
+        ("precision_macro", ["b", "c"], ["a", "b"], "0.666667"),
+        ("f1_macro", ["a", "a"], ["a", "b"], "0.333333"),
+        ("specificity_macro", ["a", "a"], ["a", "a"], "0.666667"),
+        ("error_rate", ["a", "a"], ["a", "b"], None),
+        ("precision_macro:label_set=gold_or_predicted", ["b", "c"], ["a", "b"], None),
+        ("f1_weighted", ["b", "c"], ["a", "b"], None),
+    ],
+)
+def test_the_best_attainable_value_is_that_of_a_perfect_prediction_whatever_was_predicted(
+    text: str, gold: list[str], predicted: list[str], best: str | None
+) -> None:
+    notes = results(case("multiclass", ["a", "b", "c"], gold, predicted), [text])[text].notes
+    said = [note for note in notes if "best attainable" in note]
+    assert bool(said) == (best is not None)
+    if best:
+        assert best in said[0]
+
+
+def test_a_beta_of_many_digits_is_exact_where_nothing_was_hit() -> None:
+    """The coefficients of β outgrow 64 bits; all counts they multiply are 0."""
+    for beta in ("0.3333333333333333", "3.1415926535", "1e-10", "1e-17"):
+        asked = [f"{key}:beta={beta}" for key in ("f_beta_macro", "f_beta_weighted", "f_beta_micro")]
+        found = results(case("multiclass", ["a", "b"], ["a", "b"], ["b", "a"]), asked)
+        assert {result.value for result in found.values()} == {0.0}
+
+
+def test_exclude_labels_none_leaves_nothing_out_unless_a_class_is_called_so() -> None:
+    plain = results(
+        case("multiclass", ["a", "b"], ["a", "b"], ["a", "a"]), ["f1_macro", "f1_macro:exclude_labels=none"]
+    )
+    assert len({result.value for result in plain.values()}) == 1
+    of = case("multiclass", ["a", "none"], ["a", "none"], ["a", "a"])
+    named = results(of, ["f1_macro", "f1_macro:exclude_labels=none"])
+    assert len({result.value for result in named.values()}) == 2
 
 
 def test_a_long_list_of_classes_is_cut_in_the_notes() -> None:

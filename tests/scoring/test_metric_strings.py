@@ -80,7 +80,7 @@ def test_options_of_the_recipe_are_left_out_and_hold() -> None:
         ("f_beta_macro:beta=-1", None, "from 0 to"),
         ("f_beta_macro:beta=nan", None, "must be a number"),
         ("f_beta_macro:beta=inf", None, "must be a number"),
-        ("f_beta_macro:beta=1e-400", None, "digits"),
+        ("f_beta_macro:beta=1e-400", None, "too near to 0"),
         ("f_beta_macro:beta=0.123456789012345678901", None, "digits"),
         ("accuracy", "multilabel", "subset_accuracy"),
         ("accuracy", "multilabel", "hamming_loss"),

@@ -6,6 +6,7 @@ import pytest
 
 from app.errors import InvalidRecipe
 from app.scoring.recipe import Recipe, parse_recipe
+from app.scoring.task import Task
 
 
 def texts(recipe: Recipe) -> list[str]:
@@ -111,3 +112,20 @@ def test_a_binary_task_needs_its_positive_label() -> None:
         parse_recipe({"primary": "f1"}, "binary")
     assert "positive_label" in refused.value.extra["errors"][0]["detail"]
     assert parse_recipe({"primary": "f1"}, "binary", positive_label="yes").primary == "f1"
+
+
+@pytest.mark.parametrize(
+    ("task", "recipe", "pointer"),
+    [
+        ("multiclass", {"primary": "f1_macro", "tie_breakers": ["f_beta_macro:beta=1"]}, "/tie_breakers/0"),
+        ("multiclass", {"primary": "f_beta_macro:beta=1", "metrics": ["f1_macro", "accuracy"]}, "/metrics/0"),
+        ("multiclass", {"primary": "f_beta_macro:beta=1", "metrics": ["f_beta_macro:beta=1", "f1_macro"]}, "/metrics/1"),
+        ("multiclass", {"primary": "accuracy", "metrics": ["f2_micro"], "tie_breakers": ["f_beta_micro:beta=2"]}, "/tie_breakers/0"),
+        ("binary", {"primary": "f1", "metrics": ["f1", "f1:label=yes"]}, "/metrics/1"),
+    ],
+)  # fmt: skip
+def test_one_metric_has_one_name_in_a_recipe(task: Task, recipe: dict[str, Any], pointer: str) -> None:
+    with pytest.raises(InvalidRecipe) as refused:
+        parse_recipe(recipe, task, positive_label="yes" if task == "binary" else None)
+    assert [fault["pointer"] for fault in refused.value.extra["errors"]] == [pointer]
+    assert "is the same metric as" in refused.value.extra["errors"][0]["detail"]

@@ -144,9 +144,6 @@ def _over_classes(tally: Tally, call: MetricCall, ratio: Ratio, over_these: _Lab
     divisor = total(weights[matters if value is not None else defined])
     if divisor == 0:
         raise UndefinedError("no label with a defined value is left to average over")
-    absent = total(weights[matters & (tally.classes.support == 0)])
-    if ratio.set_like and absent and value == 0:
-        notes.append(f"the best attainable value with these gold labels is {(divisor - absent) / divisor:.6g}")
     terms = quotients(times(weights[defined], numerator[defined]), denominator[defined]).tolist()
     terms.extend(value * int(weight) for weight in weights[fired] if value)
     return Result(over(math.fsum(terms), divisor), None, tuple(notes))

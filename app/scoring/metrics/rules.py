@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.scoring.metric import Direction, MetricCall
-from app.scoring.options import split_labels
+from app.scoring.options import excluded_labels
 from app.scoring.tally import Counts, Tally, Workspace
 
 Mask = NDArray[np.bool_]
@@ -58,7 +58,7 @@ def named(tally: Tally, mask: Mask) -> str:
 
 def excluded(tally: Tally, call: MetricCall) -> Mask:
     """The classes that exclude_labels names; a name that is no class has no value."""
-    wanted = split_labels(call.options["exclude_labels"])
+    wanted = excluded_labels(call.options["exclude_labels"], tally.names)
     mask = np.zeros(len(tally.names), dtype=bool)
     if not wanted:
         return mask
@@ -88,7 +88,7 @@ def averaged_labels(
         notes.append(f"absent from gold and left out by absent_gold=skip: {named(tally, absent)}")
         mask = mask & ~absent
     elif absent.any():
-        notes.append(f"absent from gold, kept in the average: {named(tally, absent)}")
+        notes.append(f"absent from gold: {named(tally, absent)}")
     if not mask.any():
         raise UndefinedError("no label is left to average over")
     return mask, notes

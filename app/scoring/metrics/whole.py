@@ -33,7 +33,7 @@ def error_rate(ws: Workspace, call: MetricCall) -> Result:
 def hamming_loss(ws: Workspace, call: MetricCall) -> Result:
     """The share of wrong (instance, label) decisions; single labels are read as sets of one (W eq 27; S; Z)."""
     tally = ws.tally(call.options)
-    outside = tally.outside_fp + tally.outside_fn
+    outside = tally.cells - tally.n * len(tally.names)
     notes = (f"{outside} labels outside the vocabulary count as wrong decisions and enlarge the divisor n·m",)
     return Result(tally.wrong_cells / tally.cells if tally.cells else 0.0, None, notes if outside else ())
 
