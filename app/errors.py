@@ -199,6 +199,13 @@ class NoOpenPhase(Conflict):
     remedy = "See opens_at and closes_at of the phases."
 
 
+class PhaseClosed(Conflict):
+    """The phase has closed, so the choice of submissions stands."""
+
+    code = "phase_closed"
+    remedy = "Only its organizers can still change it."
+
+
 class SeveralOpenPhases(Conflict):
     """Several phases are open now; say which one you mean."""
 
@@ -354,7 +361,7 @@ class QuotaExceeded(TooMany):
 
 
 class Unavailable(AssayError):
-    """The service cannot do this now; nothing was stored."""
+    """The service cannot do this now."""
 
     status = 503
     code = "unavailable"
@@ -372,9 +379,16 @@ class StorageShort(Unavailable):
 
 
 class DatabaseAway(Unavailable):
-    """The database did not answer; nothing was stored."""
+    """The database did not answer."""
 
     code = "database_away"
+
+
+class FileAway(Unavailable):
+    """A file that the service keeps cannot be read now."""
+
+    code = "file_away"
+    remedy = "Try again in a while; if it persists, tell the administrator."
 
 
 class CommitUncertain(DatabaseAway):
@@ -382,11 +396,3 @@ class CommitUncertain(DatabaseAway):
 
     code = "commit_uncertain"
     remedy = "Look whether it is there, or repeat the request with the same Idempotency-Key."
-
-
-def leaves(root: type[AssayError] = AssayError) -> list[type[AssayError]]:
-    """All error classes of the tree, parents before children."""
-    found = [root]
-    for child in root.__subclasses__():
-        found.extend(leaves(child))
-    return found

@@ -39,6 +39,7 @@ from app.api import (
 )
 from app.api.deps import Limiter, Notifier, Service
 from app.api.middleware import Envelope
+from app.api.templates import Templates
 from app.files.folder import FolderFiles
 from app.settings import Settings
 from app.store.migrate import upgrade
@@ -120,6 +121,7 @@ def build(settings: Settings) -> FastAPI:
     notifier = Notifier()
     worker = Worker(settings, db, files, notifier.settled)
     readers = child_pool(settings, READER_CHILDREN)
+    templates = Templates(settings.data_dir / "templates")
     with db.write() as session:
         built_in = administrator(session)
     token, _ = admin_token(settings)
@@ -127,6 +129,7 @@ def build(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         files.clear_leftovers()
+        templates.clear()
         swept = await run_in_threadpool(sweep_files, db, files)
         if swept:
             log.info("orphan_files_removed", count=swept)
@@ -146,6 +149,7 @@ def build(settings: Settings) -> FastAPI:
         files=files,
         queue=worker.queue,
         readers=readers,
+        templates=templates,
         notifier=notifier,
         limiter=Limiter(settings),
         administrator=built_in,

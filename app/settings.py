@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 from typing import Literal
+from urllib.parse import unquote, urlsplit
 
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -14,12 +15,19 @@ RATE = r"[1-9][0-9]{0,8}/(second|minute|hour|day)"
 class Settings(BaseSettings):
     """Read from the environment (prefix ASSAY_); the command line overrides what it names."""
 
-    model_config = SettingsConfigDict(env_prefix="ASSAY_", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_prefix="ASSAY_", env_ignore_empty=True, extra="ignore", frozen=True)
 
     # ---- where things are
     data_dir: Path = Field(Path("assay-data"), description="Folder of the database, the files and the secrets.")
     database_url: str = Field(
-        "", description="SQLAlchemy URL of the database; empty means SQLite inside the data folder."
+        "",
+        pattern="^(sqlite:///.+)?$",
+        description="URL of the SQLite database (sqlite:///path); empty means one inside the data folder.",
+    )
+    files_url: str = Field(
+        "",
+        pattern="^(file:///.+)?$",
+        description="Where uploads are kept (file:///folder); empty means inside the data folder.",
     )
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
@@ -89,7 +97,7 @@ class Settings(BaseSettings):
     @property
     def files_dir(self) -> Path:
         """The folder of uploaded files."""
-        return self.data_dir / "files"
+        return Path(unquote(urlsplit(self.files_url).path)) if self.files_url else self.data_dir / "files"
 
 
 def describe() -> list[dict[str, str]]:

@@ -2,6 +2,7 @@
 
 from app.actions.access import Caller, organizes, require_organizer, require_scope, see_challenge
 from app.errors import AlreadyRegistered, Forbidden, InvalidRequest, NotFound, TeamNameTaken
+from app.names import name_key
 from app.store import paging, teams
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, Registration, Team
@@ -34,7 +35,7 @@ def found_team(session: WriteSession, caller: Caller, slug: str, name: str) -> R
 
 def add_team(session: WriteSession, challenge: Challenge, name: str) -> Team:
     """A team without members; raises TeamNameTaken."""
-    clean, key = " ".join(name.split()), teams.name_key(name)
+    clean, key = " ".join(name.split()), name_key(name)
     if not 0 < len(key) <= LONGEST_KEY:
         raise InvalidRequest("The team needs a shorter name.", errors=[{"pointer": "/team", "detail": "is too long"}])
     if teams.by_name(session, challenge.id, clean) is not None:
@@ -65,8 +66,9 @@ def decide(
     registration = session.get(Registration, registration_id)
     if registration is None or registration.challenge_id != challenge.id:
         raise NotFound
+    if reason is not None or status != registration.status:  # said again without a reason, it keeps the one it had
+        registration.reason = reason
     registration.status = status
-    registration.reason = reason
     session.flush()
     return registration
 

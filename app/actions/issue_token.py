@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from app.actions.access import SCOPES, Caller, require_scope
 from app.errors import Forbidden, InsufficientScope, NotFound, Unauthorized
-from app.store import challenges, clock, users
+from app.store import challenges, clock, paging, users
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Token, User
 from app.store.types import new_id, utcnow
@@ -79,9 +79,12 @@ def account_of(session: ReadSession, email: str) -> User | None:
     return users.by_email(session, email)
 
 
-def list_tokens(session: ReadSession, caller: Caller) -> list[Token]:
-    """The caller's own tokens."""
-    return users.tokens_of(session, require_scope(caller, "read"))
+def list_tokens(
+    session: ReadSession, caller: Caller, *, limit: int, cursor: str | None
+) -> tuple[list[Token], str | None]:
+    """The caller's own tokens, newest first."""
+    query = users.tokens_of(require_scope(caller, "read"))
+    return paging.page(session, query, Token, limit=limit, cursor=cursor)
 
 
 def revoke_token(session: WriteSession, caller: Caller, token_id: str) -> None:

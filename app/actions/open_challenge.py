@@ -35,8 +35,7 @@ def open_challenge(
 
     Raises Forbidden, SlugTaken, and InvalidRequest or InvalidRecipe with every fault at once.
     """
-    user_id = require_scope(caller, "organize")
-    _require_creator(caller, creation)
+    user_id = require_creator(caller, creation)
     planned = list(phases) or [{"name": "main"}]
     now = clock.now(session)
     body, scoring = _checked(fields, recipe, planned, now)
@@ -138,7 +137,9 @@ def zone_faults(name: str) -> list[dict[str, str]]:
     return []
 
 
-def _require_creator(caller: Caller, creation: str) -> None:
+def require_creator(caller: Caller, creation: str) -> str:
+    """The caller's user id; raises Forbidden unless the site lets them create challenges."""
+    user_id = require_scope(caller, "organize")
     allowed = caller.rules_site or creation == "any" or (creation == "approved" and (caller.approved or caller.admin))
     if not allowed:
         who = "administrators" if creation == "admin" else "approved users"
@@ -146,6 +147,7 @@ def _require_creator(caller: Caller, creation: str) -> None:
             f"On this site only {who} may create challenges.",
             remedy="Ask the administrator to create it and to name you as its organizer.",
         )
+    return user_id
 
 
 def _checked(

@@ -6,6 +6,7 @@ from typing import Any
 from app.actions.access import (
     Caller,
     edits,
+    may_read,
     organizes,
     require_membership,
     require_scope,
@@ -14,7 +15,7 @@ from app.actions.access import (
 )
 from app.actions.change_recipe import scoring_recipe
 from app.actions.visibility import shown_split, view_for
-from app.errors import NotFinished, NotFound, NotRegistered, RegistrationPending
+from app.errors import NotFinished, NotFound, NotRegistered, PhaseClosed, RegistrationPending
 from app.scoring import SCORER_VERSION
 from app.store import challenges, clock, gold, paging, submissions, teams
 from app.store.session import ReadSession, WriteSession
@@ -38,14 +39,22 @@ class Seen:
 
 
 def read_submission(session: ReadSession, caller: Caller, submission_id: str) -> Seen:
-    """One submission; raises NotFound unless the caller's team owns it or the caller organizes the challenge."""
-    if caller.user_id is None:
-        require_scope(caller, "read")
+    """One submission; raises NotFound unless the caller's team owns it or the caller organizes the challenge.
+
+    Raises InsufficientScope for a token that may not read.
+    """
+    found = follow_submission(session, caller, submission_id)
+    require_scope(caller, "read")
+    return found
+
+
+def follow_submission(session: ReadSession, caller: Caller, submission_id: str) -> Seen:
+    """One submission for whoever sent it: with a token that may not read, without scores; raises NotFound."""
     submission, phase, organizer = see_submission(session, caller, submission_id)
-    return seen(session, submission, phase, organizer=organizer)
+    return _seen(session, caller, submission, phase, organizer=organizer)
 
 
-def seen(session: ReadSession, submission: Submission, phase: Phase, *, organizer: bool) -> Seen:
+def _seen(session: ReadSession, caller: Caller, submission: Submission, phase: Phase, *, organizer: bool) -> Seen:
     """The submission with its task and the scores that this reader may see."""
     task = submissions.task_of(session, submission.id)
     version = gold.active(session, phase.id)
@@ -53,7 +62,7 @@ def seen(session: ReadSession, submission: Submission, phase: Phase, *, organize
     score_rows = _in_force(session, submission, version, recipe)
     split = shown_split(phase, version) if version is not None else None
     shown = _shown(score_rows, recipe, phase, organizer=organizer)
-    allowed = organizer or "scores" in phase.reports
+    allowed = may_read(caller) and (organizer or "scores" in phase.reports)
     return Seen(
         submission=submission,
         phase=phase,
@@ -98,7 +107,7 @@ def list_submissions(
     rows, following = paging.page(
         session, submissions.of_phase(phase.id, team_id), Submission, limit=limit, cursor=cursor
     )
-    return [seen(session, row, phase, organizer=organizer) for row in rows], following
+    return [_seen(session, caller, row, phase, organizer=organizer) for row in rows], following
 
 
 def own_team(session: ReadSession, caller: Caller, phase: Phase) -> str:
@@ -112,15 +121,17 @@ def own_team(session: ReadSession, caller: Caller, phase: Phase) -> str:
 
 
 def select_final(session: WriteSession, caller: Caller, submission_id: str, *, selected: bool) -> Seen:
-    """Mark or unmark a finished submission as one that shall count; for members of its team."""
+    """Mark or unmark a finished submission as one that shall count; for members of its team, until the phase closes."""
     submission, phase, organizer = see_submission(session, caller, submission_id)
     require_scope(caller, "submit")
     if not edits(session, caller, phase.challenge):
         registration = require_membership(session, caller, phase.challenge)
         if registration.team_id != submission.team_id:
             raise NotFound
+        if phase.closes_at is not None and clock.now(session) >= phase.closes_at:
+            raise PhaseClosed
     if submission.status != "finished":
         raise NotFinished(f"The submission is {submission.status}.")
     submission.selected_at = (submission.selected_at or clock.now(session)) if selected else None
     session.flush()
-    return seen(session, submission, phase, organizer=organizer)
+    return _seen(session, caller, submission, phase, organizer=organizer)

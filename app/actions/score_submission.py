@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+import structlog
+
 from app.actions.upload_gold import request_of
 from app.children import ChildError, ChildNotStarted, Children, ChildrenClosed
 from app.files import Files
@@ -18,6 +20,14 @@ from app.store.session import Database, ReadSession, WriteSession
 from app.store.tables import GoldVersion, Phase, Recipe, Score, ScoreTask, Submission
 
 LONGEST_WAIT = timedelta(minutes=5)
+INTERRUPTED = "interrupted"
+FILE_LOST = "file_lost"  # its disk may come back, so it is tried again like an interruption
+DETAILS = {
+    INTERRUPTED: "Scoring was interrupted {} times.",
+    FILE_LOST: "Scoring was tried {} times; the last time a stored file could not be read.",
+}
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +55,7 @@ def work_waits(session: ReadSession) -> bool:
 
 def claim_tasks(session: WriteSession, count: int, *, lease: timedelta, caps: Caps) -> list[Claim]:
     """Take up to `count` due tasks; those of lost workers are given back first."""
-    _requeue(session, tasks.expired(session, clock.now(session)), caps)
+    _interrupt_all(session, tasks.expired(session, clock.now(session)), caps)
     taken = tasks.claim(session, count, now=clock.now(session), lease=lease)
     return [Claim(task_id=task_id, attempt=attempt) for task_id, attempt in taken]
 
@@ -67,43 +77,43 @@ def score_submission(db: Database, files: Files, children: Children, claim: Clai
         with db.write() as session:
             return _crashed(session, claim, crash, caps)
     except FileNotFoundError as lost:
+        log.warning("file_away", file=str(lost), submission=job.submission.id)
         with db.write() as session:
-            return _fail(session, claim, "file_lost", f"The stored file {lost} is gone.")
+            return give_back(session, claim, caps, FILE_LOST)
     with db.write() as session:
         return _settle(session, claim, job, answer)
 
 
 def requeue_interrupted(session: WriteSession, caps: Caps) -> int:
     """At the start of the service: give back what an earlier life of it left running; returns how many tasks."""
-    return _requeue(session, tasks.interrupted(session), caps)
+    return _interrupt_all(session, tasks.interrupted(session), caps)
 
 
-def _requeue(session: WriteSession, left: Sequence[ScoreTask], caps: Caps) -> int:
+def _interrupt_all(session: WriteSession, left: Sequence[ScoreTask], caps: Caps) -> int:
     for task in left:
         _interrupted(session, task, caps)
     session.flush()
     return len(left)
 
 
-def give_back(session: WriteSession, claim: Claim, caps: Caps) -> str | None:
+def give_back(session: WriteSession, claim: Claim, caps: Caps, why: str = INTERRUPTED) -> str | None:
     """Give back a task that could not be settled; gives the submission's id when that made its status final."""
     task = session.get(ScoreTask, claim.task_id)
     if task is None or task.attempt != claim.attempt or task.status != "running":
         return None
-    failed = _interrupted(session, task, caps)
+    failed = _interrupted(session, task, caps, why)
     session.flush()
     return failed
 
 
-def _interrupted(session: WriteSession, task: ScoreTask, caps: Caps) -> str | None:
+def _interrupted(session: WriteSession, task: ScoreTask, caps: Caps, why: str = INTERRUPTED) -> str | None:
     """Count the interruption and queue the task again, a little later each time, or fail it at the cap."""
     task.interruptions += 1
     if task.interruptions > caps.interruptions:
         session.flush()
-        detail = f"Scoring was interrupted {task.interruptions} times."
-        return _fail(session, Claim(task.id, task.attempt), "interrupted", detail)
+        return _fail(session, Claim(task.id, task.attempt), why, DETAILS[why].format(task.interruptions))
     wait = timedelta(seconds=2 ** min(task.interruptions - 1, 8) - 1)
-    _give_back(session, task, clock.now(session) + min(wait, LONGEST_WAIT))
+    _requeue(session, task, clock.now(session) + min(wait, LONGEST_WAIT))
     return None
 
 
@@ -173,12 +183,12 @@ def _crashed(session: WriteSession, claim: Claim, crash: ChildError, caps: Caps)
     if task.crashes >= caps.crashes:
         session.flush()
         return _fail(session, claim, crash.code, f"Scoring ended {task.crashes} times: {str(crash) or crash.__doc__}")
-    _give_back(session, task, clock.now(session) + timedelta(seconds=task.crashes))
+    _requeue(session, task, clock.now(session) + timedelta(seconds=task.crashes))
     session.flush()
     return None
 
 
-def _give_back(session: WriteSession, task: ScoreTask, not_before: Any) -> None:
+def _requeue(session: WriteSession, task: ScoreTask, not_before: Any) -> None:
     task.status = "queued"
     task.not_before = not_before
     task.lease_until = None

@@ -198,16 +198,19 @@ def _require_quota(
         "per_day": used.per_day,
         "total": used.total,
         "concurrent": used.concurrent,
-        "invalid_per_day": used.invalid_per_day,
+        # each one at work may turn out invalid: sent one after the other without waiting, they must not pass the limit
+        "invalid_per_day": used.invalid_per_day + used.concurrent,
     }
     for name, limit in phase.quota.items():
         if limit is None or counts[name] < limit:
             continue
-        daily = name in {"per_day", "invalid_per_day"}
-        wait = max(1, round((reset_at - now).total_seconds())) if daily else 5 if name == "concurrent" else 86400
+        at_work = name == "concurrent" or (name == "invalid_per_day" and used.invalid_per_day < limit)
+        daily = name in {"per_day", "invalid_per_day"} and not at_work
+        wait = max(1, round((reset_at - now).total_seconds())) if daily else 5 if at_work else 86400
         raise QuotaExceeded(
-            f"The team has used {counts[name]} of {limit} ({name}).",
-            remedy=QUOTA_REMEDIES[name],
+            f"The team has used {counts[name]} of {limit} ({name}"
+            + (f", {used.concurrent} of them still being checked)." if at_work else ")."),
+            remedy=QUOTA_REMEDIES["concurrent" if at_work else name],
             headers={"Retry-After": str(wait)},
             quota=name,
             limit=limit,

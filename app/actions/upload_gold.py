@@ -68,8 +68,12 @@ def store_gold(
     stored: Stored,
     kind: FileKind,
     inspected: Mapping[str, Any],
+    declared: bool,
 ) -> GoldVersion:
-    """A draft, the next version of the phase's gold."""
+    """A draft, the next version of the phase's gold.
+
+    `declared` says whether the challenge had classes when the file was inspected: other gold may have fixed them since.
+    """
     phase = check_gold_upload(session, caller, slug, phase_slug)
     version = GoldVersion(
         phase_id=phase.id,
@@ -82,7 +86,7 @@ def store_gold(
         gzipped=kind.gzipped,
         instances=inspected["instances"],
         classes=inspected["classes"],
-        classes_declared=phase.challenge.classes is not None,
+        classes_declared=declared,
         has_splits=inspected["has_splits"],
         notes=inspected["notes"],
         created_by=caller.user_id,

@@ -10,7 +10,7 @@ from app.actions import passwords
 from app.actions.issue_token import account_of, issue_token, list_tokens, revoke_token
 from app.actions.sign_up import check_sign_up, sign_up
 from app.api import examples
-from app.api.deps import AccountDep, CallerDep, Cursor, Limit, ServiceDep, address, paged
+from app.api.deps import AccountDep, CallerDep, Cursor, Limit, ServiceDep, address
 from app.api.problems import OPEN, documented
 from app.api.shapes import Body, Email, Moment, Name, Page, Shape, example, shown
 from app.api.strict import StrictRoute
@@ -146,7 +146,7 @@ def post_token(body: NewToken, request: Request, parts: ServiceDep) -> FreshToke
 def get_tokens(who: AccountDep, parts: ServiceDep, limit: Limit = 50, cursor: Cursor = None) -> object:
     """Tokens that were not revoked, newest first; their text is not kept."""
     with parts.db.read() as session:
-        rows, following = paged(list_tokens(session, who), lambda row: row.id, limit=limit, cursor=cursor)
+        rows, following = list_tokens(session, who, limit=limit, cursor=cursor)
     return {"items": rows, "next": following}
 
 

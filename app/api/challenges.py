@@ -2,11 +2,11 @@
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Depends, Response
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from app import errors
-from app.actions.access import see_challenge
+from app.actions.access import Caller, see_challenge
 from app.actions.change_recipe import change_recipe, read_recipe
 from app.actions.manage_challenge import (
     delete_challenge,
@@ -16,10 +16,10 @@ from app.actions.manage_challenge import (
     name_organizer,
     remove_organizer,
 )
-from app.actions.open_challenge import open_challenge
+from app.actions.open_challenge import open_challenge, require_creator
 from app.actions.plan_phases import list_phases
 from app.api import examples
-from app.api.deps import AccountDep, CallerDep, Cursor, Limit, ServiceDep, paged
+from app.api.deps import AccountDep, CallerDep, Cursor, Limit, OrganizerDep, ServiceDep, paged
 from app.api.phases import NewPhase, PhaseShape, phase_shape
 from app.api.problems import OPEN, documented
 from app.api.shapes import (
@@ -34,6 +34,7 @@ from app.api.shapes import (
     Text,
     bounded,
     example,
+    is_label,
     plain_json,
     shown,
 )
@@ -134,7 +135,7 @@ class NewChallenge(Body):
     description: Text = Field("", max_length=20_000)
     task: TaskName = Field(examples=["multiclass"])
     positive_label: Label | None = Field(None, description="Binary tasks: which of the two labels counts as positive.")
-    classes: Annotated[list[Label] | None, bounded(str, int)] = Field(
+    classes: Annotated[list[Label] | None, bounded(is_label)] = Field(
         None, max_length=1_000_000, description="The label vocabulary; by default the labels of the first gold, sorted."
     )
     timezone: str = Field("UTC", max_length=64, description="Where quota days begin.")
@@ -244,6 +245,12 @@ def challenge_shape(session: ReadSession, who: CallerDep, challenge: Challenge) 
     )
 
 
+def creating(who: AccountDep, parts: ServiceDep) -> Caller:
+    """Who calls, if they may create challenges; asked before the body is looked at. Raises Forbidden."""
+    require_creator(who, parts.settings.challenge_creation)
+    return who
+
+
 @router.post(
     "/challenges",
     status_code=201,
@@ -252,7 +259,7 @@ def challenge_shape(session: ReadSession, who: CallerDep, challenge: Challenge) 
         errors.Forbidden, errors.InsufficientScope, errors.SlugTaken, errors.InvalidRequest, errors.InvalidRecipe
     ),
 )
-def post_challenge(body: NewChallenge, who: AccountDep, parts: ServiceDep) -> ChallengeShape:
+def post_challenge(body: NewChallenge, who: Annotated[Caller, Depends(creating)], parts: ServiceDep) -> ChallengeShape:
     """Published at once unless `draft` is true. Without `phases` it has one, `main`, open now and without quota."""
     fields = body.model_dump(exclude={"recipe", "phases", "draft"})
     with parts.db.write() as session:
@@ -295,7 +302,7 @@ def get_challenge(slug: str, who: CallerDep, parts: ServiceDep) -> ChallengeShap
     summary="Edit a challenge",
     responses=documented(errors.Forbidden, errors.NotFound, errors.InvalidRequest),
 )
-def patch_challenge(slug: str, body: ChallengeEdit, who: AccountDep, parts: ServiceDep) -> ChallengeShape:
+def patch_challenge(slug: str, body: ChallengeEdit, who: OrganizerDep, parts: ServiceDep) -> ChallengeShape:
     """Only the fields sent change; task, classes and slug are fixed."""
     with parts.db.write() as session:
         challenge = edit_challenge(session, who, slug, body.model_dump(exclude_unset=True))
@@ -334,7 +341,7 @@ def get_recipe(slug: str, who: CallerDep, parts: ServiceDep) -> RecipeShape:
     summary="Put a new recipe in force",
     responses=documented(errors.Forbidden, errors.NotFound, errors.RecipeInUse, errors.InvalidRecipe),
 )
-def put_recipe(slug: str, body: RecipeBody, who: AccountDep, parts: ServiceDep) -> RecipeShape:
+def put_recipe(slug: str, body: RecipeBody, who: OrganizerDep, parts: ServiceDep) -> RecipeShape:
     """A new version. Once there are submissions, only what re-scores nothing may change."""
     with parts.db.write() as session:
         _, recipe = change_recipe(session, who, slug, body.model_dump(exclude_none=True))
@@ -366,7 +373,7 @@ def get_organizers(
     summary="Name an organizer",
     responses=documented(errors.Forbidden, errors.NotFound, errors.LastOwner, errors.InvalidRequest),
 )
-def post_organizer(slug: str, body: NewOrganizer, who: AccountDep, parts: ServiceDep) -> OrganizerShape:
+def post_organizer(slug: str, body: NewOrganizer, who: OrganizerDep, parts: ServiceDep) -> OrganizerShape:
     """Give a user a role in the challenge, or another role; for owners."""
     with parts.db.write() as session:
         return _organizer(name_organizer(session, who, slug, email=body.email, role=body.role))

@@ -5,7 +5,6 @@ import hmac
 import math
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,8 +16,9 @@ from limits import RateLimitItem, parse
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 
-from app.actions.access import VISITOR, Caller
+from app.actions.access import VISITOR, Caller, require_organizer, see_challenge
 from app.actions.issue_token import caller_of
+from app.api.templates import Templates
 from app.children import Children
 from app.errors import BadCursor, BadRequest, RequestInFlight, TooMany, Unauthorized, WrongPassword
 from app.files import Files
@@ -114,34 +114,6 @@ class Limiter:
         return TooMany(f"The limit is {item}.", headers={"Retry-After": str(seconds)})
 
 
-class Templates:
-    """The templates asked for last: anybody may ask, and gold never changes."""
-
-    def __init__(self, most_bytes: int = 32 * 1024 * 1024) -> None:
-        self._lock = threading.Lock()
-        self._most = most_bytes
-        self._left = most_bytes
-        self._kept: OrderedDict[tuple[str, str], bytes] = OrderedDict()
-
-    def get(self, name: tuple[str, str]) -> bytes | None:
-        """The template of a gold version in a format."""
-        with self._lock:
-            found = self._kept.get(name)
-            if found is not None:
-                self._kept.move_to_end(name)
-            return found
-
-    def keep(self, name: tuple[str, str], body: bytes) -> None:
-        """Keep it while there is room; the longest unused ones go first."""
-        with self._lock:
-            if name in self._kept or len(body) > self._most:
-                return
-            self._kept[name] = body
-            self._left -= len(body)
-            while self._left < 0:
-                self._left += len(self._kept.popitem(last=False)[1])
-
-
 @dataclass
 class Service:
     """The parts that main.py joins, as routes see them."""
@@ -151,11 +123,11 @@ class Service:
     files: Files
     queue: Queue
     readers: Children  # children for what callers wait on: gold, dry runs, templates
+    templates: Templates
     notifier: Notifier
     limiter: Limiter
     administrator: Caller
     admin_token: str
-    templates: Templates = field(default_factory=Templates)
     in_flight: set[tuple[str, str]] = field(default_factory=set)
 
     @contextmanager
@@ -231,6 +203,19 @@ def account(found: CallerDep) -> Caller:
 
 AccountDep = Annotated[Caller, Depends(account)]
 
+
+def organizing(slug: str, who: AccountDep, parts: ServiceDep) -> Caller:
+    """Who calls, if they may edit the challenge: rights come before whatever is wrong with the body.
+
+    Raises NotFound, Forbidden.
+    """
+    with parts.db.read() as session:
+        require_organizer(session, who, see_challenge(session, who, slug))
+    return who
+
+
+OrganizerDep = Annotated[Caller, Depends(organizing)]
+
 Limit = Annotated[int, Query(ge=1, le=200, description="Rows per page.")]
 Cursor = Annotated[str | None, Query(description="The `next` of the page before.")]
 
@@ -247,10 +232,10 @@ def paged(
     return rows[start:end], keys[end - 1] if end < len(rows) else None
 
 
-def prefer_wait(header: str | None) -> int:
-    """Seconds to wait by a Prefer header ('wait=N', at most 60); raises BadRequest."""
-    for preference in (header or "").split(","):
-        name, _, value = preference.strip().partition("=")
+def prefer_wait(headers: Sequence[str]) -> int:
+    """Seconds to wait by the Prefer headers ('wait=N', at most 60; RFC 7240, section 4.3); raises BadRequest."""
+    for preference in ",".join(headers).split(","):
+        name, _, value = preference.partition(";")[0].strip().partition("=")
         if name.strip().lower() != "wait":
             continue
         digits = value.strip().strip('"')

@@ -21,9 +21,9 @@ from app.actions.upload_gold import (
     store_gold,
 )
 from app.api import examples
-from app.api.deps import AccountDep, Cursor, Limit, Service, ServiceDep, paged
+from app.api.deps import AccountDep, Cursor, Limit, OrganizerDep, Service, ServiceDep, paged
 from app.api.problems import documented, succeeds
-from app.api.shapes import Label, Moment, Page, Shape, bounded, shown
+from app.api.shapes import Label, Moment, Page, Shape, bounded, is_amount, is_label, shown
 from app.api.strict import StrictRoute
 from app.api.uploads import Filename, download, file_body, kind_of, received
 from app.files import Stored
@@ -109,7 +109,10 @@ def _store(
             parts.readers, gold_request(path, kind, challenge, classes=challenge.classes, accessories={})
         )
     with parts.db.write() as session:
-        version = store_gold(session, who, slug, phase, stored=stored, kind=kind, inspected=inspected)
+        declared = challenge.classes is not None
+        version = store_gold(
+            session, who, slug, phase, stored=stored, kind=kind, inspected=inspected, declared=declared
+        )
         if not activate:
             return _shape(version)
         return _shape(*activate_gold(session, who, slug, phase, version.version))
@@ -186,8 +189,8 @@ def put_classes(
     slug: str,
     phase: str,
     version: Version,
-    body: Annotated[list[Label], bounded(str, int), Body(examples=[["cat", "dog"]])],
-    who: AccountDep,
+    body: Annotated[list[Label], bounded(is_label), Body(examples=[["cat", "dog"]])],
+    who: OrganizerDep,
     parts: ServiceDep,
 ) -> GoldShape:
     """The label vocabulary in its order; every gold label must be among them."""
@@ -205,11 +208,11 @@ def put_train_frequencies(
     version: Version,
     body: Annotated[
         dict[Label, Annotated[int, Field(ge=0, le=2**53)]],
-        bounded(int),
+        bounded(is_amount),
         Field(min_length=1),
         Body(examples=[{"cat": 812, "dog": 1044}]),
     ],
-    who: AccountDep,
+    who: OrganizerDep,
     parts: ServiceDep,
 ) -> GoldShape:
     """How often each label occurs in the training data; metrics with `_lfb_train` need it."""
@@ -223,11 +226,11 @@ def put_class_weights(
     version: Version,
     body: Annotated[
         dict[Label, Annotated[float, Field(ge=0, allow_inf_nan=False)]],
-        bounded(int, float),
+        bounded(is_amount),
         Field(min_length=1),
         Body(examples=[{"cat": 0.25, "dog": 0.75}]),
     ],
-    who: AccountDep,
+    who: OrganizerDep,
     parts: ServiceDep,
 ) -> GoldShape:
     """The weights of `weighted_accuracy`; they are scaled to sum to one."""

@@ -12,10 +12,6 @@ from app.api.problems import unforeseen
 
 log = structlog.get_logger()
 
-LARGEST_TAGGED = (
-    16 * 1024 * 1024
-)  # bytes of a reply that is held back to be tagged; larger ones are files with tags of their own
-
 
 class Envelope:
     """The outermost layer of the app."""
@@ -46,7 +42,7 @@ class Envelope:
 
 
 class Reply:
-    """One reply on its way out: whole small replies to reads are tagged, the rest passes through."""
+    """One reply on its way out: replies to reads that come whole are tagged, the rest passes through."""
 
     def __init__(self, send: Send, asked: Headers, request_id: str, *, reads: bool, head: bool) -> None:
         self._send = send
@@ -83,11 +79,10 @@ class Reply:
         else:
             headers.setdefault("Cache-Control", "no-cache")
         headers.add_vary_header("Authorization")
-        small = int(headers.get("content-length", LARGEST_TAGGED + 1)) <= LARGEST_TAGGED
         if self._reads and self.status == 200 and "etag" in headers:
             self._mute = self._not_modified(message, headers["etag"])
             await self._send(message)
-        elif self._reads and self.status == 200 and small:
+        elif self._reads and self.status == 200 and "content-length" in headers:
             self._held = message
         else:
             await self._send(message)

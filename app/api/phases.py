@@ -1,16 +1,19 @@
 """Phases: windows of a challenge with their own gold, quota and board; and the template to fill in."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 from pydantic import AfterValidator, Field
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import FileResponse
 
 from app import errors
 from app.actions.access import see_phase
 from app.actions.make_template import make_template, template_source
 from app.actions.plan_phases import create_phase, edit_phase, is_open_now, list_phases, vocabulary
 from app.api import examples
-from app.api.deps import AccountDep, CallerDep, Cursor, Limit, Service, ServiceDep, paged
+from app.api.deps import CallerDep, Cursor, Limit, OrganizerDep, ServiceDep, paged
 from app.api.problems import OPEN, documented, succeeds
 from app.api.shapes import Body, Moment, Name, Page, Shape, example, shown
 from app.api.strict import StrictRoute
@@ -132,7 +135,7 @@ def get_phases(
     summary="Add a phase",
     responses=documented(errors.Forbidden, errors.NotFound, errors.PhaseNameTaken, errors.InvalidRequest),
 )
-def post_phase(slug: str, body: NewPhase, who: AccountDep, parts: ServiceDep) -> PhaseShape:
+def post_phase(slug: str, body: NewPhase, who: OrganizerDep, parts: ServiceDep) -> PhaseShape:
     """The slug of its name becomes its address."""
     with parts.db.write() as session:
         return phase_shape(session, create_phase(session, who, slug, body.model_dump(exclude_unset=True)))
@@ -155,7 +158,7 @@ def get_phase(slug: str, phase: str, who: CallerDep, parts: ServiceDep) -> Phase
     summary="Edit a phase",
     responses=documented(errors.Forbidden, errors.NotFound, errors.InvalidRequest),
 )
-def patch_phase(slug: str, phase: str, body: PhaseEdit, who: AccountDep, parts: ServiceDep) -> PhaseShape:
+def patch_phase(slug: str, phase: str, body: PhaseEdit, who: OrganizerDep, parts: ServiceDep) -> PhaseShape:
     """Only the fields sent change; the name, and so the address, stays."""
     with parts.db.write() as session:
         return phase_shape(session, edit_phase(session, who, slug, phase, body.model_dump(exclude_unset=True)))
@@ -180,29 +183,28 @@ TemplateFormat = Annotated[
     | documented(errors.NotFound, errors.NoGold),
     openapi_extra=OPEN,
 )
-def get_template(
+async def get_template(
     slug: str, phase: str, who: CallerDep, parts: ServiceDep, format_name: TemplateFormat = "json"
 ) -> Response:
     """Every id that a submission must have, in the format asked for."""
     if format_name not in TEMPLATES:
         raise errors.BadRequest(f"format must be one of {', '.join(TEMPLATES)}, not '{format_name}'.")
-    with parts.db.read() as session:
-        found, version = template_source(session, who, slug, phase)
-    body = parts.templates.get((version.id, format_name)) or _fresh_template(parts, found, version, format_name)
+
+    def find() -> tuple[Phase, GoldVersion]:
+        with parts.db.read() as session:
+            return template_source(session, who, slug, phase)
+
+    found, version = await run_in_threadpool(find)
+
+    def make(target: Path) -> None:
+        parts.files.check()
+        make_template(parts.files, parts.readers, found, version, format_name=format_name, target=target)
+
+    path = await parts.templates.path(f"{version.id}.{format_name}", make)
     ending = {"columns": "json", "map": "json"}.get(format_name, format_name)
-    return Response(
-        body,
+    return FileResponse(
+        path,
         media_type=TEMPLATES[format_name],
-        headers={
-            "Content-Disposition": f'attachment; filename="{slug}-{phase}.{ending}"',
-            "ETag": f'"{version.id}-{format_name}"',
-        },
+        filename=f"{slug}-{phase}.{ending}",
+        headers={"ETag": f'"{version.id}-{format_name}"'},
     )
-
-
-def _fresh_template(parts: Service, phase: Phase, version: GoldVersion, format_name: str) -> bytes:
-    with parts.files.scratch() as target:
-        make_template(parts.files, parts.readers, phase, version, format_name=format_name, target=target)
-        body = target.read_bytes()
-    parts.templates.keep((version.id, format_name), body)
-    return body

@@ -187,9 +187,9 @@ async def _framework(_request: Request, error: Exception) -> Response:
 
 
 async def _gone(_request: Request, error: Exception) -> Response:
-    """A stored file that was deleted between the look at its row and the look at its bytes."""
-    log.warning("file_gone", file=str(error))
-    return problem_response(errors.NotFound())
+    """A stored file that its row names and that is not there: its disk is away, or it was deleted this very moment."""
+    log.error("file_away", file=str(error))
+    return problem_response(errors.FileAway())
 
 
 def unforeseen(path: str, error: Exception) -> JSONResponse:

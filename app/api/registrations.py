@@ -8,7 +8,7 @@ from pydantic import Field
 from app import errors
 from app.actions.admit_team import decide, found_team, list_registrations, list_teams
 from app.api import examples
-from app.api.deps import AccountDep, Cursor, Limit, ServiceDep
+from app.api.deps import AccountDep, Cursor, Limit, OrganizerDep, ServiceDep
 from app.api.problems import documented
 from app.api.shapes import Body, Moment, Page, Shape, TeamName, Text, example, shown
 from app.api.strict import StrictRoute
@@ -99,7 +99,7 @@ def get_registrations(
     response_model=RegistrationShape,
     responses=documented(errors.Forbidden, errors.NotFound, errors.InvalidRequest),
 )
-def patch_registration(slug: str, registration_id: str, body: Decision, who: AccountDep, parts: ServiceDep) -> object:
+def patch_registration(slug: str, registration_id: str, body: Decision, who: OrganizerDep, parts: ServiceDep) -> object:
     """For organizers; a barred team keeps its entries but sends no more."""
     with parts.db.write() as session:
         row = decide(session, who, slug, registration_id, status=body.status, reason=body.reason)

@@ -1,6 +1,8 @@
 """Field types that several shapes share."""
 
+import re
 import unicodedata
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -15,10 +17,15 @@ from pydantic import (
     model_validator,
 )
 
+from app.names import name_key
 from app.store.types import moment_text
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f]")
 
 # Zero-width and direction-changing signs, with which one name can look like another.
 INVISIBLE = frozenset("\u00ad\u200b\u200e\u200f\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+LONGEST_LABEL = 1000
 
 JSON = dict[str, Any]
 Item = TypeVar("Item")
@@ -30,7 +37,7 @@ def _decimal(value: Any) -> Any:
 
 
 def _plain(text: str) -> str:
-    if any(ord(letter) < 32 and letter not in "\n\t" for letter in text):
+    if _CONTROL.search(text):
         raise ValueError("must not contain control characters")
     return text
 
@@ -45,25 +52,39 @@ def plain_json(value: Any) -> Any:
 
 
 def _not_blank(text: str) -> str:
-    if not any(letter.isprintable() and not letter.isspace() for letter in text):
+    if not any(letter.isprintable() for letter in name_key(text)):
         raise ValueError("must not be blank")
     if any(letter in INVISIBLE for letter in text):
         raise ValueError("must not contain invisible or direction-changing characters")
     return text
 
 
-def bounded(*kinds: type) -> BeforeValidator:
-    """A check before others: a list or object with many values of wrong kinds is one fault, not thousands."""
+def bounded(valid: Callable[[Any], bool]) -> BeforeValidator:
+    """A check before others: a list or object with many invalid values is one fault, not thousands."""
 
     def check(value: Any) -> Any:
-        values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-        wrong = sum(type(item) not in kinds for item in values)
+        if isinstance(value, dict):
+            wrong = sum(not (is_label(key) and valid(item)) for key, item in value.items())
+        else:
+            wrong = sum(not valid(item) for item in value) if isinstance(value, list) else 0
         if wrong > 20:
-            msg = f"{wrong} of its values are of the wrong kind"
+            msg = f"{wrong} of its values are not valid"
             raise ValueError(msg)
         return value
 
     return BeforeValidator(check)
+
+
+def is_label(value: Any) -> bool:
+    """Whether a value can be a label: a text, or an integer that stands for its decimal text."""
+    return type(value) is int or (
+        type(value) is str and 0 < len(value) <= LONGEST_LABEL and _CONTROL.search(value) is None
+    )
+
+
+def is_amount(value: Any) -> bool:
+    """Whether a value can be a count or a weight."""
+    return type(value) in {int, float} and value >= 0
 
 
 def _is_text(value: Any) -> Any:
@@ -92,7 +113,7 @@ Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$", examples=["dig
 Label = Annotated[
     str,
     BeforeValidator(_decimal),
-    Field(min_length=1, max_length=1000),
+    Field(min_length=1, max_length=LONGEST_LABEL),
     AfterValidator(_plain),
     AfterValidator(_composed),
 ]

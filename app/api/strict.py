@@ -12,7 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.api.problems import Carrier
-from app.errors import BadRequest, TooLarge, UnsupportedMedia
+from app.api.uploads import steady
+from app.errors import BadRequest, TooLarge, TooSlow, UnsupportedMedia
 
 LARGE = 1 << 14  # bytes of a body
 DEEPEST = 32  # levels of lists and objects
@@ -22,14 +23,17 @@ class StrictRequest(Request):
     """A request whose JSON means exactly what it says."""
 
     async def body(self) -> bytes:
-        """The whole body, at most ASSAY_MAX_JSON_BODY bytes; raises TooLarge."""
+        """The whole body, at most ASSAY_MAX_JSON_BODY bytes; raises TooLarge, TooSlow."""
         if not hasattr(self, "_body"):
             limit = self.app.state.service.settings.max_json_body
             chunks = bytearray()
-            async for chunk in self.stream():
-                chunks += chunk
-                if len(chunks) > limit:
-                    raise Carrier(TooLarge(f"A JSON body here has at most {limit} bytes.", remedy="Send less."))
+            try:
+                async for chunk in steady(self, self.app.state.service.settings.upload_idle):
+                    chunks += chunk
+                    if len(chunks) > limit:
+                        raise Carrier(TooLarge(f"A JSON body here has at most {limit} bytes.", remedy="Send less."))
+            except TooSlow as stalled:
+                raise Carrier(stalled) from stalled
             self._body = bytes(chunks)
         return self._body
 

@@ -22,7 +22,7 @@ FINAL = frozenset({"finished", "rejected", "failed", "cancelled"})
 Status = Literal["queued", "running", "finished", "rejected", "failed", "cancelled"]
 
 
-class TeamName(Shape):
+class Submitter(Shape):
     """Who submitted."""
 
     id: str
@@ -48,7 +48,7 @@ class SubmissionShape(Shape):
     status: Status
     challenge: str
     phase: str
-    team: TeamName
+    team: Submitter
     method: str
     description: str
     link: str | None
@@ -82,7 +82,7 @@ def submission_shape(found: Seen) -> SubmissionShape:
         status=row.status,
         challenge=found.phase.challenge.slug,
         phase=found.phase.slug,
-        team=TeamName(id=row.team_id, name=row.team.name),
+        team=Submitter(id=row.team_id, name=row.team.name),
         method=row.method,
         description=row.description,
         link=row.link,
@@ -133,9 +133,7 @@ def get_submissions(
 def get_submission(submission_id: str, who: AccountDep, parts: ServiceDep) -> SubmissionShape:
     """Status, queue position, timings, problems and scores."""
     with parts.db.read() as session:
-        found = read_submission(session, who, submission_id)
-        require_scope(who, "read")
-        return submission_shape(found)
+        return submission_shape(read_submission(session, who, submission_id))
 
 
 @router.get(
@@ -157,7 +155,7 @@ def get_predictions(submission_id: str, who: AccountDep, parts: ServiceDep) -> R
 @router.post(
     "/submissions/{submission_id}/select",
     summary="Select a submission",
-    responses=documented(errors.Forbidden, errors.NotFound, errors.NotFinished),
+    responses=documented(errors.Forbidden, errors.NotFound, errors.NotFinished, errors.PhaseClosed),
 )
 def post_select(submission_id: str, who: AccountDep, parts: ServiceDep) -> SubmissionShape:
     """Where the recipe's selection is `selected`, the best of a team's selected submissions counts."""
@@ -168,7 +166,7 @@ def post_select(submission_id: str, who: AccountDep, parts: ServiceDep) -> Submi
 @router.post(
     "/submissions/{submission_id}/unselect",
     summary="Take a selection back",
-    responses=documented(errors.Forbidden, errors.NotFound, errors.NotFinished),
+    responses=documented(errors.Forbidden, errors.NotFound, errors.NotFinished, errors.PhaseClosed),
 )
 def post_unselect(submission_id: str, who: AccountDep, parts: ServiceDep) -> SubmissionShape:
     """The opposite of select."""

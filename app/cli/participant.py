@@ -203,7 +203,7 @@ def validate(
     *,
     file: PredictionsFile,
     slug: Annotated[
-        str | None, typer.Argument(metavar="SLUG", help="Challenge to check against; leave it away offline.")
+        str | None, typer.Argument(metavar="SLUG", help="Challenge to check against; not needed offline.")
     ] = None,
     phase: Phase = None,
     ids: Annotated[Path | None, file_option("--ids", help="Offline: the ids, or a template file.")] = None,
@@ -235,13 +235,14 @@ def validate(
 
 
 def _one_of_the_two(slug: str | None, offline: dict[str, object], phase: str | None) -> None:
-    """Refuse a mixture of checking by the service and checking offline."""
+    """Refuse what is neither checking by the service nor checking offline; offline a challenge's name does no harm."""
     given = [name for name, value in offline.items() if value is not None]
-    if slug is not None and given:
-        raise typer.BadParameter(f"{', '.join(given)} belong to checking offline; the service knows them of {slug}")
-    if slug is None and not {"--ids", "--classes"} <= set(given):
+    whole = {"--ids", "--classes"} <= set(given)
+    if slug is None and not whole:
         raise typer.BadParameter("give a challenge, or --ids and --classes to check offline")
-    if slug is None and phase is not None:
+    if given and not whole:
+        raise typer.BadParameter(f"{', '.join(given)} belong to checking offline, which needs --ids and --classes")
+    if whole and phase is not None:
         raise typer.BadParameter("--phase belongs to checking by the service")
 
 

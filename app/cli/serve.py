@@ -73,9 +73,14 @@ def migrate(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Bring the database to the schema of this version."""
     with reporting(as_json=as_json) as out:
         settings = settings_with(data_dir=data_dir)
+        from app import main
         from app.store.migrate import upgrade
 
-        before, after = upgrade(settings)
+        try:
+            with main.sole_service(settings.data_dir):  # the schema must not change under a service at work
+                before, after = upgrade(settings)
+        except main.AlreadyServed as error:
+            raise already_served(error) from None
         text = f"The database is at revision {after} already." if before == after else f"Migrated to revision {after}."
         out.result({"before": before, "after": after}, lambda _: out.say(text))
 

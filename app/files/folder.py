@@ -65,6 +65,8 @@ class FolderFiles:
         self._min_free = settings.min_free
         for name in ("uploads", "scratch"):
             (self.root / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+        for folder in (self.root, self.root.parent):
+            _sync_folder(folder)  # a file is as durable as the folders above it
 
     def begin(self) -> FolderUpload:
         """Start an upload; raises errors.StorageShort when little space is left."""

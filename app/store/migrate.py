@@ -109,6 +109,7 @@ def _keep_copy(engine: Engine, path: Path, revision: str) -> None:
     """A copy of the database as it was, named after its revision; replaced when made again."""
     copy = path.with_name(f"{path.name}.before-{revision}")
     copy.unlink(missing_ok=True)
+    copy.touch(mode=0o600)  # it holds what the database holds; SQLite writes into an empty file
     raw = engine.raw_connection()
     try:
         raw.cursor().execute("VACUUM INTO ?", (str(copy),))

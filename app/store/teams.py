@@ -1,17 +1,10 @@
 """Queries for teams and registrations."""
 
-import unicodedata
-
 from sqlalchemy import Select, select
 
+from app.names import name_key
 from app.store.session import ReadSession
 from app.store.tables import Registration, Team
-
-
-def name_key(name: str) -> str:
-    """What makes two team names the same to a reader: compatibility form, case, spaces, no invisible signs."""
-    shown = "".join(sign for sign in unicodedata.normalize("NFKC", name) if unicodedata.category(sign) != "Cf")
-    return " ".join(shown.casefold().split())
 
 
 def by_name(session: ReadSession, challenge_id: str, name: str) -> Team | None:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 
 from app.store.session import ReadSession
 from app.store.tables import Token, User
@@ -28,7 +28,6 @@ def live_token(session: ReadSession, token_id: str, now: datetime) -> Token | No
     return token
 
 
-def tokens_of(session: ReadSession, user_id: str) -> list[Token]:
-    """A user's tokens that are not revoked, newest first."""
-    query = select(Token).where(Token.user_id == user_id, Token.revoked_at.is_(None)).order_by(Token.id.desc())
-    return list(session.scalars(query))
+def tokens_of(user_id: str) -> Select[Token]:
+    """A user's tokens that are not revoked."""
+    return select(Token).where(Token.user_id == user_id, Token.revoked_at.is_(None))

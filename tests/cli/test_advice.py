@@ -9,9 +9,10 @@ import pytest
 import app.main  # all errors are known once the service is loaded
 from app.cli.advice import ADVICE, Asked, explained
 from app.cli.connection import remember
-from app.errors import AssayError, leaves
+from app.errors import AssayError
 from tests.cli.command import run
 from tests.cli.service import Answer, Service
+from tests.error_tree import leaves
 
 SUBMISSIONS = "POST /api/v1/challenges/irony/submissions"
 SPEAKS_HTTP = re.compile(r"\b(GET|POST|PUT|DELETE|PATCH)\b|/api/v1|\?\w|Authorization|Retry-After|Idempotency|/docs")

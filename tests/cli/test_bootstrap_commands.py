@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.actions.issue_token import caller_of
+from app.main import sole_service
 from app.settings import Settings
 from app.store.session import Database
 from tests.cli.command import Ran, run
@@ -145,3 +146,10 @@ def test_a_wrong_setting_is_named_without_its_value(folder: Path, monkeypatch: p
     assert ran.status == 1
     assert "ASSAY_SIGNUP" in ran.value()["detail"]
     assert "hunter2" not in ran.out + ran.err
+
+
+def test_the_schema_is_not_changed_under_a_service_at_work(tmp_path: Path) -> None:
+    with sole_service(tmp_path):
+        ran = run("migrate", "--data-dir", tmp_path, "--json")
+    assert (ran.status, ran.value()["code"]) == (1, "already_served")
+    assert run("migrate", "--data-dir", tmp_path).status == 0

@@ -346,6 +346,8 @@ def test_predictions_are_checked_against_ids_in_any_form(
     refused = run("validate", "-f", bad, "--ids", ids, "--classes", classes, "--json")
     assert refused.status == 1
     assert refused.value()["total"] == {"unknown_id": 1, "missing_instances": 1, "unknown_label": 1}
+    named = run("validate", "irony", "-f", bad, "--ids", ids, "--classes", classes, "--json")
+    assert (named.status, named.value()) == (1, refused.value())  # offline a challenge's name makes no difference
 
 
 def test_a_file_of_sets_is_checked_as_multilabel(tmp_path: Path, classes: Path) -> None:

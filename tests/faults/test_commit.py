@@ -2,13 +2,14 @@
 
 import resource
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
-from sqlalchemy import event
+from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import OperationalError
 
 from tests.api.served import Served, served, settings
@@ -119,3 +120,29 @@ def test_a_commit_that_raises_gives_503_and_no_row(within: Served) -> None:
     assert admin.get(SUBMISSIONS).json() == before
     assert admin.get("/challenges/pets").json()["title"] == "pets"
     assert admin.submit("pets", GOOD, team="Blue").status_code == 201
+
+
+def test_what_is_stored_is_acknowledged_even_if_the_database_goes_away_next(within: Served) -> None:
+    """A 503 after the commit would have the sender repeat it: stored twice, charged twice."""
+    admin = within.admin()
+    before = len(admin.get(SUBMISSIONS).json()["items"])
+    written = within.app.state.service.db.engine()
+    gone = threading.Event()
+
+    def committed(_connection: object) -> None:
+        gone.set()
+
+    def refuse(connection: Connection, *_: object) -> None:
+        if gone.is_set() and connection.engine is not written:
+            raise OperationalError("SELECT", {}, sqlite3.OperationalError("disk I/O error"))
+
+    event.listen(written, "commit", committed)
+    event.listen(Engine, "before_cursor_execute", refuse)
+    try:
+        answer = admin.submit("pets", GOOD, team="Blue", wait=5)
+    finally:
+        event.remove(Engine, "before_cursor_execute", refuse)
+        event.remove(written, "commit", committed)
+    assert answer.status_code == 202, answer.text
+    assert answer.headers["Location"].endswith(answer.json()["id"])
+    assert len(admin.get(SUBMISSIONS).json()["items"]) == before + 1

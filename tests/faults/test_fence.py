@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -198,14 +199,28 @@ def test_a_task_whose_lease_ran_out_is_claimed_again_as_an_interruption(store: S
     assert store.state() == ("done", "finished", ["reserve", "charge"], 1)
 
 
-def test_a_lost_file_fails_the_submission_with_a_reason(store: Store, pool: ChildPool) -> None:
+def test_a_file_that_comes_back_is_scored_as_if_nothing_had_been(store: Store, pool: ChildPool) -> None:
+    folder = store.files.root / "uploads"
+    away = folder.rename(folder.with_name("away"))
+    assert score_submission(store.db, store.files, pool, store.claim(), CAPS) is None
+    assert store.state()[:2] == ("queued", "queued")
+    away.rename(folder)
+    assert score_submission(store.db, store.files, pool, store.claim(), CAPS) is not None
+    assert store.state() == ("done", "finished", ["reserve", "charge"], 1)
+
+
+def test_a_lost_file_fails_the_submission_with_a_reason_once_all_retries_are_used(
+    store: Store, pool: ChildPool
+) -> None:
     with store.db.read() as session:
         store.files.delete(session.scalars(select(Submission)).one().file_key)
-    assert score_submission(store.db, store.files, pool, store.claim(), CAPS) is not None
+    caps = replace(CAPS, interruptions=0)
+    assert score_submission(store.db, store.files, pool, store.claim(), caps) is not None
     assert store.state() == ("failed", "failed", ["reserve", "refund"], 0)
     failure = store.task().failure
     assert failure is not None
     assert failure["code"] == "file_lost"
+    assert "uploads" not in failure["detail"]
 
 
 def test_a_scoring_program_that_cannot_start_is_an_interruption_and_no_crash(

@@ -145,3 +145,20 @@ except StorageShort:
 def test_a_disk_that_fills_up_at_the_last_byte_is_storage_short_and_leaves_nothing(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", FULL, str(tmp_path)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "short []\n"), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "begun"),
+    [(HEAD, '{"t1"'), ("POST /api/v1/tokens HTTP/1.1\r\nHost: x\r\n", '{"email":')],
+    ids=["file", "JSON"],
+)
+def test_a_body_that_stops_coming_is_given_up(tmp_path: Path, line: str, begun: str) -> None:
+    with served(settings(tmp_path / "data", upload_idle=0.3)) as service:
+        open_challenge(service.admin(), "pets", GOLD)
+        before = files_in(tmp_path / "data")
+        host, port = service.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=30) as connection:
+            connection.sendall(f"{line}{JSON}Content-Length: 3000\r\n\r\n{begun}".encode())
+            answer = connection.recv(65536)
+        assert answer.startswith(b"HTTP/1.1 408 ")
+        assert files_in(tmp_path / "data") == before

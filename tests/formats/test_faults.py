@@ -4,13 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from app.formats.check import check
-from app.formats.rules import Limits, Rules
-from app.scoring.align import IdIndex
-from tests.formats.support import CLASSES, IDS, brief, placed, predict, read
+from app.formats.rules import Limits
+from tests.formats.support import brief, placed, predict
 
 GOOD = '{"id":"t1","label":"cat"},{"id":"t2","label":"dog"},{"id":"t3","label":"eel"}'
 REST = '{"id":"t2","label":"dog"},{"id":"t3","label":"eel"}'
@@ -341,33 +337,6 @@ def test_missing_ids_are_named_beside_rows_whose_ids_could_not_be_read() -> None
     assert [found.instance_id for found in problems.first if found.code == "missing_instances"] == ["t2", "t3"]
     _, problems = predict("id,label\nt0,cat\nt1,dog,x\nt2,eel\n", "csv", ids=ids)
     assert problems.total == {"wrong_shape": 1, "missing_instances": 2}
-
-
-@given(
-    template=st.sampled_from(
-        [
-            '[{{"id":"{0}","label":"{1}"}}]',
-            '{{"{0}":[{{"id":"t1","label":"{1}"}}]}}',
-            '{{"{0}":"{1}","{0}":"x"}}',
-            '{{"ids":["{0}"],"labels":["{1}"],"{0}":1,"{0}":2}}',
-            "id,label,{0},{0}\nt1,{1}\n",
-            "id,{0}\n{1},{0}\n",
-            '{{"id":"{0}","{1}":1,"{1}":2}}',
-        ]
-    ),
-    texts=st.tuples(st.text(st.sampled_from("a\x85\udc85\ud800é\0,")), st.text(st.sampled_from("t1\udfff\ud83d|~/"))),
-    kind=st.sampled_from(["json", "jsonl", "csv"]),
-    several=st.booleans(),
-    escaped=st.booleans(),
-)
-def test_every_answer_can_be_written_as_utf_8(
-    template: str, texts: tuple[str, str], kind: str, several: bool, escaped: bool
-) -> None:
-    """Halves of surrogate pairs come in as escapes and as bytes; none goes out, into the database or to anybody."""
-    shown = [json.dumps(text)[1:-1] if escaped else text for text in texts]
-    table, problems = read(template.format(*shown), kind, multilabel=several)
-    check(table, IdIndex(IDS), CLASSES, rules=Rules(), problems=problems)
-    json.dumps([problems.to_dict(), table.notes], ensure_ascii=False).encode()
 
 
 def test_missing_ids_come_last_in_gold_order() -> None:

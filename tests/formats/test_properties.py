@@ -17,7 +17,7 @@ from app.formats import tidy as tidy_module
 from app.formats.check import check
 from app.formats.rules import Rules
 from app.scoring.align import IdIndex
-from tests.formats.support import predict, read, sets
+from tests.formats.support import CLASSES, IDS, predict, read, sets
 
 Row = tuple[str, list[str]]
 
@@ -217,3 +217,30 @@ def test_ids_equal_after_nfc_are_one_id(names: list[str]) -> None:
     _, problems = predict(text, ids=distinct, classes=["x"])
     repeated = len(names) - len(distinct)
     assert problems.total == ({"duplicate_id": repeated} if repeated else {})
+
+
+@given(
+    template=st.sampled_from(
+        [
+            '[{{"id":"{0}","label":"{1}"}}]',
+            '{{"{0}":[{{"id":"t1","label":"{1}"}}]}}',
+            '{{"{0}":"{1}","{0}":"x"}}',
+            '{{"ids":["{0}"],"labels":["{1}"],"{0}":1,"{0}":2}}',
+            "id,label,{0},{0}\nt1,{1}\n",
+            "id,{0}\n{1},{0}\n",
+            '{{"id":"{0}","{1}":1,"{1}":2}}',
+        ]
+    ),
+    texts=st.tuples(st.text(st.sampled_from("a\x85\udc85\ud800é\0,")), st.text(st.sampled_from("t1\udfff\ud83d|~/"))),
+    kind=st.sampled_from(["json", "jsonl", "csv"]),
+    several=st.booleans(),
+    escaped=st.booleans(),
+)
+def test_every_answer_can_be_written_as_utf_8(
+    template: str, texts: tuple[str, str], kind: str, several: bool, escaped: bool
+) -> None:
+    """Halves of surrogate pairs come in as escapes and as bytes; none goes out, into the database or to anybody."""
+    shown = [json.dumps(text)[1:-1] if escaped else text for text in texts]
+    table, problems = read(template.format(*shown), kind, multilabel=several)
+    check(table, IdIndex(IDS), CLASSES, rules=Rules(), problems=problems)
+    json.dumps([problems.to_dict(), table.notes], ensure_ascii=False).encode()

@@ -8,7 +8,8 @@ import app.cli
 import app.main
 from app import errors
 from app.api.problems import problem_response
-from app.errors import AssayError, leaves
+from app.errors import AssayError
+from tests.error_tree import leaves
 
 PROGRAMS = (app.main, app.cli)  # once they are loaded, all leaves are known
 ALL = leaves()

@@ -7,8 +7,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from app.api.problems import MEDIA_TYPE
-from app.errors import leaves
 from app.main import ROUTERS, TAGS, bare_app
+from tests.error_tree import leaves
 
 DOCUMENT: dict[str, Any] = bare_app().openapi()
 CODES = {kind.code: kind for kind in leaves()}

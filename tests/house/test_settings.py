@@ -24,6 +24,8 @@ def test_the_page_names_every_setting_with_its_help_and_default() -> None:
 @pytest.mark.parametrize("name", Settings.model_fields)
 def test_a_setting_is_read_from_its_variable(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     words = {
+        "database_url": "sqlite:////data/x.db",
+        "files_url": "file:///data/files",
         "signup": "closed",
         "challenge_creation": "any",
         "log_format": "json",
@@ -49,8 +51,18 @@ def test_the_administrators_token_is_never_shown_with_the_settings() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [("signup", "perhaps"), ("port", "70000"), ("workers", "0"), ("scoring_seconds", "0"), ("scoring_memory", "1"),
+     ("database_url", "postgresql+psycopg://localhost/assay"), ("files_url", "s3://bucket/prefix"),
      ("rate_limits", "many"), ("login_limit", "10/fortnight")],
 )  # fmt: skip
 def test_a_setting_that_makes_no_sense_is_refused(name: str, value: str) -> None:
     with pytest.raises(ValidationError, match=name):
         Settings.model_validate({name: value})
+
+
+def test_an_empty_variable_means_that_it_is_not_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Compose files pass variables on as empty ones."""
+    for name in Settings.model_fields:
+        monkeypatch.setenv(f"ASSAY_{name.upper()}", "")
+    monkeypatch.setenv("ASSAY_FILES_URL", f"file://{tmp_path}/my%20files")
+    assert Settings().admin_token is None
+    assert Settings().files_dir == tmp_path / "my files"

@@ -171,3 +171,68 @@ def test_participants_read_nothing_of_the_gold(people: People) -> None:
     for path in ("", "/1", "/1/data"):
         refused(blue.get(f"{MAIN.format(slug)}/gold{path}"), 403, "insufficient_scope")
         refused(people.visitor.get(f"{MAIN.format(slug)}/gold{path}"), 401, "unauthorized")
+
+
+def test_a_draft_is_held_against_the_classes_that_other_gold_fixed_meanwhile(people: People) -> None:
+    """The recipe may name a class that only the other phase's gold has."""
+    slug = bare(people, "gold-crossing", phases=[{"name": "one"}, {"name": "two"}], recipe=recipe("f1_macro"))
+    one, two = (f"/challenges/{slug}/phases/{name}/gold" for name in ("one", "two"))
+    assert people.admin.post(two, json=GOLD).json()["classes"] == ["a", "b"]
+    wider = [*GOLD, {"id": "t5", "label": "c"}]
+    assert people.admin.post(one, json=wider, params={"activate": "true"}).status_code == 201
+    changed = people.admin.put(f"/challenges/{slug}/recipe", json=recipe("f1_macro", "f1:label=c"))
+    assert changed.status_code == 200, changed.text
+    active = people.admin.post(f"{two}/1/activate")
+    assert (active.status_code, active.json()["classes"]) == (201, ["a", "b", "c"])
+
+
+def test_rights_come_before_what_is_wrong_with_the_body(people: People) -> None:
+    slug = challenge(people.admin, "gold-rights")
+    blue = people["Blue"].join(slug, "Blue")
+    gold = f"{MAIN.format(slug)}/gold/1"
+    for method, path in (
+        ("PUT", f"{gold}/classes"),
+        ("PUT", f"{gold}/train-frequencies"),
+        ("PUT", f"{gold}/class-weights"),
+        ("PATCH", MAIN.format(slug)),
+        ("POST", f"/challenges/{slug}/phases"),
+        ("PUT", f"/challenges/{slug}/recipe"),
+        ("POST", f"/challenges/{slug}/organizers"),
+        ("PATCH", f"/challenges/{slug}"),
+        ("PATCH", f"/challenges/{slug}/registrations/x"),
+        ("POST", "/challenges"),
+    ):
+        answer = blue.request(method, path, json={"no such": [{}]})
+        assert answer.status_code == 403, (method, path, answer.text)
+        if path != "/challenges":
+            hidden = blue.request(method, path.replace(slug, "no-such-challenge"), json={"no such": [{}]})
+            refused(hidden, 404, "not_found")
+
+
+def test_a_flood_of_invalid_labels_is_one_fault(people: People) -> None:
+    slug = bare(people, "gold-flood")
+    gold = f"{MAIN.format(slug)}/gold"
+    people.admin.post(gold, json=GOLD)
+    floods: tuple[tuple[str, Any], ...] = (
+        ("classes", [""] * 300_000),
+        ("classes", ["\u0001"] * 100_000),
+        ("classes", [False] * 100_000),
+        ("train-frequencies", {f"k{n}": -1 for n in range(50_000)}),
+        ("class-weights", {f"k\u0000{n}": 1 for n in range(50_000)}),
+    )
+    for name, body in floods:
+        answer = refused(people.admin.put(f"{gold}/1/{name}", json=body), 422, "invalid_request")
+        assert len(answer["errors"]) == 1, name
+
+
+def test_a_file_of_ours_that_cannot_be_read_is_not_the_callers_fault(people: People) -> None:
+    uploads = people.live.data_dir / "files" / "uploads"
+    before = set(uploads.iterdir())
+    slug = challenge(people.admin, "gold-away")
+    (file,) = set(uploads.iterdir()) - before
+    away = file.rename(uploads.parent / "away")
+    answer = people.admin.submit(slug, RIGHT, team="Bench", dry_run="true")
+    away.rename(file)
+    refused(answer, 503, "file_away")
+    assert answer.headers["Retry-After"]
+    assert people.admin.submit(slug, RIGHT, team="Bench", dry_run="true").json()["valid"] is True

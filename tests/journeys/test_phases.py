@@ -4,7 +4,20 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.support import MAIN, RIGHT, WAYS, People, challenge, enter, finished, new_slug, recipe, refused
+from tests.journeys.support import (
+    MAIN,
+    RIGHT,
+    WAYS,
+    People,
+    challenge,
+    enter,
+    finished,
+    hits,
+    new_slug,
+    recipe,
+    refused,
+    shown,
+)
 
 PAST = {"opens_at": "2020-01-01T00:00:00Z", "closes_at": "2020-02-01T00:00:00Z"}
 FUTURE = {"opens_at": "2090-01-01T00:00:00+01:00"}
@@ -106,3 +119,20 @@ def test_creation_warns_of_a_phase_without_quota(people: People) -> None:
     assert "quota" in bare["warnings"][0]
     limited = body | {"slug": new_slug("warned"), "phases": [{"name": "main", "quota": {"per_day": 3}}]}
     assert people.admin.post("/challenges", json=limited).json()["warnings"] == []
+
+
+def test_the_choice_of_submissions_ends_when_the_phase_closes(people: People) -> None:
+    """A board shown after the close must not tell a team which of its entries to pick."""
+    began = "2020-01-01T00:00:00Z"
+    agreed = recipe("accuracy", selection="selected")
+    slug = challenge(people.admin, "late-choice", recipe=agreed, phases=[{"name": "main", "opens_at": began}])
+    blue = people["Blue"].join(slug, "Blue")
+    first, second = (finished(blue.submit(slug, hits(count)))["id"] for count in (1, 3))
+    assert blue.post(f"/submissions/{first}/select").status_code == 200
+    closed = people.admin.patch(MAIN.format(slug), json={"closes_at": "2020-01-02T00:00:00Z"})
+    assert closed.status_code == 200, closed.text
+    refused(blue.post(f"/submissions/{second}/select"), 409, "phase_closed")
+    refused(blue.post(f"/submissions/{first}/unselect"), 409, "phase_closed")
+    assert shown(people.visitor.board(slug), "accuracy") == [0.25]
+    assert people.admin.post(f"/submissions/{second}/select").status_code == 200
+    assert shown(people.visitor.board(slug), "accuracy") == [0.75]

@@ -132,3 +132,18 @@ def test_participants_name_no_team_and_enter_no_baseline(people: People) -> None
     for query in claims:
         refused(blue.submit(slug, RIGHT, **query), 403, "forbidden")
     assert people.visitor.board(slug).json()["rows"] == []
+
+
+def test_files_at_work_count_as_if_they_were_invalid(people: People) -> None:
+    """Sent one after the other without waiting, invalid files do not outrun their limit."""
+    slug = limited(people, "quota-outrun", {"invalid_per_day": 1})
+    blue = people["Blue"].join(slug, "Blue")
+    answers = [blue.submit(slug, BAD, wait=0) for _ in range(20)]
+    taken = [answer.json()["id"] for answer in answers if answer.status_code == 202]
+    assert len(taken) == 1
+    for answer in answers[1:]:
+        assert refused(answer, 429, "quota_exceeded")["quota"] == "invalid_per_day"
+    until(lambda: blue.get(f"/submissions/{taken[0]}").json(), lambda body: body["status"] == "rejected")
+    late = blue.submit(slug, BAD, wait=0)
+    assert refused(late, 429, "quota_exceeded")["reset_at"]
+    assert int(late.headers["retry-after"]) > 5 or int(answers[1].headers["retry-after"]) <= 5

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.support import People, challenge, enter, hits, new_slug, recipe, refused, shown
+from tests.journeys.support import RIGHT, People, challenge, enter, finished, hits, new_slug, recipe, refused, shown
 
 AGREED = recipe("f1_macro", "accuracy", "error_rate", tie_breakers=["accuracy"])
 
@@ -108,3 +108,24 @@ def test_a_metric_may_be_an_object_and_shows_under_its_canonical_string(people: 
     assert board.json()["primary"] == text
     assert shown(board, text) == [1.0]
     assert shown(people.visitor.board(slug, metric=text), text) == [1.0]
+
+
+def test_a_recipe_is_kept_by_the_strings_that_key_the_scores(people: People) -> None:
+    agreed = {
+        "primary": "f_beta_macro:beta=0.50",
+        "metrics": [
+            "f_beta_macro:beta=5e-1",
+            {"key": "f_beta_micro", "params": {"beta": 2.0}},
+            {"key": "accuracy", "name": "Hits"},
+        ],
+        "tie_breakers": ["f_beta_micro:beta=2.00"],
+    }
+    slug = challenge(people.admin, "canonical", recipe=agreed)
+    kept = people.visitor.get(f"/challenges/{slug}").json()["recipe"]
+    assert kept["primary"] == "f_beta_macro:beta=0.5"
+    assert kept["metrics"] == ["f_beta_macro:beta=0.5", "f_beta_micro:beta=2", {"key": "accuracy", "name": "Hits"}]
+    assert kept["tie_breakers"] == ["f_beta_micro:beta=2"]
+    sent = finished(people.admin.submit(slug, RIGHT, team="Bench"))
+    board = people.visitor.board(slug).json()
+    assert board["primary"] == kept["primary"]
+    assert {kept["primary"], *kept["tie_breakers"]} <= sent["scores"].keys() & board["rows"][0]["scores"].keys()

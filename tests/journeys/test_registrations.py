@@ -86,3 +86,23 @@ def test_accounts_and_slugs_are_unique(people: People) -> None:
     answers = [people.visitor.post("/tokens", json=each) for each in (wrong, unknown)]
     assert answers[0].content == answers[1].content  # whether the account exists is not told
     refused(answers[0], 401, "wrong_password")
+
+
+@pytest.mark.parametrize("look", ["\u2800", "\u3164", "\ufe0f", "\u034f", "\U000e0100", "\u200d"])
+def test_names_that_look_the_same_are_one(people: People, look: str) -> None:
+    slug = challenge(people.admin, "look-alike")
+    people["Blue"].join(slug, "Blue")
+    path = f"/challenges/{slug}/registrations"
+    for name in (f"Blue{look}", f"Bl{look}ue"):
+        assert people["Green"].post(path, json={"team": name}).status_code in {409, 422}
+    refused(people["Green"].post(path, json={"team": look}), 422, "invalid_request")
+
+
+def test_a_bar_said_again_keeps_its_reason(people: People) -> None:
+    slug = challenge(people.admin, "barred-twice")
+    blue = people["Blue"].join(slug, "Blue")
+    mine = blue.get(f"/challenges/{slug}/registrations").json()["items"][0]["id"]
+    path = f"/challenges/{slug}/registrations/{mine}"
+    people.admin.patch(path, json={"status": "barred", "reason": "two accounts"})
+    assert people.admin.patch(path, json={"status": "barred"}).json()["reason"] == "two accounts"
+    assert people.admin.patch(path, json={"status": "approved"}).json()["reason"] is None

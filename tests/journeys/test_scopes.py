@@ -80,3 +80,25 @@ def test_a_revoked_token_ends_at_once_and_only_its_owner_revokes_it(people: Peop
     refused(doomed.get("/me"), 401, "unauthorized")
     refused(doomed.get("/metrics"), 401, "unauthorized")
     assert newest["id"] not in {token["id"] for token in blue.get("/tokens").json()["items"]}
+
+
+def test_a_token_for_submitting_alone_reads_no_scores(people: People) -> None:
+    slug = challenge(people.admin, "scope-blind")
+    blue = people["Blue"].join(slug, "Blue")
+    blind = people.with_scopes(blue, "submit")
+    sent = finished(blind.submit(slug, RIGHT))
+    assert sent["scores"] == {}
+    refused(blind.get(f"/submissions/{sent['id']}"), 403, "insufficient_scope")
+    assert blind.post(f"/submissions/{sent['id']}/select").json()["scores"] == {}
+    assert blue.get(f"/submissions/{sent['id']}").json()["scores"]["accuracy"]["value"] == 1
+
+
+def test_a_page_of_tokens_goes_on_where_a_revoked_one_stood(people: People) -> None:
+    blue = people["Blue"]
+    for _ in range(3):
+        people.with_scopes(blue, "read")
+    first = blue.get("/tokens", params={"limit": 1}).json()
+    assert blue.delete(f"/tokens/{first['next']}").status_code == 204
+    second = blue.get("/tokens", params={"limit": 1, "cursor": first["next"]})
+    assert second.status_code == 200, second.text
+    assert second.json()["items"][0]["id"] < first["next"]

@@ -234,3 +234,11 @@ def test_broken_json_is_a_rejection_with_its_place(people: People) -> None:
         assert answer.json()["status"] == "rejected", body
         assert code in answer.json()["total"], (body, answer.json()["total"])
     assert json.dumps(people.visitor.board(slug).json()["rows"]) == "[]"
+
+
+def test_a_wish_in_a_second_prefer_line_counts_too(people: People) -> None:
+    slug = challenge(people.admin, "prefer-lines")
+    lines = [("Prefer", "respond-async"), ("Prefer", 'wait=20; foo="bar"')]
+    answer = people.admin.post(f"{MAIN.format(slug)}/submissions", params={"team": "B"}, json=RIGHT, headers=lines)
+    assert answer.headers["Preference-Applied"] == "wait=20"
+    finished(answer)

@@ -117,7 +117,9 @@ def test_the_old_database_is_kept_beside_the_new_one_and_no_row_is_lost(
     monkeypatch.setattr(migrate, "shipped", lambda _name: scripts)
     assert migrate.upgrade(given) == ("0001", "0002")
     path = Path(given.database.removeprefix("sqlite:///"))
-    with closing(sqlite3.connect(path.with_name(f"{path.name}.before-0001"))) as kept:
+    copy = path.with_name(f"{path.name}.before-0001")
+    assert copy.stat().st_mode & 0o077 == 0  # whatever the umask: it holds what the database holds
+    with closing(sqlite3.connect(copy)) as kept:
         assert kept.execute("SELECT email FROM users").fetchall() == [("ada@example.org",)]
     assert counts(Database(given)) == before
     assert given.data_dir.stat().st_mode & 0o077 == 0  # like the database, it is for the service's account only

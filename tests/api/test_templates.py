@@ -1,0 +1,77 @@
+"""Templates are made once, served from disk, and given up when they take too much room."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from app.api.templates import Templates
+from tests.api.served import Served
+
+
+async def made(templates: Templates, *names: str, size: int = 10) -> list[str]:
+    """Ask for all of these at once; gives the names that had to be made."""
+    calls: list[str] = []
+
+    def make(target: Path) -> None:
+        calls.append(target.name.removesuffix(".part"))
+        target.write_bytes(bytes(size))
+
+    paths = await asyncio.gather(*(templates.path(name, make) for name in names))
+    assert all(path.stat().st_size == size for path in paths)
+    return calls
+
+
+def fresh(folder: Path, most_bytes: int = 1000) -> Templates:
+    templates = Templates(folder / "templates", most_bytes)
+    templates.clear()
+    return templates
+
+
+def test_many_who_ask_at_once_wait_for_one(tmp_path: Path) -> None:
+    templates = fresh(tmp_path)
+    assert asyncio.run(made(templates, *["a.csv"] * 20, "a.json")) == ["a.csv", "a.json"]
+    assert asyncio.run(made(templates, "a.csv", "a.json")) == []
+
+
+def test_the_longest_unused_ones_make_room(tmp_path: Path) -> None:
+    templates = fresh(tmp_path, most_bytes=25)
+    for name in ("a", "b", "a", "c"):
+        asyncio.run(made(templates, name))
+    assert asyncio.run(made(templates, "a")) == []
+    assert asyncio.run(made(templates, "b")) == ["b"]
+    assert len(list((tmp_path / "templates").iterdir())) == 2
+
+
+def test_one_larger_than_all_room_is_still_served(tmp_path: Path) -> None:
+    assert asyncio.run(made(fresh(tmp_path), "a", size=5000)) == ["a"]
+
+
+def test_a_failure_leaves_nothing_and_is_tried_again(tmp_path: Path) -> None:
+    templates = fresh(tmp_path)
+
+    def fail(target: Path) -> None:
+        target.write_bytes(b"half")
+        raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="full"):
+        asyncio.run(templates.path("a", fail))
+    assert list((tmp_path / "templates").iterdir()) == []
+    assert asyncio.run(made(templates, "a")) == ["a"]
+
+
+def test_a_start_forgets_what_an_earlier_run_made(tmp_path: Path) -> None:
+    assert asyncio.run(made(fresh(tmp_path), "a")) == ["a"]
+    assert asyncio.run(made(fresh(tmp_path), "a")) == ["a"]
+
+
+def test_the_same_bytes_for_everybody_at_once(app: Served) -> None:
+    path = "/challenges/digits/phases/main/template?format=jsonl"
+    callers = [app.caller() for _ in range(8)]
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(lambda caller: caller.get(path), callers))
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({(answer.content, answer.headers["ETag"]) for answer in answers}) == 1
+    again = app.caller().get(path, headers={"If-None-Match": answers[0].headers["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
