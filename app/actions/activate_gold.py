@@ -24,9 +24,10 @@ def activate_gold(
         raise GoldActive
     if version.status != "draft":
         raise GoldNotDraft
+    first = phase.challenge.classes is None
     _fix_vocabulary(phase, version)
     _require_vocabulary(session, phase, version)
-    remarks = _remarks(session, phase, version)
+    remarks = _remarks(session, phase, version, first=first)
     version.status = "active"
     version.activated_at = clock.now(session)
     session.flush()
@@ -59,9 +60,10 @@ def _require_vocabulary(session: WriteSession, phase: Phase, version: GoldVersio
     parsed(recipe.body, task=phase.challenge.task, positive_label=positive, classes=version.classes)
 
 
-def _remarks(session: WriteSession, phase: Phase, version: GoldVersion) -> list[str]:
+def _remarks(session: WriteSession, phase: Phase, version: GoldVersion, *, first: bool) -> list[str]:
+    """What the organizer should know; `first` gold of the challenge fixed the classes unless they were declared."""
     remarks = []
-    if not version.classes_declared:
+    if first and not version.classes_declared:
         remarks.append(
             f"No classes were declared, so the {len(version.classes)} labels of this gold, sorted, are the vocabulary "
             "from now on, and everybody may read them."

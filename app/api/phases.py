@@ -47,7 +47,9 @@ class Quota(Body):
     per_day: Count | None = Field(None, description="Per day of the challenge's time zone.")
     total: Count | None = None
     concurrent: Count | None = Field(None, description="Queued or running at once.")
-    invalid_per_day: Count | None = Field(None, description="Rejected files per day; these are not charged otherwise.")
+    invalid_per_day: Count | None = Field(
+        None, description="Rejected files per day, not charged otherwise; files still being checked count too."
+    )
 
 
 class NewPhase(Body):
