@@ -24,14 +24,18 @@ def free_port() -> int:
 
 
 class Live:
-    """`assay serve` on a data folder; `stop` ends it as asked, `kill` as a power cut would."""
+    """`assay serve` on a data folder; `stop` ends it as asked, `kill` as a power cut would.
 
-    def __init__(self, data_dir: Path, **settings: str) -> None:
+    A setting of None is left to the service.
+    """
+
+    def __init__(self, data_dir: Path, **settings: str | None) -> None:
         self.data_dir = data_dir
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.admin_token = secrets.token_urlsafe(32)
         self._settings = settings
+        self.umask = -1  # to start it with; -1 is that of the tests
         self._log = data_dir.parent / f"{data_dir.name}.log"
         self.process: subprocess.Popen[bytes] | None = None
         self._callers: list[Caller] = []
@@ -47,13 +51,15 @@ class Live:
             "ASSAY_ADMIN_TOKEN": self.admin_token,
         }
         given = {f"ASSAY_{name.upper()}": value for name, value in self._settings.items()}
+        env = {name: value for name, value in (keep | own | given).items() if value is not None}
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "app.cli", "serve", "--port", str(self.port), "--data-dir", str(self.data_dir)],
                 cwd=ROOT,
-                env=keep | own | given,
+                env=env,
                 stdout=log,
                 stderr=log,
+                umask=self.umask,
             )
         try:
             self.wait_ready()

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from app.api.deps import Limiter, Notifier, prefer_wait
@@ -50,6 +51,18 @@ def test_only_failed_logins_count_and_only_against_their_account() -> None:
     log_in(limiter, "bob@example.org", right=True)
     log_in(limiter, "ada@example.org", right=True, address="192.0.2.1")  # nobody locks Ada out from elsewhere
     limiter.request("ada@example.org")
+
+
+def test_failed_logins_from_all_addresses_together_have_a_limit_ten_times_as_high() -> None:
+    limiter = Limiter(Settings(login_limit="2/hour"))
+    for number in range(20):
+        log_in(limiter, "ada@example.org", right=True, address=f"192.0.2.{number}")
+        with pytest.raises(WrongPassword):
+            log_in(limiter, "ada@example.org", right=False, address=f"192.0.2.{number}")
+    with pytest.raises(TooMany) as refused:
+        log_in(limiter, "ada@example.org", right=True, address="198.51.100.1")
+    assert_too_many(refused, "20 per 1 hour")
+    log_in(limiter, "bob@example.org", right=True, address="198.51.100.1")
 
 
 def test_attempts_at_the_same_time_are_no_way_around_the_limit() -> None:
@@ -124,6 +137,25 @@ def test_the_right_password_is_refused_too_after_too_many_wrong_ones(strict: Ser
     assert refused.status_code == 429
     assert int(refused.headers["retry-after"]) >= 1
     assert admin.post("/tokens", json=right | {"email": "bob@example.org"}).status_code == 201
+
+
+def test_guesses_from_many_addresses_end_at_the_limit_of_the_account(tmp_path: Path) -> None:
+    def log_in_from(address: str, email: str, password: str) -> httpx.Response:
+        body = {"email": email, "password": password}
+        with httpx.Client(transport=httpx.HTTPTransport(local_address=address), timeout=60) as client:
+            return client.post(f"{running.url}/api/v1/tokens", json=body)
+
+    with served(settings(tmp_path / "data", rate_limits="1000/hour", login_limit="1/hour")) as running:
+        for name in ("ada", "bob"):
+            body = {"email": f"{name}@example.org", "name": name, "password": PASSWORD}
+            assert running.admin().post("/users", json=body).status_code == 201
+        wrong = [log_in_from(f"127.0.0.{number}", "ada@example.org", "wrong") for number in range(2, 12)]
+        assert [answer.status_code for answer in wrong] == [401] * 10
+        refused = log_in_from("127.0.0.12", "ADA@example.org", PASSWORD)
+        assert refused.status_code == 429, refused.text
+        assert refused.json()["code"] == "rate_limited"
+        assert int(refused.headers["retry-after"]) >= 1
+        assert log_in_from("127.0.0.12", "bob@example.org", PASSWORD).status_code == 201
 
 
 def test_logging_in_counts_as_a_request_of_its_address_whatever_the_account(strict: Served) -> None:

@@ -2,11 +2,14 @@
 
 import itertools
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
 
+from app.settings import Settings
+from app.store.session import Database, WriteSession
 from tests.live import PASSWORD, Caller, Live, open_challenge
 
 _NUMBERS = itertools.count(1)
@@ -38,6 +41,17 @@ class People:
         answer = self.visitor.post("/tokens", json=body)
         assert answer.status_code == 201, answer.text
         return self.live.caller(answer.json()["token"], email=person.email)
+
+
+@contextmanager
+def database_of(live: Live) -> Iterator[WriteSession]:
+    """A unit of work beside the service, to put rows back in time: what then reads them is the service itself."""
+    database = Database(Settings(data_dir=live.data_dir))
+    try:
+        with database.write() as session:
+            yield session
+    finally:
+        database.close()
 
 
 def new_slug(stem: str) -> str:

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import httpx
 import pytest
 
+from tests.faults.support import frozen
 from tests.journeys.support import MAIN, RIGHT, People, challenge, enter, finished, hits, refused, until
 
 BAD = {"t1": "zebra"}
@@ -96,22 +97,32 @@ def test_many_at_once_never_pass_the_limit(people: People) -> None:
 
 
 def test_submissions_at_work_count_as_concurrent_until_they_end(people: People) -> None:
-    slug = limited(people, "quota-concurrent", {"concurrent": 1})
-    blue = people["Blue"].join(slug, "Blue")
+    slug = limited(people, "quota-concurrent", {"concurrent": 2})
+    blue, green = people["Blue"].join(slug, "Blue"), people["Green"].join(slug, "Green")
+    finished(blue.submit(slug, RIGHT))  # one that has ended, by a child that runs and can be frozen
 
     def send(_: int) -> httpx.Response:
         return blue.submit(slug, RIGHT, wait=0)
 
-    with ThreadPoolExecutor(10) as pool:
+    def used() -> dict[str, Any]:
+        state: dict[str, Any] = blue.get(f"{MAIN.format(slug)}/quota").json()["used"]
+        return state
+
+    # With frozen children nothing ends before all have been sent.
+    with frozen(people.live), ThreadPoolExecutor(10) as pool:
         answers = list(pool.map(send, range(10)))
+        assert used()["concurrent"] == 2
+        assert green.submit(slug, RIGHT, wait=0).status_code == 202  # each team has its own
     refusals = [answer for answer in answers if answer.status_code != 202]
-    assert len(refusals) < 10
+    assert len(refusals) == 8
     for answer in refusals:
         body = refused(answer, 429, "quota_exceeded")
-        assert (body["quota"], body["limit"]) == ("concurrent", 1)
-        assert int(answer.headers["retry-after"]) <= 60
-    until(lambda: blue.get(f"{MAIN.format(slug)}/quota").json(), lambda state: not state["used"]["concurrent"])
+        assert (body["quota"], body["limit"], body["used"]) == ("concurrent", 2, 2)
+        assert "reset_at" not in body
+        assert 1 <= int(answer.headers["retry-after"]) <= 60
+    until(used, lambda state: not state["concurrent"])
     assert finished(blue.submit(slug, RIGHT))
+    assert (used()["total"], used()["concurrent"]) == (4, 0)
 
 
 def test_organizers_entries_are_never_charged(people: People) -> None:

@@ -1,6 +1,9 @@
-"""What a token may do is bounded by its scopes, whoever bears it."""
+"""What a token may do is bounded by its scopes, and for how long by its life, whoever bears it."""
 
-from tests.journeys.support import GOLD, MAIN, RIGHT, WAYS, People, challenge, finished, recipe, refused
+from datetime import datetime, timedelta
+
+from app.store.tables import Token
+from tests.journeys.support import GOLD, MAIN, RIGHT, WAYS, People, challenge, database_of, finished, recipe, refused
 from tests.live import PASSWORD
 
 
@@ -102,3 +105,19 @@ def test_a_page_of_tokens_goes_on_where_a_revoked_one_stood(people: People) -> N
     second = blue.get("/tokens", params={"limit": 1, "cursor": first["next"]})
     assert second.status_code == 200, second.text
     assert second.json()["items"][0]["id"] < first["next"]
+
+
+def test_a_token_ends_after_ninety_days(people: People) -> None:
+    blue = people["Blue"]
+    aging = people.with_scopes(blue, "read")
+    newest = blue.get("/tokens").json()["items"][0]
+    made, ends = (datetime.fromisoformat(newest[name]) for name in ("created_at", "expires_at"))
+    assert ends - made == timedelta(days=90)
+    with database_of(people.live) as session:
+        session.get_one(Token, newest["id"]).expires_at -= timedelta(days=89)
+    assert aging.get("/me").status_code == 200
+    with database_of(people.live) as session:
+        session.get_one(Token, newest["id"]).expires_at -= timedelta(days=1)
+    refused(aging.get("/me"), 401, "unauthorized")
+    refused(aging.get("/metrics"), 401, "unauthorized")  # not even what a visitor may read
+    assert blue.get("/me").status_code == 200

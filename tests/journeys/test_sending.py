@@ -3,12 +3,15 @@
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import select
 
-from tests.journeys.support import MAIN, RIGHT, People, challenge, finished, hits, refused, until
+from app.store.tables import IdempotencyKey
+from tests.journeys.support import MAIN, RIGHT, People, challenge, database_of, finished, hits, refused, until
 from tests.live import Caller, Live
 
 FAULTY = [
@@ -190,6 +193,37 @@ def test_a_repetition_is_answered_after_the_phase_has_closed(people: People, way
     again = keyed(blue, slug, RIGHT, f"late {slug}", path=way.format(slug))
     assert (again.status_code, again.json()["id"]) == (200, first.json()["id"])
     refused(keyed(blue, slug, RIGHT, f"new {slug}", path=way.format(slug)), 409, "no_open_phase")
+
+
+def known_keys(live: Live, slug: str, *, older: timedelta = timedelta(0)) -> set[str]:
+    """The keys that end in this slug, each made older first."""
+    with database_of(live) as session:
+        found = session.scalars(select(IdempotencyKey).where(IdempotencyKey.key.endswith(slug))).all()
+        for row in found:
+            row.created_at -= older
+        return {row.key for row in found}
+
+
+def test_a_key_is_known_for_a_day_and_then_free_for_another_request(people: People) -> None:
+    slug = challenge(people.admin, "key-life")
+    blue = people["Blue"].join(slug, "Blue")
+    old, idle, young = (f"{name} {slug}" for name in ("old", "idle", "young"))
+    first = keyed(blue, slug, RIGHT, old).json()["id"]
+    keyed(blue, slug, RIGHT, idle)
+    assert known_keys(people.live, slug, older=timedelta(hours=1)) == {old, idle}
+    kept = keyed(blue, slug, RIGHT, young).json()["id"]
+    known_keys(people.live, slug, older=timedelta(hours=22))
+    again = keyed(blue, slug, RIGHT, old)
+    assert (again.status_code, again.json()["id"]) == (200, first)
+    known_keys(people.live, slug, older=timedelta(hours=1))
+    anew = keyed(blue, slug, hits(3), old)
+    assert anew.status_code == 202, anew.text
+    assert anew.json()["id"] != first
+    assert known_keys(people.live, slug) == {old, young}  # what is past its life is not kept
+    for key, body, sent in ((old, hits(3), anew.json()["id"]), (young, RIGHT, kept)):
+        again = keyed(blue, slug, body, key)
+        assert (again.status_code, again.json()["id"]) == (200, sent)
+    assert len(listed(blue, slug)) == 4
 
 
 def together(count: int, act: Callable[[int], httpx.Response]) -> list[httpx.Response]:
