@@ -43,7 +43,10 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[Step]:
 
 def test_all_bytes_are_on_disk_before_the_name_and_then_the_folder_entry(tmp_path: Path, steps: list[Step]) -> None:
     content = os.urandom(100_001)
-    upload = FolderFiles(Settings(data_dir=tmp_path, min_free=0)).begin()
+    files = FolderFiles(Settings(data_dir=tmp_path, min_free=0))
+    assert [step[:2] for step in steps] == [("sync", "files"), ("sync", tmp_path.name)]  # the folders above it
+    steps.clear()
+    upload = files.begin()
     for start in range(0, len(content), 1000):
         upload.write(content[start : start + 1000])
     assert steps == []
