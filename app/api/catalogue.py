@@ -6,9 +6,10 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from app import errors
+from app.api import examples
 from app.api.deps import CallerDep, Cursor, Limit, paged
 from app.api.problems import OPEN, documented
-from app.api.shapes import Page
+from app.api.shapes import Page, shown
 from app.api.strict import StrictRoute
 from app.scoring.catalogue import describe
 from app.scoring.metric import CATALOGUE
@@ -26,7 +27,7 @@ class Equation(BaseModel):
 class MetricShape(BaseModel):
     """A metric as declared."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow") | shown(examples.METRIC)
 
     key: str = Field(examples=["f1_macro"])
     name: str

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Query, Response
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from app import errors
@@ -123,15 +123,17 @@ class NewChallenge(Body):
     """A challenge to create."""
 
     model_config = example(
-        slug="digits",
-        title="Handwritten digits",
+        slug="pets",
+        title="Cats and dogs",
+        description="Which animal is it?",
         task="multiclass",
+        classes=["cat", "dog"],
         recipe={"primary": "f1_macro", "metrics": ["f1_macro", "accuracy"]},
-        phases=[{"name": "main", "quota": {"per_day": 5}}],
+        phases=[{"name": "main", "quota": {"per_day": 10}}],
     )
 
     slug: Slug
-    title: Name = Field(examples=["Handwritten digits"])
+    title: Name = Field(examples=["Cats and dogs"])
     description: Text = Field("", max_length=20_000)
     task: TaskName = Field(examples=["multiclass"])
     positive_label: Label | None = Field(None, description="Binary tasks: which of the two labels counts as positive.")
@@ -149,7 +151,7 @@ class NewChallenge(Body):
 class ChallengeEdit(Body):
     """What may change of a challenge."""
 
-    model_config = example(title="Handwritten digits", draft=False)
+    model_config = example(title="Cats and dogs", draft=False)
 
     title: Name = ""
     description: Text = Field("", max_length=20_000)
@@ -215,7 +217,7 @@ class NewOrganizer(Body):
 class OrganizerShape(Shape):
     """Who organizes, and as what."""
 
-    model_config = shown({"email": "ada@example.org", "name": "Ada", "role": "owner"})
+    model_config = shown(examples.ORGANIZER)
 
     email: str
     name: str
@@ -385,7 +387,12 @@ def post_organizer(slug: str, body: NewOrganizer, who: OrganizerDep, parts: Serv
     summary="Remove an organizer",
     responses=documented(errors.Forbidden, errors.NotFound, errors.LastOwner),
 )
-def delete_organizer(slug: str, email: Email, who: AccountDep, parts: ServiceDep) -> Response:
+def delete_organizer(
+    slug: str,
+    email: Annotated[Email, Query(description="The address of the organizer's account.")],
+    who: AccountDep,
+    parts: ServiceDep,
+) -> Response:
     """Take the role of the user with this address away; for owners. One owner always stays."""
     with parts.db.write() as session:
         remove_organizer(session, who, slug, email)

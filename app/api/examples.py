@@ -1,9 +1,18 @@
-"""One example of each reply, as the documentation shows it: a challenge about pets, its gold, one submission."""
+"""One example of each reply and file, as the documentation shows it: a challenge about pets, its gold, one submission."""
 
+import json
+from collections.abc import Mapping
 from typing import Any
+
+from app.errors import DatabaseAway
+from app.formats.template import TEMPLATES, template
+from app.scoring.catalogue import describe, describe_call
+from app.scoring.metric import CATALOGUE
+from app.scoring.recipe import parse_metric
 
 JSON = dict[str, Any]
 
+NULL = "\0null"
 AT = "2027-01-31T12:00:00Z"
 SUBMISSION_ID = "01a1fbb9e19f7363aa2acd3d856536cf"
 TEAM: JSON = {"id": "01a1fbb9e18a7212ae9d3c379d612133", "name": "Blue"}
@@ -79,6 +88,7 @@ GOLD: JSON = {
     "activated_at": AT,
     "remarks": [],
 }
+ORGANIZER: JSON = {"email": "ada@example.org", "name": "Ada", "role": "owner"}
 REGISTRATION: JSON = {
     "id": "01a1fbb9e18b76928650f5e551830ffc",
     "status": "approved",
@@ -87,6 +97,7 @@ REGISTRATION: JSON = {
     "user": {"name": "Ada", "email": "ada@example.org"},
     "created_at": AT,
 }
+DRAFT_GOLD: JSON = GOLD | {"status": "draft", "activated_at": None}
 SCORES: JSON = {"f1_macro": {"value": 0.733333}, "accuracy": {"value": 0.75}}
 SUBMISSION: JSON = {
     "id": SUBMISSION_ID,
@@ -120,13 +131,20 @@ SUBMISSION: JSON = {
         "seconds_scoring": 0.03,
     },
 }
+QUEUED: JSON = SUBMISSION | {
+    "status": "queued",
+    "scores": {},
+    "attempt": 0,
+    "queue_position": 1,
+    "timings": dict.fromkeys(SUBMISSION["timings"]) | {"submitted_at": AT},
+}
 DRY_RUN: JSON = {
     "valid": False,
     "total": {"unknown_label": 1},
     "problems": [
         {
             "code": "unknown_label",
-            "message": '"cow" is not in the vocabulary (labels are compared exactly). Use one of its labels.',
+            "message": '"cow" is not in the vocabulary (labels are compared exactly). Use one of the labels of the vocabulary.',
             "pointer": "/predictions/0/label",
             "instance_id": "t1",
             "expected": '"cat", "dog"',
@@ -147,7 +165,14 @@ QUOTA: JSON = {
             "day": "2027-01-31",
             "reason": "finished",
             "created_at": AT,
-        }
+        },
+        {
+            "submission_id": SUBMISSION_ID,
+            "kind": "reserve",
+            "day": "2027-01-31",
+            "reason": "admitted",
+            "created_at": AT,
+        },
     ],
 }
 BOARD: JSON = {
@@ -160,18 +185,7 @@ BOARD: JSON = {
     "recipe_version": 1,
     "scorer_version": 1,
     "as_of": AT,
-    "metrics": [
-        {
-            "key": "f1_macro",
-            "name": "macro F1",
-            "equation": {
-                "latex": r"\frac{1}{m}\sum_{j=1}^{m} \frac{2\,\mathrm{TP}_{j}}{2\,\mathrm{TP}_{j}+\mathrm{FP}_{j}+\mathrm{FN}_{j}}",
-                "mathml": "<math>…</math>",
-            },
-            "direction": "higher",
-            "options": {"zero_division": "worst", "label_set": "declared"},
-        }
-    ],
+    "metrics": [describe_call(parse_metric(name)) for name in RECIPE["metrics"]],
     "rows": [
         {
             "rank": 1,
@@ -188,3 +202,83 @@ BOARD: JSON = {
         }
     ],
 }
+METRIC: JSON = describe(CATALOGUE["f1_macro"])
+HEALTH: JSON = {"status": "ok"}
+READY: JSON = {"status": "ready", "checks": {"database": "ok", "schema": "ok", "files": "ok"}}
+_AWAY = DatabaseAway()
+UNREADY: JSON = {
+    "status": "unready",
+    "checks": {"database": f"{_AWAY.detail} {_AWAY.advice}", "schema": f"{_AWAY.detail} {_AWAY.advice}", "files": "ok"},
+}
+
+# The labels that GOLD and SUBMISSION are about. Their sizes and digests are of the two files as stored.
+TRUE_LABELS = {"t1": "cat", "t2": "dog", "t3": "cat", "t4": "dog"}
+PREDICTED_LABELS = {"t1": "cat", "t2": "dog", "t3": "dog", "t4": "dog"}
+SPLITS = {"t1": "public", "t2": "public", "t3": "private", "t4": "private"}
+
+
+def marked(value: Any) -> Any:
+    """A value with a mark in place of each null, for the framework drops nulls from its document."""
+    return _exchanged(value, None, NULL)
+
+
+def restored(value: Any) -> Any:
+    """A value with its nulls again."""
+    return _exchanged(value, NULL, None)
+
+
+def _exchanged(value: Any, old: str | None, new: str | None) -> Any:
+    if isinstance(value, dict):
+        return {key: _exchanged(item, old, new) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_exchanged(item, old, new) for item in value]
+    return new if value == old else value
+
+
+def named(**values: Any) -> JSON:
+    """Examples as the document lists them, each under its name."""
+    return {name: {"value": marked(value)} for name, value in values.items()}
+
+
+def _records(labels: Mapping[str, str]) -> list[JSON]:
+    return [{"id": name, "label": label} for name, label in labels.items()]
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _in_every_format(labels: Mapping[str, str]) -> dict[str, JSON]:
+    """A file of these labels in each media type and layout."""
+    records = _records(labels)
+    lines = named(lines="".join(json.dumps(record) + "\n" for record in records))
+    return {
+        "application/json": named(
+            records={"predictions": records},
+            list=records,
+            columns={"ids": list(labels), "labels": list(labels.values())},
+            map=dict(labels),
+        ),
+        "application/x-ndjson": lines,
+        "application/jsonl": lines,
+        "text/csv": named(table="id,label\n" + "".join(f"{name},{label}\n" for name, label in labels.items())),
+    }
+
+
+def _templates() -> dict[str, JSON]:
+    """The template of these instances, as the service writes it in each format."""
+    found: dict[str, JSON] = {}
+    for name, media in TEMPLATES.items():
+        text = template(TRUE_LABELS, "multiclass", name).decode()
+        found.setdefault(media, {})[name] = {"value": json.loads(text) if media == "application/json" else text}
+    return found
+
+
+PREDICTION_FILE = _in_every_format(PREDICTED_LABELS)
+GOLD_FILE = _in_every_format(TRUE_LABELS)
+GOLD_FILE["application/json"] |= named(
+    splits=[record | {"split": SPLITS[record["id"]]} for record in _records(TRUE_LABELS)],
+)
+TEMPLATE_FILE = _templates()
+STORED_GOLD = {"application/octet-stream": named(file=_compact(_records(TRUE_LABELS)))}
+STORED_PREDICTIONS = {"application/octet-stream": named(file=_compact(PREDICTED_LABELS))}

@@ -22,7 +22,7 @@ from app.actions.upload_gold import (
 )
 from app.api import examples
 from app.api.deps import AccountDep, Cursor, Limit, OrganizerDep, Service, ServiceDep, paged
-from app.api.problems import documented, succeeds
+from app.api.problems import documented, showing, succeeds
 from app.api.shapes import Label, Moment, Page, Shape, bounded, is_amount, is_label, shown
 from app.api.strict import StrictRoute
 from app.api.uploads import Filename, download, file_body, kind_of, received
@@ -72,10 +72,7 @@ def _shape(version: GoldVersion, remarks: list[str] | None = None) -> GoldShape:
         errors.InvalidGold,
         errors.StorageShort,
     ),
-    openapi_extra=file_body(
-        "The gold file, in any format that predictions may have.",
-        {"records": {"value": [{"id": "t1", "label": "cat"}, {"id": "t2", "label": "dog", "split": "public"}]}},
-    ),
+    openapi_extra=file_body("The gold file, in any format that predictions may have.", examples.GOLD_FILE),
 )
 async def post_gold(
     slug: str,
@@ -144,7 +141,7 @@ def get_version(slug: str, phase: str, version: Version, who: AccountDep, parts:
     "/{version}/data",
     summary="Download a gold file",
     response_class=Response,
-    responses=succeeds("The very bytes that were uploaded.", "application/octet-stream")
+    responses=succeeds("The very bytes that were uploaded.", examples.STORED_GOLD)
     | documented(errors.Forbidden, errors.NotFound),
 )
 def get_data(slug: str, phase: str, version: Version, who: AccountDep, parts: ServiceDep) -> Response:
@@ -179,12 +176,18 @@ def _put(parts: Service, who: Caller, slug: str, phase: str, version: int, *, na
         return _shape(put_accessory(session, who, slug, phase, version, name=name, value=value, inspected=inspected))
 
 
-ACCESSORY = documented(
-    errors.Forbidden, errors.NotFound, errors.GoldNotDraft, errors.InvalidGold, errors.InvalidRequest
-)
+FREQUENCIES = {"cat": 812, "dog": 1044}
+WEIGHTS = {"cat": 0.25, "dog": 0.75}
 
 
-@router.put("/{version}/classes", summary="Declare the classes of a draft", responses=ACCESSORY)
+def _answers(**accessory: Any) -> dict[int | str, dict[str, Any]]:
+    """The `responses` of a route that gives a draft this accessory."""
+    return {200: showing(draft=examples.DRAFT_GOLD | accessory)} | documented(
+        errors.Forbidden, errors.NotFound, errors.GoldNotDraft, errors.InvalidGold, errors.InvalidRequest
+    )
+
+
+@router.put("/{version}/classes", summary="Declare the classes of a draft", responses=_answers())
 def put_classes(
     slug: str,
     phase: str,
@@ -200,7 +203,7 @@ def put_classes(
 @router.put(
     "/{version}/train-frequencies",
     summary="Give the training label counts",
-    responses=ACCESSORY,
+    responses=_answers(train_frequencies=FREQUENCIES),
 )
 def put_train_frequencies(
     slug: str,
@@ -210,7 +213,7 @@ def put_train_frequencies(
         dict[Label, Annotated[int, Field(ge=0, le=2**53)]],
         bounded(is_amount),
         Field(min_length=1),
-        Body(examples=[{"cat": 812, "dog": 1044}]),
+        Body(examples=[FREQUENCIES]),
     ],
     who: OrganizerDep,
     parts: ServiceDep,
@@ -219,7 +222,7 @@ def put_train_frequencies(
     return _put(parts, who, slug, phase, version, name="train-frequencies", value=body)
 
 
-@router.put("/{version}/class-weights", summary="Give class weights", responses=ACCESSORY)
+@router.put("/{version}/class-weights", summary="Give class weights", responses=_answers(class_weights=WEIGHTS))
 def put_class_weights(
     slug: str,
     phase: str,
@@ -228,7 +231,7 @@ def put_class_weights(
         dict[Label, Annotated[float, Field(ge=0, allow_inf_nan=False)]],
         bounded(is_amount),
         Field(min_length=1),
-        Body(examples=[{"cat": 0.25, "dog": 0.75}]),
+        Body(examples=[WEIGHTS]),
     ],
     who: OrganizerDep,
     parts: ServiceDep,

@@ -6,7 +6,10 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 from starlette.responses import JSONResponse
 
+from app.api import examples
 from app.api.deps import Service, ServiceDep
+from app.api.problems import showing
+from app.api.shapes import shown
 from app.errors import AssayError
 from app.store.migrate import require_head
 
@@ -16,11 +19,15 @@ router = APIRouter(tags=["health"])
 class Health(BaseModel):
     """The process answers."""
 
+    model_config = shown(examples.HEALTH)
+
     status: Literal["ok"] = "ok"
 
 
 class Readiness(BaseModel):
     """Whether each part works; what is wrong is said in place of 'ok'."""
+
+    model_config = shown(examples.READY)
 
     status: Literal["ready", "unready"]
     checks: dict[str, str]
@@ -41,7 +48,9 @@ def _check_schema(parts: Service) -> None:
     "/readyz",
     summary="Can it serve",
     response_model=Readiness,
-    responses={503: {"model": Readiness, "description": "Not ready; `checks` says why."}},
+    responses={
+        503: {"model": Readiness, "description": "Not ready; `checks` says why."} | showing(unready=examples.UNREADY)
+    },
 )
 def readyz(parts: ServiceDep) -> JSONResponse:
     """Database, schema and files; never the backlog."""

@@ -11,6 +11,7 @@ from app import errors
 from app.actions.read_leaderboard import read_leaderboard
 from app.api import examples
 from app.api.deps import CallerDep, ServiceDep
+from app.api.examples import named
 from app.api.problems import OPEN, documented, succeeds
 from app.api.shapes import Moment, Shape, shown
 from app.api.strict import StrictRoute
@@ -60,31 +61,6 @@ class Board(Shape):
     rows: list[BoardRow]
 
 
-@router.get(
-    "/challenges/{slug}/phases/{phase}/leaderboard",
-    summary="Read a leaderboard",
-    response_model=Board,
-    responses=succeeds("The board, best first.", "text/csv")
-    | documented(errors.LeaderboardHidden, errors.SplitHidden, errors.NotFound, errors.NoGold),
-    openapi_extra=OPEN,
-)
-def get_leaderboard(
-    slug: str,
-    phase: str,
-    who: CallerDep,
-    parts: ServiceDep,
-    metric: Annotated[str | None, Query(description="Rank by this metric of the recipe instead.")] = None,
-    split: Annotated[Literal["all", "public", "private"] | None, Query(description="For organizers.")] = None,
-    board_format: Annotated[Literal["json", "csv"], Query(alias="format")] = "json",
-) -> object:
-    """Ranked now, on full precision; numbers are shown with the recipe's digits."""
-    with parts.db.read() as session:
-        board = read_leaderboard(session, who, slug, phase, split=split, metric=metric)
-    if board_format == "csv":
-        return Response(board_csv(board), media_type="text/csv; charset=utf-8")
-    return board
-
-
 def board_csv(board: dict[str, Any]) -> str:
     """One line per row, one column per metric; an empty field is null."""
     names = [each["key"] for each in board["metrics"]]
@@ -102,3 +78,33 @@ def board_csv(board: dict[str, Any]) -> str:
 def _safe(text: str) -> str:
     """A spreadsheet would run a cell that begins like a formula."""
     return "'" + text if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+_EXAMPLE = Board.model_validate(examples.BOARD).model_dump()
+
+
+@router.get(
+    "/challenges/{slug}/phases/{phase}/leaderboard",
+    summary="Read a leaderboard",
+    response_model=Board,
+    responses=succeeds("The board, best first.", {"text/csv": named(board=board_csv(_EXAMPLE))})
+    | documented(errors.LeaderboardHidden, errors.SplitHidden, errors.NotFound, errors.NoGold),
+    openapi_extra=OPEN,
+)
+def get_leaderboard(
+    slug: str,
+    phase: str,
+    who: CallerDep,
+    parts: ServiceDep,
+    metric: Annotated[str | None, Query(description="Rank by this metric of the recipe instead.")] = None,
+    split: Annotated[Literal["all", "public", "private"] | None, Query(description="For organizers.")] = None,
+    board_format: Annotated[
+        Literal["json", "csv"], Query(alias="format", description="csv: one line per row, one column per metric.")
+    ] = "json",
+) -> object:
+    """Ranked now, on full precision; numbers are shown with the recipe's digits."""
+    with parts.db.read() as session:
+        board = read_leaderboard(session, who, slug, phase, split=split, metric=metric)
+    if board_format == "csv":
+        return Response(board_csv(board), media_type="text/csv; charset=utf-8")
+    return board

@@ -181,7 +181,7 @@ TemplateFormat = Annotated[
     "/challenges/{slug}/phases/{phase}/template",
     summary="Get the file to fill in",
     response_class=Response,
-    responses=succeeds("Ids in gold order, no labels.", *dict.fromkeys(TEMPLATES.values()))
+    responses=succeeds("Ids in gold order, no labels.", examples.TEMPLATE_FILE)
     | documented(errors.NotFound, errors.NoGold),
     openapi_extra=OPEN,
 )

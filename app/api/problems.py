@@ -1,6 +1,6 @@
 """Errors as RFC 9457 problem documents: one handler for ours, the framework's and the unforeseen."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import structlog
@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from app import errors
+from app.api.examples import JSON, named
 from app.children import ChildError, ChildOutOfMemory, ChildrenBusy, ChildTimedOut
 from app.errors import AssayError
 
@@ -81,12 +82,18 @@ def documented(*kinds: type[AssayError]) -> dict[int | str, dict[str, Any]]:
     return responses
 
 
-def succeeds(description: str, *media: str, status: int = 200) -> dict[int | str, dict[str, Any]]:
-    """The `responses` entry of an answer in other media types than JSON."""
-    content: dict[str, Any] = {
-        each: {"schema": {} if each == "application/json" else {"type": "string"}} for each in media
+def succeeds(description: str, examples: Mapping[str, JSON]) -> dict[int | str, JSON]:
+    """The `responses` entry of an answer in other media types than JSON: named examples of each."""
+    content = {
+        media: {"schema": {} if media == "application/json" else {"type": "string"}, "examples": shown}
+        for media, shown in examples.items()
     }
-    return {status: {"description": description, "content": content}}
+    return {200: {"description": description, "content": content}}
+
+
+def showing(**values: JSON) -> JSON:
+    """The part of a `responses` entry for JSON whose examples are others than that of its model."""
+    return {"content": {"application/json": {"examples": named(**values)}}}
 
 
 # For the document of a route that visitors may use too: a token is one way to ask, none is the other.

@@ -9,11 +9,14 @@ from app import errors
 from app.actions.admit_team import decide, found_team, list_registrations, list_teams
 from app.api import examples
 from app.api.deps import AccountDep, Cursor, Limit, OrganizerDep, ServiceDep
-from app.api.problems import documented
+from app.api.problems import documented, showing
 from app.api.shapes import Body, Moment, Page, Shape, TeamName, Text, example, shown
 from app.api.strict import StrictRoute
 
 router = APIRouter(tags=["teams"], route_class=StrictRoute)
+
+
+BARRED = {"status": "barred", "reason": "The same people take part as another team."}
 
 
 class NewRegistration(Body):
@@ -27,7 +30,7 @@ class NewRegistration(Body):
 class Decision(Body):
     """An organizer's word on a registration."""
 
-    model_config = example(status="barred", reason="The same people take part as another team.")
+    model_config = example(**BARRED)
 
     status: Literal["approved", "barred", "pending"]
     reason: Text | None = Field(None, max_length=2000)
@@ -97,7 +100,8 @@ def get_registrations(
     "/challenges/{slug}/registrations/{registration_id}",
     summary="Approve or bar a registration",
     response_model=RegistrationShape,
-    responses=documented(errors.Forbidden, errors.NotFound, errors.InvalidRequest),
+    responses=documented(errors.Forbidden, errors.NotFound, errors.InvalidRequest)
+    | {200: showing(barred=examples.REGISTRATION | BARRED)},
 )
 def patch_registration(slug: str, registration_id: str, body: Decision, who: OrganizerDep, parts: ServiceDep) -> object:
     """For organizers; a barred team keeps its entries but sends no more."""

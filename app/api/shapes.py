@@ -17,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from app.api.examples import marked
 from app.names import name_key
 from app.store.types import moment_text
 
@@ -150,7 +151,7 @@ def example(**fields: Any) -> ConfigDict:
 
 def shown(reply: JSON) -> ConfigDict:
     """The configuration of a reply that shows one example."""
-    return ConfigDict(from_attributes=True, json_schema_extra={"examples": [reply]})
+    return ConfigDict(from_attributes=True, json_schema_extra={"examples": [marked(reply)]})
 
 
 class Shape(BaseModel):

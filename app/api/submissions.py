@@ -10,7 +10,7 @@ from app.actions.access import require_scope, see_submission
 from app.actions.read_submissions import Seen, list_submissions, read_submission, select_final
 from app.api import examples
 from app.api.deps import AccountDep, Cursor, Limit, ServiceDep
-from app.api.problems import documented, succeeds
+from app.api.problems import documented, showing, succeeds
 from app.api.shapes import Moment, Page, Shape, shown
 from app.api.strict import StrictRoute
 from app.api.uploads import download
@@ -140,7 +140,7 @@ def get_submission(submission_id: str, who: AccountDep, parts: ServiceDep) -> Su
     "/submissions/{submission_id}/predictions",
     summary="Download the submitted file",
     response_class=Response,
-    responses=succeeds("The very bytes that were sent.", "application/octet-stream")
+    responses=succeeds("The very bytes that were sent.", examples.STORED_PREDICTIONS)
     | documented(errors.InsufficientScope, errors.NotFound),
 )
 def get_predictions(submission_id: str, who: AccountDep, parts: ServiceDep) -> Response:
@@ -155,7 +155,8 @@ def get_predictions(submission_id: str, who: AccountDep, parts: ServiceDep) -> R
 @router.post(
     "/submissions/{submission_id}/select",
     summary="Select a submission",
-    responses=documented(errors.Forbidden, errors.NotFound, errors.NotFinished, errors.PhaseClosed),
+    responses=documented(errors.Forbidden, errors.NotFound, errors.NotFinished, errors.PhaseClosed)
+    | {200: showing(selected=examples.SUBMISSION | {"selected": True})},
 )
 def post_select(submission_id: str, who: AccountDep, parts: ServiceDep) -> SubmissionShape:
     """Where the recipe's selection is `selected`, the best of a team's selected submissions counts."""

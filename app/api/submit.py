@@ -24,7 +24,7 @@ from app.actions.submit_prediction import (
 from app.actions.upload_gold import request_of
 from app.api import examples
 from app.api.deps import AccountDep, Service, ServiceDep, prefer_wait
-from app.api.problems import documented
+from app.api.problems import documented, showing
 from app.api.shapes import Shape, TeamName, Text, shown
 from app.api.strict import StrictRoute
 from app.api.submissions import FINAL, SubmissionShape, submission_shape
@@ -66,8 +66,11 @@ async def delivery(
     parts: ServiceDep,
     *,
     method: Annotated[Text, Query(max_length=200, description="The name of the method, shown on the board.")] = "",
-    description: Annotated[Text, Query(max_length=5000)] = "",
-    link: Annotated[Text | None, Query(max_length=2000, pattern=r"^https?://\S+$")] = None,
+    description: Annotated[Text, Query(max_length=5000, description="What the method does; not on the board.")] = "",
+    link: Annotated[
+        Text | None,
+        Query(max_length=2000, pattern=r"^https?://\S+$", description="Where to read more: an http or https address."),
+    ] = None,
     team: Annotated[TeamName | None, Query(description="Organizers only: the team, founded if need be.")] = None,
     baseline: Annotated[bool, Query(description="Organizers only: stands on the board without a rank.")] = False,
     dry_run: Annotated[bool, Query(description="Check the file only: 200 with all problems, nothing stored.")] = False,
@@ -97,9 +100,11 @@ POST: dict[str, Any] = {
     "status_code": 202,
     "response_model": SubmissionShape,
     "responses": {
-        200: {"model": DryRun | SubmissionShape, "description": "A dry run, or the earlier submission of this key."},
+        200: {"model": DryRun | SubmissionShape, "description": "A dry run, or the earlier submission of this key."}
+        | showing(dry_run=examples.DRY_RUN, repetition=examples.SUBMISSION),
         201: {"model": SubmissionShape, "description": "The status is final, whatever it is."},
-        202: {"model": SubmissionShape, "description": "Stored and queued; follow it at `Location`."},
+        202: {"model": SubmissionShape, "description": "Stored and queued; follow it at `Location`."}
+        | showing(queued=examples.QUEUED),
     }
     | documented(
         errors.Forbidden,
@@ -115,14 +120,7 @@ POST: dict[str, Any] = {
         errors.QuotaExceeded,
         errors.StorageShort,
     ),
-    "openapi_extra": file_body(
-        "The predictions, in any of the formats.",
-        {
-            "records": {"value": {"predictions": [{"id": "t1", "label": "cat"}, {"id": "t2", "label": "dog"}]}},
-            "columns": {"value": {"ids": ["t1", "t2"], "labels": ["cat", "dog"]}},
-            "map": {"value": {"t1": "cat", "t2": "dog"}},
-        },
-    ),
+    "openapi_extra": file_body("The predictions, in any of the formats.", examples.PREDICTION_FILE),
 }
 
 

@@ -11,6 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response
 
 from app.api.deps import Service
+from app.api.examples import JSON
 from app.errors import BadRequest, CommitUncertain, TooLarge, TooSlow
 from app.files import Stored
 from app.formats import FORMATS, FileKind, file_kind
@@ -91,12 +92,12 @@ def download(parts: Service, key: str, sha256: str, name: str, kind: FileKind) -
         )
 
 
-def file_body(description: str, examples: Mapping[str, Any]) -> dict[str, Any]:
-    """The OpenAPI request body of a route that takes a file in any of our formats."""
+def file_body(description: str, examples: Mapping[str, JSON]) -> dict[str, Any]:
+    """The OpenAPI request body of a route that takes a file in any of our formats, with examples of each media type."""
     content: dict[str, Any] = {
-        media: {"schema": {"type": "string", "format": "binary"}}
+        media: {"schema": {"type": "string", "format": "binary"}, "examples": examples[media]}
         for known in FORMATS.values()
         for media in known.media_types
     }
-    content["application/json"] = {"schema": {}, "examples": dict(examples)}
+    content["application/json"]["schema"] = {}
     return {"requestBody": {"required": True, "description": description, "content": content}}

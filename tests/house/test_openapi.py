@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from jsonschema_rs import Draft202012Validator
 from pydantic import TypeAdapter
 
 from app.api.problems import MEDIA_TYPE
@@ -34,6 +35,34 @@ def references(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for each in value:
             yield from references(each)
+
+
+def shape(schema: dict[str, Any]) -> dict[str, Any]:
+    """What a schema refers to, or itself."""
+    if "$ref" not in schema:
+        return schema
+    found: dict[str, Any] = DOCUMENT["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
+    return found
+
+
+def examples_of(content: dict[str, Any]) -> list[Any]:
+    """What a body or a reply shows: of its own, else that of its schema."""
+    own = [each["value"] for each in content.get("examples", {}).values()]
+    return own or list(shape(content["schema"]).get("examples", []))
+
+
+def contents(operation: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """What is sent and every success that is not empty: where, media type, content."""
+    for media, content in operation.get("requestBody", {}).get("content", {}).items():
+        yield "request", media, content
+    for status, response in operation["responses"].items():
+        if status.startswith("2"):
+            for media, content in response.get("content", {}).items():
+                yield status, media, content
+
+
+def require_valid(example: Any, schema: dict[str, Any]) -> None:
+    Draft202012Validator({**schema, "components": DOCUMENT["components"]}, validate_formats=True).validate(example)
 
 
 def test_every_operation_has_a_name_of_its_own() -> None:
@@ -91,17 +120,11 @@ def test_the_errors_of_an_operation_are_documented_with_examples(path: str, oper
 
 
 @pytest.mark.parametrize(("path", "operation"), OPERATIONS)
-def test_what_is_sent_has_an_example_and_limits(path: str, operation: dict[str, Any]) -> None:
+def test_what_is_sent_has_limits(path: str, operation: dict[str, Any]) -> None:
     if "requestBody" not in operation:
         return
     assert {"413", "422"} <= operation["responses"].keys()
     assert operation["requestBody"]["required"] is True
-    json_body = operation["requestBody"]["content"]["application/json"]
-    schema = json_body["schema"]
-    if "$ref" in schema:
-        schema = DOCUMENT["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
-    examples = [each["value"] for each in json_body.get("examples", {}).values()] + schema.get("examples", [])
-    assert examples
     assert {"415"} & operation["responses"].keys() or len(operation["requestBody"]["content"]) == 1
 
 
@@ -112,3 +135,32 @@ def test_every_example_of_a_body_is_valid(model: Any) -> None:
     assert examples
     for example in examples:
         adapter.validate_python(example)
+
+
+@pytest.mark.parametrize(("path", "operation"), OPERATIONS)
+def test_every_body_and_every_success_has_an_example(path: str, operation: dict[str, Any]) -> None:
+    found = list(contents(operation))
+    assert found or set(operation["responses"]) & {"204"}, path
+    assert [(where, media) for where, media, content in found if not examples_of(content)] == []
+
+
+@pytest.mark.parametrize(("path", "operation"), OPERATIONS)
+def test_every_example_fits_its_schema(path: str, operation: dict[str, Any]) -> None:
+    for _, media, content in contents(operation):
+        for example in examples_of(content):
+            assert media == "application/json" or isinstance(example, str), path
+            require_valid(example, content["schema"])
+
+
+def test_the_examples_of_a_shape_fit_it() -> None:
+    schemas = DOCUMENT["components"]["schemas"].values()
+    found = [(example, schema) for schema in schemas for example in schema.get("examples", [])]
+    assert len(found) > 30
+    for example, schema in found:
+        require_valid(example, schema)
+
+
+@pytest.mark.parametrize(("path", "operation"), OPERATIONS)
+def test_every_parameter_is_described(path: str, operation: dict[str, Any]) -> None:
+    parameters = operation.get("parameters", [])
+    assert [each["name"] for each in parameters if not each.get("description", "").endswith(".")] == [], path
