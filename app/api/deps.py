@@ -5,6 +5,7 @@ import hmac
 import math
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -73,7 +74,7 @@ class Limiter:
         self._from_all = type(one)(one.amount * 10, one.multiples)  # guesses for one account from many addresses
         self._windows = MovingWindowRateLimiter(MemoryStorage())
         self._lock = threading.Lock()
-        self._attempts: dict[tuple[str, ...], int] = {}
+        self._attempts: Counter[tuple[str, ...]] = Counter()  # under way
 
     def request(self, who: str) -> None:
         """Count a request; raises TooMany."""
@@ -89,24 +90,22 @@ class Limiter:
         if self._logins is None:
             yield
             return
+        counted = [(self._logins, ("login", *who)), (self._from_all, ("logins", who[0]))]
         with self._lock:
-            under_way = self._attempts.get(who, 0)
-            if not self._windows.test(self._logins, "login", *who, cost=under_way + 1):
-                raise self._too_many(self._logins, "login", *who)
-            if not self._windows.test(self._from_all, "logins", who[0]):
-                raise self._too_many(self._from_all, "logins", who[0])
-            self._attempts[who] = under_way + 1
+            for item, names in counted:
+                if not self._windows.test(item, *names, cost=self._attempts[names] + 1):
+                    raise self._too_many(item, *names)
+            self._attempts.update(names for _, names in counted)
         try:
             yield
         except WrongPassword:
-            self._windows.hit(self._logins, "login", *who)
-            self._windows.hit(self._from_all, "logins", who[0])
+            for item, names in counted:
+                self._windows.hit(item, *names)
             raise
         finally:
             with self._lock:
-                self._attempts[who] -= 1
-                if not self._attempts[who]:
-                    del self._attempts[who]
+                self._attempts.subtract(names for _, names in counted)
+                self._attempts += Counter()  # those with none under way are forgotten
 
     def _too_many(self, item: RateLimitItem, *names: str) -> TooMany:
         stats = self._windows.get_window_stats(item, *names)

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -70,6 +71,13 @@ def test_attempts_at_the_same_time_are_no_way_around_the_limit() -> None:
     with limiter.login("ada", "here"), limiter.login("ada", "here"), pytest.raises(TooMany):
         log_in(limiter, "ada", right=True, address="here")
     log_in(limiter, "ada", right=True, address="here")
+    with ExitStack() as under_way:
+        for number in range(20):
+            under_way.enter_context(limiter.login("ada", f"address {number}"))
+        with pytest.raises(TooMany):
+            log_in(limiter, "ada", right=True, address="one more")
+        log_in(limiter, "bob", right=True, address="one more")
+    log_in(limiter, "ada", right=True, address="one more")
 
 
 def test_off_turns_both_off() -> None:
