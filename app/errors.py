@@ -256,10 +256,10 @@ class LastOwner(Conflict):
 
 
 class NotFinished(Conflict):
-    """Only a finished submission can be selected."""
+    """A submission that ended without scores cannot be selected."""
 
     code = "not_finished"
-    remedy = "Wait until its status is 'finished'."
+    remedy = "Select one that is finished, or still to be scored."
 
 
 class RequestInFlight(Conflict):

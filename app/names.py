@@ -14,4 +14,5 @@ def name_key(name: str) -> str:
     """What makes two names the same to a reader: compatibility form, case, spaces, no invisible signs."""
     drawn = _UNSEEN.sub("", unicodedata.normalize("NFKC", name))
     shown = "".join(sign for sign in drawn if unicodedata.category(sign) != "Cf")
-    return " ".join(shown.casefold().split())
+    # once more: what stood between a letter and its accent is gone now
+    return " ".join(unicodedata.normalize("NFKC", shown.casefold()).split())

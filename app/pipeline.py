@@ -23,7 +23,7 @@ from app.formats.reader import read_table
 from app.formats.rules import DEFAULT_LIMITS, Limits, Rules
 from app.formats.tidy import SPLITS
 from app.scoring.align import Case, IdIndex, Labels
-from app.scoring.evaluate import evaluate
+from app.scoring.evaluate import Ceilings, evaluate
 from app.scoring.metric import Result
 from app.scoring.recipe import MetricCall
 from app.scoring.task import Task, TaskSpec
@@ -51,6 +51,8 @@ class Gold:
     """Per id 0 for public, 1 for private; None where the gold has no splits."""
     void: frozenset[str] = frozenset()
     notes: list[str] = field(default_factory=list)
+    ceilings: dict[str, Ceilings] = field(default_factory=dict)
+    """Per split, what scoring has found out about this gold alone."""
 
     def rows_by_split(self) -> dict[str, NDArray[np.int64] | None]:
         """Row numbers of each split that gets scores; None means all rows."""
@@ -230,7 +232,9 @@ def score_labels(gold: Gold, labels: Labels, calls: Sequence[MetricCall]) -> dic
             case = Case(gold.spec, gold.labels, labels)
         else:
             case = Case(gold.spec, gold.labels.take(rows), labels.take(rows))
-        scores[split] = evaluate(case, calls)
+        if split not in gold.ceilings:
+            gold.ceilings[split] = Ceilings(case.spec, case.gold)
+        scores[split] = evaluate(case, calls, gold.ceilings[split])
     return scores
 
 

@@ -134,10 +134,8 @@ def _source(request: dict[str, Any]) -> Source:
 
 
 def _calls(request: dict[str, Any], gold: Gold) -> tuple[MetricCall, ...]:
-    recipe = parse_recipe(
-        request["recipe"], gold.spec.task, positive_label=gold.spec.positive_label, classes=gold.spec.classes
-    )
-    return recipe.metrics
+    rules: dict[str, Any] = {"positive_label": gold.spec.positive_label, "classes": gold.spec.classes}
+    return parse_recipe(request["recipe"], gold.spec.task, **rules, stored=True).metrics
 
 
 def _listen(lines: IO[bytes], requests: "queue.SimpleQueue[bytes]") -> None:

@@ -3,7 +3,6 @@
 import os
 from pathlib import Path
 from typing import Literal
-from urllib.parse import unquote, urlsplit
 
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -25,9 +24,7 @@ class Settings(BaseSettings):
         description="URL of the SQLite database (sqlite:///path); empty means one inside the data folder.",
     )
     files_url: str = Field(
-        "",
-        pattern="^(file:///.+)?$",
-        description="Where uploads are kept (file:///folder); empty means inside the data folder.",
+        "", pattern="^$", description="Uploads are kept inside the data folder; another place is refused, not ignored."
     )
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
@@ -97,7 +94,7 @@ class Settings(BaseSettings):
     @property
     def files_dir(self) -> Path:
         """The folder of uploaded files."""
-        return Path(unquote(urlsplit(self.files_url).path)) if self.files_url else self.data_dir / "files"
+        return self.data_dir / "files"
 
 
 def describe() -> list[dict[str, str]]:

@@ -57,7 +57,7 @@ def _require_vocabulary(session: WriteSession, phase: Phase, version: GoldVersio
     if positive is not None and positive not in version.classes:
         raise InvalidGold(f"The positive label '{positive}' is not among the classes {version.classes[:10]}.")
     recipe = challenges.active_recipe(session, phase.challenge_id)
-    parsed(recipe.body, task=phase.challenge.task, positive_label=positive, classes=version.classes)
+    parsed(recipe.body, task=phase.challenge.task, positive_label=positive, classes=version.classes, stored=True)
 
 
 def _remarks(session: WriteSession, phase: Phase, version: GoldVersion, *, first: bool) -> list[str]:

@@ -18,14 +18,19 @@ DEFAULTS: dict[str, Any] = {"tie_breakers": [], "options": {}, "selection": "bes
 
 
 def parsed(
-    recipe: Mapping[str, Any], *, task: str, positive_label: str | None, classes: Sequence[str] | None
+    recipe: Mapping[str, Any],
+    *,
+    task: str,
+    positive_label: str | None,
+    classes: Sequence[str] | None,
+    stored: bool = False,
 ) -> tuple[dict[str, Any], ScoringRecipe]:
     """The recipe as stored, defaults filled in and metrics by canonical strings, and as scoring reads it.
 
     Raises InvalidRecipe with every fault.
     """
     body = DEFAULTS | dict(recipe)
-    scoring = parse_recipe(body, cast("Task", task), positive_label=positive_label, classes=classes)
+    scoring = parse_recipe(body, cast("Task", task), positive_label=positive_label, classes=classes, stored=stored)
     body["primary"] = _stored(body["primary"], scoring.primary)
     body["tie_breakers"] = list(scoring.tie_breakers)
     pairs = zip(body.get("metrics") or [], scoring.listed, strict=True)
@@ -47,9 +52,12 @@ def fingerprint(recipe: ScoringRecipe) -> str:
 
 def scoring_recipe(challenge: Challenge, recipe: Recipe) -> ScoringRecipe:
     """A stored recipe as scoring reads it."""
-    return parsed(recipe.body, task=challenge.task, positive_label=challenge.positive_label, classes=challenge.classes)[
-        1
-    ]
+    rules: dict[str, Any] = {
+        "task": challenge.task,
+        "positive_label": challenge.positive_label,
+        "classes": challenge.classes,
+    }
+    return parsed(recipe.body, **rules, stored=True)[1]
 
 
 def read_recipe(session: ReadSession, caller: Caller, slug: str) -> tuple[Challenge, Recipe]:

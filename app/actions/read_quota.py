@@ -32,5 +32,6 @@ def read_quota(session: ReadSession, caller: Caller, slug: str, phase_slug: str)
     use = quota.usage(session, phase.id, team_id, day)
     used: dict[str, int] = {name: getattr(use, name) for name in ("per_day", "total", "concurrent", "invalid_per_day")}
     limits: dict[str, Any] = {name: phase.quota.get(name) for name in used}
-    remaining = {name: None if limit is None else max(0, limit - used[name]) for name, limit in limits.items()}
+    taken = used | {"invalid_per_day": use.invalid_per_day + use.concurrent}  # as admission counts
+    remaining = {name: None if limit is None else max(0, limit - taken[name]) for name, limit in limits.items()}
     return QuotaState(limits, used, remaining, reset_at, quota.entries(session, phase.id, team_id))

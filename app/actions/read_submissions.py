@@ -121,7 +121,10 @@ def own_team(session: ReadSession, caller: Caller, phase: Phase) -> str:
 
 
 def select_final(session: WriteSession, caller: Caller, submission_id: str, *, selected: bool) -> Seen:
-    """Mark or unmark a finished submission as one that shall count; for members of its team, until the phase closes."""
+    """Mark or unmark a submission as one that shall count; for members of its team, until the phase closes.
+
+    One that is still in the queue may be chosen too: how long scoring takes must not decide what a team may choose.
+    """
     submission, phase, organizer = see_submission(session, caller, submission_id)
     require_scope(caller, "submit")
     if not edits(session, caller, phase.challenge):
@@ -130,7 +133,7 @@ def select_final(session: WriteSession, caller: Caller, submission_id: str, *, s
             raise NotFound
         if phase.closes_at is not None and clock.now(session) >= phase.closes_at:
             raise PhaseClosed
-    if submission.status != "finished":
+    if submission.status in {"rejected", "failed", "cancelled"}:
         raise NotFinished(f"The submission is {submission.status}.")
     submission.selected_at = (submission.selected_at or clock.now(session)) if selected else None
     session.flush()

@@ -248,7 +248,7 @@ def challenge_shape(session: ReadSession, who: CallerDep, challenge: Challenge) 
 
 
 def creating(who: AccountDep, parts: ServiceDep) -> Caller:
-    """Who calls, if they may create challenges; asked before the body is looked at. Raises Forbidden."""
+    """Who calls, if they may create challenges; asked before the fields of the body are looked at. Raises Forbidden."""
     require_creator(who, parts.settings.challenge_creation)
     return who
 

@@ -109,7 +109,8 @@ class Limiter:
 
     def _too_many(self, item: RateLimitItem, *names: str) -> TooMany:
         stats = self._windows.get_window_stats(item, *names)
-        seconds = max(1, math.ceil(stats.reset_time - time.time()))
+        full = stats.remaining < 1  # else it is full only while others are under way
+        seconds = max(1, math.ceil(stats.reset_time - time.time())) if full else 1
         return TooMany(f"The limit is {item}.", headers={"Retry-After": str(seconds)})
 
 
@@ -204,7 +205,7 @@ AccountDep = Annotated[Caller, Depends(account)]
 
 
 def organizing(slug: str, who: AccountDep, parts: ServiceDep) -> Caller:
-    """Who calls, if they may edit the challenge: rights come before whatever is wrong with the body.
+    """Who calls, if they may edit the challenge: rights come before what is wrong with the fields of the body.
 
     Raises NotFound, Forbidden.
     """

@@ -23,7 +23,7 @@ from app.actions.upload_gold import (
 from app.api import examples
 from app.api.deps import AccountDep, Cursor, Limit, OrganizerDep, Service, ServiceDep, paged
 from app.api.problems import documented, showing, succeeds
-from app.api.shapes import Label, Moment, Page, Shape, bounded, is_amount, is_label, shown
+from app.api.shapes import LARGEST_COUNT, Label, Moment, Page, Shape, bounded, is_count, is_label, is_weight, shown
 from app.api.strict import StrictRoute
 from app.api.uploads import Filename, download, file_body, kind_of, received
 from app.files import Stored
@@ -210,8 +210,8 @@ def put_train_frequencies(
     phase: str,
     version: Version,
     body: Annotated[
-        dict[Label, Annotated[int, Field(ge=0, le=2**53)]],
-        bounded(is_amount),
+        dict[Label, Annotated[int, Field(ge=0, le=LARGEST_COUNT)]],
+        bounded(is_count),
         Field(min_length=1),
         Body(examples=[FREQUENCIES]),
     ],
@@ -229,7 +229,7 @@ def put_class_weights(
     version: Version,
     body: Annotated[
         dict[Label, Annotated[float, Field(ge=0, allow_inf_nan=False)]],
-        bounded(is_amount),
+        bounded(is_weight),
         Field(min_length=1),
         Body(examples=[WEIGHTS]),
     ],

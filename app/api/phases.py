@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import AfterValidator, Field
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import FileResponse
 
 from app import errors
 from app.actions.access import see_phase
@@ -17,6 +16,7 @@ from app.api.deps import CallerDep, Cursor, Limit, OrganizerDep, ServiceDep, pag
 from app.api.problems import OPEN, documented, succeeds
 from app.api.shapes import Body, Moment, Name, Page, Shape, example, shown
 from app.api.strict import StrictRoute
+from app.api.uploads import WholeFile
 from app.formats.template import TEMPLATES
 from app.store.session import ReadSession
 from app.store.tables import GoldVersion, Phase
@@ -204,9 +204,9 @@ async def get_template(
 
     path = await parts.templates.path(f"{version.id}.{format_name}", make)
     ending = {"columns": "json", "map": "json"}.get(format_name, format_name)
-    return FileResponse(
+    return WholeFile(
         path,
         media_type=TEMPLATES[format_name],
         filename=f"{slug}-{phase}.{ending}",
-        headers={"ETag": f'"{version.id}-{format_name}"'},
+        tag=f"{version.id}-{format_name}",
     )

@@ -27,6 +27,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f]")
 INVISIBLE = frozenset("\u00ad\u200b\u200e\u200f\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 LONGEST_LABEL = 1000
+LARGEST_COUNT = 2**53
 
 JSON = dict[str, Any]
 Item = TypeVar("Item")
@@ -83,8 +84,13 @@ def is_label(value: Any) -> bool:
     )
 
 
-def is_amount(value: Any) -> bool:
-    """Whether a value can be a count or a weight."""
+def is_count(value: Any) -> bool:
+    """Whether a value can be a training frequency."""
+    return type(value) is int and 0 <= value <= LARGEST_COUNT
+
+
+def is_weight(value: Any) -> bool:
+    """Whether a value can be a class weight."""
     return type(value) in {int, float} and value >= 0
 
 

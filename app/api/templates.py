@@ -1,62 +1,86 @@
 """Files to fill in, made once per gold and format and then served from disk: anybody may ask, and gold never changes."""
 
 import asyncio
-import os
-import shutil
+import time
+from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from starlette.concurrency import run_in_threadpool
 
 Make = Callable[[Path], None]
 
 
-class Templates:
-    """The templates asked for last, in a folder of this process; the longest unused ones go first."""
+class _Kept(NamedTuple):
+    """A template on disk: its bytes, and when it was asked for last."""
 
-    def __init__(self, folder: Path, most_bytes: int = 1 << 30) -> None:
-        self._folder = folder
+    size: int
+    used: float
+
+
+class Templates:
+    """The templates asked for last, in a folder of this process; the longest unused ones go first.
+
+    One that was asked for within the last `spared` seconds stays, for it may be on its way to somebody.
+    """
+
+    def __init__(self, folder: Path, *, most_bytes: int = 1 << 30, spared: float = 600.0) -> None:
+        self._folder = folder.resolve()  # children write there, from a folder of their own
         self._most = most_bytes
+        self._spared = spared
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self._making: dict[str, asyncio.Task[Path]] = {}
 
     def clear(self) -> None:
         """Forget those of an earlier run, which another version of the program may have made."""
-        shutil.rmtree(self._folder, ignore_errors=True)
-        self._folder.mkdir(parents=True, mode=0o700)
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for path in self._folder.iterdir():
+            path.unlink()
 
     async def path(self, name: str, make: Make) -> Path:
         """The file of this name, made if need be by `make`, which gets a path to write to.
 
         However many ask at once, it is made once: a large one takes a reader for seconds. Raises what `make` raises.
         """
+        if name in self._kept:
+            self._keep(name, self._kept[name].size)
+            return self._folder / name
         task = self._making.get(name)
         if task is None:
-            task = asyncio.create_task(run_in_threadpool(self._ready, name, make))
-            self._making[name] = task
-            task.add_done_callback(lambda _: self._making.pop(name))
+            task = self._making[name] = asyncio.create_task(self._made(name, make))
+            task.add_done_callback(lambda done: self._forget(name, done))
         return await asyncio.shield(task)  # who hangs up does not take it away from the others
 
-    def _ready(self, name: str, make: Make) -> Path:
+    def _forget(self, name: str, done: "asyncio.Task[Path]") -> None:
+        del self._making[name]
+        if not done.cancelled():
+            done.exception()  # seen, even if everybody who waited has hung up
+
+    async def _made(self, name: str, make: Make) -> Path:
         path = self._folder / name
-        if path.exists():
-            os.utime(path)
-            return path
-        part = path.with_name(f"{name}.part")
-        try:
-            make(part)
-            part.rename(path)
-        finally:
-            part.unlink(missing_ok=True)
-        self._make_room(path)
+        size = await run_in_threadpool(_write, path, make)
+        self._keep(name, size)
+        left = self._most - sum(kept.size for kept in self._kept.values())
+        for old, kept in list(self._kept.items()):
+            if left >= 0 or old == name or time.monotonic() - kept.used < self._spared:
+                break
+            (self._folder / old).unlink()
+            del self._kept[old]
+            left += kept.size
         return path
 
-    def _make_room(self, newest: Path) -> None:
-        """Remove the longest unused ones beyond the room there is."""
-        sizes = {path: path.stat() for path in self._folder.iterdir() if path.suffix != ".part"}
-        left = self._most - sum(status.st_size for status in sizes.values())
-        for path in sorted(sizes, key=lambda path: sizes[path].st_mtime_ns):
-            if left >= 0:
-                return
-            if path != newest:
-                path.unlink(missing_ok=True)
-                left += sizes[path].st_size
+    def _keep(self, name: str, size: int) -> None:
+        self._kept[name] = _Kept(size, time.monotonic())
+        self._kept.move_to_end(name)
+
+
+def _write(path: Path, make: Make) -> int:
+    """Have the file made under another name, and named once it is whole; gives its bytes."""
+    part = path.with_name(f"{path.name}.part")
+    try:
+        make(part)
+        part.rename(path)
+    finally:
+        part.unlink(missing_ok=True)
+    return path.stat().st_size

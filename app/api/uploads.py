@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Query
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from app.api.deps import Service
 from app.api.examples import JSON
@@ -83,13 +85,24 @@ def _require_size(size: int, limit: int) -> None:
         raise TooLarge(f"An upload has at most {limit} bytes.", headers={"Connection": "close"}, limit=limit)
 
 
+class WholeFile(FileResponse):
+    """A file as it is: a Range header is ignored, as RFC 9110 (section 14.2) allows, so every error is a problem document."""
+
+    def __init__(self, path: Path, *, media_type: str, filename: str, tag: str) -> None:
+        super().__init__(path, media_type=media_type, filename=filename, headers={"ETag": f'"{tag}"'})
+        del self.headers["accept-ranges"]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        headers = [(name, value) for name, value in scope["headers"] if name != b"range"]
+        await super().__call__({**scope, "headers": headers}, receive, send)
+
+
 def download(parts: Service, key: str, sha256: str, name: str, kind: FileKind) -> Response:
     """A stored file as it was uploaded, named by its format."""
     ending = FORMATS[kind.format].endings[0] + (".gz" if kind.gzipped else "")
     with parts.files.local(key) as path:
-        return FileResponse(
-            path, media_type="application/octet-stream", filename=name + ending, headers={"ETag": f'"{sha256}"'}
-        )
+        return WholeFile(path, media_type="application/octet-stream", filename=name + ending, tag=sha256)
 
 
 def file_body(description: str, examples: Mapping[str, JSON]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import time
 import uuid
@@ -13,6 +14,8 @@ from pathlib import Path
 from app.errors import StorageShort
 from app.files import Stored
 from app.settings import Settings
+
+KEY = re.compile("[0-9a-f]{32}")
 
 
 class FolderUpload:
@@ -94,10 +97,10 @@ class FolderFiles:
             path.unlink(missing_ok=True)
 
     def keys(self, *, older: float) -> Iterator[str]:
-        """The keys of the files that are older than so many seconds."""
+        """The keys of the files that are older than so many seconds; what no upload made is not ours to name."""
         limit = time.time() - older
         for entry in os.scandir(self.root / "uploads"):
-            if not entry.name.endswith(".part") and entry.stat().st_mtime < limit:
+            if KEY.fullmatch(entry.name) and entry.stat().st_mtime < limit:
                 yield f"uploads/{entry.name}"
 
     def delete(self, key: str) -> None:

@@ -3,34 +3,74 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from app.scoring import SCORER_VERSION
-from app.scoring.align import Case
+from app.scoring.align import Case, Labels
 from app.scoring.metric import MetricCall, Result, undefined
 from app.scoring.metrics.rules import UndefinedError
 from app.scoring.tally import Workspace
+from app.scoring.task import TaskSpec
+
+_Key = tuple[str, tuple[tuple[str, str], ...]]
 
 
-def evaluate(case: Case, calls: Sequence[MetricCall]) -> dict[str, Result]:
-    """The value of each metric by its canonical string; what the data do not define is None with the reason."""
-    ws = Workspace(case)
-    return {call.text: value_of(ws, call) for call in calls}
+class Ceilings:
+    """What a perfect prediction scores where gold lacks some of the declared classes; it depends on the gold alone."""
+
+    def __init__(self, spec: TaskSpec, gold: Labels) -> None:
+        self._case = Case(spec, gold, gold)
+        self._values: dict[_Key, float | None] = {}
+        m = len(spec.classes)
+        known = gold.codes[(gold.codes >= 0) & (gold.codes < m)]
+        self.lacking = not np.bincount(known, minlength=m).all()
+
+    def prepare(self, calls: Sequence[MetricCall]) -> None:
+        """Compute those that are not known yet, on counts that they share."""
+        if not self.lacking:
+            return
+        ws = Workspace(self._case)
+        for call in calls:
+            key = _key(call)
+            if key not in self._values:
+                self._values[key] = _value(ws, call).value if _has_ceiling(call) else None
+
+    def note(self, call: MetricCall, value: float) -> tuple[str, ...]:
+        """The sentence for a metric whose best value is out of reach with this gold."""
+        ceiling = self._values.get(_key(call))
+        metric = call.metric
+        if ceiling is None or ceiling == metric.range[metric.direction == "higher"]:
+            return ()
+        if ceiling != value and (value > ceiling) == (metric.direction == "higher"):
+            return ()  # under unusual options something else beats a perfect prediction
+        return (f"the best attainable value with these gold labels is {ceiling:.6g}: they lack some of the classes",)
 
 
-def value_of(ws: Workspace, call: MetricCall) -> Result:
-    """One metric on counts that are shared with the others.
+def _key(call: MetricCall) -> _Key:
+    return call.text, tuple(sorted(call.options.items()))
 
-    Where gold lacks a declared class, and a perfect prediction so has not the metric's best value, a note gives the
-    value that it has.
-    """
-    result = _value(ws, call)
+
+def _has_ceiling(call: MetricCall) -> bool:
+    """Whether it can be ranked, over labels that do not depend on what was predicted."""
     metric = call.metric
-    if result.value is None or not metric.scalar or metric.direction == "none" or ws.perfect is None:
-        return result
-    ceiling = _value(ws.perfect, call).value
-    if ceiling is None or ceiling == metric.range[metric.direction == "higher"]:
-        return result
-    note = f"the best attainable value with these gold labels is {ceiling:.6g}: they lack some of the classes"
-    return replace(result, notes=(*result.notes, note))
+    moving = "label_set" in metric.options and call.options["label_set"] in {"predicted", "gold_or_predicted"}
+    return metric.scalar and metric.direction != "none" and not moving
+
+
+def evaluate(case: Case, calls: Sequence[MetricCall], ceilings: Ceilings | None = None) -> dict[str, Result]:
+    """The value of each metric by its canonical string; what the data do not define is None with the reason.
+
+    `ceilings` of the same gold spare computing them again.
+    """
+    ws = Workspace(case)
+    ceilings = ceilings or Ceilings(case.spec, case.gold)
+    ceilings.prepare(calls)
+    found = {}
+    for call in calls:
+        result = _value(ws, call)
+        note = () if result.value is None else ceilings.note(call, result.value)
+        found[call.text] = replace(result, notes=(*result.notes, *note)) if note else result
+    return found
 
 
 def _value(ws: Workspace, call: MetricCall) -> Result:
@@ -44,4 +84,4 @@ def _value(ws: Workspace, call: MetricCall) -> Result:
         return undefined(str(problem))
 
 
-__all__ = ["SCORER_VERSION", "Result", "evaluate", "value_of"]
+__all__ = ["SCORER_VERSION", "Ceilings", "Result", "evaluate"]

@@ -188,14 +188,18 @@ def parse_recipe(
     *,
     positive_label: str | None = None,
     classes: Sequence[str] | None = None,
+    stored: bool = False,
 ) -> Recipe:
-    """The recipe that a JSON object means; raises InvalidRecipe with all faults, each with its JSON pointer."""
+    """The recipe that a JSON object means; raises InvalidRecipe with all faults, each with its JSON pointer.
+
+    A `stored` one was accepted before: it is not refused for what only makes it clumsy.
+    """
     faults = _Faults()
     body = {name: value for name, value in body.items() if value is not None}
     _check_shape(body, spec_task, positive_label, faults)
     known = None if classes is None else frozenset(classes)
     options = _shared_options(body.get("options", {}), known, faults)
-    reader = _Reader(options, spec_task, known, positive_label, faults)
+    reader = _Reader(options, spec_task, known, positive_label, stored, faults)
     primary = reader.one(body["primary"], "/primary") if "primary" in body else None
     listed = reader.many(body.get("metrics", []), "/metrics")
     breakers = reader.many(body.get("tie_breakers", []), "/tie_breakers")
@@ -256,6 +260,7 @@ class _Reader:
     task: Task
     classes: Collection[str] | None
     positive_label: str | None
+    stored: bool
     faults: _Faults
     names: dict[str, str] = field(default_factory=dict)  # the name by which each metric was called first
 
@@ -272,8 +277,8 @@ class _Reader:
         if not call.metric.scalar or call.metric.direction == "none":
             self.faults.add(pointer, f"'{call.text}' is not a number that can be ranked.")
             return None
-        first = self.names.setdefault(_same(call, self.positive_label), call.text)
-        if first != call.text:
+        first = self.names.setdefault(_same(call, self.positive_label, self.classes), call.text)
+        if first != call.text and not self.stored:
             self.faults.add(pointer, f"'{call.text}' is the same metric as '{first}'; call it by one name.")
         return call
 
@@ -292,7 +297,7 @@ class _Reader:
         return list(calls.values())
 
 
-def _same(call: MetricCall, positive_label: str | None) -> str:
+def _same(call: MetricCall, positive_label: str | None, classes: Collection[str] | None) -> str:
     """What names of one metric share: f1, f0_5, f2 are f_beta with that beta; in binary tasks no label is the positive."""
     params = {name: value for name, value in call.params.items() if (name, value) != ("label", positive_label)}
     alias = {"1": "f1", "0.5": "f0_5", "2": "f2"}.get(params.get("beta", ""))
@@ -300,7 +305,10 @@ def _same(call: MetricCall, positive_label: str | None) -> str:
     if alias is not None:
         key = key.replace("f_beta", alias, 1)
         del params["beta"]
-    return f"{key} {sorted(params.items())} {sorted(call.options.items())}"
+    options = dict(call.options)
+    if not excluded_labels(options["exclude_labels"], ["none"] if classes is None else classes):
+        options["exclude_labels"] = ""
+    return f"{key} {sorted(params.items())} {sorted(options.items())}"
 
 
 def _computed(

@@ -91,15 +91,6 @@ class Workspace:
         self._tallies: dict[tuple[str, ...], Tally] = {}
 
     @cached_property
-    def perfect(self) -> "Workspace | None":
-        """The same gold, predicted perfectly; None where every declared class occurs in it, so that no metric asks."""
-        m = len(self.spec.classes)
-        codes = self.case.gold.codes
-        if m and np.bincount(codes[(codes >= 0) & (codes < m)], minlength=m).all():
-            return None
-        return Workspace(Case(self.spec, self.case.gold, self.case.gold))
-
-    @cached_property
     def train_frequencies(self) -> Int | None:
         """The training frequency of each declared class, if there are any; 0 where training lacks the class."""
         given = self.spec.train_frequencies

@@ -23,15 +23,15 @@ async def made(templates: Templates, *names: str, size: int = 10) -> list[str]:
     return calls
 
 
-def fresh(folder: Path, most_bytes: int = 1000) -> Templates:
-    templates = Templates(folder / "templates", most_bytes)
+def fresh(folder: Path, most_bytes: int = 1000, spared: float = 0.0) -> Templates:
+    templates = Templates(folder / "templates", most_bytes=most_bytes, spared=spared)
     templates.clear()
     return templates
 
 
 def test_many_who_ask_at_once_wait_for_one(tmp_path: Path) -> None:
     templates = fresh(tmp_path)
-    assert asyncio.run(made(templates, *["a.csv"] * 20, "a.json")) == ["a.csv", "a.json"]
+    assert sorted(asyncio.run(made(templates, *["a.csv"] * 20, "a.json"))) == ["a.csv", "a.json"]
     assert asyncio.run(made(templates, "a.csv", "a.json")) == []
 
 
@@ -42,6 +42,13 @@ def test_the_longest_unused_ones_make_room(tmp_path: Path) -> None:
     assert asyncio.run(made(templates, "a")) == []
     assert asyncio.run(made(templates, "b")) == ["b"]
     assert len(list((tmp_path / "templates").iterdir())) == 2
+
+
+def test_one_that_may_be_on_its_way_is_spared(tmp_path: Path) -> None:
+    templates = fresh(tmp_path, most_bytes=15, spared=3600)
+    for name in ("a", "b", "c"):
+        asyncio.run(made(templates, name))
+    assert asyncio.run(made(templates, "a", "b", "c")) == []
 
 
 def test_one_larger_than_all_room_is_still_served(tmp_path: Path) -> None:
@@ -73,5 +80,9 @@ def test_the_same_bytes_for_everybody_at_once(app: Served) -> None:
         answers = list(threads.map(lambda caller: caller.get(path), callers))
     assert {answer.status_code for answer in answers} == {200}
     assert len({(answer.content, answer.headers["ETag"]) for answer in answers}) == 1
-    again = app.caller().get(path, headers={"If-None-Match": answers[0].headers["ETag"]})
-    assert (again.status_code, again.content) == (304, b"")
+    for more in ({}, {"Range": "bytes=0-3"}):
+        again = app.caller().get(path, headers={"If-None-Match": answers[0].headers["ETag"], **more})
+        assert (again.status_code, again.content) == (304, b"")
+    for part in ("bytes=5-2", "lines=1-2", "bytes=999999-", "bytes=0-3"):
+        whole = app.caller().get(path, headers={"Range": part})
+        assert (whole.status_code, whole.content) == (200, answers[0].content)

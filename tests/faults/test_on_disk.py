@@ -9,8 +9,9 @@ import pytest
 
 from app.files.folder import FolderFiles
 from app.settings import Settings
-from tests.faults.support import GOOD, prepared, uploads
-from tests.live import Live
+from tests.api.served import served, settings
+from tests.faults.support import GOLD, GOOD, prepared, uploads
+from tests.live import Live, open_challenge
 
 Step = tuple[str, str, str | int]
 
@@ -78,3 +79,16 @@ def test_nobody_else_reads_what_the_service_writes_whatever_the_umask(tmp_path: 
     database = {"assay.sqlite3", "assay.sqlite3-wal", "assay.sqlite3-shm"}
     assert modes.keys() >= database | stored | {"lock", "admin-token", "files", "files/uploads", "files/scratch"}
     assert {name: oct(mode) for name, mode in modes.items() if mode & 0o077} == {}
+
+
+def test_a_data_folder_named_from_where_one_stands_serves_all_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Children work in a folder of their own: every path they are given has to be whole."""
+    monkeypatch.chdir(tmp_path)
+    with served(settings(Path("assay-data"))) as service:
+        open_challenge(service.admin(), "pets", GOLD)
+        for name in ("json", "csv", "jsonl"):
+            answer = service.caller().get("/challenges/pets/phases/main/template", params={"format": name})
+            assert answer.status_code == 200, answer.text
+        assert service.admin().submit("pets", GOOD, team="Blue").json()["status"] == "finished"

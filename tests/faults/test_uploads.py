@@ -116,12 +116,13 @@ def test_files_that_no_row_points_to_are_swept_at_the_start_once_they_are_a_day_
         open_challenge(service.admin(), "pets", GOLD)
         service.admin().post(SUBMISSIONS, json=GOOD, params={"team": "Blue"}).raise_for_status()
     kept = files_in(data)
-    for name in ("stray-old", "stray-young"):
+    old, young, foreign = "0" * 32, "1" * 32, "somebody's notes"
+    for name in (old, young, foreign):
         (data / "files" / "uploads" / name).write_bytes(b"x")
-    for name in (*kept, "stray-old"):
+    for name in (*kept, old, foreign):
         os.utime(data / "files" / "uploads" / name, (0, 0))
     with served(settings(data)):
-        assert files_in(data) == sorted([*kept, "stray-young"])
+        assert files_in(data) == sorted([*kept, young, foreign])
 
 
 FULL = """

@@ -93,7 +93,8 @@ def test_names_that_look_the_same_are_one(people: People, look: str) -> None:
     slug = challenge(people.admin, "look-alike")
     people["Blue"].join(slug, "Blue")
     path = f"/challenges/{slug}/registrations"
-    for name in (f"Blue{look}", f"Bl{look}ue"):
+    people["Caf\u00e9"].join(slug, "Caf\u00e9")
+    for name in (f"Blue{look}", f"Bl{look}ue", f"Cafe{look}\u0301"):
         assert people["Green"].post(path, json={"team": name}).status_code in {409, 422}
     refused(people["Green"].post(path, json={"team": look}), 422, "invalid_request")
 

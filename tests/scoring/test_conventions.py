@@ -77,6 +77,7 @@ def test_absent_labels_lower_the_best_attainable_value_and_the_notes_say_so() ->
         ("error_rate", ["a", "a"], ["a", "b"], None),
         ("precision_macro:label_set=gold_or_predicted", ["b", "c"], ["a", "b"], None),
         ("f1_weighted", ["b", "c"], ["a", "b"], None),
+        ("specificity_macro:label_set=gold_or_predicted", ["a", "a"], ["c", "a"], None),
     ],
 )
 def test_the_best_attainable_value_is_that_of_a_perfect_prediction_whatever_was_predicted(

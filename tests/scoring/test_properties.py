@@ -195,3 +195,21 @@ def test_all_fitting_metrics_compute_without_further_choices(task: Task) -> None
     }
     assert ("f1" in keys) == (task == "binary")
     assert all(task in CATALOGUE[key].tasks for key in keys)
+
+
+OPTION_VALUES = st.fixed_dictionaries(
+    {}, optional={name: st.sampled_from(option.values) for name, option in OPTIONS.items() if option.values}
+)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@FEW
+@given(data=st.data())
+def test_no_value_beats_the_one_that_is_called_the_best_attainable(task: Task, data: st.DataObject) -> None:
+    found = everything(data.draw(cases(task)), data.draw(OPTION_VALUES))
+    for key, result in found.items():
+        said = [note for note in result.notes if note.startswith("the best attainable value")]
+        if said and result.value is not None:
+            best = float(said[0].partition(" is ")[2].partition(":")[0])
+            above = result.value - best
+            assert (above if CATALOGUE[key].direction == "higher" else -above) <= 1e-6, key

@@ -122,10 +122,15 @@ def test_a_binary_task_needs_its_positive_label() -> None:
         ("multiclass", {"primary": "f_beta_macro:beta=1", "metrics": ["f_beta_macro:beta=1", "f1_macro"]}, "/metrics/1"),
         ("multiclass", {"primary": "accuracy", "metrics": ["f2_micro"], "tie_breakers": ["f_beta_micro:beta=2"]}, "/tie_breakers/0"),
         ("binary", {"primary": "f1", "metrics": ["f1", "f1:label=yes"]}, "/metrics/1"),
+        ("multiclass", {"primary": "f1_macro", "metrics": ["f1_macro:exclude_labels=none"]}, "/metrics/0"),
     ],
 )  # fmt: skip
 def test_one_metric_has_one_name_in_a_recipe(task: Task, recipe: dict[str, Any], pointer: str) -> None:
     with pytest.raises(InvalidRecipe) as refused:
-        parse_recipe(recipe, task, positive_label="yes" if task == "binary" else None)
+        parse_recipe(recipe, task, positive_label="yes" if task == "binary" else None, classes=["yes", "no"])
     assert [fault["pointer"] for fault in refused.value.extra["errors"]] == [pointer]
     assert "is the same metric as" in refused.value.extra["errors"][0]["detail"]
+    kept = parse_recipe(
+        recipe, task, positive_label="yes" if task == "binary" else None, classes=["yes", "no"], stored=True
+    )
+    assert kept.primary == recipe["primary"]  # what was accepted once goes on being read
