@@ -86,10 +86,9 @@ class Client(Transport):
         params = {"activate": "true" if activate else "false", "filename": path.name}
         return self._upload(_in_phase(slug, phase, "gold"), Body(path, progress), params)
 
-    def gold_versions(self, slug: str, phase: str) -> list[Json]:
-        """The versions of a phase's gold, newest first."""
-        found: list[Json] = self._json("GET", _in_phase(slug, phase, "gold"))["items"]
-        return found
+    def gold_versions(self, slug: str, phase: str) -> Iterator[Json]:
+        """The versions of a phase's gold, newest first, page by page."""
+        return self._items(_in_phase(slug, phase, "gold"))
 
     def put_gold_table(self, slug: str, phase: str, version: int, table: str, content: Any) -> Json:
         """Give a draft of the gold its `classes`, `train-frequencies` or `class-weights`."""

@@ -43,25 +43,27 @@ def admin_token(settings: Settings) -> tuple[str, Path | None]:
     """
     if settings.admin_token is not None:
         return _strong(settings.admin_token.get_secret_value()), None
-    if settings.admin_token_file is not None:
-        return _strong(
-            settings.admin_token_file.read_text().strip(), settings.admin_token_file
-        ), settings.admin_token_file
-    path = settings.data_dir / "admin-token"
-    if not path.exists():
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part")  # whole or not there: an empty file would shut the service for good
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write(secrets.token_urlsafe(48) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        part.rename(path)
-    return _strong(path.read_text().strip(), path), path
+    path = settings.admin_token_file
+    if path is None:
+        path = settings.data_dir / "admin-token"
+        if not path.exists():
+            _make_token(path)
+    return _strong(path.read_text().strip(), f" in {path}"), path
 
 
-def _strong(token: str, path: Path | None = None) -> str:
+def _make_token(path: Path) -> None:
+    """A new token in a file that is whole or not there: an empty one would shut the service for good."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(secrets.token_urlsafe(48) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    part.rename(path)
+
+
+def _strong(token: str, where: str = "") -> str:
     if len(token) < SHORTEST:
-        where = f" in {path}" if path else ""
         msg = f"the administrator's token{where} has {len(token)} characters; it needs at least {SHORTEST}"
         raise WeakAdminToken(msg)
     return token

@@ -159,7 +159,10 @@ def get_predictions(submission_id: str, who: AccountDep, parts: ServiceDep) -> R
     | {200: showing(selected=examples.SUBMISSION | {"selected": True})},
 )
 def post_select(submission_id: str, who: AccountDep, parts: ServiceDep) -> SubmissionShape:
-    """Where the recipe's selection is `selected`, the best of a team's selected submissions counts."""
+    """Where the recipe's selection is `selected`, the best of a team's selected submissions counts.
+
+    One that still waits for its scores may be selected too; once the phase has closed the choice stands.
+    """
     with parts.db.write() as session:
         return submission_shape(select_final(session, who, submission_id, selected=True))
 

@@ -43,12 +43,13 @@ class Templates:
 
         However many ask at once, it is made once: a large one takes a reader for seconds. Raises what `make` raises.
         """
-        if name in self._kept:
+        path = self._folder / name
+        if name in self._kept and path.exists():  # somebody may have tidied up
             self._keep(name, self._kept[name].size)
-            return self._folder / name
+            return path
         task = self._making.get(name)
         if task is None:
-            task = self._making[name] = asyncio.create_task(self._made(name, make))
+            task = self._making[name] = asyncio.create_task(self._made(path, make))
             task.add_done_callback(lambda done: self._forget(name, done))
         return await asyncio.shield(task)  # who hangs up does not take it away from the others
 
@@ -57,15 +58,13 @@ class Templates:
         if not done.cancelled():
             done.exception()  # seen, even if everybody who waited has hung up
 
-    async def _made(self, name: str, make: Make) -> Path:
-        path = self._folder / name
-        size = await run_in_threadpool(_write, path, make)
-        self._keep(name, size)
+    async def _made(self, path: Path, make: Make) -> Path:
+        self._keep(path.name, await run_in_threadpool(_write, path, make))
         left = self._most - sum(kept.size for kept in self._kept.values())
         for old, kept in list(self._kept.items()):
-            if left >= 0 or old == name or time.monotonic() - kept.used < self._spared:
+            if left >= 0 or old == path.name or time.monotonic() - kept.used < self._spared:
                 break
-            (self._folder / old).unlink()
+            (self._folder / old).unlink(missing_ok=True)
             del self._kept[old]
             left += kept.size
         return path

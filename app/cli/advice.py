@@ -37,7 +37,7 @@ ADVICE: dict[str, str] = {
     "which_phase": "Say which with --phase.",
     "no_gold": "An organizer has to upload the true labels first: assay gold upload {slug} -f FILE.",
     "gold_not_draft": "Upload a new version: assay gold upload {slug} -f FILE.",
-    "not_finished": "Wait until it is finished: assay submission {submission}.",
+    "not_finished": "Select one that has scores, or still waits for them; 'assay submissions SLUG' lists them.",
     "request_in_flight": "Wait for its end, or try again a little later.",
     "too_large": "Compress the file (gzip; its name then ends in .gz), or ask the administrator for a higher limit.",
     "unsupported_media_type": "The file name's ending tells the format: .json, .jsonl or .csv, each also .gz.",

@@ -127,7 +127,7 @@ def activate_gold(
 def list_gold(slug: Slug, phase: Phase = None, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
     """List the versions of a phase's gold, newest first."""
     with reporting(as_json=as_json) as out, connected(out, url, token) as client:
-        found = client.gold_versions(slug, client.phase(slug, phase))
+        found = list(client.gold_versions(slug, client.phase(slug, phase)))
         out.result(found, lambda console: show.gold_versions(console, found))
 
 

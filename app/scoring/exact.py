@@ -24,9 +24,8 @@ _EXACT = 2**53  # integers below it are exact as binary64, so an IEEE division r
 def combine(coefficients: tuple[int, ...], columns: tuple[Integers, ...]) -> Integers:
     """The sum of coefficient × column, exact: in int64 while that is safe, else in Python integers."""
     used = [(c, column) for c, column in zip(coefficients, columns, strict=True) if c]
-    bound = sum(
-        abs(c) * max(1, _peak(column)) for c, column in used
-    )  # the coefficient has to fit even if all counts are 0
+    # at least 1 as the peak: the coefficient itself has to fit even where all counts are 0
+    bound = sum(abs(c) * max(1, _peak(column)) for c, column in used)
     combined: NDArray[Any] = np.zeros(len(columns[0]), dtype=np.int64 if bound < _EXACT else object)
     for c, column in used:
         combined = combined + c * (column if bound < _EXACT else column.astype(object))

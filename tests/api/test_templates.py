@@ -51,6 +51,13 @@ def test_one_that_may_be_on_its_way_is_spared(tmp_path: Path) -> None:
     assert asyncio.run(made(templates, "a", "b", "c")) == []
 
 
+def test_one_that_somebody_removed_is_made_again(tmp_path: Path) -> None:
+    templates = fresh(tmp_path)
+    asyncio.run(made(templates, "a"))
+    (tmp_path / "templates" / "a").unlink()
+    assert asyncio.run(made(templates, "a")) == ["a"]
+
+
 def test_one_larger_than_all_room_is_still_served(tmp_path: Path) -> None:
     assert asyncio.run(made(fresh(tmp_path), "a", size=5000)) == ["a"]
 

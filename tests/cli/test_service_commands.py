@@ -258,7 +258,9 @@ def test_gold_is_listed_and_a_draft_activated(service: Service, predictions: Pat
     remark = "No classes were declared, so the 2 labels of this gold, sorted, are the vocabulary."
     note = "no classes were declared: the sorted labels of the gold (2) are the vocabulary"
     service.on(f"POST {base}", Answer(201, draft))
-    service.on(f"GET {base}", Answer(200, {"items": [draft], "next": None}))
+    older = draft | {"version": 1, "status": "active"}
+    pages = (Answer(200, {"items": [draft], "next": "2"}), Answer(200, {"items": [older], "next": None}))
+    service.on(f"GET {base}", *pages, *pages)
     service.on(
         f"POST {base}/2/activate", Answer(201, draft | {"status": "active", "remarks": [remark], "notes": [note]})
     )
@@ -267,9 +269,9 @@ def test_gold_is_listed_and_a_draft_activated(service: Service, predictions: Pat
         "assay gold activate irony 2 --phase main"
         in run("gold", "upload", "irony", "-f", predictions, "--draft", *rest).err
     )
-    assert run("gold", "list", "irony", *rest, "--json").value() == [draft]
+    assert run("gold", "list", "irony", *rest, "--json").value() == [draft, older]
+    assert [request.query.get("cursor") for request in service.sent("GET")] == [None, ["2"]]
     assert ["2", "draft", "9", "2"] in [line.split() for line in run("gold", "list", "irony", *rest).out.splitlines()]
-    assert service.sent("GET")[0].query == {}  # a list that has no pages takes no parameters
     ran = run("gold", "activate", "irony", "2", *rest)
     assert ran.out == "Gold version 2 of irony/main: active.\n"
     assert ran.err.count("vocabulary") == 1

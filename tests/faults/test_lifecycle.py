@@ -19,15 +19,16 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     service.kill()
 
 
-def test_a_second_service_on_the_same_folder_refuses_and_the_first_goes_on(own: Live) -> None:
-    second = subprocess.run(
-        [sys.executable, "-m", "app.cli", "serve", "--port", "0", "--data-dir", str(own.data_dir)],
-        cwd=ROOT,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=60,
+def served_beside(port: int, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Start a service that is bound to be refused."""
+    words = ["serve", "--port", str(port), "--data-dir", str(folder)]
+    return subprocess.run(
+        [sys.executable, "-m", "app.cli", *words], cwd=ROOT, check=False, capture_output=True, text=True, timeout=60
     )
+
+
+def test_a_second_service_on_the_same_folder_refuses_and_the_first_goes_on(own: Live) -> None:
+    second = served_beside(0, own.data_dir)
     assert second.returncode == 1
     assert "another service uses the data folder" in " ".join(second.stderr.split()).lower()
     assert "Traceback" not in second.stderr
@@ -35,14 +36,7 @@ def test_a_second_service_on_the_same_folder_refuses_and_the_first_goes_on(own: 
 
 
 def test_a_port_in_use_is_told_in_a_sentence_and_nothing_is_made(own: Live, tmp_path: Path) -> None:
-    second = subprocess.run(
-        [sys.executable, "-m", "app.cli", "serve", "--port", str(own.port), "--data-dir", str(tmp_path / "other")],
-        cwd=ROOT,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    second = served_beside(own.port, tmp_path / "other")
     assert second.returncode == 1
     assert f"cannot listen on 127.0.0.1 port {own.port}" in second.stderr
     assert "--port" in second.stderr

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.support import MAIN, People, challenge, enter, finished, hits, ranks, recipe, refused, shown
+from tests.faults.support import frozen
+from tests.journeys.support import MAIN, People, challenge, enter, finished, hits, ranks, recipe, refused, shown, until
 
 
 def put_recipe(people: People, slug: str, body: dict[str, Any]) -> None:
@@ -139,3 +140,18 @@ def test_a_refused_file_has_no_row_on_the_board(people: People) -> None:
     assert blue.submit(slug, {"t1": "a"}).json()["status"] == "rejected"
     assert people.visitor.board(slug).json()["rows"] == []
     refused(people.visitor.get(f"{MAIN.format('never-was')}/leaderboard"), 404, "not_found")
+
+
+def test_one_that_waits_for_its_scores_may_be_selected(people: People) -> None:
+    """How long scoring takes must not decide what a team may choose."""
+    slug = challenge(people.admin, "select-early", recipe=recipe("accuracy", selection="selected"))
+    blue = people["Blue"].join(slug, "Blue")
+    finished(blue.submit(slug, hits(4)))
+    with frozen(people.live):
+        waiting = blue.submit(slug, hits(1), wait=0).json()["id"]
+        answer = blue.post(f"/submissions/{waiting}/select")
+        assert (answer.status_code, answer.json()["selected"]) == (200, True)
+        assert answer.json()["status"] in {"queued", "running"}
+        assert shown(people.visitor.board(slug), "accuracy") == [1.0]  # it has no value yet
+    until(lambda: blue.get(f"/submissions/{waiting}").json(), lambda body: body["status"] == "finished")
+    assert shown(people.visitor.board(slug), "accuracy") == [0.25]
