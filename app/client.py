@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from app.transport import ApiError, Body, ClientError, Json, Progress, Transport, UnreachableError, media_type
+from app.transport import ApiError, Body, ClientError, Json, Progress, Transport, UnreachableError
 
 FINAL = frozenset({"finished", "rejected", "failed", "cancelled"})
 """The statuses of a submission that never change again."""
@@ -80,10 +80,17 @@ class Client(Transport):
         return _slug(chosen[0])
 
     def upload_gold(
-        self, slug: str, phase: str, path: Path, *, activate: bool = True, progress: Progress | None = None
+        self,
+        slug: str,
+        phase: str,
+        path: Path,
+        *,
+        activate: bool = True,
+        layout: str | None = None,
+        progress: Progress | None = None,
     ) -> Json:
         """Upload true labels as a new version; with `activate` they are in use at once."""
-        params = {"activate": "true" if activate else "false", "filename": path.name}
+        params = {"activate": "true" if activate else "false", "filename": path.name, "layout": layout}
         return self._upload(_in_phase(slug, phase, "gold"), Body(path, progress), params)
 
     def gold_versions(self, slug: str, phase: str) -> Iterator[Json]:
@@ -102,10 +109,11 @@ class Client(Transport):
         """Register by founding a team."""
         return self._json("POST", _path("challenges", slug, "registrations"), json={"team": team})
 
-    def template(self, slug: str, phase: str, file_format: str = "json") -> bytes:
-        """The ids to predict, in gold order, as a file to fill in."""
+    def template(self, slug: str, phase: str, file_format: str = "json", values: str | None = None) -> bytes:
+        """The ids to predict, in gold order, as a file to fill in with `values` ("labels" or "scores")."""
         path = _in_phase(slug, phase, "template")
-        return self._call("GET", path, params={"format": file_format}).content
+        asked = {"format": file_format, "values": values}
+        return self._call("GET", path, params={name: value for name, value in asked.items() if value}).content
 
     # ---- submissions
 
@@ -118,6 +126,7 @@ class Client(Transport):
         method: str | None = None,
         description: str | None = None,
         link: str | None = None,
+        layout: str | None = None,
         phase: str | None = None,
         wait: float = 0.0,
         idempotency_key: str | None = None,
@@ -129,7 +138,7 @@ class Client(Transport):
         """
         until = time.monotonic() + wait
         name = filename or getattr(predictions, "name", None)
-        params = {"filename": name, "method": method, "description": description, "link": link}
+        params = {"filename": name, "layout": layout, "method": method, "description": description, "link": link}
         headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
         at_once = min(LONGEST_WAIT_HEADER, int(wait))
         if at_once > 0:
@@ -145,10 +154,12 @@ class Client(Transport):
         *,
         phase: str | None = None,
         filename: str | None = None,
+        layout: str | None = None,
         progress: Progress | None = None,
     ) -> Json:
         """Check predictions without handing them in: `{"valid", "total", "problems"}`."""
-        params = {"dry_run": "true", "filename": filename or getattr(predictions, "name", None)}
+        name = filename or getattr(predictions, "name", None)
+        params = {"dry_run": "true", "filename": name, "layout": layout}
         return self._upload(_handing_in(slug, phase), Body(predictions, progress), params, retry=True)
 
     def submission(self, submission: str) -> Json:
@@ -210,4 +221,4 @@ def _slug(phase: Json) -> str:
     return str(phase.get("slug") or phase.get("name"))
 
 
-__all__ = ["FINAL", "ApiError", "Client", "ClientError", "Json", "Progress", "UnreachableError", "media_type"]
+__all__ = ["FINAL", "ApiError", "Client", "ClientError", "Json", "Progress", "UnreachableError"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,8 @@ from app.formats.problem import Problems
 from app.formats.reader import read_table
 from app.formats.rules import DEFAULT_LIMITS, Limits, Rules
 from app.formats.tidy import SPLITS
-from app.scoring.align import Case, IdIndex, Labels
+from app.scoring.align import Case, IdIndex, Labels, Predicted
+from app.scoring.decision import Decided, decide, described
 from app.scoring.evaluate import Ceilings, evaluate
 from app.scoring.metric import Result
 from app.scoring.recipe import MetricCall
@@ -49,7 +50,11 @@ class Gold:
     labels: Labels
     splits: NDArray[np.int8] | None = None
     """Per id 0 for public, 1 for private; None where the gold has no splits."""
+    weights: NDArray[np.int64] | None = None
+    """Per id its weight, scaled to whole numbers; None where all weigh the same."""
     void: frozenset[str] = frozenset()
+    listed: Sequence[str] = ()
+    """All ids of the file in its order, those that are not scored too: what a template holds."""
     notes: list[str] = field(default_factory=list)
     ceilings: dict[str, Ceilings] = field(default_factory=dict)
     """Per split, what scoring has found out about this gold alone."""
@@ -104,10 +109,26 @@ def normalized(texts: Iterable[str]) -> tuple[str, ...]:
     return found
 
 
-def _read(source: Source, task: Task, *, gold: bool, problems: Problems, limits: Limits) -> Table:
+def _read(
+    source: Source,
+    spec: TaskSpec,
+    *,
+    gold: bool,
+    problems: Problems,
+    limits: Limits,
+    declared: bool = True,
+    wants_scores: bool = False,
+) -> Table:
     with source.path.open("rb") as stream:
         return read_table(
-            stream, source.kind, multilabel=task == "multilabel", gold=gold, problems=problems, limits=limits
+            stream,
+            source.kind,
+            task=spec.task,
+            gold=gold,
+            problems=problems,
+            classes=spec.classes if declared else None,
+            wants_scores=wants_scores,
+            limits=limits,
         )
 
 
@@ -125,23 +146,33 @@ def load_gold(
 ) -> tuple[Gold | None, Problems]:
     """Read gold and check it against itself; None exactly where there are problems.
 
-    Without `classes`, the sorted label set of the gold becomes the vocabulary. `void` ids are dropped. Of `rules` only
-    `duplicates` concerns gold. Raises InvalidContent where `classes` or `void` list something twice.
+    Without `classes`, the sorted label set of the gold becomes the vocabulary. `void` ids are not scored, nor are those
+    that the file marks so. Of `rules` only `duplicates` concerns gold. Raises InvalidContent where `classes` or `void`
+    list something twice.
     """
     problems = Problems()
     with collector_off():
-        table = _read(source, task, gold=True, problems=problems, limits=limits)
         spec = _spec(task, classes, positive_label, train_frequencies, class_weights)
-        voided = frozenset(normalized(void))
+        table = _read(source, spec, gold=True, problems=problems, limits=limits, declared=classes is not None)
+        voided = _voided(table, task, normalized(void))
         if classes is None:
             spec = _with_classes(spec, gold_rules.label_set(table, voided))
             table.notes.append(
                 f"no classes were declared: the sorted labels of the gold ({len(spec.classes)}) are the vocabulary"
             )
         gold_rules.check_not_empty(table, voided, problems)
-        gold_rules.check_vocabulary(table, spec, declared=classes is not None, problems=problems)
+        gold_rules.check_vocabulary(table, spec, declared=classes is not None, limits=limits, problems=problems)
         gold = _build_gold(table, spec, voided, rules or Rules(), problems)
     return gold, problems
+
+
+def _voided(table: Table, task: Task, void: Iterable[str]) -> frozenset[str]:
+    """The ids that are not scored: those named beside the gold, and those that the gold itself leaves out (noted)."""
+    voided = set(void)
+    for reason, names in gold_rules.unscored(table, task).items():
+        voided.update(names)
+        table.notes.append(f"{len(names)} instances are not scored: {reason}")
+    return frozenset(voided)
 
 
 def guess_task(gold: Source, positive_label: str | None = None, limits: Limits = DEFAULT_LIMITS) -> Task:
@@ -179,10 +210,12 @@ def _with_classes(spec: TaskSpec, classes: Sequence[str]) -> TaskSpec:
 def _build_gold(table: Table, spec: TaskSpec, void: frozenset[str], rules: Rules, problems: Problems) -> Gold | None:
     ids = gold_rules.kept_ids(table, void)
     index = IdIndex(ids)
-    labels = check(table, index, spec.classes, rules=Rules(duplicates=rules.duplicates), void=void, problems=problems)
-    if labels is None or problems:
+    found = check(table, index, spec, rules=Rules(duplicates=rules.duplicates), void=void, problems=problems)
+    weights = gold_rules.whole_weights(table, void, problems)
+    if found is None or found.labels is None or problems:
         return None
-    return Gold(ids, index, spec, labels, gold_rules.split_codes(table, void), void, table.notes)
+    listed = [name for name in dict.fromkeys(table.ids) if name is not None]
+    return Gold(ids, index, spec, found.labels, gold_rules.split_codes(table, void), weights, void, listed, table.notes)
 
 
 def validate(
@@ -193,19 +226,21 @@ def validate(
     rules: Rules | None = None,
     void: Iterable[str] = (),
     limits: Limits = DEFAULT_LIMITS,
-) -> tuple[Labels | None, Problems, list[str]]:
-    """Read predictions and check them; the labels (in the order of `ids`) are None exactly where there are problems.
+) -> tuple[Predicted | None, Problems, list[str]]:
+    """Read predictions and check them; what they say (in the order of `ids`) is None exactly where there are problems.
 
     Needs no gold labels, and answers the same with and without them. Of `ids` given as a list, `void` ones are
     dropped; an IdIndex is taken to be without them. Raises InvalidContent where an id is listed twice.
     """
+    rules = rules or Rules()
     voided = frozenset(normalized(void))
     known = ids if isinstance(ids, IdIndex) else IdIndex([name for name in normalized(ids) if name not in voided])
     problems = Problems()
+    wanted = rules.scores != "ignored"
     with collector_off():
-        table = _read(predictions, spec.task, gold=False, problems=problems, limits=limits)
-        labels = check(table, known, spec.classes, rules=rules or Rules(), void=voided, problems=problems)
-    return labels, problems, table.notes
+        table = _read(predictions, spec, gold=False, problems=problems, limits=limits, wants_scores=wanted)
+        found = check(table, known, spec, rules=rules, void=voided, problems=problems)
+    return found, problems, table.notes
 
 
 def score(
@@ -213,35 +248,55 @@ def score(
     predictions: Source,
     calls: Sequence[MetricCall],
     *,
+    primary: str | None = None,
+    decision: Mapping[str, Any] | None = None,
+    options: Mapping[str, str] | None = None,
     rules: Rules | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Outcome:
-    """Score predictions against gold, per split; without `rules`, the strictest of the metrics apply."""
-    rules = rules or Rules.strictest(calls)
-    labels, problems, notes = validate(gold.index, gold.spec, predictions, rules=rules, void=gold.void, limits=limits)
-    if labels is None:
+    """Score predictions against gold, per split; without `rules`, the strictest of the metrics apply.
+
+    `primary` is the canonical string of the metric that must have what it needs; hard labels that the file does not
+    give follow from its scores by `decision`, as a recipe has it, under the recipe's `options`.
+    """
+    rules = rules or Rules.strictest(calls, primary)
+    found, problems, notes = validate(gold.index, gold.spec, predictions, rules=rules, void=gold.void, limits=limits)
+    if found is None:
         return Outcome(problems, notes)
-    return Outcome(problems, notes, score_labels(gold, labels, calls))
+    labels, said = _hard_labels(gold, found, decision, options or {})
+    return Outcome(problems, [*notes, *said], score_labels(gold, labels, calls, found.scores))
 
 
-def score_labels(gold: Gold, labels: Labels, calls: Sequence[MetricCall]) -> dict[str, dict[str, Result]]:
-    """Scores of predicted labels (in gold order): `all`, and `public` and `private` where the gold has splits."""
-    scores = {}
+def _hard_labels(
+    gold: Gold, found: Predicted, decision: Mapping[str, Any] | None, options: Mapping[str, str]
+) -> tuple[Labels, list[str]]:
+    """The labels that a file gives, or those that follow from its scores, and a note that says by which rule."""
+    if found.labels is not None:
+        return found.labels, []
+    assert found.scores is not None
+    rule = Decided.of(gold.spec, decision, single=found.scores.shape[1] == 1, options=options)
+    positives = gold_rules.positives(gold.labels, gold.spec)
+    return decide(rule, gold.spec, found.scores, positives), [f"hard labels follow from the scores: {described(rule)}"]
+
+
+def score_labels(
+    gold: Gold, labels: Labels, calls: Sequence[MetricCall], scores: NDArray[np.float64] | None = None
+) -> dict[str, dict[str, Result]]:
+    """Scores of predictions (in gold order): `all`, and `public` and `private` where the gold has splits."""
+    whole = Case(gold.spec, gold.labels, labels, scores, gold.weights)
+    found = {}
     for split, rows in gold.rows_by_split().items():
-        if rows is None:
-            case = Case(gold.spec, gold.labels, labels)
-        else:
-            case = Case(gold.spec, gold.labels.take(rows), labels.take(rows))
+        case = whole if rows is None else whole.take(rows)
         if split not in gold.ceilings:
-            gold.ceilings[split] = Ceilings(case.spec, case.gold)
-        scores[split] = evaluate(case, calls, gold.ceilings[split])
-    return scores
+            gold.ceilings[split] = Ceilings(case)
+        found[split] = evaluate(case, calls, gold.ceilings[split])
+    return found
 
 
 def score_offline(
     gold: Source,
     predictions: Source,
-    choose: Callable[[TaskSpec], Sequence[MetricCall]],
+    choose: Callable[[TaskSpec, bool], Sequence[MetricCall]],
     *,
     task: Task,
     classes: Sequence[str] | None = None,
@@ -249,19 +304,30 @@ def score_offline(
     train_frequencies: Mapping[str, int] | None = None,
     class_weights: Mapping[str, float] | None = None,
     void: Iterable[str] = (),
+    wants_scores: bool = True,
+    options: Mapping[str, str] | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> OfflineOutcome:
-    """Score two files without a server: `choose` names the metrics once the vocabulary is known.
+    """Score two files without a server: `choose` names the metrics, knowing the vocabulary and whether there are scores.
 
     Without `classes` the vocabulary is the sorted union of the labels in both files, and a note says so. Raises
     InvalidContent where `classes` or `void` list something twice, and whatever `choose` raises.
     """
     outcome = OfflineOutcome(Problems(), Problems(), [])
-    voided = frozenset(normalized(void))
     spec = _spec(task, classes, positive_label, train_frequencies, class_weights)
+    declared = classes is not None
     with collector_off():
-        truth = _read(gold, task, gold=True, problems=outcome.gold_problems, limits=limits)
-        answers = _read(predictions, task, gold=False, problems=outcome.problems, limits=limits)
+        truth = _read(gold, spec, gold=True, problems=outcome.gold_problems, limits=limits, declared=declared)
+        voided = _voided(truth, task, normalized(void))
+        answers = _read(
+            predictions,
+            spec,
+            gold=False,
+            problems=outcome.problems,
+            limits=limits,
+            declared=declared,
+            wants_scores=wants_scores,
+        )
         outcome.notes = list(dict.fromkeys((*truth.notes, *answers.notes)))
         if classes is None:
             spec = _with_classes(spec, _union(truth, answers, task, voided))
@@ -269,23 +335,32 @@ def score_offline(
             outcome.notes.append(
                 f"no classes were declared: the sorted labels of gold and predictions ({size}) are the vocabulary"
             )
-        declared = classes is not None
         gold_rules.check_not_empty(truth, voided, outcome.gold_problems)
-        gold_rules.check_vocabulary(truth, spec, declared=declared, problems=outcome.gold_problems)
+        gold_rules.check_vocabulary(truth, spec, declared=declared, limits=limits, problems=outcome.gold_problems)
         if not outcome.gold_problems:  # without sound gold there is nothing to hold the predictions against
-            outcome.calls = choose(spec)
-            _score_tables(outcome, truth, answers, spec, voided)
+            outcome.calls = choose(spec, answers.scores is not None)
+            _score_tables(outcome, truth, answers, spec=spec, void=voided, options=options or {})
     return outcome
 
 
-def _score_tables(outcome: OfflineOutcome, truth: Table, answers: Table, spec: TaskSpec, void: frozenset[str]) -> None:
+def _score_tables(
+    outcome: OfflineOutcome,
+    truth: Table,
+    answers: Table,
+    *,
+    spec: TaskSpec,
+    void: frozenset[str],
+    options: Mapping[str, str],
+) -> None:
     rules = Rules.strictest(outcome.calls)
     gold = _build_gold(truth, spec, void, rules, outcome.gold_problems)
     known = gold.index if gold else IdIndex(gold_rules.kept_ids(truth, void))
-    labels = check(answers, known, spec.classes, rules=rules, void=void, problems=outcome.problems)
-    if gold is not None and labels is not None:
-        outcome.case = Case(spec, gold.labels, labels)
-        outcome.scores = score_labels(gold, labels, outcome.calls)
+    found = check(answers, known, spec, rules=rules, void=void, problems=outcome.problems)
+    if gold is not None and found is not None:
+        labels, said = _hard_labels(gold, found, None, options)
+        outcome.notes += said
+        outcome.case = Case(spec, gold.labels, labels, found.scores, gold.weights)
+        outcome.scores = score_labels(gold, labels, outcome.calls, found.scores)
 
 
 def _union(truth: Table, answers: Table, task: Task, void: Collection[str]) -> tuple[str, ...]:
@@ -293,3 +368,12 @@ def _union(truth: Table, answers: Table, task: Task, void: Collection[str]) -> t
     own = gold_rules.label_set(truth, void)
     both = tuple(sorted({*own, *gold_rules.label_set(answers, void)}))
     return own if task == "binary" and len(both) > 2 else both
+
+
+def read_ids(source: Source, limits: Limits = DEFAULT_LIMITS) -> tuple[list[str] | None, Problems]:
+    """The ids of a file of columns, such as a template, as far as they are ids; None where it cannot be read."""
+    problems = Problems()
+    with source.path.open("rb") as stream:
+        table = read_table(stream, source.kind, task="multilabel", gold=False, problems=problems, limits=limits)
+    ids = [name for name in table.ids if name is not None]
+    return ids or None, problems

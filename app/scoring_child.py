@@ -17,15 +17,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from app.errors import InvalidContent
+from app.errors import BadRequest, InvalidContent
 from app.formats import FileKind, Limits, Problems, Rules
 from app.formats.template import template
 from app.pipeline import Gold, Source, load_gold, score, validate
-from app.scoring.recipe import MetricCall, parse_recipe
+from app.scoring.recipe import Recipe, parse_recipe
 
 Answer = dict[str, Any]
 
 KEPT_GOLDS = 4
+_KIND = ("format", "encoding", "layout")
 
 
 class Golds:
@@ -42,7 +43,7 @@ class Golds:
         if name in self._kept:
             self._kept.move_to_end(name)
             return self._kept[name], problems
-        fields = {key: value for key, value in request.items() if key not in {"path", "format", "gzipped"}}
+        fields = {key: value for key, value in request.items() if key not in {"path", *_KIND}}
         gold, problems = load_gold(_source(request), limits=self.limits, **fields)
         if gold is not None:
             self._kept[name] = gold
@@ -89,7 +90,8 @@ def answer_gold(golds: Golds, request: dict[str, Any]) -> Answer:
 def answer_validate(golds: Golds, request: dict[str, Any]) -> Answer:
     """Check predictions without scoring them."""
     gold = golds.sound(request["gold"])
-    rules = Rules.strictest(_calls(request, gold))
+    recipe = _recipe(request, gold)
+    rules = Rules.strictest(recipe.metrics, recipe.primary)
     _, problems, notes = validate(
         gold.index, gold.spec, _source(request["predictions"]), rules=rules, void=gold.void, limits=golds.limits
     )
@@ -99,7 +101,16 @@ def answer_validate(golds: Golds, request: dict[str, Any]) -> Answer:
 def answer_score(golds: Golds, request: dict[str, Any]) -> Answer:
     """Check predictions and score them, per split."""
     gold = golds.sound(request["gold"])
-    outcome = score(gold, _source(request["predictions"]), _calls(request, gold), limits=golds.limits)
+    recipe = _recipe(request, gold)
+    outcome = score(
+        gold,
+        _source(request["predictions"]),
+        recipe.metrics,
+        primary=recipe.primary,
+        decision=recipe.decision,
+        options=recipe.options,
+        limits=golds.limits,
+    )
     scores = {
         split: {
             name: {"value": result.value, "reason": result.reason, "notes": list(result.notes)}
@@ -113,7 +124,11 @@ def answer_score(golds: Golds, request: dict[str, Any]) -> Answer:
 def answer_template(golds: Golds, request: dict[str, Any]) -> Answer:
     """Write the file to fill in to the path given."""
     gold = golds.sound(request["gold"])
-    Path(request["target"]).write_bytes(template(gold.ids, gold.spec.task, request["format"]))
+    try:
+        body = template(gold.listed, gold.spec, request["format"], scores=request["scores"])
+    except BadRequest as refused:
+        return {"valid": False, "detail": refused.detail, "remedy": refused.advice}
+    Path(request["target"]).write_bytes(body)
     return {"valid": True}
 
 
@@ -130,12 +145,12 @@ def _name(request: dict[str, Any]) -> str:
 
 
 def _source(request: dict[str, Any]) -> Source:
-    return Source(Path(request["path"]), FileKind(format=request["format"], gzipped=request["gzipped"]))
+    return Source(Path(request["path"]), FileKind(**{name: request[name] for name in _KIND}))
 
 
-def _calls(request: dict[str, Any], gold: Gold) -> tuple[MetricCall, ...]:
+def _recipe(request: dict[str, Any], gold: Gold) -> Recipe:
     rules: dict[str, Any] = {"positive_label": gold.spec.positive_label, "classes": gold.spec.classes}
-    return parse_recipe(request["recipe"], gold.spec.task, **rules, stored=True).metrics
+    return parse_recipe(request["recipe"], gold.spec.task, **rules, stored=True)
 
 
 def _listen(lines: IO[bytes], requests: "queue.SimpleQueue[bytes]") -> None:
@@ -149,8 +164,7 @@ def main() -> None:
     """Answer requests until the pipe closes."""
     parser = argparse.ArgumentParser(description="Scores files for the service; not for use by hand.")
     parser.add_argument("--memory", type=int, required=True, help="bytes of data memory allowed")
-    parser.add_argument("--expanded", type=int, required=True, help="bytes of a file after decompression")
-    parser.add_argument("--records", type=int, required=True, help="records in a file")
+    parser.add_argument("--limits", type=json.loads, required=True, help="JSON of how large a file may be")
     given = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_DATA, (given.memory, given.memory))
     replies = os.fdopen(os.dup(1), "wb")
@@ -158,7 +172,7 @@ def main() -> None:
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin.buffer, requests), daemon=True).start()
     _reply(replies, {"ready": True})
-    golds = Golds(Limits(expanded_bytes=given.expanded, records=given.records))
+    golds = Golds(Limits(**given.limits))
     while True:
         _reply(replies, _answer(golds, json.loads(requests.get())))
 

@@ -69,8 +69,17 @@ class Settings(BaseSettings):
     max_upload: int = Field(64 * MIB, ge=1024, description="Bytes of an upload as sent (compressed).")
     max_expanded: int = Field(1024 * MIB, ge=1024, description="Bytes of an upload after decompression.")
     max_records: int = Field(10_000_000, ge=1, description="Records in one file.")
+    max_classes: int = Field(100_000, ge=2, description="Classes of one vocabulary.")
+    max_columns: int = Field(100_100, ge=2, description="Columns of a table (CSV, TSV, Parquet, Arrow).")
+    max_text_length: int = Field(1000, ge=1, le=100_000, description="Characters of one id or label.")
+    max_nesting: int = Field(64, ge=4, le=500, description="Levels of lists and objects in a JSON file.")
     max_json_body: int = Field(1 * MIB, ge=1024, description="Bytes of a JSON request body that is not a file.")
     upload_idle: float = Field(30.0, gt=0, description="Seconds that an upload may pause before it is given up.")
+    upload_rate: int = Field(
+        1024,
+        ge=0,
+        description="Bytes a second that an upload must average, looked at after ASSAY_UPLOAD_IDLE seconds; 0 for none.",
+    )
     min_free: int = Field(1024 * MIB, ge=0, description="Free bytes on the data disk below which uploads get 503.")
     max_waiters: int = Field(500, ge=0, description="Requests that may wait (Prefer: wait) at once; more get 202.")
 

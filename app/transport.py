@@ -15,13 +15,6 @@ Progress = Callable[[int, int], None]
 RETRIES = 3
 LONGEST_PAUSE = 30.0  # seconds; a longer Retry-After is not waited for
 _CHUNK = 1 << 18
-_MEDIA_TYPES = {
-    ".json": "application/json",
-    ".jsonl": "application/x-ndjson",
-    ".ndjson": "application/x-ndjson",
-    ".csv": "text/csv",
-    ".tsv": "text/tab-separated-values",
-}
 
 
 class ClientError(Exception):
@@ -51,12 +44,6 @@ class ApiError(ClientError):
         self.url, self.path, self.with_token = "", "", False
         self.errors: list[Json] = document.get("errors") or []
         self.problems: list[Json] = document.get("problems") or []
-
-
-def media_type(filename: str) -> str | None:
-    """The media type that a file name's ending stands for, compression aside; None for an unknown one."""
-    name = filename.lower()
-    return _MEDIA_TYPES.get(Path(name.removesuffix(".gz").removesuffix(".zst")).suffix)
 
 
 class Body:
@@ -146,8 +133,8 @@ class Transport:
         retry: bool = False,
         patience: float = 0.0,
     ) -> Json:
-        kind = media_type(params.get("filename") or "")
-        sent = {"Content-Length": str(body.size), **({"Content-Type": kind} if kind else {}), **(headers or {})}
+        # no Content-Type: the file's name tells the format, whichever formats the service reads
+        sent = {"Content-Length": str(body.size), **(headers or {})}
         return self._json("POST", path, params=params, headers=sent, body=body, retry=retry, patience=patience)
 
     def _call(

@@ -1,8 +1,10 @@
 """The scoring worker: claims tasks, has children score them, settles, repeats."""
 
+import json
 import threading
 from collections import deque
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import timedelta
 from threading import Event
 
@@ -18,6 +20,7 @@ from app.actions.score_submission import (
 )
 from app.children.pool import ChildPool
 from app.files import Files
+from app.formats import Limits
 from app.queue import Claim
 from app.queue.local import LocalQueue
 from app.settings import Settings
@@ -29,12 +32,23 @@ LEASE_SLACK = 30.0  # seconds beyond the scoring limit after which a running tas
 READER_CHILDREN = 2
 
 
+def file_limits(settings: Settings) -> Limits:
+    """How large a file may be."""
+    return Limits(
+        expanded_bytes=settings.max_expanded,
+        records=settings.max_records,
+        classes=settings.max_classes,
+        text_length=settings.max_text_length,
+        columns=settings.max_columns,
+        nesting=settings.max_nesting,
+    )
+
+
 def child_pool(settings: Settings, count: int) -> ChildPool:
     """Children under the limits of the settings."""
     arguments = [
         *("--memory", str(settings.scoring_memory)),
-        *("--expanded", str(settings.max_expanded)),
-        *("--records", str(settings.max_records)),
+        *("--limits", json.dumps(asdict(file_limits(settings)))),
     ]
     return ChildPool(count, arguments=arguments, seconds=settings.scoring_seconds)
 

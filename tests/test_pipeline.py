@@ -156,12 +156,13 @@ def test_ids_listed_twice_are_refused(tmp_path: Path) -> None:
 
 
 def test_of_listed_ids_void_ones_need_not_be_given(tmp_path: Path) -> None:
-    labels, problems, _ = validate(
+    found, problems, _ = validate(
         ["a", "b"], TaskSpec("multiclass", ("x",)), source(tmp_path, "p.json", {"b": "x"}), void=["a"]
     )
     assert not problems
-    assert labels is not None
-    assert labels.n == 1
+    assert found is not None
+    assert found.labels is not None
+    assert found.labels.n == 1
 
 
 @pytest.mark.parametrize("was_on", [True, False])
@@ -180,7 +181,7 @@ def test_the_garbage_collector_is_left_as_it_was_found(was_on: bool) -> None:
 
 
 def offline(folder: Path, gold: object, predictions: object, **more: Any) -> OfflineOutcome:
-    def choose(spec: TaskSpec) -> Sequence[MetricCall]:
+    def choose(spec: TaskSpec, _scores: bool) -> Sequence[MetricCall]:
         return [parse_metric("f1_macro", task=spec.task)]
 
     return score_offline(
@@ -258,8 +259,10 @@ def test_real_challenges_load_without_problems_and_agree_with_a_plain_reading(na
     answers = sorted((folder / "predictions").iterdir())
     assert answers
     for path in answers:
-        labels, problems, _ = validate(gold.index, gold.spec, existing(path))
-        assert labels is not None, problems.to_dict()
+        found, problems, _ = validate(gold.index, gold.spec, existing(path))
+        assert found is not None, problems.to_dict()
+        labels = found.labels
+        assert labels is not None
         assert labels.n == len(gold.ids)
         if task == "multiclass":
             plain = {row["id"]: row["label"] for row in json.loads(gzip.decompress(path.read_bytes()))}

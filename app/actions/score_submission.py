@@ -10,10 +10,9 @@ from typing import Any
 
 import structlog
 
-from app.actions.upload_gold import request_of
+from app.actions.upload_gold import request_of, stored_kind
 from app.children import ChildError, ChildNotStarted, Children, ChildrenClosed
 from app.files import Files
-from app.formats import FileKind
 from app.queue import Claim
 from app.store import clock, quota, tasks
 from app.store.session import Database, ReadSession, WriteSession
@@ -131,13 +130,13 @@ def _load(session: ReadSession, claim: Claim) -> Job | None:
 
 
 def _ask(files: Files, children: Children, job: Job) -> dict[str, Any]:
-    kind = FileKind(format=job.submission.format, gzipped=job.submission.gzipped)
+    kind = stored_kind(job.submission)
     with files.local(job.gold.file_key) as gold_path, files.local(job.submission.file_key) as path:
         return children.ask(
             {
                 "kind": "score",
                 "gold": request_of(gold_path, job.gold, job.phase.challenge),
-                "predictions": {"path": str(path), "format": kind.format, "gzipped": kind.gzipped},
+                "predictions": {"path": str(path), **kind.to_dict()},
                 "recipe": job.recipe.body,
             }
         )

@@ -179,7 +179,7 @@ def known(session: ReadSession, user_id: str, key: str, mark: str) -> Submission
 def fingerprint(slug: str, phase_slug: str, entry: Entry, kind: FileKind, sha256: str) -> str:
     """What makes two requests the same: the bytes, and everything said about them."""
     parts = [slug, phase_slug, entry.method, entry.description, entry.link, entry.team, entry.baseline]
-    text = json.dumps([*parts, kind.format, kind.gzipped, sha256])
+    text = json.dumps([*parts, kind.format, kind.encoding, kind.layout, sha256])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -235,8 +235,7 @@ def _row(
         file_key=stored.key,
         sha256=stored.sha256,
         size=stored.size,
-        format=kind.format,
-        gzipped=kind.gzipped,
+        **kind.to_dict(),
         submitted_at=now,
         problems=[],
         problem_totals={},
@@ -261,6 +260,6 @@ def dry_run_request(gold_request: Mapping[str, Any], path: str, kind: FileKind, 
     return {
         "kind": "validate",
         "gold": dict(gold_request),
-        "predictions": {"path": path, "format": kind.format, "gzipped": kind.gzipped},
+        "predictions": {"path": path, **kind.to_dict()},
         "recipe": recipe.body,
     }

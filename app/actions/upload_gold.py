@@ -11,7 +11,7 @@ from app.files import Stored
 from app.formats import FileKind
 from app.store import gold
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import Challenge, GoldVersion, Phase
+from app.store.tables import Challenge, GoldVersion, Phase, Submission
 
 ACCESSORIES = {"classes": "classes", "train-frequencies": "train_frequencies", "class-weights": "class_weights"}
 WEIGHTS = (1e-12, 1e12)  # the least and the greatest class weight that is not 0
@@ -30,8 +30,7 @@ def gold_request(
     """What a child needs to know to read gold."""
     return {
         "path": str(path),
-        "format": kind.format,
-        "gzipped": kind.gzipped,
+        **kind.to_dict(),
         "task": challenge.task,
         "positive_label": challenge.positive_label,
         "classes": classes,
@@ -40,11 +39,16 @@ def gold_request(
     }
 
 
+def stored_kind(row: GoldVersion | Submission) -> FileKind:
+    """How the file of a row is read."""
+    return FileKind(row.format, row.encoding, row.layout)
+
+
 def request_of(path: Path, version: GoldVersion, challenge: Challenge) -> dict[str, Any]:
     """What a child needs to know to read a stored version."""
     return gold_request(
         path,
-        FileKind(format=version.format, gzipped=version.gzipped),
+        stored_kind(version),
         challenge,
         classes=version.classes,
         accessories={"train_frequencies": version.train_frequencies, "class_weights": version.class_weights},
@@ -82,8 +86,7 @@ def store_gold(
         file_key=stored.key,
         sha256=stored.sha256,
         size=stored.size,
-        format=kind.format,
-        gzipped=kind.gzipped,
+        **kind.to_dict(),
         instances=inspected["instances"],
         classes=inspected["classes"],
         classes_declared=declared,

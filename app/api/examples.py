@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.errors import DatabaseAway
+from app.formats import FORMATS
 from app.formats.template import TEMPLATES, template
 from app.scoring.catalogue import describe, describe_call
 from app.scoring.metric import CATALOGUE
 from app.scoring.recipe import parse_metric
+from app.scoring.task import TaskSpec
 
 JSON = dict[str, Any]
 
@@ -261,15 +263,25 @@ def _in_every_format(labels: Mapping[str, str]) -> dict[str, JSON]:
         ),
         "application/x-ndjson": lines,
         "application/jsonl": lines,
-        "text/csv": named(table="id,label\n" + "".join(f"{name},{label}\n" for name, label in labels.items())),
+        "text/csv": named(table=_table(labels, ",")),
+        "text/tab-separated-values": named(table=_table(labels, "\t")),
     }
+
+
+def _table(labels: Mapping[str, str], separator: str) -> str:
+    return "".join(f"{name}{separator}{label}\n" for name, label in (("id", "label"), *labels.items()))
 
 
 def _templates() -> dict[str, JSON]:
     """The template of these instances, as the service writes it in each format."""
     found: dict[str, JSON] = {}
-    for name, media in TEMPLATES.items():
-        text = template(TRUE_LABELS, "multiclass", name).decode()
+    spec = TaskSpec("multiclass", tuple(sorted(set(TRUE_LABELS.values()))))
+    for name, made in TEMPLATES.items():
+        media = made.media_type
+        if FORMATS[made.format].binary:  # bytes that no JSON can show
+            found[media] = {}
+            continue
+        text = template(list(TRUE_LABELS), spec, name).decode()
         found.setdefault(media, {})[name] = {"value": json.loads(text) if media == "application/json" else text}
     return found
 

@@ -25,7 +25,7 @@ from app.api.deps import AccountDep, Cursor, Limit, OrganizerDep, Service, Servi
 from app.api.problems import documented, showing, succeeds
 from app.api.shapes import LARGEST_COUNT, Label, Moment, Page, Shape, bounded, is_count, is_label, is_weight, shown
 from app.api.strict import StrictRoute
-from app.api.uploads import Filename, download, file_body, kind_of, received
+from app.api.uploads import Filename, Layout, download, file_body, kind_of, received
 from app.files import Stored
 from app.formats import FileKind
 from app.store.tables import GoldVersion
@@ -83,10 +83,11 @@ async def post_gold(
     *,
     activate: Annotated[bool, Query(description="Put it in force at once.")] = False,
     filename: Filename = None,
+    layout: Layout = None,
 ) -> GoldShape:
     """A draft, or with `activate=true` in force at once; a file with problems is refused with all of them."""
     await run_in_threadpool(_check, parts, who, slug, phase)
-    kind = kind_of(request, filename)
+    kind = kind_of(request, filename, layout)
     async with received(request, parts) as stored:
         return await run_in_threadpool(_store, parts, who, slug, phase, stored, kind, activate=activate)
 
@@ -148,8 +149,7 @@ def get_data(slug: str, phase: str, version: Version, who: AccountDep, parts: Se
     """As it was uploaded."""
     with parts.db.read() as session:
         row = see_gold(session, who, slug, phase, version)[1]
-    kind = FileKind(format=row.format, gzipped=row.gzipped)
-    return download(parts, row.file_key, row.sha256, f"gold-{row.version}", kind)
+    return download(parts, row, f"gold-{row.version}")
 
 
 @router.post(

@@ -175,6 +175,10 @@ TemplateFormat = Annotated[
         json_schema_extra={"enum": list(TEMPLATES)},
     ),
 ]
+TemplateValues = Annotated[
+    Literal["labels", "scores"] | None,
+    Query(description="What is to be filled in; without it scores where a metric of the recipe needs them."),
+]
 
 
 @router.get(
@@ -186,27 +190,31 @@ TemplateFormat = Annotated[
     openapi_extra=OPEN,
 )
 async def get_template(
-    slug: str, phase: str, who: CallerDep, parts: ServiceDep, format_name: TemplateFormat = "json"
+    slug: str,
+    phase: str,
+    who: CallerDep,
+    parts: ServiceDep,
+    format_name: TemplateFormat = "json",
+    values: TemplateValues = None,
 ) -> Response:
     """Every id that a submission must have, in the format asked for."""
     if format_name not in TEMPLATES:
         raise errors.BadRequest(f"format must be one of {', '.join(TEMPLATES)}, not '{format_name}'.")
 
-    def find() -> tuple[Phase, GoldVersion]:
+    def find() -> tuple[Phase, GoldVersion, bool]:
         with parts.db.read() as session:
             return template_source(session, who, slug, phase)
 
-    found, version = await run_in_threadpool(find)
+    found, version, needed = await run_in_threadpool(find)
+    scores = needed if values is None else values == "scores"
+    kind = f"{format_name}-scores" if scores else format_name
+    made = TEMPLATES[format_name]
 
     def make(target: Path) -> None:
         parts.files.check()
-        make_template(parts.files, parts.readers, found, version, format_name=format_name, target=target)
+        make_template(parts.files, parts.readers, found, version, format_name=format_name, scores=scores, target=target)
 
-    path = await parts.templates.path(f"{version.id}.{format_name}", make)
-    ending = {"columns": "json", "map": "json"}.get(format_name, format_name)
+    path = await parts.templates.path(f"{version.id}.{kind}", make)
     return WholeFile(
-        path,
-        media_type=TEMPLATES[format_name],
-        filename=f"{slug}-{phase}.{ending}",
-        tag=f"{version.id}-{format_name}",
+        path, media_type=made.media_type, filename=f"{slug}-{phase}{made.ending}", tag=f"{version.id}-{kind}"
     )

@@ -14,7 +14,6 @@ from app.api.problems import documented, showing, succeeds
 from app.api.shapes import Moment, Page, Shape, shown
 from app.api.strict import StrictRoute
 from app.api.uploads import download
-from app.formats import FileKind
 
 router = APIRouter(tags=["submissions"], route_class=StrictRoute)
 
@@ -148,8 +147,7 @@ def get_predictions(submission_id: str, who: AccountDep, parts: ServiceDep) -> R
     with parts.db.read() as session:
         row = see_submission(session, who, submission_id)[0]
         require_scope(who, "read")
-    kind = FileKind(format=row.format, gzipped=row.gzipped)
-    return download(parts, row.file_key, row.sha256, row.id, kind)
+    return download(parts, row, row.id)
 
 
 @router.post(

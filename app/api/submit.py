@@ -28,7 +28,7 @@ from app.api.problems import documented, showing
 from app.api.shapes import Shape, TeamName, Text, shown
 from app.api.strict import StrictRoute
 from app.api.submissions import FINAL, SubmissionShape, submission_shape
-from app.api.uploads import Filename, file_body, kind_of, received
+from app.api.uploads import Filename, Layout, file_body, kind_of, received
 from app.files import Stored
 from app.formats import FileKind
 
@@ -75,6 +75,7 @@ async def delivery(
     baseline: Annotated[bool, Query(description="Organizers only: stands on the board without a rank.")] = False,
     dry_run: Annotated[bool, Query(description="Check the file only: 200 with all problems, nothing stored.")] = False,
     filename: Filename = None,
+    layout: Layout = None,
     prefer: Annotated[
         list[str] | None, Header(description="wait=N: answer once the status is final, after at most N ≤ 60 s.")
     ] = None,
@@ -90,7 +91,7 @@ async def delivery(
 ) -> Delivery:
     """Read the query and the headers of a submission; raises UnsupportedMedia, BadRequest."""
     entry = Entry(method=method, description=description, link=link, team=team, baseline=baseline)
-    kind = kind_of(request, filename)
+    kind = kind_of(request, filename, layout)
     return Delivery(request, parts, who, entry, kind, prefer_wait(prefer or ()), idempotency_key, dry_run)
 
 

@@ -12,20 +12,26 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from app.actions.upload_gold import stored_kind
 from app.api.deps import Service
 from app.api.examples import JSON
 from app.errors import BadRequest, CommitUncertain, TooLarge, TooSlow
 from app.files import Stored
 from app.formats import FORMATS, FileKind, file_kind
+from app.store.tables import GoldVersion, Submission
 
 Filename = Annotated[str | None, Query(description="Tells the format where the media type does not.")]
+Layout = Annotated[
+    str | None, Query(description="'long' where a table has one row per pair of instance and label (multi-label).")
+]
 
 BUFFER = 1 << 20  # bytes gathered before a write to disk
 
 
-def kind_of(request: Request, filename: str | None) -> FileKind:
-    """Format and compression of the body; raises UnsupportedMedia."""
-    return file_kind(filename, request.headers.get("content-type"), request.headers.get("content-encoding"))
+def kind_of(request: Request, filename: str | None, layout: str | None) -> FileKind:
+    """Format, compression and layout of the body; raises UnsupportedMedia, BadRequest."""
+    encodings = ", ".join(request.headers.getlist("content-encoding"))
+    return file_kind(filename, request.headers.get("content-type"), encodings, layout)
 
 
 @asynccontextmanager
@@ -51,7 +57,7 @@ async def _store(request: Request, parts: Service) -> Stored:
     upload = await run_in_threadpool(parts.files.begin)
     try:
         buffer = bytearray()
-        async for chunk in steady(request, parts.settings.upload_idle):
+        async for chunk in steady(request, parts.settings.upload_idle, parts.settings.upload_rate):
             buffer += chunk
             _require_size(upload.size + len(buffer), limit)
             if len(buffer) >= BUFFER:
@@ -68,16 +74,26 @@ async def _store(request: Request, parts: Service) -> Stored:
         raise
 
 
-async def steady(request: Request, idle: float) -> AsyncIterator[bytes]:
-    """The chunks of a body; raises TooSlow when none comes for `idle` seconds."""
+async def steady(request: Request, idle: float, rate: int = 0) -> AsyncIterator[bytes]:
+    """The chunks of a body; raises TooSlow when none comes for `idle` seconds.
+
+    With `rate`, also when after the first `idle` seconds fewer bytes a second than that have come, taken over all.
+    """
     chunks = aiter(request.stream())
+    clock = asyncio.get_running_loop().time
+    began, received = clock(), 0
     while True:
         try:
-            yield await asyncio.wait_for(anext(chunks), idle)
+            chunk = await asyncio.wait_for(anext(chunks), idle)
         except StopAsyncIteration:
             return
         except TimeoutError as stalled:
             raise TooSlow(f"Nothing came for {idle:g} s.") from stalled
+        received += len(chunk)
+        passed = clock() - began
+        if passed > idle and received < rate * passed:
+            raise TooSlow(f"Only {received} bytes came in {passed:.0f} s; at least {rate} a second are expected.")
+        yield chunk
 
 
 def _require_size(size: int, limit: int) -> None:
@@ -98,19 +114,22 @@ class WholeFile(FileResponse):
         await super().__call__({**scope, "headers": headers}, receive, send)
 
 
-def download(parts: Service, key: str, sha256: str, name: str, kind: FileKind) -> Response:
-    """A stored file as it was uploaded, named by its format."""
-    ending = FORMATS[kind.format].endings[0] + (".gz" if kind.gzipped else "")
-    with parts.files.local(key) as path:
-        return WholeFile(path, media_type="application/octet-stream", filename=name + ending, tag=sha256)
+def download(parts: Service, row: GoldVersion | Submission, name: str) -> Response:
+    """The file of a row as it was uploaded, named by its format."""
+    with parts.files.local(row.file_key) as path:
+        return WholeFile(
+            path, media_type="application/octet-stream", filename=name + stored_kind(row).ending, tag=row.sha256
+        )
 
 
 def file_body(description: str, examples: Mapping[str, JSON]) -> dict[str, Any]:
     """The OpenAPI request body of a route that takes a file in any of our formats, with examples of each media type."""
-    content: dict[str, Any] = {
-        media: {"schema": {"type": "string", "format": "binary"}, "examples": examples[media]}
-        for known in FORMATS.values()
-        for media in known.media_types
-    }
+    content: dict[str, Any] = {}
+    for known in FORMATS.values():
+        schema = {"type": "string", "format": "binary"}
+        if known.binary:
+            schema["description"] = f"{known.name}, as Python writes it: {known.shapes[0].example}"
+        for media in known.media_types:
+            content[media] = {"schema": schema, **({} if known.binary else {"examples": examples[media]})}
     content["application/json"]["schema"] = {}
     return {"requestBody": {"required": True, "description": description, "content": content}}

@@ -1,20 +1,62 @@
 """Checks predictions on this machine, against ids and classes alone."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.cli import inputs
 from app.cli.options import Task
+from app.cli.output import Refused
+
+if TYPE_CHECKING:
+    from app.formats import Rules
+    from app.scoring.task import TaskSpec
 
 
-def check(file: Path, *, ids: Path, classes: Path, task: Task | None, positive_label: str | None) -> dict[str, Any]:
-    """Check predictions against ids and classes alone: `{"valid", "total", "problems", "notes"}`."""
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is known of a challenge without its service: files of ids, classes and recipe, and the task."""
+
+    ids: Path
+    classes: Path
+    task: Task | None = None
+    positive_label: str | None = None
+    recipe: Path | None = None
+
+
+def check(file: Path, told: Told, layout: str | None = None) -> dict[str, Any]:
+    """Check predictions against ids and classes alone: `{"valid", "total", "problems", "notes"}`.
+
+    With the recipe of the challenge, in every byte what its service answers to a dry run under its default limits;
+    without one, as under a recipe without options whose metrics need labels.
+    """
     from app.pipeline import normalized, validate
     from app.scoring.task import TaskSpec
 
-    kind, said = (task, []) if task is not None else inputs.infer_task(file, positive_label)
-    spec = TaskSpec(kind, normalized(inputs.strings(classes)), positive_label)
-    if positive_label is not None and positive_label not in spec.classes:
-        inputs.refuse_positive(positive_label, spec.classes)
-    _, problems, notes = validate(inputs.read_ids(ids), spec, inputs.source(file))
-    return inputs.without_phase(problems.to_dict(), "file of ids") | {"notes": [*said, *notes]}
+    positive = told.positive_label
+    kind, said = (told.task, []) if told.task is not None else inputs.infer_task(file, positive, layout)
+    spec = TaskSpec(kind, normalized(inputs.strings(told.classes)), positive)
+    if positive is not None and positive not in spec.classes:
+        inputs.refuse_positive(positive, spec.classes)
+    rules = None if told.recipe is None else _rules(inputs.read_json(told.recipe), spec)
+    _, problems, notes = validate(inputs.read_ids(told.ids), spec, inputs.source(file, layout), rules=rules)
+    return problems.to_dict() | {"notes": [*said, *notes]}
+
+
+def _rules(found: Any, spec: "TaskSpec") -> "Rules":
+    """What the recipe refuses; it may stand inside a challenge or a version of a recipe, as the service shows them."""
+    from app.formats import Rules
+    from app.scoring.recipe import parse_recipe
+
+    body = found
+    for key in ("recipe", "body"):
+        if isinstance(body, Mapping) and isinstance(body.get(key), Mapping):
+            body = body[key]
+    if not isinstance(body, Mapping) or "primary" not in body:
+        detail = "The recipe file holds no recipe."
+        raise Refused("wrong_shape", detail, "Give the JSON of GET /challenges/{slug}/recipe.")
+    fields = ("primary", "metrics", "tie_breakers", "options", "selection", "decision", "disclosure")
+    known = {name: body[name] for name in fields if name in body}
+    parsed = parse_recipe(known, spec.task, positive_label=spec.positive_label, classes=spec.classes, stored=True)
+    return Rules.strictest(parsed.metrics, parsed.primary)

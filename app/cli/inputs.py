@@ -1,7 +1,6 @@
 """Reads the small files and words that offline commands are given: JSON tables, ids, options, the task type of a gold."""
 
 import csv
-import gzip
 import io
 import json
 from collections.abc import Mapping, Sequence
@@ -17,27 +16,18 @@ if TYPE_CHECKING:
     from app.pipeline import Source
 
 
-def source(path: Path) -> "Source":
-    """A file of labels and how it is to be read, by its name."""
+def source(path: Path, layout: str | None = None) -> "Source":
+    """A file of labels and how it is to be read, by its name and layout."""
     from app.formats import file_kind
     from app.pipeline import Source
 
-    return Source(path, file_kind(path.name, None, None))
+    return Source(path, file_kind(path.name, None, None, layout))
 
 
 def refuse_positive(label: str, classes: Sequence[str]) -> NoReturn:
     """Wrong usage: the positive label is none of the labels."""
     some = ", ".join(classes[:10]) + (", …" if len(classes) > 10 else "")
     raise typer.BadParameter(f"'{label}' is no label here; there are: {some}", param_hint="--positive-label")
-
-
-def without_phase(report: dict[str, Any], instead: str) -> dict[str, Any]:
-    """A problems object whose advice names the file that there is offline, not the template of a phase."""
-    told = [
-        {**one, "message": str(one.get("message", "")).replace("the template of this phase", f"the {instead}")}
-        for one in report["problems"]
-    ]
-    return report | {"problems": told}
 
 
 def read_json(path: Path) -> Any:
@@ -57,8 +47,20 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _text(path: Path) -> str:
-    raw = path.read_bytes()
-    return (gzip.decompress(raw) if path.name.lower().endswith(".gz") else raw).decode("utf-8-sig")
+    return _bytes(path).decode("utf-8-sig")
+
+
+def _bytes(path: Path) -> bytes:
+    from app.formats import DEFAULT_LIMITS, Problems, file_kind
+    from app.formats.unpack import read_bytes
+
+    problems = Problems()
+    with path.open("rb") as stream:
+        data = read_bytes(stream, file_kind(path.name, None, None).encoding, limits=DEFAULT_LIMITS, problems=problems)
+    if data is None:
+        found = problems.first[0]
+        raise Refused(found.code, f"{path}: {found.message}", "Give the file whole, or without compression.")
+    return data
 
 
 def strings(path: Path) -> list[str]:
@@ -107,11 +109,13 @@ def _numbers(path: Path) -> Mapping[str, int | float]:
 
 
 def read_ids(path: Path) -> list[str]:
-    """The ids to predict: a JSON list of ids, a template or gold file in JSON, JSON Lines or CSV, or one id a line."""
-    name = path.name.lower().removesuffix(".gz")
+    """The ids to predict: a JSON list of ids, a template or gold file in any format, or one id a line."""
+    name = path.name.lower().removesuffix(".gz").removesuffix(".zst")
     try:
-        if name.endswith(".csv"):
-            return _ids_of_csv(path)
+        if name.endswith((".csv", ".tsv", ".tab")):
+            return _ids_of_csv(path, "," if name.endswith(".csv") else "\t")
+        if name.endswith((".npz", ".parquet", ".pq", ".arrow", ".feather")):
+            return _ids_of_columns(path)
         if name.endswith((".jsonl", ".ndjson")):
             return [_id_of(path, json.loads(line)) for line in _text(path).splitlines()]
         if name.endswith(".json"):
@@ -123,8 +127,18 @@ def read_ids(path: Path) -> list[str]:
         ) from None
 
 
-def _ids_of_csv(path: Path) -> list[str]:
-    rows = csv.DictReader(io.StringIO(_text(path), newline=""), strict=True)
+def _ids_of_columns(path: Path) -> list[str]:
+    from app.pipeline import read_ids as ids_of
+
+    found, problems = ids_of(source(path))
+    if found is None:
+        first = problems.first[0]
+        raise Refused(first.code, f"{path}: {first.message}", "Give a template file (assay template).")
+    return found
+
+
+def _ids_of_csv(path: Path, separator: str) -> list[str]:
+    rows = csv.DictReader(io.StringIO(_text(path), newline=""), strict=True, delimiter=separator)
     if "id" not in (rows.fieldnames or ()):
         raise Refused("missing_id", f"{path}: the header names no column 'id'.", "Begin the file with: id,label")
     return [row["id"] for row in rows]
@@ -162,11 +176,11 @@ def option_pairs(given: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def infer_task(path: Path, positive_label: str | None) -> tuple[Task, list[str]]:
+def infer_task(path: Path, positive_label: str | None, layout: str | None = None) -> tuple[Task, list[str]]:
     """The task type that a file of labels speaks of, and a sentence that says why it was taken."""
     from app.pipeline import guess_task
 
-    task = guess_task(source(path), positive_label)
+    task = guess_task(source(path, layout), positive_label)
     why = {
         "multilabel": "the file gives lists of labels",
         "binary": "a positive label is given",

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from app.cli import inputs
 from app.cli.layout import Column, numbers, score_column, show_table
 from app.cli.notes import Notes
-from app.cli.options import AsJson, Task, file_option
+from app.cli.options import FORMATS, AsJson, Layout, Task, file_option
 from app.cli.output import FAILED, Output, Refused, reporting
 from app.cli.problems import show_problems
 from app.cli.text import PLAIN
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from app.scoring.task import TaskSpec
 
 
-_Gold = Annotated[Path, file_option("--gold", "-g", help="True labels: .json, .jsonl or .csv, also .gz.")]
+_Gold = Annotated[Path, file_option("--gold", "-g", help=f"True labels: {FORMATS}.")]
 _Predictions = Annotated[Path, file_option("--predictions", "-p", help="Predictions, in the same formats.")]
 _Classes = Annotated[
     Path | None, file_option("--classes", help="JSON list of all classes (default: those that occur).")
@@ -64,6 +64,10 @@ def score(
     void: _Void = None,
     metric: _Metrics = None,
     option: _Options = None,
+    layout: Layout = None,
+    gold_layout: Annotated[
+        Literal["long"] | None, typer.Option("--gold-layout", metavar="LAYOUT", help="The same for the gold.")
+    ] = None,
     per_class: Annotated[bool, typer.Option("--per-class", help="Show the counts and measures of each class.")] = False,
     confusion: Annotated[bool, typer.Option("--confusion", help="Show the confusion matrix.")] = False,
     as_json: AsJson = False,
@@ -71,14 +75,14 @@ def score(
     """Score a file of predictions against a gold file on this machine, with the service's own scorer."""
     options = inputs.option_pairs(option or ())
     with reporting(as_json=as_json) as out:
-        kind, notes = (task, []) if task is not None else inputs.infer_task(gold, positive_label)
+        kind, notes = (task, []) if task is not None else inputs.infer_task(gold, positive_label, gold_layout)
         if kind == "binary" and positive_label is None:
             raise typer.BadParameter("a binary task needs it", param_hint="--positive-label")
         from app.pipeline import score_offline
 
         outcome = score_offline(
-            inputs.source(gold),
-            inputs.source(predictions),
+            inputs.source(gold, gold_layout),
+            inputs.source(predictions, layout),
             _choice(metric or (), options),
             task=kind,
             classes=None if classes is None else inputs.strings(classes),
@@ -86,6 +90,8 @@ def score(
             train_frequencies=None if train_frequencies is None else inputs.frequencies(train_frequencies),
             class_weights=None if class_weights is None else inputs.weights(class_weights),
             void=() if void is None else inputs.strings(void),
+            wants_scores=_wants_scores(metric or ()),
+            options=options,
         )
         if outcome.case is None:
             if positive_label is not None and outcome.gold_problems:
@@ -109,17 +115,25 @@ def _check_positive(gold: Path, positive_label: str, classes: Path | None) -> No
         inputs.refuse_positive(positive_label, found.spec.classes)
 
 
-def _choice(asked: Sequence[str], options: Mapping[str, str]) -> "Callable[[TaskSpec], Sequence[MetricCall]]":
+def _choice(asked: Sequence[str], options: Mapping[str, str]) -> "Callable[[TaskSpec, bool], Sequence[MetricCall]]":
     """Which metrics to compute, once the vocabulary is known."""
     from app.scoring.recipe import all_fitting, check_options, parse_metric
 
-    def choose(spec: "TaskSpec") -> "Sequence[MetricCall]":
+    def choose(spec: "TaskSpec", scores: bool) -> "Sequence[MetricCall]":
         check_options(options, spec.classes)
         if not asked:
-            return all_fitting(spec, options)
+            return all_fitting(spec, options, scores=scores)
         return [parse_metric(text, options=options, task=spec.task, classes=spec.classes) for text in asked]
 
     return choose
+
+
+def _wants_scores(asked: Sequence[str]) -> bool:
+    """Whether a metric that was asked for needs scores; else those beside labels are not looked at."""
+    from app.scoring.metric import CATALOGUE, SCORES
+
+    keys = [text.partition(":")[0] for text in asked]
+    return any(SCORES in CATALOGUE[key].needs for key in keys if key in CATALOGUE)
 
 
 def _refuse(out: Output, outcome: "OfflineOutcome") -> None:
@@ -131,7 +145,7 @@ def _refuse(out: Output, outcome: "OfflineOutcome") -> None:
             beside: frozenset[str] = frozenset()
         else:
             beside = _HANGS_ON_GOLD
-        listed = inputs.without_phase(found.to_dict(), "gold file")
+        listed = found.to_dict()
         for code, count in listed["total"].items():
             if code not in beside:
                 total[code] = total.get(code, 0) + count
@@ -172,7 +186,7 @@ def _report(outcome: "OfflineOutcome", options: Mapping[str, str], *, confusion:
     splits = {name: _values(outcome.calls, scores) for name, scores in outcome.scores.items() if name != "all"}
     if splits:
         found["splits"] = splits
-    if confusion and case.spec.task == "multilabel":
+    if confusion and (case.spec.task == "multilabel" or case.acceptable):
         raise Refused("no_confusion", "A confusion matrix needs one label per instance.", "Leave --confusion away.")
     if confusion:
         found["confusion"] = report.confusion(case)

@@ -8,6 +8,7 @@ import typer
 from app.cli.spool import spooled
 
 Task = Literal["binary", "multiclass", "multilabel"]
+FORMATS = ".json, .jsonl, .csv, .tsv, .npz, .parquet or .arrow, also .gz or .zst"
 
 
 def file_option(*names: str, help: str) -> Any:  # noqa: A002 (typer's own word)
@@ -39,8 +40,10 @@ Phase = Annotated[
     typer.Option("--phase", metavar="PHASE", help="Phase (default: the only one, or the one open now)."),
 ]
 SubmissionId = Annotated[str, typer.Argument(metavar="ID", help="Id of the submission.")]
-PredictionsFile = Annotated[
-    Path, file_option("--file", "-f", help="Predictions: .json, .jsonl or .csv, also .gz; - is standard input.")
+PredictionsFile = Annotated[Path, file_option("--file", "-f", help=f"Predictions: {FORMATS}; - is standard input.")]
+Layout = Annotated[
+    Literal["long"] | None,
+    typer.Option("--layout", metavar="LAYOUT", help="long: a table with one row per pair of instance and label."),
 ]
 ChallengeFile = Annotated[Path, file_option("--file", "-f", help="A challenge, or changes to one, in YAML or JSON.")]
 Host = Annotated[

@@ -8,7 +8,7 @@ import typer
 
 from app.cli import inputs, show
 from app.cli.connection import connected
-from app.cli.options import AsJson, ChallengeFile, Phase, Slug, Token, Url, file_option
+from app.cli.options import FORMATS, AsJson, ChallengeFile, Layout, Phase, Slug, Token, Url, file_option
 from app.cli.output import Output, Refused, reporting
 
 if TYPE_CHECKING:
@@ -82,10 +82,9 @@ def _change(out: Output, slug: str, changes: dict[str, Any], url: str | None, to
 def upload_gold(
     *,
     slug: Slug,
-    file: Annotated[
-        Path, file_option("--file", "-f", help="True labels: .json, .jsonl, .csv, also .gz; - is standard input.")
-    ],
+    file: Annotated[Path, file_option("--file", "-f", help=f"True labels: {FORMATS}; - is standard input.")],
     phase: Phase = None,
+    layout: Layout = None,
     classes: Annotated[Path | None, file_option("--classes", help="JSON list of the classes.")] = None,
     train_frequencies: Annotated[Path | None, file_option("--train-frequencies", help="JSON {label: count}.")] = None,
     class_weights: Annotated[Path | None, file_option("--class-weights", help="JSON {label: weight}.")] = None,
@@ -101,7 +100,9 @@ def upload_gold(
         tables = _tables(classes, train_frequencies, class_weights)
         name = client.phase(slug, phase)
         with out.upload_bar(f"Uploading {file.name}", then="Checking") as progress:
-            made = client.upload_gold(slug, name, file, activate=activate and not tables, progress=progress)
+            made = client.upload_gold(
+                slug, name, file, activate=activate and not tables, layout=layout, progress=progress
+            )
         if tables:
             made = _complete(client, slug, name, int(made["version"]), tables, activate=activate)
         _say_gold(out, slug, name, made)

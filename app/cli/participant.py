@@ -2,20 +2,22 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
 from app.cli import check, show
 from app.cli.connection import connected
-from app.cli.options import AsJson, Phase, PredictionsFile, Slug, SubmissionId, Task, Token, Url, file_option
+from app.cli.options import AsJson, Layout, Phase, PredictionsFile, Slug, SubmissionId, Task, Token, Url, file_option
 from app.cli.output import FAILED, STILL_WAITING, Output, print_json, reporting
 from app.cli.problems import show_problems
 
 if TYPE_CHECKING:
     from app.client import Client
 
-TemplateFormat = Literal["json", "columns", "map", "jsonl", "csv"]
+TemplateFormat = Literal[
+    "json", "columns", "map", "documents", "jsonl", "csv", "tsv", "npz", "parquet", "arrow"
+]  # fmt: skip
 
 _Timeout = Annotated[
     float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Seconds to wait at most, with --wait.")
@@ -56,11 +58,15 @@ def template(
     *,
     slug: Slug,
     form: Annotated[
-        TemplateFormat, typer.Option("--format", metavar="FORM", help="json, columns, map, jsonl or csv.")
+        TemplateFormat, typer.Option("--format", metavar="FORM", help=f"{', '.join(get_args(TemplateFormat))}.")
     ] = "json",
     target: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", dir_okay=False, help="File to write (default: print it)."),
+    ] = None,
+    values: Annotated[
+        Literal["labels", "scores"] | None,
+        typer.Option("--values", metavar="VALUES", help="labels or scores (default: what the metrics need)."),
     ] = None,
     phase: Phase = None,
     url: Url = None,
@@ -71,9 +77,9 @@ def template(
     if as_json and target is None:
         raise typer.BadParameter("--json needs a file to write to", param_hint="--output")
     with reporting(as_json=as_json) as out, connected(out, url, token) as client:
-        content = client.template(slug, client.phase(slug, phase), form)
+        content = client.template(slug, client.phase(slug, phase), form, values)
         if target is None:
-            sys.stdout.write(content.decode())
+            sys.stdout.buffer.write(content)
             return
         target.write_bytes(content)
         made = {"file": str(target), "format": form, "bytes": len(content)}
@@ -94,6 +100,7 @@ def submit(
         str | None, typer.Option("--link", metavar="URL", help="Where the method is described: a paper, its code.")
     ] = None,
     phase: Phase = None,
+    layout: Layout = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the scores.")] = False,
     timeout: _Timeout = 600.0,
     url: Url = None,
@@ -104,7 +111,7 @@ def submit(
     with reporting(as_json=as_json) as out, connected(out, url, token) as client:
         patience = timeout if wait else 0.0
         with out.upload_bar(f"Uploading {file.name}", then="Waiting for the scores" if wait else "Sent") as progress:
-            said = {"method": method, "description": description, "link": link, "phase": phase}
+            said = {"method": method, "description": description, "link": link, "phase": phase, "layout": layout}
             made = client.submit(slug, file, **said, wait=patience, progress=progress)
         out.result(made, lambda console: show.submission(console, made))
         status = made.get("status")
@@ -217,20 +224,24 @@ def validate(
     positive_label: Annotated[
         str | None, typer.Option("--positive-label", metavar="LABEL", help="Offline: makes the task binary.")
     ] = None,
+    recipe: Annotated[
+        Path | None, file_option("--recipe", help="Offline: the recipe in JSON, as the service shows it.")
+    ] = None,
+    layout: Layout = None,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """Check predictions without handing them in: by the service, or offline with --ids and --classes."""
-    _one_of_the_two(
-        slug, {"--ids": ids, "--classes": classes, "--task": task, "--positive-label": positive_label}, phase
-    )
+    offline = {"--ids": ids, "--classes": classes, "--task": task, "--positive-label": positive_label}
+    _one_of_the_two(slug, {**offline, "--recipe": recipe}, phase)
     with reporting(as_json=as_json) as out:
         if ids is not None and classes is not None:
-            report = check.check(file, ids=ids, classes=classes, task=task, positive_label=positive_label)
+            spec = check.Told(ids, classes, task, positive_label, recipe)
+            report = check.check(file, spec, layout)
         else:
             with connected(out, url, token) as client, out.upload_bar(f"Uploading {file.name}") as progress:
-                report = client.dry_run(str(slug), file, phase=phase, progress=progress)
+                report = client.dry_run(str(slug), file, phase=phase, layout=layout, progress=progress)
         _verdict(out, file, report)
 
 

@@ -13,14 +13,25 @@ from typing import BinaryIO
 import typer
 
 _STDIN = Path("-")
-_GZIP = b"\x1f\x8b"
-_ENDINGS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".yaml", ".yml", ".txt", ".gz")
+_ENDINGS = (
+    *(".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".tab", ".npz", ".parquet", ".pq", ".arrow", ".feather"),
+    *(".yaml", ".yml", ".txt", ".gz", ".zst"),
+)
+_BEGIN = {
+    b"\x1f\x8b": ".json.gz",
+    b"\x28\xb5\x2f\xfd": ".json.zst",
+    b"PK\x03\x04": ".npz",
+    b"PAR1": ".parquet",
+    b"ARROW1": ".arrow",
+}
+"""What the first bytes of a pipe tell about what comes."""
+_START = 6
 
 
 def spooled(ctx: typer.Context, value: Path | None) -> Path | None:
     """The file itself, or a copy of what comes through a pipe; the copy is gone when the command ends.
 
-    A pipe without an ending of its own (as of `<(…)` in the shell) is taken to hold JSON.
+    A pipe without an ending of its own (as of `<(…)` in the shell) is told by its first bytes, else it holds JSON.
     """
     if value is None or value.is_file():
         return value
@@ -30,7 +41,7 @@ def spooled(ctx: typer.Context, value: Path | None) -> Path | None:
     for at_the_end in (ctx.call_on_close, atexit.register):  # a command that is refused is never closed
         at_the_end(partial(shutil.rmtree, folder, ignore_errors=True))
     with _opened(ctx, value) as stream:
-        start = stream.read(len(_GZIP))
+        start = stream.read(_START)
         copy = folder / _name(value, start)
         with copy.open("wb") as target:
             target.write(start)
@@ -53,4 +64,5 @@ def _opened(ctx: typer.Context, value: Path) -> Iterator[BinaryIO]:
 def _name(value: Path, start: bytes) -> str:
     if value.name.lower().endswith(_ENDINGS):
         return value.name
-    return ("stdin" if value == _STDIN else "pipe") + (".json.gz" if start == _GZIP else ".json")
+    ending = next((ending for begin, ending in _BEGIN.items() if start.startswith(begin)), ".json")
+    return ("stdin" if value == _STDIN else "pipe") + ending

@@ -1,4 +1,4 @@
-"""Tables to label arrays: every id and label checked against the known ids and classes.
+"""Tables to arrays: every id and label checked against the known ids and classes.
 
 Works the same with and without gold labels at hand, so a dry run, the command line and scoring answer alike; no
 message depends on a gold label.
@@ -15,38 +15,76 @@ from app.formats.hints import Near
 from app.formats.layout import KeyedMap
 from app.formats.problem import END, Place, Problem, Problems, problem, quote
 from app.formats.rules import Rules
-from app.scoring.align import NOTHING, IdIndex, Labels
+from app.formats.scores import Vocabulary, resolve
+from app.scoring.align import NOTHING, IdIndex, Labels, Predicted
+from app.scoring.task import TaskSpec
 
 
 def check(
     table: Table,
     known: IdIndex,
-    classes: Sequence[str],
+    spec: TaskSpec,
     *,
     rules: Rules,
     void: Collection[str] = (),
     problems: Problems,
-) -> Labels | None:
-    """Join a table with the known ids and turn its labels into codes (positions in `classes`).
+) -> Predicted | None:
+    """Join a table with the known ids, and turn labels into codes (positions in the classes) and scores into a matrix.
 
-    Returns n labels in the order of `known`; None where the problems are such that nothing may be scored. `void` ids
-    are ignored and need not be given.
+    Returns what the file says of n instances in the order of `known`; None where the problems are such that nothing
+    may be scored. `void` ids are ignored and need not be given.
     """
-    codes = {label: code for code, label in enumerate(classes)}
-    labels = _quick(table, known, codes)
-    if labels is None:
-        labels = _RowLoop(table, known, codes, rules, void, problems).run()
-    return None if problems else labels
+    codes = {label: code for code, label in enumerate(spec.classes)}
+    joined = _quick(table, known, codes)
+    if joined is None:
+        joined = _RowLoop(table, known, codes, rules, void, problems).run()
+    scores = None
+    if table.scores is not None:
+        vocabulary = Vocabulary(spec.classes, spec.positive_label, exclusive=spec.task != "multilabel")
+        found = resolve(table, vocabulary, probabilities=rules.probabilities, problems=problems)
+        scores = joined.place(found, len(known))
+    elif rules.scores == "due" and table.unreadable != END:
+        problems.add(_no_scores(spec))
+    return None if problems else Predicted(joined.labels, scores)
 
 
-def _quick(table: Table, known: IdIndex, codes: dict[str, int]) -> Labels | None:
-    """The labels of a table with which nothing at all is odd."""
+def _no_scores(spec: TaskSpec) -> Problem:
+    example = '"score": 0.7' if spec.task == "binary" else '"scores": {"a": 0.7, "b": 0.3}'
+    message = (
+        "The file gives no scores, which the primary metric needs. Give each instance one for each class, such as "
+    )
+    return problem("wrong_shape", f"{message}{example}.", Place(), expected="scores", got="labels alone")
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """Which row of a file describes which instance, and the labels by instance (None where the file has none)."""
+
+    labels: Labels | None
+    targets: NDArray[np.int32]
+    sources: Sequence[int] | None = None
+    """The rows of the file, one for each target; None: all of them."""
+
+    def place(self, values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+        """Put the scores of file rows where they belong; NaN for instances that no row describes."""
+        if len(self.targets) == n and self.sources is None:
+            placed = np.empty((n, values.shape[1]))
+        else:
+            placed = np.full((n, values.shape[1]), np.nan)
+        placed[self.targets] = values if self.sources is None else values[np.asarray(self.sources, dtype=np.int64)]
+        return placed
+
+
+def _quick(table: Table, known: IdIndex, codes: dict[str, int]) -> _Joined | None:
+    """The join of a table with which nothing at all is odd."""
     if len(table.ids) != len(known) or not table.whole or table.unreadable:
         return None
     ids = [name for name in table.ids if name is not None]
     targets = known.rows(ids)
     if len(targets) and (int(targets.min()) < 0 or int(np.bincount(targets, minlength=len(known)).max()) > 1):
         return None
+    if table.labels is None:
+        return _Joined(None, targets)
     look = codes.get
     try:
         found = np.fromiter(map(look, table.labels), dtype=np.int32, count=len(table.labels))  # type: ignore[arg-type]
@@ -54,7 +92,7 @@ def _quick(table: Table, known: IdIndex, codes: dict[str, int]) -> Labels | None
         return None
     if table.counts is not None and _repeats(found, table.counts, len(codes)):
         return None
-    return assemble(targets, found, table.counts, len(known))
+    return _Joined(assemble(targets, found, table.counts, len(known)), targets)
 
 
 def _repeats(codes: NDArray[np.int32], counts: Sequence[int], m: int) -> bool:
@@ -98,30 +136,36 @@ class _RowLoop:
         self.near_ids = Near(self.known.ids)
         self.near_labels = Near(self.codes)
 
-    def run(self) -> Labels:
+    def run(self) -> _Joined:
         """Check all rows, then what is missing."""
         table = self.table
         targets: list[int] = []
+        sources: list[int] = []
         codes: list[int] = []
         counts: list[int] | None = None if table.counts is None else []
         start = 0
         rows = self.known.rows([name or "" for name in table.ids]).tolist()  # no id is empty
         for number, (row, name) in enumerate(zip(table.rows, table.ids, strict=True)):
             size = 1 if table.counts is None else table.counts[number]
-            labels = table.labels[start : start + size]
+            labels = None if table.labels is None else table.labels[start : start + size]
             start += size
             target = self._target(row, name, rows[number])
             if name is not None and target == NOTHING and name in self.void:
                 continue
-            found = self._codes(row, name, labels, several=counts is not None)
+            found = [] if labels is None else self._codes(row, name, labels, several=counts is not None)
             if target != NOTHING:
                 targets.append(target)
+                sources.append(number)
                 codes.extend(found)
                 if counts is not None:
                     counts.append(len(found))
         self._missing(targets)
         self._note(len(self.known) - len(targets))
-        return assemble(np.asarray(targets, dtype=np.int32), np.asarray(codes, dtype=np.int32), counts, len(self.known))
+        found_at = np.asarray(targets, dtype=np.int32)
+        if table.labels is None:
+            return _Joined(None, found_at, sources)
+        placed = assemble(found_at, np.asarray(codes, dtype=np.int32), counts, len(self.known))
+        return _Joined(placed, found_at, sources)
 
     def _target(self, row: int, name: str | None, target: int) -> int:
         """Which known instance a row describes; NOTHING for none, or for one that was described before."""
@@ -146,19 +190,21 @@ class _RowLoop:
     def _codes(self, row: int, name: str | None, labels: Sequence[str | None], *, several: bool) -> list[int]:
         found: list[int] = []
         seen: set[str] = set()
+        order = self.table.layout.order
         for item, label in enumerate(labels):
             if label is None:
                 continue
             at = item if several else None
+            line = order(row, at)
             again = label in seen
             if again and self.rules.duplicates != "multiset":
                 if self.rules.duplicates == "reject":
-                    self.problems.report("duplicate_label", row, lambda a=at, t=label: self._twice(row, a, name, t))  # type: ignore[misc]
+                    self.problems.report("duplicate_label", line, lambda a=at, t=label: self._twice(row, a, name, t))  # type: ignore[misc]
                 continue
             seen.add(label)
             code = self.codes.get(label)
             if code is None and self.rules.unknown_label == "reject":
-                self.problems.report("unknown_label", row, lambda a=at, t=label: self._unknown(row, a, name, t))  # type: ignore[misc]
+                self.problems.report("unknown_label", line, lambda a=at, t=label: self._unknown(row, a, name, t))  # type: ignore[misc]
             elif code is not None:
                 found.append(code)
             else:
@@ -191,7 +237,7 @@ class _RowLoop:
 
     def _unknown_id(self, row: int, name: str) -> Problem:
         near = self.near_ids.of(name)
-        mend = f"Did you mean {quote(near)}?" if near is not None else "Take the ids from the template of this phase."
+        mend = f"Did you mean {quote(near)}?" if near is not None else "Take the ids from the template."
         message = f"{quote(name)} is not among the {len(self.known)} expected ids. {mend}"
         place = self.table.layout.place(row, "id")
         return problem("unknown_id", message, place, instance_id=name, expected=_optional(near), got=quote(name))

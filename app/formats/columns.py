@@ -1,12 +1,17 @@
 """What a format hands over: the values of a file as columns, still as they stand there, with their places."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
 
 from app.formats.layout import Layout
 from app.formats.problem import END, Problems, shorten
 from app.formats.rules import Limits
+from app.scoring.task import Task
 
 
 class Cell(Enum):
@@ -20,34 +25,58 @@ class Cell(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a reader must know: what is due, what is allowed, and where problems go."""
+    """What a reader must know: what is due, what is allowed, and where problems go.
 
-    multilabel: bool
+    `sets`: each instance has a set of labels. `classes` is the vocabulary (NFC) where it is known. `long`: the upload
+    says that it has one row per pair. `wants_scores`: a metric uses scores, even beside labels.
+    """
+
+    task: Task
     gold: bool
     limits: Limits
     problems: Problems
+    sets: bool = False
+    classes: Sequence[str] | None = None
+    long: bool = False
+    wants_scores: bool = False
 
     @property
     def due(self) -> str:
         """The field that must hold the answer."""
-        return "labels" if self.multilabel else "label"
+        return "labels" if self.sets else "label"
 
     @property
     def other(self) -> str:
         """The field that holds the answer in the other kind of task."""
-        return "label" if self.multilabel else "labels"
+        return "label" if self.sets else "labels"
 
     @property
     def kind(self) -> str:
         """What an answer is in this task."""
-        return "a list of labels" if self.multilabel else "one label"
+        return "a list of labels" if self.sets else "one label"
 
     @property
     def mend_label(self) -> str:
         """How an answer looks in this task."""
-        if self.multilabel:
+        if self.sets:
             return 'Give a list of labels, such as "labels": ["a", "b"] or [].'
         return 'Give one label as a string, such as "label": "a".'
+
+    def acceptable(self, names: Collection[str]) -> bool:
+        """Whether fields of these names give sets of acceptable answers: gold of one label each may do so."""
+        return self.gold and self.task == "multiclass" and "labels" in names and "label" not in names
+
+    def score_field(self, names: Collection[str], *, labelled: bool) -> str | None:
+        """The field of scores among these names, if it is to be read: scores beside labels only where they are used."""
+        if self.gold or (labelled and not self.wants_scores):
+            return None
+        if "scores" in names:
+            return "scores"
+        return "score" if self.task == "binary" and "score" in names else None
+
+    def split_field(self, names: Collection[str]) -> str:
+        """What the file calls the split: Kaggle's solution files say Usage."""
+        return "Usage" if "Usage" in names and "split" not in names else "split"
 
 
 class TooManyRecords(Exception):
@@ -61,33 +90,58 @@ def check_count(count: int, limits: Limits) -> None:
 
 
 @dataclass(slots=True)
+class GivenScores:
+    """The scores of a file as they stand there, row by row.
+
+    `values` are objects (tuples of pairs), lists or numbers as decoded (see strict_json), or already an array of rows
+    (n × k, NaN where a problem says what is wrong). `names` are the classes as the file names them for all rows; without
+    them, a list or array is in the order of the vocabulary, and a single score is that of the positive label.
+    """
+
+    values: Sequence[object] | NDArray[np.float64]
+    names: Sequence[object] | None = None
+
+
+@dataclass(slots=True)
 class Columns:
-    """Values by column, row by row; `rows` are row numbers as the layout counts them."""
+    """Values by column, row by row; `rows` are row numbers as the layout counts them.
+
+    `labels` is None where the file gives scores alone.
+    """
 
     ids: Sequence[object]
-    labels: Sequence[object]
-    splits: Sequence[object] | None
+    labels: Sequence[object] | None
     rows: Sequence[int]
     layout: Layout
+    reading: Reading
+    """As the file turned out to be: gold of one label each may give sets."""
+    splits: Sequence[object] | None = None
+    weights: Sequence[object] | None = None
+    scores: GivenScores | None = None
     ignored: Sequence[str] = ()
     """Names of fields that were not used, in the order in which they came."""
     unreadable: int = 0
     """How many rows gave nothing: their ids are unknown."""
+    damaged: bool = False
+    """Whether faulty bytes were reported already and stand as lone surrogates (see text.decode)."""
 
 
 @dataclass(slots=True)
 class Table:
     """The checked texts of a file, row by row; None stands where a problem says what is wrong.
 
-    `labels` holds one label a row, or with `counts` the labels of all rows one after the other.
+    `labels` holds one label a row, or with `counts` the labels of all rows one after the other; it is None where the
+    file gives scores alone. `scores` are still as they stand in the file: their names concern the vocabulary.
     """
 
     ids: Sequence[str | None]
-    labels: Sequence[str | None]
+    labels: Sequence[str | None] | None
     counts: Sequence[int] | None
-    splits: Sequence[str | None] | None
     rows: Sequence[int]
     layout: Layout
+    splits: Sequence[str | None] | None = None
+    weights: Sequence[Fraction] | None = None
+    scores: GivenScores | None = None
     unreadable: int = 0
     """How many ids could not be read (END: nothing could)."""
     notes: list[str] = field(default_factory=list)
@@ -95,7 +149,7 @@ class Table:
     @property
     def whole(self) -> bool:
         """Whether every cell was read."""
-        return None not in self.ids and None not in self.labels
+        return None not in self.ids and (self.labels is None or None not in self.labels)
 
 
 def notes_on_ignored(names: Sequence[str]) -> list[str]:
@@ -106,6 +160,6 @@ def notes_on_ignored(names: Sequence[str]) -> list[str]:
     return notes
 
 
-def nothing(layout: Layout, *, multilabel: bool) -> Table:
+def nothing(layout: Layout, *, sets: bool) -> Table:
     """The table of a file that cannot be read at all."""
-    return Table([], [], [] if multilabel else None, None, [], layout, unreadable=END)
+    return Table([], [], [] if sets else None, [], layout, unreadable=END)

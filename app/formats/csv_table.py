@@ -1,43 +1,168 @@
-"""CSV files (RFC 4180): a header, then one row per instance; a bad row is reported and reading goes on."""
+"""CSV and TSV files (RFC 4180): a header, then one row per instance; a bad row is reported and reading goes on."""
 
 import csv
 import io
 import re
+from array import array
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Any
 
-from app.formats.columns import Columns, Reading, check_count
-from app.formats.layout import CsvCells, Names
-from app.formats.problem import FILE, Place, Problem, problem, quote
-from app.formats.records import refused_in_gold
+import numpy as np
 
-_FIELD = re.compile(r'"(?:[^"]|"")*+"(?=,|\r?\n|\Z)|(?!")[^,\n]*+', re.DOTALL)
+from app.formats.columns import Columns, GivenScores, Reading, check_count
+from app.formats.csv_header import Header, read_header
+from app.formats.numbers import number, numbers
+from app.formats.problem import FILE, Place, Problem, problem, quote
+
+_AT_ONCE = 4096
+"""Rows taken together: scores become numbers before the next ones are read, so that few texts are held."""
+NAMES_OF = {",": "comma", "\t": "tab"}
 
 _Row = tuple[int, list[str] | None]
 """The line on which a row starts, and its fields; None where it is not well quoted."""
 
 
-def read_csv(text: str, reading: Reading) -> Columns | None:
+def read_csv(text: str, reading: Reading, separator: str = ",") -> Columns | None:
     """Read a CSV text; None where its header does not tell which column is which (a problem says so)."""
     if "\r" in text and "\n" not in text:
         message = "The lines end in CR alone, as on old Macs. Save the file with LF or CR LF line ends."
         place = Place(None, 1, None)
         reading.problems.add(problem("syntax", message, place, expected="LF or CR LF", got="CR"), FILE)
         return None
-    lines = io.StringIO(text, newline="\n")
-    reader = csv.reader(lines, strict=True)
-    rows = _rows(reader, text, reading)
-    _, header = next(rows, (1, None))
-    layout = None if header is None else _layout(header, reading)
-    if header is None or layout is None:
+    reader = csv.reader(io.StringIO(text, newline="\n"), strict=True, delimiter=separator)
+    _, first = next(_rows(reader, text, separator, reading), (1, None))
+    header = None if first is None else read_header(first, separator, reading)
+    if header is None:
         return None
-    numbers, cells, bad = _body(reader, len(header), text, reading)
-    check_count(len(cells) + bad, reading.limits)
-    return _columns(layout, numbers, cells, bad, reading)
+    return _body(reader, header, text, separator).columns()
 
 
-def _rows(reader: Any, text: str, reading: Reading) -> Iterator[_Row]:
+def read_tsv(text: str, reading: Reading) -> Columns | None:
+    """Read a TSV text, which is CSV with tabs."""
+    return read_csv(text, reading, "\t")
+
+
+@dataclass(slots=True)
+class _Body:
+    """The rows of a table, taken apart into what its header says they hold."""
+
+    header: Header
+    lines: list[int] = field(default_factory=list)
+    cells: dict[str, list[str]] = field(default_factory=dict)
+    scores: "array[float]" = field(default_factory=lambda: array("d"))
+    bad: int = 0
+
+    def __post_init__(self) -> None:
+        self.cells = {name: [] for name in self.header.used}
+
+    def take(self, lines: Sequence[int], rows: Sequence[list[str]]) -> None:
+        """Keep the fields that are used, except scores."""
+        self.lines.extend(lines)
+        for name, at in self.header.used.items():
+            self.cells[name].extend([row[at] for row in rows])
+
+    def columns(self) -> Columns:
+        """All rows as columns."""
+        header = self.header
+        reading = header.reading
+        check_count(len(self.lines) + self.bad, reading.limits)
+        labels: Sequence[object] | None = self.cells.get("label")
+        if labels is not None and reading.sets and not reading.long:
+            labels = [str(cell).split("|") if cell else [] for cell in labels]
+        scores = None
+        if header.scores:
+            matrix = np.frombuffer(self.scores, dtype=np.float64).reshape(len(self.lines), len(header.scores))
+            scores = GivenScores(matrix, header.score_names)
+        return Columns(
+            self.cells["id"],
+            labels,
+            self.lines,
+            header.layout,
+            reading,
+            splits=_unless_empty(self.cells.get("split")),
+            weights=_unless_empty(self.cells.get("weight")),
+            scores=scores,
+            ignored=header.ignored,
+            unreadable=self.bad,
+        )
+
+
+def _unless_empty(cells: list[str] | None) -> list[str] | None:
+    """A column with something in it."""
+    return cells if cells and any(cells) else None
+
+
+def _body(reader: Any, header: Header, text: str, separator: str) -> _Body:
+    """The quick way for rows that are all sound, else row by row from the start."""
+    return _quick(reader, header) or _row_by_row(header, text, separator)
+
+
+def _quick(reader: Any, header: Header) -> _Body | None:
+    body, line = _Body(header), 2
+    score_of = _picker(header.scores)
+    try:
+        while rows := list(islice(reader, _AT_ONCE)):
+            if set(map(len, rows)) != {header.width} or reader.line_num != line + len(rows) - 1:
+                return None
+            if len(body.lines) > header.reading.limits.records:
+                break
+            body.take(range(line, line + len(rows)), rows)
+            if header.scores:
+                found = numbers(map(score_of, rows))
+                if found is None:
+                    return None
+                body.scores.extend(found)
+            line += len(rows)
+    except csv.Error:
+        return None
+    return body
+
+
+def _picker(places: Sequence[int]) -> Any:
+    """What picks the fields at these places from a row."""
+    if places and list(places) == list(range(places[0], places[-1] + 1)):
+        span = slice(places[0], places[-1] + 1)
+        return lambda row: row[span]
+    return lambda row: [row[at] for at in places]
+
+
+def _row_by_row(header: Header, text: str, separator: str) -> _Body:
+    """The slow way: every fault is reported where it stands."""
+    reading, body = header.reading, _Body(header)
+    reader = csv.reader(io.StringIO(text, newline="\n"), strict=True, delimiter=separator)
+    next(reader)
+    for line, row in _rows(reader, text, separator, reading):
+        if row is None:
+            body.bad += reader.line_num - line + 1  # an unclosed quote takes in many lines, each perhaps a row
+        elif len(row) == header.width:
+            body.take([line], [row])
+            body.scores.extend(_score(header, line, row, at) for at in header.scores)
+        elif row:
+            body.bad += 1
+            message = f"The row has not as many fields as the header. Quote fields that hold a {NAMES_OF[separator]}."
+            place = Place(None, line, min(len(row), header.width + 1))
+            expected, got = f"{header.width} fields", f"{len(row)} fields"
+            reading.problems.add(problem("wrong_shape", message, place, expected=expected, got=got), line)
+    return body
+
+
+def _score(header: Header, line: int, row: Sequence[str], at: int) -> float:
+    """The number in a field; NaN, and a problem, where there is none."""
+    value = number(row[at])
+    if value is not None:
+        return value
+    mend = "Write a finite number with a decimal point, such as 0.25 or 1e-3."
+    message = f"The score is {'empty' if not row[at] else 'not a number'}. {mend}"
+    place, owner = Place(None, line, at + 1), row[header.used["id"]] or None
+    found = problem("not_a_number", message, place, instance_id=owner, expected="a number", got=quote(row[at]))
+    header.reading.problems.add(found, line)
+    return np.nan
+
+
+def _rows(reader: Any, text: str, separator: str, reading: Reading) -> Iterator[_Row]:
     """Each row with the line on which it starts; faults of quoting are reported in passing."""
     while True:
         start = reader.line_num + 1
@@ -47,7 +172,7 @@ def _rows(reader: Any, text: str, reading: Reading) -> Iterator[_Row]:
             return
         except csv.Error as error:
             code = "too_large" if "field larger" in str(error) else "syntax"
-            reading.problems.report(code, start, partial(_quoting_problem, str(error), start, text))
+            reading.problems.report(code, start, partial(_quoting_problem, str(error), start, text, separator))
             yield start, None
         else:
             if not row:
@@ -56,8 +181,8 @@ def _rows(reader: Any, text: str, reading: Reading) -> Iterator[_Row]:
             yield start, row
 
 
-def _quoting_problem(found: str, line: int, text: str) -> Problem:
-    place = Place(None, line, _faulty_field(text, line))
+def _quoting_problem(found: str, line: int, text: str, separator: str) -> Problem:
+    place = Place(None, line, _faulty_field(text, line, separator))
     if "field larger" in found:
         message = f"A field is larger than {csv.field_size_limit()} characters. Perhaps a closing quote is missing."
         return problem("too_large", message, place)
@@ -66,110 +191,23 @@ def _quoting_problem(found: str, line: int, text: str) -> Problem:
     elif "unexpected end" in found:
         message = "The file ends inside a quoted field. Close the quote; write a quote within it twice."
     else:
-        message = "After a closing quote a comma or the line's end must follow. Write a quote within a field twice."
+        sign = NAMES_OF[separator]
+        message = f"After a closing quote a {sign} or the line's end must follow. Write a quote within a field twice."
     return problem("syntax", message, place)
 
 
-def _faulty_field(text: str, line: int) -> int:
+def _faulty_field(text: str, line: int, separator: str) -> int:
     """The number of the first field on this line that is not well quoted (from 1)."""
+    pattern = re.compile(rf'"(?:[^"]|"")*+"(?={separator}|\r?\n|\Z)|(?!")[^{separator}\n]*+', re.DOTALL)
     at = 0
     for _ in range(line - 1):
         at = text.index("\n", at) + 1
-    number = 1
-    while found := _FIELD.match(text, at):
+    count = 1
+    while found := pattern.match(text, at):
         if "\r" in found.group().rstrip("\r") and not found.group().startswith('"'):
-            return number
+            return count
         at = found.end()
-        if text[at : at + 1] != ",":
-            return number
-        number, at = number + 1, at + 1
-    return number
-
-
-def _layout(header: Sequence[str], reading: Reading) -> CsvCells | None:
-    """Which column is which; None (and problems) where that is not clear."""
-    most = reading.limits.columns
-    if len(header) > most:
-        message = f"The header has {len(header)} columns; at most {most} are allowed. Leave out what is not scored."
-        reading.problems.add(problem("too_large", message, Place(None, 1), expected=f"at most {most} columns"), 1)
-        return None
-    found: list[Problem] = []
-    seen: set[str] = set()
-    for number, name in enumerate(header, start=1):
-        place = Place(None, 1, number)
-        if name in seen:
-            message = f"The header names {quote(name)} twice. Keep one of the columns."
-            found.append(problem("duplicate_key", message, place, got=quote(name)))
-        elif refusal := refused_in_gold(name, reading):
-            found.append(problem("wrong_shape", refusal, place, got=quote(name)))
-        seen.add(name)
-    label = _label_name(header, reading)
-    shown = ", ".join(quote(name) for name in header[:10])
-    for name in ("id", label):
-        if name not in header:
-            message = f"The header has no column '{name}'. The first line must name the columns: id,label."
-            message += _other_separator(header)
-            found.append(problem("wrong_shape", message, Place(None, 1), expected=f"a column '{name}'", got=shown))
-    for fault in found:
-        reading.problems.add(fault, 1)
-    return None if found else CsvCells(header, Names("id", label))
-
-
-def _other_separator(header: Sequence[str]) -> str:
-    """A hint at a separator that is not a comma."""
-    signs = {";": "semicolon", "\t": "tab", "|": "vertical bar"}
-    found = next((sign for sign in signs if len(header) == 1 and sign in header[0]), None)
-    return f" It seems to be separated by {signs[found]}s; use commas." if found else ""
-
-
-def _label_name(header: Sequence[str], reading: Reading) -> str:
-    """In multi-label files the column may be called `labels` too."""
-    return "labels" if reading.multilabel and "labels" in header and "label" not in header else "label"
-
-
-def _body(reader: Any, width: int, text: str, reading: Reading) -> tuple[Sequence[int], list[list[str]], int]:
-    """Line numbers and cells of all rows of the right width, and how many others there are."""
-    try:
-        cells = list(reader)
-    except csv.Error:
-        cells = None
-    if cells is not None and reader.line_num == len(cells) + 1 and set(map(len, cells)) <= {width}:
-        return range(2, len(cells) + 2), cells, 0
-    again = csv.reader(io.StringIO(text, newline="\n"), strict=True)
-    next(again)
-    return _row_by_row(again, _rows(again, text, reading), width, reading)
-
-
-def _row_by_row(
-    reader: Any, rows: Iterator[_Row], width: int, reading: Reading
-) -> tuple[list[int], list[list[str]], int]:
-    numbers: list[int] = []
-    cells: list[list[str]] = []
-    bad = 0
-    for line, row in rows:
-        if row is None:
-            bad += reader.line_num - line + 1  # an unclosed quote takes in many lines, each perhaps a row
-        elif len(row) == width:
-            numbers.append(line)
-            cells.append(row)
-        elif row:
-            bad += 1
-            message = "The row has not as many fields as the header. Quote fields that hold a comma."
-            place = Place(None, line, min(len(row), width + 1))
-            expected, got = f"{width} fields", f"{len(row)} fields"
-            reading.problems.add(problem("wrong_shape", message, place, expected=expected, got=got), line)
-    return numbers, cells, bad
-
-
-def _columns(layout: CsvCells, numbers: Sequence[int], cells: list[list[str]], bad: int, reading: Reading) -> Columns:
-    header = list(layout.header)
-    columns: list[tuple[str, ...]] = list(zip(*cells, strict=True)) if cells else [() for _ in header]
-    labels: Sequence[object] = columns[header.index(layout.name("label"))]
-    if reading.multilabel:
-        labels = [str(cell).split("|") if cell else [] for cell in labels]
-    splits = columns[header.index("split")] if reading.gold and "split" in header else None
-    if splits is not None and not any(splits) and splits:
-        splits = None
-    used = {"id", layout.name("label"), *(("split",) if reading.gold else ())}
-    ignored = [name for name in dict.fromkeys(header) if name not in used]
-    return Columns(columns[header.index("id")], labels, splits, numbers, layout, ignored, bad)
+        if text[at : at + 1] != separator:
+            return count
+        count, at = count + 1, at + 1
+    return count

@@ -1,5 +1,6 @@
 """Gold against itself: vocabulary, splits, and what makes a gold file unusable."""
 
+import math
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -7,22 +8,71 @@ from numpy.typing import NDArray
 
 from app.formats.columns import Table
 from app.formats.problem import FILE, Place, Problems, problem, quote
-from app.formats.tidy import SPLITS
-from app.scoring.task import TaskSpec
+from app.formats.rules import DEFAULT_LIMITS, Limits
+from app.formats.scores import named_classes
+from app.formats.tidy import IGNORED, SPLITS
+from app.scoring.align import Labels
+from app.scoring.task import Task, TaskSpec
+
+_MOST_WEIGHT = 2**52
+"""Sums of weights up to it are exact in binary64."""
 
 
 def label_set(table: Table, void: Collection[str] = ()) -> tuple[str, ...]:
-    """The sorted labels of all rows that are not void (order of code points)."""
-    if not void:
-        return tuple(sorted({label for label in table.labels if label is not None}))
-    found: set[str] = set()
-    start = 0
-    for number, name in enumerate(table.ids):
-        size = 1 if table.counts is None else table.counts[number]
-        if name not in void:
-            found.update(label for label in table.labels[start : start + size] if label is not None)
-        start += size
+    """The sorted labels of all rows that are not void (order of code points), and the classes that scores are for."""
+    labels = table.labels or ()
+    found = {label for label in labels if label is not None}
+    if void and found:
+        found = set()
+        start = 0
+        for number, name in enumerate(table.ids):
+            size = 1 if table.counts is None else table.counts[number]
+            if name not in void:
+                found.update(label for label in labels[start : start + size] if label is not None)
+            start += size
+    if table.scores is not None:
+        found.update(named_classes(table.scores))
     return tuple(sorted(found))
+
+
+def unscored(table: Table, task: Task) -> dict[str, list[str]]:
+    """The ids that the gold file itself leaves unscored, by the reason."""
+    found: dict[str, list[str]] = {}
+    if table.splits is not None:
+        marked = [name for name, split in zip(table.ids, table.splits, strict=True) if split == IGNORED and name]
+        found["their Usage is Ignored"] = marked
+    if table.counts is not None and task != "multilabel":
+        empty = [name for name, count in zip(table.ids, table.counts, strict=True) if not count and name]
+        found["their set of acceptable answers is empty"] = empty
+    return {reason: names for reason, names in found.items() if names}
+
+
+def positives(labels: Labels, spec: TaskSpec) -> int:
+    """How often the positive label occurs; 0 where the task has none."""
+    if spec.positive_label is None:
+        return 0
+    return int((labels.codes == spec.classes.index(spec.positive_label)).sum())
+
+
+def whole_weights(table: Table, void: Collection[str], problems: Problems) -> NDArray[np.int64] | None:
+    """The weights in the order of kept_ids, scaled to whole numbers; None where all weigh the same.
+
+    Weights that are all 0, or whose scaled sum binary64 could not count, are a problem.
+    """
+    if table.weights is None or problems:
+        return None
+    pairs = zip(table.ids, table.weights, strict=True)
+    exact = [weight for name, weight in pairs if name not in void]
+    scale = math.lcm(*{weight.denominator for weight in exact})
+    whole = [int(weight * scale) for weight in exact]
+    common = math.gcd(*whole)
+    if not common or sum(whole) // common > _MOST_WEIGHT:
+        message = "All weights are 0." if not common else "The weights lie too far apart to be counted exactly."
+        mend = "Give at least one instance a weight." if not common else "Write them with fewer digits."
+        problems.add(problem("wrong_shape", f"{message} {mend}", Place(), expected="weights"), FILE)
+        return None
+    found = np.array([weight // common for weight in whole], dtype=np.int64)
+    return None if (found == 1).all() else found
 
 
 def kept_ids(table: Table, void: Collection[str]) -> list[str]:
@@ -46,12 +96,18 @@ def check_not_empty(table: Table, void: Collection[str], problems: Problems) -> 
         problems.add(problem("wrong_shape", message, Place(), expected="at least one instance", got="none"), FILE)
 
 
-def check_vocabulary(table: Table, spec: TaskSpec, *, declared: bool, problems: Problems) -> None:
-    """Binary tasks have two classes, one of them positive; every task has at least one class.
+def check_vocabulary(
+    table: Table, spec: TaskSpec, *, declared: bool, limits: Limits = DEFAULT_LIMITS, problems: Problems
+) -> None:
+    """Binary tasks have two classes, one of them positive; every task has at least one class, and not too many.
 
     `declared`: the classes of `spec` were named beside the file; else they are the labels found in it.
     """
     classes, task, positive_label = spec.classes, spec.task, spec.positive_label
+    if len(classes) > limits.classes:
+        message = f"There are {len(classes)} classes; at most {limits.classes} are allowed. Merge rare ones."
+        problems.add(problem("too_large", message, Place(), expected=f"at most {limits.classes} classes"), FILE)
+        return
     if not classes and not problems:
         message = "The gold holds no label at all, and no classes are declared. Declare the classes."
         problems.add(problem("wrong_shape", message, Place()), FILE)
@@ -74,7 +130,7 @@ def check_vocabulary(table: Table, spec: TaskSpec, *, declared: bool, problems: 
 def _report_third_label(table: Table, classes: Sequence[str], problems: Problems) -> None:
     """Report each row whose label is neither of the first two that the file gives."""
     first: list[str] = []
-    for row, name, label in zip(table.rows, table.ids, table.labels, strict=True):
+    for row, name, label in zip(table.rows, table.ids, table.labels or (), strict=True):
         if label is None or label not in classes or label in first:
             continue
         if len(first) < 2:

@@ -6,11 +6,14 @@ import io
 import json
 from typing import Any, BinaryIO
 
-from app.formats.kinds import FileKind
+from app.formats.columns import Reading
+from app.formats.kinds import FORMATS, FileKind
 from app.formats.problem import Problems
+from app.formats.reader import READERS
 from app.formats.rules import Limits
 from app.formats.strict_json import json_decoder
-from app.formats.unpack import decode, read_bytes
+from app.formats.text import decode
+from app.formats.unpack import read_bytes
 
 
 def holds_sets(stream: BinaryIO, kind: FileKind, limits: Limits) -> bool:
@@ -19,21 +22,34 @@ def holds_sets(stream: BinaryIO, kind: FileKind, limits: Limits) -> bool:
     Faults are not reported here: reading the file with the task that results reports them all.
     """
     problems = Problems()
-    data = read_bytes(stream, gzipped=kind.gzipped, limits=limits, problems=problems)
-    text = None if data is None else decode(data, by_line=True, problems=problems)
+    data = read_bytes(stream, kind.encoding, limits=limits, problems=problems)
+    if data is None:
+        return False
+    if FORMATS[kind.format].binary:
+        return _reads_as_sets(data, kind, limits)
+    text = decode(data, by_line=True, problems=problems)
     if text is None:
         return False
-    if kind.format == "csv":
-        return _joins_labels(text)
+    if kind.format in {"csv", "tsv"}:
+        return kind.layout == "long" or _joins_labels(text, "," if kind.format == "csv" else "\t")
     first_line = text.split("\n", 1)[0]
     with contextlib.suppress(json.JSONDecodeError, RecursionError):
         return _gives_sets(json_decoder(limits).decode(first_line if kind.format == "jsonl" else text), kind.format)
     return False
 
 
-def _joins_labels(text: str) -> bool:
+def _reads_as_sets(data: bytes, kind: FileKind, limits: Limits) -> bool:
+    """Whether a file of columns has several labels in a cell."""
+    reading = Reading("multilabel", gold=True, limits=limits, problems=Problems(), sets=True)
+    columns = READERS[kind.format](data, reading)
+    if columns is None or columns.labels is None:
+        return False
+    return kind.layout == "long" or any(isinstance(labels, list) and len(labels) > 1 for labels in columns.labels)
+
+
+def _joins_labels(text: str, separator: str) -> bool:
     """Whether a table has a column of label sets, by its name or by the sign that joins labels."""
-    rows = csv.reader(io.StringIO(text, newline="\n"))
+    rows = csv.reader(io.StringIO(text, newline="\n"), delimiter=separator)
     try:
         header = next(rows, [])
         if "label" not in header:

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from app.formats.columns import Cell, Columns, Reading, check_count
+from app.formats.columns import Cell, Columns, GivenScores, Reading, check_count
 from app.formats.layout import ColumnLists, KeyedMap, Names, RecordList
 from app.formats.problem import FILE, Place, Problem, problem, quote, show, token
 from app.formats.records import FAULT_MESSAGES, from_records, refused_in_gold
@@ -54,14 +55,14 @@ def _columns(document: Any, reading: Reading) -> Columns | None:
             names = Names(_id_name(key, fields[key]), reading.due)
             columns = _records(fields[key], f"/{key}", names, reading)
             return _with_others(columns, document, {key}, reading)
-    if type(fields.get("ids")) is list and type(fields.get("labels")) is list:
+    if type(fields.get("ids")) is list and list in {type(fields.get("labels")), type(fields.get("scores"))}:
         return _column_lists(fields, document, reading)
     misplaced = next((key for key in (*_RECORD_KEYS, "ids") if _cannot_be_answer(fields.get(key), reading)), None)
     misplaced = misplaced or _key_of_records(document)
     if misplaced:
         message = (
             f'{quote(misplaced)} is not laid out as in any known shape. Records are {{"predictions": [{{…}}, …]}}, '
-            'columns are {"ids": […], "labels": […]}.'
+            'columns are {"ids": […], "labels": […]} or {"ids": […], "classes": […], "scores": [[…], …]}.'
         )
         got = show(fields[misplaced])
         reading.problems.add(problem("wrong_shape", message, Place(token(misplaced)), expected="a list", got=got))
@@ -71,7 +72,7 @@ def _columns(document: Any, reading: Reading) -> Columns | None:
 
 def _cannot_be_answer(value: object, reading: Reading) -> bool:
     """Whether a value of a map can be no label (or set of labels), so that the file is meant otherwise."""
-    return type(value) is tuple or (type(value) is list and not reading.multilabel)
+    return type(value) is tuple or (type(value) is list and not reading.sets)
 
 
 def _key_of_records(document: tuple[Any, ...]) -> str | None:
@@ -114,29 +115,60 @@ def _with_others(columns: Columns, document: tuple[Any, ...], used: set[str], re
 
 
 def _column_lists(fields: dict[str, Any], document: tuple[Any, ...], reading: Reading) -> Columns:
-    ids, labels = fields["ids"], fields["labels"]
+    """Lists of equal length: the ids, and what stands in the order of the ids."""
+    labelled = type(fields.get("labels")) is list or reading.gold
+    score = "scores" if reading.score_field({"scores"} & fields.keys(), labelled=labelled) else None
+    if labelled and reading.gold and reading.task == "multiclass" and _gives_sets(fields.get("labels")):
+        reading = replace(reading, sets=True)
+    split = reading.split_field(fields)
+    named = _class_names(fields, reading) if score else None
+    used = ["labels"] * labelled + ["scores"] * bool(score) + [split, "weight"] * reading.gold
+    ids = fields["ids"]
     check_count(len(ids), reading.limits)
-    splits = fields.get("split") if reading.gold else None
-    used = {"ids", "labels"} | ({"split"} if reading.gold else set())
-    deepest = max(survey(column)[0] for column in (ids, labels))
-    if deepest + 2 > reading.limits.nesting:
+    listed = {name: fields[name] for name in used if name in fields and _is_list(name, fields[name], reading)}
+    if max(survey(column)[0] for column in (ids, named or (), *listed.values())) + 2 > reading.limits.nesting:
         raise TooDeep
-    if splits is not None and type(splits) is not list:
-        message = "split must be a list with one value per id."
-        reading.problems.add(problem("wrong_shape", message, Place("/split"), expected="a list", got=show(splits)))
-        splits = None
-    rows = _equal_length({"labels": labels, "split": splits}, len(ids), reading)
-    ids, labels = _marked(ids, "/ids", reading), _marked(labels, "/labels", reading)
-    splits = None if splits is None else splits[:rows]
-    columns = Columns(ids[:rows], labels[:rows], splits, range(rows), ColumnLists(), unreadable=len(ids) - rows)
-    return _with_others(columns, document, used, reading)
+    rows = _equal_length(listed, len(ids), reading)
+    cut = {name: _marked(column, f"/{name}", reading)[:rows] for name, column in {"ids": ids, **listed}.items()}
+    columns = Columns(
+        cut["ids"],
+        cut["labels"] if "labels" in cut else [Cell.ABSENT] * rows if labelled else None,
+        range(rows),
+        ColumnLists(Names("ids", "labels", split)),
+        reading,
+        splits=cut.get(split),
+        weights=cut.get("weight"),
+        scores=GivenScores(cut["scores"], named) if "scores" in cut else None,
+        unreadable=len(ids) - rows,
+    )
+    return _with_others(columns, document, {"ids", *used, *(["classes"] if named is not None else [])}, reading)
 
 
-def _equal_length(columns: dict[str, list[Any] | None], count: int, reading: Reading) -> int:
+def _gives_sets(labels: object) -> bool:
+    return isinstance(labels, list) and list in set(map(type, labels))
+
+
+def _is_list(name: str, value: object, reading: Reading) -> bool:
+    """Whether the value of a column is a list; a problem where it is not."""
+    if type(value) is list:
+        return True
+    message = f"'{name}' must be a list with one value for each id."
+    found = problem("wrong_shape", message, Place(token(name)), expected="a list", got=show(value))
+    reading.problems.add(found, FILE)
+    return False
+
+
+def _class_names(fields: dict[str, Any], reading: Reading) -> list[Any] | None:
+    """The classes in the order of the columns of scores; None where the file does not name them."""
+    classes = fields.get("classes")
+    return classes if classes is not None and _is_list("classes", classes, reading) else None
+
+
+def _equal_length(columns: dict[str, list[Any]], count: int, reading: Reading) -> int:
     """How many rows all columns have; a problem for each that is shorter or longer than the ids."""
     rows = count
     for name, column in columns.items():
-        if column is not None and len(column) != count:
+        if len(column) != count:
             message = f"'ids' has {count} values, '{name}' has {len(column)}. Give one value for each id."
             place = Place(f"/{name}")
             expected, got = f"{count} values", f"{len(column)} values"
@@ -164,12 +196,16 @@ def _map(document: tuple[Any, ...], reading: Reading) -> Columns:
     depth, faulty = survey(values)
     if depth + 1 > reading.limits.nesting:
         raise TooDeep
+    kinds = set(map(type, values))
+    if reading.gold and reading.task == "multiclass" and list in kinds:
+        reading = replace(reading, sets=True)
     layout = KeyedMap(keys)
-    labels: list[Any] = list(values)
-    ids: list[Any] = list(keys)
+    answers: list[Any] = list(values)
     if faulty:
         for row, value in enumerate(values):
             for code, pointer, wrong in faults(value, layout.place(row).pointer or ""):
                 reading.problems.add(problem(code, FAULT_MESSAGES[code], Place(pointer), got=show(wrong)), row)
-                labels[row] = Cell.FAULT
-    return Columns(ids, labels, None, range(len(keys)), layout)
+                answers[row] = Cell.FAULT
+    if kinds == {tuple} and not reading.gold:
+        return Columns(list(keys), None, range(len(keys)), layout, reading, scores=GivenScores(answers))
+    return Columns(list(keys), answers, range(len(keys)), layout, reading)

@@ -1,146 +1,94 @@
 """The file formats: each declared once with media types, endings, meaning and examples, and how one is told."""
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 
-from app.errors import UnsupportedMedia
+from app.errors import BadRequest, UnsupportedMedia
+from app.formats.declared import ENCODINGS, FORMATS, Encoding, Format, Shape
 
+__all__ = ["ENCODINGS", "FORMATS", "LAYOUTS", "Encoding", "FileKind", "Format", "Shape", "accepted", "file_kind"]
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """One way to lay out predictions within a format, with an example for one label and for a set of labels."""
-
-    name: str
-    meaning: str
-    example: str
-    multilabel: str
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A file format: how it is told from others and how it is laid out."""
-
-    key: str
-    name: str
-    media_types: tuple[str, ...]
-    endings: tuple[str, ...]
-    meaning: str
-    shapes: tuple[Shape, ...]
-
-
-FORMATS: dict[str, Format] = {
-    known.key: known
-    for known in (
-        Format(
-            key="json",
-            name="JSON",
-            media_types=("application/json",),
-            endings=(".json",),
-            meaning="One JSON value: records (the main shape), columns, or a map. Problems carry an RFC 6901 pointer.",
-            shapes=(
-                Shape(
-                    name="records",
-                    meaning="A list of records, bare or under 'predictions'.",
-                    example='{"predictions": [{"id": "t1", "label": "cat"}, {"id": "t2", "label": "dog"}]}',
-                    multilabel='{"predictions": [{"id": "t1", "labels": ["cat", "dog"]}, {"id": "t2", "labels": []}]}',
-                ),
-                Shape(
-                    name="columns",
-                    meaning="Two lists of equal length: ids and labels (multi-label: a list of lists).",
-                    example='{"ids": ["t1", "t2"], "labels": ["cat", "dog"]}',
-                    multilabel='{"ids": ["t1", "t2"], "labels": [["cat", "dog"], []]}',
-                ),
-                Shape(
-                    name="map",
-                    meaning="An object from id to label (multi-label: to a list of labels).",
-                    example='{"t1": "cat", "t2": "dog"}',
-                    multilabel='{"t1": ["cat", "dog"], "t2": []}',
-                ),
-                Shape(
-                    name="documents",
-                    meaning="The BioASQ and MESINESP body: records under 'documents', the id as 'id' or 'pmid'.",
-                    example='{"documents": [{"pmid": 101, "label": "cat"}, {"pmid": 102, "label": "dog"}]}',
-                    multilabel='{"documents": [{"pmid": 101, "labels": ["cat", "dog"]}, {"pmid": 102, "labels": []}]}',
-                ),
-            ),
-        ),
-        Format(
-            key="jsonl",
-            name="JSON Lines",
-            media_types=("application/x-ndjson", "application/jsonl"),
-            endings=(".jsonl", ".ndjson"),
-            meaning="One JSON record a line. Problems carry the line, and a pointer within its record.",
-            shapes=(
-                Shape(
-                    name="lines",
-                    meaning="One record a line; no blank lines.",
-                    example='{"id": "t1", "label": "cat"}\n{"id": "t2", "label": "dog"}\n',
-                    multilabel='{"id": "t1", "labels": ["cat", "dog"]}\n{"id": "t2", "labels": []}\n',
-                ),
-            ),
-        ),
-        Format(
-            key="csv",
-            name="CSV",
-            media_types=("text/csv",),
-            endings=(".csv",),
-            meaning="Comma-separated values with a header; a field with a comma, quote or line end stands in double "
-            "quotes. Problems carry the line and, as column, the number of the field.",
-            shapes=(
-                Shape(
-                    name="table",
-                    meaning="The header names 'id' and 'label'; several labels are joined by '|', none is an empty field.",
-                    example="id,label\nt1,cat\nt2,dog\n",
-                    multilabel="id,label\nt1,cat|dog\nt2,\n",
-                ),
-            ),
-        ),
-    )
-}
+LAYOUTS: dict[str, str] = {"long": "one row per pair of instance and label, in tables of multi-label data"}
+"""Layouts that an upload may say it has, beside the plain one of its format."""
 
 _BY_FILENAME = frozenset({"", "application/x-www-form-urlencoded", "application/octet-stream"})
-_UNREAD = (".tsv", ".npz", ".parquet", ".arrow", ".zst", ".zip", ".bz2", ".xz", ".tar", ".tgz", ".xlsx", ".xls")
+_UNREAD = (".npy", ".zip", ".bz2", ".xz", ".tar", ".tgz", ".7z", ".rar", ".xlsx", ".xls", ".pkl", ".pickle", ".xml")
 
 
 @dataclass(frozen=True, slots=True)
 class FileKind:
-    """How to read a file: its format ("json", "jsonl", "csv") and whether it is gzipped."""
+    """How to read a file: its format (a key of FORMATS), its encoding (of ENCODINGS) and its layout (of LAYOUTS).
+
+    An encoding or layout that is empty is the plain one.
+    """
 
     format: str
-    gzipped: bool = False
+    encoding: str = ""
+    layout: str = ""
+
+    @property
+    def ending(self) -> str:
+        """How the name of such a file ends."""
+        return FORMATS[self.format].endings[0] + (ENCODINGS[self.encoding].ending if self.encoding else "")
+
+    def to_dict(self) -> dict[str, str]:
+        """The fields by name, as a request to a scoring child carries them."""
+        return {"format": self.format, "encoding": self.encoding, "layout": self.layout}
+
+
+def is_read(known: Format) -> bool:
+    """Whether this installation reads the format: some need an optional library."""
+    return known.library is None or find_spec(known.library) is not None
 
 
 def accepted() -> str:
-    """Name every media type that is read, as advice for who sent another."""
-    types = [media for known in FORMATS.values() for media in known.media_types]
-    return f"Send {', '.join(types)}; plain or with Content-Encoding: gzip (or a file name that ends in .gz)."
+    """Name every media type and encoding that is read, as advice for who sent another."""
+    types = [known.media_types[0] for known in FORMATS.values() if is_read(known)]
+    encodings = " or ".join(ENCODINGS)
+    endings = " or ".join(encoding.ending for encoding in ENCODINGS.values())
+    return (
+        f"Send {', '.join(types)}; plain or with Content-Encoding: {encodings} (or a file name that ends in {endings})."
+    )
 
 
-def file_kind(filename: str | None, media_type: str | None, encoding: str | None) -> FileKind:
-    """Tell format and compression from media type, file name and Content-Encoding, in this order.
+def file_kind(
+    filename: str | None, media_type: str | None, encoding: str | None, layout: str | None = None
+) -> FileKind:
+    """Tell format and encoding from media type, file name and Content-Encoding, in this order.
 
     A media type decides; where it is absent, form-urlencoded or octet-stream, the file name's ending does; else it
-    is JSON. Raises UnsupportedMedia, which names what is accepted.
+    is JSON. Raises UnsupportedMedia, which names what is accepted, and BadRequest for a layout that does not fit.
     """
     name = (filename or "").strip().lower()
-    gzipped = _is_gzip(encoding) or name.endswith(".gz")
+    ended = next((known for known in ENCODINGS.values() if name.endswith(known.ending)), None)
+    packed = _encoding(encoding, ended)
     media, _, parameters = (media_type or "").partition(";")
     media = media.strip().lower()
     _check_charset(parameters)
-    if media in _BY_FILENAME:
-        return FileKind(_format_by_ending(name.removesuffix(".gz")), gzipped)
-    for known in FORMATS.values():
-        if media in known.media_types:
-            return FileKind(known.key, gzipped)
-    raise UnsupportedMedia(f"The media type '{media}' is not read here.", remedy=accepted())
+    found = _by_ending(name.removesuffix(ended.ending) if ended else name) if media in _BY_FILENAME else _by_type(media)
+    if not is_read(found):
+        raise UnsupportedMedia(
+            f"{found.name} is not read here: the library '{found.library}' is not installed.",
+            remedy=f"{accepted()} Who runs the service may install 'assay[arrow]'.",
+        )
+    return FileKind(found.key, packed, _layout(layout, found))
 
 
-def _is_gzip(encoding: str | None) -> bool:
-    name = (encoding or "").strip().lower()
+def _encoding(given: str | None, ended: Encoding | None) -> str:
+    """The key of the encoding: what Content-Encoding says, which must not contradict the file's name."""
+    name = (given or "").strip().lower()
     if name in {"", "identity"}:
-        return False
-    if name in {"gzip", "x-gzip"}:
-        return True
-    raise UnsupportedMedia(f"The content encoding '{name}' is not read here.", remedy=accepted())
+        return ended.key if ended else ""
+    said = next((known for known in ENCODINGS.values() if name in known.names), None)
+    if said is None:
+        several = " Encode the file once." if "," in name else ""
+        raise UnsupportedMedia(f"The content encoding '{name}' is not read here.{several}", remedy=accepted())
+    if ended is not None and ended is not said:
+        raise UnsupportedMedia(
+            f"Content-Encoding says {said.key}, but the file name ends in {ended.ending}.",
+            remedy="Leave Content-Encoding away, or send the file under its own name.",
+        )
+    return said.key
 
 
 def _check_charset(parameters: str) -> None:
@@ -153,10 +101,29 @@ def _check_charset(parameters: str) -> None:
             )
 
 
-def _format_by_ending(name: str) -> str:
+def _by_type(media: str) -> Format:
+    for known in FORMATS.values():
+        if media in known.media_types:
+            return known
+    raise UnsupportedMedia(f"The media type '{media}' is not read here.", remedy=accepted())
+
+
+def _by_ending(name: str) -> Format:
     for known in FORMATS.values():
         if name.endswith(known.endings):
-            return known.key
+            return known
     if name.endswith(_UNREAD):
         raise UnsupportedMedia(f"Files that end in '{name[name.rindex('.') :]}' are not read here.", remedy=accepted())
-    return "json"
+    return FORMATS["json"]
+
+
+def _layout(given: str | None, found: Format) -> str:
+    name = (given or "").strip().lower()
+    if not name:
+        return ""
+    if name not in LAYOUTS:
+        raise BadRequest(f"There is no layout '{name}'; there is {', '.join(LAYOUTS)}.")
+    if not found.table:
+        tables = ", ".join(known.name for known in FORMATS.values() if known.table)
+        raise BadRequest(f"layout={name} is for tables ({tables}), not for {found.name}.")
+    return name

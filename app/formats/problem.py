@@ -3,8 +3,9 @@
 import json
 import sys
 from bisect import insort
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, NamedTuple
 
 LISTED = 100
@@ -18,8 +19,8 @@ END = sys.maxsize
 
 CODES: dict[str, str] = {
     "syntax": "The file cannot be parsed at this place.",
-    "encoding": "The bytes are not UTF-8 (or not intact gzip), or a text holds NUL or half a surrogate pair.",
-    "too_large": "The file, a number of records, or a single text is larger than allowed.",
+    "encoding": "The bytes are not UTF-8 (or not intact gzip or zstd), or a text holds NUL or half a surrogate pair.",
+    "too_large": "The file, a number of records, classes or columns, or a single text is larger than allowed.",
     "too_deep": "Lists or objects are nested deeper than allowed.",
     "wrong_shape": "A value has the wrong type or stands at the wrong place.",
     "duplicate_key": "A key of an object, or a column of a header, is given twice.",
@@ -30,7 +31,9 @@ CODES: dict[str, str] = {
     "unknown_label": "A label is not in the vocabulary.",
     "duplicate_label": "A label occurs twice in one set of labels.",
     "empty_label": "A label is the empty string.",
-    "not_a_number": "NaN, an infinity, or a number beyond the range of binary64.",
+    "not_a_number": "NaN, an infinity, a number beyond the range of binary64, or no number where one is due.",
+    "not_a_probability": "A score below 0 or above 1, or a row of scores that does not sum to 1, where a metric needs probabilities.",
+    "wrong_class_count": "An instance has not exactly one score for each class.",
 }
 """Every code that a problem may have, in the order in which totals are listed, with its meaning."""
 
@@ -101,6 +104,20 @@ class Problems:
         self._sequence += 1
         insort(self._kept, (row, self._sequence, build()))
         del self._kept[LISTED:]
+
+    def report_all(self, code: str, rows: Sequence[int], build: Callable[[int], Problem], count: int) -> None:
+        """Count `count` problems of one code, in rows that ascend, of which `rows` are the first.
+
+        `build` gets a position in `rows`.
+        """
+        for number, row in enumerate(rows[:count]):
+            self.report(code, row, partial(build, number))
+        self.total[code] += max(0, count - len(rows))
+
+    @property
+    def count(self) -> int:
+        """How many problems there are."""
+        return sum(self.total.values())
 
     def add(self, found: Problem, row: int = FILE) -> None:
         """Count and, if it is among the first, list a problem of this row."""

@@ -1,54 +1,83 @@
 """Bytes to tables: the one door through which API, worker and command line read predictions and gold."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import BinaryIO
 
+from app.formats.arrow_table import read_arrow, read_parquet
 from app.formats.columns import Columns, Reading, Table, TooManyRecords, nothing
-from app.formats.csv_table import read_csv
+from app.formats.csv_table import read_csv, read_tsv
 from app.formats.json_lines import read_json_lines
 from app.formats.json_shapes import read_json
 from app.formats.kinds import FileKind
 from app.formats.layout import ColumnLists
+from app.formats.long import grouped
+from app.formats.npz import read_npz
 from app.formats.problem import FILE, Place, Problems, problem
 from app.formats.rules import DEFAULT_LIMITS, Limits, Rules
+from app.formats.text import decode
 from app.formats.tidy import tidy
-from app.formats.unpack import decode, read_bytes
+from app.formats.unpack import read_bytes
+from app.scoring.task import Task
 
-__all__ = ["DEFAULT_LIMITS", "Limits", "Rules", "Table", "read_table"]
+__all__ = ["DEFAULT_LIMITS", "READERS", "Limits", "Rules", "Table", "read_table"]
 
-_READERS: Mapping[str, Callable[[str, Reading], Columns | None]] = {
-    "json": read_json,
-    "jsonl": read_json_lines,
-    "csv": read_csv,
+Reader = Callable[[bytes, Reading], Columns | None]
+
+
+def _of_text(read: Callable[[str, Reading], Columns | None], *, by_line: bool) -> Reader:
+    """A reader of bytes from one of texts."""
+
+    def read_bytes_of_text(data: bytes, reading: Reading) -> Columns | None:
+        before = reading.problems.count
+        text = decode(data, by_line=by_line, problems=reading.problems)
+        damaged = reading.problems.count > before
+        columns = None if text is None else read(text, reading)
+        if columns is not None:
+            columns.damaged = damaged
+        return columns
+
+    return read_bytes_of_text
+
+
+READERS: Mapping[str, Reader] = {
+    "json": _of_text(read_json, by_line=False),
+    "jsonl": _of_text(read_json_lines, by_line=True),
+    "csv": _of_text(read_csv, by_line=True),
+    "tsv": _of_text(read_tsv, by_line=True),
+    "npz": read_npz,
+    "parquet": read_parquet,
+    "arrow": read_arrow,
 }
+"""How the bytes of each format become columns; None where they cannot be read at all (a problem says why)."""
 
 
 def read_table(
     stream: BinaryIO,
     kind: FileKind,
     *,
-    multilabel: bool,
+    task: Task,
     gold: bool,
     problems: Problems,
+    classes: Sequence[str] | None = None,
+    wants_scores: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Table:
-    """Read a file into columns of texts with their places.
+    """Read a file into columns of texts (and scores as given) with their places.
 
     Never raises for what the bytes are: everything wrong goes to `problems`, and the table then holds what could be
-    read. `gold` reads `split` too and refuses fields that would change the score. Source: contract, section 2.
+    read. `gold` reads `split` and `weight` too and refuses fields that would change the score. `classes` (NFC) is the
+    vocabulary where it is known; `wants_scores` reads scores beside labels. Source: contract, section 2.
     """
-    reading = Reading(multilabel, gold, limits, problems)
-    data = read_bytes(stream, gzipped=kind.gzipped, limits=limits, problems=problems)
-    if data is None:
-        return nothing(ColumnLists(), multilabel=multilabel)
-    faults_before = problems.total.get("encoding", 0)
-    text = decode(data, by_line=kind.format != "json", problems=problems)
-    del data
+    sets = task == "multilabel"
+    reading = Reading(task, gold, limits, problems, sets, classes, kind.layout == "long", wants_scores)
+    data = read_bytes(stream, kind.encoding, limits=limits, problems=problems)
     try:
-        columns = None if text is None else _READERS[kind.format](text, reading)
+        columns = None if data is None else READERS[kind.format](data, reading)
     except TooManyRecords as refused:
         problems.add(problem("too_large", str(refused), Place(), expected=f"at most {limits.records} records"), FILE)
         columns = None
     if columns is None:
-        return nothing(ColumnLists(), multilabel=multilabel)
-    return tidy(columns, reading, damaged=problems.total.get("encoding", 0) > faults_before)
+        return nothing(ColumnLists(), sets=sets)
+    if reading.long and columns.reading.sets and columns.labels is not None:
+        columns = grouped(columns)
+    return tidy(columns)

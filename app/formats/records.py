@@ -1,17 +1,18 @@
 """Records to columns: the shape that JSON records, JSON Lines and the documents body share."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from app.formats.columns import Cell, Columns, Reading, check_count
-from app.formats.layout import Layout
+from app.formats.columns import Cell, Columns, GivenScores, Reading, check_count
+from app.formats.layout import Names, RecordLines, RecordList
 from app.formats.problem import Place, problem, shorten, show, sound, token
 from app.formats.strict_json import ODD, TooDeep, faults, survey
 from app.formats.tidy import plain
 
 _NEVER_IGNORED = frozenset({"split", "splits", "usage", "weight", "weights"})
+Layout = RecordList | RecordLines
 FAULT_MESSAGES = {
     "duplicate_key": "The key is given twice in this object. Keep one.",
     "not_a_number": "This is not a finite number. Write a finite one, or leave the field out.",
@@ -21,10 +22,10 @@ FAULT_MESSAGES = {
 
 def refused_in_gold(name: str, reading: Reading) -> str | None:
     """Why this field of a gold file may not simply be ignored, if so: it would change who sees what, or the score."""
-    if not reading.gold or name == "split" or name.casefold() not in _NEVER_IGNORED:
+    if not reading.gold or name in {"split", "weight"} or name.casefold() not in _NEVER_IGNORED:
         return None
     if name.casefold().startswith("weight"):
-        return "Instance weights are not supported. Leave the field out."
+        return f"Did you mean 'weight'? Call it so, with a number for each instance, instead of '{name}'."
     return f"Did you mean 'split'? Call it so, with the values \"public\" and \"private\", instead of '{name}'."
 
 
@@ -34,12 +35,47 @@ def from_records(records: Sequence[Any], rows: Sequence[int], layout: Layout, re
     `outer` counts the levels around each record. Raises TooDeep and TooManyRecords, having reported nothing yet.
     """
     check_count(len(records), reading.limits)
-    columns = _uniform(records, rows, layout, reading, outer)
-    if columns is not None:
-        return columns
+    columns = transpose(records)
+    names = columns.keys() if columns is not None else _all_names(records)
+    shape = _Shape.of(names, layout, reading)
+    found = _uniform(columns, rows, shape, outer) if columns is not None else None
+    if found is not None:
+        return found
     if survey(records)[0] + outer > reading.limits.nesting:
         raise TooDeep
-    return _RecordLoop(layout, reading).run(records, rows)
+    return _RecordLoop(shape).run(records, rows)
+
+
+def _all_names(records: Sequence[Any]) -> Collection[str]:
+    return {name for record in records if type(record) is tuple for name, _ in record}
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What the records of one file give, told from the names of all their fields."""
+
+    reading: Reading
+    layout: Layout
+    labelled: bool
+    score: str | None
+    """The field of scores, if it is to be read."""
+
+    @classmethod
+    def of(cls, names: Collection[str], layout: Layout, reading: Reading) -> "_Shape":
+        if reading.acceptable(names):
+            reading = replace(reading, sets=True)
+        labelled = not {"label", "labels"}.isdisjoint(names)
+        score = reading.score_field(names, labelled=labelled)
+        split = reading.split_field(names) if reading.gold else "split"
+        called = Names(layout.names.id, reading.due, split, score=score or "scores")
+        return cls(reading, replace(layout, names=called), labelled or score is None, score)
+
+    @property
+    def used(self) -> list[str]:
+        """The names of the fields that are read."""
+        names = self.layout.names
+        gold = [names.split, names.weight] if self.reading.gold else []
+        return [names.id, *([names.label] if self.labelled else []), *([self.score] if self.score else []), *gold]
 
 
 def transpose(records: Sequence[Any]) -> dict[str, tuple[Any, ...]] | None:
@@ -58,16 +94,12 @@ def transpose(records: Sequence[Any]) -> dict[str, tuple[Any, ...]] | None:
     return columns
 
 
-def _uniform(
-    records: Sequence[Any], rows: Sequence[int], layout: Layout, reading: Reading, outer: int
-) -> Columns | None:
+def _uniform(columns: Mapping[str, Sequence[Any]], rows: Sequence[int], shape: _Shape, outer: int) -> Columns | None:
     """The quick way, for records that are all alike and hold nothing odd."""
-    columns = transpose(records)
-    id_name, label_name = layout.name("id"), layout.name("label")
-    if columns is None or id_name not in columns or label_name not in columns:
+    reading, names = shape.reading, shape.layout.names
+    if names.id not in columns or (shape.labelled and names.label not in columns):
         return None
-    used = {id_name, label_name, *(("split",) if reading.gold else ())}
-    ignored = [name for name in columns if name not in used]
+    ignored = [name for name in columns if name not in shape.used]
     if any(refused_in_gold(name, reading) for name in ignored):
         return None
     for values in columns.values():
@@ -75,22 +107,40 @@ def _uniform(
             depth, faulty = survey(values)
             if faulty or outer + 1 + depth > reading.limits.nesting:
                 return None
-    splits = columns.get("split") if reading.gold else None
-    return Columns(columns[id_name], columns[label_name], splits, rows, layout, ignored)
+    return Columns(
+        columns[names.id],
+        columns[names.label] if shape.labelled else None,
+        rows,
+        shape.layout,
+        reading,
+        splits=columns.get(names.split) if reading.gold else None,
+        weights=columns.get(names.weight) if reading.gold else None,
+        scores=GivenScores(columns[shape.score]) if shape.score else None,
+        ignored=ignored,
+    )
 
 
 @dataclass(slots=True)
 class _RecordLoop:
     """The slow way: record by record, reporting every fault where it stands."""
 
-    layout: Layout
-    reading: Reading
+    shape: _Shape
     ids: list[object] = field(default_factory=list)
     labels: list[object] = field(default_factory=list)
     splits: list[object] = field(default_factory=list)
+    weights: list[object] = field(default_factory=list)
+    scores: list[object] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     ignored: dict[str, None] = field(default_factory=dict)
     unreadable: int = 0
+
+    @property
+    def reading(self) -> Reading:
+        return self.shape.reading
+
+    @property
+    def layout(self) -> Layout:
+        return self.shape.layout
 
     def run(self, records: Sequence[Any], rows: Sequence[int]) -> Columns:
         """Take all records."""
@@ -103,19 +153,34 @@ class _RecordLoop:
                     row, "wrong_shape", self.layout.place(row), message, expected="an object", got=show(record)
                 )
                 self.unreadable += 1
-        splits = self.splits if any(value is not Cell.ABSENT for value in self.splits) else None
-        return Columns(self.ids, self.labels, splits, self.rows, self.layout, tuple(self.ignored), self.unreadable)
+        return Columns(
+            self.ids,
+            self.labels if self.shape.labelled else None,
+            self.rows,
+            self.layout,
+            self.reading,
+            splits=_unless_absent(self.splits),
+            weights=_unless_absent(self.weights),
+            scores=GivenScores(self.scores) if self.shape.score else None,
+            ignored=tuple(self.ignored),
+            unreadable=self.unreadable,
+        )
 
     def _take(self, row: int, record: tuple[Any, ...]) -> None:
         fields = self._checked(row, record)
-        id_name, label_name = self.layout.name("id"), self.layout.name("label")
+        shape, names = self.shape, self.layout.names
         self.rows.append(row)
-        self.ids.append(fields[id_name] if id_name in fields else self._no_id(row, fields))
-        self.labels.append(fields[label_name] if label_name in fields else self._no_label(row, fields))
-        self.splits.append(fields.get("split", Cell.ABSENT) if self.reading.gold else Cell.ABSENT)
-        known = {id_name, label_name if label_name in fields else self.reading.other}
+        self.ids.append(fields[names.id] if names.id in fields else self._no_id(row, fields))
+        if shape.labelled:
+            self.labels.append(fields[names.label] if names.label in fields else self._no_label(row, fields))
+        if shape.score:
+            self.scores.append(fields[shape.score] if shape.score in fields else self._no_scores(row, fields))
+        if self.reading.gold:
+            self.splits.append(fields.get(names.split, Cell.ABSENT))
+            self.weights.append(fields.get(names.weight, Cell.ABSENT))
+        known = {*shape.used, *([] if not shape.labelled or names.label in fields else [self.reading.other])}
         for name in fields:
-            if name not in known and not (self.reading.gold and name == "split"):
+            if name not in known:
                 self._unused(row, name, fields)
 
     def _checked(self, row: int, record: tuple[Any, ...]) -> dict[str, Any]:
@@ -146,10 +211,21 @@ class _RecordLoop:
         if reading.other in fields:
             message = f"This task takes {reading.kind} per instance, not '{reading.other}'. {reading.mend_label}"
             place = self._inside(row, f"/{reading.other}")
+        elif reading.score_field(fields, labelled=False):
+            message = f"Other records have a '{reading.due}', this one has none. Give it to all records or to none."
+            place = self.layout.place(row)
         else:
             message = f"The record has no '{reading.due}'. {reading.mend_label}"
             place = self.layout.place(row)
         expected, owner = f"the field '{reading.due}'", self._owner(fields)
+        self._report(row, "wrong_shape", place, message, expected=expected, got=_names(fields), owner=owner)
+        return Cell.FAULT
+
+    def _no_scores(self, row: int, fields: Mapping[str, Any]) -> Cell:
+        name = self.layout.name("score")
+        message = f"Other records have '{name}', this one has none. Give a score for each class to all records."
+        expected, owner = f"the field '{name}'", self._owner(fields)
+        place = self.layout.place(row)
         self._report(row, "wrong_shape", place, message, expected=expected, got=_names(fields), owner=owner)
         return Cell.FAULT
 
@@ -170,7 +246,7 @@ class _RecordLoop:
         return Place((place.pointer or "") + pointer, place.line, place.column)
 
     def _example(self) -> str:
-        value = '["a", "b"]' if self.reading.multilabel else '"a"'
+        value = '["a", "b"]' if self.reading.sets else '"a"'
         return f'{{"{self.layout.name("id")}": "t1", "{self.reading.due}": {value}}}'
 
     def _report(
@@ -186,6 +262,11 @@ class _RecordLoop:
     ) -> None:
         build = partial(problem, code, message, place, instance_id=owner, expected=expected, got=got)
         self.reading.problems.report(code, row, build)
+
+
+def _unless_absent(values: list[object]) -> list[object] | None:
+    """A column that at least one record has."""
+    return values if any(value is not Cell.ABSENT for value in values) else None
 
 
 def _names(fields: Mapping[str, Any]) -> str:

@@ -1,8 +1,9 @@
 """What a reader refuses: the size limits, and the conventions of the recipe that concern reading."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+
+from app.scoring.metric import PROBABILITIES, SCORES, MetricCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,24 +13,18 @@ class Limits:
     expanded_bytes: int = 1 << 30
     """Bytes after decompression."""
     records: int = 10_000_000
-    """Instances."""
+    """Instances, or rows of a table."""
+    classes: int = 100_000
+    """Classes of a vocabulary."""
     text_length: int = 1000
     """Characters of one id or label, and digits of any integer."""
-    columns: int = 50_000
+    columns: int = 100_100
     """Columns of a table."""
     nesting: int = 64
     """Levels of lists and objects in JSON."""
 
 
 DEFAULT_LIMITS = Limits()
-
-
-class HasOptions(Protocol):
-    """Anything with resolved convention options: a metric call."""
-
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """Option name to value."""
 
 
 # Values of each option from the strictest to the mildest. Where metrics differ, the strictest decides what is refused,
@@ -51,18 +46,27 @@ class Rules:
     """reject, set (repeated labels of one prediction are read once), multiset (kept)."""
     missing: str = "reject"
     """reject, empty_prediction."""
+    scores: str = "ignored"
+    """due (the file must give them), used (where it does), ignored beside labels."""
+    probabilities: bool = False
+    """Whether scores must be probabilities."""
 
     def __post_init__(self) -> None:
-        for option, values in _STRICTNESS.items():
+        for option, values in {**_STRICTNESS, "scores": ("due", "used", "ignored")}.items():
             if getattr(self, option) not in values:
                 raise ValueError(f"{option} must be one of {', '.join(values)}, not {getattr(self, option)!r}")
 
     @classmethod
-    def strictest(cls, calls: Iterable[HasOptions]) -> "Rules":
-        """Read so that no metric meets what it refuses; without metrics: the defaults."""
-        resolved = [call.options for call in calls]
+    def strictest(cls, calls: Iterable[MetricCall], primary: str | None = None) -> "Rules":
+        """Read so that no metric meets what it refuses; without metrics: the defaults.
+
+        `primary` is the canonical string of the metric that must have what it needs.
+        """
+        calls = list(calls)
         chosen = {}
         for option, values in _STRICTNESS.items():
-            asked = {str(options.get(option, "reject")) for options in resolved} or {"reject"}
+            asked = {str(call.options.get(option, "reject")) for call in calls} or {"reject"}
             chosen[option] = next((value for value in values if value in asked), "reject")
-        return cls(**chosen)
+        needing = {call.text for call in calls if SCORES in call.metric.needs}
+        scores = "due" if primary in needing else "used" if needing else "ignored"
+        return cls(**chosen, scores=scores, probabilities=any(PROBABILITIES in call.metric.needs for call in calls))

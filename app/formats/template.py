@@ -3,52 +3,179 @@
 import csv
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from app.errors import BadRequest
-from app.scoring.task import Task
+from app.formats.declared import FORMATS
+from app.formats.kinds import is_read
+from app.scoring.task import TaskSpec
 
-TEMPLATES: dict[str, str] = {
-    "json": "application/json",
-    "columns": "application/json",
-    "map": "application/json",
-    "jsonl": "application/x-ndjson",
-    "csv": "text/csv",
+_CELLS = 20_000_000
+"""Most places for single scores that a template has; a larger file is better written by the system itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Blank:
+    """What a template is made of: ids and, for scores, the classes that each instance has one for."""
+
+    ids: Sequence[str]
+    several: bool
+    scored: Sequence[str]
+    """The classes that have a score each, in a binary task the positive label alone; empty for labels."""
+    single: bool
+
+
+def _records(blank: _Blank) -> list[dict[str, object]]:
+    place: dict[str, object] = {"labels": []} if blank.several else {"label": ""}
+    if blank.scored:
+        place = {"score": None} if blank.single else {"scores": []}
+    return [{"id": one, **place} for one in blank.ids]
+
+
+def _listed(key: str, blank: _Blank) -> bytes:
+    body = ",\n".join(_line(record) for record in _records(blank))
+    return f'{{"{key}": [\n{body}\n]}}\n'.encode()
+
+
+def _json(blank: _Blank) -> bytes:
+    return _listed("predictions", blank)
+
+
+def _documents(blank: _Blank) -> bytes:
+    return _listed("documents", blank)
+
+
+def _lines(blank: _Blank) -> bytes:
+    return "".join(f"{_line(record)}\n" for record in _records(blank)).encode()
+
+
+def _columns(blank: _Blank) -> bytes:
+    if blank.scored:
+        classes = {} if blank.single else {"classes": list(blank.scored)}
+        return f"{_line({'ids': blank.ids, **classes, 'scores': []})}\n".encode()
+    empty: object = [] if blank.several else ""
+    return f"{_line({'ids': blank.ids, 'labels': [empty for _ in blank.ids]})}\n".encode()
+
+
+def _map(blank: _Blank) -> bytes:
+    empty: object = [] if blank.several else ""
+    if blank.scored:
+        empty = dict.fromkeys(blank.scored)
+    return f"{_line(dict.fromkeys(blank.ids, empty))}\n".encode()
+
+
+def _csv(blank: _Blank, separator: str = ",") -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n", delimiter=separator)
+    names = ["score"] if blank.single and blank.scored else list(blank.scored) or ["label"]
+    writer.writerow(["id", *names])
+    empty = [""] * len(names)
+    writer.writerows([one, *empty] for one in blank.ids)
+    return text.getvalue().encode()
+
+
+def _tsv(blank: _Blank) -> bytes:
+    return _csv(blank, "\t")
+
+
+def _npz(blank: _Blank) -> bytes:
+    body = io.BytesIO()
+    scores = np.full((len(blank.ids), len(blank.scored)), np.nan)
+    np.savez(body, ids=np.array(blank.ids, dtype=str), classes=np.array(blank.scored, dtype=str), scores=scores)
+    return body.getvalue()
+
+
+def _arrow_table(blank: _Blank) -> Any:
+    import pyarrow as pa  # noqa: PLC0415 (optional, and slow to import)
+
+    columns: dict[str, Any] = {"id": pa.array(blank.ids, pa.string())}
+    n = len(blank.ids)
+    if blank.scored:
+        names = ["score"] if blank.single else blank.scored
+        columns |= {name: pa.nulls(n, pa.float64()) for name in names}
+    elif blank.several:
+        columns["labels"] = pa.array([[]] * n, pa.list_(pa.string()))
+    else:
+        columns["label"] = pa.array([""] * n, pa.string())
+    return pa.table(columns)
+
+
+def _parquet(blank: _Blank) -> bytes:
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    body = io.BytesIO()
+    pq.write_table(_arrow_table(blank), body)
+    return body.getvalue()
+
+
+def _arrow(blank: _Blank) -> bytes:
+    import pyarrow as pa  # noqa: PLC0415
+
+    body = io.BytesIO()
+    table = _arrow_table(blank)
+    with pa.ipc.new_file(body, table.schema) as writer:
+        writer.write_table(table)
+    return body.getvalue()
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A kind of file to fill in: the format it is in, and whether it has a place for each single score."""
+
+    format: str
+    write: Callable[[_Blank], bytes]
+    wide: bool = False
+
+    @property
+    def media_type(self) -> str:
+        """What it is sent as."""
+        return FORMATS[self.format].media_types[0]
+
+    @property
+    def ending(self) -> str:
+        """How its name ends."""
+        return FORMATS[self.format].endings[0]
+
+
+TEMPLATES: dict[str, Template] = {
+    "json": Template("json", _json),
+    "columns": Template("json", _columns),
+    "map": Template("json", _map, wide=True),
+    "documents": Template("json", _documents),
+    "jsonl": Template("jsonl", _lines),
+    "csv": Template("csv", _csv, wide=True),
+    "tsv": Template("tsv", _tsv, wide=True),
+    "npz": Template("npz", _npz, wide=True),
+    "parquet": Template("parquet", _parquet),
+    "arrow": Template("arrow", _arrow),
 }
-"""Every template format and the media type of what it gives."""
+"""Every template by the name that asks for it."""
 
 
-def template(ids: Iterable[str], task: Task, format: str = "json") -> bytes:  # noqa: A002 (the query parameter's name)
-    """Write the ids in their order, without labels or split, as UTF-8.
+def template(ids: Sequence[str], spec: TaskSpec, format: str = "json", *, scores: bool = False) -> bytes:  # noqa: A002 (the query parameter's name)
+    """Write the ids in their order, without labels or split.
 
     A single label is empty, to be filled in (the empty string is refused as a label); a set of labels is the empty
-    list. Raises BadRequest for a format that TEMPLATES does not name.
+    list. With `scores`, and always in npz, there is a place for scores instead. Raises BadRequest for a format that
+    TEMPLATES does not name or that this installation does not read, and where there would be too many places.
     """
     if format not in TEMPLATES:
         raise BadRequest(f"There is no template in the format '{format}'; there are {', '.join(TEMPLATES)}.")
-    names = list(ids)
-    several = task == "multilabel"
-    if format == "csv":
-        return _csv(names)
-    field, empty = ("labels", []) if several else ("label", "")
-    records = [{"id": name, field: empty} for name in names]
-    if format == "jsonl":
-        return "".join(f"{_line(record)}\n" for record in records).encode()
-    if format == "columns":
-        return f"{_line({'ids': names, 'labels': [empty for _ in names]})}\n".encode()
-    if format == "map":
-        return f"{_line(dict.fromkeys(names, empty))}\n".encode()
-    body = ",\n".join(_line(record) for record in records)
-    return f'{{"predictions": [\n{body}\n]}}\n'.encode()
+    made = TEMPLATES[format]
+    if not is_read(FORMATS[made.format]):
+        raise BadRequest(f"Files in the format '{format}' are not read here, so there is no template.")
+    scored: Sequence[str] = ()
+    if scores or format == "npz":
+        scored = spec.classes if spec.positive_label is None else (spec.positive_label,)
+    if made.wide and len(ids) * len(scored) > _CELLS:
+        message = f"The template would have {len(ids)} × {len(scored)} places for scores; at most {_CELLS} are made."
+        raise BadRequest(message, remedy="Ask for format=columns, which lists ids and classes once.")
+    return made.write(_Blank(list(ids), spec.task == "multilabel", scored, spec.positive_label is not None))
 
 
 def _line(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _csv(names: list[str]) -> bytes:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("id", "label"))
-    writer.writerows((name, "") for name in names)
-    return text.getvalue().encode()

@@ -9,20 +9,23 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
 
-from app.formats.columns import Cell, Columns, Reading, Table, notes_on_ignored
+from app.formats.columns import Cell, Columns, Table, notes_on_ignored
 from app.formats.layout import Field
 from app.formats.problem import Place, problem, quote, show, sound
 from app.formats.rules import Limits
+from app.formats.weights import Weights
 
 SPLITS = ("public", "private")
+IGNORED = "ignored"
+"""The split of a row that Kaggle's solution files mark as Ignored: it is not scored."""
+_USAGE = {"Public": "public", "Private": "private", "Ignored": IGNORED}
 
 
-def tidy(columns: Columns, reading: Reading, *, damaged: bool = False) -> Table:
-    """Read ids, labels and splits as texts.
-
-    `damaged`: faulty bytes were reported already and stand as lone surrogates (see unpack.decode).
-    """
-    table = _quick(columns, reading) or _CellLoop(columns, reading, damaged).run()
+def tidy(columns: Columns) -> Table:
+    """Read ids, labels, splits and weights as texts and numbers."""
+    if columns.splits is not None and columns.layout.name("split") == "Usage":
+        columns.splits = [_USAGE.get(value, value) if isinstance(value, str) else value for value in columns.splits]
+    table = _quick(columns) or _CellLoop(columns).run()
     table.notes.extend(notes_on_ignored([sound(name) for name in columns.ignored]))
     return table
 
@@ -54,11 +57,12 @@ def _is_sound(text: str) -> bool:
     return True
 
 
-def _quick(columns: Columns, reading: Reading) -> Table | None:
+def _quick(columns: Columns) -> Table | None:
     """The table, if no cell of the file needs a closer look."""
+    reading = columns.reading
     counts = None
-    labels = columns.labels
-    if reading.multilabel:
+    labels: Sequence[object] = columns.labels or ()
+    if reading.sets and columns.labels is not None:
         if set(map(type, labels)) - {list}:
             return None
         lists: Sequence[list[object]] = labels  # type: ignore[assignment]
@@ -66,10 +70,18 @@ def _quick(columns: Columns, reading: Reading) -> Table | None:
         labels = list(chain.from_iterable(lists))
     ids, texts = plain(columns.ids, reading.limits), plain(labels, reading.limits)
     splits = columns.splits
-    if ids is None or texts is None or (splits is not None and not _are_splits(splits)):
+    if ids is None or texts is None or columns.weights is not None or (splits is not None and not _are_splits(splits)):
         return None
-    named = None if splits is None else [str(value) for value in splits]
-    return Table(ids, texts, counts, named, columns.rows, columns.layout, columns.unreadable)
+    return Table(
+        ids,
+        None if columns.labels is None else texts,
+        counts,
+        columns.rows,
+        columns.layout,
+        splits=None if splits is None else [str(value) for value in splits],
+        scores=columns.scores,
+        unreadable=columns.unreadable,
+    )
 
 
 def _are_splits(values: Sequence[object]) -> bool:
@@ -79,29 +91,41 @@ def _are_splits(values: Sequence[object]) -> bool:
 class _CellLoop:
     """The slow way: cell by cell, reporting every fault."""
 
-    def __init__(self, columns: Columns, reading: Reading, damaged: bool) -> None:
+    def __init__(self, columns: Columns) -> None:
         self.columns = columns
-        self.reading = reading
-        self.damaged = damaged
+        self.reading = columns.reading
+        self.weights = Weights(columns)
 
     def run(self) -> Table:
         """Read all rows, in file order."""
+        columns = self.columns
         ids: list[str | None] = []
         labels: list[str | None] = []
-        counts: list[int] | None = [] if self.reading.multilabel else None
-        splits: list[str | None] | None = None if self.columns.splits is None else []
-        for number, row in enumerate(self.columns.rows):
-            name = self._id(row, self.columns.ids[number])
+        counts: list[int] | None = [] if self.reading.sets and columns.labels is not None else None
+        splits: list[str | None] = []
+        for number, row in enumerate(columns.rows):
+            name = self._id(row, columns.ids[number])
             ids.append(name)
-            cell = self.columns.labels[number]
-            found = [self._label(row, cell, name)] if counts is None else self._labels(row, cell, name)
-            labels.extend(found)
-            if counts is not None:
-                counts.append(len(found))
-            if splits is not None and self.columns.splits is not None:
-                splits.append(self._split(row, self.columns.splits[number], name))
-        unreadable = self.columns.unreadable + ids.count(None)
-        return Table(ids, labels, counts, splits, self.columns.rows, self.columns.layout, unreadable)
+            if columns.labels is not None:
+                cell = columns.labels[number]
+                found = [self._label(row, cell, name)] if counts is None else self._labels(row, cell, name)
+                labels.extend(found)
+                if counts is not None:
+                    counts.append(len(found))
+            if columns.splits is not None:
+                splits.append(self._split(row, columns.splits[number], name))
+            self.weights.take(row, number, name)
+        return Table(
+            ids,
+            None if columns.labels is None else labels,
+            counts,
+            columns.rows,
+            columns.layout,
+            splits=None if columns.splits is None else splits,
+            weights=self.weights.values,
+            scores=columns.scores,
+            unreadable=columns.unreadable + ids.count(None),
+        )
 
     def _id(self, row: int, value: object) -> str | None:
         if value is Cell.FAULT:
@@ -139,13 +163,15 @@ class _CellLoop:
         return [None]
 
     def _split(self, row: int, value: object, owner: str | None) -> str | None:
-        if value in SPLITS or value is Cell.FAULT:
+        named = self.columns.layout.name("split")
+        if value in SPLITS or value is Cell.FAULT or (named == "Usage" and value == IGNORED):
             return str(value)
         if value is Cell.ABSENT or value == "":
-            message = "Other rows have a split, this one has none. Give it on all rows or on none."
+            message = f"Other rows have a {named}, this one has none. Give it on all rows or on none."
             shown = "nothing"
         else:
-            message = 'split must be "public" or "private", written exactly so.'
+            words = "Public, Private or Ignored" if named == "Usage" else '"public" or "private"'
+            message = f"{named} must be {words}, written exactly so."
             shown = show(value)
         return self._refuse(
             "wrong_shape",
@@ -161,7 +187,7 @@ class _CellLoop:
         """A text in NFC, unless it is damaged or too long."""
         refuse = partial(self._refuse, row=row, field=field, item=item, owner=owner)
         if not text.isascii() and not _is_sound(text):
-            if self.damaged and any("\udc80" <= sign <= "\udcff" for sign in text):
+            if self.columns.damaged and any("\udc80" <= sign <= "\udcff" for sign in text):
                 return None
             message = "The text holds half of a surrogate pair, which is no character. Write the whole character."
             return refuse("encoding", message=message, got=quote(text))
@@ -187,10 +213,11 @@ class _CellLoop:
         got: str | None = None,
     ) -> str | None:
         """Report a cell, and give None in its place."""
-        place: Callable[[], Place] = partial(self.columns.layout.place, row, field, item)
+        layout = self.columns.layout
+        place: Callable[[], Place] = partial(layout.place, row, field, item)
         self.reading.problems.report(
             code,
-            row,
+            layout.order(row, item),
             lambda: problem(code, message, place(), instance_id=owner, expected=expected, got=got),
         )
         return None

@@ -1,23 +1,25 @@
-"""From a byte stream to text: decompression under a limit, then strict UTF-8, with every fault placed."""
+"""From a byte stream to the bytes of the file itself: decompression under a limit, with every fault told."""
 
-import codecs
 import zlib
-from functools import partial
+from collections.abc import Callable, Mapping
 from io import BytesIO
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
-from app.formats.problem import FILE, Place, Problem, Problems, problem
+from backports import zstd
+
+from app.formats.declared import ENCODINGS
+from app.formats.problem import Place, Problems, problem
 from app.formats.rules import Limits
 
 _PIECE = 1 << 14
 """Bytes read of compressed data at once: what is left of a piece is copied for every member that ends in it."""
 _MEMBERS = 100_000
-"""Members of one gzip file; block-wise compressors make one per 64 KiB."""
+"""Members or frames of one compressed file; block-wise compressors make one per 64 KiB."""
 _CHUNK = 1 << 20
-_WINDOW = 1 << 12
-_WIDE_MARKS = frozenset({codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE})
-_MEND_GZIP = "Compress the file again and send it whole."
-_MEND_UTF8 = "Save the file as UTF-8 without a byte order mark."
+_WINDOW_LOG = 27
+"""Largest window of zstd data, as a power of two: 128 MiB, the most that the zstd program takes by itself."""
+_SKIPPABLE = range(0x184D2A50, 0x184D2A60)
+"""How skippable frames of zstd begin (RFC 8878, section 3.1.2)."""
 
 
 class _Refused(Exception):
@@ -28,28 +30,31 @@ class _Refused(Exception):
         self.code = code
 
 
-def read_bytes(stream: BinaryIO, *, gzipped: bool, limits: Limits, problems: Problems) -> bytes | None:
+def read_bytes(stream: BinaryIO, encoding: str, *, limits: Limits, problems: Problems) -> bytes | None:
     """Read all bytes, decompressed; None (and a problem) where that is not possible.
 
-    Never holds more than `limits.expanded_bytes` plus one chunk of output.
+    `encoding` is a key of ENCODINGS, or empty. Never holds more than `limits.expanded_bytes` plus one chunk of output.
     """
     try:
-        data = _gunzip(stream, limits.expanded_bytes) if gzipped else _plain(stream, limits.expanded_bytes)
+        if encoding:
+            return _expand(stream, encoding, limits.expanded_bytes)
+        return _plain(stream, limits.expanded_bytes)
     except _Refused as refused:
         problems.add(problem(refused.code, str(refused), Place()))
-        return None
-    return data
+    return None
 
 
 def _plain(stream: BinaryIO, limit: int) -> bytes:
     kept = BytesIO()  # a single read of so many bytes would allocate them all, whatever the file's size
     while chunk := stream.read(min(_CHUNK, limit + 1 - kept.tell())):
         kept.write(chunk)
-    data = kept.getvalue()
-    if len(data) > limit:
+    if kept.tell() > limit:
         raise _too_large(limit)
-    if data[:2] == b"\x1f\x8b":
-        raise _Refused("encoding", "The file is gzipped. Send Content-Encoding: gzip, or a file name that ends in .gz.")
+    data = kept.getvalue()
+    for known in ENCODINGS.values():
+        if data.startswith(known.magic):
+            mend = f"Send Content-Encoding: {known.key}, or a file name that ends in {known.ending}."
+            raise _Refused("encoding", f"The file is compressed with {known.key}. {mend}")
     return data
 
 
@@ -57,39 +62,92 @@ def _too_large(limit: int) -> _Refused:
     return _Refused("too_large", f"The file has more than {limit} bytes when expanded. Leave out what is not scored.")
 
 
-def _gunzip(stream: BinaryIO, limit: int) -> bytes:
-    """Expand all members of a gzip file (RFC 1952), one bounded chunk after the other."""
-    parts: list[bytes] = []
-    size = 0
-    member, members = None, 0
+class _Member(Protocol):
+    """One gzip member or zstd frame on its way out."""
+
+    ended: bool
+    hungry: bool
+    """Whether it needs more input to go on."""
+
+    def expand(self, data: bytes, limit: int) -> tuple[bytes, bytes]:
+        """At most `limit` bytes of output, and the input that was not taken; raises zlib.error, zstd.ZstdError."""
+
+
+class _GzipMember:
+    hungry = True
+
+    def __init__(self) -> None:
+        self._inner = zlib.decompressobj(31)
+        self.ended = False
+
+    def expand(self, data: bytes, limit: int) -> tuple[bytes, bytes]:
+        part = self._inner.decompress(data, limit)
+        self.ended = self._inner.eof
+        return part, self._inner.unused_data if self.ended else self._inner.unconsumed_tail
+
+
+class _ZstdFrame:
+    def __init__(self) -> None:
+        self._inner = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG})
+        self.ended = False
+        self.hungry = True
+
+    def expand(self, data: bytes, limit: int) -> tuple[bytes, bytes]:
+        part = self._inner.decompress(data, limit)
+        self.ended = self._inner.eof
+        self.hungry = not self.ended and self._inner.needs_input
+        return part, self._inner.unused_data if self.ended else b""
+
+
+_MEMBER: Mapping[str, Callable[[], _Member]] = {"gzip": _GzipMember, "zstd": _ZstdFrame}
+
+
+def _expand(stream: BinaryIO, encoding: str, limit: int) -> bytes:
+    """Expand all members of a compressed file, one bounded chunk after the other."""
+    kept = BytesIO()
+    member: _Member | None = None
+    members = 0
     pending = b""
     while True:
-        pending = pending or stream.read(_PIECE)
-        if not pending:
-            break
+        if not pending and (member is None or member.hungry):
+            pending = stream.read(_PIECE)
+            if not pending:
+                break
         if member is None:
-            members = _counted(members)
-            _check_member(pending := _at_least(stream, pending, 2), first=not size and not parts)
-            member = zlib.decompressobj(31)
+            members = _counted(members, encoding)
+            pending = _at_least(stream, pending, 4)
+            _check_member(pending, encoding, first=members == 1)
+            member = _MEMBER[encoding]()
         try:
-            part = member.decompress(pending, min(_CHUNK, limit + 1 - size))
-        except zlib.error as error:
-            raise _Refused("encoding", f"The gzip data is damaged ({_reason(error)}). {_MEND_GZIP}") from None
-        if part or not parts:
-            parts.append(part)
-        size += len(part)
-        if size > limit:
+            part, pending = member.expand(pending, min(_CHUNK, limit + 1 - kept.tell()))
+        except (zlib.error, zstd.ZstdError) as error:
+            raise _damaged(encoding, error) from None
+        kept.write(part)
+        if kept.tell() > limit:
             raise _too_large(limit)
-        pending = member.unused_data if member.eof else member.unconsumed_tail
-        member = None if member.eof else member
-    if member is not None or not parts:
-        raise _Refused("encoding", f"The gzip data ends before its end mark: it is cut off. {_MEND_GZIP}")
-    return b"".join(parts)
+        member = None if member.ended else member
+    if member is not None or not members:
+        mend = _mend(encoding)
+        raise _Refused("encoding", f"The {encoding} data ends before its end mark: it is cut off. {mend}")
+    return kept.getvalue()
 
 
-def _counted(members: int) -> int:
+def _mend(encoding: str) -> str:
+    return f"Compress the file with {encoding} again and send it whole."
+
+
+def _damaged(encoding: str, error: Exception) -> _Refused:
+    reason = str(error).rsplit(": ", 1)[-1].rstrip(".")
+    if "too much memory" in reason:
+        most = f"{(1 << _WINDOW_LOG) >> 20} MiB"
+        return _Refused("too_large", f"The zstd data needs a window of more than {most}. Compress it without --long.")
+    return _Refused("encoding", f"The {encoding} data is damaged ({reason}). {_mend(encoding)}")
+
+
+def _counted(members: int, encoding: str) -> int:
     if members >= _MEMBERS:
-        raise _Refused("too_large", f"The gzip data has more than {_MEMBERS} members. Compress the file in one piece.")
+        message = f"The {encoding} data has more than {_MEMBERS} members. Compress the file in one piece."
+        raise _Refused("too_large", message)
     return members + 1
 
 
@@ -97,68 +155,14 @@ def _at_least(stream: BinaryIO, pending: bytes, count: int) -> bytes:
     return pending if len(pending) >= count else pending + stream.read(_CHUNK)
 
 
-def _check_member(head: bytes, *, first: bool) -> None:
-    if head[:2] == b"\x1f\x8b":
+def _check_member(head: bytes, encoding: str, *, first: bool) -> None:
+    if head.startswith(ENCODINGS[encoding].magic):
+        return
+    if encoding == "zstd" and int.from_bytes(head[:4], "little") in _SKIPPABLE:
         return
     if first:
-        raise _Refused(
-            "encoding", "The file is said to be gzipped, but is not. Leave the encoding away, or compress it."
+        message = (
+            f"The file is said to be compressed with {encoding}, but is not. Leave the encoding away, or compress it."
         )
-    raise _Refused("encoding", f"Something that is not gzip follows the gzip data. {_MEND_GZIP}")
-
-
-def _reason(error: zlib.error) -> str:
-    return str(error).rsplit(": ", 1)[-1]
-
-
-def decode(data: bytes, *, by_line: bool, problems: Problems) -> str | None:
-    """Decode strict UTF-8; each fault is a problem with line and column (both from 1, columns in characters).
-
-    With `by_line`, problems are ordered by their line, else they come first. Faulty bytes appear in the text as
-    lone surrogates (PEP 383), so that reading can go on. None where there is no text at all.
-    """
-    if data[:2] in _WIDE_MARKS or (b"\0" in data[:2] and data[:2] != b"\0\0") or data[:4] == codecs.BOM_UTF32_BE:
-        message = f"The file is UTF-16 or UTF-32. {_MEND_UTF8}"
-        problems.add(problem("encoding", message, Place(None, 1, 1), expected="UTF-8"))
-        return None
-    if data[:3] == codecs.BOM_UTF8:
-        message = "The file begins with a byte order mark (EF BB BF). Save it as UTF-8 without one."
-        problems.add(problem("encoding", message, Place(None, 1, 1), expected="UTF-8", got="EF BB BF"))
-        data = data[3:]
-    if not data or data.isspace():
-        problems.add(problem("syntax", "The file is empty. It should hold predictions or gold.", Place(None, 1, 1)))
-        return None
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        _place_faults(data, by_line, problems)
-        return data.decode(errors="surrogateescape")
-
-
-def _place_faults(data: bytes, by_line: bool, problems: Problems) -> None:
-    """Report every maximal run of bytes that is no UTF-8; linear, however many there are."""
-    view = memoryview(data)
-    start, line, line_start = 0, 1, 0
-    while start < len(data):
-        end = start + _WINDOW
-        wrong = None
-        try:
-            end = start + codecs.utf_8_decode(view[start:end], "strict", end >= len(data))[1]
-        except UnicodeDecodeError as error:
-            wrong, end = start + error.start, start + error.end
-        until = end if wrong is None else wrong
-        line += data.count(b"\n", start, until)
-        line_start = max(line_start, data.rfind(b"\n", start, until) + 1)
-        if wrong is not None:
-            build = partial(_bytes_problem, data, line_start, line, (wrong, end))
-            problems.report("encoding", line if by_line else FILE, build)
-        start = end
-
-
-def _bytes_problem(data: bytes, line_start: int, line: int, span: tuple[int, int]) -> Problem:
-    wrong = data[slice(*span)]
-    column = len(data[line_start : span[0]].decode(errors="replace")) + 1
-    shown = wrong.hex(" ").upper()
-    guess = f" (in Latin-1 it would be '{wrong.decode('latin-1')}')" if wrong[0] >= 0xA0 else ""
-    message = f"The byte {shown} is not UTF-8 here{guess}. {_MEND_UTF8}"
-    return problem("encoding", message, Place(None, line, column), expected="UTF-8", got=shown)
+        raise _Refused("encoding", message)
+    raise _Refused("encoding", f"Something that is not {encoding} follows the {encoding} data. {_mend(encoding)}")

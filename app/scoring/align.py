@@ -49,16 +49,49 @@ class Labels:
 
 
 @dataclass(frozen=True, slots=True)
+class Predicted:
+    """What a file of predictions says of n instances: hard labels, scores, or both.
+
+    `scores` are binary64, n × m in the order of the classes, or n × 1 of the positive label; NaN where an instance has
+    no prediction.
+    """
+
+    labels: Labels | None
+    scores: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
-    """Gold and predicted labels of the same instances, row by row."""
+    """Gold and predictions of the same instances, row by row.
+
+    In a single-label task, gold with offsets holds sets of acceptable answers. `weights` are whole numbers, one per
+    instance.
+    """
 
     spec: TaskSpec
     gold: Labels
     predicted: Labels
+    scores: NDArray[np.float64] | None = None
+    weights: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         if self.gold.n != self.predicted.n:
             raise ValueError(f"gold has {self.gold.n} instances, the predictions {self.predicted.n}")
+
+    def take(self, rows: NDArray[np.integer]) -> "Case":
+        """The case of these row numbers alone."""
+        return Case(
+            self.spec,
+            self.gold.take(rows),
+            self.predicted.take(rows),
+            None if self.scores is None else self.scores[rows],
+            None if self.weights is None else self.weights[rows],
+        )
+
+    @property
+    def acceptable(self) -> bool:
+        """Whether the gold of a single-label task gives sets of acceptable answers."""
+        return self.spec.task != "multilabel" and self.gold.offsets is not None
 
 
 class IdIndex:

@@ -101,4 +101,6 @@ def _example(metric: Metric) -> dict[str, Any]:
         shown["positive_label"] = example.positive_label
     if example.train_frequencies is not None:
         shown["train_frequencies"] = dict(example.train_frequencies)
+    if example.scores is not None:
+        shown["scores"] = [list(row) for row in example.scores]
     return {**shown, "params": dict(example.params), "value": example.value}

@@ -4,7 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.scoring.task import TASKS, Task
+import numpy as np
+from numpy.typing import NDArray
+
+from app.scoring.align import NOTHING, Labels
+from app.scoring.task import TASKS, Task, TaskSpec
+
+Matrix = NDArray[np.float64]
 
 
 def _number(value: Any) -> bool:
@@ -29,12 +35,120 @@ class Decision:
 
 
 DECISIONS: dict[str, Decision] = {
-    "argmax": Decision(("binary", "multiclass"), "the label with the highest score, the one declared first on ties"),
+    "argmax": Decision(
+        ("binary", "multiclass"),
+        "the label with the highest score, the one declared first on ties; a single score of the positive label is held against 1 less it",
+    ),
     "threshold": Decision(
         TASKS,
-        "labels whose score is at least 'threshold' (a number, 0.5 unless said), or above it with 'strict': true",
+        "labels whose score is at least 'threshold' (a number, 0.5 unless said), or above it with 'strict': true; of exclusive classes the best one, if it reaches it",
         {"threshold": _number, "strict": lambda value: isinstance(value, bool)},
     ),
-    "top_k": Decision(("multilabel",), "the 'k' labels (a whole number) with the highest scores", {"k": _count}),
-    "top_n_positive": Decision(("binary",), "as many positives as the gold has, those with the highest scores"),
+    "top_k": Decision(
+        ("multilabel",),
+        "the 'k' labels (a whole number) with the highest scores, those declared first on ties",
+        {"k": _count},
+    ),
+    "top_n_positive": Decision(
+        ("binary",),
+        "as many positives as the gold has, those with the highest scores; those tied at the cut are left out",
+    ),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A rule with its fields, ready to be applied; `lower`: lower scores speak for a label."""
+
+    rule: str
+    threshold: float = 0.5
+    strict: bool = False
+    k: int = 1
+    lower: bool = False
+
+    @classmethod
+    def of(
+        cls, spec: TaskSpec, given: Mapping[str, Any] | None, *, single: bool, options: Mapping[str, str]
+    ) -> "Decided":
+        """The rule of a recipe, or the default: the best label of exclusive classes, else each that reaches 0.5.
+
+        `single`: the file gives the score of the positive label alone, so the default is the threshold too.
+        """
+        default = "threshold" if spec.task == "multilabel" or single else "argmax"
+        given = given or {"rule": default}
+        lower = options.get("score_direction") == "lower"
+        k = int(given.get("k", 1))
+        return cls(given["rule"], float(given.get("threshold", 0.5)), bool(given.get("strict", False)), k, lower)
+
+
+def described(rule: Decided) -> str:
+    """The rule in words, with its number."""
+    if rule.rule == "threshold":
+        sign = ("<" if rule.lower else ">") + ("" if rule.strict else "=")
+        return f"threshold (score {sign} {rule.threshold:g})"
+    return f"top_k (k={rule.k})" if rule.rule == "top_k" else rule.rule
+
+
+def decide(rule: Decided, spec: TaskSpec, scores: Matrix, positives: int) -> Labels:
+    """Hard labels of n × m scores in the order of the classes (binary: or n × 1 of the positive label).
+
+    Where scores are NaN nothing was predicted. `positives` is how often the positive label occurs in gold. Labels of a
+    set come with the best first. Source: contract, section 2; catalogue, row 36.
+    """
+    given = np.asarray(~np.isnan(scores).any(axis=1))
+    best = -scores if rule.lower else scores
+    if spec.task == "multilabel":
+        return _sets(rule, best, given)
+    if spec.task == "binary" and (best.shape[1] == 1 or rule.rule != "argmax"):
+        codes = _binary(rule, spec, best, given, positives)
+    else:
+        codes = np.argmax(np.where(given[:, None], best, 0.0), axis=1).astype(np.int32)
+        if rule.rule == "threshold":
+            codes[~_reaches(rule, np.take_along_axis(best, codes[:, None].astype(np.int64), 1)[:, 0])] = NOTHING
+    codes[~given] = NOTHING
+    return Labels(codes)
+
+
+def _reaches(rule: Decided, best: Matrix) -> NDArray[np.bool_]:
+    """Where scores (already turned, so that higher is better) reach the threshold."""
+    cut = -rule.threshold if rule.lower else rule.threshold
+    return np.asarray(best > cut if rule.strict else best >= cut)
+
+
+def _binary(rule: Decided, spec: TaskSpec, best: Matrix, given: NDArray[np.bool_], positives: int) -> NDArray[np.int32]:
+    code = spec.classes.index(spec.positive_label or "")
+    own = best[:, 0] if best.shape[1] == 1 else best[:, code]
+    if rule.rule == "top_n_positive":
+        chosen = _top(own, given, positives)
+    elif rule.rule == "argmax":  # of s and 1 - s
+        middle = -0.5 if rule.lower else 0.5
+        chosen = own >= middle if code == 0 else own > middle
+    else:
+        chosen = _reaches(rule, own)
+    return np.where(chosen, code, 1 - code).astype(np.int32)
+
+
+def _top(own: Matrix, given: NDArray[np.bool_], count: int) -> NDArray[np.bool_]:
+    """The `count` best; where the cut goes through equal scores, all of those are left out: no order may decide."""
+    ranked = np.sort(own[given])[::-1]
+    if count >= len(ranked):
+        return given.copy()
+    if count == 0:
+        return np.zeros(len(own), dtype=bool)
+    cut = ranked[count - 1]
+    return np.asarray(given & (own >= cut if ranked[count] < cut else own > cut))
+
+
+def _sets(rule: Decided, best: Matrix, given: NDArray[np.bool_]) -> Labels:
+    n, m = best.shape
+    if rule.rule == "top_k":
+        order = np.argsort(-np.where(given[:, None], best, 0.0), axis=1, kind="stable")[:, : min(rule.k, m)]
+        sizes = np.where(given, order.shape[1], 0)
+        codes = order[given].ravel()
+    else:
+        rows, codes = np.nonzero(_reaches(rule, best) & given[:, None])
+        codes = codes[np.lexsort((codes, -best[rows, codes], rows))]
+        sizes = np.bincount(rows, minlength=n)
+    offsets = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return Labels(codes.astype(np.int32), offsets)

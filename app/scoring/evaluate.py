@@ -7,10 +7,9 @@ import numpy as np
 
 from app.scoring import SCORER_VERSION
 from app.scoring.align import Case, Labels
-from app.scoring.metric import MetricCall, Result, undefined
+from app.scoring.metric import SCORES, Metric, MetricCall, Result, undefined
 from app.scoring.metrics.rules import UndefinedError
 from app.scoring.tally import Workspace
-from app.scoring.task import TaskSpec
 
 _Key = tuple[str, tuple[tuple[str, str], ...]]
 
@@ -18,8 +17,9 @@ _Key = tuple[str, tuple[tuple[str, str], ...]]
 class Ceilings:
     """What a perfect prediction scores where gold lacks some of the declared classes; it depends on the gold alone."""
 
-    def __init__(self, spec: TaskSpec, gold: Labels) -> None:
-        self._case = Case(spec, gold, gold)
+    def __init__(self, case: Case) -> None:
+        gold, spec = case.gold, case.spec
+        self._case = Case(spec, gold, _perfect(case), None, case.weights)
         self._values: dict[_Key, float | None] = {}
         m = len(spec.classes)
         known = gold.codes[(gold.codes >= 0) & (gold.codes < m)]
@@ -46,6 +46,14 @@ class Ceilings:
         return (f"the best attainable value with these gold labels is {ceiling:.6g}: they lack some of the classes",)
 
 
+def _perfect(case: Case) -> Labels:
+    """The gold as a prediction; of several acceptable answers the first."""
+    gold = case.gold
+    if not case.acceptable or gold.offsets is None:
+        return gold
+    return Labels(gold.codes[gold.offsets[:-1]])
+
+
 def _key(call: MetricCall) -> _Key:
     return call.text, tuple(sorted(call.options.items()))
 
@@ -54,7 +62,7 @@ def _has_ceiling(call: MetricCall) -> bool:
     """Whether it can be ranked, over labels that do not depend on what was predicted."""
     metric = call.metric
     moving = "label_set" in metric.options and call.options["label_set"] in {"predicted", "gold_or_predicted"}
-    return metric.scalar and metric.direction != "none" and not moving
+    return metric.scalar and metric.direction != "none" and not moving and SCORES not in metric.needs
 
 
 def evaluate(case: Case, calls: Sequence[MetricCall], ceilings: Ceilings | None = None) -> dict[str, Result]:
@@ -63,7 +71,7 @@ def evaluate(case: Case, calls: Sequence[MetricCall], ceilings: Ceilings | None 
     `ceilings` of the same gold spare computing them again.
     """
     ws = Workspace(case)
-    ceilings = ceilings or Ceilings(case.spec, case.gold)
+    ceilings = ceilings or Ceilings(case)
     ceilings.prepare(calls)
     found = {}
     for call in calls:
@@ -74,14 +82,28 @@ def evaluate(case: Case, calls: Sequence[MetricCall], ceilings: Ceilings | None 
 
 
 def _value(ws: Workspace, call: MetricCall) -> Result:
-    if ws.spec.task not in call.metric.tasks:
-        return undefined(f"{call.metric.key} is not defined for {ws.spec.task} tasks")
-    if ws.case.gold.n == 0:
-        return undefined("there are no instances to score")
+    reason = _unfit(ws, call.metric)
+    if reason is not None:
+        return undefined(reason)
     try:
         return call.metric.compute(ws, call)
     except UndefinedError as problem:
         return undefined(str(problem))
+
+
+def _unfit(ws: Workspace, metric: Metric) -> str | None:
+    """Why a metric has no value on data like these, whatever they say."""
+    reasons = (
+        (ws.spec.task not in metric.tasks, f"{metric.key} is not defined for {ws.spec.task} tasks"),
+        (ws.case.gold.n == 0, "there are no instances to score"),
+        (
+            ws.case.acceptable and not metric.acceptable,
+            f"{metric.key} is not defined for gold that gives sets of acceptable answers",
+        ),
+        (SCORES in metric.needs and ws.case.scores is None, "the predictions give no scores"),
+        (ws.total == 0, "all instances weigh 0"),
+    )
+    return next((reason for holds, reason in reasons if holds), None)
 
 
 __all__ = ["SCORER_VERSION", "Ceilings", "Result", "evaluate"]

@@ -10,6 +10,8 @@ from app.scoring.task import Task
 Direction = Literal["higher", "lower", "none"]
 
 LABELS = "labels"
+SCORES = "scores"
+PROBABILITIES = "probabilities"
 TRAIN_FREQUENCIES = "train_frequencies"
 
 
@@ -46,6 +48,8 @@ class Example:
     params: Mapping[str, str] = field(default_factory=dict)
     positive_label: str | None = None
     train_frequencies: Mapping[str, int] | None = None
+    scores: tuple[tuple[float, ...], ...] | None = None
+    """Scores in the order of the classes, for metrics that need them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,7 @@ class Metric:
     compute: Compute
     hints: Mapping[str, str] = field(default_factory=dict)
     scalar: bool = True
+    acceptable: bool = False
 
 
 CATALOGUE: dict[str, Metric] = {}

@@ -104,6 +104,16 @@ _DECLARED = (
         ("the file is refused", "nothing was predicted for it: it costs recall"),
     ),
     Option(
+        "score_direction",
+        ("higher", "lower"),
+        "higher",
+        "Whether a higher or a lower score speaks for a label.",
+        (
+            "the higher the score, the surer",
+            "the lower, the surer: scores are negated where they are ranked, a threshold is reached from above, and measures of probabilities are refused",
+        ),
+    ),
+    Option(
         "exclude_labels",
         (),
         "",

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from app.errors import InvalidMetric, InvalidRecipe
 from app.scoring import strings
 from app.scoring.decision import DECISIONS
-from app.scoring.metric import CATALOGUE, TRAIN_FREQUENCIES, Metric, MetricCall
+from app.scoring.metric import CATALOGUE, PROBABILITIES, SCORES, TRAIN_FREQUENCIES, Metric, MetricCall
 from app.scoring.options import OPTIONS, excluded_labels
 from app.scoring.task import Task, TaskSpec
 
@@ -64,6 +64,8 @@ def parse_metric(
     own = {name: value for name, value in own.items() if name in metric.options}
     differing = {name: value for name, value in own.items() if value != shared[name]}
     _check_labels(params, own, classes)
+    if PROBABILITIES in metric.needs and {**shared, **own}["score_direction"] == "lower":
+        raise InvalidMetric(f"'{metric.key}' needs probabilities, and of those a lower one is never surer.")
     text = strings.put_together(metric.key, params, differing)
     asked_text = asked if isinstance(asked, str) else text
     return MetricCall(metric, params, {**shared, **own}, text, asked_text, title)
@@ -359,14 +361,19 @@ def _escaped(name: Any) -> str:
     return str(name).replace("~", "~0").replace("/", "~1")
 
 
-def all_fitting(spec: TaskSpec, options: Mapping[str, Any] | None = None) -> list[MetricCall]:
-    """Every scalar metric that the data allow without a choice of the asker's: what a bare `assay score` computes."""
+def all_fitting(spec: TaskSpec, options: Mapping[str, Any] | None = None, *, scores: bool = False) -> list[MetricCall]:
+    """Every scalar metric that the data allow without a choice of the asker's: what a bare `assay score` computes.
+
+    `scores`: the predictions give some. Probabilities are a choice: not all scores are meant so.
+    """
     return [
         parse_metric(metric.key, options=options, task=spec.task)
         for metric in CATALOGUE.values()
         if metric.scalar
         and spec.task in metric.tasks
         and (TRAIN_FREQUENCIES not in metric.needs or spec.train_frequencies is not None)
+        and (SCORES not in metric.needs or scores)
+        and PROBABILITIES not in metric.needs
         and not any(spec.task in param.required_for and param.default is None for param in metric.params)
     ]
 

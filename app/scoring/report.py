@@ -19,6 +19,8 @@ def per_class(case: Case, options: Mapping[str, str] | None = None) -> dict[str,
 
     A measure that is 0/0 follows zero_division; under `skip` and `error` it is None.
     """
+    if case.acceptable:
+        return {}  # what is right is no class of its own
     options = {**DEFAULTS, **(options or {})}
     tally = Workspace(case).tally(options)
     counts = tally.classes
@@ -56,13 +58,15 @@ def confusion(case: Case) -> dict[str, Any]:
     `outside` and `nothing` count per gold row what stands in no column: labels outside the vocabulary, and
     instances without a prediction.
     """
-    if case.spec.task == "multilabel":
+    if case.spec.task == "multilabel" or case.acceptable:
         raise ValueError("a confusion matrix needs one label per instance")
     m = len(case.spec.classes)
     gold = case.gold.codes.astype(np.int64)
     predicted = case.predicted.codes.astype(np.int64)
     known = (gold >= 0) & (gold < m)
-    cells = np.bincount(gold[known] * (m + 2) + predicted[known] - NOTHING, minlength=m * (m + 2))
+    weights = None if case.weights is None else case.weights[known]
+    places = gold[known] * (m + 2) + predicted[known] - NOTHING
+    cells = np.bincount(places, weights=weights, minlength=m * (m + 2)).astype(np.int64)
     table = cells.reshape(m, m + 2)
     return {
         "rows": "gold",

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.scoring.align import NOTHING, Case, Labels
-from app.scoring.exact import total
+from app.scoring.exact import times, total
 
 Int = NDArray[np.int64]
 NO_LABEL = "(no label)"
@@ -49,7 +49,8 @@ class Counts:
 class Tally:
     """All counts of one case under one reading of its labels.
 
-    `names` are the classes of the per-class counts (with the empty set as the last one where it is a class);
+    Where instances have weights, everything is counted as often as its instance weighs. `names` are the classes of the
+    per-class counts (with the empty set as the last one where it is a class);
     `outside_fp` counts predicted labels outside the vocabulary, `outside_fn` such gold labels; `nothing` counts
     instances of single-label data without a prediction; `exact` counts instances whose predicted set equals the
     gold set; `cells` and `wrong_cells` count the (instance, label) decisions and the wrong ones, over sets.
@@ -75,11 +76,12 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Instances:
-    """Per-instance counts of multi-label data: the 2×2 tables over the labels, and the sizes of the two sets."""
+    """Per-instance counts of multi-label data: the 2×2 tables over the labels, the sizes of the two sets, the weights."""
 
     counts: Counts
     gold_size: Int
     predicted_size: Int
+    weights: Int | None
 
 
 class Workspace:
@@ -89,6 +91,20 @@ class Workspace:
         self.case = case
         self.spec = case.spec
         self._tallies: dict[tuple[str, ...], Tally] = {}
+
+    @cached_property
+    def total(self) -> int:
+        """The weight of all instances: their number, where all weigh the same."""
+        return self.case.gold.n if self.case.weights is None else total(self.case.weights)
+
+    @cached_property
+    def accepted(self) -> int:
+        """The weight of the instances whose one label is among the acceptable answers of the gold."""
+        gold, chosen = self.case.gold.as_sets(), self.case.predicted.codes
+        assert gold.offsets is not None
+        owner = np.repeat(np.arange(gold.n), np.diff(gold.offsets))
+        hits = np.bincount(owner[gold.codes == chosen[owner]], minlength=gold.n)
+        return _weighed((hits > 0).astype(np.int64), self.case.weights)
 
     @cached_property
     def train_frequencies(self) -> Int | None:
@@ -111,14 +127,15 @@ class Workspace:
 
 def _single(case: Case, options: Mapping[str, str]) -> Tally:
     """Counts of one label per instance: histograms of codes shifted by one, so that bin 0 is 'nothing'."""
-    m, n = len(case.spec.classes), case.gold.n
+    m, weights = len(case.spec.classes), case.weights
+    n = case.gold.n if weights is None else total(weights)
     gold, predicted = case.gold.codes, case.predicted.codes
     if options["unknown_label"] == "drop":
         predicted = np.where(predicted == m, np.int32(NOTHING), predicted)
-    hits = gold[(gold == predicted) & (gold >= 0) & (gold < m)]
-    tp = np.bincount(hits, minlength=m)[:m].astype(np.int64)
-    in_gold = np.bincount(gold.astype(np.int64) + 1, minlength=m + 2)
-    in_predicted = np.bincount(predicted.astype(np.int64) + 1, minlength=m + 2)
+    right = (gold == predicted) & (gold >= 0) & (gold < m)
+    tp = _histogram(gold[right], None if weights is None else weights[right], m)[:m]
+    in_gold = _histogram(gold.astype(np.int64) + 1, weights, m + 2)
+    in_predicted = _histogram(predicted.astype(np.int64) + 1, weights, m + 2)
     support, chosen = in_gold[1 : m + 1], in_predicted[1 : m + 1]
     counts = Counts(tp=tp, fp=chosen - tp, fn=support - tp, tn=n - support - chosen + tp)
     outside_fp, outside_fn = int(in_predicted[m + 1]), int(in_gold[m + 1])
@@ -188,7 +205,7 @@ def _distinct(keys: Int, *, counted: bool) -> tuple[Int, Int | None]:
 
 def _multi(case: Case, options: Mapping[str, str]) -> Tally:
     """Counts of label sets from the sorted pairs of gold and prediction and their intersection."""
-    m, n = len(case.spec.classes), case.gold.n
+    m, n, weights = len(case.spec.classes), case.gold.n, case.weights
     gold = _pairs(case.gold, m, options, drop_unknown=False)
     predicted = _pairs(case.predicted, m, options, drop_unknown=options["unknown_label"] == "drop")
     at = np.searchsorted(gold.keys, predicted.keys)
@@ -200,23 +217,29 @@ def _multi(case: Case, options: Mapping[str, str]) -> Tally:
         overlap = np.minimum(predicted.times[shared], gold.times[at[shared]])
     as_class = options["empty_label"] == "as_class"
     size = m + as_class
-    counts = _table(n, _sides(gold, predicted, shared, overlap, by="codes", size=size))
+    weight = n if weights is None else total(weights)
+    counts = _table(weight, _sides(gold, predicted, shared, overlap, by="codes", size=size, weights=weights))
     sets = _sides(gold, predicted, shared, None, by="rows", size=n)
     equal = (sets.hits == sets.gold) & (sets.hits == sets.predicted)
     equal &= (gold.outside == 0) & (predicted.outside == 0)
-    outside = total(predicted.outside) + total(gold.outside)
+    strange = predicted.outside + gold.outside
     return Tally(
-        n=n,
+        n=weight,
         names=(*case.spec.classes, NO_LABEL) if as_class else case.spec.classes,
         classes=counts,
-        outside_fp=total(predicted.outside + predicted.repeated),
-        outside_fn=total(gold.outside + gold.repeated),
+        outside_fp=_weighed(predicted.outside + predicted.repeated, weights),
+        outside_fn=_weighed(gold.outside + gold.repeated, weights),
         nothing=0,
-        exact=int(equal.sum()),
-        cells=n * size + outside,
-        wrong_cells=total(sets.gold) + total(sets.predicted) - 2 * total(sets.hits) + outside,
-        _instances=lambda: _instances(gold, predicted, shared, overlap, n=n, size=size),
+        exact=_weighed(equal.astype(np.int64), weights),
+        cells=weight * size + _weighed(strange, weights),
+        wrong_cells=_weighed(sets.gold + sets.predicted - 2 * sets.hits + strange, weights),
+        _instances=lambda: _instances(gold, predicted, shared, overlap, n=n, size=size, weights=weights),
     )
+
+
+def _weighed(counts: Int, weights: Int | None) -> int:
+    """The sum of counts per instance, each as often as its instance weighs."""
+    return total(counts) if weights is None else total(times(counts, weights))
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,21 +253,40 @@ class _Sides:
 
 
 def _sides(
-    gold: _Pairs, predicted: _Pairs, shared: NDArray[np.bool_], overlap: Int | None, *, by: str, size: int
+    gold: _Pairs,
+    predicted: _Pairs,
+    shared: NDArray[np.bool_],
+    overlap: Int | None,
+    *,
+    by: str,
+    size: int,
+    weights: Int | None = None,
 ) -> _Sides:
-    """Histograms over classes (`by` codes) or instances (`by` rows); `overlap` makes them count repetitions."""
+    """Histograms over classes (`by` codes) or instances (`by` rows).
+
+    `overlap` makes them count repetitions, `weights` (one per instance) how much each instance weighs.
+    """
     g, p = getattr(gold, by), getattr(predicted, by)
-    in_gold, in_predicted, hits = (_histogram(bins, None, size) for bins in (g, p, p[shared]))
+    of_gold, of_predicted = (None if weights is None else weights[pairs.rows] for pairs in (gold, predicted))
+    of_hits = None if of_predicted is None else of_predicted[shared]
+    in_gold, in_predicted, hits = (
+        _histogram(bins, of, size) for bins, of in ((g, of_gold), (p, of_predicted), (p[shared], of_hits))
+    )
     either = in_gold + in_predicted - hits
     if overlap is None:
         return _Sides(in_gold, in_predicted, hits, either)
-    in_gold, in_predicted = _histogram(g, gold.times, size), _histogram(p, predicted.times, size)
-    return _Sides(in_gold, in_predicted, _histogram(p[shared], overlap, size), either)
+    in_gold = _histogram(g, _often(gold.times, of_gold), size)
+    in_predicted = _histogram(p, _often(predicted.times, of_predicted), size)
+    return _Sides(in_gold, in_predicted, _histogram(p[shared], _often(overlap, of_hits), size), either)
 
 
-def _histogram(bins: Int, times: Int | None, size: int) -> Int:
-    # sums of weights stay far below 2**53, so binary64 holds them exactly
-    return np.bincount(bins, weights=times, minlength=size).astype(np.int64)
+def _often(counts: Int | None, weights: Int | None) -> Int | None:
+    return counts if weights is None or counts is None else times(counts, weights)
+
+
+def _histogram(bins: Int, weights: Int | None, size: int) -> Int:
+    # sums of weights stay below 2**53, so binary64 holds them exactly
+    return np.bincount(bins, weights=weights, minlength=size).astype(np.int64)
 
 
 def _table(of: int, sides: _Sides) -> Counts:
@@ -253,11 +295,18 @@ def _table(of: int, sides: _Sides) -> Counts:
 
 
 def _instances(
-    gold: _Pairs, predicted: _Pairs, shared: NDArray[np.bool_], overlap: Int | None, *, n: int, size: int
+    gold: _Pairs,
+    predicted: _Pairs,
+    shared: NDArray[np.bool_],
+    overlap: Int | None,
+    *,
+    n: int,
+    size: int,
+    weights: Int | None,
 ) -> Instances:
     """The tables of the instances over `size` labels; labels outside the vocabulary enlarge their sets."""
     sides = _sides(gold, predicted, shared, overlap, by="rows", size=n)
     table = _table(size, sides)
     gold_outside, predicted_outside = gold.outside + gold.repeated, predicted.outside + predicted.repeated
     counts = Counts(table.tp, table.fp + predicted_outside, table.fn + gold_outside, table.tn)
-    return Instances(counts, sides.gold + gold_outside, sides.predicted + predicted_outside)
+    return Instances(counts, sides.gold + gold_outside, sides.predicted + predicted_outside, weights)

@@ -38,7 +38,9 @@ def steady(value: Any) -> Any:
 def sent_to(path: str) -> list[tuple[str, Any]]:
     """Media type and value of each request example of a route."""
     body = DOCUMENT["paths"][f"/api/v1/challenges/{{slug}}/phases/{{phase}}/{path}"]["post"]["requestBody"]
-    return [(media, each["value"]) for media, one in body["content"].items() for each in one["examples"].values()]
+    return [
+        (media, each["value"]) for media, one in body["content"].items() for each in one.get("examples", {}).values()
+    ]
 
 
 def as_body(media: str, value: Any) -> dict[str, Any]:

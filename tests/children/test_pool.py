@@ -20,7 +20,7 @@ from tests.faults.support import alive, asked, eventually, freeze
 from tests.live import ROOT
 
 MIB = 1024 * 1024
-LIMITS = ["--memory", str(512 * MIB), "--expanded", str(1024 * MIB), "--records", "1000"]
+LIMITS = ["--memory", str(512 * MIB), "--limits", json.dumps({"records": 1000})]
 GOLD = [{"id": "t1", "label": "cat"}, {"id": "t2", "label": "dog"}]
 
 
@@ -51,8 +51,8 @@ def request_of(tmp_path: Path) -> dict[str, Any]:
     return asking(path)
 
 
-def asking(path: Path, *, gzipped: bool = False) -> dict[str, Any]:
-    gold = {"path": str(path), "format": "json", "gzipped": gzipped, "task": "multiclass"}
+def asking(path: Path, *, encoding: str = "") -> dict[str, Any]:
+    gold = {"path": str(path), "format": "json", "encoding": encoding, "layout": "", "task": "multiclass"}
     return {"kind": "gold", "gold": gold}
 
 
@@ -91,7 +91,7 @@ def test_the_memory_of_a_child_is_limited(request_of: dict[str, Any]) -> None:
 
 
 def test_a_small_file_needs_little_memory_however_large_files_may_be(request_of: dict[str, Any]) -> None:
-    child = Child(["--memory", str(192 * MIB), "--expanded", str(1 << 40), "--records", "1000"])
+    child = Child(["--memory", str(192 * MIB), "--limits", json.dumps({"expanded_bytes": 1 << 40, "records": 1000})])
     try:
         assert child.ask(request_of, 30)["valid"] is True
     finally:

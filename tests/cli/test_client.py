@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from app.client import ApiError, Client, ClientError, UnreachableError, media_type
+from app.client import ApiError, Client, ClientError, UnreachableError
 from tests.cli.service import Answer, Service
 
 OPEN = "POST /api/v1/challenges/irony/submissions"
@@ -222,19 +222,3 @@ def test_the_phase_meant_is_found_or_asked_for(service: Service, case: str) -> N
                 client.phase("irony")
         else:
             assert client.phase("irony") == meant
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("a.json", "application/json"),
-        ("A.JSONL.GZ", "application/x-ndjson"),
-        ("a.ndjson", "application/x-ndjson"),
-        ("a.map.json.gz", "application/json"),
-        ("a.csv", "text/csv"),
-        ("a", None),
-        ("a.gz", None),
-    ],
-)
-def test_the_ending_tells_the_type(name: str, kind: str | None) -> None:
-    assert media_type(name) == kind

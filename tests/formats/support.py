@@ -2,9 +2,11 @@
 
 import gzip
 import io
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 from typing import Any
+
+from backports import zstd
 
 from app.formats.check import check
 from app.formats.columns import Table
@@ -12,10 +14,16 @@ from app.formats.kinds import FileKind
 from app.formats.problem import Problems
 from app.formats.reader import read_table
 from app.formats.rules import DEFAULT_LIMITS, Limits, Rules
-from app.scoring.align import IdIndex, Labels
+from app.scoring.align import IdIndex, Labels, Predicted
+from app.scoring.task import Task, TaskSpec
 
 IDS = ("t1", "t2", "t3")
 CLASSES = ("cat", "dog", "eel")
+
+
+def task_of(*, multilabel: bool) -> Task:
+    """The task of tests that only tell one label from sets."""
+    return "multilabel" if multilabel else "multiclass"
 
 
 def read(
@@ -24,21 +32,37 @@ def read(
     *,
     multilabel: bool = False,
     gold: bool = False,
-    gzipped: bool = False,
+    encoding: str = "",
+    layout: str = "",
+    classes: Sequence[str] | None = None,
+    wants_scores: bool = False,
+    task: Task | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[Table, Problems]:
-    """Read a file; text is encoded first, and compressed if `gzipped`."""
+    """Read a file; text is encoded first, and compressed if an encoding is given."""
     data = raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw
-    data = gzip.compress(data) if gzipped and isinstance(raw, str) else data
+    data = packed(data, encoding) if isinstance(raw, str) else data
     problems = Problems()
-    stream = io.BytesIO(data)
     table = read_table(
-        stream, FileKind(kind, gzipped), multilabel=multilabel, gold=gold, problems=problems, limits=limits
+        io.BytesIO(data),
+        FileKind(kind, encoding, layout),
+        task=task or task_of(multilabel=multilabel),
+        gold=gold,
+        problems=problems,
+        classes=classes,
+        wants_scores=wants_scores,
+        limits=limits,
     )
     return table, problems
 
 
-def predict(
+def packed(data: bytes, encoding: str) -> bytes:
+    """Compress bytes."""
+    pack: dict[str, Callable[[bytes], bytes]] = {"": bytes, "gzip": gzip.compress, "zstd": zstd.compress}
+    return pack[encoding](data)
+
+
+def answers(
     raw: str | bytes,
     kind: str = "json",
     *,
@@ -47,13 +71,32 @@ def predict(
     rules: Rules | None = None,
     void: Collection[str] = (),
     multilabel: bool = False,
-    gzipped: bool = False,
+    task: Task | None = None,
+    positive_label: str | None = None,
+    encoding: str = "",
+    layout: str = "",
     limits: Limits = DEFAULT_LIMITS,
-) -> tuple[Labels | None, Problems]:
-    """Read predictions and check them."""
-    table, problems = read(raw, kind, multilabel=multilabel, gzipped=gzipped, limits=limits)
-    labels = check(table, IdIndex(ids), classes, rules=rules or Rules(), void=void, problems=problems)
-    return labels, problems
+) -> tuple[Predicted | None, Problems]:
+    """Read predictions and check them: labels and scores."""
+    rules = rules or Rules()
+    spec = TaskSpec(task or task_of(multilabel=multilabel), tuple(classes), positive_label)
+    table, problems = read(
+        raw,
+        kind,
+        task=spec.task,
+        encoding=encoding,
+        layout=layout,
+        classes=classes,
+        wants_scores=rules.scores != "ignored",
+        limits=limits,
+    )
+    return check(table, IdIndex(ids), spec, rules=rules, void=void, problems=problems), problems
+
+
+def predict(raw: str | bytes, kind: str = "json", **how: Any) -> tuple[Labels | None, Problems]:
+    """Read predictions and check them: the labels."""
+    found, problems = answers(raw, kind, **how)
+    return None if found is None else found.labels, problems
 
 
 def sets(labels: Labels | None) -> list[list[int]]:

@@ -12,9 +12,10 @@ from tests.formats.support import brief, sets
 def load(
     folder: Path, text: str, name: str = "gold.json", task: Task = "multiclass", **more: Any
 ) -> tuple[Gold | None, Problems]:
+    name, _, layout = name.partition("?")
     path = folder / name
     path.write_text(text, encoding="utf-8", newline="")
-    return load_gold(Source(path, file_kind(name, None, None)), task=task, **more)
+    return load_gold(Source(path, file_kind(name, None, None, layout)), task=task, **more)
 
 
 def test_without_declared_classes_the_sorted_label_set_is_the_vocabulary(tmp_path: Path) -> None:
@@ -87,7 +88,7 @@ FAULTY: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
     ),
     "a name near split": (
         "g.csv",
-        "id,label,Usage\na,x,Public\n",
+        "id,label,usage\na,x,Public\n",
         [{"code": "wrong_shape", "line": 1, "column": 3}],
     ),
     "a column named splits": (
@@ -97,13 +98,13 @@ FAULTY: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
     ),
     "weight": (
         "g.json",
-        '[{"id":"a","label":"x","weight":2}]',
+        '[{"id":"a","label":"x","weight":-2}]',
         [{"code": "wrong_shape", "pointer": "/0/weight", "instance_id": "a"}],
     ),
     "weight in lines": (
         "g.jsonl",
         '{"id":"a","label":"x"}\n{"id":"b","label":"x","weight":2}\n',
-        [{"code": "wrong_shape", "line": 2, "pointer": "/weight", "instance_id": "b"}],
+        [{"code": "wrong_shape", "line": 1, "instance_id": "a"}],
     ),
     "no instance": ("g.json", "[]", [{"code": "wrong_shape"}]),
     "a header only": ("g.csv", "id,label\n", [{"code": "wrong_shape"}]),
@@ -112,10 +113,27 @@ FAULTY: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
         "id,label\na,x\nb,y\na,x\n",
         [{"code": "duplicate_id", "line": 4, "column": 1, "instance_id": "a"}],
     ),
-    "acceptable sets": (
-        "g.json",
-        '[{"id":"a","labels":["x"]}]',
-        [{"code": "wrong_shape", "pointer": "/0/labels", "instance_id": "a"}],
+    "weights that are all 0": ("g.csv", "id,label,weight\na,x,0\nb,y,0.0\n", [{"code": "wrong_shape"}]),
+    "weights too far apart": ("g.csv", "id,label,weight\na,x,1e12\nb,y,0.00001\n", [{"code": "wrong_shape"}]),
+    "a weight with a huge exponent": (
+        "g.csv",
+        "id,label,weight\na,x,1\nb,y,1e-999999999\n",
+        [{"code": "wrong_shape", "line": 3, "column": 3, "instance_id": "b"}],
+    ),
+    "a name near weight": (
+        "g.csv",
+        "id,label,Weight\na,x,1\n",
+        [{"code": "wrong_shape", "line": 1, "column": 3}],
+    ),
+    "a Usage that nobody knows": (
+        "g.csv",
+        "Id,Expected,Usage\na,x,Public\nb,y,Secret\n",
+        [{"code": "wrong_shape", "line": 3, "column": 3, "instance_id": "b"}],
+    ),
+    "rows of one id that disagree on the split": (
+        "g.csv?long",
+        "id,labels,split\na,x,public\na,y,private\n",
+        [{"code": "wrong_shape", "line": 3, "column": 3, "instance_id": "a"}],
     ),
 }
 
@@ -128,9 +146,76 @@ def test_a_fault_of_gold_is_reported_where_it_stands(tmp_path: Path, name: str) 
     assert brief(problems) == expected
 
 
-def test_weights_are_refused_in_clear_words(tmp_path: Path) -> None:
-    _, problems = load(tmp_path, '[{"id":"a","label":"x","weight":2}]')
-    assert "Instance weights are not supported" in problems.first[0].message
+@pytest.mark.parametrize("texts", [("1", "0.5", "2"), ("1e3", "500", "2000.0"), ("0.1", ".05", "+2e-1")])
+def test_weights_are_scaled_to_whole_numbers_exactly(tmp_path: Path, texts: tuple[str, ...]) -> None:
+    rows = "".join(f"{name},x,{text}\n" for name, text in zip("abc", texts, strict=True))
+    gold, problems = load(tmp_path, f"id,label,weight\n{rows}", "g.csv")
+    assert not problems
+    assert gold is not None
+    assert gold.weights is not None
+    assert gold.weights.tolist() == [2, 1, 4]
+
+
+def test_equal_weights_are_no_weights(tmp_path: Path) -> None:
+    gold, _ = load(tmp_path, '[{"id":"a","label":"x","weight":0.3},{"id":"b","label":"x","weight":0.3}]')
+    assert gold is not None
+    assert gold.weights is None
+
+
+SOLUTIONS = {
+    "Kaggle": "Id,Expected,Usage\na,x,Public\nb,y,Private\nc,x,Ignored\n",
+    "Kaggle with other names": "ImageId,Class Name,Usage\na,x,Public\nb,y,Private\nc,x,Ignored\n",
+    "Kaggle with the split in the middle": "id,Usage,label\na,Public,x\nb,Private,y\nc,Ignored,x\n",
+}
+
+
+@pytest.mark.parametrize("name", SOLUTIONS)
+def test_a_solution_file_of_a_competition_site_is_taken_as_it_is(tmp_path: Path, name: str) -> None:
+    gold, problems = load(tmp_path, SOLUTIONS[name], "solution.csv")
+    assert problems.to_dict()["problems"] == []
+    assert gold is not None
+    assert gold.ids == ["a", "b"]
+    assert list(gold.listed) == ["a", "b", "c"]
+    assert gold.void == {"c"}
+    assert gold.splits is not None
+    assert gold.splits.tolist() == [0, 1]
+    assert "1 instances are not scored: their Usage is Ignored" in gold.notes
+
+
+def test_a_hugging_face_solution_is_taken_as_it_is(tmp_path: Path) -> None:
+    gold, problems = load(tmp_path, "id,pred,split\na,x,public\nb,y,private\n", "solution.csv")
+    assert not problems
+    assert gold is not None
+    assert gold.spec.classes == ("x", "y")
+    assert gold.splits is not None
+    assert gold.splits.tolist() == [0, 1]
+
+
+def test_a_solution_with_several_columns_that_may_be_the_labels_is_refused(tmp_path: Path) -> None:
+    _, problems = load(tmp_path, "id,first,second,Usage\na,x,y,Public\n", "solution.csv")
+    assert brief(problems) == [{"code": "wrong_shape", "line": 1}]
+
+
+ACCEPTABLE = {
+    "g.json": '[{"id":"a","labels":["x","y"]},{"id":"b","labels":["y"]},{"id":"c","labels":[]}]',
+    "columns.json": '{"ids":["a","b","c"],"labels":[["x","y"],["y"],[]]}',
+    "map.json": '{"a":["x","y"],"b":["y"],"c":[]}',
+    "g.jsonl": '{"id":"a","labels":["x","y"]}\n{"id":"b","labels":["y"]}\n{"id":"c","labels":[]}\n',
+    "g.csv": "id,labels\na,x|y\nb,y\nc,\n",
+    "g.tsv": "id\tlabels\na\tx|y\nb\ty\nc\t\n",
+    "g.csv?long": "id,labels\na,x\na,y\nb,y\nc,\n",
+}
+
+
+@pytest.mark.parametrize("name", ACCEPTABLE)
+def test_gold_may_give_sets_of_acceptable_answers(tmp_path: Path, name: str) -> None:
+    gold, problems = load(tmp_path, ACCEPTABLE[name], name)
+    assert problems.to_dict()["problems"] == []
+    assert gold is not None
+    assert gold.ids == ["a", "b"]
+    assert gold.void == {"c"}
+    assert list(gold.listed) == ["a", "b", "c"]  # who fills in a template does not learn which are void
+    assert sets(gold.labels) == [[0, 1], [1]]
 
 
 def test_gold_labels_outside_the_declared_classes_are_refused(tmp_path: Path) -> None:

@@ -1,8 +1,16 @@
+import contextlib
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
 import pytest
 
-from app.errors import UnsupportedMedia
+from app.errors import BadRequest, UnsupportedMedia
 from app.formats import FORMATS, FileKind, file_kind
-from tests.formats.support import IDS, predict, sets
+from app.scoring.task import Task
+from tests.formats.support import CLASSES, IDS, answers, sets
 
 
 @pytest.mark.parametrize(
@@ -10,14 +18,19 @@ from tests.formats.support import IDS, predict, sets
     [
         (None, None, None, FileKind("json")),
         ("p.csv", None, None, FileKind("csv")),
-        ("P.CSV.GZ", "", None, FileKind("csv", gzipped=True)),
+        ("P.CSV.GZ", "", None, FileKind("csv", "gzip")),
         ("p.ndjson", "application/octet-stream", None, FileKind("jsonl")),
         ("p.jsonl", "application/x-www-form-urlencoded", "identity", FileKind("jsonl")),
         ("predictions", None, None, FileKind("json")),
         ("p.csv", "application/json", None, FileKind("json")),
-        ("p.csv.gz", "application/json", None, FileKind("json", gzipped=True)),
-        (None, "text/csv; charset=UTF-8", "gzip", FileKind("csv", gzipped=True)),
-        (None, " Application/X-NDJSON ", "GZIP", FileKind("jsonl", gzipped=True)),
+        ("p.csv.gz", "application/json", None, FileKind("json", encoding="gzip")),
+        (None, "text/csv; charset=UTF-8", "gzip", FileKind("csv", "gzip")),
+        ("P.TSV.ZST", None, None, FileKind("tsv", "zstd")),
+        ("p.json.gz", None, "x-gzip", FileKind("json", "gzip")),
+        ("p.parquet", "application/octet-stream", "zstd", FileKind("parquet", "zstd")),
+        (None, "application/x-npz", None, FileKind("npz")),
+        (None, "application/vnd.apache.arrow.file", None, FileKind("arrow")),
+        (None, " Application/X-NDJSON ", "GZIP", FileKind("jsonl", encoding="gzip")),
     ],
 )
 def test_the_media_type_decides_then_the_file_name_then_json(
@@ -32,11 +45,12 @@ def test_the_media_type_decides_then_the_file_name_then_json(
         (None, "application/pdf", None),
         ("p.json", "text/plain", None),
         (None, "application/json", "br"),
-        (None, "application/json", "zstd"),
         (None, "application/json", "gzip, gzip"),
-        ("p.json.zst", None, None),
-        ("p.tsv", None, None),
-        ("p.parquet", "application/octet-stream", None),
+        (None, "application/json", "gzip, zstd"),
+        ("p.json.gz", None, "zstd"),
+        ("p.json.xz", None, None),
+        ("p.npy", None, None),
+        ("p.xlsx", "application/octet-stream", None),
         (None, "text/csv; charset=latin-1", None),
     ],
 )
@@ -47,21 +61,51 @@ def test_what_nobody_reads_is_refused_and_the_accepted_types_are_named(
         file_kind(filename, media_type, encoding)
     assert caught.value.status == 415
     for known in FORMATS.values():
-        assert known.media_types[0] in caught.value.advice
+        assert known.media_types[0] in caught.value.advice or "Leave Content-Encoding away" in caught.value.advice
+
+
+SHAPES = [(key, at) for key, known in FORMATS.items() for at in range(len(known.shapes))]
+
+
+def written(key: str, example: str, folder: Path) -> bytes:
+    """The file that an example means: its text, or what its Python writes."""
+    if not FORMATS[key].binary:
+        return example.encode()
+    with contextlib.chdir(folder):
+        exec(example, {"numpy": np, "pyarrow": pa})
+    return next(folder.iterdir()).read_bytes()
+
+
+@pytest.mark.parametrize(("key", "at"), SHAPES)
+@pytest.mark.parametrize("form", ["example", "multilabel", "scores", "score"])
+def test_every_declared_example_is_read_as_declared(key: str, at: int, form: str, tmp_path: Path) -> None:
+    shape = FORMATS[key].shapes[at]
+    example = getattr(shape, form)
+    if not example:
+        return  # the shape has no such form
+    ids = ("101", "102") if shape.name == "documents" else IDS[:2]
+    task: Task = "multilabel" if form == "multilabel" else "binary" if form == "score" else "multiclass"
+    positive = "cat" if task == "binary" else None
+    raw = written(key, example, tmp_path)
+    found, problems = answers(
+        raw, key, ids=ids, classes=CLASSES[:2], task=task, positive_label=positive, layout=shape.layout
+    )
+    assert problems.to_dict()["problems"] == []
+    assert found is not None
+    if form in {"example", "multilabel"}:
+        assert sets(found.labels) == ([[0], [1]] if form == "example" else [[0, 1], []])
+    else:
+        assert found.labels is None
+        assert found.scores is not None
+        assert found.scores.tolist() == ([[0.7, 0.3], [0.2, 0.8]] if form == "scores" else [[0.7], [0.2]])
 
 
 @pytest.mark.parametrize(
-    ("key", "shape"), [(key, n) for key, known in FORMATS.items() for n in range(len(known.shapes))]
+    ("filename", "layout"), [("p.csv", "wide"), ("p.json", "long"), ("p.jsonl", "long"), ("p.npz", "long")]
 )
-def test_every_declared_example_is_read_as_declared(key: str, shape: int) -> None:
-    declared = FORMATS[key].shapes[shape]
-    ids = ("101", "102") if declared.name == "documents" else IDS[:2]
-    labels, problems = predict(declared.example, key, ids=ids)
-    assert not problems
-    assert sets(labels) == [[0], [1]]
-    labels, problems = predict(declared.multilabel, key, ids=ids, multilabel=True)
-    assert not problems
-    assert sets(labels) == [[0, 1], []]
+def test_a_layout_that_does_not_fit_is_refused(filename: str, layout: str) -> None:
+    with pytest.raises(BadRequest, match="layout"):
+        file_kind(filename, None, None, layout)
 
 
 def test_every_ending_and_media_type_leads_to_its_format() -> None:

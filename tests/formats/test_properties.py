@@ -15,8 +15,11 @@ from app.formats import check as check_module
 from app.formats import records as records_module
 from app.formats import tidy as tidy_module
 from app.formats.check import check
+from app.formats.gold import label_set
+from app.formats.kinds import FORMATS
 from app.formats.rules import Rules
 from app.scoring.align import IdIndex
+from app.scoring.task import TaskSpec
 from tests.formats.support import CLASSES, IDS, predict, read, sets
 
 Row = tuple[str, list[str]]
@@ -103,11 +106,11 @@ def test_any_valid_table_gives_the_same_arrays_in_every_format(several: bool, da
     answers = dict(rows)
     expected = [[vocabulary.index(label) for label in answers[name]] for name in names]
     for name, (kind, write) in WRITERS.items():
-        for gzipped in (False, True):
+        for encoding in ("", "gzip", "zstd"):
             if is_plain(name, rows):
                 text = write(rows, several)
                 labels, problems = predict(
-                    text, kind, ids=names, classes=vocabulary, multilabel=several, gzipped=gzipped
+                    text, kind, ids=names, classes=vocabulary, multilabel=several, encoding=encoding
                 )
                 assert problems.to_dict()["problems"] == [], name
                 assert sets(labels) == expected, name
@@ -174,13 +177,18 @@ def test_a_single_fault_is_reported_at_its_place_in_every_json_format(data: st.D
         assert found | expected == found, name
 
 
-@given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode), st.booleans(), st.booleans(), st.booleans())
+@given(
+    st.binary(max_size=200) | st.text(max_size=200).map(str.encode),
+    st.sampled_from(["", "gzip", "zstd"]),
+    st.booleans(),
+    st.booleans(),
+)
 @settings(max_examples=400, deadline=None)
-def test_no_bytes_at_all_raise(raw: bytes, gzipped: bool, several: bool, gold: bool) -> None:
-    for kind in ("json", "jsonl", "csv"):
-        table, problems = read(raw, kind, multilabel=several, gzipped=gzipped, gold=gold)
+def test_no_bytes_at_all_raise(raw: bytes, encoding: str, several: bool, gold: bool) -> None:
+    for kind in FORMATS:
+        table, problems = read(raw, kind, multilabel=several, encoding=encoding, gold=gold)
         ids = list(dict.fromkeys(name for name in table.ids if name))
-        check(table, IdIndex(ids), [], rules=Rules(), problems=problems)
+        check(table, IdIndex(ids), TaskSpec("multiclass", ()), rules=Rules(), problems=problems)
         json.dumps(problems.to_dict(), ensure_ascii=False).encode()
 
 
@@ -204,10 +212,11 @@ def test_no_json_at_all_raises_and_whatever_is_read_without_problems_scores(
     for kind in ("json", "jsonl"):
         table, problems = read(json.dumps(value), kind, multilabel=several, gold=gold)
         ids = list(dict.fromkeys(name for name in table.ids if name))
-        vocabulary = sorted({label for label in table.labels if label})
-        labels = check(table, IdIndex(ids), vocabulary, rules=Rules(), problems=problems)
-        assert (labels is None) is bool(problems)
-        assert labels is None or labels.n == len(ids)
+        spec = TaskSpec("multilabel" if several else "multiclass", label_set(table))
+        found = check(table, IdIndex(ids), spec, rules=Rules(), problems=problems)
+        assert (found is None) is bool(problems)
+        assert found is None or found.labels is None or found.labels.n == len(ids)
+        assert found is None or found.scores is None or found.scores.shape == (len(ids), len(spec.classes))
 
 
 @given(st.lists(st.sampled_from(["e\u0301", "\u00e9", "a", "A\u030a", "\u212b"]), min_size=1, max_size=6))
@@ -242,5 +251,5 @@ def test_every_answer_can_be_written_as_utf_8(
     """Halves of surrogate pairs come in as escapes and as bytes; none goes out, into the database or to anybody."""
     shown = [json.dumps(text)[1:-1] if escaped else text for text in texts]
     table, problems = read(template.format(*shown), kind, multilabel=several)
-    check(table, IdIndex(IDS), CLASSES, rules=Rules(), problems=problems)
+    check(table, IdIndex(IDS), TaskSpec("multiclass", CLASSES), rules=Rules(), problems=problems)
     json.dumps([problems.to_dict(), table.notes], ensure_ascii=False).encode()

@@ -1,21 +1,16 @@
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import pytest
 
 from app.formats.rules import Rules
+from app.scoring.recipe import parse_metric
 from tests.formats.support import brief, predict, sets
 
 FOUR = '{"t1":["cat","cow","cat"],"t2":["cow","hen"],"t3":[]}'
 
 
-@dataclass(frozen=True)
-class Call:
-    options: Mapping[str, str]
-
-
 def strictest(*options: Mapping[str, str]) -> Rules:
-    return Rules.strictest([Call(given) for given in options])
+    return Rules.strictest([parse_metric("f1_macro", options=given) for given in options])
 
 
 def test_a_file_is_refused_as_soon_as_one_metric_refuses_it() -> None:

@@ -6,8 +6,9 @@ import pytest
 
 from app.formats.problem import Problems
 from app.formats.rules import Limits
-from app.formats.unpack import decode, read_bytes
-from tests.formats.support import brief, predict, sets
+from app.formats.text import decode
+from app.formats.unpack import read_bytes
+from tests.formats.support import brief, packed, predict, sets
 
 GOOD = b'{"t1":"cat","t2":"dog","t3":"eel"}'
 PACKED = gzip.compress(GOOD, mtime=0)
@@ -20,11 +21,13 @@ def test_gzipped_files_read_like_plain_ones(kind: str) -> None:
         "jsonl": '{"id":"t1","label":"cat"}\n{"id":"t2","label":"dog"}\n{"id":"t3","label":"eel"}',
         "csv": "id,label\nt1,cat\nt2,dog\nt3,eel",
     }[kind]
-    assert sets(predict(text, kind)[0]) == sets(predict(text, kind, gzipped=True)[0]) == [[0], [1], [2]]
+    assert sets(predict(text, kind)[0]) == sets(predict(text, kind, encoding="gzip")[0]) == [[0], [1], [2]]
 
 
 def test_several_gzip_members_are_one_file() -> None:
-    labels, problems = predict(gzip.compress(GOOD[:10]) + gzip.compress(b"") + gzip.compress(GOOD[10:]), gzipped=True)
+    labels, problems = predict(
+        gzip.compress(GOOD[:10]) + gzip.compress(b"") + gzip.compress(GOOD[10:]), encoding="gzip"
+    )
     assert not problems
     assert sets(labels) == [[0], [1], [2]]
 
@@ -38,7 +41,7 @@ def test_a_cut_gzip_file_is_a_problem(name: str) -> None:
         "cut off": PACKED[:-12],
         "no check sum": PACKED[:-8],
     }
-    labels, problems = predict(data[name], gzipped=True)
+    labels, problems = predict(data[name], encoding="gzip")
     assert labels is None
     assert problems.total == {"encoding": 1}
 
@@ -54,7 +57,7 @@ def test_a_cut_gzip_file_is_a_problem(name: str) -> None:
     ],
 )
 def test_damaged_gzip_is_a_problem_that_says_what_is_wrong(data: bytes, words: str) -> None:
-    labels, problems = predict(data, gzipped=True)
+    labels, problems = predict(data, encoding="gzip")
     assert labels is None
     assert problems.total == {"encoding": 1}
     assert words in problems.first[0].message
@@ -66,13 +69,13 @@ def test_a_gzipped_file_that_does_not_say_so_is_named() -> None:
     assert "gzip" in problems.first[0].message
 
 
-@pytest.mark.parametrize("gzipped", [True, False])
+@pytest.mark.parametrize("encoding", ["", "gzip", "zstd"])
 @pytest.mark.parametrize(("size", "fits"), [(999, True), (1000, True), (1001, False)])
-def test_the_expanded_size_is_limited_to_the_byte(gzipped: bool, size: int, fits: bool) -> None:
+def test_the_expanded_size_is_limited_to_the_byte(encoding: str, size: int, fits: bool) -> None:
     data = b"x" * size
     problems = Problems()
-    stream = io.BytesIO(gzip.compress(data) if gzipped else data)
-    found = read_bytes(stream, gzipped=gzipped, limits=Limits(expanded_bytes=1000), problems=problems)
+    stream = io.BytesIO(packed(data, encoding))
+    found = read_bytes(stream, encoding, limits=Limits(expanded_bytes=1000), problems=problems)
     assert (found == data) is fits
     assert problems.total == ({} if fits else {"too_large": 1})
 
@@ -83,7 +86,7 @@ def test_a_bomb_is_not_expanded_beyond_the_limit() -> None:
     stream = io.BytesIO(bomb)
     problems = Problems()
     limits = Limits(expanded_bytes=3 << 20)
-    assert read_bytes(stream, gzipped=True, limits=limits, problems=problems) is None
+    assert read_bytes(stream, "gzip", limits=limits, problems=problems) is None
     assert problems.total == {"too_large": 1}
 
 

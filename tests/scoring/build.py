@@ -27,6 +27,7 @@ def case(
     classes: Sequence[str],
     gold: Sequence[Any],
     predicted: Sequence[Any],
+    scores: Sequence[Sequence[float]] | None = None,
     **spec: Any,
 ) -> Case:
     """A case; binary ones take the first class as the positive label unless told otherwise."""
@@ -37,6 +38,7 @@ def case(
         TaskSpec(task, tuple(classes), **spec),
         labels(gold, classes, multilabel=multilabel),
         labels(predicted, classes, multilabel=multilabel),
+        None if scores is None else np.array(scores, dtype=np.float64),
     )
 
 

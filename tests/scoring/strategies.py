@@ -22,11 +22,14 @@ def cases(draw: st.DrawFn, task: Task, *, most: int = 12) -> Case:
         one = st.lists(one, unique=True, max_size=m)
     rows = st.lists(one, min_size=n, max_size=n)
     frequencies = draw(st.lists(st.integers(0, 9), min_size=m, max_size=m))
+    parts = draw(st.lists(st.lists(st.integers(1, 9), min_size=m, max_size=m), min_size=n, max_size=n))
+    scores = [[part / sum(row) for part in row] for row in parts]
     return case(
         task,
         classes,
         draw(rows),
         draw(rows),
+        scores,
         train_frequencies=dict(zip(classes, frequencies, strict=True)),
     )
 

@@ -49,7 +49,7 @@ def added(session: Session, row: Base) -> Any:
 
 def submission(phase: str, team: str, user: str, **given: Any) -> Submission:
     """A queued submission."""
-    made = {"file_key": "uploads/1", "sha256": "0" * 64, "size": 1, "format": "json", "gzipped": False}
+    made = {"file_key": "uploads/1", "sha256": "0" * 64, "size": 1, "format": "json", "encoding": "", "layout": ""}
     texts = {"status": "queued", "method": "m", "description": ""}
     lists: dict[str, Any] = {"problems": [], "problem_totals": {}, "notes": []}
     return Submission(phase_id=phase, team_id=team, user_id=user, **(made | texts | lists | given))
@@ -63,7 +63,7 @@ def task(of: str, gold: str, recipe: str, **given: Any) -> ScoreTask:
 
 def gold_version(phase: str, **given: Any) -> GoldVersion:
     """Active gold of two classes."""
-    file = {"file_key": "uploads/0", "sha256": "0" * 64, "size": 1, "format": "json", "gzipped": False}
+    file = {"file_key": "uploads/0", "sha256": "0" * 64, "size": 1, "format": "json", "encoding": "", "layout": ""}
     content = {"instances": 2, "classes": ["cat", "dog"], "classes_declared": False, "has_splits": False, "notes": []}
     return GoldVersion(phase_id=phase, version=1, status="active", **(file | content | given))
 

@@ -22,7 +22,7 @@ def test_gold_inspected_before_other_gold_fixed_the_classes_takes_them_over(db: 
         inspected = {"instances": 2, "classes": ["cat", "dog"], "has_splits": False, "notes": []}
         challenge.classes = ["ant", "cat", "dog"]  # other gold came into force while this file was being read
         stored = Stored("uploads/2", "1" * 64, 1)
-        kind = FileKind(format="json", gzipped=False)
+        kind = FileKind(format="json", encoding="")
         row = store_gold(
             session, caller, "pets", "second", stored=stored, kind=kind, inspected=inspected, declared=False
         )

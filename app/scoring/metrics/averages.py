@@ -189,25 +189,53 @@ def samples(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
         setting = f"zero_division={call.options['zero_division']}"
         value = substitute(call, ratio.direction, f"{ratio.name} is 0/0 for some instances")
         fixed.append((np.asarray(denominator == 0), value, setting))
-    return _over_instances(numerator, denominator, fixed)
+    return _over_instances(numerator, denominator, fixed, instances.weights)
 
 
-def _over_instances(numerator: Integers, denominator: Integers, fixed: list[tuple[Mask, float | None, str]]) -> Result:
+def _over_instances(
+    numerator: Integers,
+    denominator: Integers,
+    fixed: list[tuple[Mask, float | None, str]],
+    weights: Integers | None,
+) -> Result:
     free = np.ones(len(numerator), dtype=bool)
     parts: list[Floats] = []
+    heavy: list[Mask] = []
     notes = []
     for mask, value, setting in fixed:
         count = int(mask.sum())
         free &= ~mask
         if count and value is not None:
             parts.append(np.full(count, value))
+            heavy.append(mask)
             notes.append(f"{_instances(count)} counted as {value:g} ({setting})")
         elif count:
             notes.append(f"{_instances(count)} left out ({setting})")
+    if weights is not None:
+        return _weighed(numerator, denominator, [free, *heavy], parts, weights=weights, notes=notes)
     values = np.concatenate([quotients(numerator[free], denominator[free]), *parts])
     if not len(values):
         raise UndefinedError("no instance is left to average over")
     return Result(mean(values), None, tuple(notes))
+
+
+def _weighed(
+    numerator: Integers,
+    denominator: Integers,
+    masks: list[Mask],
+    parts: list[Floats],
+    *,
+    weights: Integers,
+    notes: list[str],
+) -> Result:
+    """The mean over instances that weigh differently: each term is rounded once, as in a weighted mean over classes."""
+    free, *fixed = masks
+    terms = [quotients(times(weights[free], numerator[free]), denominator[free])]
+    terms += [weights[mask] * values for mask, values in zip(fixed, parts, strict=True)]
+    divisor = total(np.concatenate([weights[mask] for mask in masks]))
+    if not divisor:
+        raise UndefinedError("no instance that weighs anything is left to average over")
+    return Result(over(math.fsum(np.concatenate(terms).tolist()), divisor), None, tuple(notes))
 
 
 def _instances(count: int) -> str:

@@ -18,16 +18,19 @@ UNIT = (0.0, 1.0)
 LARGEST_WEIGHT = 10**150  # products with counts stay within binary64
 
 
+def _right(ws: Workspace, call: MetricCall) -> int:
+    """The weight of the instances whose answer is right."""
+    return ws.accepted if ws.case.acceptable else ws.tally(call.options).exact
+
+
 def accuracy(ws: Workspace, call: MetricCall) -> Result:
-    """The share of instances whose label is right (V eq 6; D)."""
-    tally = ws.tally(call.options)
-    return Result(tally.exact / tally.n)
+    """The share of instances whose label is right, or one of the acceptable answers (V eq 6; D)."""
+    return Result(_right(ws, call) / ws.total)
 
 
 def error_rate(ws: Workspace, call: MetricCall) -> Result:
     """The share of instances whose label is wrong, divided once rather than subtracted from 1 (W sec 3.2.3)."""
-    tally = ws.tally(call.options)
-    return Result((tally.n - tally.exact) / tally.n)
+    return Result((ws.total - _right(ws, call)) / ws.total)
 
 
 def hamming_loss(ws: Workspace, call: MetricCall) -> Result:
@@ -113,6 +116,7 @@ register(
         example=worked(MULTICLASS, "5/9"),
         compute=accuracy,
         hints=_MEANT_SETS,
+        acceptable=True,
     )
 )
 register(
@@ -132,6 +136,7 @@ register(
         example=worked(MULTICLASS, "4/9"),
         compute=error_rate,
         hints={"multilabel": "for label sets say zero_one_loss or hamming_loss"},
+        acceptable=True,
     )
 )
 register(

@@ -1,0 +1,150 @@
+"""The header of a table: which column is which, whatever Kaggle or Hugging Face call it."""
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from app.formats.columns import Reading
+from app.formats.layout import Cells, Names
+from app.formats.problem import Place, Problem, problem, quote
+from app.formats.records import refused_in_gold
+
+_OTHER_SIGNS = {";": "semicolon", "\t": "tab", "|": "vertical bar", ",": "comma"}
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What the columns of a table are: `used` gives the position of each field, `scores` those of the scores."""
+
+    reading: Reading
+    layout: Cells
+    width: int
+    used: Mapping[str, int]
+    scores: Sequence[int]
+    score_names: Sequence[str] | None
+    ignored: Sequence[str]
+
+
+def read_header(names: Sequence[str], separator: str, reading: Reading) -> Header | None:
+    """Tell the columns by their names; None (and problems on line 1) where that is not clear."""
+    most = reading.limits.columns
+    if len(names) > most:
+        message = f"The header has {len(names)} columns; at most {most} are allowed. Leave out what is not scored."
+        reading.problems.add(problem("too_large", message, Place(None, 1), expected=f"at most {most} columns"), 1)
+        return None
+    if reading.acceptable(names):
+        reading = replace(reading, sets=True)
+    found = _found(names, reading)
+    faults = [*_repeated(names), *_unclear(names, found, separator, reading)]
+    for fault in faults:
+        reading.problems.add(fault, 1)
+    return None if faults else _header(names, found, reading)
+
+
+def _repeated(names: Sequence[str]) -> list[Problem]:
+    seen: set[str] = set()
+    faults = []
+    for at, name in enumerate(names, start=1):
+        if name in seen:
+            message = f"The header names {quote(name)} twice. Keep one of the columns."
+            faults.append(problem("duplicate_key", message, Place(None, 1, at), got=quote(name)))
+        seen.add(name)
+    return faults
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The names of the columns that were told apart."""
+
+    id: str
+    label: str
+    split: str
+    scores: Sequence[str]
+
+
+def _found(names: Sequence[str], reading: Reading) -> _Found:
+    split = reading.split_field(names) if reading.gold else "split"
+    if reading.gold and "label" not in names and split in names:
+        return _solution(names, split, reading)
+    # In multi-label files the column may be called `labels` too.
+    label = "labels" if reading.sets and "labels" in names and "label" not in names else "label"
+    if reading.gold:
+        return _Found("id", label, split, ())
+    return _Found("id", label, split, _score_columns(names, label, reading))
+
+
+def _solution(names: Sequence[str], split: str, reading: Reading) -> _Found:
+    """A solution file as competition sites have it: an id, Usage or split, and one column of labels of any name."""
+    first = next((name for name in names if name.casefold() == "id"), names[0] if names[0] != split else "id")
+    rest = [name for name in names if name not in {first, split, "weight"}]
+    usual = "labels" if reading.sets and "labels" in names else "label"
+    return _Found(first, rest[0] if len(rest) == 1 else usual, split, ())
+
+
+def _score_columns(names: Sequence[str], label: str, reading: Reading) -> Sequence[str]:
+    """The columns of scores: those named by classes, or the one of the positive label; all others, if some class lacks."""
+    if "id" not in names:  # most likely there is no header at all
+        return ()
+    others = [name for name in names if name != "id"]
+    classes = None if reading.classes is None else set(reading.classes)
+    own = [name for name in others if classes is not None and unicodedata.normalize("NFC", name) in classes]
+    if classes and len(set(own)) == len(classes):
+        labelled = label in names and label not in own
+        return own if reading.wants_scores or not labelled else ()
+    labelled = label in names
+    if labelled and not reading.wants_scores:
+        return ()
+    if reading.task == "binary" and "score" in others:
+        return ("score",)
+    if classes is None:
+        return () if labelled else [name for name in others if name != reading.other]
+    return [name for name in others if name != label] if own and not labelled else own
+
+
+def _unclear(names: Sequence[str], found: _Found, separator: str, reading: Reading) -> list[Problem]:
+    """What is missing in a header, or must not be there."""
+    faults = []
+    for at, name in enumerate(names, start=1):
+        if name != found.split and (refusal := refused_in_gold(name, reading)):
+            faults.append(problem("wrong_shape", refusal, Place(None, 1, at), got=quote(name)))
+    shown = ", ".join(quote(name) for name in names[:10])
+    for name in (found.id, *(() if found.scores else (found.label,))):
+        if name not in names:
+            near = next((other for other in names if other.strip().casefold() == name), None)
+            scores = " (or id and a column for each class, for scores)" if name == "label" and not reading.gold else ""
+            mend = f"Call {quote(near)} so." if near else f"The first line must name the columns: id,label{scores}."
+            message = f"The header has no column '{name}'. {mend}{_other_separator(names, separator)}"
+            faults.append(problem("wrong_shape", message, Place(None, 1), expected=f"a column '{name}'", got=shown))
+    return faults
+
+
+def _other_separator(names: Sequence[str], separator: str) -> str:
+    """A hint at another separator."""
+    for sign, word in _OTHER_SIGNS.items():
+        if sign != separator and len(names) == 1 and sign in names[0]:
+            use = "commas" if separator == "," else "tabs"
+            name = " or send it as .tsv" if sign == "\t" else " or send it as .csv" if sign == "," else ""
+            return f" It seems to be separated by {word}s; use {use}{name}."
+    return ""
+
+
+def _header(names: Sequence[str], found: _Found, reading: Reading) -> Header:
+    at = {name: number for number, name in enumerate(names)}
+    called = {"id": found.id}
+    if not found.scores or (found.label in names and found.label not in found.scores):
+        called["label"] = found.label
+    if reading.gold:
+        called |= {field: name for field, name in (("split", found.split), ("weight", "weight")) if name in at}
+    scores = [at[name] for name in found.scores]
+    used = {*called.values(), *found.scores}
+    single = list(found.scores) == ["score"] and "score" not in (reading.classes or ())
+    layout = Cells(names, Names(found.id, found.label, found.split, score="score"), scores)
+    return Header(
+        reading,
+        layout,
+        len(names),
+        {field: at[name] for field, name in called.items()},
+        scores,
+        None if single or not scores else list(found.scores),
+        [name for name in names if name not in used],
+    )

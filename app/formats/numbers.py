@@ -1,0 +1,34 @@
+"""Numbers from text: one strict grammar for tables and weights, read as correctly rounded binary64."""
+
+import math
+import re
+from array import array
+from collections.abc import Iterable
+from itertools import chain
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_OTHER = re.compile(r"[^0-9eE+\-.\x1f]")
+_SEPARATOR = "\x1f"
+
+
+def number(text: str) -> float | None:
+    """The finite number that a text is: digits with an optional point, sign and exponent; None for all else.
+
+    Python reads more than that (spaces, underscores, nan, digits of other scripts), which is refused here.
+    """
+    if not _NUMBER.fullmatch(text):
+        return None
+    value = float(text)
+    return value if math.isfinite(value) else None
+
+
+def numbers(rows: Iterable[Iterable[str]]) -> "array[float] | None":
+    """All numbers of rows of texts, one after the other; None if any of them is none."""
+    cells = list(chain.from_iterable(rows))
+    if _OTHER.search(_SEPARATOR.join(cells)):
+        return None
+    try:
+        found = array("d", map(float, cells))
+    except ValueError:
+        return None
+    return found if math.inf not in {max(found, default=0.0), -min(found, default=0.0)} else None

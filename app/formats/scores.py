@@ -1,0 +1,337 @@
+"""Scores as a file gives them, in any shape, to one matrix in the order of the classes."""
+
+import math
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.formats.columns import Cell, GivenScores, Table
+from app.formats.hints import Near
+from app.formats.layout import Item
+from app.formats.problem import FILE, LISTED, Place, Problem, Problems, problem, quote, show
+from app.formats.strict_json import BadNumber
+from app.scoring.probability import sums_to_one
+
+Matrix = NDArray[np.float64]
+_NUMBERS = frozenset({float, int})
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The classes that scores are for; `positive` is the positive label of a binary task, whose score may stand alone."""
+
+    classes: Sequence[str]
+    positive: str | None
+    exclusive: bool
+    """Whether exactly one class is right, so that probabilities sum to one."""
+
+
+def resolve(table: Table, vocabulary: Vocabulary, *, probabilities: bool, problems: Problems) -> Matrix:
+    """The scores of all rows of a file, binary64: n × m in the order of the classes, or n × 1 of the positive label.
+
+    Every fault is a problem at its place (then the values mean nothing): a wrong number of scores, what is no number,
+    an unknown class, and with `probabilities` also values outside [0, 1] and rows that do not sum to one.
+    """
+    return _Resolver(table, vocabulary, probabilities, problems).run()
+
+
+def named_classes(scores: GivenScores) -> list[str]:
+    """The classes that a file gives scores for, as far as it names them (NFC)."""
+    if scores.names is not None:
+        found = [name for name in scores.names if type(name) in {str, int}]
+    else:
+        rows = [] if isinstance(scores.values, np.ndarray) else scores.values
+        found = [key for row in rows if type(row) is tuple for key, _ in row]
+    return list(dict.fromkeys(unicodedata.normalize("NFC", str(name)) for name in found))
+
+
+@dataclass(slots=True)
+class _Resolver:
+    table: Table
+    vocabulary: Vocabulary
+    probabilities: bool
+    problems: Problems
+    given: GivenScores = field(init=False)
+    codes: Mapping[str, int] = field(init=False)
+    near: Near = field(init=False)
+
+    def __post_init__(self) -> None:
+        assert self.table.scores is not None
+        self.given = self.table.scores
+        self.codes = {name: code for code, name in enumerate(self.vocabulary.classes)}
+        self.near = Near(self.codes)
+
+    def run(self) -> Matrix:
+        values, names = self.given.values, self.given.names
+        order = None if names is None else self._order(names)
+        if names is not None and order is None:
+            return np.zeros((len(self.table.rows), 1))
+        matrix = self._array(values) if isinstance(values, np.ndarray) else self._rows(values, names)
+        if order is not None and len(order) == matrix.shape[1]:
+            matrix = matrix[:, order]
+        if self.probabilities:
+            self._check_probabilities(matrix, order)
+        return matrix
+
+    # ---- the classes named once for all rows ---------------------------------------------------
+
+    def _order(self, names: Sequence[object]) -> list[int] | None:
+        """For each class the column that holds it; None where the names are not the classes, each once."""
+        before = self.problems.count
+        place = self.table.layout.column
+        found: dict[str, int] = {}
+        for at, given in enumerate(names):
+            if type(given) not in {str, int}:
+                self._fault("wrong_shape", place(at), "The name of a class must be a string.", got=_shown(given))
+                continue
+            name = unicodedata.normalize("NFC", str(given))
+            if name in found:
+                self._fault("duplicate_label", place(at), f"{quote(name)} is named twice.", got=quote(name))
+            elif name not in self.codes:
+                self._fault("unknown_label", place(at), *self._unknown(name))
+            found.setdefault(name, at)
+        known = [name for name in found if name in self.codes]
+        if self.vocabulary.positive is not None and known == list(found) == [self.vocabulary.positive]:
+            return [0] if self.problems.count == before else None
+        lacking = [name for name in self.codes if name not in found]
+        if lacking:
+            expected, got = self._width(), f"{len(known)} classes"
+            message = f"There are no scores for {_some(lacking)}. Give one score for each class."
+            self._fault("wrong_class_count", Place(), message, expected, got)
+        return [found[name] for name in self.codes] if self.problems.count == before else None
+
+    def _unknown(self, name: str) -> tuple[str, str, str]:
+        """Message, expected and got of a name that is no class."""
+        near = self.near.of(name)
+        mend = f"Did you mean {quote(near)}?" if near is not None else "Use the labels of the vocabulary."
+        return f"{quote(name)} is not in the vocabulary. {mend}", quote(near) if near else self._width(), quote(name)
+
+    def _width(self) -> str:
+        m = len(self.codes)
+        return f"{m} scores" + (", or one of the positive label" if self.vocabulary.positive is not None else "")
+
+    def _fault(
+        self, code: str, place: Place, message: str, expected: str | None = None, got: str | None = None
+    ) -> None:
+        row = place.line if place.line is not None else FILE
+        self.problems.add(problem(code, message, place, expected=expected, got=got), row)
+
+    # ---- values that are numbers already ---------------------------------------------------------
+
+    def _array(self, values: Matrix) -> Matrix:
+        """Check an array: its width (unless the names tell), and that all numbers are finite."""
+        matrix = values.reshape(len(values), -1) if values.ndim == 1 else values
+        width, m = matrix.shape[1], len(self.codes)
+        if self.given.names is None and width != m and not (width == 1 and self.vocabulary.positive is not None):
+            message = f"There are {width} scores for each instance. Give one score for each class."
+            place = self.table.layout.place(0, "score") if len(values) else Place()
+            pointer = None if place.pointer is None else place.pointer.rsplit("/", 1)[0]
+            self._fault("wrong_class_count", Place(pointer), message, self._width(), f"{width} scores")
+        elif not np.isfinite(matrix).all() and not self.problems.total.get("not_a_number"):
+            rows, at = np.nonzero(~np.isfinite(matrix))
+            self._report("not_a_number", rows, lambda n: self._not_finite(matrix, int(rows[n]), int(at[n])))
+        return matrix
+
+    def _not_finite(self, matrix: Matrix, row: int, at: int) -> Problem:
+        message = "The score is not a finite number. Write a finite one."
+        got = f"{matrix[row, at]:g}"
+        return self._at("not_a_number", row, self._column(at), message, expected="a finite number", got=got)
+
+    def _column(self, at: int) -> int | None:
+        """How the file refers to a column of its scores: a single score has none."""
+        values = self.given.values
+        return at if not isinstance(values, np.ndarray) or values.ndim > 1 else None
+
+    def _report(self, code: str, rows: NDArray[np.intp], build: Callable[[int], Problem]) -> None:
+        """Problems of these positions, which ascend."""
+        table_rows = self.table.rows
+        self.problems.report_all(code, [table_rows[int(row)] for row in rows[:LISTED]], build, len(rows))
+
+    def _at(self, code: str, row: int, item: Item, message: str, *, expected: str | None, got: str | None) -> Problem:
+        place = self.table.layout.place(self.table.rows[row], "score", item)
+        return problem(code, message, place, instance_id=self.table.ids[row], expected=expected, got=got)
+
+    # ---- values as JSON gives them -----------------------------------------------------------------
+
+    def _rows(self, values: Sequence[object], names: Sequence[object] | None) -> Matrix:
+        width = len(self.codes) if names is None else len(names)
+        single = bool(values) and self._alone(values[0]) is not None
+        quick = self._quick(values, 1 if single else width)
+        if quick is not None:
+            return quick
+        matrix = np.full((len(values), 1 if single else width), np.nan)
+        for row, value in enumerate(values):
+            found = self._single(row, value) if single else self._row(row, value, width, named=names is not None)
+            if found is not None:
+                matrix[row] = found
+        return matrix
+
+    def _quick(self, values: Sequence[object], width: int) -> Matrix | None:
+        """The matrix of rows that are all alike and hold nothing but finite numbers."""
+        kinds = set(map(type, values))
+        flat: list[object] = list(values)
+        order: Sequence[int] | None = None
+        if kinds == {tuple} and values:
+            keys, flat = _transposed(values)
+            order = self._key_order(keys) if len(keys) == width else None
+            if order is None:
+                return None
+        elif kinds == {list}:
+            lists: Sequence[list[object]] = values  # type: ignore[assignment]
+            if set(map(len, lists)) != {width}:
+                return None
+            flat = list(chain.from_iterable(lists))
+        if not flat or not set(map(type, flat)) <= _NUMBERS:
+            return None
+        try:
+            matrix = np.array(flat, dtype=np.float64).reshape(len(values), width)
+        except (OverflowError, ValueError):
+            return None
+        return matrix if order is None else matrix[:, order]
+
+    def _key_order(self, keys: Sequence[str]) -> list[int] | None:
+        """For each class the position of its key; None where the keys are not the classes."""
+        found = {unicodedata.normalize("NFC", key): at for at, key in enumerate(keys)}
+        return [found[name] for name in self.codes] if found.keys() == self.codes.keys() else None
+
+    def _alone(self, value: object) -> tuple[Item, object] | None:
+        """The score of the positive label alone, a number or an object of it, with how the file refers to it."""
+        if self.vocabulary.positive is None:
+            return None
+        if type(value) is tuple and len(value) == 1:
+            key, item = value[0]
+            return (key, item) if unicodedata.normalize("NFC", key) == self.vocabulary.positive else None
+        return None if type(value) in {list, tuple} or value is None else (None, value)
+
+    def _single(self, row: int, value: object) -> list[float] | None:
+        """The score of the positive label alone."""
+        alone = (None, value) if value is None else self._alone(value)
+        if alone is None:
+            message = "Other rows give one score, that of the positive label. Give the same kind of score to all rows."
+            self._add(self._at("wrong_class_count", row, None, message, expected="a number", got=_shown(value)), row)
+            return None
+        found = self._number(row, *alone)
+        return None if found is None else [found]
+
+    def _row(self, row: int, value: object, width: int, *, named: bool) -> list[float] | None:
+        """One row of scores: a list of this width, or an object of all classes."""
+        if value is Cell.FAULT:
+            return None
+        if type(value) is tuple and not named:
+            return self._object(row, value)
+        if type(value) is not list:
+            message = (
+                "Scores are an object of a number for each class, or a list of numbers in the order of the classes."
+            )
+            got = "nothing" if value is Cell.ABSENT else _shown(value)
+            self._add(self._at("wrong_shape", row, None, message, expected=self._width(), got=got), row)
+            return None
+        if len(value) != width:
+            message = "Give exactly one score for each class."
+            got = f"{len(value)} scores"
+            self._add(self._at("wrong_class_count", row, None, message, expected=self._width(), got=got), row)
+            return None
+        found = [self._number(row, at, item) for at, item in enumerate(value)]
+        return None if None in found else [item for item in found if item is not None]
+
+    def _object(self, row: int, pairs: tuple[tuple[str, object], ...]) -> list[float] | None:
+        found: dict[str, float | None] = {}
+        for key, item in pairs:
+            name = unicodedata.normalize("NFC", key)
+            if name not in self.codes:
+                message, expected, got = self._unknown(name)
+                self._add(self._at("unknown_label", row, key, message, expected=expected, got=got), row)
+            elif name in found:
+                message = f"{quote(name)} is scored twice. Give one score for each class."
+                self._add(self._at("duplicate_label", row, key, message, expected=None, got=quote(name)), row)
+            else:
+                found[name] = self._number(row, key, item)
+        lacking = [name for name in self.codes if name not in found]
+        if lacking:
+            message = f"There is no score for {_some(lacking)}. Give exactly one for each class."
+            got = f"{len(found)} scores"
+            self._add(self._at("wrong_class_count", row, None, message, expected=self._width(), got=got), row)
+        values = [found.get(name) for name in self.codes]
+        return None if None in values else [value for value in values if value is not None]
+
+    def _number(self, row: int, item: Item, value: object) -> float | None:
+        if value is Cell.FAULT:
+            return None
+        if type(value) in _NUMBERS:
+            try:
+                return float(value)  # type: ignore[arg-type]
+            except OverflowError:
+                pass
+        message = "The score is not a finite number. Write one without quotes."
+        self._add(self._at("not_a_number", row, item, message, expected="a number", got=_shown(value)), row)
+        return None
+
+    def _add(self, found: Problem, row: int) -> None:
+        self.problems.add(found, self.table.rows[row])
+
+    # ---- probabilities -----------------------------------------------------------------------------
+
+    def _check_probabilities(self, matrix: Matrix, order: Sequence[int] | None) -> None:
+        """Where a metric needs probabilities: each within [0, 1], and of exclusive classes they sum to one."""
+        outside = (matrix < 0) | (matrix > 1)
+        if outside.any():
+            rows, at = np.nonzero(outside)
+            build = partial(self._no_probability, matrix, rows, at, order)
+            self._report("not_a_probability", rows, build)
+        if self.vocabulary.exclusive and matrix.shape[1] > 1:
+            sound = np.asarray(np.isfinite(matrix).all(axis=1) & ~outside.any(axis=1))
+            (rows,) = np.nonzero(sound & ~sums_to_one(np.where(sound[:, None], matrix, 0.0)))
+            self._report("not_a_probability", rows, partial(self._no_distribution, matrix, rows))
+
+    def _no_probability(
+        self, matrix: Matrix, rows: NDArray[np.intp], at: NDArray[np.intp], order: Sequence[int] | None, n: int
+    ) -> Problem:
+        row, column = int(rows[n]), int(at[n])
+        value = matrix[row, column]
+        message = "A metric of this challenge needs probabilities, so each score must lie from 0 to 1."
+        item = self._item(row, column, order)
+        return self._at("not_a_probability", row, item, message, expected="0 … 1", got=repr(float(value)))
+
+    def _item(self, row: int, column: int, order: Sequence[int] | None) -> Item:
+        """How the file refers to the score of a class, given by its position in the vocabulary."""
+        values = self.given.values
+        if isinstance(values, np.ndarray):
+            return self._column(column if order is None else order[column])
+        value = values[row]
+        if type(value) is tuple:
+            return next(str(key) for key, _ in value if self.codes.get(unicodedata.normalize("NFC", key)) == column)
+        return (column if order is None else order[column]) if type(value) is list else None
+
+    def _no_distribution(self, matrix: Matrix, rows: NDArray[np.intp], n: int) -> Problem:
+        row = int(rows[n])
+        message = "A metric of this challenge needs probabilities, so the scores of an instance must sum to 1."
+        got = f"a sum of {math.fsum(matrix[row].tolist()):.6g}"
+        return self._at("not_a_probability", row, None, message, expected="a sum of 1", got=got)
+
+
+def _transposed(values: Sequence[object]) -> tuple[Sequence[str], list[object]]:
+    """The keys that all objects share in the same order, and all values row by row; no keys where they differ."""
+    first = values[0]
+    assert isinstance(first, tuple)
+    keys = tuple(key for key, _ in first)
+    flat: list[object] = []
+    for row in values:
+        assert isinstance(row, tuple)
+        if tuple([key for key, _ in row]) != keys:
+            return (), []
+        flat.extend([value for _, value in row])
+    return keys, flat
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(quote(name) for name in names[:5])
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more classes"
+
+
+def _shown(value: object) -> str:
+    return str(value) if isinstance(value, BadNumber) else show(value)

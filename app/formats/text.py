@@ -1,0 +1,77 @@
+"""From bytes to text: strict UTF-8, with every faulty byte placed."""
+
+import codecs
+from functools import partial
+
+from app.formats.declared import FORMATS
+from app.formats.problem import FILE, Place, Problem, Problems, problem
+
+_WINDOW = 1 << 12
+_WIDE_MARKS = frozenset({codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE})
+_MEND_UTF8 = "Save the file as UTF-8 without a byte order mark."
+
+
+def decode(data: bytes, *, by_line: bool, problems: Problems) -> str | None:
+    """Decode strict UTF-8; each fault is a problem with line and column (both from 1, columns in characters).
+
+    With `by_line`, problems are ordered by their line, else they come first. Faulty bytes appear in the text as
+    lone surrogates (PEP 383), so that reading can go on. None where there is no text at all.
+    """
+    if data[:2] in _WIDE_MARKS or (b"\0" in data[:2] and data[:2] != b"\0\0") or data[:4] == codecs.BOM_UTF32_BE:
+        message = f"The file is UTF-16 or UTF-32. {_MEND_UTF8}"
+        problems.add(problem("encoding", message, Place(None, 1, 1), expected="UTF-8"))
+        return None
+    if binary := _binary(data):
+        problems.add(binary)
+        return None
+    if data[:3] == codecs.BOM_UTF8:
+        message = "The file begins with a byte order mark (EF BB BF). Save it as UTF-8 without one."
+        problems.add(problem("encoding", message, Place(None, 1, 1), expected="UTF-8", got="EF BB BF"))
+        data = data[3:]
+    if not data or data.isspace():
+        problems.add(problem("syntax", "The file is empty. It should hold predictions or gold.", Place(None, 1, 1)))
+        return None
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        _place_faults(data, by_line, problems)
+        return data.decode(errors="surrogateescape")
+
+
+def _binary(data: bytes) -> Problem | None:
+    """The advice for a file of a format that is no text, sent as text."""
+    found = next((known for known in FORMATS.values() if known.binary and data.startswith(known.magic)), None)
+    if found is None or (found.key == "npz" and data[2:4] != b"\x03\x04"):
+        return None
+    message = f"This was read as text but looks like {found.name}. "
+    message += f"Name the file {found.endings[0]}, or send it as {found.media_types[0]}."
+    return problem("syntax", message, Place(None, 1, 1), expected="text")
+
+
+def _place_faults(data: bytes, by_line: bool, problems: Problems) -> None:
+    """Report every maximal run of bytes that is no UTF-8; linear, however many there are."""
+    view = memoryview(data)
+    start, line, line_start = 0, 1, 0
+    while start < len(data):
+        end = start + _WINDOW
+        wrong = None
+        try:
+            end = start + codecs.utf_8_decode(view[start:end], "strict", end >= len(data))[1]
+        except UnicodeDecodeError as error:
+            wrong, end = start + error.start, start + error.end
+        until = end if wrong is None else wrong
+        line += data.count(b"\n", start, until)
+        line_start = max(line_start, data.rfind(b"\n", start, until) + 1)
+        if wrong is not None:
+            build = partial(_bytes_problem, data, line_start, line, (wrong, end))
+            problems.report("encoding", line if by_line else FILE, build)
+        start = end
+
+
+def _bytes_problem(data: bytes, line_start: int, line: int, span: tuple[int, int]) -> Problem:
+    wrong = data[slice(*span)]
+    column = len(data[line_start : span[0]].decode(errors="replace")) + 1
+    shown = wrong.hex(" ").upper()
+    guess = f" (in Latin-1 it would be '{wrong.decode('latin-1')}')" if wrong[0] >= 0xA0 else ""
+    message = f"The byte {shown} is not UTF-8 here{guess}. {_MEND_UTF8}"
+    return problem("encoding", message, Place(None, line, column), expected="UTF-8", got=shown)
