@@ -94,8 +94,7 @@ def score(
             options=options,
         )
         if outcome.case is None:
-            if positive_label is not None and outcome.gold_problems:
-                _check_positive(gold, positive_label, classes)
+            _check_positive(outcome, gold, positive_label, classes)
             _refuse(out, outcome)
         said = _notes(outcome, notes)
         report = _report(outcome, options, confusion=confusion) | {"notes": said.all()}
@@ -105,8 +104,10 @@ def score(
                 out.note(f"Note: {note}")
 
 
-def _check_positive(gold: Path, positive_label: str, classes: Path | None) -> None:
+def _check_positive(outcome: "OfflineOutcome", gold: Path, positive_label: str | None, classes: Path | None) -> None:
     """Say plainly that --positive-label names no label, where that is what is wrong with the gold."""
+    if positive_label is None or not outcome.gold_problems:
+        return
     from app.pipeline import load_gold, normalized
 
     known = None if classes is None else inputs.strings(classes)

@@ -237,7 +237,11 @@ class _RowLoop:
 
     def _unknown_id(self, row: int, name: str) -> Problem:
         near = self.near_ids.of(name)
-        mend = f"Did you mean {quote(near)}?" if near is not None else "Take the ids from the template."
+        mend = (
+            f"Did you mean {quote(near)}?"
+            if near is not None
+            else "Take the ids from the template, or from the list of ids."
+        )
         message = f"{quote(name)} is not among the {len(self.known)} expected ids. {mend}"
         place = self.table.layout.place(row, "id")
         return problem("unknown_id", message, place, instance_id=name, expected=_optional(near), got=quote(name))

@@ -7,6 +7,8 @@ from difflib import get_close_matches
 
 _SEPARATORS = re.compile(r"[\s_\-]+")
 _PADDING = re.compile(r"(?<!\d)0+(?=\d)")
+_ENDING = re.compile(r"\.[a-z][a-z0-9]{1,4}\Z")
+_TAIL = re.compile(r"[0-9]+|[^\W_]+")
 _COMPARED = 300
 """Up to so many known texts, similar ones are looked for."""
 _FOLDED = 200_000
@@ -19,25 +21,42 @@ def folded(text: str) -> str:
     return _PADDING.sub("", _SEPARATORS.sub("", flat))
 
 
+def tail(text: str) -> str | None:
+    """The part that ids keep when a prefix or a file's ending is added or lost: the last number, or the last word."""
+    flat = _ENDING.sub("", unicodedata.normalize("NFKC", text[-200:]).casefold())
+    found = _TAIL.match(flat[::-1])  # backwards, so that no text is looked through more than once
+    return _PADDING.sub("", found.group()[::-1]) if found else None
+
+
 class Near:
-    """Finds a known text near a given one; its table is made when first asked."""
+    """Finds a known text near a given one; its tables are made when first asked."""
 
     def __init__(self, known: Collection[str]) -> None:
         self._known = known
         self._folded: dict[str, str] | None = None
+        self._tails: dict[str, str | None] = {}
 
     def of(self, text: str) -> str | None:
-        """The first known text with the same folded form, or, among few, the most similar one."""
+        """The first known text with the same folded form, the only one with the same tail, or the most similar of few."""
         if len(self._known) > _FOLDED:
             return None
         if self._folded is None:
-            self._folded = {}
-            for name in self._known:
-                self._folded.setdefault(folded(name), name)
+            self._folded = self._fold()
         flat = folded(text[:1000])
         if flat in self._folded:
             return self._folded[flat]
+        if near := self._tails.get(tail(text[:1000]) or ""):
+            return near
         if len(self._folded) > _COMPARED or len(flat) > 100:
             return None
         found = get_close_matches(flat, self._folded, n=1, cutoff=0.8)
         return self._folded[found[0]] if found else None
+
+    def _fold(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for name in self._known:
+            found.setdefault(folded(name), name)
+            end = tail(name)
+            if end is not None:
+                self._tails[end] = None if end in self._tails else name
+        return found

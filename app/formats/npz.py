@@ -61,7 +61,6 @@ def _arrays(data: bytes, reading: Reading) -> dict[str, Array]:
         zipfile.BadZipFile,
         zlib.error,
         EOFError,
-        NotImplementedError,
         RuntimeError,
         OSError,
         struct.error,

@@ -112,7 +112,8 @@ class Problems:
         """
         for number, row in enumerate(rows[:count]):
             self.report(code, row, partial(build, number))
-        self.total[code] += max(0, count - len(rows))
+        if count > len(rows):
+            self.total[code] += count - len(rows)
 
     @property
     def count(self) -> int:

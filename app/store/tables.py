@@ -183,8 +183,8 @@ class GoldVersion(Base):
     sha256: Mapped[str] = mapped_column(String(64))
     size: Mapped[int]
     format: Mapped[str] = mapped_column(String(32))
-    encoding: Mapped[str] = mapped_column(String(16), server_default="")
-    layout: Mapped[str] = mapped_column(String(16), server_default="")
+    encoding: Mapped[str] = mapped_column(String(16), server_default=text("''"))
+    layout: Mapped[str] = mapped_column(String(16), server_default=text("''"))
     instances: Mapped[int]
     classes: Mapped[list[str]]
     classes_declared: Mapped[bool]
@@ -254,8 +254,8 @@ class Submission(Base):
     sha256: Mapped[str] = mapped_column(String(64))
     size: Mapped[int]
     format: Mapped[str] = mapped_column(String(32))
-    encoding: Mapped[str] = mapped_column(String(16), server_default="")
-    layout: Mapped[str] = mapped_column(String(16), server_default="")
+    encoding: Mapped[str] = mapped_column(String(16), server_default=text("''"))
+    layout: Mapped[str] = mapped_column(String(16), server_default=text("''"))
     submitted_at: Mapped[datetime] = mapped_column(default=utcnow)
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]

@@ -12,7 +12,7 @@ TABLES = ("gold_versions", "submissions")
 def upgrade() -> None:
     for name in TABLES:
         for column in ("encoding", "layout"):
-            op.add_column(name, sa.Column(column, sa.String(length=16), server_default="", nullable=False))
+            op.add_column(name, sa.Column(column, sa.String(length=16), server_default=sa.text("''"), nullable=False))
         files = sa.table(name, sa.column("encoding", sa.String), sa.column("gzipped", sa.Boolean))
         op.execute(files.update().where(files.c.gzipped).values(encoding="gzip"))
         op.drop_column(name, "gzipped")

@@ -18,7 +18,7 @@ def predictions(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_is_sent_whole_with_name_type_length_and_token(service: Service, predictions: Path) -> None:
+def test_a_file_is_sent_whole_with_name_length_and_token(service: Service, predictions: Path) -> None:
     service.on(OPEN, Answer(202, QUEUED))
     seen: list[tuple[int, int]] = []
     with Client(service.url, "secret") as client:
@@ -28,20 +28,11 @@ def test_a_file_is_sent_whole_with_name_type_length_and_token(service: Service, 
     assert request.body == predictions.read_bytes()
     assert request.headers["content-length"] == str(size)
     assert "transfer-encoding" not in request.headers
-    assert request.headers["content-type"] == "application/x-ndjson"
+    assert "content-type" not in request.headers  # the name tells the format
     assert request.headers["authorization"] == "Bearer secret"
     assert request.query == {"filename": ["mine.jsonl.gz"], "method": ["SVM & co"]}
     assert seen[-1] == (size, size)
     assert [sent for sent, _ in seen] == sorted({sent for sent, _ in seen})
-
-
-def test_an_unknown_ending_leaves_the_type_to_the_service(service: Service, tmp_path: Path) -> None:
-    path = tmp_path / "mine.dat"
-    path.write_bytes(b"{}")
-    service.on(OPEN, Answer(202, QUEUED))
-    with Client(service.url) as client:
-        client.submit("irony", path)
-    assert "content-type" not in service.asked[0].headers
 
 
 def test_a_submission_is_retried_whole_under_one_key_when_the_service_is_away(

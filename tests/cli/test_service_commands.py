@@ -236,7 +236,7 @@ def test_predictions_come_through_a_pipe_too(service: Service) -> None:
     service.on(SUBMISSIONS, Answer(202, finished("queued")))
     assert run("submit", "irony", "-f", "-", "--url", service.url, stdin='{"t1": "a"}').status == 0
     assert service.asked[0].body == b'{"t1": "a"}'
-    assert service.asked[0].headers["content-type"] == "application/json"
+    assert service.asked[0].query["filename"] == ["stdin.json"]
 
 
 def test_a_challenge_is_edited_and_published(service: Service, tmp_path: Path) -> None:

@@ -14,6 +14,10 @@ from tests.formats.support import predict
         ("item 0007", "item-007"),
         ("ｃａｔ", "cat"),
         ("Blakc cat", "Black cat"),
+        ("7", "item-007"),
+        ("images/item-007.png", "item-007"),
+        ("test_7", "item-007"),
+        ("animal:cat", None),
         ("zebra", None),
         ("", None),
     ],
@@ -22,10 +26,11 @@ def test_case_spaces_padding_and_slips_are_seen_through(text: str, near: str | N
     assert Near(["cat", "Black cat", "item-007"]).of(text) == near
 
 
-def test_among_many_known_texts_only_folding_is_tried() -> None:
+def test_among_many_known_texts_folding_and_the_last_part_are_tried() -> None:
     near = Near([f"item-{n:05}" for n in range(1000)])
     assert near.of("ITEM 12") == "item-00012"
-    assert near.of("itme-00012") is None
+    assert near.of("itme-00012") == "item-00012"
+    assert near.of("item-00012x") is None
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ def test_a_setting_is_read_from_its_variable(name: str, monkeypatch: pytest.Monk
         "login_limit": "7/minute",
         "scoring_memory": str(1 << 30),
         "workers": "7",
+        "max_nesting": "100",
     }
     number = Settings.model_fields[name].annotation in {int, float}
     word = words.get(name, "4096" if number else "x" * 40)

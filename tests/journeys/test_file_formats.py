@@ -166,7 +166,7 @@ def test_a_template_holds_the_ids_in_order_and_nothing_of_the_gold(people: Peopl
         ({}, {"Content_Type": "application/xml"}),
         ({}, {"Content_Type": "application/json; charset=latin-1"}),
         ({}, {"Content_Type": JSON, "Content_Encoding": "br"}),
-        ({"filename": "answers.parquet"}, {}),
+        ({"filename": "answers.xlsx"}, {}),
         ({"filename": "answers.zip"}, {}),
     ],
 )

@@ -52,7 +52,7 @@ def test_a_flood_of_faults_is_answered_in_few_words(live: Live, path: str, body:
 
 
 def test_a_header_of_too_many_columns_is_refused(live: Live, challenge: str) -> None:
-    found = dry_run(live, b",".join(b"c%d" % number for number in range(60_000)) + b"\n", Content_Type="text/csv")
+    found = dry_run(live, b",".join(b"c%d" % number for number in range(100_200)) + b"\n", Content_Type="text/csv")
     assert found["total"]["too_large"] == 1
 
 

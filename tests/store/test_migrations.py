@@ -95,8 +95,8 @@ NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "next"
+down_revision = "HEAD"
 
 
 def upgrade() -> None:
@@ -113,11 +113,12 @@ def test_the_old_database_is_kept_beside_the_new_one_and_no_row_is_lost(
     before = counts(db)
     db.close()
     scripts = shutil.copytree(shipped("migrations"), tmp_path / "scripts")
-    (scripts / "versions" / "0002_next.py").write_text(NEXT)
+    head = migrate.head()
+    (scripts / "versions" / "next.py").write_text(NEXT.replace("HEAD", head))
     monkeypatch.setattr(migrate, "shipped", lambda _name: scripts)
-    assert migrate.upgrade(given) == ("0001", "0002")
+    assert migrate.upgrade(given) == (head, "next")
     path = Path(given.database.removeprefix("sqlite:///"))
-    copy = path.with_name(f"{path.name}.before-0001")
+    copy = path.with_name(f"{path.name}.before-{head}")
     assert copy.stat().st_mode & 0o077 == 0  # whatever the umask: it holds what the database holds
     with closing(sqlite3.connect(copy)) as kept:
         assert kept.execute("SELECT email FROM users").fetchall() == [("ada@example.org",)]
@@ -164,3 +165,19 @@ def test_a_database_from_the_future_is_left_alone(tmp_path: Path) -> None:
 def test_the_database_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
     migrate.upgrade(Settings(data_dir=tmp_path))
     assert stat.S_IMODE((tmp_path / "assay.sqlite3").stat().st_mode) == 0o600
+
+
+def test_files_that_were_gzipped_are_so_after_the_change_of_columns(given: Settings, db: Database) -> None:
+    with db.write() as session:
+        fill(session)
+    db.close()
+    downgrade(given, "0001")
+    path = given.database.removeprefix("sqlite:///")
+    with closing(sqlite3.connect(path)) as raw:
+        assert raw.execute("SELECT gzipped FROM submissions").fetchall() == [(0,)]
+        raw.execute("UPDATE submissions SET gzipped = 1")
+        raw.commit()
+    migrate.upgrade(given)
+    with closing(sqlite3.connect(path)) as raw:
+        assert raw.execute("SELECT encoding, layout FROM submissions").fetchall() == [("gzip", "")]
+        assert raw.execute("SELECT encoding, layout FROM gold_versions").fetchall() == [("", "")]
