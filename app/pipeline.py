@@ -215,6 +215,12 @@ def _build_gold(table: Table, spec: TaskSpec, void: frozenset[str], rules: Rules
     if found is None or found.labels is None or problems:
         return None
     listed = [name for name in dict.fromkeys(table.ids) if name is not None]
+    if spec.task != "multilabel" and table.counts is not None:
+        table.notes.append(
+            "the gold gives sets of acceptable answers: only metrics that are defined for them have values"
+        )
+    if weights is not None:
+        table.notes.append("the instances have weights: all counts are sums of them, scaled to whole numbers")
     return Gold(ids, index, spec, found.labels, gold_rules.split_codes(table, void), weights, void, listed, table.notes)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from app.api import document
 from app.main import bare_app
+from app.scoring.decision import DECISIONS
 from app.scoring.metric import CATALOGUE
 from app.scoring.options import OPTIONS
 from app.settings import markdown
@@ -31,7 +32,24 @@ def conventions() -> str:
         lines += ["| value | meaning |", "|---|---|"]
         for value, meaning in zip(option.values, option.value_meanings, strict=True):
             lines.append(f"| {f'**`{value}`**' if value == option.default else f'`{value}`'} | {meaning} |")
-    return "\n".join([*lines, "", "Bold: the default.", ""])
+    return "\n".join([*lines, "", "Bold: the default.", "", *_decisions()])
+
+
+def _decisions() -> list[str]:
+    """The rules by which hard labels follow from scores."""
+    lines = [
+        "## Hard labels from scores",
+        "",
+        "Where a file gives scores and no labels, metrics of hard labels see those that follow by the recipe's `decision`:",
+        'the name of a rule, or an object such as `{"rule": "threshold", "threshold": 0.4}`. Without one it is `argmax`',
+        "for exclusive classes, and `threshold` for multi-label data and for the single score of a positive label. The notes",
+        "of a submission name the rule that was used.",
+        "",
+        "| rule | tasks | meaning |",
+        "|---|---|---|",
+    ]
+    rows = (f"| `{name}` | {', '.join(rule.tasks)} | {rule.meaning} |" for name, rule in DECISIONS.items())
+    return [*lines, *rows, ""]
 
 
 def openapi() -> str:

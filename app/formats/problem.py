@@ -5,6 +5,7 @@ import sys
 from bisect import insort
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from enum import Enum
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -160,6 +161,8 @@ def show(value: object) -> str:
         return "an object"
     if value is None or isinstance(value, bool):
         return json.dumps(value)
+    if isinstance(value, Enum):  # a place without a value (columns.Cell)
+        return "nothing"
     return shorten(str(value))
 
 

@@ -1,5 +1,6 @@
 """Scores as a file gives them, in any shape, to one matrix in the order of the classes."""
 
+import contextlib
 import math
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
@@ -160,7 +161,8 @@ class _Resolver:
 
     def _rows(self, values: Sequence[object], names: Sequence[object] | None) -> Matrix:
         width = len(self.codes) if names is None else len(names)
-        single = bool(values) and self._alone(values[0]) is not None
+        first = next((value for value in values if type(value) is not Cell), None)
+        single = (names is None or len(names) == 1) and self._alone(first) is not None
         quick = self._quick(values, 1 if single else width)
         if quick is not None:
             return quick
@@ -191,6 +193,8 @@ class _Resolver:
         try:
             matrix = np.array(flat, dtype=np.float64).reshape(len(values), width)
         except (OverflowError, ValueError):
+            return None
+        if not np.isfinite(matrix).all():
             return None
         return matrix if order is None else matrix[:, order]
 
@@ -263,10 +267,9 @@ class _Resolver:
         if value is Cell.FAULT:
             return None
         if type(value) in _NUMBERS:
-            try:
-                return float(value)  # type: ignore[arg-type]
-            except OverflowError:
-                pass
+            with contextlib.suppress(OverflowError):
+                if math.isfinite(found := float(value)):  # type: ignore[arg-type]
+                    return found
         message = "The score is not a finite number. Write one without quotes."
         self._add(self._at("not_a_number", row, item, message, expected="a number", got=_shown(value)), row)
         return None

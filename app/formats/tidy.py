@@ -147,7 +147,7 @@ class _CellLoop:
             message = f"A label is the empty string. {hint}"
             return self._refuse("empty_label", row, "label", message, item=item, owner=owner, got='""')
         if type(value) not in {str, int}:
-            due = "A label must be a string (or an integer)."
+            due = "There is no label." if value is Cell.ABSENT else "A label must be a string (or an integer)."
             message = f"{due} {self.reading.mend_label}"
             return self._refuse(
                 "wrong_shape", row, "label", message, item=item, owner=owner, expected="a string", got=show(value)

@@ -1,5 +1,7 @@
 """Each convention option does what its declaration says, on counts made by hand."""
 
+from typing import Any
+
 import pytest
 
 from app.scoring.align import Case
@@ -13,7 +15,7 @@ GOLD = ["a", "a", "a", "b", "b", "c"]
 PREDICTED = ["a", "a", "d", "b", "a", "b"]
 
 
-def single(**spec: object) -> Case:
+def single(**spec: Any) -> Case:
     return case("multiclass", CLASSES, GOLD, PREDICTED, **spec)
 
 
