@@ -67,7 +67,9 @@ class _Joined:
 
     def place(self, values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
         """Put the scores of file rows where they belong; NaN for instances that no row describes."""
-        if len(self.targets) == n and self.sources is None:
+        if self.sources is None and len(self.targets) == n:
+            if np.array_equal(self.targets, np.arange(n)):
+                return values
             placed = np.empty((n, values.shape[1]))
         else:
             placed = np.full((n, values.shape[1]), np.nan)
@@ -242,7 +244,7 @@ class _RowLoop:
             if near is not None
             else "Take the ids from the template, or from the list of ids."
         )
-        message = f"{quote(name)} is not among the {len(self.known)} expected ids. {mend}"
+        message = f"{quote(name)} is not among the expected ids. {mend}"
         place = self.table.layout.place(row, "id")
         return problem("unknown_id", message, place, instance_id=name, expected=_optional(near), got=quote(name))
 

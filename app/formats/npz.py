@@ -211,7 +211,7 @@ def _scores(arrays: Mapping[str, Array]) -> GivenScores:
     if names is not None and array.ndim == 2 and len(names) != array.shape[1]:
         message = f"'classes' names {len(names)} classes, 'scores' has {array.shape[1]} columns."
         raise _Refused("wrong_class_count", f"{message} Give one column for each class.", "scores")
-    return GivenScores(array.astype(np.float64), names)
+    return GivenScores(array.astype(np.float64, copy=False), names)
 
 
 def _equal_length(arrays: Mapping[str, Array], names: list[str], count: int, problems: Problems) -> int:

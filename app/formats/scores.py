@@ -73,7 +73,7 @@ class _Resolver:
         if names is not None and order is None:
             return np.zeros((len(self.table.rows), 1))
         matrix = self._array(values) if isinstance(values, np.ndarray) else self._rows(values, names)
-        if order is not None and len(order) == matrix.shape[1]:
+        if order is not None and len(order) == matrix.shape[1] and order != list(range(len(order))):
             matrix = matrix[:, order]
         if self.probabilities:
             self._check_probabilities(matrix, order)
