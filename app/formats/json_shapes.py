@@ -54,7 +54,10 @@ def _columns(document: Any, reading: Reading) -> Columns | None:
         if type(fields.get(key)) is list:
             names = Names(_id_name(key, fields[key]), reading.due)
             columns = _records(fields[key], f"/{key}", names, reading)
-            return _with_others(columns, document, {key}, reading)
+            named = _class_names(fields, reading) if columns.scores else None
+            if columns.scores and named is not None:  # without this, lists in another order would score as wrong ones
+                columns.scores.names = named
+            return _with_others(columns, document, {key, *(["classes"] if named is not None else [])}, reading)
     if type(fields.get("ids")) is list and list in {type(fields.get("labels")), type(fields.get("scores"))}:
         return _column_lists(fields, document, reading)
     misplaced = next((key for key in (*_RECORD_KEYS, "ids") if _cannot_be_answer(fields.get(key), reading)), None)

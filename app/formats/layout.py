@@ -75,6 +75,10 @@ class RecordList(_Rows):
         """How records call a field."""
         return self.names.of(field)
 
+    def column(self, number: int) -> Place:  # noqa: PLR6301
+        """Point into the list of classes beside the records."""
+        return Place(f"/classes/{number}")
+
 
 @dataclass(frozen=True, slots=True)
 class RecordLines(_Rows):

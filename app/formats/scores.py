@@ -72,7 +72,7 @@ class _Resolver:
         order = None if names is None else self._order(names)
         if names is not None and order is None:
             return np.zeros((len(self.table.rows), 1))
-        matrix = self._array(values) if isinstance(values, np.ndarray) else self._rows(values, names)
+        matrix = self._array(values) if isinstance(values, np.ndarray) else self._rows(values, order)
         if order is not None and len(order) == matrix.shape[1] and order != list(range(len(order))):
             matrix = matrix[:, order]
         if self.probabilities:
@@ -103,8 +103,13 @@ class _Resolver:
         if lacking:
             expected, got = self._width(), f"{len(known)} classes"
             message = f"There are no scores for {_some(lacking)}. Give one score for each class."
-            self._fault("wrong_class_count", Place(), message, expected, got)
+            self._fault("wrong_class_count", self._names_place(), message, expected, got)
         return [found[name] for name in self.codes] if self.problems.count == before else None
+
+    def _names_place(self) -> Place:
+        """Where the file names the classes: a list of them, or a line."""
+        first = self.table.layout.column(0)
+        return Place("/classes" if first.pointer == "/classes/0" else None, first.line)
 
     def _unknown(self, name: str) -> tuple[str, str, str]:
         """Message, expected and got of a name that is no class."""
@@ -159,26 +164,27 @@ class _Resolver:
 
     # ---- values as JSON gives them -----------------------------------------------------------------
 
-    def _rows(self, values: Sequence[object], names: Sequence[object] | None) -> Matrix:
-        width = len(self.codes) if names is None else len(names)
+    def _rows(self, values: Sequence[object], order: Sequence[int] | None) -> Matrix:
+        """The scores in the order in which the file has them: that of its own names, or of the classes."""
+        width = len(self.codes) if order is None else len(order)
         first = next((value for value in values if type(value) is not Cell), None)
-        single = (names is None or len(names) == 1) and self._alone(first) is not None
-        quick = self._quick(values, 1 if single else width)
+        single = (order is None or len(order) == 1) and self._alone(first) is not None
+        quick = self._quick(values, 1 if single else width, named=order is not None)
         if quick is not None:
             return quick
         matrix = np.full((len(values), 1 if single else width), np.nan)
         for row, value in enumerate(values):
-            found = self._single(row, value) if single else self._row(row, value, width, named=names is not None)
+            found = self._single(row, value) if single else self._row(row, value, order)
             if found is not None:
                 matrix[row] = found
         return matrix
 
-    def _quick(self, values: Sequence[object], width: int) -> Matrix | None:
+    def _quick(self, values: Sequence[object], width: int, *, named: bool) -> Matrix | None:
         """The matrix of rows that are all alike and hold nothing but finite numbers."""
         kinds = set(map(type, values))
         flat: list[object] = list(values)
         order: Sequence[int] | None = None
-        if kinds == {tuple} and values:
+        if kinds == {tuple} and not named:
             keys, flat = _transposed(values)
             order = self._key_order(keys) if len(keys) == width else None
             if order is None:
@@ -222,12 +228,18 @@ class _Resolver:
         found = self._number(row, *alone)
         return None if found is None else [found]
 
-    def _row(self, row: int, value: object, width: int, *, named: bool) -> list[float] | None:
-        """One row of scores: a list of this width, or an object of all classes."""
+    def _row(self, row: int, value: object, order: Sequence[int] | None) -> list[float] | None:
+        """One row of scores: a list of the right width, or an object of all classes."""
+        width = len(self.codes) if order is None else len(order)
         if value is Cell.FAULT:
             return None
-        if type(value) is tuple and not named:
-            return self._object(row, value)
+        if type(value) is tuple:
+            found = self._object(row, value)
+            return (
+                found
+                if found is None or order is None
+                else [value for _, value in sorted(zip(order, found, strict=True))]
+            )
         if type(value) is not list:
             message = (
                 "Scores are an object of a number for each class, or a list of numbers in the order of the classes."
@@ -240,8 +252,8 @@ class _Resolver:
             got = f"{len(value)} scores"
             self._add(self._at("wrong_class_count", row, None, message, expected=self._width(), got=got), row)
             return None
-        found = [self._number(row, at, item) for at, item in enumerate(value)]
-        return None if None in found else [item for item in found if item is not None]
+        numbers = [self._number(row, at, item) for at, item in enumerate(value)]
+        return None if None in numbers else [item for item in numbers if item is not None]
 
     def _object(self, row: int, pairs: tuple[tuple[str, object], ...]) -> list[float] | None:
         found: dict[str, float | None] = {}
