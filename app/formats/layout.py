@@ -75,7 +75,7 @@ class RecordList(_Rows):
         """How records call a field."""
         return self.names.of(field)
 
-    def column(self, number: int) -> Place:  # noqa: PLR6301
+    def column(self, number: int) -> Place:
         """Point into the list of classes beside the records."""
         return Place(f"/classes/{number}")
 
