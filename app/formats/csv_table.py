@@ -16,6 +16,7 @@ from app.formats.columns import Columns, GivenScores, Reading, check_count
 from app.formats.csv_header import Header, read_header
 from app.formats.numbers import number, numbers
 from app.formats.problem import FILE, Place, Problem, problem, quote
+from app.formats.tidy import plain
 
 _AT_ONCE = 4096
 """Rows taken together: scores become numbers before the next ones are read, so that few texts are held."""
@@ -156,7 +157,8 @@ def _score(header: Header, line: int, row: Sequence[str], at: int) -> float:
         return value
     mend = "Write a finite number with a decimal point, such as 0.25 or 1e-3."
     message = f"The score is {'empty' if not row[at] else 'not a number'}. {mend}"
-    place, owner = Place(None, line, at + 1), row[header.used["id"]] or None
+    owners = plain([row[header.used["id"]]], header.reading.limits)
+    place, owner = Place(None, line, at + 1), owners[0] if owners else None
     found = problem("not_a_number", message, place, instance_id=owner, expected="a number", got=quote(row[at]))
     header.reading.problems.add(found, line)
     return np.nan

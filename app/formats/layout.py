@@ -99,7 +99,7 @@ class RecordLines(_Rows):
 class ColumnLists(_Rows):
     """One list or array per field, as in JSON columns, .npz and Parquet; rows count from 0.
 
-    `wide` names the columns of scores where each class has one of its own.
+    `wide` names the columns of scores where each class has one of its own; the first one stands for a whole row of them.
     """
 
     names: Names = Names("ids", "labels")
@@ -107,8 +107,8 @@ class ColumnLists(_Rows):
 
     def place(self, row: int, field: Field | None = None, item: Item = None) -> Place:
         """Point into a column; a whole row is named by its id."""
-        if field == "score" and self.wide and type(item) is int:
-            return Place(f"{token(self.wide[item])}/{row}")
+        if field == "score" and self.wide:
+            return Place(f"{token(self.wide[item if type(item) is int else 0])}/{row}")
         return Place(f"{token(self.name(field or 'id'))}/{row}" + ("" if item is None else token(str(item))))
 
     def name(self, field: Field) -> str:

@@ -167,11 +167,12 @@ class _Resolver:
     def _rows(self, values: Sequence[object], order: Sequence[int] | None) -> Matrix:
         """The scores in the order in which the file has them: that of its own names, or of the classes."""
         width = len(self.codes) if order is None else len(order)
-        first = next((value for value in values if type(value) is not Cell), None)
-        single = (order is None or len(order) == 1) and self._alone(first) is not None
+        may_stand_alone = order is None or len(order) == 1
+        single = may_stand_alone and bool(values) and self._alone(values[0]) is not None
         quick = self._quick(values, 1 if single else width, named=order is not None)
         if quick is not None:
             return quick
+        single = may_stand_alone and self._mostly_alone(values)
         matrix = np.full((len(values), 1 if single else width), np.nan)
         for row, value in enumerate(values):
             found = self._single(row, value) if single else self._row(row, value, order)
@@ -217,6 +218,15 @@ class _Resolver:
             key, item = value[0]
             return (key, item) if unicodedata.normalize("NFC", key) == self.vocabulary.positive else None
         return None if type(value) in {list, tuple} or value is None else (None, value)
+
+    def _mostly_alone(self, values: Sequence[object]) -> bool:
+        """Whether most rows that give anything give one score: no faulty row decides for the others."""
+        if self.vocabulary.positive is None:
+            return False
+        given = [value for value in values if value is not None and type(value) is not Cell]
+        if not given:
+            return self.table.layout.name("score") == "score"
+        return 2 * sum(self._alone(value) is not None for value in given) > len(given)
 
     def _single(self, row: int, value: object) -> list[float] | None:
         """The score of the positive label alone."""
@@ -318,6 +328,8 @@ class _Resolver:
         if isinstance(values, np.ndarray):
             return self._column(column if order is None else order[column])
         value = values[row]
+        if type(value) is tuple and len(value) == 1:  # the score of the positive label alone, whatever its code
+            return str(value[0][0])
         if type(value) is tuple:
             return next(str(key) for key, _ in value if self.codes.get(unicodedata.normalize("NFC", key)) == column)
         return (column if order is None else order[column]) if type(value) is list else None

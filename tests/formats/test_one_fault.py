@@ -1,0 +1,293 @@
+"""A sound file of any format with exactly one thing damaged: one problem, with its code, where the damage is."""
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.formats.kinds import FileKind
+from app.formats.rules import Rules
+from app.pipeline import Source, score_offline, validate
+from app.scoring.recipe import parse_metric
+from app.scoring.task import Task, TaskSpec
+from tests.formats.data import EXTRA, MISSING, Data, Place, Writer, escaped
+from tests.formats.drawn import Drawn, drawn, nfc, normal
+from tests.formats.support import answers, placed
+from tests.formats.writers import WRITERS
+
+FEW = settings(max_examples=25, deadline=None)
+CHANCES = st.sampled_from([0.0, 0.125, 0.25])
+COLUMNS = ("parquet", "arrow")
+Fault = dict[str, Any]
+
+
+def with_label(data: Data, at: int, item: int | None, value: Any) -> Data:
+    assert data.labels is not None
+    labels = [list(one) if isinstance(one, list) else one for one in data.labels]
+    if item is None:
+        labels[at] = value
+    else:
+        labels[at].insert(item, value)
+    return replace(data, labels=labels)
+
+
+def with_score(data: Data, at: int, item: int, value: Any) -> Data:
+    if data.single is not None:
+        return replace(data, single=[value if row == at else one for row, one in enumerate(data.single)])
+    assert data.scores is not None
+    rows = [list(row) for row in data.scores]
+    rows[at][item] = value
+    return replace(data, scores=rows)
+
+
+def with_row(data: Data, name: Any) -> Data:
+    """One more row at the end: the first one's under this id."""
+
+    def longer(column: Any) -> Any:
+        return None if column is None else [*column, column[0]]
+
+    more = {"labels": longer(data.labels), "scores": longer(data.scores), "single": longer(data.single)}
+    return replace(data, ids=[*data.ids, name], **more)
+
+
+def expect(one: Drawn, name: str, spoilt: Data, fault: Fault, *, rules: Rules | None = None) -> None:
+    """Just this problem, beside those of ids that are missed because nothing is known of the row that meant them."""
+    writer = WRITERS[name]
+    how: dict[str, Any] = {} if rules is None else {"rules": rules}
+    found, problems = one.read(writer.write(spoilt), writer, **how)
+    assert found is None
+    assert placed(problems) == [fault], name
+    assert set(problems.total) <= {fault["code"], "missing_instances"}
+
+
+def fitting(data: Data) -> list[tuple[str, Writer]]:
+    return [(name, writer) for name, writer in WRITERS.items() if writer.fits(data)]
+
+
+def at(code: str, place: Place, owner: object = None) -> Fault:
+    return {"code": code, **place, **({} if owner is None else {"instance_id": str(owner)})}
+
+
+# ---- ids and labels -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", ["multiclass", "multilabel"])
+@given(data=st.data(), wrong=st.sampled_from(["unknown", "empty", "again"]))
+@FEW
+def test_one_wrong_label(task: Task, data: st.DataObject, wrong: str) -> None:
+    one = data.draw(drawn(task, scored=False))
+    row = data.draw(st.integers(0, one.data.n - 1))
+    labels = one.data.labels[row] if one.data.labels is not None else []
+    several = task == "multilabel"
+    if (wrong == "again" and not several) or (several and wrong != "unknown" and not labels):
+        return  # a label cannot come twice, and an empty one alone is no label where labels are joined
+    value = {"empty": "", "again": labels[0] if labels else ""}.get(wrong, "")
+    if wrong == "unknown":
+        value = data.draw(normal.filter(lambda text: text not in one.classes))
+    item = len(labels) if several else None
+    spoilt = with_label(one.data, row, item, value)
+    code = {"unknown": "unknown_label", "empty": "empty_label", "again": "duplicate_label"}[wrong]
+    for name, writer in fitting(spoilt):
+        owner = one_id(spoilt, row)
+        expect(one, name, spoilt, at(code, writer.place(spoilt, row, "label", item), owner))
+
+
+def one_id(data: Data, row: int) -> str:
+    """The id of a row as answers name it."""
+    return nfc(data.ids[row])
+
+
+@given(data=st.data(), wrong=st.sampled_from(["unknown", "again"]), task=st.sampled_from(["binary", "multilabel"]))
+@FEW
+def test_one_row_too_many(data: st.DataObject, wrong: str, task: Task) -> None:
+    one = data.draw(drawn(task, scored=data.draw(st.booleans())))
+    row = one.data.n
+    extra: Any = one.data.ids[0]
+    if wrong == "unknown":
+        extra = data.draw(normal.filter(lambda text: text not in one.ids))
+    spoilt = with_row(one.data, extra)
+    for name, writer in fitting(spoilt):
+        code = "unknown_id" if wrong == "unknown" else "duplicate_key" if name == "map" else "duplicate_id"
+        if wrong == "again" and writer.layout == "long":
+            continue  # there an id has as many rows as labels
+        expect(one, name, spoilt, at(code, writer.place(spoilt, row, "id", None), one_id(spoilt, row)))
+
+
+@given(data=st.data())
+@FEW
+def test_one_label_that_is_null(data: st.DataObject) -> None:
+    one = data.draw(drawn("multiclass", scored=False))
+    row = data.draw(st.integers(0, one.data.n - 1))
+    spoilt = with_label(one.data, row, None, None)
+    for name, writer in fitting(spoilt):
+        if writer.kind not in {"csv", "tsv"}:
+            fault = at("wrong_shape", writer.place(spoilt, row, "label", None), one_id(spoilt, row))
+            expect(one, name, spoilt, fault)
+
+
+@given(data=st.data(), value=st.sampled_from([None, "", True, 1.5, ["a"]]))
+@FEW
+def test_one_id_that_is_none(data: st.DataObject, value: Any) -> None:
+    one = data.draw(drawn("multiclass", scored=data.draw(st.booleans())))
+    row = data.draw(st.integers(0, one.data.n - 1))
+    names = [value if number == row else name for number, name in enumerate(one.data.ids)]
+    spoilt = replace(one.data, ids=names)
+    code = "missing_id" if value is None or value == "" else "wrong_shape"
+    for name, writer in fitting(spoilt):
+        text = writer.kind not in {"json", "jsonl"}
+        if name == "map" or (text and value != "" and (value is not None or writer.kind not in COLUMNS)):
+            continue
+        expect(one, name, spoilt, at(code, writer.place(spoilt, row, "id", None)))
+
+
+# ---- scores -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "multilabel"])
+@given(data=st.data(), value=st.sampled_from([math.nan, math.inf, None, "x", "0.5", True]))
+@FEW
+def test_one_score_that_is_no_number(task: Task, data: st.DataObject, value: Any) -> None:
+    one = data.draw(drawn(task, scored=True))
+    row = data.draw(st.integers(0, one.data.n - 1))
+    item = data.draw(st.integers(0, len(one.classes) - 1))
+    spoilt = with_score(one.data, row, item, value)
+    for name, writer in fitting(spoilt):
+        if writer.kind in {"csv", "tsv"} and value == "0.5":
+            continue  # there all is text
+        if name == "columns" and value is None and one.data.n == 1:
+            continue  # a null alone does not tell that it should be one number
+        fault = at("not_a_number", writer.place(spoilt, row, "score", item), one_id(spoilt, row))
+        if writer.kind in {"json", "jsonl"} and isinstance(value, float) and (name in {"columns", "map"}):
+            del fault["instance_id"]  # of values that are no JSON the place alone is told there
+        expect(one, name, spoilt, fault)
+
+
+def _short(name: str, writer: Writer, spoilt: Data, row: int, item: int) -> tuple[str, Place]:
+    """What a file says that lacks one score: a cell of a table is empty, a list or object is too short."""
+    if writer.kind in {"csv", "tsv"} or (writer.kind in COLUMNS and not name.endswith("lists")):
+        return "not_a_number", writer.place(spoilt, row, "score", item)
+    return "wrong_class_count", writer.place(spoilt, row, "score", None)
+
+
+def _long(name: str, writer: Writer, spoilt: Data, row: int, item: int) -> tuple[str, Place]:
+    """What a file says that has one score too many."""
+    place = writer.place(spoilt, row, "score", None)
+    if writer.kind in {"csv", "tsv"}:
+        labelled = spoilt.labels is not None
+        return "wrong_shape", {"line": place["line"], "column": 2 + labelled + len(spoilt.classes)}
+    by_class = name in {"records", "predictions", "mixed records", "map", "lines"}
+    if by_class:
+        return "unknown_label", place | {"pointer": place["pointer"] + escaped(EXTRA)}
+    return "wrong_class_count", place
+
+
+@pytest.mark.parametrize(("damage", "told"), [("missing", _short), ("extra", _long)])
+@pytest.mark.parametrize("task", ["binary", "multiclass", "multilabel"])
+@given(data=st.data())
+@FEW
+def test_one_score_more_or_less(
+    task: Task, damage: str, told: Callable[..., tuple[str, Place]], data: st.DataObject
+) -> None:
+    one = data.draw(drawn(task, scored=True).filter(lambda one: one.data.single is None))
+    row = data.draw(st.integers(0, one.data.n - 1))
+    item = data.draw(st.integers(0, len(one.classes) - 1))
+    missing = damage == "missing"
+    if missing and len(one.classes) == 2 and task == "binary":
+        item = one.classes.index(one.positive)  # else the row still holds the one score that may stand alone
+    spoilt = with_score(one.data, row, item, MISSING) if missing else replace(one.data, extra=row)
+    for name, writer in fitting(spoilt):
+        code, place = told(name, writer, spoilt, row, item)
+        unread = not missing and writer.kind in {"csv", "tsv"}
+        expect(one, name, spoilt, at(code, place, None if unread else one_id(spoilt, row)))
+
+
+def probable(one: Drawn) -> Drawn:
+    """The same with probabilities: all alike, and of exclusive classes summing to one."""
+    m = len(one.classes)
+    data = one.data
+    if data.single is not None:
+        return replace(one, data=replace(data, single=[0.25] * data.n))
+    even = [0.0] * (m - 1) + [1.0]
+    return replace(one, data=replace(data, scores=[list(even) for _ in range(data.n)]))
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "multilabel"])
+@given(data=st.data(), value=st.sampled_from([-0.25, -1e-300, 1.0000000000000002, 7.0]))
+@FEW
+def test_one_score_that_is_no_probability(task: Task, data: st.DataObject, value: float) -> None:
+    one = probable(data.draw(drawn(task, scored=True)))
+    row = data.draw(st.integers(0, one.data.n - 1))
+    item = data.draw(st.integers(0, len(one.classes) - 1))
+    spoilt = with_score(one.data, row, item, value)
+    for name, writer in fitting(spoilt):
+        fault = at("not_a_probability", writer.place(spoilt, row, "score", item), one_id(spoilt, row))
+        expect(one, name, spoilt, fault, rules=Rules(scores="due", probabilities=True))
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass"])
+@given(data=st.data(), value=st.sampled_from([0.5, 0.002]))
+@FEW
+def test_one_row_of_probabilities_that_does_not_sum_to_one(task: Task, data: st.DataObject, value: float) -> None:
+    one = probable(data.draw(drawn(task, scored=True).filter(lambda one: one.data.single is None)))
+    row = data.draw(st.integers(0, one.data.n - 1))
+    spoilt = with_score(one.data, row, 0, value)
+    for name, writer in fitting(spoilt):
+        fault = at("not_a_probability", writer.place(spoilt, row, "score", None), one_id(spoilt, row))
+        expect(one, name, spoilt, fault, rules=Rules(scores="due", probabilities=True))
+
+
+PLAIN: dict[str, Any] = {"classes": ["cat", "dog"], "task": "binary", "rules": Rules(scores="due", probabilities=True)}
+FIRST_OF_THREE: dict[str, tuple[str, Fault]] = {
+    "null among single scores": ('{"score":null}', {"code": "not_a_number", "pointer": "/0/score"}),
+    "none among single scores": ("{}", {"code": "wrong_shape", "pointer": "/0"}),
+    "a row among single scores": ('{"score":[0.5,0.5]}', {"code": "wrong_class_count", "pointer": "/0/score"}),
+}
+
+
+@pytest.mark.parametrize("case", FIRST_OF_THREE)
+def test_a_faulty_first_row_does_not_make_faults_of_the_others(case: str) -> None:
+    first, fault = FIRST_OF_THREE[case]
+    records = [{"id": "t1"} | json.loads(first), {"id": "t2", "score": 0.5}, {"id": "t3", "score": 0.25}]
+    _, problems = answers(json.dumps(records), positive_label="cat", **PLAIN)
+    assert placed(problems) == [fault | {"instance_id": "t1"}]
+
+
+@pytest.mark.parametrize("positive", ["cat", "dog"])
+def test_a_score_under_the_name_of_the_positive_label_that_is_no_probability(positive: str) -> None:
+    records = [{"id": one, "scores": {positive: 2.0 if one == "t2" else 0.5}} for one in ("t1", "t2", "t3")]
+    _, problems = answers(json.dumps(records), positive_label=positive, **PLAIN)
+    pointer = f"/1/scores/{positive}"
+    assert placed(problems) == [{"code": "not_a_probability", "pointer": pointer, "instance_id": "t2"}]
+
+
+# ---- the same answer on every path ----------------------------------------------------------------
+
+
+@given(data=st.data(), value=st.sampled_from([-0.25, math.nan, 7.0]), again=st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_dry_run_and_offline_scoring_give_the_same_answer(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, value: float, again: bool
+) -> None:
+    folder: Path = tmp_path_factory.mktemp("files")
+    one = probable(data.draw(drawn("multiclass", scored=True)))
+    row = data.draw(st.integers(0, one.data.n - 1))
+    spoilt = with_score(one.data, row, 0, value)
+    spoilt = with_row(spoilt, spoilt.ids[0]) if again else spoilt
+    truth = Source(folder / "gold", FileKind("json"))
+    truth.path.write_bytes(WRITERS["columns"].write(Data(one.ids, labels=[one.classes[0]] * len(one.ids))))
+    call = parse_metric("log_loss", task="multiclass")
+    spec = TaskSpec("multiclass", tuple(one.classes))
+    for _, writer in fitting(spoilt):
+        source = Source(folder / "file", FileKind(writer.kind, "", writer.layout))
+        source.path.write_bytes(writer.write(spoilt))
+        _, dry, _ = validate(one.ids, spec, source, rules=Rules.strictest([call], call.text))
+        offline = score_offline(truth, source, lambda *_: [call], task="multiclass", classes=one.classes)
+        assert not offline.gold_problems
+        assert dry
+        assert dry.to_dict() == offline.problems.to_dict()
