@@ -122,7 +122,7 @@ def _columns(opened: _Opened, reading: Reading) -> Columns | None:
         check_count(opened.rows, reading.limits)
     schema = opened.schema
     names = [str(name) for name in schema.names]
-    listed = not reading.gold and "scores" in names and (reading.wants_scores or not {"label", "labels"} & set(names))
+    listed = _gives_lists(schema, reading) and (reading.wants_scores or not {"label", "labels"} & set(names))
     header = _header([name for name in names if not listed or name != "scores"], reading, listed=listed)
     if header is None:
         return None
@@ -151,6 +151,13 @@ def _columns(opened: _Opened, reading: Reading) -> Columns | None:
         scores=None if scores is None else GivenScores(scores, named),
         ignored=[name for name in header.ignored if not listed or name != "scores"],
     )
+
+
+def _gives_lists(schema: "pa.Schema", reading: Reading) -> bool:
+    """Whether the column `scores` holds those of all classes, rather than those of a class that is called so."""
+    if reading.gold or "scores" not in schema.names:
+        return False
+    return "scores" not in (reading.classes or ()) or _is_list(schema.types[schema.names.index("scores")])
 
 
 def _header(names: Sequence[str], reading: Reading, *, listed: bool) -> Header | None:

@@ -66,8 +66,7 @@ def _found(names: Sequence[str], reading: Reading) -> _Found:
     split = reading.split_field(names) if reading.gold else "split"
     if reading.gold and "label" not in names and split in names:
         return _solution(names, split, reading)
-    # In multi-label files the column may be called `labels` too.
-    label = "labels" if reading.sets and "labels" in names and "label" not in names else "label"
+    label = _label_column(names, reading)
     if reading.gold:
         return _Found("id", label, split, ())
     return _Found("id", label, split, _score_columns(names, label, reading))
@@ -81,6 +80,12 @@ def _solution(names: Sequence[str], split: str, reading: Reading) -> _Found:
     return _Found(first, rest[0] if len(rest) == 1 else usual, split, ())
 
 
+def _label_column(names: Sequence[str], reading: Reading) -> str:
+    """In multi-label files it may be called `labels` too, as it must be beside the scores of a class called `label`."""
+    scored = not reading.gold and "label" in (reading.classes or ()) and set(reading.classes or ()) <= set(names)
+    return "labels" if reading.sets and "labels" in names and ("label" not in names or scored) else "label"
+
+
 def _score_columns(names: Sequence[str], label: str, reading: Reading) -> Sequence[str]:
     """The columns of scores: those named by classes, or the one of the positive label; all others, if some class lacks."""
     if "id" not in names:  # most likely there is no header at all
@@ -91,6 +96,7 @@ def _score_columns(names: Sequence[str], label: str, reading: Reading) -> Sequen
     if classes and len(set(own)) == len(classes):
         labelled = label in names and label not in own
         return own if reading.wants_scores or not labelled else ()
+    own = [name for name in own if name != label]  # even where a class is called so: not all classes have a column
     labelled = label in names
     if labelled and not reading.wants_scores:
         return ()

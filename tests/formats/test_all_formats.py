@@ -1,0 +1,163 @@
+"""The same answers in every format, shape and encoding are the same arrays, to the last bit."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.formats import check as check_module
+from app.formats import csv_table as csv_module
+from app.formats import json_lines as lines_module
+from app.formats import records as records_module
+from app.formats import scores as scores_module
+from app.formats import tidy as tidy_module
+from app.formats.rules import Rules
+from app.scoring.task import TASKS, Task
+from tests.formats.data import Data
+from tests.formats.drawn import Drawn, drawn, halves
+from tests.formats.support import answers, packed, sets
+from tests.formats.table_writers import write_columns, write_npz
+from tests.formats.writers import WRITERS
+
+CASES = [(task, scored) for task in TASKS for scored in (False, True)]
+ENCODINGS = ("", "gzip", "zstd")
+
+
+@pytest.mark.parametrize(("task", "scored"), CASES)
+@given(data=st.data())
+@settings(max_examples=20, deadline=None)
+def test_any_answers_are_the_same_arrays_in_every_format_and_encoding(
+    task: Task, scored: bool, data: st.DataObject
+) -> None:
+    one = data.draw(drawn(task, scored=scored))
+    read = 0
+    for name, writer in WRITERS.items():
+        if not writer.fits(one.data):
+            continue
+        raw = writer.write(one.data)
+        for encoding in ENCODINGS:
+            found, problems = one.read(packed(raw, encoding), writer, encoding)
+            assert problems.to_dict()["problems"] == [], name
+            one.check(found)
+            read += 1
+    assert read >= 3 * 20
+
+
+@pytest.mark.parametrize(("task", "scored"), CASES)
+@given(data=st.data())
+@settings(max_examples=15, deadline=None)
+def test_the_slow_ways_read_what_the_quick_ones_read(task: Task, scored: bool, data: st.DataObject) -> None:
+    one = data.draw(drawn(task, scored=scored))
+    with pytest.MonkeyPatch.context() as patch:  # switches the shortcuts off; nothing is imitated
+        patch.setattr(records_module, "_uniform", lambda *_: None)
+        patch.setattr(lines_module, "_quick", lambda *_: None)
+        patch.setattr(csv_module, "_quick", lambda *_: None)
+        patch.setattr(tidy_module, "_quick", lambda *_: None)
+        patch.setattr(check_module, "_quick", lambda *_: None)
+        patch.setattr(scores_module._Resolver, "_quick", lambda *_, **__: None)
+        for name, writer in WRITERS.items():
+            if writer.fits(one.data):
+                found, problems = one.read(writer.write(one.data), writer)
+                assert problems.to_dict()["problems"] == [], name
+                one.check(found)
+
+
+# ---- float32, integers and spelling ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", TASKS)
+@given(data=st.data())
+@settings(max_examples=20, deadline=None)
+def test_float32_is_widened_exactly(task: Task, data: st.DataObject) -> None:
+    one = data.draw(drawn(task, scored=True, numbers=halves))
+    assert one.matrix is not None
+    ways = {
+        "npz": partial(write_npz, dtype=np.float32),
+        "npz, compressed": partial(write_npz, dtype=">f4", order="F"),
+        "parquet": partial(write_columns, parquet=True, floats=pa.float32()),
+        "arrow": partial(write_columns, parquet=False, floats=pa.float32()),
+        "parquet, lists": partial(write_columns, parquet=True, lists=True, floats=pa.float32()),
+        "arrow in parts, lists": partial(write_columns, parquet=False, lists=True, few=True, floats=pa.float32()),
+    }
+    for name, write in ways.items():
+        if WRITERS[name].fits(one.data):
+            found, problems = one.read(write(one.data), WRITERS[name])
+            assert problems.to_dict()["problems"] == [], name
+            one.check(found)
+
+
+def test_a_score_that_is_a_whole_number_is_a_number() -> None:
+    data = Data(["t1"], ["a", "b"], scores=[[1, 0]])
+    one = Drawn("multiclass", data, ["t1"], None, np.array([[1.0, 0.0]]))
+    for name, writer in WRITERS.items():
+        if writer.kind in {"json", "jsonl", "csv", "tsv"} and writer.fits(data):
+            found, problems = one.read(writer.write(data), writer)
+            assert not problems, name
+            one.check(found)
+
+
+# ---- classes that are called like columns ----------------------------------------------------------
+
+LABELS, WIDE = "id,label\nt1,label\nt2,x\n", "id,label,x\nt1,0.25,0.75\nt2,0.5,0.5\n"
+
+
+def table(text: str, classes: list[str], task: Task = "multiclass", **how: Any) -> Any:
+    positive = classes[0] if task == "binary" else None
+    found, problems = answers(text, "csv", ids=["t1", "t2"], classes=classes, task=task, positive_label=positive, **how)
+    return found, problems.total
+
+
+@pytest.mark.parametrize("scores", ["ignored", "used"])
+def test_a_class_called_label_does_not_make_the_column_of_labels_one_of_scores(scores: str) -> None:
+    found, total = table(LABELS, ["label", "x"], rules=Rules(scores=scores))
+    assert total == {}
+    assert found.labels.codes.tolist() == [0, 1]
+    assert found.scores is None
+
+
+@pytest.mark.parametrize("scores", ["ignored", "used", "due"])
+def test_columns_for_all_classes_are_scores_even_if_one_is_called_label(scores: str) -> None:
+    found, total = table(WIDE, ["label", "x"], rules=Rules(scores=scores))
+    assert total == {}
+    assert found.labels is None
+    assert found.scores.tolist() == [[0.25, 0.75], [0.5, 0.5]]
+
+
+def test_labels_beside_the_scores_of_a_class_called_label_stand_in_the_column_labels() -> None:
+    text = "id,labels,label,x\nt1,x,0.25,0.75\nt2,label|x,0.5,0.5\n"
+    found, total = table(text, ["label", "x"], "multilabel", rules=Rules(scores="used"))
+    assert total == {}
+    assert sets(found.labels) == [[1], [0, 1]]
+    assert found.scores.tolist() == [[0.25, 0.75], [0.5, 0.5]]
+
+
+def test_a_single_class_called_label_makes_its_column_one_of_scores() -> None:
+    """The one ambiguity that is left: nothing but the values could tell, and a task of one class asks nothing."""
+    assert table(LABELS.replace("x", "label"), ["label"])[1] == {"not_a_number": 2}
+
+
+def test_a_column_called_score_is_that_of_the_class_where_a_class_is_called_so() -> None:
+    text = "id,score\nt1,0.25\nt2,0.75\n"
+    found, total = table(text, ["score", "x"], "binary", rules=Rules(scores="due"))
+    assert total == {}
+    assert found.scores.tolist() == [[0.25], [0.75]]
+    assert table(text, ["x", "score"], "binary", rules=Rules(scores="due"))[1] == {"wrong_class_count": 1}
+
+
+def test_scores_of_a_class_called_id_have_no_place_in_a_table() -> None:
+    assert table("id,id,x\nt1,0.5,0.5\nt2,0.5,0.5\n", ["id", "x"])[1] == {"duplicate_key": 1}
+    assert table("id,x\nt1,0.5\nt2,0.5\n", ["id", "x"], rules=Rules(scores="due"))[1] == {"wrong_class_count": 1}
+
+
+@pytest.mark.parametrize("name", ["parquet", "arrow in parts"])
+@pytest.mark.parametrize("odd", ["label", "score", "scores", "labels"])
+def test_columns_of_floats_are_scores_whatever_the_classes_are_called(name: str, odd: str) -> None:
+    data = Data(["t1", "t2"], [odd, "x"], scores=[[0.25, 0.75], [0.5, 0.5]], order=[1, 0])
+    one = Drawn("multiclass", data, ["t1", "t2"], None, np.array(data.scores))
+    found, problems = one.read(WRITERS[name].write(data), WRITERS[name])
+    assert problems.to_dict()["problems"] == []
+    one.check(found)
