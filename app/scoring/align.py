@@ -88,6 +88,12 @@ class Case:
             None if self.weights is None else self.weights[rows],
         )
 
+    def weighing(self) -> "Case":
+        """The case without the instances that weigh 0, which are as if they were not there; all, where all do."""
+        if self.weights is None or self.weights.all() or not self.weights.any():
+            return self
+        return self.take(np.flatnonzero(self.weights))
+
     @property
     def acceptable(self) -> bool:
         """Whether the gold of a single-label task gives sets of acceptable answers."""

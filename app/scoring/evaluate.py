@@ -18,6 +18,7 @@ class Ceilings:
     """What a perfect prediction scores where gold lacks some of the declared classes; it depends on the gold alone."""
 
     def __init__(self, case: Case) -> None:
+        case = case.weighing()
         gold, spec = case.gold, case.spec
         self._case = Case(spec, gold, _perfect(case), None, case.weights)
         self._values: dict[_Key, float | None] = {}
@@ -70,7 +71,7 @@ def evaluate(case: Case, calls: Sequence[MetricCall], ceilings: Ceilings | None 
 
     `ceilings` of the same gold spare computing them again.
     """
-    ws = Workspace(case)
+    ws = Workspace(case.weighing())
     ceilings = ceilings or Ceilings(case)
     ceilings.prepare(calls)
     found = {}

@@ -234,7 +234,7 @@ def _weighed(
     terms += [weights[mask] * values for mask, values in zip(fixed, parts, strict=True)]
     divisor = total(np.concatenate([weights[mask] for mask in masks]))
     if not divisor:
-        raise UndefinedError("no instance that weighs anything is left to average over")
+        raise UndefinedError("no instance is left to average over")
     return Result(over(math.fsum(np.concatenate(terms).tolist()), divisor), None, tuple(notes))
 
 

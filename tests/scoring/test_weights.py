@@ -1,0 +1,117 @@
+"""A weight is how often an instance counts: every metric of every task, whatever the conventions."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.scoring.align import Case
+from app.scoring.evaluate import Result, evaluate
+from app.scoring.metric import CATALOGUE, PROBABILITIES
+from app.scoring.options import OPTIONS
+from app.scoring.recipe import parse_metric
+from app.scoring.task import TASKS, Task
+from tests.scoring.build import case, labels
+from tests.scoring.strategies import asked, cases
+
+MANY = settings(max_examples=60, deadline=None)
+OPTION_VALUES = st.fixed_dictionaries(
+    {}, optional={name: st.sampled_from(option.values) for name, option in OPTIONS.items() if option.values}
+)
+
+
+def everything(of: Case, options: dict[str, str]) -> dict[str, Result]:
+    lower = options.get("score_direction") == "lower"
+    metrics = [metric for metric in CATALOGUE.values() if of.spec.task in metric.tasks]
+    calls = [
+        parse_metric(asked(metric, of), options=options, task=of.spec.task)
+        for metric in metrics
+        if not (lower and PROBABILITIES in metric.needs)
+    ]
+    found = evaluate(of, calls)
+    return {call.metric.key: found[call.text] for call in calls}
+
+
+def odd(data: st.DataObject, task: Task) -> Case:
+    """A case whose predictions hold labels outside the vocabulary, nothing, and repetitions."""
+    of = data.draw(cases(task))
+    names = [*of.spec.classes, "beyond"]
+    one: st.SearchStrategy[Any] = st.sampled_from([*names, None])
+    if task == "multilabel":
+        one = st.lists(st.sampled_from(names), max_size=5)
+    rows = data.draw(st.lists(one, min_size=of.gold.n, max_size=of.gold.n))
+    return Case(of.spec, of.gold, labels(rows, of.spec.classes, multilabel=task == "multilabel"), of.scores)
+
+
+def weighed(of: Case, weights: Sequence[int]) -> Case:
+    return Case(of.spec, of.gold, of.predicted, of.scores, np.array(weights, dtype=np.int64))
+
+
+def by_instance(key: str) -> bool:
+    """Whether a mean over instances is in it, whose terms are rounded one by one: once each, or once with their weight."""
+    return key.endswith("_samples") or not CATALOGUE[key].properties.count_based
+
+
+def same(here: dict[str, Result], there: dict[str, Result], *, scaled: bool = False) -> None:
+    """The same values: to the bit where both are made of the same counts."""
+    for key, result in here.items():
+        other = there[key]
+        assert (result.value is None) == (other.value is None), key
+        assert result.reason == other.reason, key
+        if result.value is not None and (scaled or by_instance(key)):
+            digits = 1e-14 if CATALOGUE[key].properties.count_based else 1e-11
+            assert other.value == pytest.approx(result.value, rel=digits, abs=1e-15), key
+        else:
+            assert result.value == other.value, key
+
+
+@pytest.mark.parametrize("task", TASKS)
+@given(data=st.data(), options=OPTION_VALUES)
+@MANY
+def test_a_weight_is_as_many_repetitions(task: Task, data: st.DataObject, options: dict[str, str]) -> None:
+    of = odd(data, task)
+    n = of.gold.n
+    weights = data.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n).filter(any))
+    rows = [row for row, weight in enumerate(weights) for _ in range(weight)]
+    repeated = of.take(np.array(rows, dtype=np.int64))
+    found = everything(repeated, options)
+    same(found, everything(weighed(of, weights), options))
+    same(found, everything(weighed(of, [10**6 * weight for weight in weights]), options), scaled=True)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@given(data=st.data(), options=OPTION_VALUES)
+@MANY
+def test_an_instance_that_weighs_nothing_is_not_there(task: Task, data: st.DataObject, options: dict[str, str]) -> None:
+    of = odd(data, task)
+    n = of.gold.n
+    weights = data.draw(st.lists(st.sampled_from([0, 1, 7]), min_size=n, max_size=n).filter(any))
+    kept = np.flatnonzero(weights)
+    whole = weighed(of, weights)
+    assert everything(whole, options) == everything(whole.take(kept), options)  # every bit, reasons and notes
+
+
+@pytest.mark.parametrize("task", TASKS)
+@given(data=st.data())
+@settings(max_examples=20, deadline=None)
+def test_where_nothing_weighs_anything_there_is_no_value(task: Task, data: st.DataObject) -> None:
+    of = data.draw(cases(task))
+    for key, result in everything(weighed(of, [0] * of.gold.n), {}).items():
+        assert (result.value, result.reason) == (None, "all instances weigh 0"), key
+
+
+def test_an_instance_that_weighs_nothing_needs_no_scores() -> None:
+    of = case("binary", ["a", "b"], ["a", "b"], ["a", None], [[0.5], [float("nan")]])
+    found = everything(weighed(of, [1, 0]), {})
+    assert found["log_loss"].value == 0.69314718056
+    assert found["brier"].value == 0.25
+    assert found["brier_multiclass_sum"].value == 0.5
+
+
+def test_zero_division_error_speaks_of_instances_that_weigh_something() -> None:
+    of = case("multilabel", ["a"], [["a"], []], [["a"], []])
+    whole = everything(weighed(of, [0, 1]), {"zero_division": "error"})
+    assert whole["specificity_samples"].value == 1.0
