@@ -1,0 +1,193 @@
+"""The same gold in every format that can hold it: labels, acceptable sets, splits, weights, and Kaggle's Usage."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.formats.kinds import FileKind
+from app.pipeline import Gold, Source, load_gold
+from app.scoring.task import TASKS, Task
+from tests.formats.data import Data, Writer
+from tests.formats.drawn import Drawn, drawn, nfc
+from tests.formats.support import packed, placed, sets
+from tests.formats.writers import WRITERS
+
+SOME = settings(max_examples=30, deadline=None)
+USAGE = {"Public": "public", "Private": "private"}
+RECORDS = ("json", "jsonl")
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("gold") / "file"
+
+
+def load(path: Path, one: Drawn, writer: Writer, encoding: str = "") -> tuple[Gold | None, Any]:
+    path.write_bytes(packed(writer.write(one.data), encoding))
+    source = Source(path, FileKind(writer.kind, encoding, writer.layout))
+    return load_gold(source, task=one.task, classes=one.classes, positive_label=one.positive or None)
+
+
+def ways(data: Data) -> list[tuple[str, Writer]]:
+    return [(name, writer) for name, writer in WRITERS.items() if writer.fits(data)]
+
+
+def in_file_order(one: Drawn) -> list[list[int]]:
+    assert one.data.labels is not None
+    listed = [label if isinstance(label, list) else [label] for label in one.data.labels]
+    return [[one.data.classes.index(name) for name in labels] for labels in listed]
+
+
+def spread(data: st.DataObject, n: int, values: list[Any]) -> list[Any]:
+    return data.draw(st.lists(st.sampled_from(values), min_size=n, max_size=n))
+
+
+@pytest.mark.parametrize("task", TASKS)
+@given(data=st.data())
+@SOME
+def test_splits_and_weights_are_the_same_in_every_format(path: Path, task: Task, data: st.DataObject) -> None:
+    one = data.draw(drawn(task, scored=False))
+    n = one.data.n
+    named = data.draw(st.sampled_from(["split", "Usage"]))
+    splits = spread(data, n, list(USAGE if named == "Usage" else USAGE.values()))
+    numbers: list[Any] = data.draw(st.sampled_from([[0, 1, 2, 3], [0.5, 0.25, 1.0, 0.1]]))
+    weights = [*spread(data, n, numbers)[:-1], numbers[1]]
+    one.data.more.update({named: splits, "weight": weights} if data.draw(st.booleans()) else {named: splits})
+    total = sum(Fraction(str(weight)) for weight in weights)
+    for number, (name, writer) in enumerate(ways(one.data)):
+        gold, problems = load(path, one, writer, ("", "gzip", "zstd")[number % 3])
+        assert problems.to_dict()["problems"] == [], name
+        assert gold is not None
+        assert gold.ids == list(map(nfc_of(one), range(n)))
+        assert sets(gold.labels) == in_file_order(one), name
+        assert gold.splits is not None
+        assert gold.splits.tolist() == [["public", "private"].index(USAGE.get(split, split)) for split in splits]
+        if "weight" in one.data.more and gold.weights is not None:
+            scaled = [Fraction(int(weight), int(gold.weights.sum())) for weight in gold.weights]
+            assert scaled == [Fraction(str(weight)) / total for weight in weights], name
+        elif "weight" in one.data.more:
+            assert len(set(weights)) == 1
+
+
+def nfc_of(one: Drawn) -> Any:
+    return lambda at: nfc(one.data.ids[at])
+
+
+@given(data=st.data())
+@SOME
+def test_acceptable_sets_are_the_same_in_every_format(path: Path, data: st.DataObject) -> None:
+    """In .npz `labels` are the single labels, so sets of them have no place there; a CSV calls the column `labels`."""
+    one = data.draw(drawn("multilabel", scored=False))
+    rows = in_file_order(one)
+    one = Drawn("multiclass", one.data, one.ids, one.codes, None)
+    for name, writer in ways(one.data):
+        joined = writer.kind in {"parquet", "arrow"} and not name.endswith("lists")  # in a column called label
+        if writer.kind == "npz" or writer.layout == "long" or joined:
+            continue
+        gold, problems = load(path, one, as_labels(writer))
+        if not any(rows):
+            assert gold is None
+            continue
+        assert problems.to_dict()["problems"] == [], name
+        assert gold is not None
+        assert gold.labels.offsets is not None
+        assert sets(gold.labels) == [row for row in rows if row], name
+        assert gold.void == {nfc_of(one)(at) for at, row in enumerate(rows) if not row}
+
+
+def as_labels(writer: Writer) -> Writer:
+    """A table whose column of labels is called so."""
+
+    def write(data: Data) -> bytes:
+        raw = writer.write(data)
+        return raw.replace(b"label", b"labels", 1) if writer.kind in {"csv", "tsv"} else raw
+
+    assert writer.layout == ""
+
+    return Writer(writer.kind, write, writer.place, writer.fits, writer.layout)
+
+
+@given(data=st.data())
+@SOME
+def test_ignored_rows_are_void_in_every_format(path: Path, data: st.DataObject) -> None:
+    one = data.draw(drawn("multiclass", scored=False))
+    usage = [*spread(data, one.data.n, ["Public", "Ignored"])[:-1], "Private"]
+    one.data.more["Usage"] = usage
+    kept = [at for at, word in enumerate(usage) if word != "Ignored"]
+    for name, writer in ways(one.data):
+        gold, problems = load(path, one, writer)
+        assert problems.to_dict()["problems"] == [], name
+        assert gold is not None
+        assert gold.ids == [nfc_of(one)(at) for at in kept]
+        assert gold.splits is not None
+        assert gold.splits.tolist() == [int(usage[at] == "Private") for at in kept]
+        assert len(gold.listed) == one.data.n
+
+
+FAULTS: dict[str, list[tuple[str, Any]]] = {
+    "split": [("split", "Public"), ("split", "test"), ("split", ""), ("Usage", "PUBLIC"), ("Usage", "")],
+    "weight": [("weight", -1.0), ("weight", float("nan")), ("weight", 1e13), ("weight", 1e-13)],
+}
+
+
+@pytest.mark.parametrize(("named", "value"), [case for cases in FAULTS.values() for case in cases])
+@given(data=st.data())
+@settings(max_examples=12, deadline=None)
+def test_one_wrong_split_or_weight_is_told_at_its_place(
+    path: Path, named: str, value: Any, data: st.DataObject
+) -> None:
+    task = data.draw(st.sampled_from(TASKS))
+    one = data.draw(drawn(task, scored=False))
+    row = data.draw(st.integers(0, one.data.n - 1))
+    sound: Any = {"split": "public", "Usage": "Public"}.get(named, 0.5)
+    one.data.more[named] = [value if at == row else sound for at in range(one.data.n)]
+    for name, writer in ways(one.data):
+        if (value == "" and writer.kind in {"csv", "tsv"} and one.data.n == 1) or writer.layout == "long":
+            continue  # a column with nothing in it is none; of a long table see the next test
+        gold, problems = load(path, one, writer)
+        assert gold is None
+        nan = named == "weight" and value != value  # noqa: PLR0124
+        code = "not_a_number" if nan and writer.kind in RECORDS else "wrong_shape"
+        expected = {"code": code, **writer.place(one.data, row, named, None), "instance_id": nfc_of(one)(row)}
+        if nan and name == "columns":
+            del expected["instance_id"]
+        assert placed(problems) == [expected], name
+
+
+@pytest.mark.parametrize("named", ["split", "weight"])
+@given(data=st.data())
+@SOME
+def test_rows_of_one_id_that_disagree_are_told_where_they_do(path: Path, named: str, data: st.DataObject) -> None:
+    one = data.draw(drawn("multilabel", scored=False).filter(lambda one: any(len(row) > 1 for row in one.codes or [])))
+    assert one.data.labels is not None
+    row = next(at for at, labels in enumerate(one.data.labels) if len(labels) > 1)
+    item = data.draw(st.integers(1, len(one.data.labels[row]) - 1))
+    values = ("public", "private") if named == "split" else (1, 2)
+    one.data.more[named] = [values[0]] * one.data.n
+    text = WRITERS["long csv quoted, crlf"]
+    place = text.place(one.data, row, "label", item)
+    lines = text.write(one.data).decode()
+    start = sum(len(line) for line in lines.split("\n")[: place["line"] - 1]) + place["line"] - 1
+    spoilt = lines[:start] + lines[start:].replace(f'"{values[0]}"', f'"{values[1]}"', 1)
+    changed = Writer("csv", lambda _: spoilt.encode(), text.place, text.fits, "long")
+    gold, problems = load(path, one, changed)
+    assert gold is None
+    expected = {"code": "wrong_shape", "line": place["line"], "column": 1, "instance_id": nfc_of(one)(row)}
+    assert placed(problems) == [expected]
+
+
+def test_weights_in_float32_are_the_decimals_that_mean_them(path: Path) -> None:
+    """0.1 as float32 is not 0.1 as float64; what counts is the number that stands in the file."""
+    body = {"ids": np.array(["a", "b"]), "labels": np.array(["x", "y"]), "weight": np.array([0.5, 1], np.float32)}
+    with path.open("wb") as stream:
+        np.savez(stream, **body)  # type: ignore[arg-type]
+    gold, problems = load_gold(Source(path, FileKind("npz")), task="multiclass")
+    assert not problems
+    assert gold is not None
+    assert gold.weights is not None
+    assert gold.weights.tolist() == [1, 2]
