@@ -134,7 +134,8 @@ def _columns(opened: _Opened, reading: Reading) -> Columns | None:
         return None
     cells, scores = _take(opened, chosen, wide, listed=listed, reading=reading)
     labels = cells.get("label")
-    if labels is not None and reading.sets and not reading.long and not _is_list(types[chosen["label"]]):
+    joined = "label" in chosen and not _is_list(types[chosen["label"]])
+    if labels is not None and reading.sets and not reading.long and joined:
         labels = [cell.split("|") if cell else [] if cell == "" else cell for cell in labels]
     rows = len(cells["id"])
     score = "scores" if listed else "score" if wide == ["score"] else "scores"
@@ -144,7 +145,7 @@ def _columns(opened: _Opened, reading: Reading) -> Columns | None:
         cells["id"],
         labels,
         range(rows),
-        ColumnLists(called, () if listed else wide),
+        ColumnLists(called, () if listed else wide, joined),
         reading,
         splits=cells.get("split"),
         weights=cells.get("weight"),

@@ -5,12 +5,12 @@ message depends on a gold label.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.formats.columns import Table
+from app.formats.columns import GivenScores, Table
 from app.formats.hints import Near
 from app.formats.layout import KeyedMap
 from app.formats.problem import END, Place, Problem, Problems, problem, quote
@@ -41,11 +41,26 @@ def check(
     scores = None
     if table.scores is not None:
         vocabulary = Vocabulary(spec.classes, spec.positive_label, exclusive=spec.task != "multilabel")
-        found = resolve(table, vocabulary, probabilities=rules.probabilities, problems=problems)
-        scores = joined.place(found, len(known))
+        matrix = resolve(_unvoided(table, void), vocabulary, probabilities=rules.probabilities, problems=problems)
+        scores = None if problems else joined.place(matrix, len(known))
     elif rules.scores == "due" and table.unreadable != END:
         problems.add(_no_scores(spec))
     return None if problems else Predicted(joined.labels, scores)
+
+
+def _unvoided(table: Table, void: Collection[str]) -> Table:
+    """The table without the rows of void ids: whatever their scores are, they are ignored."""
+    if table.scores is None or not any(name in void for name in table.ids):
+        return table
+    kept = [at for at, name in enumerate(table.ids) if name not in void]
+    values = table.scores.values
+    scores = values[kept] if isinstance(values, np.ndarray) else [values[at] for at in kept]
+    return replace(
+        table,
+        ids=[table.ids[at] for at in kept],
+        rows=[table.rows[at] for at in kept],
+        scores=GivenScores(scores, table.scores.names),
+    )
 
 
 def _no_scores(spec: TaskSpec) -> Problem:
@@ -58,22 +73,17 @@ def _no_scores(spec: TaskSpec) -> Problem:
 
 @dataclass(frozen=True, slots=True)
 class _Joined:
-    """Which row of a file describes which instance, and the labels by instance (None where the file has none)."""
+    """Which instance each row of a file describes (rows of void ids aside), and the labels by instance, if it has some."""
 
     labels: Labels | None
     targets: NDArray[np.int32]
-    sources: Sequence[int] | None = None
-    """The rows of the file, one for each target; None: all of them."""
 
     def place(self, values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
         """Put the scores of file rows where they belong; NaN for instances that no row describes."""
-        if self.sources is None and len(self.targets) == n:
-            if np.array_equal(self.targets, np.arange(n)):
-                return values
-            placed = np.empty((n, values.shape[1]))
-        else:
-            placed = np.full((n, values.shape[1]), np.nan)
-        placed[self.targets] = values if self.sources is None else values[np.asarray(self.sources, dtype=np.int64)]
+        if np.array_equal(self.targets, np.arange(n)):
+            return values
+        placed = np.full((n, values.shape[1]), np.nan)
+        placed[self.targets] = values
         return placed
 
 
@@ -142,7 +152,6 @@ class _RowLoop:
         """Check all rows, then what is missing."""
         table = self.table
         targets: list[int] = []
-        sources: list[int] = []
         codes: list[int] = []
         counts: list[int] | None = None if table.counts is None else []
         start = 0
@@ -157,7 +166,6 @@ class _RowLoop:
             found = [] if labels is None else self._codes(row, name, labels, several=counts is not None)
             if target != NOTHING:
                 targets.append(target)
-                sources.append(number)
                 codes.extend(found)
                 if counts is not None:
                     counts.append(len(found))
@@ -165,9 +173,9 @@ class _RowLoop:
         self._note(len(self.known) - len(targets))
         found_at = np.asarray(targets, dtype=np.int32)
         if table.labels is None:
-            return _Joined(None, found_at, sources)
+            return _Joined(None, found_at)
         placed = assemble(found_at, np.asarray(codes, dtype=np.int32), counts, len(self.known))
-        return _Joined(placed, found_at, sources)
+        return _Joined(placed, found_at)
 
     def _target(self, row: int, name: str | None, target: int) -> int:
         """Which known instance a row describes; NOTHING for none, or for one that was described before."""

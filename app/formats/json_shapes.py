@@ -1,8 +1,9 @@
 """JSON files: one value, told apart by its shape into records, columns or a map."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from app.formats.columns import Cell, Columns, GivenScores, Reading, check_count
@@ -17,6 +18,7 @@ from app.formats.strict_json import (
     json_decoder,
     survey,
 )
+from app.formats.tidy import plain
 
 _RECORD_KEYS = ("predictions", "documents")
 
@@ -132,7 +134,10 @@ def _column_lists(fields: dict[str, Any], document: tuple[Any, ...], reading: Re
     if max(survey(column)[0] for column in (ids, named or (), *listed.values())) + 2 > reading.limits.nesting:
         raise TooDeep
     rows = _equal_length(listed, len(ids), reading)
-    cut = {name: _marked(column, f"/{name}", reading)[:rows] for name, column in {"ids": ids, **listed}.items()}
+    cut = {
+        name: _marked(column, partial("/{}/{}".format, name), ids, reading)[:rows]
+        for name, column in {"ids": ids, **listed}.items()
+    }
     columns = Columns(
         cut["ids"],
         cut["labels"] if "labels" in cut else [Cell.ABSENT] * rows if labelled else None,
@@ -180,14 +185,16 @@ def _equal_length(columns: dict[str, list[Any]], count: int, reading: Reading) -
     return rows
 
 
-def _marked(values: Sequence[Any], prefix: str, reading: Reading) -> Sequence[Any]:
-    """The values, with those that hold repeated keys or bad numbers reported and marked."""
+def _marked(values: Sequence[Any], place: Callable[[int], str], ids: Sequence[Any], reading: Reading) -> Sequence[Any]:
+    """The values, with those that hold repeated keys or bad numbers reported (under their ids) and marked."""
     if not survey(values)[1]:
         return values
     marked = list(values)
     for row, value in enumerate(values):
-        for code, pointer, wrong in faults(value, f"{prefix}/{row}"):
-            found = problem(code, FAULT_MESSAGES[code], Place(pointer), got=show(wrong))
+        for code, pointer, wrong in faults(value, place(row)):
+            owner = plain(ids[row : row + 1], reading.limits)
+            name = owner[0] if owner else None
+            found = problem(code, FAULT_MESSAGES[code], Place(pointer), instance_id=name, got=show(wrong))
             reading.problems.add(found, row)
             marked[row] = Cell.FAULT
     return marked
@@ -196,19 +203,13 @@ def _marked(values: Sequence[Any], prefix: str, reading: Reading) -> Sequence[An
 def _map(document: tuple[Any, ...], reading: Reading) -> Columns:
     check_count(len(document), reading.limits)
     keys, values = zip(*document, strict=True) if document else ((), ())
-    depth, faulty = survey(values)
-    if depth + 1 > reading.limits.nesting:
+    if survey(values)[0] + 1 > reading.limits.nesting:
         raise TooDeep
     kinds = set(map(type, values))
     if reading.gold and reading.task == "multiclass" and list in kinds:
         reading = replace(reading, sets=True)
     layout = KeyedMap(keys)
-    answers: list[Any] = list(values)
-    if faulty:
-        for row, value in enumerate(values):
-            for code, pointer, wrong in faults(value, layout.place(row).pointer or ""):
-                reading.problems.add(problem(code, FAULT_MESSAGES[code], Place(pointer), got=show(wrong)), row)
-                answers[row] = Cell.FAULT
+    answers = _marked(values, lambda row: layout.place(row).pointer or "", keys, reading)
     if kinds == {tuple} and not reading.gold:
         return Columns(list(keys), None, range(len(keys)), layout, reading, scores=GivenScores(answers))
     return Columns(list(keys), answers, range(len(keys)), layout, reading)

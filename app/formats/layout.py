@@ -100,15 +100,19 @@ class ColumnLists(_Rows):
     """One list or array per field, as in JSON columns, .npz and Parquet; rows count from 0.
 
     `wide` names the columns of scores where each class has one of its own; the first one stands for a whole row of them.
+    `joined` says that the labels of a set are one text, and so share its place.
     """
 
     names: Names = Names("ids", "labels")
     wide: Sequence[str] = ()
+    joined: bool = False
 
     def place(self, row: int, field: Field | None = None, item: Item = None) -> Place:
         """Point into a column; a whole row is named by its id."""
         if field == "score" and self.wide:
             return Place(f"{token(self.wide[item if type(item) is int else 0])}/{row}")
+        if self.joined and field == "label":
+            item = None
         return Place(f"{token(self.name(field or 'id'))}/{row}" + ("" if item is None else token(str(item))))
 
     def name(self, field: Field) -> str:

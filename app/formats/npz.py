@@ -163,7 +163,7 @@ def _columns(arrays: Mapping[str, Array], reading: Reading) -> Columns:
         ids[:rows],
         None if labels is None else labels[:rows],
         range(rows),
-        ColumnLists(Names("ids", "labels", split)),
+        ColumnLists(Names("ids", "labels", split), joined=True),
         reading,
         splits=_texts(split, arrays)[:rows] if split in named else None,
         weights=arrays["weight"].tolist()[:rows] if "weight" in named else None,

@@ -170,8 +170,8 @@ class _CellLoop:
             message = f"Other rows have a {named}, this one has none. Give it on all rows or on none."
             shown = "nothing"
         else:
-            words = "Public, Private or Ignored" if named == "Usage" else '"public" or "private"'
-            message = f"{named} must be {words}, written exactly so."
+            words = "Public, Private or Ignored" if named == "Usage" else '"public" or "private", written exactly so'
+            message = f"{named} must be {words}."
             shown = show(value)
         return self._refuse(
             "wrong_shape",

@@ -18,6 +18,7 @@ from app.formats.template import TEMPLATES, template
 from app.scoring.task import TaskSpec
 from tests.cli.command import run
 from tests.cli.service import Answer, Service
+from tests.formats.support import packed as compressed
 
 IDS = ["t1", "t2", "t3"]
 CLASSES = ["cat", "dog"]
@@ -53,9 +54,8 @@ def test_a_template_of_every_format_tells_the_ids(name: str, tmp_path: Path, cla
 def test_a_bare_list_of_ids_will_do_compressed_or_not(
     name: str, text: str, ending: str, tmp_path: Path, classes: Path
 ) -> None:
-    pack = {"": bytes, ".gz": gzip.compress, ".zst": zstd.compress}[ending]
     ids = tmp_path / (name + ending)
-    ids.write_bytes(pack(text.encode()))
+    ids.write_bytes(compressed(text.encode(), {"": "", ".gz": "gzip", ".zst": "zstd"}[ending]))
     mine = tmp_path / "mine.json"
     mine.write_text('{"t1": "cat", "t2": "dog", "t3": "cow"}')
     ran = run("validate", "-f", mine, "--ids", ids, "--classes", classes, "--json")

@@ -183,8 +183,7 @@ def _in_columnar(data: Data, at: int, part: str, item: int | None, *, lists: boo
         return {"pointer": f"/{name}/{at}{within}"}
     found = grid(data, long=long)
     row = found.own.get((at, item), found.of_row[at]) if part == "label" and item is not None else found.of_row[at]
-    within = f"/{item}" if part == "label" and item is not None and not long else ""
-    return {"pointer": f"{escaped(_heading(data, part, item))}/{row}{within}"}
+    return {"pointer": f"{escaped(_heading(data, part, item))}/{row}"}
 
 
 def _fits_columnar(data: Data, *, lists: bool = False) -> bool:

@@ -54,8 +54,8 @@ JSON_FAULTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
         [at("not_a_number", "/predictions/0/score", "t1")],
     ),
     "NaN beside the records": ('{"x":{"y":NaN},"predictions":[' + GOOD + "]}", [at("not_a_number", "/x/y")]),
-    "NaN in a column": ('{"ids":["t1","t2","t3"],"labels":["cat",NaN,"eel"]}', [at("not_a_number", "/labels/1")]),
-    "NaN in a map": ('{"t1":"cat","t2":NaN,"t3":"eel"}', [at("not_a_number", "/t2")]),
+    "NaN in a column": ('{"ids":["t1","t2","t3"],"labels":["cat",NaN,"eel"]}', [at("not_a_number", "/labels/1", "t2")]),
+    "NaN in a map": ('{"t1":"cat","t2":NaN,"t3":"eel"}', [at("not_a_number", "/t2", "t2")]),
     "integer of 5,000 digits": ('[{"id":' + "9" * 5000 + ',"label":"cat"},' + REST + "]", [at("too_large", "/0/id")]),
     "repeated key in a record": (
         '[{"id":"t1","label":"cat","label":"dog"},' + REST + "]",

@@ -94,6 +94,10 @@ def _in_columns(data: Data, at: int, part: str, item: int | None) -> Place:
     return {"pointer": f"/{name}/{at}/{item}"}
 
 
+def _in_arrays(data: Data, at: int, part: str, item: int | None) -> Place:
+    return _in_columns(data, at, part, None if part == "label" else item)  # the labels of a set are one text
+
+
 def _map(data: Data) -> bytes:
     """Written by hand, so that a key may come twice."""
     values: list[Any] = list(data.labels or ())
@@ -142,7 +146,7 @@ WRITERS: dict[str, Writer] = {
     "map": Writer("json", _map, _in_map, _fits_map),
     "lines": Writer("jsonl", _lines, _in_lines, _fits_json),
     "lines, crlf": Writer("jsonl", partial(_lines, end="\r\n", lists=True), partial(_in_lines, lists=True), _fits_json),
-    "npz": Writer("npz", write_npz, _in_columns, fits_npz),
-    "npz, compressed": Writer("npz", partial(write_npz, save=np.savez_compressed, order="F"), _in_columns, fits_npz),
+    "npz": Writer("npz", write_npz, _in_arrays, fits_npz),
+    "npz, compressed": Writer("npz", partial(write_npz, save=np.savez_compressed, order="F"), _in_arrays, fits_npz),
     **table_writers(),
 }
