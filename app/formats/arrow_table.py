@@ -25,9 +25,9 @@ _MEND = "Write the file again with a current library, such as pandas or pyarrow.
 class _Refused(Exception):
     """The file is not taken."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, column: str | None = None) -> None:
         super().__init__(message)
-        self.code = code
+        self.code, self.column = code, column
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,8 @@ def _read(data: bytes, reading: Reading, name: str, open_file: Callable[[bytes],
         opened = open_file(data)
         return _columns(opened, reading)
     except _Refused as refused:
-        reading.problems.add(problem(refused.code, str(refused), Place()))
+        place = Place(None if refused.column is None else token(refused.column))
+        reading.problems.add(problem(refused.code, str(refused), place))
     except TooManyRecords:
         raise
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError, OverflowError, EOFError) as fault:
@@ -136,7 +137,7 @@ def _columns(opened: _Opened, reading: Reading) -> Columns | None:
     labels = cells.get("label")
     joined = "label" in chosen and not _is_list(types[chosen["label"]])
     if labels is not None and reading.sets and not reading.long and joined:
-        labels = [cell.split("|") if cell else [] if cell == "" else cell for cell in labels]
+        labels = [_as_set(cell) for cell in labels]
     rows = len(cells["id"])
     score = "scores" if listed else "score" if wide == ["score"] else "scores"
     called = Names(chosen["id"], chosen.get("label", "label"), chosen.get("split", "split"), score=score)
@@ -161,6 +162,13 @@ def _gives_lists(schema: "pa.Schema", reading: Reading) -> bool:
     return "scores" not in (reading.classes or ()) or _is_list(schema.types[schema.names.index("scores")])
 
 
+def _as_set(cell: object) -> object:
+    """The labels that a text or integer stands for; what is null stays so, and is a problem."""
+    if isinstance(cell, str):
+        return cell.split("|") if cell else []
+    return cell if cell is None else [cell]
+
+
 def _header(names: Sequence[str], reading: Reading, *, listed: bool) -> Header | None:
     """The columns told as in CSV; their faults point to columns instead of line 1."""
     found = Problems()
@@ -172,6 +180,7 @@ def _header(names: Sequence[str], reading: Reading, *, listed: bool) -> Header |
         place = Place(None if one.column is None else token(names[one.column - 1]))
         message = (
             one.message.replace("The header has", "The file has")
+            .replace("The header does not name", "The file has no column")
             .replace("The first line must name the columns", "Name the columns")
             .replace("The header names", "The file names")
         )
@@ -252,7 +261,7 @@ def _take(
     rows: list[Any] = []
     size = 0
     for batch in opened.batches([*chosen.values(), *wide]):
-        batch.validate(full=True)  # an Arrow file may lie about where its values are
+        _validate(batch)
         size += batch.nbytes
         if size > reading.limits.expanded_bytes:
             most = reading.limits.expanded_bytes
@@ -267,6 +276,21 @@ def _take(
     if listed:
         return cells, rows
     return cells, (np.concatenate(parts) if parts else np.zeros((0, len(wide)))) if wide else None
+
+
+def _validate(batch: "pa.RecordBatch") -> None:
+    """Look at every value: an Arrow file may lie about where they are, and texts may not be UTF-8."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid as fault:
+            if "UTF8" not in str(fault):
+                raise
+            message = f"The column {quote(name)} holds a text that is not UTF-8. Write the texts again as UTF-8."
+            raise _Refused("encoding", message, name) from None
+    batch.validate(full=True)
 
 
 def _matrix(batch: "pa.RecordBatch", wide: Sequence[str]) -> NDArray[np.float64]:

@@ -114,13 +114,19 @@ def _unclear(names: Sequence[str], found: _Found, separator: str, reading: Readi
         if name != found.split and (refusal := refused_in_gold(name, reading)):
             faults.append(problem("wrong_shape", refusal, Place(None, 1, at), got=quote(name)))
     shown = ", ".join(quote(name) for name in names[:10])
-    for name in (found.id, *(() if found.scores else (found.label,))):
-        if name not in names:
-            near = next((other for other in names if other.strip().casefold() == name), None)
-            scores = " (or id and a column for each class, for scores)" if name == "label" and not reading.gold else ""
-            mend = f"Call {quote(near)} so." if near else f"The first line must name the columns: id,label{scores}."
-            message = f"The header has no column '{name}'. {mend}{_other_separator(names, separator)}"
-            faults.append(problem("wrong_shape", message, Place(None, 1), expected=f"a column '{name}'", got=shown))
+    lacking = [name for name in (found.id, *(() if found.scores else (found.label,))) if name not in names]
+    near = {name: next((other for other in names if other.strip().casefold() == name), None) for name in lacking}
+    if len(lacking) > 1 and not any(near.values()):  # there is no header, or it is separated otherwise: one fault
+        lacking = ["' and '".join(lacking)]
+    for name in lacking:
+        scores = "" if name == found.id or reading.gold else " (or id and a column for each class, for scores)"
+        mend = f"The first line must name the columns: id,label{scores}."
+        if near.get(name):
+            mend = f"Rename {quote(near[name] or '')} to {name}."
+        if name == reading.due and reading.other in names:
+            mend = f"This task takes {reading.kind} per instance, not '{reading.other}'. {mend}"
+        message = f"The header does not name '{name}'. {mend}{_other_separator(names, separator)}"
+        faults.append(problem("wrong_shape", message, Place(None, 1), expected=f"'{name}'", got=shown))
     return faults
 
 

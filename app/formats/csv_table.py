@@ -14,6 +14,7 @@ import numpy as np
 
 from app.formats.columns import Columns, GivenScores, Reading, check_count
 from app.formats.csv_header import Header, read_header
+from app.formats.mistaken import looks_like_json
 from app.formats.numbers import number, numbers
 from app.formats.problem import FILE, Place, Problem, problem, quote
 from app.formats.tidy import plain
@@ -32,6 +33,9 @@ def read_csv(text: str, reading: Reading, separator: str = ",") -> Columns | Non
         message = "The lines end in CR alone, as on old Macs. Save the file with LF or CR LF line ends."
         place = Place(None, 1, None)
         reading.problems.add(problem("syntax", message, place, expected="LF or CR LF", got="CR"), FILE)
+        return None
+    if mistaken := looks_like_json(text, "CSV" if separator == "," else "TSV"):
+        reading.problems.add(mistaken)
         return None
     reader = csv.reader(io.StringIO(text, newline="\n"), strict=True, delimiter=separator)
     _, first = next(_rows(reader, text, separator, reading), (1, None))
@@ -143,7 +147,12 @@ def _row_by_row(header: Header, text: str, separator: str) -> _Body:
             body.scores.extend(_score(header, line, row, at) for at in header.scores)
         elif row:
             body.bad += 1
-            message = f"The row has not as many fields as the header. Quote fields that hold a {NAMES_OF[separator]}."
+            more = (
+                f"Quote fields that hold a {NAMES_OF[separator]}."
+                if len(row) > header.width
+                else "Write the row whole."
+            )
+            message = f"The row has not as many fields as the header. {more}"
             place = Place(None, line, min(len(row), header.width + 1))
             expected, got = f"{header.width} fields", f"{len(row)} fields"
             reading.problems.add(problem("wrong_shape", message, place, expected=expected, got=got), line)

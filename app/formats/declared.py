@@ -73,7 +73,7 @@ _JSON = Format(
         Shape(
             name="records",
             meaning="A list of records, bare or under 'predictions'. Scores are an object by class, or a list in the "
-            "order of the classes.",
+            "order of the classes: that of the list 'classes' beside 'predictions', or else of the challenge.",
             example='{"predictions": [{"id": "t1", "label": "cat"}, {"id": "t2", "label": "dog"}]}',
             multilabel='{"predictions": [{"id": "t1", "labels": ["cat", "dog"]}, {"id": "t2", "labels": []}]}',
             scores='{"predictions": [{"id": "t1", "scores": {"cat": 0.7, "dog": 0.3}}, '

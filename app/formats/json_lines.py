@@ -5,6 +5,7 @@ from typing import Any
 
 from app.formats.columns import Columns, Reading, check_count
 from app.formats.layout import Names, RecordLines
+from app.formats.mistaken import looks_like_table
 from app.formats.problem import Place, problem
 from app.formats.records import from_records
 from app.formats.strict_json import TooDeep, decoding_problem, json_decoder, survey
@@ -13,7 +14,7 @@ _SPACE = " \t\r"
 
 
 def read_json_lines(text: str, reading: Reading) -> Columns | None:
-    """Read a JSON Lines text."""
+    """Read a JSON Lines text; None where it is none at all (a problem says so)."""
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -25,6 +26,9 @@ def read_json_lines(text: str, reading: Reading) -> Columns | None:
             return from_records(records, range(1, len(lines) + 1), layout, reading, 0)
         except TooDeep:
             pass
+    if mistaken := looks_like_table(text, "JSON Lines"):
+        reading.problems.add(mistaken)
+        return None
     numbers, records = _line_by_line(lines, reading)
     columns = from_records(records, numbers, layout, reading, 0)
     columns.unreadable += sum(1 for line in lines if line.strip(_SPACE)) - len(records)

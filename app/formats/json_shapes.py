@@ -8,8 +8,9 @@ from typing import Any
 
 from app.formats.columns import Cell, Columns, GivenScores, Reading, check_count
 from app.formats.layout import ColumnLists, KeyedMap, Names, RecordList
+from app.formats.mistaken import looks_like_table
 from app.formats.problem import FILE, Place, Problem, problem, quote, show, token
-from app.formats.records import FAULT_MESSAGES, from_records, refused_in_gold
+from app.formats.records import FAULT_MESSAGES, from_records, refused_in_gold, sound_id
 from app.formats.strict_json import (
     TooDeep,
     decoding_problem,
@@ -18,7 +19,6 @@ from app.formats.strict_json import (
     json_decoder,
     survey,
 )
-from app.formats.tidy import plain
 
 _RECORD_KEYS = ("predictions", "documents")
 
@@ -29,17 +29,8 @@ def read_json(text: str, reading: Reading) -> Columns | None:
         document = json_decoder(reading.limits).decode(text)
         return _columns(document, reading)
     except (json.JSONDecodeError, RecursionError, TooDeep) as error:
-        reading.problems.add(_looks_like_csv(text) or decoding_problem(error, text, reading.limits))
+        reading.problems.add(looks_like_table(text, "JSON") or decoding_problem(error, text, reading.limits))
     return None
-
-
-def _looks_like_csv(text: str) -> Problem | None:
-    """The advice for a table that was sent as JSON, by its media type or the lack of a telling file name."""
-    first = text[:2000].split("\n", 1)[0].strip()
-    if "," not in first or not first.replace(",", "").replace("_", "").isalnum():
-        return None
-    message = "This was read as JSON but looks like CSV. Name the file .csv, or send it as text/csv."
-    return problem("syntax", message, Place(None, 1, 1), expected="JSON", got=show(first))
 
 
 def _columns(document: Any, reading: Reading) -> Columns | None:
@@ -62,17 +53,33 @@ def _columns(document: Any, reading: Reading) -> Columns | None:
             return _with_others(columns, document, {key, *(["classes"] if named is not None else [])}, reading)
     if type(fields.get("ids")) is list and list in {type(fields.get("labels")), type(fields.get("scores"))}:
         return _column_lists(fields, document, reading)
-    misplaced = next((key for key in (*_RECORD_KEYS, "ids") if _cannot_be_answer(fields.get(key), reading)), None)
-    misplaced = misplaced or _key_of_records(document)
-    if misplaced:
-        message = (
-            f'{quote(misplaced)} is not laid out as in any known shape. Records are {{"predictions": [{{…}}, …]}}, '
-            'columns are {"ids": […], "labels": […]} or {"ids": […], "classes": […], "scores": [[…], …]}.'
-        )
-        got = show(fields[misplaced])
-        reading.problems.add(problem("wrong_shape", message, Place(token(misplaced)), expected="a list", got=got))
+    if fault := _misplaced(fields, document, reading):
+        reading.problems.add(fault)
         return None
     return _map(document, reading)
+
+
+def _misplaced(fields: dict[str, Any], document: tuple[Any, ...], reading: Reading) -> Problem | None:
+    """What keeps an object from being a map; None where nothing does."""
+    if lonely := _columns_without_ids(fields):
+        message = "There are columns but no 'ids'. Give the ids as a list of the same length."
+        place, expected = Place(token(lonely)), "a list of ids beside it"
+        return problem("wrong_shape", message, place, expected=expected, got=show(fields[lonely]))
+    key = next((key for key in (*_RECORD_KEYS, "ids") if _cannot_be_answer(fields.get(key), reading)), None)
+    key = key or _key_of_records(document)
+    if not key:
+        return None
+    message = (
+        f'{quote(key)} is not laid out as in any known shape. Records are {{"predictions": [{{…}}, …]}}, '
+        'columns are {"ids": […], "labels": […]} or {"ids": […], "classes": […], "scores": [[…], …]}.'
+    )
+    return problem("wrong_shape", message, Place(token(key)), expected="a list", got=show(fields[key]))
+
+
+def _columns_without_ids(fields: dict[str, Any]) -> str | None:
+    """The first column of an object of nothing but columns that are not ids."""
+    known = fields.keys() <= {"labels", "scores", "classes"} and {"labels", "scores"} & fields.keys()
+    return next(iter(fields)) if known and set(map(type, fields.values())) == {list} else None
 
 
 def _cannot_be_answer(value: object, reading: Reading) -> bool:
@@ -192,8 +199,7 @@ def _marked(values: Sequence[Any], place: Callable[[int], str], ids: Sequence[An
     marked = list(values)
     for row, value in enumerate(values):
         for code, pointer, wrong in faults(value, place(row)):
-            owner = plain(ids[row : row + 1], reading.limits)
-            name = owner[0] if owner else None
+            name = sound_id(ids[row], reading) if row < len(ids) else None
             found = problem(code, FAULT_MESSAGES[code], Place(pointer), instance_id=name, got=show(wrong))
             reading.problems.add(found, row)
             marked[row] = Cell.FAULT

@@ -128,10 +128,9 @@ def _checked(name: str, body: memoryview, shape: tuple[int, ...], fortran: bool,
     if any(size < 0 for size in shape) or count * dtype.itemsize != len(body):
         message = f"{quote(name)} is said to have the shape {shape}, but has {len(body)} bytes. {_MEND}"
         raise _Refused("syntax", message[:300], name)
-    if dtype.fields is not None or dtype.subdtype is not None or len(shape) > 2:
-        raise _Refused(
-            "wrong_shape", f"{quote(name)} must be a plain array of one or two dimensions.", name, str(dtype)[:60]
-        )
+    if dtype.fields is not None or dtype.subdtype is not None or len(shape) not in {1, 2}:
+        message = f"{quote(name)} must be a plain array of one or two dimensions. Give scores the shape (ids, classes)."
+        raise _Refused("wrong_shape", message, name, f"{dtype} of the shape {shape}"[:80])
     flat = np.frombuffer(body, dtype=dtype, count=count)
     return flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
 
@@ -141,9 +140,7 @@ def _checked(name: str, body: memoryview, shape: tuple[int, ...], fortran: bool,
 
 def _columns(arrays: Mapping[str, Array], reading: Reading) -> Columns:
     if "ids" not in arrays:
-        raise _Refused(
-            "wrong_shape", f"There is no array 'ids'. There {_list(arrays)}. Write ids=… .", got=_list(arrays)
-        )
+        raise _Refused("wrong_shape", f"There is no array 'ids', but {_list(arrays)}. Write ids=… .", got=_list(arrays))
     labelled = "labels" in arrays
     score = None if reading.gold else reading.score_field({"scores"} & arrays.keys(), labelled=labelled)
     if not labelled and score is None:
@@ -175,14 +172,16 @@ def _columns(arrays: Mapping[str, Array], reading: Reading) -> Columns:
 
 def _list(arrays: Mapping[str, Array]) -> str:
     names = ", ".join(quote(name) for name in list(arrays)[:10])
-    return f"are {names}" if names else "is nothing"
+    return names or "nothing"
 
 
 def _texts(name: str, arrays: Mapping[str, Array]) -> list[Any]:
     """The texts or integers of a one-dimensional array; raises _Refused for another one."""
     array = arrays[name]
     if array.ndim != 1 or array.dtype.kind not in "USiu":
-        message = f"{quote(name)} must be a one-dimensional array of texts or integers."
+        message = (
+            f"{quote(name)} must be a one-dimensional array of texts or integers. Use numpy.array(values, dtype=str)."
+        )
         got = f"{array.dtype} of the shape {array.shape}"
         raise _Refused("wrong_shape", message, name, got[:80])
     if array.dtype.kind == "U" and array.size and int(_code_points(array).max()) > _LAST_CHARACTER:
@@ -205,7 +204,7 @@ def _code_points(array: Array) -> Array:
 def _scores(arrays: Mapping[str, Array]) -> GivenScores:
     array = arrays["scores"]
     if array.dtype.kind != "f" or array.dtype.itemsize not in {4, 8}:
-        message = "'scores' must be float32 or float64: numpy.asarray(scores, dtype=numpy.float64)."
+        message = "'scores' must be float32 or float64. Use numpy.asarray(scores, dtype=numpy.float64)."
         raise _Refused("wrong_shape", message, "scores", f"dtype {array.dtype}"[:60])
     names = _texts("classes", arrays) if "classes" in arrays else None
     if names is not None and array.ndim == 2 and len(names) != array.shape[1]:

@@ -29,6 +29,12 @@ def refused_in_gold(name: str, reading: Reading) -> str | None:
     return f"Did you mean 'split'? Call it so, with the values \"public\" and \"private\", instead of '{name}'."
 
 
+def sound_id(name: object, reading: Reading) -> str | None:
+    """An id as far as it is sound, to say whose fault it is."""
+    found = plain([name], reading.limits)
+    return found[0] if found else None
+
+
 def from_records(records: Sequence[Any], rows: Sequence[int], layout: Layout, reading: Reading, outer: int) -> Columns:
     """Turn decoded records (see strict_json) into columns.
 
@@ -230,9 +236,8 @@ class _RecordLoop:
         return Cell.FAULT
 
     def _owner(self, fields: Mapping[str, Any]) -> str | None:
-        """The id of a record, as far as it is sound, to say whose fault it is."""
-        found = plain([fields.get(self.layout.name("id"))], self.reading.limits)
-        return found[0] if found else None
+        """The id of a record, as far as it is sound."""
+        return sound_id(fields.get(self.layout.name("id")), self.reading)
 
     def _unused(self, row: int, name: str, fields: Mapping[str, Any]) -> None:
         if refusal := refused_in_gold(name, self.reading):

@@ -3,7 +3,7 @@
 import contextlib
 import math
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -20,6 +20,8 @@ from app.scoring.probability import sums_to_one
 
 Matrix = NDArray[np.float64]
 _NUMBERS = frozenset({float, int})
+_LOOKED_UP = 1000
+"""So many names of classes that are unknown are compared with those that are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class _Resolver:
     given: GivenScores = field(init=False)
     codes: Mapping[str, int] = field(init=False)
     near: Near = field(init=False)
+    nears: dict[str, str | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         assert self.table.scores is not None
@@ -92,14 +95,16 @@ class _Resolver:
                 continue
             name = unicodedata.normalize("NFC", str(given))
             if name in found:
-                self._fault("duplicate_label", place(at), f"{quote(name)} is named twice.", got=quote(name))
+                self._fault(
+                    "duplicate_label", place(at), f"{quote(name)} is named twice. Name it once.", got=quote(name)
+                )
             elif name not in self.codes:
                 self._fault("unknown_label", place(at), *self._unknown(name))
             found.setdefault(name, at)
         known = [name for name in found if name in self.codes]
         if self.vocabulary.positive is not None and known == list(found) == [self.vocabulary.positive]:
             return [0] if self.problems.count == before else None
-        lacking = [name for name in self.codes if name not in found]
+        lacking = self._lacking(found)
         if lacking:
             expected, got = self._width(), f"{len(known)} classes"
             message = f"There are no scores for {_some(lacking)}. Give one score for each class."
@@ -111,9 +116,20 @@ class _Resolver:
         first = self.table.layout.column(0)
         return Place("/classes" if first.pointer == "/classes/0" else None, first.line)
 
+    def _lacking(self, names: Collection[str]) -> list[str]:
+        """The classes that are not among these names, nor meant by a misspelt one (which is a problem already)."""
+        meant = {self._meant(name) for name in names if name not in self.codes}
+        return [name for name in self.codes if name not in names and name not in meant]
+
+    def _meant(self, name: str) -> str | None:
+        """The class that a misspelt name means; looked for once, and for so many names at most."""
+        if name not in self.nears and len(self.nears) < _LOOKED_UP:
+            self.nears[name] = self.near.of(name)
+        return self.nears.get(name)
+
     def _unknown(self, name: str) -> tuple[str, str, str]:
         """Message, expected and got of a name that is no class."""
-        near = self.near.of(name)
+        near = self._meant(name)
         mend = f"Did you mean {quote(near)}?" if near is not None else "Use the labels of the vocabulary."
         return f"{quote(name)} is not in the vocabulary. {mend}", quote(near) if near else self._width(), quote(name)
 
@@ -244,26 +260,35 @@ class _Resolver:
         if value is Cell.FAULT:
             return None
         if type(value) is tuple:
-            found = self._object(row, value)
-            return (
-                found
-                if found is None or order is None
-                else [value for _, value in sorted(zip(order, found, strict=True))]
-            )
+            return self._by_name(row, value, order)
         if type(value) is not list:
             message = (
-                "Scores are an object of a number for each class, or a list of numbers in the order of the classes."
+                "These are no scores. Give an object of a number for each class, or a list in the order of classes."
             )
             got = "nothing" if value is Cell.ABSENT else _shown(value)
             self._add(self._at("wrong_shape", row, None, message, expected=self._width(), got=got), row)
             return None
         if len(value) != width:
-            message = "Give exactly one score for each class."
             got = f"{len(value)} scores"
+            message = f"The instance has {got}. Give exactly one score for each class."
             self._add(self._at("wrong_class_count", row, None, message, expected=self._width(), got=got), row)
             return None
         numbers = [self._number(row, at, item) for at, item in enumerate(value)]
         return None if None in numbers else [item for item in numbers if item is not None]
+
+    def _by_name(
+        self, row: int, pairs: tuple[tuple[str, object], ...], order: Sequence[int] | None
+    ) -> list[float] | None:
+        """An object of all classes, put in the order in which the file has its lists."""
+        if order is not None and len(order) != len(self.codes):
+            message = "The file names one class for all rows, this row names its own. Name all classes, or none."
+            expected, got = f"{len(order)} scores", f"{len(pairs)} scores"
+            self._add(self._at("wrong_class_count", row, None, message, expected=expected, got=got), row)
+            return None
+        found = self._object(row, pairs)
+        if found is None or order is None:
+            return found
+        return [value for _, value in sorted(zip(order, found, strict=True))]
 
     def _object(self, row: int, pairs: tuple[tuple[str, object], ...]) -> list[float] | None:
         found: dict[str, float | None] = {}
@@ -277,7 +302,7 @@ class _Resolver:
                 self._add(self._at("duplicate_label", row, key, message, expected=None, got=quote(name)), row)
             else:
                 found[name] = self._number(row, key, item)
-        lacking = [name for name in self.codes if name not in found]
+        lacking = self._lacking({unicodedata.normalize("NFC", key): None for key, _ in pairs})
         if lacking:
             message = f"There is no score for {_some(lacking)}. Give exactly one for each class."
             got = f"{len(found)} scores"

@@ -80,6 +80,10 @@ def _reason(error: json.JSONDecodeError, rest: str, *, lines: bool) -> str:
             error.msg == "Extra data",
             "the line goes on after its value. Put one record on each line." if lines else _LINES_HINT,
         ),
+        (
+            message.startswith("unterminated string"),
+            "a string begins here that nothing closes. Close it with a double quote, or send the text whole.",
+        ),
         (not rest, "the text ends in the middle of a value. Send it whole."),
         (_LIKE_PYTHON.match(rest), "it looks like Python. Write it with json.dump: double quotes, true, false, null."),
         (rest[:1] in {"]", "}"}, "a value or name is missing here. Remove the comma before it."),

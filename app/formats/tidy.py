@@ -130,12 +130,11 @@ class _CellLoop:
     def _id(self, row: int, value: object) -> str | None:
         if value is Cell.FAULT:
             return None
-        name = self.columns.layout.name("id")
         if value is None or value is Cell.ABSENT or value == "":
-            message = f"{name} is {'empty' if value == '' else 'null'}. Give each record the id of its instance."
+            message = f"The id is {'empty' if value == '' else 'null'}. Give each record the id of its instance."
             return self._refuse("missing_id", row, "id", message, expected="an id", got=show(value))
         if type(value) not in {str, int}:
-            message = f"{name} must be a string or an integer. Write it in double quotes."
+            message = "An id must be a string or an integer. Write it in double quotes."
             return self._refuse("wrong_shape", row, "id", message, expected="a string", got=show(value))
         return self._text(row, "id", str(value), None)
 

@@ -7,7 +7,7 @@ from typing import BinaryIO, Protocol
 
 from backports import zstd
 
-from app.formats.declared import ENCODINGS
+from app.formats.declared import ENCODINGS, Encoding
 from app.formats.problem import Place, Problems, problem
 from app.formats.rules import Limits
 
@@ -51,11 +51,15 @@ def _plain(stream: BinaryIO, limit: int) -> bytes:
     if kept.tell() > limit:
         raise _too_large(limit)
     data = kept.getvalue()
-    for known in ENCODINGS.values():
-        if data.startswith(known.magic):
-            mend = f"Send Content-Encoding: {known.key}, or a file name that ends in {known.ending}."
-            raise _Refused("encoding", f"The file is compressed with {known.key}. {mend}")
+    if known := _packed(data):
+        mend = f"Send Content-Encoding: {known.key}, or a file name that ends in {known.ending}."
+        raise _Refused("encoding", f"The file is compressed with {known.key}. {mend}")
     return data
+
+
+def _packed(data: bytes) -> Encoding | None:
+    """The encoding that these bytes have, by how they begin: no format begins so."""
+    return next((known for known in ENCODINGS.values() if data.startswith(known.magic)), None)
 
 
 def _too_large(limit: int) -> _Refused:
@@ -126,10 +130,15 @@ def _expand(stream: BinaryIO, encoding: str, limit: int) -> bytes:
         if kept.tell() > limit:
             raise _too_large(limit)
         member = None if member.ended else member
-    if member is not None or not members:
+    if not members:
+        raise _Refused("encoding", f"The file is empty: there is no {encoding} data. {_mend(encoding)}")
+    if member is not None:
         mend = _mend(encoding)
         raise _Refused("encoding", f"The {encoding} data ends before its end mark: it is cut off. {mend}")
-    return kept.getvalue()
+    data = kept.getvalue()
+    if known := _packed(data):
+        raise _Refused("encoding", f"Within the {encoding} data, {known.key} data follows. Compress the file once.")
+    return data
 
 
 def _mend(encoding: str) -> str:
