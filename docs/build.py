@@ -1,5 +1,6 @@
 """Writes the pages that are made from declarations, so that they cannot lie: `python docs/build.py`, or `make docs`."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -57,9 +58,18 @@ def openapi() -> str:
     return document.text(bare_app().openapi())
 
 
+def formats() -> str:
+    """Every file format with examples, and what each faulty file gets for an answer."""
+    sys.path[:0] = [name for name in (str(HERE), str(HERE.parent)) if name not in sys.path]
+    from formats_page import page  # noqa: PLC0415 (it lies beside this file, and reads the tests)
+
+    return page()
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "settings.md": markdown,
     "conventions.md": conventions,
+    "formats.md": formats,
     "openapi.json": openapi,
 }
 

@@ -1,0 +1,271 @@
+"""Makes docs/formats.md: from the declarations of the formats, and from the faults that the tests send."""
+
+import json
+import tempfile
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from textwrap import fill
+
+from app.formats import FORMATS, file_kind
+from app.formats.declared import ENCODINGS, Format, Shape
+from app.formats.problem import CODES, LISTED, Problem
+from app.pipeline import Source, validate
+from app.settings import Settings
+from tests.formats.cells import GROUPS, cells
+from tests.formats.cells.model import CHALLENGES, IDS, Cell, Fault, Found, Group, observe
+from tests.formats.cells.write import HEADS
+
+_FUZZING = Path(__file__).resolve().parent / "fuzzing.json"
+_WHEN = {
+    "json": "The main one: records carry labels and scores side by side, and every problem has a pointer.",
+    "jsonl": "Large files of records: a bad line does not spoil the others.",
+    "csv": "Spreadsheets, and competition sites' files as they are.",
+    "tsv": "As CSV, where labels hold commas.",
+    "npz": "Many scores, as arrays.",
+    "parquet": "Data frames; many scores. Where the service has the library.",
+    "arrow": "Data frames; many scores. Where the service has the library.",
+}
+_SIZES = ("upload", "expanded", "records", "classes", "columns", "text_length", "nesting")
+_FIELDS = {
+    "code": "what is wrong, one of the codes above",
+    "message": "a sentence that says what is wrong and how to mend it",
+    "pointer": "where, in JSON: an RFC 6901 pointer; in JSON Lines within the record of the line; in .npz, Parquet "
+    "and Arrow: array or column, row, item, from 0",
+    "line": "where, in text: the line, from 1",
+    "column": "the column in the line, from 1; in CSV and TSV the number of the field",
+    "instance_id": "the id of the instance, where it is known",
+    "expected": "what is due, such as the id or label that is probably meant",
+    "got": "what stands there",
+}
+_EXAMPLE = (
+    '{"predictions": [{"id": "t1", "label": "Cat"}, {"id": "t2", "label": ["dog"]}, {"id": "T-3", "label": "eel"}]}'
+)
+_INTRODUCTION = """# File formats
+
+Predictions and gold come in the same formats, read by the same code in the service, in `assay validate` and in
+`assay score`. This page is made by `docs/build.py` from the declarations in `app/formats/declared.py` and from the
+table of faults in `tests/formats/cells`; a test fails when it is out of date.
+"""
+_TOLD = """The format is told by, in this order: the media type (`Content-Type`); where that is absent, `application/octet-stream`
+or `application/x-www-form-urlencoded`, the ending of the file name (`?filename=`); else it is JSON. On the command
+line, by the name of the file. Within JSON the shape is told by what is there: a list, or a list under `predictions` or
+`documents`, holds records; `ids` with a list of `labels` or `scores` are columns; any other object is a map.
+
+Each of them may be compressed, said by `Content-Encoding` or by what the file name ends in beside its own ending:
+"""
+_REFUSED = """Several members (gzip) or frames (zstd) one after the other are one file. zstd may use a window of up to 128 MiB. A
+media type, charset or encoding that is not read here, two encodings, or a name that contradicts Content-Encoding get
+415; a body larger than `ASSAY_MAX_UPLOAD` gets 413; a layout that is unknown or not for the format gets 400. Everything
+else that is wrong comes back in one answer, see [Problems](#problems).
+"""
+_STRICT = """## What is taken, and what is not
+
+- Text is UTF-8 without a byte order mark.
+- Ids and labels are strings. In JSON, arrays and typed columns, integers are taken as their decimal text (`7` is
+  `"7"`); `1.0`, `true` and `null` are refused. In CSV and TSV every field is text.
+- They are compared exactly after Unicode NFC: no case folding, no trimming. A near miss is named in the answer.
+- Each expected id is given once. What a recipe lets pass instead (`missing`, `duplicates`, `unknown_label`) stands in
+  [conventions.md](conventions.md).
+- An empty list is the empty set of labels, and valid in multi-label tasks; the empty string is no label.
+- Fields, columns and arrays that the task does not use are ignored, and the notes of the answer name them. In gold,
+  what would change the score under a name that is not read (`weights`, `splits`, …) is refused instead.
+- `layout=long` says that a table of a multi-label task has one row per pair of instance and label.
+
+## Scores
+
+A file may give scores with or without labels: one for each class, or, in binary tasks, the one of the positive label.
+Beside labels they are read only where a metric of the recipe uses them. Scores are finite numbers; where a metric
+needs probabilities, each lies from 0 to 1, and those of one instance of exclusive classes sum to 1. Where the file
+gives no labels, they follow from the scores by the `decision` of the recipe, and a note says by which rule:
+[hard labels from scores](conventions.md#hard-labels-from-scores).
+"""
+_GOLD = """## Gold
+
+Gold has `id` and `label` (or `labels`) and may have more:
+
+| field | meaning |
+|---|---|
+| `split` | `public` or `private`, on all rows or on none: which scores are shown when |
+| `weight` | a number from 0 to 1e12, on all rows or on none: how much the instance counts |
+| `Usage` | as competition sites write it: `Public`, `Private`, or `Ignored` (not scored) |
+| `labels` in a multi-class task | the acceptable answers; an empty list voids the instance: it is not scored |
+
+A solution file with an id, `Usage` or `split`, and one more column of any name is taken as it is.
+"""
+_PROBLEMS = """## Problems
+
+A file is valid, or everything wrong with it comes back in one answer: `total` counts the problems by code, `problems`
+lists the first {listed} in the order of the file. No answer to a participant depends on a gold label.
+
+| code | meaning |
+|---|---|
+"""
+_FAULTS = """## Faults, format by format
+
+{count} files, and what each gets. Every cell of these tables was observed: to write this page, each file goes through the
+reader, and the page is not written unless the answer is, problem by problem and place by place, the one declared
+beside the file in `tests/formats/cells`. The tests send each file to a running service too, whose answer must be the
+same to the byte.
+
+How to read a cell: `code` and where it is. `3:2` is line 3, column 2 (in CSV and TSV: field 2); `/labels/1` is a pointer.
+*all* is the file as a whole. t1, t2 and t3 are the instances, cat, dog and eel the classes; “lost” names instances that
+are missed because the row that meant them could not be read, or does not name them.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    parts = [_INTRODUCTION, *_formats(), _STRICT, _GOLD, *map(_section, FORMATS.values())]
+    parts += [_problems(), _FAULTS.format(count=len(cells())), *map(_group, GROUPS), *_fuzzing()]
+    return "\n".join(part.rstrip("\n") + "\n" for part in parts)
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
+
+
+def _code(*texts: str) -> str:
+    return ", ".join(f"`{text}`" for text in texts)
+
+
+def _formats() -> Iterator[str]:
+    rows = [
+        [f"[{one.name}](#{_anchor(one.name)})", _WHEN[one.key], _code(*one.media_types), _code(*one.endings)]
+        for one in FORMATS.values()
+    ]
+    yield "## Which format, and how it is told\n"
+    yield table(["format", "when", "media types", "file names end in"], rows)
+    yield _TOLD
+    rows = [[one.key, _code(*one.names), _code(one.ending), one.source] for one in ENCODINGS.values()]
+    yield table(["encoding", "Content-Encoding", "ending", "defined by"], rows)
+    yield _REFUSED
+    known = {name: Settings.model_fields[f"max_{name}"] for name in _SIZES}
+    rows = [[f"`ASSAY_MAX_{name.upper()}`", f"{one.default:,}", one.description or ""] for name, one in known.items()]
+    yield "The limits are settings of the service; `assay validate` checks offline with the defaults:\n"
+    yield table(["setting", "default", "meaning"], rows)
+    yield "`ASSAY_MAX_CLASSES` concerns gold: predictions can name only the classes of the challenge.\n"
+
+
+def _anchor(heading: str) -> str:
+    kept = "".join(sign for sign in heading.lower() if sign.isalnum() or sign in " -_")
+    return kept.replace(" ", "-")
+
+
+# ---- one section per format --------------------------------------------------------------------------
+
+
+def _section(known: Format) -> str:
+    lines = [f"## {known.name}", "", fill(known.meaning, 120), ""]
+    lines += [f"Media types: {_code(*known.media_types)}. Endings: {_code(*known.endings)}.", ""]
+    for shape in known.shapes:
+        lines += [f"### {known.name}: {shape.name}", "", fill(shape.meaning, 120), "", *_examples(known, shape)]
+    return "\n".join(lines)
+
+
+def _examples(known: Format, shape: Shape) -> Iterator[str]:
+    kinds = {
+        "One label for each instance": shape.example,
+        "Sets of labels": shape.multilabel,
+        "Scores": shape.scores,
+        "The score of the positive label": shape.score,
+    }
+    language = "python" if known.binary else {"json": "json", "jsonl": "json"}.get(known.key, known.key)
+    for kind, example in kinds.items():
+        if example:
+            yield from (f"{kind}:", "", f"```{language}", example.rstrip("\n"), "```", "")
+
+
+# ---- problems ----------------------------------------------------------------------------------------
+
+
+def _problems() -> str:
+    assert set(_FIELDS) == {field.name for field in fields(Problem)}
+    codes = "".join(f"| `{code}` | {meaning} |\n" for code, meaning in CODES.items())
+    told = table(["field", "meaning"], [[f"`{name}`", meaning] for name, meaning in _FIELDS.items()])
+    before = "A problem has those of these fields that are known:\n"
+    asked = f"For example, where the ids are t1, t2, t3 and the classes cat, dog, eel, to\n\n```json\n{_EXAMPLE}\n```\n\nthe answer is\n\n```json\n{_answer()}\n```\n"
+    return "\n".join((_PROBLEMS.format(listed=LISTED) + codes, before, told, asked))
+
+
+def _answer() -> str:
+    """What a dry run says to the example, where the ids are t1, t2, t3 and the classes cat, dog, eel."""
+    told = CHALLENGES["label"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "predictions.json"
+        path.write_text(_EXAMPLE, encoding="utf-8")
+        _, problems, notes = validate(IDS, told.spec, Source(path, file_kind(path.name, None, None)), rules=told.rules)
+    return json.dumps(problems.to_dict() | {"notes": notes}, indent=2, ensure_ascii=False)
+
+
+# ---- the table of faults -----------------------------------------------------------------------------
+
+
+def _group(group: Group) -> str:
+    rows = []
+    for fault in group.faults:
+        shown = [_shown(fault, name) for name in group.columns]
+        rows.append([f"**{fault.name}**: {fault.meaning}", *shown])
+    head = [
+        "fault",
+        *(HEADS[name] if group.name != "What is said about a file" else "answer" for name in group.columns),
+    ]
+    lines = [f"### {group.name}", "", table(head, rows)]
+    if absent := _absent(group):
+        lines += ["Where it cannot occur (\u2013):", "", *absent, ""]
+    return "\n".join(lines)
+
+
+def _absent(group: Group) -> list[str]:
+    """Why some formats cannot have a fault, by fault and reason."""
+    lines = []
+    for fault in group.faults:
+        reasons: dict[str, list[str]] = {}
+        for name in group.columns:
+            reason = fault.cells[name]
+            if isinstance(reason, str):
+                reasons.setdefault(reason, []).append(HEADS[name])
+        said = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
+        lines += [f"- *{fault.name}*. {said}."] if said else []
+    return lines
+
+
+def _shown(fault: Fault, column: str) -> str:
+    """What a cell was seen to get; raises AssertionError where it is not what the cell declares."""
+    cell = fault.cells[column]
+    if not isinstance(cell, Cell):
+        return "\u2013"
+    found, refused = observe(cell)
+    assert (found, refused) == (list(cell.problems), cell.refused), f"{fault.name}, {column}: {found} {refused}"
+    if refused:
+        return f"{refused[0]} `{refused[1]}`"
+    lost = [str(one["instance_id"]) for one in found if one["code"] == "missing_instances"]
+    rest = [one for one in found if one["code"] != "missing_instances"]
+    texts = [f"`{one['code']}` {_place(one)}" for one in rest]
+    if lost:
+        texts.append(("lost " if rest else "`missing_instances` ") + ", ".join(lost))
+    return "<br>".join(texts) or "accepted"
+
+
+def _place(found: Found) -> str:
+    line, column = found.get("line"), found.get("column")
+    spot = "" if line is None else f"{line}:{column}" if column else f"line {line}"
+    return " ".join(part for part in (spot, _short(found.get("pointer"))) if part) or "*all*"
+
+
+def _short(pointer: str | None) -> str:
+    return "" if pointer is None else f"`{pointer}`"
+
+
+def _fuzzing() -> Iterator[str]:
+    """The numbers of the last long run, where they are at hand."""
+    if not _FUZZING.exists():
+        return
+    told = json.loads(_FUZZING.read_text(encoding="utf-8"))
+    names = {key: known.name for key, known in FORMATS.items()}
+    rows = [[names.get(key, key), f"{count:,}"] for key, count in told["inputs"].items()]
+    yield "## Fuzzing\n"
+    yield f"The readers were given made-up inputs for {told['seconds']:,} seconds; findings: {told['findings']:,}.\n"
+    yield table(["format", "inputs"], rows)
