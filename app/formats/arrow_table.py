@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _AT_ONCE = 1 << 16
+_BATCHES = 100_000
+"""Record batches of one Arrow file; libraries make one of thousands of rows."""
 _THRIFT = 1 << 26
 """Bytes that one text or list in the metadata of a Parquet file may take."""
 _MEND = "Write the file again with a current library, such as pandas or pyarrow."
@@ -107,6 +109,10 @@ def _open_arrow(data: bytes) -> _Opened:
         if data[:4] == b"\xff\xff\xff\xff":
             raise _Refused("syntax", "This is an Arrow stream. Write an Arrow file: pyarrow.ipc.new_file.") from None
         raise
+
+    if file.num_record_batches > _BATCHES:
+        message = f"The file has {file.num_record_batches} record batches; at most {_BATCHES} are allowed. {_MEND}"
+        raise _Refused("too_large", message)
 
     def batches(names: Sequence[str]) -> Iterator["pa.RecordBatch"]:
         for number in range(file.num_record_batches):
@@ -261,6 +267,7 @@ def _take(
     rows: list[Any] = []
     size = 0
     for batch in opened.batches([*chosen.values(), *wide]):
+        check_count(len(cells["id"]) + batch.num_rows, reading.limits)
         _validate(batch)
         size += batch.nbytes
         if size > reading.limits.expanded_bytes:
@@ -268,7 +275,6 @@ def _take(
             raise _Refused("too_large", f"The columns have more than {most} bytes. Leave out what is not scored.")
         for field, name in chosen.items():
             cells[field].extend(batch.column(name).to_pylist())
-        check_count(len(cells["id"]), reading.limits)
         if listed:
             rows.extend(batch.column("scores").to_pylist())
         elif wide:

@@ -137,40 +137,44 @@ def _picker(places: Sequence[int]) -> Any:
 def _row_by_row(header: Header, text: str, separator: str) -> _Body:
     """The slow way: every fault is reported where it stands."""
     reading, body = header.reading, _Body(header)
+    score_of = _picker(header.scores)
     reader = csv.reader(io.StringIO(text, newline="\n"), strict=True, delimiter=separator)
     next(reader)
-    for line, row in _rows(reader, text, separator, reading):
+    for count, (line, row) in enumerate(_rows(reader, text, separator, reading)):
+        check_count(count, reading.limits)  # blank lines too: a file of nothing else takes long to tell
         if row is None:
             body.bad += reader.line_num - line + 1  # an unclosed quote takes in many lines, each perhaps a row
         elif len(row) == header.width:
             body.take([line], [row])
-            body.scores.extend(_score(header, line, row, at) for at in header.scores)
+            body.scores.extend(numbers([score_of(row)]) or [_score(header, line, row, at) for at in header.scores])
         elif row:
             body.bad += 1
-            more = (
-                f"Quote fields that hold a {NAMES_OF[separator]}."
-                if len(row) > header.width
-                else "Write the row whole."
-            )
-            message = f"The row has not as many fields as the header. {more}"
-            place = Place(None, line, min(len(row), header.width + 1))
-            expected, got = f"{header.width} fields", f"{len(row)} fields"
-            reading.problems.add(problem("wrong_shape", message, place, expected=expected, got=got), line)
+            reading.problems.report("wrong_shape", line, partial(_wrong_width, header.width, line, len(row), separator))
     return body
+
+
+def _wrong_width(width: int, line: int, found: int, separator: str) -> Problem:
+    mend = f"Quote fields that hold a {NAMES_OF[separator]}." if found > width else "Write the row whole."
+    message = f"The row has not as many fields as the header. {mend}"
+    place = Place(None, line, min(found, width + 1))
+    return problem("wrong_shape", message, place, expected=f"{width} fields", got=f"{found} fields")
 
 
 def _score(header: Header, line: int, row: Sequence[str], at: int) -> float:
     """The number in a field; NaN, and a problem, where there is none."""
     value = number(row[at])
-    if value is not None:
-        return value
+    if value is None:
+        header.reading.problems.report("not_a_number", line, partial(_no_number, header, line, row, at))
+        return np.nan
+    return value
+
+
+def _no_number(header: Header, line: int, row: Sequence[str], at: int) -> Problem:
     mend = "Write a finite number with a decimal point, such as 0.25 or 1e-3."
     message = f"The score is {'empty' if not row[at] else 'not a number'}. {mend}"
     owners = plain([row[header.used["id"]]], header.reading.limits)
     place, owner = Place(None, line, at + 1), owners[0] if owners else None
-    found = problem("not_a_number", message, place, instance_id=owner, expected="a number", got=quote(row[at]))
-    header.reading.problems.add(found, line)
-    return np.nan
+    return problem("not_a_number", message, place, instance_id=owner, expected="a number", got=quote(row[at]))
 
 
 def _rows(reader: Any, text: str, separator: str, reading: Reading) -> Iterator[_Row]:
@@ -187,9 +191,12 @@ def _rows(reader: Any, text: str, separator: str, reading: Reading) -> Iterator[
             yield start, None
         else:
             if not row:
-                message = "The line is blank. Remove it."
-                reading.problems.add(problem("syntax", message, Place(None, start, 1), expected="a row"), start)
+                reading.problems.report("syntax", start, partial(_blank, start))
             yield start, row
+
+
+def _blank(line: int) -> Problem:
+    return problem("syntax", "The line is blank. Remove it.", Place(None, line, 1), expected="a row")
 
 
 def _quoting_problem(found: str, line: int, text: str, separator: str) -> Problem:

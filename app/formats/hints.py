@@ -13,6 +13,8 @@ _COMPARED = 300
 """Up to so many known texts, similar ones are looked for."""
 _FOLDED = 200_000
 """Up to so many known texts, folded forms are looked for."""
+_SEARCHES = 200
+"""So many texts of one file are compared with all known ones, which takes milliseconds each: twice what is listed."""
 
 
 def folded(text: str) -> str:
@@ -35,6 +37,7 @@ class Near:
         self._known = known
         self._folded: dict[str, str] | None = None
         self._tails: dict[str, str | None] = {}
+        self._searches = 0
 
     def of(self, text: str) -> str | None:
         """The first known text with the same folded form, the only one with the same tail, or the most similar of few."""
@@ -47,8 +50,9 @@ class Near:
             return self._folded[flat]
         if near := self._tails.get(tail(text[:1000]) or ""):
             return near
-        if len(self._folded) > _COMPARED or len(flat) > 100:
+        if len(self._folded) > _COMPARED or len(flat) > 100 or self._searches >= _SEARCHES:
             return None
+        self._searches += 1
         found = get_close_matches(flat, self._folded, n=1, cutoff=0.8)
         return self._folded[found[0]] if found else None
 

@@ -1,12 +1,13 @@
 """JSON Lines files: one record a line; a bad line is reported and reading goes on with the next."""
 
 import json
+from functools import partial
 from typing import Any
 
 from app.formats.columns import Columns, Reading, check_count
 from app.formats.layout import Names, RecordLines
 from app.formats.mistaken import looks_like_table
-from app.formats.problem import Place, problem
+from app.formats.problem import Place, Problem, problem
 from app.formats.records import from_records
 from app.formats.strict_json import TooDeep, decoding_problem, json_decoder, survey
 
@@ -15,6 +16,7 @@ _SPACE = " \t\r"
 
 def read_json_lines(text: str, reading: Reading) -> Columns | None:
     """Read a JSON Lines text; None where it is none at all (a problem says so)."""
+    check_count(text.count("\n"), reading.limits)  # before a list of them is made
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -47,6 +49,16 @@ def _quick(lines: list[str], reading: Reading) -> list[Any] | None:
     return [value for value, _ in pairs]
 
 
+def _blank(number: int) -> Problem:
+    message = "The line is blank. Remove it: JSON Lines has one record on each line."
+    return problem("syntax", message, Place(None, number, 1), expected="a record")
+
+
+def _shallow(line: str, reading: Reading) -> bool:
+    """Whether a line cannot be too deep, so that what is wrong with it is its syntax."""
+    return line.count("[") + line.count("{") <= reading.limits.nesting
+
+
 def _line_by_line(lines: list[str], reading: Reading) -> tuple[list[int], list[Any]]:
     decoder = json_decoder(reading.limits)
     numbers: list[int] = []
@@ -54,15 +66,16 @@ def _line_by_line(lines: list[str], reading: Reading) -> tuple[list[int], list[A
     for number, whole in enumerate(lines, start=1):
         line = whole.removesuffix("\r")
         if not line.strip(_SPACE):
-            message = "The line is blank. Remove it: JSON Lines has one record on each line."
-            reading.problems.add(problem("syntax", message, Place(None, number, 1), expected="a record"), number)
+            reading.problems.report("syntax", number, partial(_blank, number))
             continue
         try:
             record = decoder.decode(line)
             if survey([record])[0] > reading.limits.nesting:
                 raise TooDeep  # noqa: TRY301 (the same answer as for RecursionError)
         except (json.JSONDecodeError, RecursionError, TooDeep) as error:
-            reading.problems.add(decoding_problem(error, line, reading.limits, line=number), number)
+            build = partial(decoding_problem, error, line, reading.limits, line=number)
+            code = "syntax" if _shallow(line, reading) else build().code
+            reading.problems.report(code, number, build)
         else:
             numbers.append(number)
             records.append(record)

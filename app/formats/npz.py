@@ -24,7 +24,18 @@ _PACKED = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _MEND = "Write the file with numpy.savez or numpy.savez_compressed."
 _MEMBERS = 1000
 _LAST_CHARACTER = 0x10FFFF
-_HEADER_FAULTS = (ValueError, TypeError, SyntaxError, KeyError, OverflowError, RecursionError, tokenize.TokenError)
+_HEADER_FAULTS = (
+    ValueError,
+    TypeError,
+    SyntaxError,
+    KeyError,
+    OverflowError,
+    RecursionError,
+    MemoryError,  # what the parser of a header says where it is nested too deep
+    tokenize.TokenError,
+)
+_LISTED = b"PK\x01\x02"
+"""How each entry of the list of files begins at the end of an archive."""
 _KNOWN = ("ids", "classes", "scores", "labels", "split", "Usage", "weight")
 
 
@@ -54,6 +65,8 @@ def _arrays(data: bytes, reading: Reading) -> dict[str, Array]:
     """All arrays by name; those that nobody asks for are not loaded and are empty here."""
     if not data:
         raise _Refused("syntax", f"The file is empty. {_MEND}")
+    if (entries := data.count(_LISTED)) > 2 * _MEMBERS:  # before a list of them is made; numbers may look like a few
+        raise _Refused("too_large", f"The archive holds {entries} files; at most {_MEMBERS} are allowed.")
     try:
         archive = zipfile.ZipFile(BytesIO(data))
         return _members(archive, reading)
@@ -111,6 +124,8 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Arra
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about headers of old files, which are read
             shape, fortran, dtype = read_header(body)
+        if not {int} >= set(map(type, shape)):
+            raise ValueError("a size is no integer")
     except _HEADER_FAULTS as fault:
         raise _Refused("syntax", f"{quote(name)} is no NumPy array ({_plain(fault)}). {_MEND}", name) from None
     if dtype.hasobject:

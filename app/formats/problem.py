@@ -76,7 +76,8 @@ def problem(
     got: str | None = None,
 ) -> Problem:
     """Build a problem at a place."""
-    return Problem(code, message, place.pointer, place.line, place.column, instance_id, expected, got)
+    owner = instance_id if instance_id is None else shorten(instance_id, 1000)  # no sound id may be of any size
+    return Problem(code, message, place.pointer, place.line, place.column, owner, expected, got)
 
 
 class Problems:

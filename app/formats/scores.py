@@ -20,6 +20,8 @@ from app.scoring.probability import sums_to_one
 
 Matrix = NDArray[np.float64]
 _NUMBERS = frozenset({float, int})
+_Said = tuple[str, str | None, str]
+"""Message, expected and got of a problem."""
 _LOOKED_UP = 1000
 """So many names of classes that are unknown are compared with those that are known."""
 
@@ -104,11 +106,8 @@ class _Resolver:
         known = [name for name in found if name in self.codes]
         if self.vocabulary.positive is not None and known == list(found) == [self.vocabulary.positive]:
             return [0] if self.problems.count == before else None
-        lacking = self._lacking(found)
-        if lacking:
-            expected, got = self._width(), f"{len(known)} classes"
-            message = f"There are no scores for {_some(lacking)}. Give one score for each class."
-            self._fault("wrong_class_count", self._names_place(), message, expected, got)
+        if self._lacks(found, len(known)):
+            self._fault("wrong_class_count", self._names_place(), *self._lacking(found, f"{len(known)} classes"))
         return [found[name] for name in self.codes] if self.problems.count == before else None
 
     def _names_place(self) -> Place:
@@ -116,10 +115,21 @@ class _Resolver:
         first = self.table.layout.column(0)
         return Place("/classes" if first.pointer == "/classes/0" else None, first.line)
 
-    def _lacking(self, names: Collection[str]) -> list[str]:
-        """The classes that are not among these names, nor meant by a misspelt one (which is a problem already)."""
-        meant = {self._meant(name) for name in names if name not in self.codes}
-        return [name for name in self.codes if name not in names and name not in meant]
+    def _lacks(self, given: Collection[str], known: int) -> bool:
+        """Whether a class is neither among these names, `known` of which are classes, nor meant by a misspelt one.
+
+        What a misspelt name means is told there already.
+        """
+        if known == len(self.codes):
+            return False
+        meant = {self._meant(name) for name in given if name not in self.codes}
+        return known + sum(1 for name in meant if name is not None and name not in given) < len(self.codes)
+
+    def _lacking(self, given: Collection[str], got: str) -> _Said:
+        """Message, expected and got of names that lack some classes."""
+        meant = {self._meant(name) for name in given if name not in self.codes}
+        lacking = [name for name in self.codes if name not in given and name not in meant]
+        return f"There is no score for {_some(lacking)}. Give exactly one for each class.", self._width(), got
 
     def _meant(self, name: str) -> str | None:
         """The class that a misspelt name means; looked for once, and for so many names at most."""
@@ -127,7 +137,7 @@ class _Resolver:
             self.nears[name] = self.near.of(name)
         return self.nears.get(name)
 
-    def _unknown(self, name: str) -> tuple[str, str, str]:
+    def _unknown(self, name: str) -> _Said:
         """Message, expected and got of a name that is no class."""
         near = self._meant(name)
         mend = f"Did you mean {quote(near)}?" if near is not None else "Use the labels of the vocabulary."
@@ -249,7 +259,7 @@ class _Resolver:
         alone = (None, value) if value is None else self._alone(value)
         if alone is None:
             message = "Other rows give one score, that of the positive label. Give the same kind of score to all rows."
-            self._add(self._at("wrong_class_count", row, None, message, expected="a number", got=_shown(value)), row)
+            self._add("wrong_class_count", row, None, lambda: (message, "a number", _shown(value)))
             return None
         found = self._number(row, *alone)
         return None if found is None else [found]
@@ -266,12 +276,12 @@ class _Resolver:
                 "These are no scores. Give an object of a number for each class, or a list in the order of classes."
             )
             got = "nothing" if value is Cell.ABSENT else _shown(value)
-            self._add(self._at("wrong_shape", row, None, message, expected=self._width(), got=got), row)
+            self._add("wrong_shape", row, None, lambda: (message, self._width(), got))
             return None
         if len(value) != width:
             got = f"{len(value)} scores"
             message = f"The instance has {got}. Give exactly one score for each class."
-            self._add(self._at("wrong_class_count", row, None, message, expected=self._width(), got=got), row)
+            self._add("wrong_class_count", row, None, lambda: (message, self._width(), got))
             return None
         numbers = [self._number(row, at, item) for at, item in enumerate(value)]
         return None if None in numbers else [item for item in numbers if item is not None]
@@ -283,7 +293,7 @@ class _Resolver:
         if order is not None and len(order) != len(self.codes):
             message = "The file names one class for all rows, this row names its own. Name all classes, or none."
             expected, got = f"{len(order)} scores", f"{len(pairs)} scores"
-            self._add(self._at("wrong_class_count", row, None, message, expected=expected, got=got), row)
+            self._add("wrong_class_count", row, None, lambda: (message, expected, got))
             return None
         found = self._object(row, pairs)
         if found is None or order is None:
@@ -295,18 +305,14 @@ class _Resolver:
         for key, item in pairs:
             name = unicodedata.normalize("NFC", key)
             if name not in self.codes:
-                message, expected, got = self._unknown(name)
-                self._add(self._at("unknown_label", row, key, message, expected=expected, got=got), row)
+                self._add("unknown_label", row, key, partial(self._unknown, name))
             elif name in found:
-                message = f"{quote(name)} is scored twice. Give one score for each class."
-                self._add(self._at("duplicate_label", row, key, message, expected=None, got=quote(name)), row)
+                self._add("duplicate_label", row, key, partial(_scored_twice, name))
             else:
                 found[name] = self._number(row, key, item)
-        lacking = self._lacking({unicodedata.normalize("NFC", key): None for key, _ in pairs})
-        if lacking:
-            message = f"There is no score for {_some(lacking)}. Give exactly one for each class."
-            got = f"{len(found)} scores"
-            self._add(self._at("wrong_class_count", row, None, message, expected=self._width(), got=got), row)
+        given = {unicodedata.normalize("NFC", key): None for key, _ in pairs}
+        if self._lacks(given, len(found)):
+            self._add("wrong_class_count", row, None, lambda: self._lacking(given, f"{len(found)} scores"))
         values = [found.get(name) for name in self.codes]
         return None if None in values else [value for value in values if value is not None]
 
@@ -318,11 +324,17 @@ class _Resolver:
                 if math.isfinite(found := float(value)):  # type: ignore[arg-type]
                     return found
         message = "The score is not a finite number. Write one without quotes."
-        self._add(self._at("not_a_number", row, item, message, expected="a number", got=_shown(value)), row)
+        self._add("not_a_number", row, item, lambda: (message, "a number", _shown(value)))
         return None
 
-    def _add(self, found: Problem, row: int) -> None:
-        self.problems.add(found, self.table.rows[row])
+    def _add(self, code: str, row: int, item: Item, say: Callable[[], _Said]) -> None:
+        """Report a fault of a row; what to say of it is asked only if it will be listed."""
+
+        def build() -> Problem:
+            message, expected, got = say()
+            return self._at(code, row, item, message, expected=expected, got=got)
+
+        self.problems.report(code, self.table.rows[row], build)
 
     # ---- probabilities -----------------------------------------------------------------------------
 
@@ -383,6 +395,10 @@ def _transposed(values: Sequence[object]) -> tuple[Sequence[str], list[object]]:
 def _some(names: Sequence[str]) -> str:
     shown = ", ".join(quote(name) for name in names[:5])
     return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more classes"
+
+
+def _scored_twice(name: str) -> _Said:
+    return f"{quote(name)} is scored twice. Give one score for each class.", None, quote(name)
 
 
 def _shown(value: object) -> str:

@@ -15,6 +15,8 @@ from typing import Any
 from app.formats.problem import Place, Problem, problem, shorten, token
 from app.formats.rules import Limits
 
+_DIGITS = 4000
+"""Digits that an integer may have in any case: of much longer ones Python itself reads none."""
 _LIKE_PYTHON = re.compile(r"True|False|None|'")
 
 
@@ -40,13 +42,14 @@ class TooDeep(Exception):
 
 def json_decoder(limits: Limits) -> json.JSONDecoder:
     """A decoder of strict JSON; raises json.JSONDecodeError and RecursionError as the standard library's."""
+    most = min(limits.text_length, _DIGITS)
 
     def real(text: str) -> float | BadNumber:
         value = float(text)
         return value if math.isfinite(value) else BadNumber(shorten(text), "not_a_number")
 
     def integer(text: str) -> int | BadNumber:
-        return int(text) if len(text) <= limits.text_length else BadNumber(shorten(text), "too_large")
+        return int(text) if len(text) <= most else BadNumber(shorten(text), "too_large")
 
     def constant(text: str) -> BadNumber:
         return BadNumber(text, "not_a_number")

@@ -1,6 +1,7 @@
 """From bytes to text: strict UTF-8, with every faulty byte placed."""
 
 import codecs
+from dataclasses import dataclass
 from functools import partial
 
 from app.formats.declared import FORMATS
@@ -52,6 +53,7 @@ def _place_faults(data: bytes, by_line: bool, problems: Problems) -> None:
     """Report every maximal run of bytes that is no UTF-8; linear, however many there are."""
     view = memoryview(data)
     start, line, line_start = 0, 1, 0
+    ruler = _Ruler(data)
     while start < len(data):
         end = start + _WINDOW
         wrong = None
@@ -63,14 +65,32 @@ def _place_faults(data: bytes, by_line: bool, problems: Problems) -> None:
         line += data.count(b"\n", start, until)
         line_start = max(line_start, data.rfind(b"\n", start, until) + 1)
         if wrong is not None:
-            build = partial(_bytes_problem, data, line_start, line, (wrong, end))
+            build = partial(_bytes_problem, data, ruler, line, line_start, (wrong, end))
             problems.report("encoding", line if by_line else FILE, build)
         start = end
 
 
-def _bytes_problem(data: bytes, line_start: int, line: int, span: tuple[int, int]) -> Problem:
+@dataclass(slots=True)
+class _Ruler:
+    """Counts the characters of a line up to a byte, from where it was asked last: a line may be the whole file."""
+
+    data: bytes
+    line_start: int = 0
+    at: int = 0
+    before: int = 0
+
+    def column(self, line_start: int, at: int) -> int:
+        """The column of a byte at which a character, or a fault, begins; bytes are asked for in ascending order."""
+        if line_start != self.line_start:
+            self.line_start, self.at, self.before = line_start, line_start, 0
+        self.before += len(self.data[self.at : at].decode(errors="replace"))
+        self.at = at
+        return self.before + 1
+
+
+def _bytes_problem(data: bytes, ruler: _Ruler, line: int, line_start: int, span: tuple[int, int]) -> Problem:
     wrong = data[slice(*span)]
-    column = len(data[line_start : span[0]].decode(errors="replace")) + 1
+    column = ruler.column(line_start, span[0])
     shown = wrong.hex(" ").upper()
     guess = f" (in Latin-1 it would be '{wrong.decode('latin-1')}')" if wrong[0] >= 0xA0 else ""
     message = f"The byte {shown} is not UTF-8 here{guess}. {_MEND_UTF8}"
