@@ -20,7 +20,9 @@ _AT_ONCE = 1 << 16
 _BATCHES = 100_000
 """Record batches of one Arrow file; libraries make one of thousands of rows."""
 _THRIFT = 1 << 26
-"""Bytes that one text or list in the metadata of a Parquet file may take."""
+"""Bytes that one text in the metadata of a Parquet file may take."""
+_PARTS = 1 << 20
+"""Columns or row groups that the metadata of a Parquet file may list: each takes some hundred bytes of memory."""
 _MEND = "Write the file again with a current library, such as pandas or pyarrow."
 
 
@@ -88,7 +90,7 @@ def _open_parquet(data: bytes) -> _Opened:
     file = pq.ParquetFile(
         BytesIO(data),
         thrift_string_size_limit=_THRIFT,
-        thrift_container_size_limit=_THRIFT,
+        thrift_container_size_limit=_PARTS,
         page_checksum_verification=True,
     )
 

@@ -1,6 +1,5 @@
 """The header of a table: which column is which, whatever Kaggle or Hugging Face call it."""
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -8,6 +7,7 @@ from app.formats.columns import Reading
 from app.formats.layout import Cells, Names
 from app.formats.problem import Place, Problem, problem, quote
 from app.formats.records import refused_in_gold
+from app.formats.text import composed
 
 _OTHER_SIGNS = {";": "semicolon", "\t": "tab", "|": "vertical bar", ",": "comma"}
 
@@ -92,7 +92,7 @@ def _score_columns(names: Sequence[str], label: str, reading: Reading) -> Sequen
         return ()
     others = [name for name in names if name != "id"]
     classes = None if reading.classes is None else set(reading.classes)
-    own = [name for name in others if classes is not None and unicodedata.normalize("NFC", name) in classes]
+    own = [name for name in others if classes is not None and composed(name, reading.limits.text_length) in classes]
     if classes and len(set(own)) == len(classes):
         labelled = label in names and label not in own
         return own if reading.wants_scores or not labelled else ()

@@ -1,12 +1,12 @@
 """Tables with one row per pair of instance and label: rows with the same id become one instance."""
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from app.formats.columns import Cell, Columns
 from app.formats.layout import Field, LongRows
 from app.formats.problem import problem, quote, show
+from app.formats.text import composed
 
 
 @dataclass(slots=True)
@@ -26,8 +26,9 @@ def grouped(columns: Columns) -> Columns:
     """
     assert columns.labels is not None
     instances: dict[object, _Instance] = {}
+    most = columns.reading.limits.text_length
     for position, value in enumerate(columns.ids):
-        found = instances.setdefault(_key(value, position), _Instance(position))
+        found = instances.setdefault(_key(value, position, most), _Instance(position))
         (found.empty if columns.labels[position] == "" else found.labelled).append(position)
     for one in instances.values():
         _check(one, columns)
@@ -46,11 +47,11 @@ def grouped(columns: Columns) -> Columns:
     )
 
 
-def _key(value: object, position: int) -> object:
+def _key(value: object, position: int, most: int) -> object:
     """What rows of one instance share; a value that is no id is an instance of its own."""
     if type(value) not in {str, int} or value == "":
         return position, None
-    return unicodedata.normalize("NFC", str(value))
+    return composed(str(value), most)
 
 
 def _one(columns: Columns, at: int) -> object:

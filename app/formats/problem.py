@@ -76,7 +76,7 @@ def problem(
     got: str | None = None,
 ) -> Problem:
     """Build a problem at a place."""
-    owner = instance_id if instance_id is None else shorten(instance_id, 1000)  # no sound id may be of any size
+    owner = instance_id if instance_id is None else shorten(instance_id, 1000)  # what is no sound id has any size
     return Problem(code, message, place.pointer, place.line, place.column, owner, expected, got)
 
 

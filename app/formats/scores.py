@@ -16,6 +16,7 @@ from app.formats.hints import Near
 from app.formats.layout import Item
 from app.formats.problem import FILE, LISTED, Place, Problem, Problems, problem, quote, show
 from app.formats.strict_json import BadNumber
+from app.formats.text import composed
 from app.scoring.probability import sums_to_one
 
 Matrix = NDArray[np.float64]
@@ -64,6 +65,8 @@ class _Resolver:
     given: GivenScores = field(init=False)
     codes: Mapping[str, int] = field(init=False)
     near: Near = field(init=False)
+    longest: int = field(init=False)
+    """The characters that the name of a class may have: composing makes up to four into one."""
     nears: dict[str, str | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -71,6 +74,7 @@ class _Resolver:
         self.given = self.table.scores
         self.codes = {name: code for code, name in enumerate(self.vocabulary.classes)}
         self.near = Near(self.codes)
+        self.longest = 4 * max(map(len, self.codes), default=0)
 
     def run(self) -> Matrix:
         values, names = self.given.values, self.given.names
@@ -95,7 +99,7 @@ class _Resolver:
             if type(given) not in {str, int}:
                 self._fault("wrong_shape", place(at), "The name of a class must be a string.", got=_shown(given))
                 continue
-            name = unicodedata.normalize("NFC", str(given))
+            name = self._name(str(given))
             if name in found:
                 self._fault(
                     "duplicate_label", place(at), f"{quote(name)} is named twice. Name it once.", got=quote(name)
@@ -152,6 +156,9 @@ class _Resolver:
     ) -> None:
         row = place.line if place.line is not None else FILE
         self.problems.add(problem(code, message, place, expected=expected, got=got), row)
+
+    def _name(self, given: str) -> str:
+        return composed(given, self.longest)
 
     # ---- values that are numbers already ---------------------------------------------------------
 
@@ -233,7 +240,7 @@ class _Resolver:
 
     def _key_order(self, keys: Sequence[str]) -> list[int] | None:
         """For each class the position of its key; None where the keys are not the classes."""
-        found = {unicodedata.normalize("NFC", key): at for at, key in enumerate(keys)}
+        found = {self._name(key): at for at, key in enumerate(keys)}
         return [found[name] for name in self.codes] if found.keys() == self.codes.keys() else None
 
     def _alone(self, value: object) -> tuple[Item, object] | None:
@@ -242,7 +249,7 @@ class _Resolver:
             return None
         if type(value) is tuple and len(value) == 1:
             key, item = value[0]
-            return (key, item) if unicodedata.normalize("NFC", key) == self.vocabulary.positive else None
+            return (key, item) if self._name(key) == self.vocabulary.positive else None
         return None if type(value) in {list, tuple} or value is None else (None, value)
 
     def _mostly_alone(self, values: Sequence[object]) -> bool:
@@ -303,14 +310,14 @@ class _Resolver:
     def _object(self, row: int, pairs: tuple[tuple[str, object], ...]) -> list[float] | None:
         found: dict[str, float | None] = {}
         for key, item in pairs:
-            name = unicodedata.normalize("NFC", key)
+            name = self._name(key)
             if name not in self.codes:
                 self._add("unknown_label", row, key, partial(self._unknown, name))
             elif name in found:
                 self._add("duplicate_label", row, key, partial(_scored_twice, name))
             else:
                 found[name] = self._number(row, key, item)
-        given = {unicodedata.normalize("NFC", key): None for key, _ in pairs}
+        given = {self._name(key) for key, _ in pairs}
         if self._lacks(given, len(found)):
             self._add("wrong_class_count", row, None, lambda: self._lacking(given, f"{len(found)} scores"))
         values = [found.get(name) for name in self.codes]
@@ -368,7 +375,7 @@ class _Resolver:
         if type(value) is tuple and len(value) == 1:  # the score of the positive label alone, whatever its code
             return str(value[0][0])
         if type(value) is tuple:
-            return next(str(key) for key, _ in value if self.codes.get(unicodedata.normalize("NFC", key)) == column)
+            return next(str(key) for key, _ in value if self.codes.get(self._name(key)) == column)
         return (column if order is None else order[column]) if type(value) is list else None
 
     def _no_distribution(self, matrix: Matrix, rows: NDArray[np.intp], n: int) -> Problem:

@@ -1,6 +1,7 @@
 """From bytes to text: strict UTF-8, with every faulty byte placed."""
 
 import codecs
+import unicodedata
 from dataclasses import dataclass
 from functools import partial
 
@@ -37,6 +38,14 @@ def decode(data: bytes, *, by_line: bool, problems: Problems) -> str | None:
     except UnicodeDecodeError:
         _place_faults(data, by_line, problems)
         return data.decode(errors="surrogateescape")
+
+
+def composed(text: str, most: int) -> str:
+    """A text in NFC; as it is where it has more than `most` characters, and so is no id or label.
+
+    Marks in disorder are put in order in a time that grows with the square of their number.
+    """
+    return unicodedata.normalize("NFC", text) if len(text) <= most else text
 
 
 def _binary(data: bytes) -> Problem | None:

@@ -13,6 +13,7 @@ from app.formats.columns import Cell, Columns, Table, notes_on_ignored
 from app.formats.layout import Field
 from app.formats.problem import Place, problem, quote, show, sound
 from app.formats.rules import Limits
+from app.formats.text import composed
 from app.formats.weights import Weights
 
 SPLITS = ("public", "private")
@@ -192,12 +193,11 @@ class _CellLoop:
             return refuse("encoding", message=message, got=quote(text))
         if "\0" in text:
             return refuse("encoding", message="The text holds the character NUL (U+0000). Remove it.", got=quote(text))
-        normal = unicodedata.normalize("NFC", text)
         most = self.reading.limits.text_length
         if len(text) > most:
             message = f"The text has {len(text)} characters; at most {most} are allowed. Shorten it."
             return refuse("too_large", message=message, expected=f"at most {most} characters", got=quote(text))
-        return normal
+        return composed(text, most)
 
     def _refuse(
         self,
