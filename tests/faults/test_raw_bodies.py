@@ -1,0 +1,175 @@
+"""Bodies that lie about their length, break off, stall or drip: each is answered or given up, and leaves no file."""
+
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.faults.support import GOLD, GOOD, eventually, rows, uploads
+from tests.live import Live, open_challenge
+
+IDLE = 0.5
+MAIN = "/api/v1/challenges/pets/phases/main"
+WAYS = {
+    "submission": f"{MAIN}/submissions?team=Blue",
+    "dry run": f"{MAIN}/submissions?team=Blue&dry_run=true",
+    "gold": f"{MAIN}/gold",
+}
+BODY = b'{"t0": "dog", "t1": "cat"'
+EVERY_WAY = pytest.mark.parametrize("way", WAYS)
+
+
+@pytest.fixture(scope="module")
+def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    service = Live(tmp_path_factory.mktemp("raw") / "data", upload_idle=str(IDLE), upload_rate="2000").start()
+    open_challenge(service.admin(), "pets", GOLD)
+    yield service
+    service.kill()
+
+
+def head(service: Live, way: str, *headers: str) -> bytes:
+    lines = [
+        f"POST {WAYS[way]} HTTP/1.1",
+        f"Host: 127.0.0.1:{service.port}",
+        f"Authorization: Bearer {service.admin_token}",
+        "Content-Type: application/json",
+        *headers,
+    ]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def connected(service: Live) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", service.port), timeout=20)
+
+
+def read(line: socket.socket) -> bytes:
+    """All that comes until the service hangs up, or has nothing more to say."""
+    received = b""
+    line.settimeout(3 * IDLE)
+    try:
+        while chunk := line.recv(65536):
+            received += chunk
+    except (TimeoutError, ConnectionResetError):
+        pass
+    return received
+
+
+def told(service: Live, way: str, headers: list[str], body: bytes) -> bytes:
+    """What is answered to a request of these bytes."""
+    with connected(service) as line:
+        line.sendall(head(service, way, *headers) + body)
+        return read(line)
+
+
+def assert_as_before(service: Live, before: list[str]) -> None:
+    """No file more, and whoever comes next is served."""
+    eventually(lambda: uploads(service) == before, "nothing of it is left", 10)
+    assert (
+        len(before)
+        == rows(service, "SELECT (SELECT count(*) FROM submissions) + (SELECT count(*) FROM gold_versions)")[0][0]
+    )
+    assert service.admin().submit("pets", GOOD, team="Green", dry_run="true").json()["valid"] is True
+
+
+@EVERY_WAY
+@pytest.mark.parametrize(
+    "lengths",
+    [["-5"], ["many"], ["5", "6"], ["5, 6"], ["0x10"], ["+5"], ["1_0"], ["9" * 5000], [""], ["5.0"]],
+    ids=["negative", "word", "two", "list", "hexadecimal", "plus", "underscore", "huge", "empty", "fraction"],
+)
+def test_a_length_that_is_none_is_refused(patient: Live, way: str, lengths: list[str]) -> None:
+    before = uploads(patient)
+    answer = told(patient, way, [f"Content-Length: {each}" for each in lengths], BODY)
+    assert answer.startswith(b"HTTP/1.1 400 "), answer[:300]
+    assert_as_before(patient, before)
+
+
+@EVERY_WAY
+def test_a_length_beyond_the_limit_is_refused_before_the_body_comes(patient: Live, way: str) -> None:
+    before = uploads(patient)
+    answer = told(patient, way, ["Content-Length: 99999999999"], b"")
+    assert answer.startswith(b"HTTP/1.1 413 "), answer[:300]
+    assert b'"code":"too_large"' in answer
+    assert_as_before(patient, before)
+
+
+@EVERY_WAY
+def test_a_length_too_large_is_waited_for_and_given_up(patient: Live, way: str) -> None:
+    before = uploads(patient)
+    answer = told(patient, way, ["Content-Length: 5000"], BODY)
+    assert answer.startswith(b"HTTP/1.1 408 "), answer[:300]
+    assert b'"code":"too_slow"' in answer
+    assert_as_before(patient, before)
+
+
+@pytest.mark.parametrize("way", ["dry run", "gold"])
+def test_a_length_too_small_cuts_the_file_and_the_rest_is_no_request(patient: Live, way: str) -> None:
+    before = uploads(patient)
+    answer = told(patient, way, ["Content-Length: 10"], BODY)
+    assert answer.startswith((b"HTTP/1.1 200 ", b"HTTP/1.1 422 ")), answer[:300]
+    assert b'"total":{"syntax":1' in answer
+    assert answer.count(b"HTTP/1.1 ") == 1 or b"HTTP/1.1 400 " in answer
+    assert_as_before(patient, before)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_good_chunks_are_a_file(patient: Live, way: str) -> None:
+    body = b"".join(b"%x;name=value\r\n%s\r\n" % (len(part), part) for part in (BODY[:7], BODY[7:], b"}"))
+    answer = told(patient, way, ["Transfer-Encoding: chunked", "Connection: close"], body + b"0\r\nTrailer: x\r\n\r\n")
+    status = int(answer.split(b" ", 2)[1])
+    assert status == {"submission": 202, "dry run": 200, "gold": 201}[way], answer[:400]
+    assert_as_before(patient, uploads(patient))
+
+
+@EVERY_WAY
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"zz\r\nabc\r\n",
+        b"-5\r\nabc\r\n",
+        b"5\r\nabcdefgh\r\n",
+        b"f" * 40 + b"\r\nabc",
+        b"\r\n\r\n",
+        b"5 5\r\nabcde\r\n",
+    ],
+    ids=["word", "negative", "short", "huge", "none", "two"],
+)
+def test_broken_chunks_are_refused(patient: Live, way: str, sent: bytes) -> None:
+    before = uploads(patient)
+    answer = told(patient, way, ["Transfer-Encoding: chunked"], b"5\r\n" + BODY[:5] + b"\r\n" + sent)
+    assert answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 408 ")), answer[:300]
+    assert_as_before(patient, before)
+
+
+@EVERY_WAY
+def test_a_body_that_drips_is_given_up(patient: Live, way: str) -> None:
+    before = uploads(patient)
+    with connected(patient) as line:
+        line.sendall(head(patient, way, "Content-Length: 5000"))
+        began = time.monotonic()
+        try:
+            while time.monotonic() - began < 10 * IDLE:
+                line.sendall(b" ")
+                line.settimeout(IDLE / 6)
+                try:
+                    answer = line.recv(65536)
+                    break
+                except TimeoutError:
+                    continue
+        except ConnectionError:
+            answer = b""
+    assert IDLE <= time.monotonic() - began < 5 * IDLE
+    assert answer.startswith(b"HTTP/1.1 408 "), answer[:300]
+    assert_as_before(patient, before)
+
+
+@EVERY_WAY
+def test_a_client_that_hangs_up_midway_leaves_nothing(patient: Live, way: str) -> None:
+    before = uploads(patient)
+    for headers in (["Content-Length: 3000000"], ["Transfer-Encoding: chunked"]):
+        with connected(patient) as line:
+            chunk = b"" if "Content" in headers[0] else b"1e8480\r\n"
+            line.sendall(head(patient, way, *headers) + chunk + b" " * 1_500_000)
+            eventually(lambda: any(name.endswith(".part") for name in uploads(patient)), "the upload has begun", 10)
+        assert_as_before(patient, before)

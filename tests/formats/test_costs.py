@@ -1,0 +1,40 @@
+"""What is not listed costs next to nothing, however many faults a file has."""
+
+import json
+import time
+
+from app.formats.hints import Near
+from app.formats.problem import Problems
+from app.formats.rules import Limits
+from app.formats.strict_json import json_decoder
+from app.formats.text import composed, decode
+
+
+def test_similar_texts_are_looked_for_a_few_hundred_times_only() -> None:
+    near = Near([f"class number {number}" for number in range(300)])
+    assert near.of("class numbr 7x") is not None
+    began = time.perf_counter()
+    for number in range(20_000):
+        near.of(f"clas numbr {number}x")
+    assert time.perf_counter() - began < 10  # without a bound, a minute and more
+
+
+def test_columns_of_faulty_bytes_are_counted_once() -> None:
+    body = b'["' + "ä".encode() * (4 << 20) + b"\xff," * 100
+    problems = Problems()
+    began = time.perf_counter()
+    decode(body, by_line=False, problems=problems)
+    assert time.perf_counter() - began < 3
+    start = 3 + (4 << 20)
+    assert [each.column for each in problems.first] == list(range(start, start + 200, 2))
+
+
+def test_an_integer_longer_than_python_reads_is_a_fault_of_the_file() -> None:
+    decoder = json_decoder(Limits(text_length=100_000))
+    assert decoder.decode("9" * 5000).code == "too_large"
+    assert decoder.decode("9" * 4000) == json.loads("9" * 4000)
+
+
+def test_marks_are_put_in_order_only_where_the_text_may_be_an_id() -> None:
+    assert composed("e\u0301", 2) == "é"
+    assert composed("e\u0301" + "\u0327\u0301" * 1000, 1000) == "e\u0301" + "\u0327\u0301" * 1000
