@@ -66,14 +66,14 @@ def _read(data: bytes, reading: Reading, name: str, open_file: Callable[[bytes],
         reading.problems.add(problem(refused.code, str(refused), place))
     except TooManyRecords:
         raise
-    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError, OverflowError, EOFError) as fault:
-        message = f"This is no intact {name} file ({_plain(fault)}). {_MEND}"
-        reading.problems.add(problem("syntax", message, Place()))
-    except MemoryError:
+    except MemoryError:  # also that of Arrow, which is an ArrowException as well
         message = (
             "Reading this file takes more memory than allowed. Leave out what is not scored, or send an .npz file."
         )
         reading.problems.add(problem("too_large", message, Place()))
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError, OverflowError, EOFError) as fault:
+        message = f"This is no intact {name} file ({_plain(fault)}). {_MEND}"
+        reading.problems.add(problem("syntax", message, Place()))
     return None
 
 

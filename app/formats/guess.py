@@ -6,7 +6,7 @@ import io
 import json
 from typing import Any, BinaryIO
 
-from app.formats.columns import Reading
+from app.formats.columns import Reading, TooManyRecords
 from app.formats.kinds import FORMATS, FileKind
 from app.formats.problem import Problems
 from app.formats.reader import READERS
@@ -41,7 +41,10 @@ def holds_sets(stream: BinaryIO, kind: FileKind, limits: Limits) -> bool:
 def _reads_as_sets(data: bytes, kind: FileKind, limits: Limits) -> bool:
     """Whether a file of columns has several labels in a cell."""
     reading = Reading("multilabel", gold=True, limits=limits, problems=Problems(), sets=True)
-    columns = READERS[kind.format](data, reading)
+    try:
+        columns = READERS[kind.format](data, reading)
+    except TooManyRecords:
+        return False
     if columns is None or columns.labels is None:
         return False
     return kind.layout == "long" or any(isinstance(labels, list) and len(labels) > 1 for labels in columns.labels)

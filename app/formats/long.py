@@ -100,6 +100,6 @@ def _report(
 ) -> None:
     row, owner = columns.rows[at], columns.ids[at]
     place = columns.layout.place(row, name)
-    known = unicodedata.normalize("NFC", str(owner)) if type(owner) in {str, int} else None
+    known = composed(str(owner), columns.reading.limits.text_length) if type(owner) in {str, int} else None
     found = problem(code, message, place, instance_id=known, expected=expected, got=got or quote(known or ""))
     columns.reading.problems.add(found, row)

@@ -1,5 +1,6 @@
 """NumPy .npz files: arrays by name, each looked at before it is loaded; pickled objects are refused."""
 
+import re
 import struct
 import tokenize
 import warnings
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from app.formats.columns import Columns, GivenScores, Reading, check_count
 from app.formats.layout import ColumnLists, Names
-from app.formats.problem import Place, Problems, problem, quote, token
+from app.formats.problem import Place, Problems, problem, quote, shorten, token
 from app.formats.records import refused_in_gold
 
 Array = NDArray[Any]
@@ -25,15 +26,10 @@ _MEND = "Write the file with numpy.savez or numpy.savez_compressed."
 _MEMBERS = 1000
 _LAST_CHARACTER = 0x10FFFF
 _HEADER_FAULTS = (
-    ValueError,
-    TypeError,
-    SyntaxError,
-    KeyError,
-    OverflowError,
-    RecursionError,
-    MemoryError,  # what the parser of a header says where it is nested too deep
-    tokenize.TokenError,
+    *(ValueError, TypeError, SyntaxError, KeyError, OverflowError, tokenize.TokenError),
+    *(RecursionError, MemoryError),  # Python's parser says either of an expression that is nested too deeply
 )
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 _LISTED = b"PK\x01\x02"
 """How each entry of the list of files begins at the end of an archive."""
 _KNOWN = ("ids", "classes", "scores", "labels", "split", "Usage", "weight")
@@ -84,7 +80,8 @@ def _arrays(data: bytes, reading: Reading) -> dict[str, Array]:
 
 
 def _plain(fault: Exception) -> str:
-    return str(fault).split("\n", 1)[0].rstrip(".")[:100] or type(fault).__name__
+    """What a library says, without addresses in memory, which differ each time and are nobody's business."""
+    return _ADDRESS.sub("", str(fault).split("\n", 1)[0]).rstrip(".")[:100] or type(fault).__name__
 
 
 def _members(archive: zipfile.ZipFile, reading: Reading) -> dict[str, Array]:
@@ -135,14 +132,16 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Arra
 
 
 def _checked(name: str, body: memoryview, shape: tuple[int, ...], fortran: bool, dtype: np.dtype[Any]) -> Array:
+    if any(type(size) is not int for size in shape):  # True is a number to NumPy's reader
+        raise _Refused("syntax", f"{quote(name)} is no NumPy array (its shape holds no numbers). {_MEND}", name)
     count = 1
     for size in shape:
         count *= size
     if dtype.itemsize == 0 and count:  # texts that are all empty: each would cost nothing, so there may be too many
         dtype, body = np.dtype("<U1"), memoryview(bytes(4 * min(count, len(body) + 1)))
     if any(size < 0 for size in shape) or count * dtype.itemsize != len(body):
-        message = f"{quote(name)} is said to have the shape {shape}, but has {len(body)} bytes. {_MEND}"
-        raise _Refused("syntax", message[:300], name)
+        message = f"{quote(name)} is said to have the shape {shorten(str(shape))}, but has {len(body)} bytes. {_MEND}"
+        raise _Refused("syntax", message, name)
     if dtype.fields is not None or dtype.subdtype is not None or len(shape) not in {1, 2}:
         message = f"{quote(name)} must be a plain array of one or two dimensions. Give scores the shape (ids, classes)."
         raise _Refused("wrong_shape", message, name, f"{dtype} of the shape {shape}"[:80])

@@ -1,0 +1,86 @@
+"""Faults of binary files that fuzzing brought up: each is a problem that says what it is, not a crash."""
+
+import io
+import struct
+import zipfile
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+from app.formats.guess import holds_sets
+from app.formats.kinds import FileKind
+from app.formats.rules import Limits
+from tests.formats.support import answers, read, sets
+
+HEADER = "{{'descr': '<U1', 'fortran_order': False, 'shape': {}}}"
+
+
+def columnar(kind: str, columns: dict[str, list[Any]]) -> bytes:
+    file = io.BytesIO()
+    table = pa.table(columns)
+    if kind == "parquet":
+        pyarrow.parquet.write_table(table, file)
+    else:
+        pyarrow.feather.write_feather(table, file)
+    return file.getvalue()
+
+
+def npz(header: str) -> bytes:
+    """An archive whose array of ids has this header."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        text = header.encode()
+        archive.writestr("ids.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + b"a\0\0\0")
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_integers_are_labels_of_sets_too(kind: str) -> None:
+    data = columnar(kind, {"id": ["t1", "t2", "t3"], "label": [0, 1, 0]})
+    found, problems = answers(data, kind, multilabel=True, classes=("0", "1"))
+    assert not problems
+    assert found is not None
+    assert sets(found.labels) == [[0], [1], [0]]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "npz"])
+def test_the_task_of_a_file_with_too_many_records_cannot_be_told(kind: str) -> None:
+    file = io.BytesIO()
+    np.savez(file, ids=[1, 2, 3], labels=["a|b", "a", "b"])
+    columns: dict[str, list[Any]] = {"id": [1, 2, 3], "labels": [["a", "b"], ["a"], ["b"]]}
+    data = file.getvalue() if kind == "npz" else columnar(kind, columns)
+    assert holds_sets(io.BytesIO(data), FileKind(kind), Limits())
+    assert not holds_sets(io.BytesIO(data), FileKind(kind), Limits(records=2))
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "-" * 9000 + "1",
+        HEADER.format("(True,)"),
+        HEADER.format("(" + "9" * 3900 + ",)"),
+        HEADER.format("(here,)"),
+        HEADER.replace("'<U1'", "[('a', '<U1')] * 2").format("(1,)"),
+    ],
+    ids=["deep", "true", "long", "name", "product"],
+)
+def test_a_header_that_is_none_is_told_the_same_each_time_and_in_short(header: str) -> None:
+    said = [read(npz(header), "npz")[1].to_dict() for _ in range(2)]
+    assert said[0] == said[1]
+    assert said[0]["total"] == {"syntax": 1}
+    message = said[0]["problems"][0]["message"]
+    assert "0x" not in message
+    assert len(message) < 250
+    assert message.endswith(".")
+
+
+def test_what_takes_too_much_memory_is_not_called_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise pa.ArrowMemoryError("realloc of size 2048000000 failed")
+
+    monkeypatch.setattr(pyarrow.parquet, "ParquetFile", refuse)
+    assert read(b"PAR1", "parquet")[1].total == {"too_large": 1}
