@@ -10,7 +10,7 @@ COMPILE := pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --stri
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint format bench docs pins clean
+.PHONY: help setup run test lint format bench fuzz docs pins clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ test: lint ## Check everything: lint, then all tests
 
 bench: $(VENV)/dev.stamp ## Print the benchmark tables
 	$(BIN)/python -m benchmarks.run
+
+fuzz: $(VENV)/dev.stamp ## Fuzz every reader (SECONDS=60 for each)
+	$(BIN)/python -m tests.fuzz.run --seconds $(or $(SECONDS),60)
 
 docs: $(VENV)/run.stamp ## Write the pages that are made from declarations
 	$(BIN)/python docs/build.py

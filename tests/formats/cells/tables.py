@@ -217,7 +217,7 @@ def _deep_lists(column: str) -> Cell:
 
 def _integers(column: str) -> Cell:
     table = pa.table({"id": IDS, "label": [1, 2, 3]})
-    found = [at("unknown_label", f"/label/{row}/0", name, got=f'"{row + 1}"') for row, name in enumerate(IDS)]
+    found = [at("unknown_label", f"/label/{row}", name, got=f'"{row + 1}"') for row, name in enumerate(IDS)]
     return cell(column, columnar(column, table), *found, challenge="sets")
 
 

@@ -1,0 +1,131 @@
+"""Fuzz every reader: `python -m tests.fuzz.run [--seconds N] [--format F] [--seed N] [--record]`, or `--replay FILE`.
+
+Each target runs in a process of its own, as a reader that crashes takes its process along. What fails is kept under
+tests/fuzz/found/TARGET; once it is mended, it belongs to tests/fuzz/corpus/TARGET, which the tests read.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from tests.fuzz.seeds import CORPUS
+from tests.fuzz.targets import TARGETS, cases, examine
+
+ROOT = Path(__file__).resolve().parents[2]
+FOUND = Path(__file__).with_name("found")
+RECORD = ROOT / "docs" / "fuzzing.json"
+_FLAGS = ("-max_len=4096", "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1", "-verbosity=1")
+_EXECUTED = re.compile(r"^stat::number_of_executed_units:\s*(\d+)", re.MULTILINE)
+_LAST = re.compile(r"^#(\d+)\s", re.MULTILINE)
+_WORDS = (
+    *("id", "ids", "pmid", "label", "labels", "scores", "score", "classes", "split", "Usage", "weight", "documents"),
+    *("predictions", "public", "private", "Public", "Ignored", "t1", "t2", "t3", "cat", "dog", "eel", "null", "1e999"),
+)
+"""Words that the readers look for: chance alone would take long to spell them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What became of one target: how many inputs were tried, and those that failed, with what was printed."""
+
+    target: str
+    inputs: int
+    found: list[Path]
+    output: str
+
+
+def fuzz(target: str, seconds: int, seed: int = 0) -> Run:
+    """Fuzz one target for so long, or until something is found; a seed of 0 is another one each time."""
+    with tempfile.TemporaryDirectory(prefix="assay-fuzz-") as name:
+        folder = Path(name)
+        artifacts = folder / "artifacts"
+        artifacts.mkdir()
+        words = folder / "words"
+        words.write_text("".join(f'"{word}"\n' for word in _WORDS), encoding="utf-8")
+        flags = [
+            *_FLAGS,
+            f"-max_total_time={seconds}",
+            f"-seed={seed}",
+            f"-dict={words}",
+            f"-artifact_prefix={artifacts}/",
+        ]
+        program = [sys.executable, "-m", "tests.fuzz.child", target, *flags, str(_seeded(target, folder / "corpus"))]
+        done = subprocess.run(program, cwd=ROOT, check=False, capture_output=True, text=True, errors="replace")
+        output = done.stdout + done.stderr
+        found = [_kept(target, path.name.partition("-")[0], path.read_bytes()) for path in artifacts.iterdir()]
+        if done.returncode and not found:
+            raise RuntimeError(f"the fuzzer of {target} failed:\n{output[-4000:]}")
+        return Run(target, _count(output), sorted(found), output)
+
+
+def _count(output: str) -> int:
+    """How many inputs were tried; a process that crashed leaves its last line of progress alone."""
+    if total := _EXECUTED.search(output):
+        return int(total[1])
+    return max((int(number) for number in _LAST.findall(output)), default=0)
+
+
+def _seeded(target: str, folder: Path) -> Path:
+    """A copy of the corpus, each file once for each way to read it: the first byte chooses."""
+    folder.mkdir()
+    for path in (CORPUS / target).iterdir():
+        for number in range(len(cases(target))):
+            (folder / f"{path.name}.{number}").write_bytes(bytes([number]) + path.read_bytes())
+    return folder
+
+
+def _kept(target: str, kind: str, data: bytes) -> Path:
+    """Keep a failing input, without the byte that chooses how it is read."""
+    path = FOUND / target / f"{kind}-{sha256(data[1:]).hexdigest()[:12]}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data[1:])
+    return path
+
+
+def replay(path: Path) -> None:
+    """Read a file of tests/fuzz/found or of the corpus in every way; raises what fails first."""
+    for case in cases(path.resolve().parent.name):
+        print(case, flush=True)  # a crash would leave no other trace
+        examine(path.read_bytes(), case.kind, case.task, case.gold)
+
+
+def _show(run: Run) -> None:
+    print(f"{run.target:10}{run.inputs:>12,}{len(run.found):>10}", flush=True)
+    uncaught = run.output.find("=== Uncaught Python exception")
+    said = run.output[uncaught:].split("\n\n")[0] if uncaught >= 0 else run.output[-3000:]
+    for path in run.found:
+        print(f"\n{said}\nReplay: {sys.executable} -m tests.fuzz.run --replay {path}\n", flush=True)
+
+
+def main() -> int:
+    """The program; 1 when anything was found."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.run", description="Fuzz the readers of files.")
+    parser.add_argument("--seconds", type=int, default=60, help="how long to try each format (60)")
+    parser.add_argument("--seed", type=int, default=0, help="of all chances; 0 is another one each time (0)")
+    parser.add_argument("--format", choices=list(TARGETS), action="append", help="these alone; without it, all")
+    parser.add_argument("--record", action="store_true", help=f"write the totals to {RECORD.relative_to(ROOT)}")
+    parser.add_argument("--replay", type=Path, metavar="FILE", help="read a failing input in every way, and end")
+    asked = parser.parse_args()
+    if asked.replay:
+        replay(asked.replay)
+        return 0
+    print(f"{'format':10}{'inputs':>12}{'findings':>10}", flush=True)
+    runs = []
+    for target in asked.format or TARGETS:
+        runs.append(fuzz(target, asked.seconds, asked.seed))
+        _show(runs[-1])
+    findings = sum(len(run.found) for run in runs)
+    if asked.record:
+        totals = {"seconds": asked.seconds, "inputs": {run.target: run.inputs for run in runs}, "findings": findings}
+        RECORD.write_text(json.dumps(totals, indent=2) + "\n", encoding="utf-8")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

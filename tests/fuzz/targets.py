@@ -1,0 +1,169 @@
+"""What must hold whatever bytes a file has: one function, for the fuzzer and for the tests."""
+
+import io
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from app.formats.check import check
+from app.formats.declared import FORMATS
+from app.formats.kinds import FileKind
+from app.formats.problem import CODES, LISTED, Problems
+from app.formats.reader import read_table
+from app.formats.rules import Limits, Rules
+from app.pipeline import Source, guess_task, load_gold
+from app.scoring.align import IdIndex, Labels, Predicted
+from app.scoring.task import Task, TaskSpec
+
+IDS = ("t1", "t2", "t3")
+LIMITS = Limits(expanded_bytes=1 << 20, records=10_000)
+TASKS: Mapping[Task, TaskSpec] = {
+    "binary": TaskSpec("binary", ("cat", "dog"), "cat"),
+    "multiclass": TaskSpec("multiclass", ("cat", "dog", "eel")),
+    "multilabel": TaskSpec("multilabel", ("cat", "dog", "eel")),
+}
+RULES = (
+    Rules(),
+    Rules(scores="used", probabilities=True),
+    Rules(unknown_label="count_as_fp", duplicates="multiset", missing="empty_prediction"),
+)
+TARGETS: Mapping[str, FileKind] = {
+    **{name: FileKind(name) for name in FORMATS},
+    "gzip": FileKind("jsonl", "gzip"),
+    "zstd": FileKind("csv", "zstd"),
+}
+"""What is fuzzed, and how it is read: each format, and each encoding around one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One way to read the same bytes."""
+
+    kind: FileKind
+    task: Task
+    gold: bool
+
+
+def cases(target: str) -> list[Case]:
+    """All ways to read a file of a target."""
+    plain = TARGETS[target]
+    found = [Case(plain, task, gold) for task in TASKS for gold in (False, True)]
+    if FORMATS[plain.format].table:
+        long = FileKind(plain.format, plain.encoding, "long")
+        found += [Case(long, "multilabel", gold) for gold in (False, True)]
+    return found
+
+
+def examine(data: bytes, kind: FileKind, task: Task, gold: bool) -> bool:
+    """Read a file in every way that concerns it, assert what must hold, and tell whether it is valid."""
+    if gold:
+        return _gold(data, kind, task)
+    valid = [_prediction(data, kind, TASKS[task], rules) for rules in RULES]
+    assert valid[0] or not valid[1], "scores that are not read cannot be wrong"
+    return valid[0]
+
+
+def _prediction(data: bytes, kind: FileKind, spec: TaskSpec, rules: Rules) -> bool:
+    found, said, notes = _checked(data, kind, spec, rules)
+    assert _checked(data, kind, spec, rules)[1:] == (said, notes), "reading differs from one time to the next"
+    _assert_sound(said, notes, data, kind)
+    assert said["valid"] is (found is not None)
+    if found is not None:
+        _assert_whole(found, spec, rules)
+    return found is not None
+
+
+def _checked(
+    data: bytes, kind: FileKind, spec: TaskSpec, rules: Rules
+) -> tuple[Predicted | None, dict[str, Any], list[str]]:
+    problems = Problems()
+    table = read_table(
+        io.BytesIO(data),
+        kind,
+        task=spec.task,
+        gold=False,
+        problems=problems,
+        classes=spec.classes,
+        wants_scores=rules.scores != "ignored",
+        limits=LIMITS,
+    )
+    found = check(table, IdIndex(IDS), spec, rules=rules, problems=problems)
+    return found, problems.to_dict(), list(table.notes)
+
+
+def _gold(data: bytes, kind: FileKind, task: Task) -> bool:
+    """Gold, with declared classes and without."""
+    with tempfile.NamedTemporaryFile(prefix="assay-fuzz-") as file:
+        file.write(data)
+        file.flush()
+        source = Source(Path(file.name), kind)
+        assert guess_task(source, limits=LIMITS) in TASKS
+        valid = _loaded(data, source, task, declared=True)
+        _loaded(data, source, task, declared=False)  # of which less may be valid: gold may lack a label
+        return valid
+
+
+def _loaded(data: bytes, source: Source, task: Task, *, declared: bool) -> bool:
+    spec = TASKS[task]
+    classes = spec.classes if declared else None
+    found, problems = load_gold(source, task=task, classes=classes, positive_label=spec.positive_label, limits=LIMITS)
+    _assert_sound(problems.to_dict(), found.notes if found else [], data, source.kind)
+    assert bool(problems) is (found is None)
+    if found is None:
+        return False
+    n = len(found.ids)
+    assert n == len(set(found.ids)) == len(found.index) == found.labels.n > 0
+    assert set(found.ids) <= set(found.listed)
+    assert found.splits is None or (found.splits.shape == (n,) and np.isin(found.splits, (0, 1)).all())
+    assert found.weights is None or (found.weights.shape == (n,) and (found.weights >= 0).all() and found.weights.any())
+    _assert_codes(found.labels, len(found.spec.classes), sets=task == "multilabel")
+    return True
+
+
+# ---- what must hold -----------------------------------------------------------------------------
+
+
+def _assert_sound(said: Mapping[str, Any], notes: Sequence[str], data: bytes, kind: FileKind) -> None:
+    """The answer can be sent, adds up, and points to places that exist."""
+    json.dumps([said, list(notes)], ensure_ascii=False, allow_nan=False).encode()
+    listed = said["problems"]
+    assert said["valid"] is (not said["total"])
+    assert all(count > 0 for count in said["total"].values())
+    assert len(listed) == min(LISTED, sum(said["total"].values()))
+    lines = None if kind.encoding else data.count(b"\n") + data.count(b"\r") + 1
+    for found in listed:
+        assert found["code"] in CODES
+        assert found["message"].endswith((".", "?", ")")), found
+        assert len(found["message"]) < 1500
+        assert f"{found.get('pointer', '')}/".startswith("/"), found  # empty: the whole document
+        line, column = found.get("line", 1), found.get("column", 1)
+        assert line >= 1
+        assert column >= 1
+        assert "column" not in found or "line" in found, found
+        assert lines is None or line <= lines, found
+
+
+def _assert_whole(found: Predicted, spec: TaskSpec, rules: Rules) -> None:
+    """A valid file says something of each id: a label, a set of labels, or scores."""
+    n, m = len(IDS), len(spec.classes)
+    if found.labels is None:
+        assert found.scores is not None
+    else:
+        assert found.labels.n == n
+        most = m if rules.unknown_label == "reject" else m + 2
+        _assert_codes(found.labels, most, sets=spec.task == "multilabel", absent=rules.missing != "reject")
+    if found.scores is not None and rules.missing == "reject":
+        assert found.scores.shape in {(n, m), (n, 1)}
+        assert np.isfinite(found.scores).all()
+        assert not rules.probabilities or ((found.scores >= 0) & (found.scores <= 1)).all()
+
+
+def _assert_codes(labels: Labels, most: int, *, sets: bool, absent: bool = False) -> None:
+    assert (labels.codes < most).all()
+    assert (labels.codes >= (-1 if absent else 0)).all()
+    assert (labels.offsets is not None) or not sets
