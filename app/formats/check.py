@@ -15,7 +15,8 @@ from app.formats.hints import Near
 from app.formats.layout import KeyedMap
 from app.formats.problem import END, Place, Problem, Problems, problem, quote
 from app.formats.rules import Rules
-from app.formats.scores import Vocabulary, resolve
+from app.formats.scores import resolve
+from app.formats.vocabulary import Vocabulary
 from app.scoring.align import NOTHING, IdIndex, Labels, Predicted
 from app.scoring.task import TaskSpec
 

@@ -3,7 +3,7 @@
 import contextlib
 import math
 import unicodedata
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -12,29 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.formats.columns import Cell, GivenScores, Table
-from app.formats.hints import Near
 from app.formats.layout import Item
 from app.formats.problem import FILE, LISTED, Place, Problem, Problems, problem, quote, show
 from app.formats.strict_json import BadNumber
-from app.formats.text import composed
+from app.formats.vocabulary import Said, Vocabulary
 from app.scoring.probability import sums_to_one
 
 Matrix = NDArray[np.float64]
 _NUMBERS = frozenset({float, int})
-_Said = tuple[str, str | None, str]
-"""Message, expected and got of a problem."""
-_LOOKED_UP = 1000
-"""So many names of classes that are unknown are compared with those that are known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
-    """The classes that scores are for; `positive` is the positive label of a binary task, whose score may stand alone."""
-
-    classes: Sequence[str]
-    positive: str | None
-    exclusive: bool
-    """Whether exactly one class is right, so that probabilities sum to one."""
 
 
 def resolve(table: Table, vocabulary: Vocabulary, *, probabilities: bool, problems: Problems) -> Matrix:
@@ -64,17 +49,11 @@ class _Resolver:
     problems: Problems
     given: GivenScores = field(init=False)
     codes: Mapping[str, int] = field(init=False)
-    near: Near = field(init=False)
-    longest: int = field(init=False)
-    """The characters that the name of a class may have: composing makes up to four into one."""
-    nears: dict[str, str | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         assert self.table.scores is not None
         self.given = self.table.scores
-        self.codes = {name: code for code, name in enumerate(self.vocabulary.classes)}
-        self.near = Near(self.codes)
-        self.longest = 4 * max(map(len, self.codes), default=0)
+        self.codes = self.vocabulary.codes
 
     def run(self) -> Matrix:
         values, names = self.given.values, self.given.names
@@ -99,19 +78,21 @@ class _Resolver:
             if type(given) not in {str, int}:
                 self._fault("wrong_shape", place(at), "The name of a class must be a string.", got=_shown(given))
                 continue
-            name = self._name(str(given))
+            name = self.vocabulary.name(str(given))
             if name in found:
                 self._fault(
                     "duplicate_label", place(at), f"{quote(name)} is named twice. Name it once.", got=quote(name)
                 )
             elif name not in self.codes:
-                self._fault("unknown_label", place(at), *self._unknown(name))
+                self._fault("unknown_label", place(at), *self.vocabulary.unknown(name))
             found.setdefault(name, at)
         known = [name for name in found if name in self.codes]
         if self.vocabulary.positive is not None and known == list(found) == [self.vocabulary.positive]:
             return [0] if self.problems.count == before else None
-        if self._lacks(found, len(known)):
-            self._fault("wrong_class_count", self._names_place(), *self._lacking(found, f"{len(known)} classes"))
+        if self.vocabulary.lacks(found, len(known)):
+            self._fault(
+                "wrong_class_count", self._names_place(), *self.vocabulary.lacking(found, f"{len(known)} classes")
+            )
         return [found[name] for name in self.codes] if self.problems.count == before else None
 
     def _names_place(self) -> Place:
@@ -119,46 +100,11 @@ class _Resolver:
         first = self.table.layout.column(0)
         return Place("/classes" if first.pointer == "/classes/0" else None, first.line)
 
-    def _lacks(self, given: Collection[str], known: int) -> bool:
-        """Whether a class is neither among these names, `known` of which are classes, nor meant by a misspelt one.
-
-        What a misspelt name means is told there already.
-        """
-        if known == len(self.codes):
-            return False
-        meant = {self._meant(name) for name in given if name not in self.codes}
-        return known + sum(1 for name in meant if name is not None and name not in given) < len(self.codes)
-
-    def _lacking(self, given: Collection[str], got: str) -> _Said:
-        """Message, expected and got of names that lack some classes."""
-        meant = {self._meant(name) for name in given if name not in self.codes}
-        lacking = [name for name in self.codes if name not in given and name not in meant]
-        return f"There is no score for {_some(lacking)}. Give exactly one for each class.", self._width(), got
-
-    def _meant(self, name: str) -> str | None:
-        """The class that a misspelt name means; looked for once, and for so many names at most."""
-        if name not in self.nears and len(self.nears) < _LOOKED_UP:
-            self.nears[name] = self.near.of(name)
-        return self.nears.get(name)
-
-    def _unknown(self, name: str) -> _Said:
-        """Message, expected and got of a name that is no class."""
-        near = self._meant(name)
-        mend = f"Did you mean {quote(near)}?" if near is not None else "Use the labels of the vocabulary."
-        return f"{quote(name)} is not in the vocabulary. {mend}", quote(near) if near else self._width(), quote(name)
-
-    def _width(self) -> str:
-        m = len(self.codes)
-        return f"{m} scores" + (", or one of the positive label" if self.vocabulary.positive is not None else "")
-
     def _fault(
         self, code: str, place: Place, message: str, expected: str | None = None, got: str | None = None
     ) -> None:
         row = place.line if place.line is not None else FILE
         self.problems.add(problem(code, message, place, expected=expected, got=got), row)
-
-    def _name(self, given: str) -> str:
-        return composed(given, self.longest)
 
     # ---- values that are numbers already ---------------------------------------------------------
 
@@ -170,7 +116,7 @@ class _Resolver:
             message = f"There are {width} scores for each instance. Give one score for each class."
             place = self.table.layout.place(0, "score") if len(values) else Place()
             pointer = None if place.pointer is None else place.pointer.rsplit("/", 1)[0]
-            self._fault("wrong_class_count", Place(pointer), message, self._width(), f"{width} scores")
+            self._fault("wrong_class_count", Place(pointer), message, self.vocabulary.width, f"{width} scores")
         elif not np.isfinite(matrix).all() and not self.problems.total.get("not_a_number"):
             rows, at = np.nonzero(~np.isfinite(matrix))
             self._report("not_a_number", rows, lambda n: self._not_finite(matrix, int(rows[n]), int(at[n])))
@@ -240,7 +186,7 @@ class _Resolver:
 
     def _key_order(self, keys: Sequence[str]) -> list[int] | None:
         """For each class the position of its key; None where the keys are not the classes."""
-        found = {self._name(key): at for at, key in enumerate(keys)}
+        found = {self.vocabulary.name(key): at for at, key in enumerate(keys)}
         return [found[name] for name in self.codes] if found.keys() == self.codes.keys() else None
 
     def _alone(self, value: object) -> tuple[Item, object] | None:
@@ -249,7 +195,7 @@ class _Resolver:
             return None
         if type(value) is tuple and len(value) == 1:
             key, item = value[0]
-            return (key, item) if self._name(key) == self.vocabulary.positive else None
+            return (key, item) if self.vocabulary.name(key) == self.vocabulary.positive else None
         return None if type(value) in {list, tuple} or value is None else (None, value)
 
     def _mostly_alone(self, values: Sequence[object]) -> bool:
@@ -283,12 +229,12 @@ class _Resolver:
                 "These are no scores. Give an object of a number for each class, or a list in the order of classes."
             )
             got = "nothing" if value is Cell.ABSENT else _shown(value)
-            self._add("wrong_shape", row, None, lambda: (message, self._width(), got))
+            self._add("wrong_shape", row, None, lambda: (message, self.vocabulary.width, got))
             return None
         if len(value) != width:
             got = f"{len(value)} scores"
             message = f"The instance has {got}. Give exactly one score for each class."
-            self._add("wrong_class_count", row, None, lambda: (message, self._width(), got))
+            self._add("wrong_class_count", row, None, lambda: (message, self.vocabulary.width, got))
             return None
         numbers = [self._number(row, at, item) for at, item in enumerate(value)]
         return None if None in numbers else [item for item in numbers if item is not None]
@@ -310,16 +256,16 @@ class _Resolver:
     def _object(self, row: int, pairs: tuple[tuple[str, object], ...]) -> list[float] | None:
         found: dict[str, float | None] = {}
         for key, item in pairs:
-            name = self._name(key)
+            name = self.vocabulary.name(key)
             if name not in self.codes:
-                self._add("unknown_label", row, key, partial(self._unknown, name))
+                self._add("unknown_label", row, key, partial(self.vocabulary.unknown, name))
             elif name in found:
                 self._add("duplicate_label", row, key, partial(_scored_twice, name))
             else:
                 found[name] = self._number(row, key, item)
-        given = {self._name(key) for key, _ in pairs}
-        if self._lacks(given, len(found)):
-            self._add("wrong_class_count", row, None, lambda: self._lacking(given, f"{len(found)} scores"))
+        given = {self.vocabulary.name(key) for key, _ in pairs}
+        if self.vocabulary.lacks(given, len(found)):
+            self._add("wrong_class_count", row, None, lambda: self.vocabulary.lacking(given, f"{len(found)} scores"))
         values = [found.get(name) for name in self.codes]
         return None if None in values else [value for value in values if value is not None]
 
@@ -334,7 +280,7 @@ class _Resolver:
         self._add("not_a_number", row, item, lambda: (message, "a number", _shown(value)))
         return None
 
-    def _add(self, code: str, row: int, item: Item, say: Callable[[], _Said]) -> None:
+    def _add(self, code: str, row: int, item: Item, say: Callable[[], Said]) -> None:
         """Report a fault of a row; what to say of it is asked only if it will be listed."""
 
         def build() -> Problem:
@@ -375,7 +321,7 @@ class _Resolver:
         if type(value) is tuple and len(value) == 1:  # the score of the positive label alone, whatever its code
             return str(value[0][0])
         if type(value) is tuple:
-            return next(str(key) for key, _ in value if self.codes.get(self._name(key)) == column)
+            return next(str(key) for key, _ in value if self.codes.get(self.vocabulary.name(key)) == column)
         return (column if order is None else order[column]) if type(value) is list else None
 
     def _no_distribution(self, matrix: Matrix, rows: NDArray[np.intp], n: int) -> Problem:
@@ -399,12 +345,7 @@ def _transposed(values: Sequence[object]) -> tuple[Sequence[str], list[object]]:
     return keys, flat
 
 
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(quote(name) for name in names[:5])
-    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more classes"
-
-
-def _scored_twice(name: str) -> _Said:
+def _scored_twice(name: str) -> Said:
     return f"{quote(name)} is scored twice. Give one score for each class.", None, quote(name)
 
 
