@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from app.formats.columns import Columns, GivenScores, Reading, check_count
-from app.formats.csv_header import Header, read_header
 from app.formats.mistaken import looks_like_json
 from app.formats.numbers import number, numbers
 from app.formats.problem import FILE, Place, Problem, problem, quote
+from app.formats.table_header import Header, read_header
 from app.formats.tidy import plain
 
 _AT_ONCE = 4096

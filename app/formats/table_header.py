@@ -1,4 +1,4 @@
-"""The header of a table: which column is which, whatever Kaggle or Hugging Face call it."""
+"""Which column of a table is which, told by their names, whatever Kaggle or Hugging Face call them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,19 +26,30 @@ class Header:
 
 
 def read_header(names: Sequence[str], separator: str, reading: Reading) -> Header | None:
-    """Tell the columns by their names; None (and problems on line 1) where that is not clear."""
-    most = reading.limits.columns
-    if len(names) > most:
-        message = f"The header has {len(names)} columns; at most {most} are allowed. Leave out what is not scored."
-        reading.problems.add(problem("too_large", message, Place(None, 1), expected=f"at most {most} columns"), 1)
-        return None
-    if reading.acceptable(names):
-        reading = replace(reading, sets=True)
-    found = _found(names, reading)
-    faults = [*_repeated(names), *_unclear(names, found, separator, reading)]
+    """Tell the columns by the first line of a text; None (and problems there) where that is not clear."""
+    header, faults = tell_columns(names, reading, separator=separator)
     for fault in faults:
         reading.problems.add(fault, 1)
-    return None if faults else _header(names, found, reading)
+    return header
+
+
+def tell_columns(
+    names: Sequence[str], reading: Reading, *, separator: str | None = None, listed: bool = False
+) -> tuple[Header | None, list[Problem]]:
+    """Tell the columns by their names; problems, and nothing else, where that is not clear.
+
+    `separator` is what separates them on the first line of a text; without one they are named in another way, and the
+    problems' line means nothing. `listed`: the scores of all classes stand in a column that is not among these.
+    """
+    most = reading.limits.columns
+    if len(names) > most:
+        message = f"There are {len(names)} columns; at most {most} are allowed. Leave out what is not scored."
+        return None, [problem("too_large", message, Place(None, 1), expected=f"at most {most} columns")]
+    if reading.acceptable(names):
+        reading = replace(reading, sets=True)
+    found = _found(names, reading, listed=listed)
+    faults = [*_repeated(names), *_unclear(names, found, separator, reading)]
+    return (None if faults else _header(names, found, reading)), faults
 
 
 def _repeated(names: Sequence[str]) -> list[Problem]:
@@ -46,7 +57,7 @@ def _repeated(names: Sequence[str]) -> list[Problem]:
     faults = []
     for at, name in enumerate(names, start=1):
         if name in seen:
-            message = f"The header names {quote(name)} twice. Keep one of the columns."
+            message = f"Two columns are called {quote(name)}. Keep one of them."
             faults.append(problem("duplicate_key", message, Place(None, 1, at), got=quote(name)))
         seen.add(name)
     return faults
@@ -60,15 +71,17 @@ class _Found:
     label: str
     split: str
     scores: Sequence[str]
+    alone: bool = False
+    """Whether there need be no label: scores stand in a column of their own."""
 
 
-def _found(names: Sequence[str], reading: Reading) -> _Found:
+def _found(names: Sequence[str], reading: Reading, *, listed: bool) -> _Found:
     split = reading.split_field(names) if reading.gold else "split"
     if reading.gold and "label" not in names and split in names:
         return _solution(names, split, reading)
     label = _label_column(names, reading)
-    if reading.gold:
-        return _Found("id", label, split, ())
+    if reading.gold or listed:
+        return _Found("id", label, split, (), alone=listed)
     return _Found("id", label, split, _score_columns(names, label, reading))
 
 
@@ -107,31 +120,35 @@ def _score_columns(names: Sequence[str], label: str, reading: Reading) -> Sequen
     return [name for name in others if name != label] if own and not labelled else own
 
 
-def _unclear(names: Sequence[str], found: _Found, separator: str, reading: Reading) -> list[Problem]:
+def _unclear(names: Sequence[str], found: _Found, separator: str | None, reading: Reading) -> list[Problem]:
     """What is missing in a header, or must not be there."""
     faults = []
     for at, name in enumerate(names, start=1):
         if name != found.split and (refusal := refused_in_gold(name, reading)):
             faults.append(problem("wrong_shape", refusal, Place(None, 1, at), got=quote(name)))
     shown = ", ".join(quote(name) for name in names[:10])
-    lacking = [name for name in (found.id, *(() if found.scores else (found.label,))) if name not in names]
+    due = (found.id,) if found.scores or found.alone else (found.id, found.label)
+    lacking = [name for name in due if name not in names]
     near = {name: next((other for other in names if other.strip().casefold() == name), None) for name in lacking}
     if len(lacking) > 1 and not any(near.values()):  # there is no header, or it is separated otherwise: one fault
         lacking = ["' and '".join(lacking)]
     for name in lacking:
         scores = "" if name == found.id or reading.gold else " (or id and a column for each class, for scores)"
-        mend = f"The first line must name the columns: id,label{scores}."
+        mend = f"The first line must name the columns: id,label{scores}." if separator else f"Call it so{scores}."
         if near.get(name):
             mend = f"Rename {quote(near[name] or '')} to {name}."
         if name == reading.due and reading.other in names:
             mend = f"This task takes {reading.kind} per instance, not '{reading.other}'. {mend}"
-        message = f"The header does not name '{name}'. {mend}{_other_separator(names, separator)}"
+        lack = "The header does not name" if separator else "There is no column"
+        message = f"{lack} '{name}'. {mend}{_other_separator(names, separator)}"
         faults.append(problem("wrong_shape", message, Place(None, 1), expected=f"'{name}'", got=shown))
     return faults
 
 
-def _other_separator(names: Sequence[str], separator: str) -> str:
+def _other_separator(names: Sequence[str], separator: str | None) -> str:
     """A hint at another separator."""
+    if separator is None:
+        return ""
     for sign, word in _OTHER_SIGNS.items():
         if sign != separator and len(names) == 1 and sign in names[0]:
             use = "commas" if separator == "," else "tabs"
@@ -143,7 +160,7 @@ def _other_separator(names: Sequence[str], separator: str) -> str:
 def _header(names: Sequence[str], found: _Found, reading: Reading) -> Header:
     at = {name: number for number, name in enumerate(names)}
     called = {"id": found.id}
-    if not found.scores or (found.label in names and found.label not in found.scores):
+    if found.label in names and found.label not in found.scores:
         called["label"] = found.label
     if reading.gold:
         called |= {field: name for field, name in (("split", found.split), ("weight", "weight")) if name in at}
