@@ -19,6 +19,8 @@ from app.formats.weights import Weights
 SPLITS = ("public", "private")
 IGNORED = "ignored"
 """The split of a row that Kaggle's solution files mark as Ignored: it is not scored."""
+_AT_ONCE = 1 << 16
+"""Texts looked at together: all at once could take far more memory than they do, where many rows share one."""
 _USAGE = {"Public": "public", "Private": "private", "Ignored": IGNORED}
 
 
@@ -39,14 +41,16 @@ def plain(values: Sequence[object], limits: Limits) -> list[str] | None:
     texts = list(map(str, values))
     if not all(texts) or (texts and max(map(len, texts)) > limits.text_length):
         return None
-    joined = "\n".join(texts)
-    if "\0" in joined:
-        return None
-    if not joined.isascii():
-        if not _is_sound(joined):
+    for start in range(0, len(texts), _AT_ONCE):
+        joined = "\n".join(texts[start : start + _AT_ONCE])
+        if "\0" in joined:
             return None
-        if not unicodedata.is_normalized("NFC", joined):
-            texts = [unicodedata.normalize("NFC", text) for text in texts]
+        if not joined.isascii():
+            if not _is_sound(joined):
+                return None
+            if not unicodedata.is_normalized("NFC", joined):
+                part = slice(start, start + _AT_ONCE)
+                texts[part] = [unicodedata.normalize("NFC", text) for text in texts[part]]
     return texts
 
 
