@@ -5,7 +5,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -156,7 +156,7 @@ def load_gold(
         table = _read(source, spec, gold=True, problems=problems, limits=limits, declared=classes is not None)
         voided = _voided(table, task, normalized(void))
         if classes is None:
-            spec = _with_classes(spec, gold_rules.label_set(table, voided))
+            spec = replace(spec, classes=gold_rules.label_set(table, voided))
             table.notes.append(
                 f"no classes were declared: the sorted labels of the gold ({len(spec.classes)}) are the vocabulary"
             )
@@ -203,13 +203,10 @@ def _keys_normalized(values: Mapping[str, _N]) -> dict[str, _N]:
     return dict(zip(normalized(values), values.values(), strict=True))
 
 
-def _with_classes(spec: TaskSpec, classes: Sequence[str]) -> TaskSpec:
-    return TaskSpec(spec.task, tuple(classes), spec.positive_label, spec.train_frequencies, spec.class_weights)
-
-
 def _build_gold(table: Table, spec: TaskSpec, void: frozenset[str], rules: Rules, problems: Problems) -> Gold | None:
     ids = gold_rules.kept_ids(table, void)
     index = IdIndex(ids)
+    gold_rules.check_distinct(table, void, problems)
     found = check(table, index, spec, rules=Rules(duplicates=rules.duplicates), void=void, problems=problems)
     weights = gold_rules.whole_weights(table, void, problems)
     if found is None or found.labels is None or problems:
@@ -219,9 +216,12 @@ def _build_gold(table: Table, spec: TaskSpec, void: frozenset[str], rules: Rules
         table.notes.append(
             "the gold gives sets of acceptable answers: only metrics that are defined for them have values"
         )
+    splits = gold_rules.split_codes(table, void)
+    if splits is not None and splits.all():
+        table.notes.append("no instance is public: until the phase's final release nobody but organizers sees a score")
     if weights is not None:
         table.notes.append("the instances have weights: all counts are sums of them, scaled to whole numbers")
-    return Gold(ids, index, spec, found.labels, gold_rules.split_codes(table, void), weights, void, listed, table.notes)
+    return Gold(ids, index, spec, found.labels, splits, weights, void, listed, table.notes)
 
 
 def validate(
@@ -269,8 +269,21 @@ def score(
     found, problems, notes = validate(gold.index, gold.spec, predictions, rules=rules, void=gold.void, limits=limits)
     if found is None:
         return Outcome(problems, notes)
+    scores, said = score_predicted(gold, found, calls, decision=decision, options=options)
+    return Outcome(problems, [*notes, *said], scores)
+
+
+def score_predicted(
+    gold: Gold,
+    found: Predicted,
+    calls: Sequence[MetricCall],
+    *,
+    decision: Mapping[str, Any] | None = None,
+    options: Mapping[str, str] | None = None,
+) -> tuple[dict[str, dict[str, Result]], list[str]]:
+    """Scores by split of predictions that were checked against this gold, and notes; see score."""
     labels, said = _hard_labels(gold, found, decision, options or {})
-    return Outcome(problems, [*notes, *said], score_labels(gold, labels, calls, found.scores))
+    return score_labels(gold, labels, calls, found.scores), said
 
 
 def _hard_labels(
@@ -336,7 +349,7 @@ def score_offline(
         )
         outcome.notes = list(dict.fromkeys((*truth.notes, *answers.notes)))
         if classes is None:
-            spec = _with_classes(spec, _union(truth, answers, task, voided))
+            spec = replace(spec, classes=_union(truth, answers, task, voided))
             size = len(spec.classes)
             outcome.notes.append(
                 f"no classes were declared: the sorted labels of gold and predictions ({size}) are the vocabulary"
@@ -382,4 +395,4 @@ def read_ids(source: Source, limits: Limits = DEFAULT_LIMITS) -> tuple[list[str]
     with source.path.open("rb") as stream:
         table = read_table(stream, source.kind, task="multilabel", gold=False, problems=problems, limits=limits)
     ids = [name for name in table.ids if name is not None]
-    return ids or None, problems
+    return (ids if ids and len(ids) == len(table.ids) else None), problems

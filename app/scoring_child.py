@@ -19,8 +19,10 @@ from typing import IO, Any
 
 from app.errors import BadRequest, InvalidContent
 from app.formats import FileKind, Limits, Problems, Rules
+from app.formats.reader import too_much_memory
 from app.formats.template import template
-from app.pipeline import Gold, Source, load_gold, score, validate
+from app.pipeline import Gold, Source, load_gold, score_predicted, validate
+from app.scoring.align import Predicted
 from app.scoring.recipe import Recipe, parse_recipe
 
 Answer = dict[str, Any]
@@ -32,8 +34,11 @@ _KIND = ("format", "encoding", "layout")
 class Golds:
     """The golds used last, ready to score with: a submission pays only for itself."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, memory: int) -> None:
         self.limits = limits
+        self.memory = memory
+        self.spent = False
+        """Whether memory ran out, so that a fresh program had better go on."""
         self._kept: OrderedDict[str, Gold] = OrderedDict()
 
     def load(self, request: dict[str, Any]) -> tuple[Gold | None, Problems]:
@@ -50,6 +55,10 @@ class Golds:
             while len(self._kept) > KEPT_GOLDS:
                 self._kept.popitem(last=False)
         return gold, problems
+
+    def holds_others(self, request: dict[str, Any]) -> bool:
+        """Whether other golds than that of this request take memory."""
+        return any(name != _name(request) for name in self._kept)
 
     def forget_all_but(self, request: dict[str, Any]) -> bool:
         """Give back the memory of other golds than that of this request; False where there were none."""
@@ -90,11 +99,7 @@ def answer_gold(golds: Golds, request: dict[str, Any]) -> Answer:
 def answer_validate(golds: Golds, request: dict[str, Any]) -> Answer:
     """Check predictions without scoring them."""
     gold = golds.sound(request["gold"])
-    recipe = _recipe(request, gold)
-    rules = Rules.strictest(recipe.metrics, recipe.primary)
-    _, problems, notes = validate(
-        gold.index, gold.spec, _source(request["predictions"]), rules=rules, void=gold.void, limits=golds.limits
-    )
+    _, problems, notes = _checked(golds, request, gold, _recipe(request, gold))
     return problems.to_dict() | {"notes": notes}
 
 
@@ -102,23 +107,35 @@ def answer_score(golds: Golds, request: dict[str, Any]) -> Answer:
     """Check predictions and score them, per split."""
     gold = golds.sound(request["gold"])
     recipe = _recipe(request, gold)
-    outcome = score(
-        gold,
-        _source(request["predictions"]),
-        recipe.metrics,
-        primary=recipe.primary,
-        decision=recipe.decision,
-        options=recipe.options,
-        limits=golds.limits,
-    )
+    found, problems, notes = _checked(golds, request, gold, recipe)
+    if found is None:
+        return problems.to_dict() | {"notes": notes, "scores": {}}
+    by_split, said = score_predicted(gold, found, recipe.metrics, decision=recipe.decision, options=recipe.options)
     scores = {
         split: {
             name: {"value": result.value, "reason": result.reason, "notes": list(result.notes)}
             for name, result in results.items()
         }
-        for split, results in outcome.scores.items()
+        for split, results in by_split.items()
     }
-    return outcome.problems.to_dict() | {"notes": outcome.notes, "scores": scores}
+    return problems.to_dict() | {"notes": [*notes, *said], "scores": scores}
+
+
+def _checked(
+    golds: Golds, request: dict[str, Any], gold: Gold, recipe: Recipe
+) -> tuple[Predicted | None, Problems, list[str]]:
+    """Check predictions under the rules of a recipe; a file that takes more memory than there is has a problem."""
+    rules = Rules.strictest(recipe.metrics, recipe.primary)
+    source = _source(request["predictions"])
+    try:
+        return validate(gold.index, gold.spec, source, rules=rules, void=gold.void, limits=golds.limits)
+    except MemoryError:
+        if golds.holds_others(request["gold"]):
+            raise  # with the room that they take, it is tried again
+    golds.spent = True
+    problems = Problems()
+    problems.add(too_much_memory(golds.memory))
+    return None, problems, []
 
 
 def answer_template(golds: Golds, request: dict[str, Any]) -> Answer:
@@ -172,9 +189,10 @@ def main() -> None:
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin.buffer, requests), daemon=True).start()
     _reply(replies, {"ready": True})
-    golds = Golds(Limits(**given.limits))
+    golds = Golds(Limits(**given.limits), given.memory)
     while True:
-        _reply(replies, _answer(golds, json.loads(requests.get())))
+        answer = _answer(golds, json.loads(requests.get()))
+        _reply(replies, answer | {"spent": True} if golds.spent else answer)
 
 
 def _answer(golds: Golds, request: dict[str, Any]) -> Answer:

@@ -26,6 +26,8 @@ _WHEN = {
     "parquet": "Data frames; many scores. Where the service has the library.",
     "arrow": "Data frames; many scores. Where the service has the library.",
 }
+_COSTS = ("scoring_memory", "scoring_seconds", "upload_rate", "upload_idle")
+"""Settings of what reading a file and receiving it may take."""
 _SIZES = ("upload", "expanded", "records", "classes", "columns", "text_length", "nesting")
 _FIELDS = {
     "code": "what is wrong, one of the codes above",
@@ -87,7 +89,7 @@ Gold has `id` and `label` (or `labels`) and may have more:
 | field | meaning |
 |---|---|
 | `split` | `public` or `private`, on all rows or on none: which scores are shown when |
-| `weight` | a number from 0 to 1e12, on all rows or on none: how much the instance counts |
+| `weight` | a number from 0 to 1e12, on all rows or on none: how much the instance counts; exact as written, or rounded to 52 binary digits of the sum where that is more than can be counted (noted) |
 | `Usage` | as competition sites write it: `Public`, `Private`, or `Ignored` (not scored) |
 | `labels` in a multi-class task | the acceptable answers; an empty list voids the instance: it is not scored |
 
@@ -142,11 +144,16 @@ def _formats() -> Iterator[str]:
     rows = [[one.key, _code(*one.names), _code(one.ending), one.source] for one in ENCODINGS.values()]
     yield table(["encoding", "Content-Encoding", "ending", "defined by"], rows)
     yield _REFUSED
-    known = {name: Settings.model_fields[f"max_{name}"] for name in _SIZES}
-    rows = [[f"`ASSAY_MAX_{name.upper()}`", f"{one.default:,}", one.description or ""] for name, one in known.items()]
+    known = {name: Settings.model_fields[name] for name in (*(f"max_{size}" for size in _SIZES), *_COSTS)}
+    rows = [[f"`ASSAY_{name.upper()}`", f"{one.default:,}", one.description or ""] for name, one in known.items()]
     yield "The limits are settings of the service; `assay validate` checks offline with the defaults:\n"
     yield table(["setting", "default", "meaning"], rows)
-    yield "`ASSAY_MAX_CLASSES` concerns gold: predictions can name only the classes of the challenge.\n"
+    yield (
+        "`ASSAY_MAX_CLASSES` concerns gold: predictions can name only the classes of the challenge. A file below all of\n"
+        "these may still take more memory to read than one may have: that is a problem of the file too (`too_large`); the\n"
+        "larger the files, the more `ASSAY_SCORING_MEMORY` they need. One that takes too long gets 413 from a dry run, and\n"
+        "a submission ends as failed, uncharged.\n"
+    )
 
 
 def _anchor(heading: str) -> str:

@@ -206,6 +206,10 @@ async def get_template(
             return template_source(session, who, slug, phase)
 
     found, version, needed = await run_in_threadpool(find)
+    if values == "labels" and format_name == "npz":
+        raise errors.BadRequest(
+            "A template in the format 'npz' has a place for scores.", remedy="Ask for another format."
+        )
     scores = needed if values is None else values == "scores"
     kind = f"{format_name}-scores" if scores else format_name
     made = TEMPLATES[format_name]

@@ -90,6 +90,8 @@ class Child:
         except ChildError:
             self.stop()
             raise
+        if answer.pop("spent", False):
+            self.stop()  # its memory ran out once: a fresh one goes on
         if answer.get("error") == "file":
             raise FileNotFoundError(answer["file"])
         if answer.get("error") == "memory":

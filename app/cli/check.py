@@ -25,11 +25,11 @@ class Told:
     recipe: Path | None = None
 
 
-def check(file: Path, told: Told, layout: str | None = None) -> dict[str, Any]:
-    """Check predictions against ids and classes alone: `{"valid", "total", "problems", "notes"}`.
+def check(file: Path, told: Told, layout: str | None = None) -> tuple[dict[str, Any], list[str]]:
+    """Check predictions against ids and classes alone: `{"valid", "total", "problems", "notes"}`, and what was assumed.
 
-    With the recipe of the challenge, in every byte what its service answers to a dry run under its default limits;
-    without one, as under a recipe without options whose metrics need labels.
+    With the task and the recipe of the challenge, in every byte what its service answers to a dry run under its default
+    limits; without a recipe, as under one without options whose metrics need labels.
     """
     from app.pipeline import normalized, validate
     from app.scoring.task import TaskSpec
@@ -41,7 +41,9 @@ def check(file: Path, told: Told, layout: str | None = None) -> dict[str, Any]:
         inputs.refuse_positive(positive, spec.classes)
     rules = None if told.recipe is None else _rules(inputs.read_json(told.recipe), spec)
     _, problems, notes = validate(inputs.read_ids(told.ids), spec, inputs.source(file, layout), rules=rules)
-    return problems.to_dict() | {"notes": [*said, *notes]}
+    if rules is None:
+        said = [*said, "checked without a recipe; what its metrics ask for beyond labels is checked with --recipe"]
+    return problems.to_dict() | {"notes": notes}, said
 
 
 def _rules(found: Any, spec: "TaskSpec") -> "Rules":

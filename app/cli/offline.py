@@ -17,7 +17,7 @@ from app.cli.text import PLAIN
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from app.pipeline import OfflineOutcome
+    from app.pipeline import OfflineOutcome, Source
     from app.scoring.metric import MetricCall, Result
     from app.scoring.task import TaskSpec
 
@@ -94,7 +94,7 @@ def score(
             options=options,
         )
         if outcome.case is None:
-            _check_positive(outcome, gold, positive_label, classes)
+            _check_positive(outcome, inputs.source(gold, gold_layout), positive_label, classes)
             _refuse(out, outcome)
         said = _notes(outcome, notes)
         report = _report(outcome, options, confusion=confusion) | {"notes": said.all()}
@@ -104,14 +104,16 @@ def score(
                 out.note(f"Note: {note}")
 
 
-def _check_positive(outcome: "OfflineOutcome", gold: Path, positive_label: str | None, classes: Path | None) -> None:
+def _check_positive(
+    outcome: "OfflineOutcome", gold: "Source", positive_label: str | None, classes: Path | None
+) -> None:
     """Say plainly that --positive-label names no label, where that is what is wrong with the gold."""
     if positive_label is None or not outcome.gold_problems:
         return
     from app.pipeline import load_gold, normalized
 
     known = None if classes is None else inputs.strings(classes)
-    found, _ = load_gold(inputs.source(gold), task="multiclass", classes=known)
+    found, _ = load_gold(gold, task="multiclass", classes=known)
     if found is not None and normalized([positive_label])[0] not in found.spec.classes:
         inputs.refuse_positive(positive_label, found.spec.classes)
 

@@ -1,6 +1,8 @@
 """Commands of participants and visitors: look at challenges, register, hand in, choose, read the board."""
 
+import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -9,7 +11,7 @@ import typer
 from app.cli import check, show
 from app.cli.connection import connected
 from app.cli.options import AsJson, Layout, Phase, PredictionsFile, Slug, SubmissionId, Task, Token, Url, file_option
-from app.cli.output import FAILED, STILL_WAITING, Output, print_json, reporting
+from app.cli.output import FAILED, STILL_WAITING, Output, reporting
 from app.cli.problems import show_problems
 
 if TYPE_CHECKING:
@@ -235,14 +237,15 @@ def validate(
     """Check predictions without handing them in: by the service, or offline with --ids and --classes."""
     offline = {"--ids": ids, "--classes": classes, "--task": task, "--positive-label": positive_label}
     _one_of_the_two(slug, {**offline, "--recipe": recipe}, phase)
+    said: list[str] = []
     with reporting(as_json=as_json) as out:
         if ids is not None and classes is not None:
             spec = check.Told(ids, classes, task, positive_label, recipe)
-            report = check.check(file, spec, layout)
+            report, said = check.check(file, spec, layout)
         else:
             with connected(out, url, token) as client, out.upload_bar(f"Uploading {file.name}") as progress:
                 report = client.dry_run(str(slug), file, phase=phase, layout=layout, progress=progress)
-        _verdict(out, file, report)
+        _verdict(out, file, report, said)
 
 
 def _one_of_the_two(slug: str | None, offline: dict[str, object], phase: str | None) -> None:
@@ -257,15 +260,15 @@ def _one_of_the_two(slug: str | None, offline: dict[str, object], phase: str | N
         raise typer.BadParameter("--phase belongs to checking by the service")
 
 
-def _verdict(out: Output, file: Path, report: dict[str, Any]) -> None:
-    """Print a validation report; status 1 unless the file is valid."""
-    if report.get("valid"):
-        out.result(report, lambda _: out.say(f"{file.name} is valid."))
-    elif out.as_json:
-        print_json(report)
+def _verdict(out: Output, file: Path, report: dict[str, Any], said: Sequence[str]) -> None:
+    """Print a validation report; status 1 unless the file is valid. As JSON it has the very bytes of the service."""
+    if out.as_json:
+        sys.stdout.write(json.dumps(report, ensure_ascii=False, separators=(",", ":")) + "\n")
+    elif report.get("valid"):
+        out.say(f"{file.name} is valid.")
     else:
         show_problems(out.aside, report)
-    for note in report.get("notes") or ():
+    for note in (*said, *(report.get("notes") or ())):
         out.note(f"Note: {note}")
     if not report.get("valid"):
         raise typer.Exit(FAILED)

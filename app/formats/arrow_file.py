@@ -118,6 +118,13 @@ def is_list(kind: "pa.DataType") -> bool:
     return bool(is_.is_list(kind) or is_.is_large_list(kind) or is_.is_fixed_size_list(kind))
 
 
+def is_text_list(kind: "pa.DataType") -> bool:
+    """Whether a column of this type holds lists of texts; lists that are all empty have no type inside."""
+    import pyarrow.types as is_
+
+    return is_list(kind) and (is_text(kind.value_type) or bool(is_.is_null(kind.value_type)))
+
+
 def is_text(kind: "pa.DataType") -> bool:
     """Whether a column of this type holds texts, or integers, which are taken as their decimal text."""
     import pyarrow.types as is_

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.formats import arrow_file
-from app.formats.arrow_file import MEND, Opened, Refused, is_float, is_list, is_text
+from app.formats.arrow_file import MEND, Opened, Refused, is_float, is_list, is_text, is_text_list
 from app.formats.columns import Columns, GivenScores, Reading, TooManyRecords, check_count
 from app.formats.layout import ColumnLists, Names
 from app.formats.problem import FILE, Place, Problem, problem, quote, token
@@ -105,7 +105,8 @@ def _columns(opened: Opened, reading: Reading) -> Columns | None:
 def _shape(schema: "pa.Schema", reading: Reading) -> _Shape | None:
     """Tell the columns by names and types; None (and problems) where that is not clear."""
     names = [str(name) for name in schema.names]
-    listed = _gives_lists(schema, reading) and (reading.wants_scores or {"label", "labels"}.isdisjoint(names))
+    alone = {"label", "labels"}.isdisjoint(names)
+    listed = _gives_lists(schema, reading) and (alone or (reading.wants_scores and not reading.long))
     told = [name for name in names if name != "scores"] if listed else names
     header, faults = tell_columns(told, reading, listed=listed)
     if header is None:
@@ -141,7 +142,7 @@ def _wrong_types(shape: _Shape, reading: Reading) -> list[Problem]:
             due, sound = "numbers", sound or is_float(kind)
         elif field == "label" and reading.sets:
             due = "strings or lists of strings"
-            sound = sound or (not reading.long and is_list(kind) and is_text(kind.value_type))
+            sound = sound or (not reading.long and is_text_list(kind))
         if not sound:
             faults.append(_wrong_type(name, kind, due))
     for name in shape.scores:

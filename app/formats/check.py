@@ -4,6 +4,7 @@ Works the same with and without gold labels at hand, so a dry run, the command l
 message depends on a gold label.
 """
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -19,6 +20,9 @@ from app.formats.scores import resolve
 from app.formats.vocabulary import Vocabulary
 from app.scoring.align import NOTHING, IdIndex, Labels, Predicted
 from app.scoring.task import TaskSpec
+
+_JOINT = re.compile(r"[|,;]")
+"""What labels are joined by, rightly or not."""
 
 
 def check(
@@ -275,8 +279,13 @@ class _RowLoop:
         return problem("duplicate_label", message, place, instance_id=name, got=quote(label))
 
     def _unknown(self, row: int, item: int | None, name: str | None, label: str) -> Problem:
-        near = self.near_labels.of(label)
+        parts = [part.strip() for part in _JOINT.split(label)]
+        joined = len(parts) > 1 and all(part in self.codes for part in parts)
+        near = None if joined else self.near_labels.of(label)
         mend = f"Did you mean {quote(near)}?" if near is not None else "Use one of the labels of the vocabulary."
+        if joined:
+            several = "Give each label of its own: in a list, or in a table joined by |."
+            mend = several if self.table.counts is not None else "One label is due here."
         message = f"{quote(label)} is not in the vocabulary (labels are compared exactly). {mend}"
         place = self.table.layout.place(row, "label", item)
         expected = _optional(near) or _vocabulary(list(self.codes))

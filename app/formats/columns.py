@@ -122,6 +122,8 @@ class Columns:
     """Names of fields that were not used, in the order in which they came."""
     unreadable: int = 0
     """How many rows gave nothing: their ids are unknown."""
+    typed: bool = True
+    """Whether the file tells numbers from texts, which tables of text do not."""
     damaged: bool = False
     """Whether faulty bytes were reported already and stand as lone surrogates (see text.decode)."""
 

@@ -90,9 +90,15 @@ class _Body:
             splits=_unless_empty(self.cells.get("split")),
             weights=_unless_empty(self.cells.get("weight")),
             scores=scores,
-            ignored=header.ignored,
+            ignored=[*header.ignored, *(name for name in ("split", "weight") if _is_empty(self.cells.get(name)))],
             unreadable=self.bad,
+            typed=False,
         )
+
+
+def _is_empty(cells: list[str] | None) -> bool:
+    """Whether a column is there, but holds nothing."""
+    return bool(cells) and not any(cells or ())
 
 
 def _unless_empty(cells: list[str] | None) -> list[str] | None:
@@ -179,6 +185,7 @@ def _no_number(header: Header, line: int, row: Sequence[str], at: int) -> Proble
 
 def _rows(reader: Any, text: str, separator: str, reading: Reading) -> Iterator[_Row]:
     """Each row with the line on which it starts; faults of quoting are reported in passing."""
+    lines = _Lines(text)
     while True:
         start = reader.line_num + 1
         try:
@@ -187,7 +194,7 @@ def _rows(reader: Any, text: str, separator: str, reading: Reading) -> Iterator[
             return
         except csv.Error as error:
             code = "too_large" if "field larger" in str(error) else "syntax"
-            reading.problems.report(code, start, partial(_quoting_problem, str(error), start, text, separator))
+            reading.problems.report(code, start, partial(_quoting_problem, str(error), start, lines, separator))
             yield start, None
         else:
             if not row:
@@ -199,8 +206,26 @@ def _blank(line: int) -> Problem:
     return problem("syntax", "The line is blank. Remove it.", Place(None, line, 1), expected="a row")
 
 
-def _quoting_problem(found: str, line: int, text: str, separator: str) -> Problem:
-    place = Place(None, line, _faulty_field(text, line, separator))
+@dataclass(slots=True)
+class _Lines:
+    """Where lines begin in a text; asked for in rising order, all of them together cost one walk."""
+
+    text: str
+    line: int = 1
+    at: int = 0
+
+    def start(self, line: int) -> int:
+        """The position of the first character of a line (from 1)."""
+        if line < self.line:
+            self.line, self.at = 1, 0
+        for _ in range(line - self.line):
+            self.at = self.text.index("\n", self.at) + 1
+        self.line = line
+        return self.at
+
+
+def _quoting_problem(found: str, line: int, lines: _Lines, separator: str) -> Problem:
+    place = Place(None, line, _faulty_field(lines, line, separator))
     if "field larger" in found:
         message = f"A field is larger than {csv.field_size_limit()} characters. Perhaps a closing quote is missing."
         return problem("too_large", message, place)
@@ -214,13 +239,10 @@ def _quoting_problem(found: str, line: int, text: str, separator: str) -> Proble
     return problem("syntax", message, place)
 
 
-def _faulty_field(text: str, line: int, separator: str) -> int:
+def _faulty_field(lines: _Lines, line: int, separator: str) -> int:
     """The number of the first field on this line that is not well quoted (from 1)."""
     pattern = re.compile(rf'"(?:[^"]|"")*+"(?={separator}|\r?\n|\Z)|(?!")[^{separator}\n]*+', re.DOTALL)
-    at = 0
-    for _ in range(line - 1):
-        at = text.index("\n", at) + 1
-    count = 1
+    text, at, count = lines.text, lines.start(line), 1
     while found := pattern.match(text, at):
         if "\r" in found.group().rstrip("\r") and not found.group().startswith('"'):
             return count

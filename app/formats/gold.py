@@ -1,7 +1,9 @@
 """Gold against itself: vocabulary, splits, and what makes a gold file unusable."""
 
 import math
+import operator
 from collections.abc import Collection, Sequence
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +49,19 @@ def unscored(table: Table, task: Task) -> dict[str, list[str]]:
     return {reason: names for reason, names in found.items() if names}
 
 
+def check_distinct(table: Table, void: Collection[str], problems: Problems) -> None:
+    """An id that is not scored may stand in a gold file once, too: else one row would take another out of the scoring."""
+    seen: dict[str, int] = {}
+    for row, name in zip(table.rows, table.ids, strict=True):
+        if name is None or name not in void:
+            continue
+        if name in seen:
+            place = table.layout.place(row, "id")
+            message = f"{quote(name)} has another row. Give each id once, whether it is scored or not."
+            problems.add(problem("duplicate_id", message, place, instance_id=name, got=quote(name)), row)
+        seen[name] = row
+
+
 def positives(labels: Labels, spec: TaskSpec) -> int:
     """How often the positive label occurs; 0 where the task has none."""
     if spec.positive_label is None:
@@ -57,7 +72,8 @@ def positives(labels: Labels, spec: TaskSpec) -> int:
 def whole_weights(table: Table, void: Collection[str], problems: Problems) -> NDArray[np.int64] | None:
     """The weights in the order of kept_ids, scaled to whole numbers; None where all weigh the same.
 
-    Weights that are all 0, or whose scaled sum binary64 could not count, are a problem.
+    The proportions are exact where binary64 can count the sum; else they are rounded to multiples of a power of two
+    (noted). Weights that are all 0, or of which that would make one 0, are a problem.
     """
     if table.weights is None or problems:
         return None
@@ -65,11 +81,18 @@ def whole_weights(table: Table, void: Collection[str], problems: Problems) -> ND
     exact = [weight for name, weight in pairs if name not in void]
     scale = math.lcm(*{weight.denominator for weight in exact})
     whole = [int(weight * scale) for weight in exact]
-    common = math.gcd(*whole)
-    if not common or sum(whole) // common > _MOST_WEIGHT:
-        message = "All weights are 0." if not common else "The weights lie too far apart to be counted exactly."
-        mend = "Give at least one instance a weight." if not common else "Write them with fewer digits."
-        problems.add(problem("wrong_shape", f"{message} {mend}", Place(), expected="weights"), FILE)
+    common = math.gcd(*whole) or 1
+    if sum(whole) // common > _MOST_WEIGHT:
+        step = 1 << max(0, (sum(whole) // _MOST_WEIGHT).bit_length())
+        whole = [round(Fraction(weight, step)) for weight in whole]
+        common = math.gcd(*whole) or 1
+        table.notes.append(
+            "the weights have more digits than counting allows: they are rounded to 52 binary digits of their sum"
+        )
+    if not any(whole) or any(map(operator.ne, map(bool, whole), map(bool, exact))):
+        far = "The weights lie too far apart. Write them within 15 digits of each other."
+        message = far if any(whole) else "All weights are 0. Give at least one instance a weight."
+        problems.add(problem("wrong_shape", message, Place(), expected="weights"), FILE)
         return None
     found = np.array([weight // common for weight in whole], dtype=np.int64)
     return None if (found == 1).all() else found

@@ -47,7 +47,8 @@ def _columns(document: Any, reading: Reading) -> Columns | None:
         if type(fields.get(key)) is list:
             names = Names(_id_name(key, fields[key]), reading.due)
             columns = _records(fields[key], f"/{key}", names, reading)
-            named = _class_names(fields, reading) if columns.scores else None
+            listed = columns.scores is not None and any(type(value) is list for value in columns.scores.values)
+            named = _class_names(fields, reading) if listed else None
             if columns.scores and named is not None:  # without this, lists in another order would score as wrong ones
                 columns.scores.names = named
             return _with_others(columns, document, {key, *(["classes"] if named is not None else [])}, reading)

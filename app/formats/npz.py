@@ -63,6 +63,8 @@ def _arrays(data: bytes, reading: Reading) -> dict[str, Array]:
         raise _Refused("syntax", f"The file is empty. {_MEND}")
     if (entries := data.count(_LISTED)) > 2 * _MEMBERS:  # before a list of them is made; numbers may look like a few
         raise _Refused("too_large", f"The archive holds {entries} files; at most {_MEMBERS} are allowed.")
+    if not data.startswith(b"PK") or len(data) != _end(data):
+        raise _Refused("syntax", f"Something stands before or behind the archive. {_MEND}")
     try:
         archive = zipfile.ZipFile(BytesIO(data))
         return _members(archive, reading)
@@ -77,6 +79,12 @@ def _arrays(data: bytes, reading: Reading) -> dict[str, Array]:
         raise _Refused("syntax", f"This is no intact .npz file ({_plain(fault)}). {_MEND}") from None
     except (UnicodeDecodeError, ValueError, OverflowError) as fault:
         raise _Refused("syntax", f"The archive cannot be read ({_plain(fault)}). {_MEND}") from None
+
+
+def _end(data: bytes) -> int:
+    """Where the archive ends by its own account: behind its last record and the comment that this announces."""
+    at = data.rfind(b"PK\x05\x06")
+    return at + 22 + int.from_bytes(data[at + 20 : at + 22], "little") if at >= 0 else len(data)
 
 
 def _plain(fault: Exception) -> str:
@@ -177,7 +185,7 @@ def _columns(arrays: Mapping[str, Array], reading: Reading) -> Columns:
         ColumnLists(Names("ids", "labels", split), joined=True),
         reading,
         splits=_texts(split, arrays)[:rows] if split in named else None,
-        weights=arrays["weight"].tolist()[:rows] if "weight" in named else None,
+        weights=_numbers(arrays["weight"])[:rows] if "weight" in named else None,
         scores=None if scores is None else replace(scores, values=scores.values[:rows]),
         ignored=_ignored(arrays, {"ids", *named, *(["classes"] if score else [])}, reading),
         unreadable=len(ids) - rows,
@@ -215,14 +223,22 @@ def _code_points(array: Array) -> Array:
     return native.view(np.uint32)
 
 
+def _numbers(array: Array) -> list[Any]:
+    """Numbers as they were meant: a float32 as the shortest decimal that gives it, not widened."""
+    if array.ndim == 1 and array.dtype.kind == "f" and array.dtype.itemsize < 8:
+        return [float(text) for text in array.astype(str)]
+    return list(array.tolist())
+
+
 def _scores(arrays: Mapping[str, Array]) -> GivenScores:
     array = arrays["scores"]
     if array.dtype.kind != "f" or array.dtype.itemsize not in {4, 8}:
         message = "'scores' must be float32 or float64. Use numpy.asarray(scores, dtype=numpy.float64)."
         raise _Refused("wrong_shape", message, "scores", f"dtype {array.dtype}"[:60])
     names = _texts("classes", arrays) if "classes" in arrays else None
-    if names is not None and array.ndim == 2 and len(names) != array.shape[1]:
-        message = f"'classes' names {len(names)} classes, 'scores' has {array.shape[1]} columns."
+    width = array.shape[1] if array.ndim == 2 else 1
+    if names is not None and len(names) != width:
+        message = f"'classes' names {len(names)} classes, 'scores' has {width} columns."
         raise _Refused("wrong_class_count", f"{message} Give one column for each class.", "scores")
     return GivenScores(array.astype(np.float64, copy=False), names)
 

@@ -12,7 +12,7 @@ from app.formats.kinds import FileKind
 from app.formats.layout import ColumnLists
 from app.formats.long import grouped
 from app.formats.npz import read_npz
-from app.formats.problem import FILE, Place, Problems, problem
+from app.formats.problem import FILE, Place, Problem, Problems, problem
 from app.formats.rules import DEFAULT_LIMITS, Limits, Rules
 from app.formats.text import decode
 from app.formats.tidy import tidy
@@ -51,6 +51,13 @@ READERS: Mapping[str, Reader] = {
 """How the bytes of each format become columns; None where they cannot be read at all (a problem says why)."""
 
 
+def too_much_memory(most: int) -> Problem:
+    """What is said of a file that cannot be read with this many bytes of memory."""
+    message = f"Reading this file takes more than the {most >> 20} MiB of memory that there are for one. "
+    mend = "Leave out what is not scored; many scores take least as .npz."
+    return problem("too_large", message + mend, Place())
+
+
 def read_table(
     stream: BinaryIO,
     kind: FileKind,
@@ -80,4 +87,9 @@ def read_table(
         return nothing(ColumnLists(), sets=sets)
     if reading.long and columns.reading.sets and columns.labels is not None:
         columns = grouped(columns)
-    return tidy(columns)
+    table = tidy(columns)
+    if reading.long and not columns.reading.sets:
+        table.notes.append(
+            "layout=long is for sets of labels; in this task each row is an instance, so it changes nothing"
+        )
+    return table

@@ -11,7 +11,8 @@ from app.formats.problem import Place, problem, shorten, show, sound, token
 from app.formats.strict_json import ODD, TooDeep, faults, survey
 from app.formats.tidy import plain
 
-_NEVER_IGNORED = frozenset({"split", "splits", "usage", "weight", "weights"})
+_SPLITS = frozenset({"split", "splits", "usage"})
+_WEIGHTS = frozenset({"weight", "weights", "sample_weight", "sample_weights", "instance_weight", "instance_weights"})
 Layout = RecordList | RecordLines
 FAULT_MESSAGES = {
     "duplicate_key": "The key is given twice in this object. Keep one.",
@@ -22,9 +23,13 @@ FAULT_MESSAGES = {
 
 def refused_in_gold(name: str, reading: Reading) -> str | None:
     """Why this field of a gold file may not simply be ignored, if so: it would change who sees what, or the score."""
-    if not reading.gold or name in {"split", "weight"} or name.casefold() not in _NEVER_IGNORED:
+    if not reading.gold or name in {"split", "weight"}:
         return None
-    if name.casefold().startswith("weight"):
+    if name in {"label", "labels"}:
+        return "Both 'label' and 'labels' are given. Keep the one that is meant: 'labels' for sets."
+    if name.casefold() not in _SPLITS | _WEIGHTS:
+        return None
+    if name.casefold() in _WEIGHTS:
         return f"Did you mean 'weight'? Call it so, with a number for each instance, instead of '{name}'."
     return f"Did you mean 'split'? Call it so, with the values \"public\" and \"private\", instead of '{name}'."
 

@@ -3,6 +3,7 @@
 import contextlib
 import math
 import unicodedata
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -49,6 +50,8 @@ class _Resolver:
     problems: Problems
     given: GivenScores = field(init=False)
     codes: Mapping[str, int] = field(init=False)
+    kept: Sequence[int] | None = None
+    """Which rows of the file those of the matrix are; None: all of them."""
 
     def __post_init__(self) -> None:
         assert self.table.scores is not None
@@ -60,7 +63,7 @@ class _Resolver:
         order = None if names is None else self._order(names)
         if names is not None and order is None:
             return np.zeros((len(self.table.rows), 1))
-        matrix = self._array(values) if isinstance(values, np.ndarray) else self._rows(values, order)
+        matrix = self._array(values, order) if isinstance(values, np.ndarray) else self._rows(values, order)
         if order is not None and len(order) == matrix.shape[1] and order != list(range(len(order))):
             matrix = matrix[:, order]
         if self.probabilities:
@@ -108,11 +111,11 @@ class _Resolver:
 
     # ---- values that are numbers already ---------------------------------------------------------
 
-    def _array(self, values: Matrix) -> Matrix:
-        """Check an array: its width (unless the names tell), and that all numbers are finite."""
-        matrix = values.reshape(len(values), -1) if values.ndim == 1 else values
-        width, m = matrix.shape[1], len(self.codes)
-        if self.given.names is None and width != m and not (width == 1 and self.vocabulary.positive is not None):
+    def _array(self, values: Matrix, order: Sequence[int] | None) -> Matrix:
+        """Check an array: its width, and that all numbers are finite."""
+        matrix = values[:, None] if values.ndim == 1 else values
+        width, due = matrix.shape[1], len(self.codes) if order is None else len(order)
+        if width != due and not (order is None and width == 1 and self.vocabulary.positive is not None):
             message = f"There are {width} scores for each instance. Give one score for each class."
             place = self.table.layout.place(0, "score") if len(values) else Place()
             pointer = None if place.pointer is None else place.pointer.rsplit("/", 1)[0]
@@ -135,7 +138,12 @@ class _Resolver:
     def _report(self, code: str, rows: NDArray[np.intp], build: Callable[[int], Problem]) -> None:
         """Problems of these positions, which ascend."""
         table_rows = self.table.rows
-        self.problems.report_all(code, [table_rows[int(row)] for row in rows[:LISTED]], build, len(rows))
+        first = [table_rows[self._row_of(int(row))] for row in rows[:LISTED]]
+        self.problems.report_all(code, first, build, len(rows))
+
+    def _row_of(self, row: int) -> int:
+        """The row of the file that a row of the matrix comes from."""
+        return row if self.kept is None else self.kept[row]
 
     def _at(self, code: str, row: int, item: Item, message: str, *, expected: str | None, got: str | None) -> Problem:
         place = self.table.layout.place(self.table.rows[row], "score", item)
@@ -152,12 +160,14 @@ class _Resolver:
         if quick is not None:
             return quick
         single = may_stand_alone and self._mostly_alone(values)
-        matrix = np.full((len(values), 1 if single else width), np.nan)
+        numbers, kept = array("d"), []  # of sound rows alone: a file may have many rows without any number
         for row, value in enumerate(values):
             found = self._single(row, value) if single else self._row(row, value, order)
             if found is not None:
-                matrix[row] = found
-        return matrix
+                numbers.extend(found)
+                kept.append(row)
+        self.kept = kept if len(kept) < len(values) else None
+        return np.array(numbers, dtype=np.float64).reshape(len(kept), 1 if single else width)
 
     def _quick(self, values: Sequence[object], width: int, *, named: bool) -> Matrix | None:
         """The matrix of rows that are all alike and hold nothing but finite numbers."""
@@ -309,8 +319,8 @@ class _Resolver:
         row, column = int(rows[n]), int(at[n])
         value = matrix[row, column]
         message = "A metric of this challenge needs probabilities, so each score must lie from 0 to 1."
-        item = self._item(row, column, order)
-        return self._at("not_a_probability", row, item, message, expected="0 … 1", got=repr(float(value)))
+        item = self._item(self._row_of(row), column, order)
+        return self._at("not_a_probability", self._row_of(row), item, message, expected="0 … 1", got=repr(float(value)))
 
     def _item(self, row: int, column: int, order: Sequence[int] | None) -> Item:
         """How the file refers to the score of a class, given by its position in the vocabulary."""
@@ -328,7 +338,7 @@ class _Resolver:
         row = int(rows[n])
         message = "A metric of this challenge needs probabilities, so the scores of an instance must sum to 1."
         got = f"a sum of {math.fsum(matrix[row].tolist()):.6g}"
-        return self._at("not_a_probability", row, None, message, expected="a sum of 1", got=got)
+        return self._at("not_a_probability", self._row_of(row), None, message, expected="a sum of 1", got=got)
 
 
 def _transposed(values: Sequence[object]) -> tuple[Sequence[str], list[object]]:

@@ -95,13 +95,15 @@ def _solution(names: Sequence[str], split: str, reading: Reading) -> _Found:
 
 def _label_column(names: Sequence[str], reading: Reading) -> str:
     """In multi-label files it may be called `labels` too, as it must be beside the scores of a class called `label`."""
-    scored = not reading.gold and "label" in (reading.classes or ()) and set(reading.classes or ()) <= set(names)
+    classes, most = set(reading.classes or ()), reading.limits.text_length
+    scored = not reading.gold and "label" in classes and classes <= {composed(name, most) for name in names}
     return "labels" if reading.sets and "labels" in names and ("label" not in names or scored) else "label"
 
 
 def _score_columns(names: Sequence[str], label: str, reading: Reading) -> Sequence[str]:
     """The columns of scores: those named by classes, or the one of the positive label; all others, if some class lacks."""
-    if "id" not in names:  # most likely there is no header at all
+    # without an id there is most likely no header at all; rows of pairs have no place for scores
+    if "id" not in names or (reading.long and label in names):
         return ()
     others = [name for name in names if name != "id"]
     classes = None if reading.classes is None else set(reading.classes)
@@ -124,7 +126,7 @@ def _unclear(names: Sequence[str], found: _Found, separator: str | None, reading
     """What is missing in a header, or must not be there."""
     faults = []
     for at, name in enumerate(names, start=1):
-        if name != found.split and (refusal := refused_in_gold(name, reading)):
+        if name not in {found.split, found.label} and (refusal := refused_in_gold(name, reading)):
             faults.append(problem("wrong_shape", refusal, Place(None, 1, at), got=quote(name)))
     shown = ", ".join(quote(name) for name in names[:10])
     due = (found.id,) if found.scores or found.alone else (found.id, found.label)

@@ -27,6 +27,13 @@ class _Blank:
     scored: Sequence[str]
     """The classes that have a score each, in a binary task the positive label alone; empty for labels."""
     single: bool
+    own: bool = False
+    """Whether a class is called `score`, so that the positive label's column has its own name."""
+
+    @property
+    def score_columns(self) -> list[str]:
+        """What a table calls the columns of scores."""
+        return ["score"] if self.scored and self.single and not self.own else list(self.scored)
 
 
 def _records(blank: _Blank) -> list[dict[str, object]]:
@@ -71,7 +78,7 @@ def _map(blank: _Blank) -> bytes:
 def _csv(blank: _Blank, separator: str = ",") -> bytes:
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n", delimiter=separator)
-    names = ["score"] if blank.single and blank.scored else list(blank.scored) or ["label"]
+    names = blank.score_columns or ["label"]
     writer.writerow(["id", *names])
     empty = [""] * len(names)
     writer.writerows([one, *empty] for one in blank.ids)
@@ -95,8 +102,7 @@ def _arrow_table(blank: _Blank) -> Any:
     columns: dict[str, Any] = {"id": pa.array(blank.ids, pa.string())}
     n = len(blank.ids)
     if blank.scored:
-        names = ["score"] if blank.single else blank.scored
-        columns |= {name: pa.nulls(n, pa.float64()) for name in names}
+        columns |= {name: pa.nulls(n, pa.float64()) for name in blank.score_columns}
     elif blank.several:
         columns["labels"] = pa.array([[]] * n, pa.list_(pa.string()))
     else:
@@ -150,8 +156,8 @@ TEMPLATES: dict[str, Template] = {
     "csv": Template("csv", _csv, wide=True),
     "tsv": Template("tsv", _tsv, wide=True),
     "npz": Template("npz", _npz, wide=True),
-    "parquet": Template("parquet", _parquet),
-    "arrow": Template("arrow", _arrow),
+    "parquet": Template("parquet", _parquet, wide=True),
+    "arrow": Template("arrow", _arrow, wide=True),
 }
 """Every template by the name that asks for it."""
 
@@ -174,7 +180,11 @@ def template(ids: Sequence[str], spec: TaskSpec, format: str = "json", *, scores
     if made.wide and len(ids) * len(scored) > _CELLS:
         message = f"The template would have {len(ids)} × {len(scored)} places for scores; at most {_CELLS} are made."
         raise BadRequest(message, remedy="Ask for format=columns, which lists ids and classes once.")
-    return made.write(_Blank(list(ids), spec.task == "multilabel", scored, spec.positive_label is not None))
+    if FORMATS[made.format].table and "id" in scored:
+        message = "A table cannot have a column of scores for a class that is called 'id', as the ids are."
+        raise BadRequest(message, remedy="Ask for format=columns, which lists ids and classes once.")
+    single, own = spec.positive_label is not None, "score" in spec.classes
+    return made.write(_Blank(list(ids), spec.task == "multilabel", scored, single, own))
 
 
 def _line(value: object) -> str:

@@ -22,7 +22,8 @@ class Weights:
         if self._columns.weights is None or self.values is None:
             return
         value = self._columns.weights[position]
-        found = Fraction(0) if value is Cell.FAULT else exact(value)
+        meant = type(value) is not str or not self._columns.typed
+        found = Fraction(0) if value is Cell.FAULT else exact(value) if meant else None
         if found is None:
             missing = value is Cell.ABSENT or value == ""
             message = "Other rows have a weight, this one has none." if missing else "This is no weight."

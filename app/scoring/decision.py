@@ -41,7 +41,7 @@ DECISIONS: dict[str, Decision] = {
     ),
     "threshold": Decision(
         TASKS,
-        "labels whose score is at least 'threshold' (a number, 0.5 unless said), or above it with 'strict': true; of exclusive classes the best one, if it reaches it",
+        "labels whose score is at least 'threshold' (a number, 0.5 unless said), or above it with 'strict': true; of two classes the positive one if its score reaches it, else the other; of more exclusive classes the best one, if it reaches it",
         {"threshold": _number, "strict": lambda value: isinstance(value, bool)},
     ),
     "top_k": Decision(

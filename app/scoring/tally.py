@@ -285,8 +285,20 @@ def _often(counts: Int | None, weights: Int | None) -> Int | None:
 
 
 def _histogram(bins: Int, weights: Int | None, size: int) -> Int:
-    # sums of weights stay below 2**53, so binary64 holds them exactly
-    return np.bincount(bins, weights=weights, minlength=size).astype(np.int64)
+    if weights is not None and len(weights) * max(map(abs, _ends(weights))) >= 2**53:
+        return _exact_histogram(bins, weights, size)
+    return np.bincount(bins, weights=weights, minlength=size).astype(np.int64)  # exact: sums stay below 2**53
+
+
+def _ends(values: Int) -> tuple[int, int]:
+    return (int(values.min()), int(values.max())) if len(values) else (0, 0)
+
+
+def _exact_histogram(bins: Int, weights: Int, size: int) -> Int:
+    """The same in Python's integers, where binary64 might round."""
+    found = np.zeros(size, dtype=object)
+    np.add.at(found, bins, weights.astype(object))
+    return found if max(found, default=0) >= 2**62 else found.astype(np.int64)
 
 
 def _table(of: int, sides: _Sides) -> Counts:

@@ -20,6 +20,13 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     for name in TABLES:
+        files = sa.table(name, sa.column("encoding", sa.String), sa.column("layout", sa.String))
+        newer = (
+            sa.select(sa.func.count()).select_from(files).where((files.c.encoding == "zstd") | (files.c.layout != ""))
+        )
+        if op.get_bind().scalar(newer):
+            msg = f"{name} holds files that the earlier version cannot read (zstd, or layout=long)"
+            raise RuntimeError(msg)
         op.add_column(name, sa.Column("gzipped", sa.Boolean(), server_default=sa.false(), nullable=False))
         files = sa.table(name, sa.column("encoding", sa.String), sa.column("gzipped", sa.Boolean))
         op.execute(files.update().where(files.c.encoding == "gzip").values(gzipped=True))

@@ -26,7 +26,7 @@ def assert_the_next_one_finishes(who: Caller) -> None:
     assert answer.json()["status"] == "finished"
 
 
-def test_a_file_that_needs_too_much_memory_fails_and_is_refunded(limited: Live) -> None:
+def test_a_file_that_needs_too_much_memory_is_rejected_at_once_and_not_charged(limited: Live) -> None:
     blue = limited.person("Blue").join("pets", "Blue")
     poison = gzip.compress(b'{"t1": "' + b"a" * (300 * MIB) + b'"}', compresslevel=1)
     answer = blue.post(
@@ -36,15 +36,16 @@ def test_a_file_that_needs_too_much_memory_fails_and_is_refunded(limited: Live) 
     )
     assert answer.status_code == 201, answer.text
     body = answer.json()
-    assert body["status"] == "failed"
-    assert body["failure"]["code"] == "memory_limit"
+    assert body["status"] == "rejected"
+    assert body["total"] == {"too_large": 1}
+    assert "of memory" in body["problems"][0]["message"]
     assert body["scores"] == {}
-    assert rows(limited, "SELECT crashes, status FROM score_tasks") == [(1, "failed")]
+    assert rows(limited, "SELECT crashes, status FROM score_tasks") == [(0, "done")]
     assert rows(limited, "SELECT kind, reason FROM quota_entries ORDER BY id") == [
         ("reserve", "admitted"),
-        ("refund", "failed"),
+        ("refund", "rejected"),
     ]
-    # Two a day: a failed one is not among them.
+    # Two a day: a rejected one is not among them.
     assert_the_next_one_finishes(blue)
     assert_the_next_one_finishes(blue)
     assert blue.submit("pets", GOOD).json()["code"] == "quota_exceeded"
