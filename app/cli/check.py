@@ -40,7 +40,11 @@ def check(file: Path, told: Told, layout: str | None = None) -> tuple[dict[str, 
     if positive is not None and positive not in spec.classes:
         inputs.refuse_positive(positive, spec.classes)
     rules = None if told.recipe is None else _rules(inputs.read_json(told.recipe), spec)
-    _, problems, notes = validate(inputs.read_ids(told.ids), spec, inputs.source(file, layout), rules=rules)
+    try:
+        _, problems, notes = validate(inputs.read_ids(told.ids), spec, inputs.source(file, layout), rules=rules)
+    except MemoryError:
+        remedy = "Leave out what is not scored, or check it by the service."
+        raise Refused("too_large", f"{file}: reading it takes more memory than there is.", remedy) from None
     if rules is None:
         said = [*said, "checked without a recipe; what its metrics ask for beyond labels is checked with --recipe"]
     return problems.to_dict() | {"notes": notes}, said

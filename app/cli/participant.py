@@ -263,7 +263,7 @@ def _one_of_the_two(slug: str | None, offline: dict[str, object], phase: str | N
 def _verdict(out: Output, file: Path, report: dict[str, Any], said: Sequence[str]) -> None:
     """Print a validation report; status 1 unless the file is valid. As JSON it has the very bytes of the service."""
     if out.as_json:
-        sys.stdout.write(json.dumps(report, ensure_ascii=False, separators=(",", ":")) + "\n")
+        sys.stdout.buffer.write(json.dumps(report, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
     elif report.get("valid"):
         out.say(f"{file.name} is valid.")
     else:

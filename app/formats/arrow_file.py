@@ -135,6 +135,13 @@ def is_text(kind: "pa.DataType") -> bool:
     return bool(is_.is_string(kind) or is_.is_large_string(kind) or views or is_.is_integer(kind))
 
 
+def is_integer(kind: "pa.DataType") -> bool:
+    """Whether a column of this type holds whole numbers."""
+    import pyarrow.types as is_
+
+    return bool(is_.is_integer(kind))
+
+
 def is_float(kind: "pa.DataType") -> bool:
     """Whether a column of this type holds binary32 or binary64 numbers."""
     import pyarrow.types as is_

@@ -1,5 +1,6 @@
 """Tables of Parquet and Arrow IPC files: columns as in CSV, with lists for sets of labels and for scores."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.formats import arrow_file
-from app.formats.arrow_file import MEND, Opened, Refused, is_float, is_list, is_text, is_text_list
+from app.formats.arrow_file import MEND, Opened, Refused, is_float, is_integer, is_list, is_text, is_text_list
 from app.formats.columns import Columns, GivenScores, Reading, TooManyRecords, check_count
 from app.formats.layout import ColumnLists, Names
 from app.formats.problem import FILE, Place, Problem, problem, quote, token
@@ -16,6 +17,10 @@ from app.formats.table_header import Header, tell_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+_ASKED = re.compile(r"of size ([0-9]+)")
+"""What Arrow says of the memory that it did not get; a damaged file may ask for any amount."""
 
 
 def read_parquet(data: bytes, reading: Reading) -> Columns | None:
@@ -42,10 +47,11 @@ def _read(data: bytes, reading: Reading, name: str, open_file: Callable[[bytes],
         reading.problems.add(problem(refused.code, str(refused), place))
     except TooManyRecords:
         raise
-    except MemoryError:  # also that of Arrow, which is an ArrowException as well
-        message = (
-            "Reading this file takes more memory than allowed. Leave out what is not scored, or send an .npz file."
-        )
+    except MemoryError as lack:  # also Arrow's, which is an ArrowException as well
+        asked, most = _ASKED.search(str(lack)), reading.limits.expanded_bytes
+        if asked is None or int(asked[1]) <= most:
+            raise  # who runs the reader knows how much there is, and what else takes it
+        message = f"The columns have more than {most} bytes. Leave out what is not scored."
         reading.problems.add(problem("too_large", message, Place()))
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError, OverflowError, EOFError) as fault:
         message = f"This is no intact {name} file ({_plain(fault)}). {MEND}"
@@ -139,7 +145,7 @@ def _wrong_types(shape: _Shape, reading: Reading) -> list[Problem]:
         kind, due = shape.types[name], "strings"
         sound = is_text(kind)
         if field == "weight":
-            due, sound = "numbers", sound or is_float(kind)
+            due, sound = "numbers", is_float(kind) or is_integer(kind)
         elif field == "label" and reading.sets:
             due = "strings or lists of strings"
             sound = sound or (not reading.long and is_text_list(kind))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from app.formats.columns import Columns, GivenScores, Reading, check_count
+from app.formats.layout import Field
 from app.formats.mistaken import looks_like_json
 from app.formats.numbers import number, numbers
 from app.formats.problem import FILE, Place, Problem, problem, quote
@@ -69,6 +70,11 @@ class _Body:
         for name, at in self.header.used.items():
             self.cells[name].extend([row[at] for row in rows])
 
+    def _empty(self) -> list[str]:
+        """What the header calls columns of gold that hold nothing."""
+        fields: tuple[Field, ...] = ("split", "weight")
+        return [self.header.layout.name(field) for field in fields if _is_empty(self.cells.get(field))]
+
     def columns(self) -> Columns:
         """All rows as columns."""
         header = self.header
@@ -90,7 +96,7 @@ class _Body:
             splits=_unless_empty(self.cells.get("split")),
             weights=_unless_empty(self.cells.get("weight")),
             scores=scores,
-            ignored=[*header.ignored, *(name for name in ("split", "weight") if _is_empty(self.cells.get(name)))],
+            ignored=[*header.ignored, *self._empty()],
             unreadable=self.bad,
             typed=False,
         )

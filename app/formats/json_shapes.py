@@ -120,7 +120,10 @@ def _with_others(columns: Columns, document: tuple[Any, ...], used: set[str], re
             got = None if value is None else show(value)
             reading.problems.add(problem(code, FAULT_MESSAGES[code], Place(pointer), got=got), FILE)
     names = dict.fromkeys(key for key, _ in others)
+    beside_records = type(columns.layout) is RecordList  # where 'labels' may be anything, such as the vocabulary
     for name in names:
+        if beside_records and name in {"label", "labels"}:
+            continue
         if refusal := refused_in_gold(name, reading):
             reading.problems.add(problem("wrong_shape", refusal, Place(token(name))), FILE)
     columns.ignored = tuple(dict.fromkeys((*names, *columns.ignored)))

@@ -63,7 +63,8 @@ def _arrays(data: bytes, reading: Reading) -> dict[str, Array]:
         raise _Refused("syntax", f"The file is empty. {_MEND}")
     if (entries := data.count(_LISTED)) > 2 * _MEMBERS:  # before a list of them is made; numbers may look like a few
         raise _Refused("too_large", f"The archive holds {entries} files; at most {_MEMBERS} are allowed.")
-    if not data.startswith(b"PK") or len(data) != _end(data):
+    end = _end(data)
+    if end is not None and (not data.startswith(b"PK") or len(data) != end):
         raise _Refused("syntax", f"Something stands before or behind the archive. {_MEND}")
     try:
         archive = zipfile.ZipFile(BytesIO(data))
@@ -81,10 +82,10 @@ def _arrays(data: bytes, reading: Reading) -> dict[str, Array]:
         raise _Refused("syntax", f"The archive cannot be read ({_plain(fault)}). {_MEND}") from None
 
 
-def _end(data: bytes) -> int:
-    """Where the archive ends by its own account: behind its last record and the comment that this announces."""
+def _end(data: bytes) -> int | None:
+    """Where the archive ends by its own account: behind its last record and the comment that this announces, if any."""
     at = data.rfind(b"PK\x05\x06")
-    return at + 22 + int.from_bytes(data[at + 20 : at + 22], "little") if at >= 0 else len(data)
+    return at + 22 + int.from_bytes(data[at + 20 : at + 22], "little") if at >= 0 else None
 
 
 def _plain(fault: Exception) -> str:

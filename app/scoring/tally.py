@@ -285,13 +285,9 @@ def _often(counts: Int | None, weights: Int | None) -> Int | None:
 
 
 def _histogram(bins: Int, weights: Int | None, size: int) -> Int:
-    if weights is not None and len(weights) * max(map(abs, _ends(weights))) >= 2**53:
+    if weights is not None and total(weights) >= 2**53:
         return _exact_histogram(bins, weights, size)
     return np.bincount(bins, weights=weights, minlength=size).astype(np.int64)  # exact: sums stay below 2**53
-
-
-def _ends(values: Int) -> tuple[int, int]:
-    return (int(values.min()), int(values.max())) if len(values) else (0, 0)
 
 
 def _exact_histogram(bins: Int, weights: Int, size: int) -> Int:

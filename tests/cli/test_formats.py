@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -187,3 +188,18 @@ raise SystemExit("template")
 """
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_a_report_is_written_in_utf_8_wherever_it_goes(tmp_path: Path, classes: Path) -> None:
+    mine = tmp_path / "mine.json"
+    mine.write_text(json.dumps({"t1": "x" * 200}))
+    command = [sys.executable, "-m", "app.cli", "validate", "-f", str(mine), "--ids", str(ids_file(tmp_path, "json"))]
+    ran = subprocess.run(
+        [*command, "--classes", str(classes), "--json"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert ran.returncode == 1
+    assert "\u2026" in json.loads(ran.stdout)["problems"][0]["got"]

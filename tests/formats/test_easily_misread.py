@@ -220,3 +220,24 @@ def test_a_file_of_ids_that_lacks_one_is_no_file_of_ids(tmp_path: Path) -> None:
     path = tmp_path / "ids.parquet"
     path.write_bytes(parquet(id=["1", None, "3"]))
     assert read_ids(Source(path, FileKind("parquet")))[0] is None
+
+
+@pytest.mark.parametrize("key", ["predictions", "documents"])
+def test_a_vocabulary_beside_the_records_is_no_column_of_theirs(tmp_path: Path, key: str) -> None:
+    found, problems = gold(
+        tmp_path, f'{{"{key}":[{{"id":"1","label":"a"}},{{"id":"2","label":"b"}}],"labels":["a"]}}', JSON
+    )
+    assert not problems
+    assert found.ids == ["1", "2"]
+
+
+def test_an_empty_column_is_noted_under_its_own_name(tmp_path: Path) -> None:
+    found, problems = gold(tmp_path, "id,label,Usage\n1,a,\n2,b,\n", CSV)
+    assert not problems
+    assert any("field 'Usage'" in note for note in found.notes)
+
+
+def test_a_single_array_is_no_archive_with_something_around_it() -> None:
+    body = io.BytesIO()
+    np.save(body, np.zeros(3))
+    assert "not a zip file" in answers(body.getvalue(), "npz")[1].first[0].message
