@@ -88,6 +88,10 @@ class OfflineOutcome:
     scores: dict[str, dict[str, Result]] = field(default_factory=dict)
 
 
+class FileTooHeavy(MemoryError):
+    """Reading and checking a file of predictions took more memory than there is."""
+
+
 @contextmanager
 def collector_off() -> Iterator[None]:
     """Switch the cyclic garbage collector off while many small objects are made that hold no cycles."""
@@ -236,16 +240,19 @@ def validate(
     """Read predictions and check them; what they say (in the order of `ids`) is None exactly where there are problems.
 
     Needs no gold labels, and answers the same with and without them. Of `ids` given as a list, `void` ones are
-    dropped; an IdIndex is taken to be without them. Raises InvalidContent where an id is listed twice.
+    dropped; an IdIndex is taken to be without them. Raises InvalidContent where an id is listed twice, and FileTooHeavy.
     """
     rules = rules or Rules()
     voided = frozenset(normalized(void))
     known = ids if isinstance(ids, IdIndex) else IdIndex([name for name in normalized(ids) if name not in voided])
     problems = Problems()
     wanted = rules.scores != "ignored"
-    with collector_off():
-        table = _read(predictions, spec, gold=False, problems=problems, limits=limits, wants_scores=wanted)
-        found = check(table, known, spec, rules=rules, void=voided, problems=problems)
+    try:
+        with collector_off():
+            table = _read(predictions, spec, gold=False, problems=problems, limits=limits, wants_scores=wanted)
+            found = check(table, known, spec, rules=rules, void=voided, problems=problems)
+    except MemoryError as lack:
+        raise FileTooHeavy from lack
     return found, problems, table.notes
 
 
@@ -263,27 +270,14 @@ def score(
     """Score predictions against gold, per split; without `rules`, the strictest of the metrics apply.
 
     `primary` is the canonical string of the metric that must have what it needs; hard labels that the file does not
-    give follow from its scores by `decision`, as a recipe has it, under the recipe's `options`.
+    give follow from its scores by `decision`, as a recipe has it, under the recipe's `options`. Raises FileTooHeavy.
     """
     rules = rules or Rules.strictest(calls, primary)
     found, problems, notes = validate(gold.index, gold.spec, predictions, rules=rules, void=gold.void, limits=limits)
     if found is None:
         return Outcome(problems, notes)
-    scores, said = score_predicted(gold, found, calls, decision=decision, options=options)
-    return Outcome(problems, [*notes, *said], scores)
-
-
-def score_predicted(
-    gold: Gold,
-    found: Predicted,
-    calls: Sequence[MetricCall],
-    *,
-    decision: Mapping[str, Any] | None = None,
-    options: Mapping[str, str] | None = None,
-) -> tuple[dict[str, dict[str, Result]], list[str]]:
-    """Scores by split of predictions that were checked against this gold, and notes; see score."""
     labels, said = _hard_labels(gold, found, decision, options or {})
-    return score_labels(gold, labels, calls, found.scores), said
+    return Outcome(problems, [*notes, *said], score_labels(gold, labels, calls, found.scores))
 
 
 def _hard_labels(

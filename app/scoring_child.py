@@ -21,8 +21,7 @@ from app.errors import BadRequest, InvalidContent
 from app.formats import FileKind, Limits, Problems, Rules
 from app.formats.reader import too_much_memory
 from app.formats.template import template
-from app.pipeline import Gold, Source, load_gold, score_predicted, validate
-from app.scoring.align import Predicted
+from app.pipeline import FileTooHeavy, Gold, Source, load_gold, score, validate
 from app.scoring.recipe import Recipe, parse_recipe
 
 Answer = dict[str, Any]
@@ -37,8 +36,6 @@ class Golds:
     def __init__(self, limits: Limits, memory: int) -> None:
         self.limits = limits
         self.memory = memory
-        self.spent = False
-        """Whether memory ran out, so that a fresh program had better go on."""
         self._kept: OrderedDict[str, Gold] = OrderedDict()
 
     def load(self, request: dict[str, Any]) -> tuple[Gold | None, Problems]:
@@ -55,10 +52,6 @@ class Golds:
             while len(self._kept) > KEPT_GOLDS:
                 self._kept.popitem(last=False)
         return gold, problems
-
-    def holds_others(self, request: dict[str, Any]) -> bool:
-        """Whether other golds than that of this request take memory."""
-        return any(name != _name(request) for name in self._kept)
 
     def forget_all_but(self, request: dict[str, Any]) -> bool:
         """Give back the memory of other golds than that of this request; False where there were none."""
@@ -99,7 +92,11 @@ def answer_gold(golds: Golds, request: dict[str, Any]) -> Answer:
 def answer_validate(golds: Golds, request: dict[str, Any]) -> Answer:
     """Check predictions without scoring them."""
     gold = golds.sound(request["gold"])
-    _, problems, notes = _checked(golds, request, gold, _recipe(request, gold))
+    recipe = _recipe(request, gold)
+    rules = Rules.strictest(recipe.metrics, recipe.primary)
+    _, problems, notes = validate(
+        gold.index, gold.spec, _source(request["predictions"]), rules=rules, void=gold.void, limits=golds.limits
+    )
     return problems.to_dict() | {"notes": notes}
 
 
@@ -107,35 +104,23 @@ def answer_score(golds: Golds, request: dict[str, Any]) -> Answer:
     """Check predictions and score them, per split."""
     gold = golds.sound(request["gold"])
     recipe = _recipe(request, gold)
-    found, problems, notes = _checked(golds, request, gold, recipe)
-    if found is None:
-        return problems.to_dict() | {"notes": notes, "scores": {}}
-    by_split, said = score_predicted(gold, found, recipe.metrics, decision=recipe.decision, options=recipe.options)
+    outcome = score(
+        gold,
+        _source(request["predictions"]),
+        recipe.metrics,
+        primary=recipe.primary,
+        decision=recipe.decision,
+        options=recipe.options,
+        limits=golds.limits,
+    )
     scores = {
         split: {
             name: {"value": result.value, "reason": result.reason, "notes": list(result.notes)}
             for name, result in results.items()
         }
-        for split, results in by_split.items()
+        for split, results in outcome.scores.items()
     }
-    return problems.to_dict() | {"notes": [*notes, *said], "scores": scores}
-
-
-def _checked(
-    golds: Golds, request: dict[str, Any], gold: Gold, recipe: Recipe
-) -> tuple[Predicted | None, Problems, list[str]]:
-    """Check predictions under the rules of a recipe; a file that takes more memory than there is has a problem."""
-    rules = Rules.strictest(recipe.metrics, recipe.primary)
-    source = _source(request["predictions"])
-    try:
-        return validate(gold.index, gold.spec, source, rules=rules, void=gold.void, limits=golds.limits)
-    except MemoryError:
-        if golds.holds_others(request["gold"]):
-            raise  # with the room that they take, it is tried again
-    golds.spent = True
-    problems = Problems()
-    problems.add(too_much_memory(golds.memory))
-    return None, problems, []
+    return outcome.problems.to_dict() | {"notes": outcome.notes, "scores": scores}
 
 
 def answer_template(golds: Golds, request: dict[str, Any]) -> Answer:
@@ -191,8 +176,7 @@ def main() -> None:
     _reply(replies, {"ready": True})
     golds = Golds(Limits(**given.limits), given.memory)
     while True:
-        answer = _answer(golds, json.loads(requests.get()))
-        _reply(replies, answer | {"spent": True} if golds.spent else answer)
+        _reply(replies, _answer(golds, json.loads(requests.get())))
 
 
 def _answer(golds: Golds, request: dict[str, Any]) -> Answer:
@@ -200,10 +184,17 @@ def _answer(golds: Golds, request: dict[str, Any]) -> Answer:
         return ANSWERS[request["kind"]](golds, request)
     except FileNotFoundError as lost:
         return {"error": "file", "file": str(lost.filename)}
-    except MemoryError:
+    except MemoryError as lack:
         if not golds.forget_all_but(request["gold"]):
-            return {"error": "memory"}
+            return _too_heavy(golds) if isinstance(lack, FileTooHeavy) else {"error": "memory"}
     return _answer(golds, request)  # with the room that other golds took
+
+
+def _too_heavy(golds: Golds) -> Answer:
+    """A problem of the file; as memory ran out once, a fresh program had better go on."""
+    problems = Problems()
+    problems.add(too_much_memory(golds.memory))
+    return problems.to_dict() | {"notes": [], "scores": {}, "spent": True}
 
 
 def _reply(replies: IO[bytes], answer: Answer) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from app.formats import arrow_file
 from app.formats.arrow_file import MEND, Opened, Refused, is_float, is_integer, is_list, is_text, is_text_list
-from app.formats.columns import Columns, GivenScores, Reading, TooManyRecords, check_count
+from app.formats.columns import Columns, GivenScores, Reading, check_count
 from app.formats.layout import ColumnLists, Names
 from app.formats.problem import FILE, Place, Problem, problem, quote, token
 from app.formats.table_header import Header, tell_columns
@@ -45,8 +45,6 @@ def _read(data: bytes, reading: Reading, name: str, open_file: Callable[[bytes],
     except Refused as refused:
         place = Place(None if refused.column is None else token(refused.column))
         reading.problems.add(problem(refused.code, str(refused), place))
-    except TooManyRecords:
-        raise
     except MemoryError as lack:  # also Arrow's, which is an ArrowException as well
         asked, most = _ASKED.search(str(lack)), reading.limits.expanded_bytes
         if asked is None or int(asked[1]) <= most:

@@ -130,8 +130,6 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Arra
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about headers of old files, which are read
             shape, fortran, dtype = read_header(body)
-        if not {int} >= set(map(type, shape)):
-            raise ValueError("a size is no integer")
     except _HEADER_FAULTS as fault:
         raise _Refused("syntax", f"{quote(name)} is no NumPy array ({_plain(fault)}). {_MEND}", name) from None
     if dtype.hasobject:

@@ -84,7 +84,8 @@ def brier(ws: Workspace, _: MetricCall) -> Result:
     """The mean squared difference of the positive label's probability from 0 or 1."""
     scores, notes = _given(ws)
     code = _positive(ws)
-    own = scores[:, 0] if scores.shape[1] == 1 else scores[:, code or 0]
+    assert code is not None, "a binary task has a positive label"
+    own = scores[:, 0] if scores.shape[1] == 1 else scores[:, code]
     gaps = own - (ws.case.gold.codes == code)
     return Result(_mean(ws, (gaps * gaps).tolist()), None, notes)
 
