@@ -25,8 +25,8 @@ from app.formats.tidy import SPLITS
 from app.scoring.align import Case, IdIndex, Labels, Predicted
 from app.scoring.decision import Decided, decide, described
 from app.scoring.evaluate import Ceilings, evaluate
-from app.scoring.metric import Result
-from app.scoring.recipe import MetricCall
+from app.scoring.metric import MetricCall, Result
+from app.scoring.needs import met
 from app.scoring.task import Task, TaskSpec
 
 _N = TypeVar("_N", int, float)
@@ -309,7 +309,7 @@ def score_labels(
 def score_offline(
     gold: Source,
     predictions: Source,
-    choose: Callable[[TaskSpec, bool], Sequence[MetricCall]],
+    choose: Callable[[TaskSpec, frozenset[str]], Sequence[MetricCall]],
     *,
     task: Task,
     classes: Sequence[str] | None = None,
@@ -321,7 +321,7 @@ def score_offline(
     options: Mapping[str, str] | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> OfflineOutcome:
-    """Score two files without a server: `choose` names the metrics, knowing the vocabulary and whether there are scores.
+    """Score two files without a server: `choose` names the metrics, knowing the vocabulary and which needs are met.
 
     Without `classes` the vocabulary is the sorted union of the labels in both files, and a note says so. Raises
     InvalidContent where `classes` or `void` list something twice, and whatever `choose` raises.
@@ -351,7 +351,7 @@ def score_offline(
         gold_rules.check_not_empty(truth, voided, outcome.gold_problems)
         gold_rules.check_vocabulary(truth, spec, declared=declared, limits=limits, problems=outcome.gold_problems)
         if not outcome.gold_problems:  # without sound gold there is nothing to hold the predictions against
-            outcome.calls = choose(spec, answers.scores is not None)
+            outcome.calls = choose(spec, met(spec, scores=answers.scores is not None))
             _score_tables(outcome, truth, answers, spec=spec, void=voided, options=options or {})
     return outcome
 

@@ -34,7 +34,8 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 from app.formats import FileKind
 from app.pipeline import Gold, Source, load_gold, score
-from app.scoring.recipe import all_fitting
+from app.scoring.asked import all_fitting
+from app.scoring.needs import met
 from app.scoring.task import Task
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -98,7 +99,7 @@ def make(folder: Path, *, task: Task, instances: int, classes: int) -> Data:
 
 def ours(data: Data) -> Callable[[], object]:
     """Bytes to every metric that fits, with all checks: what a submission costs beside its transaction."""
-    calls = all_fitting(data.gold.spec)
+    calls = all_fitting(data.gold.spec.task, None, met(data.gold.spec))
 
     def run() -> object:
         outcome = score(data.gold, data.predictions, calls)

@@ -25,7 +25,8 @@ from app.pipeline import (
     score_offline,
     validate,
 )
-from app.scoring.recipe import MetricCall, parse_metric
+from app.scoring.asked import parse_metric
+from app.scoring.metric import MetricCall
 from app.scoring.task import Task, TaskSpec
 from tests.shared import needs_shared, shared
 

@@ -45,7 +45,7 @@ def _stored(asked: Any, text: str) -> Any:
 
 def fingerprint(recipe: ScoringRecipe) -> str:
     """What two recipes share when they compute the same values: the metrics with all their options."""
-    parts = sorted(f"{call.text} {sorted(call.options.items())}" for call in recipe.metrics)
+    parts = sorted(f"{call.text} {sorted({**call.params, **call.options}.items())}" for call in recipe.metrics)
     decision = json.dumps(recipe.decision, sort_keys=True)
     return hashlib.sha256("\n".join([*parts, decision]).encode()).hexdigest()
 

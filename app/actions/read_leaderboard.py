@@ -8,9 +8,9 @@ from app.actions.change_recipe import scoring_recipe
 from app.actions.visibility import require_board, split_for, view_for
 from app.errors import BadRequest, InvalidMetric, NoGold
 from app.scoring import SCORER_VERSION
+from app.scoring.asked import parse_metric
 from app.scoring.catalogue import describe_call
 from app.scoring.recipe import Recipe as ScoringRecipe
-from app.scoring.recipe import parse_metric
 from app.scoring.standings import Entry, Standing, standings
 from app.store import challenges, clock, gold, submissions
 from app.store.session import ReadSession

@@ -7,9 +7,9 @@ from typing import Any
 from app.errors import DatabaseAway
 from app.formats import FORMATS
 from app.formats.template import TEMPLATES, template
+from app.scoring.asked import parse_metric
 from app.scoring.catalogue import describe, describe_call
 from app.scoring.metric import CATALOGUE
-from app.scoring.recipe import parse_metric
 from app.scoring.task import TaskSpec
 
 JSON = dict[str, Any]

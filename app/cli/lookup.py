@@ -23,8 +23,8 @@ def metrics(
 ) -> None:
     """Look up the catalogue of metrics: equation, parameters, options, source, worked example."""
     with reporting(as_json=as_json) as out:
+        from app.scoring.asked import find
         from app.scoring.catalogue import describe, describe_all
-        from app.scoring.recipe import find
 
         if key is None:
             entries = describe_all()

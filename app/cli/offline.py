@@ -118,14 +118,16 @@ def _check_positive(
         inputs.refuse_positive(positive_label, found.spec.classes)
 
 
-def _choice(asked: Sequence[str], options: Mapping[str, str]) -> "Callable[[TaskSpec, bool], Sequence[MetricCall]]":
+def _choice(
+    asked: Sequence[str], options: Mapping[str, str]
+) -> "Callable[[TaskSpec, frozenset[str]], Sequence[MetricCall]]":
     """Which metrics to compute, once the vocabulary is known."""
-    from app.scoring.recipe import all_fitting, check_options, parse_metric
+    from app.scoring.asked import all_fitting, check_options, parse_metric
 
-    def choose(spec: "TaskSpec", scores: bool) -> "Sequence[MetricCall]":
+    def choose(spec: "TaskSpec", has: frozenset[str]) -> "Sequence[MetricCall]":
         check_options(options, spec.classes)
         if not asked:
-            return all_fitting(spec, options, scores=scores)
+            return all_fitting(spec.task, options, has)
         return [parse_metric(text, options=options, task=spec.task, classes=spec.classes) for text in asked]
 
     return choose
@@ -133,10 +135,10 @@ def _choice(asked: Sequence[str], options: Mapping[str, str]) -> "Callable[[Task
 
 def _wants_scores(asked: Sequence[str]) -> bool:
     """Whether a metric that was asked for needs scores; else those beside labels are not looked at."""
-    from app.scoring.metric import CATALOGUE, SCORES
+    from app.scoring.metric import CATALOGUE, RANKING, SCORES
 
     keys = [text.partition(":")[0] for text in asked]
-    return any(SCORES in CATALOGUE[key].needs for key in keys if key in CATALOGUE)
+    return any({SCORES, RANKING} & set(CATALOGUE[key].needs) for key in keys if key in CATALOGUE)
 
 
 def _refuse(out: Output, outcome: "OfflineOutcome") -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from app.scoring.metric import PROBABILITIES, SCORES, MetricCall
+from app.scoring.metric import PROBABILITIES, RANKING, SCORES, MetricCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,5 +68,6 @@ class Rules:
             asked = {str(call.options.get(option, "reject")) for call in calls} or {"reject"}
             chosen[option] = next((value for value in values if value in asked), "reject")
         needing = {call.text for call in calls if SCORES in call.metric.needs}
-        scores = "due" if primary in needing else "used" if needing else "ignored"
+        ranking = any(RANKING in call.metric.needs for call in calls)
+        scores = "due" if primary in needing else "used" if needing or ranking else "ignored"
         return cls(**chosen, scores=scores, probabilities=any(PROBABILITIES in call.metric.needs for call in calls))

@@ -61,11 +61,23 @@ class Predicted:
 
 
 @dataclass(frozen=True, slots=True)
+class Grouping:
+    """A partition of the instances, such as folds: the position in `names` for each instance."""
+
+    names: tuple[str, ...]
+    codes: NDArray[np.int32]
+
+    def take(self, rows: NDArray[np.integer]) -> "Grouping":
+        """The parts of these row numbers."""
+        return Grouping(self.names, self.codes[rows])
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """Gold and predictions of the same instances, row by row.
 
     In a single-label task, gold with offsets holds sets of acceptable answers. `weights` are whole numbers, one per
-    instance.
+    instance. `folds` and `groups` say to which fold and to which group each instance belongs.
     """
 
     spec: TaskSpec
@@ -73,6 +85,8 @@ class Case:
     predicted: Labels
     scores: NDArray[np.float64] | None = None
     weights: NDArray[np.int64] | None = None
+    folds: Grouping | None = None
+    groups: Grouping | None = None
 
     def __post_init__(self) -> None:
         if self.gold.n != self.predicted.n:
@@ -86,6 +100,8 @@ class Case:
             self.predicted.take(rows),
             None if self.scores is None else self.scores[rows],
             None if self.weights is None else self.weights[rows],
+            None if self.folds is None else self.folds.take(rows),
+            None if self.groups is None else self.groups.take(rows),
         )
 
     def weighing(self) -> "Case":

@@ -1,10 +1,11 @@
 """The catalogue as JSON: every metric with its equation, and every call of one with its conventions filled in."""
 
+import math
 from functools import cache
 from typing import Any
 
 from app.scoring.metric import CATALOGUE, Metric, MetricCall, Param
-from app.scoring.metrics.wording import conventions, equation_of, symbols
+from app.scoring.metrics.wording import conventions, equation_of, general, symbols
 from app.scoring.options import OPTIONS, Option
 
 
@@ -14,20 +15,25 @@ def describe(metric: Metric) -> dict[str, Any]:
         "key": metric.key,
         "name": metric.name,
         "names": list(metric.names),
-        "equation": equation(metric.equation),
-        "symbols": symbols(metric.equation),
+        "equation": equation(general(metric)),
+        "symbols": symbols(general(metric)) | dict(metric.symbols),
         "tasks": list(metric.tasks),
         "needs": list(metric.needs),
         "direction": metric.direction,
-        "range": list(metric.range),
+        "range": _range(metric),
         "params": [_param(param) for param in metric.params],
         "options": [describe_option(OPTIONS[name]) for name in metric.options],
         "properties": {
             "symmetric": metric.properties.symmetric,
             "prevalence_sensitive": metric.properties.prevalence_sensitive,
             "count_based": metric.properties.count_based,
+            "ordinal": metric.properties.ordinal,
         },
+        "scalar": metric.scalar,
+        "acceptable_sets": metric.acceptable,
+        "weights": metric.weighable,
         "source": metric.source,
+        "peers": dict(metric.peers),
         "example": _example(metric),
     }
 
@@ -39,9 +45,9 @@ def describe_call(call: MetricCall) -> dict[str, Any]:
         "metric": call.metric.key,
         "name": call.title or call.metric.name,
         "equation": equation(equation_of(call)),
-        "symbols": symbols(equation_of(call)),
+        "symbols": symbols(equation_of(call)) | dict(call.metric.symbols),
         "direction": call.metric.direction,
-        "range": list(call.metric.range),
+        "range": _range(call.metric),
         "params": dict(call.params),
         "options": {name: call.options[name] for name in call.metric.options},
         "conventions": conventions(call),
@@ -79,11 +85,20 @@ def _mathml(latex: str) -> str:
     return str(convert(latex, display="block"))
 
 
+def _range(metric: Metric) -> list[float | None]:
+    """The least and the greatest value; None where there is no bound."""
+    return [None if math.isinf(end) else end for end in metric.range]
+
+
 def _param(param: Param) -> dict[str, Any]:
+    bounds = None if param.bounds is None else [None if math.isinf(end) else end for end in param.bounds]
+    meanings = dict(zip(param.values, param.value_meanings, strict=False))
     return {
         "name": param.name,
+        "kind": param.kind,
         "default": param.default,
-        "values": list(param.bounds) if param.bounds else param.kind,
+        "bounds": bounds,
+        "values": [{"value": value, "meaning": meanings.get(value, "")} for value in param.values],
         "meaning": param.meaning,
         "required_for": list(param.required_for),
     }
@@ -103,4 +118,11 @@ def _example(metric: Metric) -> dict[str, Any]:
         shown["train_frequencies"] = dict(example.train_frequencies)
     if example.scores is not None:
         shown["scores"] = [list(row) for row in example.scores]
+    if example.hierarchy is not None:
+        shown["hierarchy"] = {child: list(parents) for child, parents in example.hierarchy.items()}
+    for name in ("folds", "groups"):
+        if getattr(example, name) is not None:
+            shown[name] = list(getattr(example, name))
+    if example.cost_matrix is not None:
+        shown["cost_matrix"] = {label: dict(costs) for label, costs in example.cost_matrix.items()}
     return {**shown, "params": dict(example.params), "value": example.value}

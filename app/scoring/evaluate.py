@@ -7,11 +7,12 @@ import numpy as np
 
 from app.scoring import SCORER_VERSION
 from app.scoring.align import Case, Labels
-from app.scoring.metric import SCORES, Metric, MetricCall, Result, undefined
+from app.scoring.metric import RANKING, SCORES, Metric, MetricCall, Result, undefined
 from app.scoring.metrics.rules import UndefinedError
+from app.scoring.needs import lacking, met_by
 from app.scoring.tally import Workspace
 
-_Key = tuple[str, tuple[tuple[str, str], ...]]
+_Key = tuple[str, tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]
 
 
 class Ceilings:
@@ -20,7 +21,7 @@ class Ceilings:
     def __init__(self, case: Case) -> None:
         case = case.weighing()
         gold, spec = case.gold, case.spec
-        self._case = Case(spec, gold, _perfect(case), None, case.weights)
+        self._case = Case(spec, gold, _perfect(case), None, case.weights, case.folds, case.groups)
         self._values: dict[_Key, float | None] = {}
         m = len(spec.classes)
         known = gold.codes[(gold.codes >= 0) & (gold.codes < m)]
@@ -56,14 +57,15 @@ def _perfect(case: Case) -> Labels:
 
 
 def _key(call: MetricCall) -> _Key:
-    return call.text, tuple(sorted(call.options.items()))
+    return call.text, tuple(call.params.items()), tuple(sorted(call.options.items()))
 
 
 def _has_ceiling(call: MetricCall) -> bool:
     """Whether it can be ranked, over labels that do not depend on what was predicted."""
     metric = call.metric
     moving = "label_set" in metric.options and call.options["label_set"] in {"predicted", "gold_or_predicted"}
-    return metric.scalar and metric.direction != "none" and not moving and SCORES not in metric.needs
+    ranks = SCORES in metric.needs or RANKING in metric.needs
+    return metric.scalar and metric.direction != "none" and not moving and not ranks
 
 
 def evaluate(case: Case, calls: Sequence[MetricCall], ceilings: Ceilings | None = None) -> dict[str, Result]:
@@ -101,10 +103,13 @@ def _unfit(ws: Workspace, metric: Metric) -> str | None:
             ws.case.acceptable and not metric.acceptable,
             f"{metric.key} is not defined for gold that gives sets of acceptable answers",
         ),
-        (SCORES in metric.needs and ws.case.scores is None, "the predictions give no scores"),
         (ws.total == 0, "all instances weigh 0"),
+        (
+            ws.case.weights is not None and not metric.weighable,
+            f"{metric.key} depends on how many instances there are, and weights do not say",
+        ),
     )
-    return next((reason for holds, reason in reasons if holds), None)
+    return next((reason for holds, reason in reasons if holds), None) or lacking(metric, met_by(ws.case))
 
 
 __all__ = ["SCORER_VERSION", "Ceilings", "Result", "evaluate"]

@@ -64,6 +64,11 @@ def total(values: Integers) -> int:
     return sum(values.tolist())
 
 
+def rounded(value: float) -> float:
+    """To 12 significant digits: logarithms, powers and the like differ in the last bits from machine to machine."""
+    return float(f"{value:.12g}") + 0.0
+
+
 def square_root(value: Fraction) -> float:
     """The correctly rounded square root of a rational number ≥ 0, by integer arithmetic alone."""
     if value == 0:

@@ -13,26 +13,42 @@ LABELS = "labels"
 SCORES = "scores"
 PROBABILITIES = "probabilities"
 TRAIN_FREQUENCIES = "train_frequencies"
+RANKING = "ranking"
+"""Scores, or else the order in which the labels of a set were sent."""
+HIERARCHY = "hierarchy"
+COST_MATRIX = "cost_matrix"
+FOLDS = "folds"
+GROUPS = "groups"
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The value of a metric, or None with the reason; notes say which conventions came into play."""
+    """The value of a metric, or None with the reason; notes say which conventions came into play.
+
+    `data` is the JSON value of a metric that is no single number: a curve, a table.
+    """
 
     value: float | None
     reason: str | None = None
     notes: tuple[str, ...] = ()
+    data: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A parameter of a metric: a `number` within bounds, or a `label` of the vocabulary."""
+    """A parameter of a metric: a decimal `number` or a `whole` one within bounds, a `choice`, or a `label`.
+
+    `values` are the choices, or words that may stand in place of a number. One with a default is a setting: it may
+    also be given once for all metrics, and is ignored by those that it does not concern.
+    """
 
     name: str
-    kind: Literal["number", "label"]
+    kind: Literal["number", "whole", "choice", "label"]
     meaning: str
     default: str | None = None
     bounds: tuple[float, float] | None = None
+    values: tuple[str, ...] = ()
+    value_meanings: tuple[str, ...] = ()
     required_for: tuple[Task, ...] = ()
 
 
@@ -50,6 +66,10 @@ class Example:
     train_frequencies: Mapping[str, int] | None = None
     scores: tuple[tuple[float, ...], ...] | None = None
     """Scores in the order of the classes, for metrics that need them."""
+    hierarchy: Mapping[str, tuple[str, ...]] | None = None
+    folds: tuple[str, ...] | None = None
+    groups: tuple[str, ...] | None = None
+    cost_matrix: Mapping[str, Mapping[str, float]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +78,21 @@ class Properties:
 
     `symmetric`: swapping gold and predictions keeps the value. `prevalence_sensitive`: replicating the instances
     of one class can move the value. `count_based`: a function of integer counts, ranked at 14 significant digits.
+    `ordinal`: the order in which the classes are declared can move the value.
     """
 
     symmetric: bool
     prevalence_sensitive: bool
     count_based: bool = True
+    ordinal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class MetricCall:
     """A metric with its parameters and conventions: what a metric string means.
 
-    `params` are canonical texts by name; `options` holds every convention option; `text` is the canonical string;
+    `params` are canonical texts by name, settings included; `options` holds every convention option; `text` is the
+    canonical string, without what is as the recipe or the declaration has it;
     `asked` is the string as asked; `title` a display name given by the recipe.
     """
 
@@ -86,11 +109,13 @@ Compute = Callable[[Workspace, MetricCall], Result]
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One declaration of a metric; the catalogue, the parser, the help and the tests read it.
+    r"""One declaration of a metric; the catalogue, the parser, the help and the tests read it.
 
-    `names` are other names in the field; `options` those conventions that concern it; `hints` says for a task that
-    it is not defined for which keys are meant; `source` names paper and section or equation.
-
+    `equation` is LaTeX, in which `\param{k}` stands for a parameter; `shown` writes it for a call whose settings change
+    its form. `symbols` explains the letters that are its own. `names` are other names in the field; `options` those
+    conventions that concern it; `hints` says for a task that it is not defined for which keys are meant; `source` names
+    paper and section or equation; `peers` says of tools that compute the same where they differ. `acceptable`: defined
+    for gold that gives sets of acceptable answers; `weighable`: a weight counts like as many equal instances.
     """
 
     key: str
@@ -110,6 +135,15 @@ class Metric:
     hints: Mapping[str, str] = field(default_factory=dict)
     scalar: bool = True
     acceptable: bool = False
+    weighable: bool = True
+    symbols: Mapping[str, str] = field(default_factory=dict)
+    peers: Mapping[str, str] = field(default_factory=dict)
+    shown: "Callable[[MetricCall], str] | None" = None
+
+    def __post_init__(self) -> None:
+        for param in self.params:
+            if param.default is None and set(param.required_for) < set(self.tasks) and param.kind != "label":
+                raise ValueError(f"'{param.name}' of '{self.key}' has neither a default nor is it required")
 
 
 CATALOGUE: dict[str, Metric] = {}

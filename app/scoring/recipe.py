@@ -1,17 +1,16 @@
-"""Metric strings and recipes: what was asked, checked against the catalogue, in canonical form."""
+"""Recipes: what was agreed, checked against the catalogue, in canonical form."""
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import Any, Literal
 
 from app.errors import InvalidMetric, InvalidRecipe
 from app.scoring import strings
+from app.scoring.asked import agreed, check_labels, parse_metric
 from app.scoring.decision import DECISIONS
-from app.scoring.metric import CATALOGUE, PROBABILITIES, SCORES, TRAIN_FREQUENCIES, Metric, MetricCall
-from app.scoring.options import OPTIONS, excluded_labels
-from app.scoring.task import Task, TaskSpec
+from app.scoring.metric import MetricCall
+from app.scoring.options import excluded_labels
+from app.scoring.task import Task
 
 Selection = Literal["best", "latest", "selected"]
 SELECTIONS: tuple[Selection, ...] = ("best", "latest", "selected")
@@ -40,138 +39,6 @@ class Recipe:
     def call(self, text: str) -> MetricCall | None:
         """The computed metric with this canonical string, if there is one."""
         return next((call for call in self.metrics if call.text == text), None)
-
-
-def parse_metric(
-    asked: str | Mapping[str, Any],
-    *,
-    options: Mapping[str, Any] | None = None,
-    task: Task | None = None,
-    classes: Collection[str] | None = None,
-) -> MetricCall:
-    """The metric that a string or {"key", "params", "options", "name"} asks for.
-
-    `options` are the recipe's: they hold where the metric does not say otherwise, and the canonical string leaves
-    them out. With `task` the metric must be defined for it; with `classes` the labels it names must be among them.
-    Raises InvalidMetric with what is wrong and what was probably meant.
-    """
-    shared = strings.resolve_options(options or {})
-    key, given, title = _given(asked)
-    metric = find(key)
-    _check_task(metric, task)
-    params = _params(metric, given, task)
-    own = {name: strings.option(name, value) for name, value in given.items() if name in OPTIONS}
-    own = {name: value for name, value in own.items() if name in metric.options}
-    differing = {name: value for name, value in own.items() if value != shared[name]}
-    _check_labels(params, own, classes)
-    if PROBABILITIES in metric.needs and {**shared, **own}["score_direction"] == "lower":
-        raise InvalidMetric(f"'{metric.key}' needs probabilities, and of those a lower one is never surer.")
-    text = strings.put_together(metric.key, params, differing)
-    asked_text = asked if isinstance(asked, str) else text
-    return MetricCall(metric, params, {**shared, **own}, text, asked_text, title)
-
-
-def find(key: str) -> Metric:
-    """The metric with this key; raises InvalidMetric naming the nearest ones."""
-    if key in CATALOGUE:
-        return CATALOGUE[key]
-    words = _words(key)
-    near = [
-        metric.key for metric in CATALOGUE.values() if words in [_words(name) for name in (metric.key, *metric.names)]
-    ]
-    hint = f" (did you mean {' or '.join(dict.fromkeys(near))}?)" if near else strings.did_you_mean(key, CATALOGUE)
-    raise InvalidMetric(f"There is no metric '{key}'{hint}.")
-
-
-def _words(name: str) -> list[str]:
-    """The words of a key or name, in no order: macro_f1 means f1_macro."""
-    return sorted(re.split(r"[\s_-]+", name.lower()))
-
-
-def _given(asked: str | Mapping[str, Any]) -> tuple[str, dict[str, str], str | None]:
-    """Key, encoded values by name, display name."""
-    if isinstance(asked, str):
-        return *strings.take_apart(asked), None
-    key, title = asked.get("key"), asked.get("name")
-    if not isinstance(key, str):
-        raise InvalidMetric('A metric is a string or an object with "key".')
-    if title is not None and not isinstance(title, str):
-        raise InvalidMetric('The "name" of a metric must be a text.')
-    unknown = [name for name in asked if name not in {"key", "params", "options", "name"}]
-    if unknown:
-        raise InvalidMetric(f"A metric has no field '{unknown[0]}': it has key, params, options and name.")
-    given: dict[str, str] = {}
-    for part in ("params", "options"):
-        values = asked.get(part) or {}
-        if not isinstance(values, Mapping):
-            raise InvalidMetric(f'"{part}" of a metric must be an object.')
-        for name, value in values.items():
-            if name in given:
-                raise InvalidMetric(f"'{name}' is given twice for '{key}'.")
-            given[str(name)] = strings.plain(str(name), value)
-    return key, given, title
-
-
-def _check_task(metric: Metric, task: Task | None) -> None:
-    if task is None or task in metric.tasks:
-        return
-    hint = metric.hints.get(task)
-    raise InvalidMetric(
-        f"'{metric.key}' is not defined for {task} tasks" + (f": {hint}." if hint else "."),
-    )
-
-
-def _params(metric: Metric, given: Mapping[str, str], task: Task | None) -> dict[str, str]:
-    """The parameters in catalogue order, checked; names that are neither parameter nor option are refused."""
-    declared = {param.name: param for param in metric.params}
-    for name in given:
-        if name not in declared and name not in OPTIONS:
-            others = [key for key, other in CATALOGUE.items() if name in {param.name for param in other.params}]
-            near = max(others, key=lambda other: _likeness(other, metric.key), default=None)
-            hint = f" ({near} has)" if near else strings.did_you_mean(name, [*declared, *OPTIONS])
-            raise InvalidMetric(f"'{metric.key}' has no parameter or option '{name}'{hint}.")
-    params = {}
-    for param in metric.params:
-        text = given.get(param.name, param.default)
-        if text is None:
-            if len(param.required_for) == 3 or task in param.required_for:
-                raise InvalidMetric(
-                    f"'{metric.key}' needs {param.name}=…: {param.meaning}{_average_hint(metric, param.name)}."
-                )
-            continue
-        params[param.name] = (
-            strings.number(param.name, text, param.bounds)
-            if param.kind == "number"
-            else strings.label(param.name, text)
-        )
-    return params
-
-
-def _likeness(one: str, other: str) -> tuple[int, bool]:
-    """How much two keys have in common: the length of the same beginning, then whether the last word is the same."""
-    same = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))
-    return same, one.rpartition("_")[2] == other.rpartition("_")[2]
-
-
-def _average_hint(metric: Metric, param: str) -> str:
-    return f"; or say {metric.key}_macro for the mean over classes" if param == "label" else ""
-
-
-def _check_labels(params: Mapping[str, str], own: Mapping[str, str], classes: Collection[str] | None) -> None:
-    if classes is None:
-        return
-    named = [params["label"]] if "label" in params else []
-    left_out = excluded_labels(own.get("exclude_labels", ""), classes)
-    for name in (*named, *left_out):
-        if name not in classes:
-            raise InvalidMetric(f"'{name}' is not one of the classes{strings.did_you_mean(name, classes)}.")
-    if left_out and set(left_out) >= set(classes):
-        raise InvalidMetric("'exclude_labels' leaves no class to average over.")
-
-
-def check_options(options: Mapping[str, Any], classes: Collection[str]) -> None:
-    """Raise InvalidMetric where options that hold for all metrics name labels that are not among the classes."""
-    _check_labels({}, strings.resolve_options(options), classes)
 
 
 class _Faults:
@@ -247,8 +114,8 @@ def _shared_options(given: Any, classes: Collection[str] | None, faults: _Faults
         return options
     for name, value in given.items():
         try:
-            options[name] = strings.resolve_options({name: value})[name]
-            _check_labels({}, {name: options[name]}, classes)
+            options |= agreed({name: value})
+            check_labels({}, {name: options[name]}, classes)
         except InvalidMetric as problem:
             faults.add(f"/options/{_escaped(name)}", problem.detail)
     return options
@@ -361,30 +228,4 @@ def _escaped(name: Any) -> str:
     return str(name).replace("~", "~0").replace("/", "~1")
 
 
-def all_fitting(spec: TaskSpec, options: Mapping[str, Any] | None = None, *, scores: bool = False) -> list[MetricCall]:
-    """Every scalar metric that the data allow without a choice of the asker's: what a bare `assay score` computes.
-
-    `scores`: the predictions give some. Probabilities are a choice: not all scores are meant so.
-    """
-    return [
-        parse_metric(metric.key, options=options, task=spec.task)
-        for metric in CATALOGUE.values()
-        if metric.scalar
-        and spec.task in metric.tasks
-        and (TRAIN_FREQUENCIES not in metric.needs or spec.train_frequencies is not None)
-        and (SCORES not in metric.needs or scores)
-        and PROBABILITIES not in metric.needs
-        and not any(spec.task in param.required_for and param.default is None for param in metric.params)
-    ]
-
-
-__all__ = [
-    "DEFAULT_DIGITS",
-    "SELECTIONS",
-    "MetricCall",
-    "Recipe",
-    "all_fitting",
-    "find",
-    "parse_metric",
-    "parse_recipe",
-]
+__all__ = ["DEFAULT_DIGITS", "SELECTIONS", "MetricCall", "Recipe", "parse_recipe"]

@@ -48,18 +48,31 @@ def plain(name: str, value: Any) -> str:
     raise InvalidMetric(f"'{name}' must be a text, a number or a list of texts.")
 
 
-def number(name: str, text: str, bounds: tuple[float, float] | None) -> str:
-    """The shortest decimal text of a number; raises InvalidMetric if it is none or out of bounds."""
+def number(
+    name: str,
+    text: str,
+    bounds: tuple[float, float] | None,
+    *,
+    whole: bool = False,
+    words: tuple[str, ...] = (),
+) -> str:
+    """The shortest decimal text of a number; raises InvalidMetric if it is none or out of bounds.
+
+    `whole`: only integers; `words` that may stand in its place are named in the refusal.
+    """
     try:
         written = _NUMBER.fullmatch(decode(text).strip())
     except UnicodeDecodeError:
         written = None
+    kind = ("a whole number" if whole else "a number") + "".join(f" or {word}" for word in words)
     if written is None:
-        raise InvalidMetric(f"'{name}' must be a number, not '{text}'.")
+        raise InvalidMetric(f"'{name}' must be {kind}, not '{text}'.")
     value = Decimal(written.group())
     low, high = bounds or (float("-inf"), float("inf"))
     if not value.is_finite() or not Decimal(low) <= value <= Decimal(high):
-        raise InvalidMetric(f"'{name}' must be a number from {low:g} to {high:g}, not '{text}'.")
+        raise InvalidMetric(f"'{name}' must be {kind} from {low:g} to {high:g}, not '{text}'.")
+    if whole and value != value.to_integral_value():
+        raise InvalidMetric(f"'{name}' must be {kind}, not '{text}'.")
     if len(value.as_tuple().digits) > _DIGITS:
         raise InvalidMetric(f"'{name}' has more than {_DIGITS} digits.")
     if value and not -_DIGITS <= value.adjusted() <= _DIGITS:
@@ -95,25 +108,18 @@ def option(name: str, text: str) -> str:
     declared = OPTIONS[name]
     if not declared.values:
         return join_labels([label(name, part) for part in text.split("|")]) if text else ""
+    return one_of(name, text, declared.values)
+
+
+def one_of(name: str, text: str, values: tuple[str, ...]) -> str:
+    """One of several words; raises InvalidMetric for another."""
     try:
         value = decode(text).strip()
     except UnicodeDecodeError:
         value = text
-    if value not in declared.values:
-        raise InvalidMetric(
-            f"'{name}' must be one of {', '.join(declared.values)}, not '{value}'{did_you_mean(value, declared.values)}."
-        )
+    if value not in values:
+        raise InvalidMetric(f"'{name}' must be one of {', '.join(values)}, not '{value}'{did_you_mean(value, values)}.")
     return value
-
-
-def resolve_options(given: Mapping[str, Any]) -> dict[str, str]:
-    """Every convention option, with these values in place of the defaults; raises InvalidMetric."""
-    resolved = {name: declared.default for name, declared in OPTIONS.items()}
-    for name, value in given.items():
-        if name not in OPTIONS:
-            raise InvalidMetric(f"There is no option '{name}'{did_you_mean(name, OPTIONS)}.")
-        resolved[name] = option(name, plain(name, value))
-    return resolved
 
 
 def put_together(key: str, params: Mapping[str, str], options: Mapping[str, str]) -> str:

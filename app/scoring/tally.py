@@ -5,9 +5,10 @@ intersection. A label outside the vocabulary has no class of its own: counted as
 pooled sums and its instance.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from app.scoring.align import NOTHING, Case, Labels
 from app.scoring.exact import times, total
 
 Int = NDArray[np.int64]
+_T = TypeVar("_T")
 NO_LABEL = "(no label)"
 TALLY_OPTIONS = ("unknown_label", "duplicates", "empty_label")
 
@@ -91,6 +93,25 @@ class Workspace:
         self.case = case
         self.spec = case.spec
         self._tallies: dict[tuple[str, ...], Tally] = {}
+        self._shared: dict[Hashable, Any] = {}
+
+    def shared(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        """What several metrics build on, made once: sorted scores, ranks."""
+        if key not in self._shared:
+            self._shared[key] = make()
+        found: _T = self._shared[key]
+        return found
+
+    @cached_property
+    def truths(self) -> NDArray[np.bool_]:
+        """For each instance and declared class whether the gold has it, n × m."""
+        gold, m = self.case.gold.as_sets(), len(self.spec.classes)
+        assert gold.offsets is not None
+        rows = np.repeat(np.arange(gold.n), np.diff(gold.offsets))
+        known = (gold.codes >= 0) & (gold.codes < m)
+        found = np.zeros((gold.n, m), dtype=bool)
+        found[rows[known], gold.codes[known]] = True
+        return found
 
     @cached_property
     def total(self) -> int:

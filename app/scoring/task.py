@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from app.scoring.hierarchy import Hierarchy
+
 Task = Literal["binary", "multiclass", "multilabel"]
 TASKS: tuple[Task, ...] = get_args(Task)
 
@@ -15,6 +17,7 @@ class TaskSpec:
     `positive_label` is the class that a binary measure speaks of (required for binary tasks, one of `classes`).
     `train_frequencies` counts the training labels (needed by the `lfb_train` averages);
     `class_weights` are non-negative and need not sum to 1 (used by `weighted_accuracy`).
+    `cost_matrix` holds by gold and predicted label what such an answer costs (used by `expected_cost`).
     """
 
     task: Task
@@ -22,3 +25,5 @@ class TaskSpec:
     positive_label: str | None = None
     train_frequencies: Mapping[str, int] | None = None
     class_weights: Mapping[str, float] | None = None
+    hierarchy: Hierarchy | None = None
+    cost_matrix: Mapping[str, Mapping[str, float]] | None = None

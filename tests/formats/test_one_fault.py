@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from app.formats.kinds import FileKind
 from app.formats.rules import Rules
 from app.pipeline import Source, score_offline, validate
-from app.scoring.recipe import parse_metric
+from app.scoring.asked import parse_metric
 from app.scoring.task import Task, TaskSpec
 from tests.formats.data import EXTRA, MISSING, Data, Place, Writer, escaped
 from tests.formats.drawn import Drawn, drawn, nfc, normal

@@ -3,7 +3,7 @@ from collections.abc import Mapping
 import pytest
 
 from app.formats.rules import Rules
-from app.scoring.recipe import parse_metric
+from app.scoring.asked import parse_metric
 from tests.formats.support import brief, predict, sets
 
 FOUR = '{"t1":["cat","cow","cat"],"t2":["cow","hen"],"t3":[]}'

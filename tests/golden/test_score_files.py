@@ -12,9 +12,9 @@ import pytest
 from app.formats.kinds import FileKind
 from app.formats.rules import Rules
 from app.pipeline import Source, load_gold, score
+from app.scoring.asked import parse_metric
 from app.scoring.decision import Decided, decide
 from app.scoring.metric import CATALOGUE
-from app.scoring.recipe import parse_metric
 from app.scoring.task import Task, TaskSpec
 from tests.formats.data import Data
 from tests.formats.support import answers, packed, sets

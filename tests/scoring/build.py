@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from app.scoring.align import Case, Labels
+from app.scoring.align import Case, Grouping, Labels
+from app.scoring.asked import parse_metric
 from app.scoring.evaluate import Result, evaluate
-from app.scoring.recipe import parse_metric
+from app.scoring.hierarchy import Hierarchy
 from app.scoring.task import Task, TaskSpec
 
 
@@ -28,6 +29,11 @@ def case(
     gold: Sequence[Any],
     predicted: Sequence[Any],
     scores: Sequence[Sequence[float]] | None = None,
+    *,
+    weights: Sequence[int] | None = None,
+    folds: Sequence[str] | None = None,
+    groups: Sequence[str] | None = None,
+    hierarchy: Mapping[str, Sequence[str]] | None = None,
     **spec: Any,
 ) -> Case:
     """A case; binary ones take the first class as the positive label unless told otherwise."""
@@ -35,11 +41,22 @@ def case(
         spec.setdefault("positive_label", classes[0])
     multilabel = task == "multilabel"
     return Case(
-        TaskSpec(task, tuple(classes), **spec),
+        TaskSpec(task, tuple(classes), hierarchy=None if hierarchy is None else Hierarchy.of(hierarchy), **spec),
         labels(gold, classes, multilabel=multilabel),
         labels(predicted, classes, multilabel=multilabel),
         None if scores is None else np.array(scores, dtype=np.float64),
+        None if weights is None else np.array(weights, dtype=np.int64),
+        grouping(folds),
+        grouping(groups),
     )
+
+
+def grouping(parts: Sequence[str] | None) -> Grouping | None:
+    """The parts of instances, named in the order in which they come."""
+    if parts is None:
+        return None
+    names = tuple(dict.fromkeys(parts))
+    return Grouping(names, np.array([names.index(part) for part in parts], dtype=np.int32))
 
 
 def results(of: Case, asked: Sequence[str], options: Mapping[str, str] | None = None) -> dict[str, Result]:

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from app.formats.kinds import FileKind
 from app.pipeline import Source, load_gold, score
 from app.scoring.align import Case
+from app.scoring.asked import parse_metric
 from app.scoring.evaluate import evaluate
 from app.scoring.metric import CATALOGUE
-from app.scoring.recipe import parse_metric
 from app.scoring.task import TaskSpec
 from tests.scoring.build import labels
 from tests.scoring.strategies import asked

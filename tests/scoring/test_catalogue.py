@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
+from app.scoring.asked import parse_metric
 from app.scoring.catalogue import describe, describe_all, describe_call
 from app.scoring.metric import CATALOGUE, register
-from app.scoring.recipe import parse_metric
 
 BASES = (
     "recall",

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import InvalidMetric
+from app.scoring.asked import parse_metric
 from app.scoring.metric import CATALOGUE
 from app.scoring.options import OPTIONS, join_labels, split_labels
-from app.scoring.recipe import parse_metric
 from tests.scoring.strategies import PAIRS
 
 

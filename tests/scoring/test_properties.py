@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from latex2mathml.converter import convert
 
 from app.scoring.align import Case
+from app.scoring.asked import all_fitting, parse_metric
 from app.scoring.catalogue import describe, describe_call
 from app.scoring.evaluate import Result, evaluate
 from app.scoring.metric import CATALOGUE, PROBABILITIES, SCORES, Metric
+from app.scoring.needs import met
 from app.scoring.options import OPTIONS
-from app.scoring.recipe import all_fitting, parse_metric
 from app.scoring.report import per_class
 from app.scoring.task import TASKS, Task, TaskSpec
 from tests.scoring.build import case, labels, results
@@ -58,6 +59,10 @@ def example_case(metric: Metric) -> Case:
         positive_label=shown.positive_label,
         scores=shown.scores,
         train_frequencies=shown.train_frequencies,
+        hierarchy=shown.hierarchy,
+        folds=shown.folds,
+        groups=shown.groups,
+        cost_matrix=shown.cost_matrix,
     )
 
 
@@ -194,9 +199,9 @@ def test_all_fitting_metrics_compute_without_further_choices(task: Task) -> None
     classes = ("a", "b")
     bare = TaskSpec(task, classes, positive_label="a" if task == "binary" else None)
     trained = TaskSpec(task, classes, bare.positive_label, {"a": 1, "b": 2})
-    keys = {call.metric.key for call in all_fitting(bare)}
+    keys = {call.metric.key for call in all_fitting(task, None, met(bare))}
     assert not any("lfb_train" in key or key.startswith("f_beta") for key in keys)
-    assert {call.metric.key for call in all_fitting(trained)} - keys == {
+    assert {call.metric.key for call in all_fitting(task, None, met(trained))} - keys == {
         key
         for key, metric in CATALOGUE.items()
         if "lfb_train" in key and task in metric.tasks and not key.startswith("f_beta")

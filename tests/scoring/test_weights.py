@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.scoring.align import Case
+from app.scoring.asked import parse_metric
 from app.scoring.evaluate import Result, evaluate
 from app.scoring.metric import CATALOGUE, PROBABILITIES
 from app.scoring.options import OPTIONS
-from app.scoring.recipe import parse_metric
 from app.scoring.task import TASKS, Task
 from tests.scoring.build import case, labels
 from tests.scoring.strategies import asked, cases

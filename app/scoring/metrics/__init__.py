@@ -1,6 +1,30 @@
 """The families of metrics; importing this fills the catalogue, in the order in which it is shown."""
 
-from app.scoring.metrics import base, f_of_averages, whole  # isort: skip
-from app.scoring.metrics import agreement, probability  # isort: skip
+from app.scoring.metrics import base, ratios, f_of_averages, whole, sets, top_k  # isort: skip
+from app.scoring.metrics import agreement, cost, confusion, caret  # isort: skip
+from app.scoring.metrics import hierarchical, lca, folds  # isort: skip
+from app.scoring.metrics import auc, precision_recall, multilabel_ranking, at_k, propensity  # isort: skip
+from app.scoring.metrics import probability, calibration  # isort: skip
 
-__all__ = ["agreement", "base", "f_of_averages", "probability", "whole"]
+__all__ = [
+    "agreement",
+    "at_k",
+    "auc",
+    "base",
+    "calibration",
+    "caret",
+    "confusion",
+    "cost",
+    "f_of_averages",
+    "folds",
+    "hierarchical",
+    "lca",
+    "multilabel_ranking",
+    "precision_recall",
+    "probability",
+    "propensity",
+    "ratios",
+    "sets",
+    "top_k",
+    "whole",
+]

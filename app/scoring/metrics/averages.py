@@ -189,15 +189,19 @@ def samples(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
         setting = f"zero_division={call.options['zero_division']}"
         value = substitute(call, ratio.direction, f"{ratio.name} is 0/0 for some instances")
         fixed.append((np.asarray(denominator == 0), value, setting))
-    return _over_instances(numerator, denominator, fixed, instances.weights)
+    return over_instances(numerator, denominator, fixed, instances.weights)
 
 
-def _over_instances(
+def over_instances(
     numerator: Integers,
     denominator: Integers,
     fixed: list[tuple[Mask, float | None, str]],
     weights: Integers | None,
 ) -> Result:
+    """The mean over instances of numerator / denominator; `fixed` sets, leaves out (None) and names those of a mask.
+
+    Integers of length n; `weights` one whole number per instance. Raises UndefinedError where no instance is left.
+    """
     free = np.ones(len(numerator), dtype=bool)
     parts: list[Floats] = []
     heavy: list[Mask] = []

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scoring.exact import over
+from app.scoring.exact import over, rounded
 from app.scoring.metric import PROBABILITIES, SCORES, Example, Metric, MetricCall, Properties, Result, register
 from app.scoring.metrics.rules import UndefinedError
 from app.scoring.metrics.whole import SINGLE
@@ -67,17 +67,12 @@ def _mean(ws: Workspace, terms: list[float]) -> float:
     return over(math.fsum(terms), ws.total)
 
 
-def _rounded(value: float) -> float:
-    """To 12 significant digits: logarithms differ in the last bits from machine to machine (catalogue, c2)."""
-    return float(f"{value:.12g}")
-
-
 def log_loss(ws: Workspace, _: MetricCall) -> Result:
     """The mean of -ln of the probability given to the gold class, at least 2^-52."""
     scores, notes = _given(ws)
     own = true_class(scores, ws.case.gold.codes, _positive(ws))
     value = _mean(ws, [-math.log(max(p, SMALLEST)) for p in own.tolist()])
-    return Result(_rounded(value) + 0.0, None, notes)
+    return Result(rounded(value), None, notes)
 
 
 def brier(ws: Workspace, _: MetricCall) -> Result:

@@ -1,11 +1,13 @@
 """How a call of a metric is put into words and symbols: its equation with the conventions that it uses."""
 
+import re
 from fractions import Fraction
 
 from app.scoring.exact import fraction
-from app.scoring.metric import MetricCall
+from app.scoring.metric import Metric, MetricCall
 from app.scoring.options import OPTIONS, split_labels
 
+_PARAM = re.compile(r"\\param\{(\w+)\}")
 _COUNTS = (("TP", "true positives"), ("FP", "false positives"), ("FN", "false negatives"), ("TN", "true negatives"))
 _SYMBOLS = (
     *((sign, rf"\mathrm{{{sign}}}", meaning) for sign, meaning in _COUNTS),
@@ -40,9 +42,15 @@ def symbols(latex: str) -> dict[str, str]:
     return {sign: meaning for sign, written, meaning in _SYMBOLS if written in latex}
 
 
+def general(metric: Metric) -> str:
+    """The equation as declared, with the names of its parameters."""
+    return _PARAM.sub(lambda found: found.group(1), metric.equation)
+
+
 def equation_of(call: MetricCall) -> str:
-    """The equation with β filled in, and the label set L in place of 1 … m where it is not all declared labels."""
-    latex = call.metric.equation
+    """The equation with its parameters filled in, and the label set L in place of 1 … m where it is not all labels."""
+    latex = call.metric.shown(call) if call.metric.shown else call.metric.equation
+    latex = _PARAM.sub(lambda found: _safe(call.params.get(found.group(1), found.group(1))), latex)
     if "beta" in call.params:
         latex = _with_beta(latex, fraction(call.params["beta"]))
     if narrowed(call):
@@ -55,6 +63,11 @@ def equation_of(call: MetricCall) -> str:
     if replacement is not None:
         latex += rf",\quad \tfrac{{0}}{{0}}:={replacement}"
     return latex
+
+
+def _safe(value: str) -> str:
+    """A parameter's value in an equation; labels are a user's words and stay out."""
+    return value if re.fullmatch(r"[-+0-9.e]+|[a-z]+", value) else "L"
 
 
 def narrowed(call: MetricCall) -> bool:
@@ -70,6 +83,11 @@ def narrowed(call: MetricCall) -> bool:
 def conventions(call: MetricCall) -> list[str]:
     """One sentence for each convention that concerns the metric, in the words of its declaration."""
     sentences = [f"label: L is the class {call.params['label']}."] if "label" in call.params else []
+    for param in call.metric.params:
+        value = call.params.get(param.name)
+        if param.default is not None and value is not None:
+            meanings = dict(zip(param.values, param.value_meanings, strict=False))
+            sentences.append(f"{param.name}={value}: {meanings.get(value, param.meaning)}.")
     for name in call.metric.options:
         option, value = OPTIONS[name], call.options[name]
         if option.values:

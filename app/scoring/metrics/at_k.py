@@ -1,0 +1,1 @@
+"""Measures of the k labels ranked first."""

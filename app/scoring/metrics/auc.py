@@ -1,0 +1,1 @@
+"""The area under the ROC curve: of a label, of several, of pairs of classes."""

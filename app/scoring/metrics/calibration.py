@@ -1,0 +1,1 @@
+"""How far probabilities are from the shares that come true."""

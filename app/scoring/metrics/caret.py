@@ -1,0 +1,1 @@
+"""The lists that caret's confusionMatrix prints, and the tests among them."""

@@ -1,0 +1,1 @@
+"""Confusion matrices as data: of single labels, and of label sets with split counts."""

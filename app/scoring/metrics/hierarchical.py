@@ -1,0 +1,1 @@
+"""Precision, recall and F of label sets extended by their ancestors."""

@@ -1,0 +1,1 @@
+"""Precision, recall and F of label sets joined at their lowest common ancestors."""

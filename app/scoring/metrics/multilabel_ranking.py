@@ -1,0 +1,1 @@
+"""Measures of how the labels of each instance are ranked."""

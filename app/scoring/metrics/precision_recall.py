@@ -1,0 +1,1 @@
+"""Average precision and other areas under the precision-recall curve."""

@@ -1,0 +1,1 @@
+"""Measures at k that weigh rare labels more, by their propensity."""

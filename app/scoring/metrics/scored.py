@@ -1,0 +1,40 @@
+"""The scores of a case as the score-based metrics see them: complete, and turned so that higher is surer."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.scoring.metric import MetricCall
+from app.scoring.metrics.rules import UndefinedError
+from app.scoring.tally import Workspace
+
+Scores = NDArray[np.float64]
+
+
+def scores_of(ws: Workspace, call: MetricCall) -> Scores:
+    """All scores, n × m in the order of the classes or n × 1 of the positive label; negated where lower ones are surer.
+
+    Raises UndefinedError where an instance has none.
+    """
+    direction = call.options["score_direction"]
+    return ws.shared(("scores", direction), lambda: _turned(ws, direction))
+
+
+def _turned(ws: Workspace, direction: str) -> Scores:
+    scores = ws.case.scores
+    assert scores is not None, "checked among the needs of the metric"
+    missing = int(np.isnan(scores).any(axis=1).sum())
+    if missing:
+        raise UndefinedError(f"{missing} instances have no scores")
+    return 0.0 - scores if direction == "lower" else scores + 0.0
+
+
+def positive_code(ws: Workspace) -> int:
+    """The position of the positive label of a binary task."""
+    assert ws.spec.positive_label is not None, "a binary task has a positive label"
+    return ws.spec.classes.index(ws.spec.positive_label)
+
+
+def positive_scores(ws: Workspace, call: MetricCall) -> Scores:
+    """The scores of the positive label of a binary task, one per instance."""
+    scores = scores_of(ws, call)
+    return scores[:, 0] if scores.shape[1] == 1 else scores[:, positive_code(ws)]

@@ -1,0 +1,1 @@
+"""Measures of label sets: α-evaluation, status of instances, cardinality."""

@@ -1,0 +1,1 @@
+"""Hard-label measures of the k best-scored labels of each instance."""

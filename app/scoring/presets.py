@@ -1,0 +1,88 @@
+"""Presets: the conventions of a named tool, so that a number it published can be reproduced by naming it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+PRESET = "preset"
+"""The name under which a preset stands among the options of a recipe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """Options of a tool: those for all metrics, then those for metrics whose key fits a pattern, later ones first.
+
+    `positive_first`: a binary task is about the class declared first where nobody says otherwise.
+    """
+
+    name: str
+    tool: str
+    options: Mapping[str, str]
+    by_key: tuple[tuple[str, Mapping[str, str]], ...] = field(default=())
+    positive_first: bool = False
+    remark: str = ""
+
+    def for_key(self, key: str) -> dict[str, str]:
+        """The options for the metric with this key."""
+        found = dict(self.options)
+        for pattern, options in self.by_key:
+            if fnmatchcase(key, pattern):
+                found |= options
+        return found
+
+
+_DECLARED = (
+    Preset(
+        "sklearn",
+        "scikit-learn's functions with their defaults",
+        {
+            "zero_division": "0",
+            "label_set": "gold_or_predicted",
+            "both_empty": "0",
+            "degenerate_instance": "best_value",
+        },
+        (("top_k_accuracy", {"ties": "last"}),),
+        remark="scikit-learn gives 0 for a weighted mean without any weight and nan for an undefined kappa or AUC; "
+        "both are null here",
+    ),
+    Preset(
+        "bioasq",
+        "the flat evaluator of the BioASQ challenges",
+        {
+            "unknown_label": "drop",
+            "duplicates": "set",
+            "zero_division": "skip",
+            "both_empty": "0",
+        },
+        (
+            ("precision_macro", {"label_set": "predicted"}),
+            ("recall_macro", {"label_set": "gold"}),
+            ("f*_macro", {"label_set": "gold"}),
+        ),
+        remark="its columns are accuracy (jaccard_samples), EBP, EBR, EBF (precision, recall, f1 with _samples), "
+        "MaP, MaR, MaF (with _macro), MiP, MiR, MiF (with _micro)",
+    ),
+    Preset(
+        "hemkit",
+        "HEMKit, the hierarchical evaluator of the BioASQ challenges",
+        {"count_root": "true", "one_empty": "skip", "redundant": "remove"},
+        remark="HEMKit takes a maximum depth on its command line: give max_depth as it was given there",
+    ),
+    Preset(
+        "image_tagging",
+        "the multi-label evaluation of image tagging (SS-GRL)",
+        {"label_set": "declared"},
+        remark="OP, OR, OF1 are precision, recall, f1 with _micro; CP, CR those with _macro; CF1 is "
+        "f1_of_averages_macro; mAP is average_precision_macro; labels are those that score at least 0.5, and on "
+        "request the three best (keys with _top_k:k=3)",
+    ),
+    Preset(
+        "caret",
+        "confusionMatrix of R's caret",
+        {"zero_division": "error"},
+        positive_first=True,
+        remark="what is NA there is null here, with the reason",
+    ),
+)
+
+PRESETS: dict[str, Preset] = {preset.name: preset for preset in _DECLARED}
