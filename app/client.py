@@ -98,7 +98,7 @@ class Client(Transport):
         return self._items(_in_phase(slug, phase, "gold"))
 
     def put_gold_table(self, slug: str, phase: str, version: int, table: str, content: Any) -> Json:
-        """Give a draft of the gold its `classes`, `train-frequencies` or `class-weights`."""
+        """Give a draft of the gold its `classes` or an accessory, such as `train-frequencies`."""
         return self._json("PUT", _in_phase(slug, phase, "gold", str(version), table), json=content)
 
     def activate_gold(self, slug: str, phase: str, version: int) -> Json:

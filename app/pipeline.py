@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +22,13 @@ from app.formats.problem import Problems
 from app.formats.reader import read_table
 from app.formats.rules import DEFAULT_LIMITS, Limits, Rules
 from app.formats.tidy import SPLITS
-from app.scoring.align import Case, IdIndex, Labels, Predicted
+from app.scoring.accessories import grouping, spec_of
+from app.scoring.align import Case, Grouping, IdIndex, Labels, Predicted
 from app.scoring.decision import Decided, decide, described
 from app.scoring.evaluate import Ceilings, evaluate
 from app.scoring.metric import MetricCall, Result
 from app.scoring.needs import met
 from app.scoring.task import Task, TaskSpec
-
-_N = TypeVar("_N", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +55,14 @@ class Gold:
     listed: Sequence[str] = ()
     """All ids of the file in its order, those that are not scored too: what a template holds."""
     notes: list[str] = field(default_factory=list)
+    folds: Grouping | None = None
+    groups: Grouping | None = None
     ceilings: dict[str, Ceilings] = field(default_factory=dict)
     """Per split, what scoring has found out about this gold alone."""
+
+    def case(self, labels: Labels, scores: NDArray[np.float64] | None = None) -> Case:
+        """The case of predictions, in gold order."""
+        return Case(self.spec, self.labels, labels, scores, self.weights, self.folds, self.groups)
 
     def rows_by_split(self) -> dict[str, NDArray[np.int64] | None]:
         """Row numbers of each split that gets scores; None means all rows."""
@@ -142,21 +147,21 @@ def load_gold(
     task: Task,
     classes: Sequence[str] | None = None,
     positive_label: str | None = None,
-    train_frequencies: Mapping[str, int] | None = None,
-    class_weights: Mapping[str, float] | None = None,
+    beside: Mapping[str, Any] | None = None,
     void: Iterable[str] = (),
     rules: Rules | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[Gold | None, Problems]:
     """Read gold and check it against itself; None exactly where there are problems.
 
-    Without `classes`, the sorted label set of the gold becomes the vocabulary. `void` ids are not scored, nor are those
-    that the file marks so. Of `rules` only `duplicates` concerns gold. Raises InvalidContent where `classes` or `void`
-    list something twice.
+    Without `classes`, the sorted label set of the gold becomes the vocabulary. `beside` holds canonical accessories by
+    field (app.scoring.accessories). `void` ids are not scored, nor are those that the file marks so. Of `rules` only
+    `duplicates` concerns gold. Raises InvalidContent where `classes` or `void` list something twice, and where folds or
+    groups lack an id.
     """
     problems = Problems()
     with collector_off():
-        spec = _spec(task, classes, positive_label, train_frequencies, class_weights)
+        spec = _spec(task, classes, positive_label, beside or {})
         table = _read(source, spec, gold=True, problems=problems, limits=limits, declared=classes is not None)
         voided = _voided(table, task, normalized(void))
         if classes is None:
@@ -167,7 +172,15 @@ def load_gold(
         gold_rules.check_not_empty(table, voided, problems)
         gold_rules.check_vocabulary(table, spec, declared=classes is not None, limits=limits, problems=problems)
         gold = _build_gold(table, spec, voided, rules or Rules(), problems)
+        if gold is not None:
+            _divide(gold, beside or {})
     return gold, problems
+
+
+def _divide(gold: Gold, beside: Mapping[str, Any]) -> None:
+    """Divide the instances into their folds and groups, where those are given."""
+    gold.folds = grouping(beside.get("folds"), "folds", gold.ids)
+    gold.groups = grouping(beside.get("groups"), "groups", gold.ids)
 
 
 def _voided(table: Table, task: Task, void: Iterable[str]) -> frozenset[str]:
@@ -191,20 +204,10 @@ def _spec(
     task: Task,
     classes: Sequence[str] | None,
     positive_label: str | None,
-    train_frequencies: Mapping[str, int] | None,
-    class_weights: Mapping[str, float] | None,
+    beside: Mapping[str, Any],
 ) -> TaskSpec:
-    return TaskSpec(
-        task,
-        normalized(classes or ()),
-        None if positive_label is None else normalized([positive_label])[0],
-        None if train_frequencies is None else _keys_normalized(train_frequencies),
-        None if class_weights is None else _keys_normalized(class_weights),
-    )
-
-
-def _keys_normalized(values: Mapping[str, _N]) -> dict[str, _N]:
-    return dict(zip(normalized(values), values.values(), strict=True))
+    positive = None if positive_label is None else normalized([positive_label])[0]
+    return spec_of(task, normalized(classes or ()), positive, beside)
 
 
 def _build_gold(table: Table, spec: TaskSpec, void: frozenset[str], rules: Rules, problems: Problems) -> Gold | None:
@@ -296,7 +299,7 @@ def score_labels(
     gold: Gold, labels: Labels, calls: Sequence[MetricCall], scores: NDArray[np.float64] | None = None
 ) -> dict[str, dict[str, Result]]:
     """Scores of predictions (in gold order): `all`, and `public` and `private` where the gold has splits."""
-    whole = Case(gold.spec, gold.labels, labels, scores, gold.weights)
+    whole = gold.case(labels, scores)
     found = {}
     for split, rows in gold.rows_by_split().items():
         case = whole if rows is None else whole.take(rows)
@@ -314,8 +317,7 @@ def score_offline(
     task: Task,
     classes: Sequence[str] | None = None,
     positive_label: str | None = None,
-    train_frequencies: Mapping[str, int] | None = None,
-    class_weights: Mapping[str, float] | None = None,
+    beside: Mapping[str, Any] | None = None,
     void: Iterable[str] = (),
     wants_scores: bool = True,
     options: Mapping[str, str] | None = None,
@@ -327,7 +329,8 @@ def score_offline(
     InvalidContent where `classes` or `void` list something twice, and whatever `choose` raises.
     """
     outcome = OfflineOutcome(Problems(), Problems(), [])
-    spec = _spec(task, classes, positive_label, train_frequencies, class_weights)
+    beside = beside or {}
+    spec = _spec(task, classes, positive_label, beside)
     declared = classes is not None
     with collector_off():
         truth = _read(gold, spec, gold=True, problems=outcome.gold_problems, limits=limits, declared=declared)
@@ -351,8 +354,9 @@ def score_offline(
         gold_rules.check_not_empty(truth, voided, outcome.gold_problems)
         gold_rules.check_vocabulary(truth, spec, declared=declared, limits=limits, problems=outcome.gold_problems)
         if not outcome.gold_problems:  # without sound gold there is nothing to hold the predictions against
-            outcome.calls = choose(spec, met(spec, scores=answers.scores is not None))
-            _score_tables(outcome, truth, answers, spec=spec, void=voided, options=options or {})
+            parts = {name: beside.get(name) is not None for name in ("folds", "groups")}
+            outcome.calls = choose(spec, met(spec, scores=answers.scores is not None, **parts))
+            _score_tables(outcome, truth, answers, spec=spec, void=voided, options=options or {}, beside=beside)
     return outcome
 
 
@@ -364,15 +368,17 @@ def _score_tables(
     spec: TaskSpec,
     void: frozenset[str],
     options: Mapping[str, str],
+    beside: Mapping[str, Any],
 ) -> None:
     rules = Rules.strictest(outcome.calls)
     gold = _build_gold(truth, spec, void, rules, outcome.gold_problems)
     known = gold.index if gold else IdIndex(gold_rules.kept_ids(truth, void))
     found = check(answers, known, spec, rules=rules, void=void, problems=outcome.problems)
     if gold is not None and found is not None:
+        _divide(gold, beside)
         labels, said = _hard_labels(gold, found, None, options)
         outcome.notes += said
-        outcome.case = Case(spec, gold.labels, labels, found.scores, gold.weights)
+        outcome.case = gold.case(labels, found.scores)
         outcome.scores = score_labels(gold, labels, outcome.calls, found.scores)
 
 

@@ -78,7 +78,7 @@ def answer_gold(golds: Golds, request: dict[str, Any]) -> Answer:
         gold, problems = golds.load(request["gold"])
     except InvalidContent as fault:
         problems, gold = Problems(), None
-        return problems.to_dict() | {"valid": False, "detail": fault.detail}
+        return problems.to_dict() | {"valid": False, "detail": fault.detail, "remedy": fault.advice, **fault.extra}
     if gold is None:
         return problems.to_dict()
     return problems.to_dict() | {

@@ -4,6 +4,7 @@ from app.actions.access import Caller
 from app.actions.change_recipe import parsed, scoring_recipe
 from app.actions.upload_gold import see_gold
 from app.errors import GoldActive, GoldNotDraft, InvalidGold
+from app.scoring.accessories import ACCESSORIES
 from app.store import challenges, clock, gold
 from app.store.session import WriteSession
 from app.store.tables import GoldVersion, Phase
@@ -69,11 +70,14 @@ def _remarks(session: WriteSession, phase: Phase, version: GoldVersion, *, first
             "from now on, and everybody may read them."
         )
     recipe = scoring_recipe(phase.challenge, challenges.active_recipe(session, phase.challenge_id))
-    lacking = [call.text for call in recipe.metrics if "train_frequencies" in call.metric.needs]
-    if lacking and not version.train_frequencies:
-        remarks.append(f"{', '.join(lacking)} will be null: this gold has no training frequencies.")
-    weightless = [name for name in version.classes if name not in (version.class_weights or {})]
+    for accessory in ACCESSORIES.values():
+        lacking = [call.text for call in recipe.metrics if accessory.field in call.metric.needs]
+        if lacking and not version.accessories.get(accessory.field):
+            what = accessory.name.replace("-", " ").replace("train ", "training ")
+            remarks.append(f"{', '.join(lacking)} will be null: this gold has no {what}.")
+    weights = version.accessories.get("class_weights")
+    weightless = [name for name in version.classes if name not in (weights or {})]
     weighted = [call.text for call in recipe.metrics if call.metric.key == "weighted_accuracy"]
-    if weighted and version.class_weights and weightless:
+    if weighted and weights and weightless:
         remarks.append(f"{', '.join(weighted)} will be null: {len(weightless)} classes have no weight.")
     return remarks

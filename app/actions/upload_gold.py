@@ -1,6 +1,6 @@
 """Store a draft of the gold labels of a phase, with what scoring them needs, and read it back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +9,12 @@ from app.children import Children
 from app.errors import GoldNotDraft, InvalidGold, InvalidRequest, NotFound
 from app.files import Stored
 from app.formats import FileKind
+from app.scoring.accessories import ACCESSORIES, check_labels
 from app.store import gold
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, GoldVersion, Phase, Submission
 
-ACCESSORIES = {"classes": "classes", "train-frequencies": "train_frequencies", "class-weights": "class_weights"}
-WEIGHTS = (1e-12, 1e12)  # the least and the greatest class weight that is not 0
+CLASSES = "classes"
 
 
 def check_gold_upload(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> Phase:
@@ -34,8 +34,7 @@ def gold_request(
         "task": challenge.task,
         "positive_label": challenge.positive_label,
         "classes": classes,
-        "train_frequencies": accessories.get("train_frequencies"),
-        "class_weights": accessories.get("class_weights"),
+        "beside": dict(accessories),
     }
 
 
@@ -51,7 +50,7 @@ def request_of(path: Path, version: GoldVersion, challenge: Challenge) -> dict[s
         stored_kind(version),
         challenge,
         classes=version.classes,
-        accessories={"train_frequencies": version.train_frequencies, "class_weights": version.class_weights},
+        accessories=version.accessories,
     )
 
 
@@ -59,7 +58,8 @@ def inspect(children: Children, request: Mapping[str, Any]) -> dict[str, Any]:
     """Have a child read the gold; raises InvalidGold with everything that is wrong with it."""
     answer = children.ask({"kind": "gold", "gold": dict(request)})
     if not answer["valid"]:
-        raise InvalidGold(answer.get("detail"), total=answer["total"], problems=answer["problems"])
+        told = {name: answer[name] for name in ("total", "problems", "errors") if name in answer}
+        raise InvalidGold(answer.get("detail"), remedy=answer.get("remedy"), **told)
     return answer
 
 
@@ -129,44 +129,26 @@ def changed_request(
     if not version.classes_declared:
         request["classes"] = None
     check_accessory(name, value, version)
-    return request | {ACCESSORIES[name]: value}
+    if name == CLASSES:
+        return request | {"classes": value}
+    return request | {"beside": version.accessories | {ACCESSORIES[name].field: value}}
+
+
+def canonical(name: str, value: Any) -> Any:
+    """An accessory as it is kept; raises InvalidRequest with every fault."""
+    return value if name == CLASSES else ACCESSORIES[name].parse(value)
 
 
 def check_accessory(name: str, value: Any, version: GoldVersion) -> None:
     """Raise InvalidRequest for labels outside the vocabulary, and for classes that leave out labels in use."""
-    if name == "classes":
-        if len(set(value)) != len(value) or not value:
-            raise InvalidRequest("The classes must be different labels, at least one.")
-        for other in ("train_frequencies", "class_weights"):
-            _check_known(getattr(version, other) or {}, value, f"of the {other.replace('_', ' ')} of this draft ")
+    if name != CLASSES:
+        check_labels(ACCESSORIES[name], value, version.classes)
         return
-    _check_known(value, version.classes, "")
-    if name == "class-weights":
-        _check_weights(value)
-
-
-def _check_known(labels: Mapping[str, Any], classes: Sequence[str], whose: str) -> None:
-    known = set(classes)
-    strange = [label for label in labels if label not in known]
-    if strange:
-        raise InvalidRequest(
-            f"{len(strange)} labels {whose}are not among the classes: {', '.join(map(repr, strange[:5]))}.",
-            errors=[{"pointer": f"/{label}", "detail": "is not among the classes"} for label in strange[:100]],
-        )
-
-
-def _check_weights(weights: Mapping[str, float]) -> None:
-    """Raise InvalidRequest for weights of which none counts, or so far apart that sums of them outgrow a number."""
-    low, high = WEIGHTS
-    if not any(weights.values()):
-        raise InvalidRequest("All class weights are 0; give at least one class a weight.")
-    faults = [
-        {"pointer": f"/{label}", "detail": f"must be 0, or from {low:g} to {high:g}"}
-        for label, weight in weights.items()
-        if weight and not low <= weight <= high
-    ]
-    if faults:
-        raise InvalidRequest(f"{len(faults)} weights are too small or too large.", errors=faults[:100])
+    if len(set(value)) != len(value) or not value:
+        raise InvalidRequest("The classes must be different labels, at least one.")
+    for accessory in ACCESSORIES.values():
+        if accessory.field in version.accessories:
+            check_labels(accessory, version.accessories[accessory.field], value)
 
 
 def put_accessory(
@@ -180,16 +162,16 @@ def put_accessory(
     value: Any,
     inspected: Mapping[str, Any],
 ) -> GoldVersion:
-    """Set classes, training frequencies or class weights of a draft; raises GoldNotDraft."""
+    """Set the classes or an accessory of a draft; raises GoldNotDraft."""
     _, version = see_gold(session, caller, slug, phase_slug, number, writes=True)
     if version.status != "draft":
         raise GoldNotDraft
     check_accessory(name, value, version)  # again: another accessory may have changed meanwhile
-    if name == "classes":
+    if name == CLASSES:
         version.classes = inspected["classes"]
         version.classes_declared = True
         version.notes = inspected["notes"]
     else:
-        setattr(version, ACCESSORIES[name], value)
+        version.accessories = version.accessories | {ACCESSORIES[name].field: value}
     session.flush()
     return version

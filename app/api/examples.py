@@ -85,6 +85,7 @@ GOLD: JSON = {
     "format": "json",
     "train_frequencies": None,
     "class_weights": None,
+    "accessories": [],
     "notes": [],
     "created_at": AT,
     "activated_at": AT,

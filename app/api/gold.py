@@ -11,6 +11,7 @@ from app import errors
 from app.actions.access import Caller
 from app.actions.activate_gold import activate_gold
 from app.actions.upload_gold import (
+    canonical,
     changed_request,
     check_gold_upload,
     gold_request,
@@ -32,6 +33,7 @@ from app.store.tables import GoldVersion
 
 router = APIRouter(prefix="/challenges/{slug}/phases/{phase}/gold", tags=["gold"], route_class=StrictRoute)
 Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
+Cost = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
 
 
 class GoldShape(Shape):
@@ -47,8 +49,9 @@ class GoldShape(Shape):
     sha256: str
     size: int
     format: str
-    train_frequencies: dict[str, int] | None
-    class_weights: dict[str, float] | None
+    train_frequencies: dict[str, int] | None = None
+    class_weights: dict[str, float] | None = None
+    accessories: list[str] = Field(description="What stands beside the labels.")
     notes: list[str]
     created_at: Moment
     activated_at: Moment | None
@@ -56,7 +59,10 @@ class GoldShape(Shape):
 
 
 def _shape(version: GoldVersion, remarks: list[str] | None = None) -> GoldShape:
-    return GoldShape.model_validate(version).model_copy(update={"remarks": remarks or []})
+    own = {name: getattr(version, name) for name in GoldShape.model_fields if hasattr(version, name)}
+    beside = version.accessories
+    small = {name: beside.get(name) for name in ("train_frequencies", "class_weights")}
+    return GoldShape.model_validate(own | small | {"accessories": sorted(beside), "remarks": remarks or []})
 
 
 @router.post(
@@ -166,6 +172,7 @@ def post_activate(slug: str, phase: str, version: Version, who: AccountDep, part
 
 def _put(parts: Service, who: Caller, slug: str, phase: str, version: int, *, name: str, value: Any) -> GoldShape:
     """Check the draft with its new accessory in a child, then store the accessory."""
+    value = canonical(name, value)
     with parts.db.read() as session:
         key = see_gold(session, who, slug, phase, version, writes=True)[1].file_key
     with parts.files.local(key) as path:
@@ -178,11 +185,16 @@ def _put(parts: Service, who: Caller, slug: str, phase: str, version: int, *, na
 
 FREQUENCIES = {"cat": 812, "dog": 1044}
 WEIGHTS = {"cat": 0.25, "dog": 0.75}
+PARTS = {"t1": "1", "t2": "1", "t3": "2", "t4": "2"}
+HIERARCHY = {"parents": {"cat": ["pet"], "dog": ["pet"]}}
+COSTS = {"cat": {"dog": 1}, "dog": {"cat": 5}}
 
 
 def _answers(**accessory: Any) -> dict[int | str, dict[str, Any]]:
     """The `responses` of a route that gives a draft this accessory."""
-    return {200: showing(draft=examples.DRAFT_GOLD | accessory)} | documented(
+    shown = {name: value for name, value in accessory.items() if value is not ...}  # large ones are named only
+    given = {"accessories": sorted(accessory)} if accessory else {}
+    return {200: showing(draft=examples.DRAFT_GOLD | shown | given)} | documented(
         errors.Forbidden, errors.NotFound, errors.GoldNotDraft, errors.InvalidGold, errors.InvalidRequest
     )
 
@@ -238,3 +250,58 @@ def put_class_weights(
 ) -> GoldShape:
     """The weights of `weighted_accuracy`; they are scaled to sum to one."""
     return _put(parts, who, slug, phase, version, name="class-weights", value=body)
+
+
+@router.put("/{version}/hierarchy", summary="Give the hierarchy of the classes", responses=_answers(hierarchy=...))
+def put_hierarchy(
+    slug: str,
+    phase: str,
+    version: Version,
+    body: Annotated[dict[str, Any], Body(examples=[HIERARCHY])],
+    who: OrganizerDep,
+    parts: ServiceDep,
+) -> GoldShape:
+    """Each class with its parents, `{"parents": {child: [parent, …]}}`, or its parent, `{"parent": {child: parent}}`.
+
+    Cycles, and classes that are no nodes, are refused.
+    """
+    return _put(parts, who, slug, phase, version, name="hierarchy", value=body)
+
+
+@router.put("/{version}/cost-matrix", summary="Give the costs of errors", responses=_answers(cost_matrix=...))
+def put_cost_matrix(
+    slug: str,
+    phase: str,
+    version: Version,
+    body: Annotated[dict[Label, dict[Label, Cost]], Field(min_length=1), Body(examples=[COSTS])],
+    who: OrganizerDep,
+    parts: ServiceDep,
+) -> GoldShape:
+    """What it costs to predict one label (inner) for another (outer); `expected_cost` needs it."""
+    return _put(parts, who, slug, phase, version, name="cost-matrix", value=body)
+
+
+@router.put("/{version}/folds", summary="Divide the instances into folds", responses=_answers(folds=...))
+def put_folds(
+    slug: str,
+    phase: str,
+    version: Version,
+    body: Annotated[dict[Label, Label], Field(min_length=1), Body(examples=[PARTS])],
+    who: OrganizerDep,
+    parts: ServiceDep,
+) -> GoldShape:
+    """The fold of each id; metrics of cross-validation need it."""
+    return _put(parts, who, slug, phase, version, name="folds", value=body)
+
+
+@router.put("/{version}/groups", summary="Divide the instances into groups", responses=_answers(groups=...))
+def put_groups(
+    slug: str,
+    phase: str,
+    version: Version,
+    body: Annotated[dict[Label, Label], Field(min_length=1), Body(examples=[PARTS])],
+    who: OrganizerDep,
+    parts: ServiceDep,
+) -> GoldShape:
+    """The group of each id: its document, patient or speaker."""
+    return _put(parts, who, slug, phase, version, name="groups", value=body)

@@ -14,6 +14,8 @@ from app.cli.output import Refused
 
 if TYPE_CHECKING:
     from app.pipeline import Source
+    from app.scoring.metric import MetricCall
+    from app.scoring.task import TaskSpec
 
 
 def source(path: Path, layout: str | None = None) -> "Source":
@@ -77,35 +79,37 @@ def _string(path: Path, value: Any) -> str:
     raise Refused("wrong_shape", f"{path}: {json.dumps(value)} is not a text.", "Write ids and labels in quotes.")
 
 
-def frequencies(path: Path) -> dict[str, int]:
-    """How often each label occurs in the training data: `{label: count}`."""
-    found = _numbers(path)
-    for label, count in found.items():
-        if not isinstance(count, int) or count < 0:
-            detail = f"{path}: {json.dumps(label)} has {json.dumps(count)}, which is not a count."
-            raise Refused("wrong_shape", detail, "Counts are whole numbers, 0 or more.")
-    return {label: int(count) for label, count in found.items()}
+def accessories(given: Mapping[str, Path | None]) -> dict[str, Any]:
+    """What stands beside gold, in canonical form by name of the accessory, from the files that hold it."""
+    from app.errors import InvalidContent
+    from app.scoring.accessories import ACCESSORIES
 
-
-def weights(path: Path) -> dict[str, float]:
-    """The weight of each label: `{label: weight}`."""
-    found = _numbers(path)
-    for label, weight in found.items():
-        if not 0 <= weight < float("inf"):
-            detail = f"{path}: {json.dumps(label)} has {json.dumps(weight)}, which is not a weight."
-            raise Refused("wrong_shape", detail, "Weights are numbers, 0 or more.")
-    return {label: float(weight) for label, weight in found.items()}
-
-
-def _numbers(path: Path) -> Mapping[str, int | float]:
-    found = read_json(path)
-    if not isinstance(found, dict):
-        raise Refused("wrong_shape", f"{path}: a JSON object is needed.", 'Write it like {"a": 3, "b": 5}.')
-    for label, value in found.items():
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            detail = f"{path}: {json.dumps(label)} has {json.dumps(value)}, which is not a number."
-            raise Refused("wrong_shape", detail, 'Write it like {"a": 3, "b": 5}.')
+    found = {}
+    for name, path in given.items():
+        if path is None:
+            continue
+        try:
+            found[name] = ACCESSORIES[name].parse(read_json(path))
+        except InvalidContent as fault:
+            raise Refused("wrong_shape", f"{path}: {fault.detail}", fault.advice) from None
     return found
+
+
+def first_positive(preset: str | None, classes: Sequence[str] | None) -> str | None:
+    """The positive label where nobody says it: the first class, under a preset whose tool takes that."""
+    from app.scoring.presets import PRESETS
+
+    known = PRESETS.get(preset or "")
+    return classes[0] if known is not None and known.positive_first and classes else None
+
+
+def check_hierarchy(spec: "TaskSpec", calls: Sequence["MetricCall"]) -> None:
+    """Refuse metrics of a hierarchy in which a class is missing."""
+    from app.scoring.accessories import ACCESSORIES, check_labels
+    from app.scoring.metric import HIERARCHY
+
+    if spec.hierarchy is not None and any(HIERARCHY in call.metric.needs for call in calls):
+        check_labels(ACCESSORIES["hierarchy"], spec.hierarchy.to_json(), spec.classes)
 
 
 def read_ids(path: Path) -> list[str]:

@@ -9,29 +9,37 @@ import typer
 from app.cli import inputs
 from app.cli.layout import Column, numbers, score_column, show_table
 from app.cli.notes import Notes
-from app.cli.options import FORMATS, AsJson, Layout, Task, file_option
+from app.cli.options import (
+    FORMATS,
+    AsJson,
+    Classes,
+    ClassWeights,
+    CostMatrix,
+    Folds,
+    Groups,
+    Hierarchy,
+    Layout,
+    Preset,
+    Task,
+    TrainFrequencies,
+    Void,
+    file_option,
+)
 from app.cli.output import FAILED, Output, Refused, reporting
 from app.cli.problems import show_problems
 from app.cli.text import PLAIN
+from app.cli.two_files import TwoFiles, two_files
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from app.pipeline import OfflineOutcome, Source
+    from app.pipeline import OfflineOutcome
     from app.scoring.metric import MetricCall, Result
     from app.scoring.task import TaskSpec
 
 
 _Gold = Annotated[Path, file_option("--gold", "-g", help=f"True labels: {FORMATS}.")]
 _Predictions = Annotated[Path, file_option("--predictions", "-p", help="Predictions, in the same formats.")]
-_Classes = Annotated[
-    Path | None, file_option("--classes", help="JSON list of all classes (default: those that occur).")
-]
-_Frequencies = Annotated[
-    Path | None, file_option("--train-frequencies", help="JSON {label: count} of the training data.")
-]
-_Weights = Annotated[Path | None, file_option("--class-weights", help="JSON {label: weight}.")]
-_Void = Annotated[Path | None, file_option("--void", help="JSON list of ids that are not scored.")]
 _Task = Annotated[
     Task | None,
     typer.Option("--task", metavar="TASK", help="binary, multiclass or multilabel (default: as the gold looks)."),
@@ -58,12 +66,17 @@ def score(
     predictions: _Predictions,
     task: _Task = None,
     positive_label: _Positive = None,
-    classes: _Classes = None,
-    train_frequencies: _Frequencies = None,
-    class_weights: _Weights = None,
-    void: _Void = None,
+    classes: Classes = None,
+    train_frequencies: TrainFrequencies = None,
+    class_weights: ClassWeights = None,
+    cost_matrix: CostMatrix = None,
+    hierarchy: Hierarchy = None,
+    folds: Folds = None,
+    groups: Groups = None,
+    void: Void = None,
     metric: _Metrics = None,
     option: _Options = None,
+    preset: Preset = None,
     layout: Layout = None,
     gold_layout: Annotated[
         Literal["long"] | None, typer.Option("--gold-layout", metavar="LAYOUT", help="The same for the gold.")
@@ -73,49 +86,50 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Score a file of predictions against a gold file on this machine, with the service's own scorer."""
-    options = inputs.option_pairs(option or ())
+    options = inputs.option_pairs(option or ()) | ({} if preset is None else {"preset": preset})
+    beside = {
+        "train-frequencies": train_frequencies,
+        "class-weights": class_weights,
+        "cost-matrix": cost_matrix,
+        "hierarchy": hierarchy,
+        "folds": folds,
+        "groups": groups,
+    }
     with reporting(as_json=as_json) as out:
-        kind, notes = (task, []) if task is not None else inputs.infer_task(gold, positive_label, gold_layout)
-        if kind == "binary" and positive_label is None:
-            raise typer.BadParameter("a binary task needs it", param_hint="--positive-label")
-        from app.pipeline import score_offline
-
-        outcome = score_offline(
-            inputs.source(gold, gold_layout),
-            inputs.source(predictions, layout),
-            _choice(metric or (), options),
-            task=kind,
-            classes=None if classes is None else inputs.strings(classes),
+        files = two_files(
+            gold,
+            predictions,
+            gold_layout=gold_layout,
+            layout=layout,
+            task=task,
             positive_label=positive_label,
-            train_frequencies=None if train_frequencies is None else inputs.frequencies(train_frequencies),
-            class_weights=None if class_weights is None else inputs.weights(class_weights),
-            void=() if void is None else inputs.strings(void),
-            wants_scores=_wants_scores(metric or ()),
-            options=options,
+            classes=classes,
+            void=void,
+            beside=beside,
+            preset=options.get("preset"),
         )
-        if outcome.case is None:
-            _check_positive(outcome, inputs.source(gold, gold_layout), positive_label, classes)
-            _refuse(out, outcome)
-        said = _notes(outcome, notes)
-        report = _report(outcome, options, confusion=confusion) | {"notes": said.all()}
-        out.result(report, lambda console: _show(console, report, per_class=per_class))
-        if not as_json:
-            for note in said.for_people():
-                out.note(f"Note: {note}")
+        _score(out, files, metric or (), options, per_class=per_class, confusion=confusion)
 
 
-def _check_positive(
-    outcome: "OfflineOutcome", gold: "Source", positive_label: str | None, classes: Path | None
+def _score(
+    out: Output,
+    files: TwoFiles,
+    asked: Sequence[str],
+    options: Mapping[str, str],
+    *,
+    per_class: bool,
+    confusion: bool,
 ) -> None:
-    """Say plainly that --positive-label names no label, where that is what is wrong with the gold."""
-    if positive_label is None or not outcome.gold_problems:
-        return
-    from app.pipeline import load_gold, normalized
-
-    known = None if classes is None else inputs.strings(classes)
-    found, _ = load_gold(gold, task="multiclass", classes=known)
-    if found is not None and normalized([positive_label])[0] not in found.spec.classes:
-        inputs.refuse_positive(positive_label, found.spec.classes)
+    outcome = files.score(_choice(asked, options), options, wants_scores=_wants_scores(asked))
+    if outcome.case is None:
+        files.check_positive(outcome)
+        _refuse(out, outcome)
+    said = _notes(outcome, files.notes)
+    report = _report(outcome, options, confusion=confusion) | {"notes": said.all()}
+    out.result(report, lambda console: _show(console, report, per_class=per_class))
+    if not out.as_json:
+        for note in said.for_people():
+            out.note(f"Note: {note}")
 
 
 def _choice(
@@ -128,7 +142,9 @@ def _choice(
         check_options(options, spec.classes)
         if not asked:
             return all_fitting(spec.task, options, has)
-        return [parse_metric(text, options=options, task=spec.task, classes=spec.classes) for text in asked]
+        calls = [parse_metric(text, options=options, task=spec.task, classes=spec.classes) for text in asked]
+        inputs.check_hierarchy(spec, calls)
+        return calls
 
     return choose
 

@@ -69,3 +69,22 @@ Password = Annotated[
     str | None,
     typer.Option("--password", metavar="-", help="- reads it from standard input (default: asked for)."),
 ]
+Classes = Annotated[Path | None, file_option("--classes", help="JSON list of all classes (default: those that occur).")]
+TrainFrequencies = Annotated[
+    Path | None, file_option("--train-frequencies", help="JSON {label: count} of the training data.")
+]
+ClassWeights = Annotated[Path | None, file_option("--class-weights", help="JSON {label: weight}.")]
+CostMatrix = Annotated[Path | None, file_option("--cost-matrix", help="JSON {gold label: {predicted label: cost}}.")]
+Hierarchy = Annotated[
+    Path | None,
+    file_option("--hierarchy", help='JSON {"parents": {child: [parent, ...]}} or {"parent": {child: parent}}.'),
+]
+Folds = Annotated[Path | None, file_option("--folds", help="JSON {id: fold} for cross-validation.")]
+Groups = Annotated[Path | None, file_option("--groups", help="JSON {id: group}: its document, patient, speaker.")]
+Void = Annotated[Path | None, file_option("--void", help="JSON list of ids that are not scored.")]
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        "--preset", metavar="NAME", help="Conventions of a tool: sklearn, bioasq, hemkit, image_tagging, caret."
+    ),
+]

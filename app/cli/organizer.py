@@ -8,7 +8,24 @@ import typer
 
 from app.cli import inputs, show
 from app.cli.connection import connected
-from app.cli.options import FORMATS, AsJson, ChallengeFile, Layout, Phase, Slug, Token, Url, file_option
+from app.cli.options import (
+    FORMATS,
+    AsJson,
+    ChallengeFile,
+    Classes,
+    ClassWeights,
+    CostMatrix,
+    Folds,
+    Groups,
+    Hierarchy,
+    Layout,
+    Phase,
+    Slug,
+    Token,
+    TrainFrequencies,
+    Url,
+    file_option,
+)
 from app.cli.output import Output, Refused, reporting
 
 if TYPE_CHECKING:
@@ -85,9 +102,13 @@ def upload_gold(
     file: Annotated[Path, file_option("--file", "-f", help=f"True labels: {FORMATS}; - is standard input.")],
     phase: Phase = None,
     layout: Layout = None,
-    classes: Annotated[Path | None, file_option("--classes", help="JSON list of the classes.")] = None,
-    train_frequencies: Annotated[Path | None, file_option("--train-frequencies", help="JSON {label: count}.")] = None,
-    class_weights: Annotated[Path | None, file_option("--class-weights", help="JSON {label: weight}.")] = None,
+    classes: Classes = None,
+    train_frequencies: TrainFrequencies = None,
+    class_weights: ClassWeights = None,
+    cost_matrix: CostMatrix = None,
+    hierarchy: Hierarchy = None,
+    folds: Folds = None,
+    groups: Groups = None,
     activate: Annotated[
         bool, typer.Option("--activate/--draft", help="Put it into use at once, or keep a draft.")
     ] = True,
@@ -97,7 +118,16 @@ def upload_gold(
 ) -> None:
     """Upload the true labels of a phase as a new version."""
     with reporting(as_json=as_json) as out, connected(out, url, token) as client:
-        tables = _tables(classes, train_frequencies, class_weights)
+        beside = {
+            "train-frequencies": train_frequencies,
+            "class-weights": class_weights,
+            "cost-matrix": cost_matrix,
+            "hierarchy": hierarchy,
+            "folds": folds,
+            "groups": groups,
+        }
+        tables = {} if classes is None else {"classes": inputs.strings(classes)}
+        tables |= {name: _sent_as(name, value) for name, value in inputs.accessories(beside).items()}
         name = client.phase(slug, phase)
         with out.upload_bar(f"Uploading {file.name}", then="Checking") as progress:
             made = client.upload_gold(
@@ -146,16 +176,9 @@ def _said_once(remarks: Sequence[str], notes: Sequence[str]) -> list[str]:
     return [*remarks, *(note for note in notes if not (told and note.lower().startswith(about)))]
 
 
-def _tables(classes: Path | None, train_frequencies: Path | None, class_weights: Path | None) -> dict[str, Any]:
-    """What goes with the gold, by the name of its resource; read before anything is sent."""
-    given: dict[str, Any] = {}
-    if classes is not None:
-        given["classes"] = inputs.strings(classes)
-    if train_frequencies is not None:
-        given["train-frequencies"] = inputs.frequencies(train_frequencies)
-    if class_weights is not None:
-        given["class-weights"] = inputs.weights(class_weights)
-    return given
+def _sent_as(name: str, value: Any) -> Any:
+    """The body that puts an accessory into its place."""
+    return {"parents": value} if name == "hierarchy" else value
 
 
 def _complete(

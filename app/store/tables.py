@@ -189,8 +189,8 @@ class GoldVersion(Base):
     classes: Mapped[list[str]]
     classes_declared: Mapped[bool]
     has_splits: Mapped[bool]
-    train_frequencies: Mapped[JSONObject | None]
-    class_weights: Mapped[JSONObject | None]
+    accessories: Mapped[JSONObject] = mapped_column(default=dict, server_default=text("'{}'"))
+    """What stands beside the labels, by field (app.scoring.accessories)."""
     notes: Mapped[list[str]]
     created_by: Mapped[str | None] = mapped_column(ForeignKey("users.id"))
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
