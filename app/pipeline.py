@@ -3,7 +3,7 @@
 import gc
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,7 +27,6 @@ from app.scoring.align import Case, Grouping, IdIndex, Labels, Predicted
 from app.scoring.decision import Decided, decide, described
 from app.scoring.evaluate import Ceilings, evaluate
 from app.scoring.metric import MetricCall, Result
-from app.scoring.needs import met
 from app.scoring.task import Task, TaskSpec
 
 
@@ -81,18 +80,6 @@ class Outcome:
     scores: dict[str, dict[str, Result]] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class OfflineOutcome:
-    """What `assay score` shows: the case besides the scores, and the problems of each of the two files."""
-
-    gold_problems: Problems
-    problems: Problems
-    notes: list[str]
-    calls: Sequence[MetricCall] = ()
-    case: Case | None = None
-    scores: dict[str, dict[str, Result]] = field(default_factory=dict)
-
-
 class FileTooHeavy(MemoryError):
     """Reading and checking a file of predictions took more memory than there is."""
 
@@ -118,7 +105,7 @@ def normalized(texts: Iterable[str]) -> tuple[str, ...]:
     return found
 
 
-def _read(
+def read_source(
     source: Source,
     spec: TaskSpec,
     *,
@@ -128,6 +115,7 @@ def _read(
     declared: bool = True,
     wants_scores: bool = False,
 ) -> Table:
+    """The table that a file holds; its faults are added to `problems`."""
     with source.path.open("rb") as stream:
         return read_table(
             stream,
@@ -161,9 +149,9 @@ def load_gold(
     """
     problems = Problems()
     with collector_off():
-        spec = _spec(task, classes, positive_label, beside or {})
-        table = _read(source, spec, gold=True, problems=problems, limits=limits, declared=classes is not None)
-        voided = _voided(table, task, normalized(void))
+        spec = task_spec(task, classes, positive_label, beside or {})
+        table = read_source(source, spec, gold=True, problems=problems, limits=limits, declared=classes is not None)
+        voided = voided_ids(table, task, normalized(void))
         if classes is None:
             spec = replace(spec, classes=gold_rules.label_set(table, voided))
             table.notes.append(
@@ -171,19 +159,19 @@ def load_gold(
             )
         gold_rules.check_not_empty(table, voided, problems)
         gold_rules.check_vocabulary(table, spec, declared=classes is not None, limits=limits, problems=problems)
-        gold = _build_gold(table, spec, voided, rules or Rules(), problems)
+        gold = build_gold(table, spec, voided, rules or Rules(), problems)
         if gold is not None:
-            _divide(gold, beside or {})
+            divide(gold, beside or {})
     return gold, problems
 
 
-def _divide(gold: Gold, beside: Mapping[str, Any]) -> None:
+def divide(gold: Gold, beside: Mapping[str, Any]) -> None:
     """Divide the instances into their folds and groups, where those are given."""
     gold.folds = grouping(beside.get("folds"), "folds", gold.ids)
     gold.groups = grouping(beside.get("groups"), "groups", gold.ids)
 
 
-def _voided(table: Table, task: Task, void: Iterable[str]) -> frozenset[str]:
+def voided_ids(table: Table, task: Task, void: Iterable[str]) -> frozenset[str]:
     """The ids that are not scored: those named beside the gold, and those that the gold itself leaves out (noted)."""
     voided = set(void)
     for reason, names in gold_rules.unscored(table, task).items():
@@ -200,17 +188,19 @@ def guess_task(gold: Source, positive_label: str | None = None, limits: Limits =
         return "multilabel" if holds_sets(stream, gold.kind, limits) else "multiclass"
 
 
-def _spec(
+def task_spec(
     task: Task,
     classes: Sequence[str] | None,
     positive_label: str | None,
     beside: Mapping[str, Any],
 ) -> TaskSpec:
+    """The task with labels in NFC; raises InvalidContent where a class is listed twice."""
     positive = None if positive_label is None else normalized([positive_label])[0]
     return spec_of(task, normalized(classes or ()), positive, beside)
 
 
-def _build_gold(table: Table, spec: TaskSpec, void: frozenset[str], rules: Rules, problems: Problems) -> Gold | None:
+def build_gold(table: Table, spec: TaskSpec, void: frozenset[str], rules: Rules, problems: Problems) -> Gold | None:
+    """Gold of a table that was read; None where it has problems."""
     ids = gold_rules.kept_ids(table, void)
     index = IdIndex(ids)
     gold_rules.check_distinct(table, void, problems)
@@ -252,7 +242,7 @@ def validate(
     wanted = rules.scores != "ignored"
     try:
         with collector_off():
-            table = _read(predictions, spec, gold=False, problems=problems, limits=limits, wants_scores=wanted)
+            table = read_source(predictions, spec, gold=False, problems=problems, limits=limits, wants_scores=wanted)
             found = check(table, known, spec, rules=rules, void=voided, problems=problems)
     except MemoryError as lack:
         raise FileTooHeavy from lack
@@ -279,11 +269,11 @@ def score(
     found, problems, notes = validate(gold.index, gold.spec, predictions, rules=rules, void=gold.void, limits=limits)
     if found is None:
         return Outcome(problems, notes)
-    labels, said = _hard_labels(gold, found, decision, options or {})
+    labels, said = hard_labels(gold, found, decision, options or {})
     return Outcome(problems, [*notes, *said], score_labels(gold, labels, calls, found.scores))
 
 
-def _hard_labels(
+def hard_labels(
     gold: Gold, found: Predicted, decision: Mapping[str, Any] | None, options: Mapping[str, str]
 ) -> tuple[Labels, list[str]]:
     """The labels that a file gives, or those that follow from its scores, and a note that says by which rule."""
@@ -307,86 +297,6 @@ def score_labels(
             gold.ceilings[split] = Ceilings(case)
         found[split] = evaluate(case, calls, gold.ceilings[split])
     return found
-
-
-def score_offline(
-    gold: Source,
-    predictions: Source,
-    choose: Callable[[TaskSpec, frozenset[str]], Sequence[MetricCall]],
-    *,
-    task: Task,
-    classes: Sequence[str] | None = None,
-    positive_label: str | None = None,
-    beside: Mapping[str, Any] | None = None,
-    void: Iterable[str] = (),
-    wants_scores: bool = True,
-    options: Mapping[str, str] | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-) -> OfflineOutcome:
-    """Score two files without a server: `choose` names the metrics, knowing the vocabulary and which needs are met.
-
-    Without `classes` the vocabulary is the sorted union of the labels in both files, and a note says so. Raises
-    InvalidContent where `classes` or `void` list something twice, and whatever `choose` raises.
-    """
-    outcome = OfflineOutcome(Problems(), Problems(), [])
-    beside = beside or {}
-    spec = _spec(task, classes, positive_label, beside)
-    declared = classes is not None
-    with collector_off():
-        truth = _read(gold, spec, gold=True, problems=outcome.gold_problems, limits=limits, declared=declared)
-        voided = _voided(truth, task, normalized(void))
-        answers = _read(
-            predictions,
-            spec,
-            gold=False,
-            problems=outcome.problems,
-            limits=limits,
-            declared=declared,
-            wants_scores=wants_scores,
-        )
-        outcome.notes = list(dict.fromkeys((*truth.notes, *answers.notes)))
-        if classes is None:
-            spec = replace(spec, classes=_union(truth, answers, task, voided))
-            size = len(spec.classes)
-            outcome.notes.append(
-                f"no classes were declared: the sorted labels of gold and predictions ({size}) are the vocabulary"
-            )
-        gold_rules.check_not_empty(truth, voided, outcome.gold_problems)
-        gold_rules.check_vocabulary(truth, spec, declared=declared, limits=limits, problems=outcome.gold_problems)
-        if not outcome.gold_problems:  # without sound gold there is nothing to hold the predictions against
-            parts = {name: beside.get(name) is not None for name in ("folds", "groups")}
-            outcome.calls = choose(spec, met(spec, scores=answers.scores is not None, **parts))
-            _score_tables(outcome, truth, answers, spec=spec, void=voided, options=options or {}, beside=beside)
-    return outcome
-
-
-def _score_tables(
-    outcome: OfflineOutcome,
-    truth: Table,
-    answers: Table,
-    *,
-    spec: TaskSpec,
-    void: frozenset[str],
-    options: Mapping[str, str],
-    beside: Mapping[str, Any],
-) -> None:
-    rules = Rules.strictest(outcome.calls)
-    gold = _build_gold(truth, spec, void, rules, outcome.gold_problems)
-    known = gold.index if gold else IdIndex(gold_rules.kept_ids(truth, void))
-    found = check(answers, known, spec, rules=rules, void=void, problems=outcome.problems)
-    if gold is not None and found is not None:
-        _divide(gold, beside)
-        labels, said = _hard_labels(gold, found, None, options)
-        outcome.notes += said
-        outcome.case = gold.case(labels, found.scores)
-        outcome.scores = score_labels(gold, labels, outcome.calls, found.scores)
-
-
-def _union(truth: Table, answers: Table, task: Task, void: Collection[str]) -> tuple[str, ...]:
-    """Gold and predicted labels; in a binary task at most two, gold's first, so that a third is an unknown label."""
-    own = gold_rules.label_set(truth, void)
-    both = tuple(sorted({*own, *gold_rules.label_set(answers, void)}))
-    return own if task == "binary" and len(both) > 2 else both
 
 
 def read_ids(source: Source, limits: Limits = DEFAULT_LIMITS) -> tuple[list[str] | None, Problems]:

@@ -13,16 +13,15 @@ from sklearn.metrics import accuracy_score, f1_score
 
 from app.errors import InvalidContent
 from app.formats import Rules, file_kind
+from app.offline import OfflineOutcome, score_offline
 from app.pipeline import (
     Gold,
-    OfflineOutcome,
     Source,
     collector_off,
     guess_task,
     load_gold,
     normalized,
     score,
-    score_offline,
     validate,
 )
 from app.scoring.asked import parse_metric

@@ -33,7 +33,7 @@ from app.cli.two_files import TwoFiles, two_files
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from app.pipeline import OfflineOutcome
+    from app.offline import OfflineOutcome
     from app.scoring.metric import MetricCall, Result
     from app.scoring.task import TaskSpec
 

@@ -11,7 +11,8 @@ from app.cli import inputs
 from app.cli.options import Task
 
 if TYPE_CHECKING:
-    from app.pipeline import OfflineOutcome, Source
+    from app.offline import OfflineOutcome
+    from app.pipeline import Source
     from app.scoring.metric import MetricCall
     from app.scoring.task import TaskSpec
 
@@ -33,7 +34,7 @@ class TwoFiles:
 
     def score(self, choose: "Choose", options: Mapping[str, str], *, wants_scores: bool) -> "OfflineOutcome":
         """Score them with the metrics that `choose` names."""
-        from app.pipeline import score_offline
+        from app.offline import score_offline
 
         return score_offline(
             self.gold,

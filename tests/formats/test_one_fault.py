@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from app.formats.kinds import FileKind
 from app.formats.rules import Rules
-from app.pipeline import Source, score_offline, validate
+from app.offline import score_offline
+from app.pipeline import Source, validate
 from app.scoring.asked import parse_metric
 from app.scoring.task import Task, TaskSpec
 from tests.formats.data import EXTRA, MISSING, Data, Place, Writer, escaped

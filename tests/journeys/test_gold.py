@@ -53,6 +53,50 @@ def test_a_draft_is_completed_and_put_in_force(people: People) -> None:
         refused(people.admin.put(f"{gold}/1/{name}", json=body), 409, "gold_not_draft")
 
 
+PARENTS = {"parents": {"a": ["r"], "b": ["r"]}}
+COSTS = {"a": {"b": 1}, "b": {"a": 5}}
+FOLDS = {"t1": "1", "t2": "1", "t3": "2", "t4": 2}
+
+
+def test_a_hierarchy_costs_and_folds_stand_beside_the_gold(people: People) -> None:
+    agreed = recipe("hierarchical_f1", "expected_cost", "f1_cv_mean_macro", "accuracy")
+    slug = bare(people, "gold-beside", recipe=agreed)
+    gold = f"{MAIN.format(slug)}/gold"
+    remarks = people.admin.post(gold, json=GOLD).json()["remarks"]
+    assert remarks == []
+    for name, body in (("hierarchy", PARENTS), ("cost-matrix", COSTS), ("folds", FOLDS), ("groups", FOLDS)):
+        answer = people.admin.put(f"{gold}/1/{name}", json=body)
+        assert answer.status_code == 200, answer.text
+    assert answer.json()["accessories"] == ["cost_matrix", "folds", "groups", "hierarchy"]
+    assert people.admin.post(f"{gold}/1/activate").json()["remarks"][1:] == []
+    key = enter(people.admin, slug, [("Blue", RIGHT | {"t4": "a"})])[0]
+    scores = values(people.admin.get(f"/submissions/{key}").json()["scores"])
+    # of the four instances the last has the wrong label: half of its two nodes are shared, and it costs 5
+    assert scores["hierarchical_f1"] == 0.875
+    assert scores["expected_cost"] == 1.25
+    assert scores["accuracy"] == 0.75
+    assert scores["f1_cv_mean_macro"] is not None
+
+
+def test_what_is_wrong_beside_the_gold_is_said_with_its_place(people: People) -> None:
+    slug = bare(people, "gold-beside-faults", recipe=recipe("hierarchical_f1", "accuracy"))
+    gold = f"{MAIN.format(slug)}/gold"
+    people.admin.post(gold, json=GOLD)
+    cycle = refused(
+        people.admin.put(f"{gold}/1/hierarchy", json={"parents": {"a": ["b"], "b": ["a"]}}), 422, "invalid_content"
+    )
+    assert "a -> b -> a" in cycle["detail"]
+    lost = refused(people.admin.put(f"{gold}/1/hierarchy", json={"parent": {"a": "r"}}), 422, "invalid_request")
+    assert [fault["pointer"] for fault in lost["errors"]] == ["/parents/b"]
+    refused(people.admin.put(f"{gold}/1/hierarchy", json={"tree": {}}), 422, "invalid_request")
+    refused(people.admin.put(f"{gold}/1/cost-matrix", json={"a": {"z": 1}}), 422, "invalid_request")
+    short = refused(people.admin.put(f"{gold}/1/folds", json={"t1": "1"}), 422, "invalid_gold")
+    assert "lack 3 ids" in short["detail"]
+    assert people.admin.get(f"{gold}/1").json()["accessories"] == []
+    said = people.admin.post(f"{gold}/1/activate").json()["remarks"]
+    assert any("hierarchical_f1 will be null: this gold has no hierarchy" in remark for remark in said)
+
+
 def test_accessories_that_do_not_fit_are_refused(people: People) -> None:
     slug = bare(people, "gold-accessories")
     gold = f"{MAIN.format(slug)}/gold"

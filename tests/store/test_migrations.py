@@ -1,5 +1,6 @@
 """Migrations build the very tables that the code declares, up and down, with rows in them."""
 
+import json
 import shutil
 import sqlite3
 import stat
@@ -181,3 +182,31 @@ def test_files_that_were_gzipped_are_so_after_the_change_of_columns(given: Setti
     with closing(sqlite3.connect(path)) as raw:
         assert raw.execute("SELECT encoding, layout FROM submissions").fetchall() == [("gzip", "")]
         assert raw.execute("SELECT encoding, layout FROM gold_versions").fetchall() == [("", "")]
+
+
+def test_tables_beside_gold_are_one_after_the_change_and_two_before(given: Settings, db: Database) -> None:
+    with db.write() as session:
+        fill(session)
+    db.close()
+    path = given.database.removeprefix("sqlite:///")
+    both = {"train_frequencies": {"a": 1}, "class_weights": {"a": 0.1}}
+    downgrade(given, "0002")
+    with closing(sqlite3.connect(path)) as raw:
+        assert raw.execute("SELECT train_frequencies, class_weights FROM gold_versions").fetchall() == [(None, None)]
+        texts = [json.dumps(value) for value in both.values()]
+        raw.execute("UPDATE gold_versions SET train_frequencies = ?, class_weights = ?", texts)
+        raw.commit()
+    migrate.upgrade(given)
+    with closing(sqlite3.connect(path)) as raw:
+        [(kept,)] = raw.execute("SELECT accessories FROM gold_versions").fetchall()
+        assert json.loads(kept) == both
+    downgrade(given, "0002")
+    with closing(sqlite3.connect(path)) as raw:
+        [back] = raw.execute("SELECT train_frequencies, class_weights FROM gold_versions").fetchall()
+        assert [json.loads(text) for text in back] == list(both.values())
+    migrate.upgrade(given)
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute("UPDATE gold_versions SET accessories = ?", [json.dumps(both | {"folds": {"t1": "1"}})])
+        raw.commit()
+    with pytest.raises(RuntimeError, match="earlier version cannot keep"):
+        downgrade(given, "0002")

@@ -1,0 +1,119 @@
+"""Scoring without a server: two files in, scores and the problems of both files out."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from app.formats import gold as gold_rules
+from app.formats.check import check
+from app.formats.columns import Table
+from app.formats.problem import Problems
+from app.formats.rules import DEFAULT_LIMITS, Limits, Rules
+from app.pipeline import (
+    Source,
+    build_gold,
+    collector_off,
+    divide,
+    hard_labels,
+    normalized,
+    read_source,
+    score_labels,
+    task_spec,
+    voided_ids,
+)
+from app.scoring.align import Case, IdIndex
+from app.scoring.metric import MetricCall, Result
+from app.scoring.needs import met
+from app.scoring.task import Task, TaskSpec
+
+
+@dataclass(slots=True)
+class OfflineOutcome:
+    """What `assay score` shows: the case besides the scores, and the problems of each of the two files."""
+
+    gold_problems: Problems
+    problems: Problems
+    notes: list[str]
+    calls: Sequence[MetricCall] = ()
+    case: Case | None = None
+    scores: dict[str, dict[str, Result]] = field(default_factory=dict)
+
+
+def score_offline(
+    gold: Source,
+    predictions: Source,
+    choose: Callable[[TaskSpec, frozenset[str]], Sequence[MetricCall]],
+    *,
+    task: Task,
+    classes: Sequence[str] | None = None,
+    positive_label: str | None = None,
+    beside: Mapping[str, Any] | None = None,
+    void: Iterable[str] = (),
+    wants_scores: bool = True,
+    options: Mapping[str, str] | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> OfflineOutcome:
+    """Score two files without a server: `choose` names the metrics, knowing the vocabulary and which needs are met.
+
+    Without `classes` the vocabulary is the sorted union of the labels in both files, and a note says so. Raises
+    InvalidContent where `classes` or `void` list something twice, and whatever `choose` raises.
+    """
+    outcome = OfflineOutcome(Problems(), Problems(), [])
+    beside = beside or {}
+    spec = task_spec(task, classes, positive_label, beside)
+    declared = classes is not None
+    with collector_off():
+        truth = read_source(gold, spec, gold=True, problems=outcome.gold_problems, limits=limits, declared=declared)
+        voided = voided_ids(truth, task, normalized(void))
+        answers = read_source(
+            predictions,
+            spec,
+            gold=False,
+            problems=outcome.problems,
+            limits=limits,
+            declared=declared,
+            wants_scores=wants_scores,
+        )
+        outcome.notes = list(dict.fromkeys((*truth.notes, *answers.notes)))
+        if classes is None:
+            spec = replace(spec, classes=_union(truth, answers, task, voided))
+            size = len(spec.classes)
+            outcome.notes.append(
+                f"no classes were declared: the sorted labels of gold and predictions ({size}) are the vocabulary"
+            )
+        gold_rules.check_not_empty(truth, voided, outcome.gold_problems)
+        gold_rules.check_vocabulary(truth, spec, declared=declared, limits=limits, problems=outcome.gold_problems)
+        if not outcome.gold_problems:  # without sound gold there is nothing to hold the predictions against
+            parts = {name: beside.get(name) is not None for name in ("folds", "groups")}
+            outcome.calls = choose(spec, met(spec, scores=answers.scores is not None, **parts))
+            _score_tables(outcome, truth, answers, spec=spec, void=voided, options=options or {}, beside=beside)
+    return outcome
+
+
+def _score_tables(
+    outcome: OfflineOutcome,
+    truth: Table,
+    answers: Table,
+    *,
+    spec: TaskSpec,
+    void: frozenset[str],
+    options: Mapping[str, str],
+    beside: Mapping[str, Any],
+) -> None:
+    rules = Rules.strictest(outcome.calls)
+    gold = build_gold(truth, spec, void, rules, outcome.gold_problems)
+    known = gold.index if gold else IdIndex(gold_rules.kept_ids(truth, void))
+    found = check(answers, known, spec, rules=rules, void=void, problems=outcome.problems)
+    if gold is not None and found is not None:
+        divide(gold, beside)
+        labels, said = hard_labels(gold, found, None, options)
+        outcome.notes += said
+        outcome.case = gold.case(labels, found.scores)
+        outcome.scores = score_labels(gold, labels, outcome.calls, found.scores)
+
+
+def _union(truth: Table, answers: Table, task: Task, void: Collection[str]) -> tuple[str, ...]:
+    """Gold and predicted labels; in a binary task at most two, gold's first, so that a third is an unknown label."""
+    own = gold_rules.label_set(truth, void)
+    both = tuple(sorted({*own, *gold_rules.label_set(answers, void)}))
+    return own if task == "binary" and len(both) > 2 else both

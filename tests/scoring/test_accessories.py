@@ -1,0 +1,114 @@
+"""What stands beside gold: read in canonical form, with every fault named and pointed to."""
+
+from typing import Any
+
+import pytest
+
+from app.errors import InvalidContent, InvalidRequest
+from app.scoring.accessories import ACCESSORIES, check_labels, grouping, spec_of
+
+
+def parsed(name: str, value: Any) -> Any:
+    return ACCESSORIES[name].parse(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "canonical"),
+    [
+        ("train-frequencies", {"cafe\u0301": 3, "b": 0}, {"caf\u00e9": 3, "b": 0}),
+        ("class-weights", {"a": 0, "b": 0.1}, {"a": 0, "b": 0.1}),
+        ("cost-matrix", {"a": {"b": -1.5}, "b": {}}, {"a": {"b": -1.5}, "b": {}}),
+        ("hierarchy", {"parents": {"a": ["r"]}, "about": "ignored"}, {"a": ["r"]}),
+        ("hierarchy", {"parent": {"a": "r", "b": "r"}}, {"a": ["r"], "b": ["r"]}),
+        ("hierarchy", {"parent": {"a": "r", "r": None}}, {"a": ["r"], "r": []}),
+        ("folds", {"t1": 1, "t2": "second"}, {"t1": "1", "t2": "second"}),
+        ("groups", {"t1": "Ada"}, {"t1": "Ada"}),
+    ],
+)
+def test_an_accessory_is_kept_in_canonical_form(name: str, value: Any, canonical: Any) -> None:
+    assert parsed(name, value) == canonical
+    shape = {"parents": canonical} if name == "hierarchy" else canonical
+    assert parsed(name, shape) == canonical
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "pointer"),
+    [
+        ("train-frequencies", {"a": 1.0}, "/a"),
+        ("train-frequencies", {"a": -1}, "/a"),
+        ("train-frequencies", {"a/b": True}, "/a~1b"),
+        ("class-weights", {"a": 1, "b": "2"}, "/b"),
+        ("class-weights", {"a": 1e-13}, "/a"),
+        ("cost-matrix", {"a": {"b": "x"}}, "/a/b"),
+        ("cost-matrix", {"a": {"b": float("inf")}}, "/a/b"),
+        ("cost-matrix", {"a": [1]}, "/a"),
+        ("folds", {"t1": 1.5}, "/t1"),
+        ("folds", {"t1": ""}, "/t1"),
+    ],
+)
+def test_a_fault_is_pointed_to(name: str, value: Any, pointer: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        parsed(name, value)
+    assert refused.value.extra["errors"][0]["pointer"] == pointer
+    assert pointer in refused.value.detail
+
+
+@pytest.mark.parametrize("name", ACCESSORIES)
+@pytest.mark.parametrize("value", [{}, [], None, "x", 3])
+def test_what_is_no_table_is_refused_with_an_example(name: str, value: Any) -> None:
+    with pytest.raises(InvalidContent) as refused:
+        parsed(name, value)
+    assert ACCESSORIES[name].shape in refused.value.advice
+
+
+def test_class_weights_that_are_all_0_are_refused() -> None:
+    with pytest.raises(InvalidRequest, match="All class weights are 0"):
+        parsed("class-weights", {"a": 0, "b": 0.0})
+
+
+def test_a_cycle_is_refused_with_its_path() -> None:
+    with pytest.raises(InvalidContent, match="a -> b -> a"):
+        parsed("hierarchy", {"parents": {"a": ["b"], "b": ["a"]}})
+
+
+def test_two_spellings_of_one_key_are_refused() -> None:
+    with pytest.raises(InvalidRequest, match="NFC"):
+        parsed("folds", {"cafe\u0301": "1", "caf\u00e9": "2"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("train-frequencies", {"a": 1, "z": 2}), ("class-weights", {"z": 2}), ("cost-matrix", {"a": {"z": 1}})],
+)
+def test_labels_outside_the_vocabulary_are_refused(name: str, value: Any) -> None:
+    with pytest.raises(InvalidRequest, match="'z'"):
+        check_labels(ACCESSORIES[name], value, ["a", "b"])
+    check_labels(ACCESSORIES[name], value, ["a", "z"])
+
+
+def test_a_class_that_is_no_node_is_refused_with_the_way_to_mend_it() -> None:
+    hierarchy = ACCESSORIES["hierarchy"]
+    with pytest.raises(InvalidRequest, match="'other'") as refused:
+        check_labels(hierarchy, {"abuse": ["offense"]}, ["abuse", "other"])
+    assert "root" in refused.value.advice
+    check_labels(hierarchy, {"abuse": ["offense"], "offense": [], "other": []}, ["abuse", "other"])
+
+
+def test_ids_of_folds_are_no_labels() -> None:
+    check_labels(ACCESSORIES["folds"], {"t1": "1"}, ["a"])
+
+
+def test_instances_are_divided_in_the_order_of_the_gold() -> None:
+    found = grouping({"t3": "x", "t1": "y", "t2": "x", "beyond": "z"}, "folds", ["t1", "t2", "t3"])
+    assert found is not None
+    assert (found.names, found.codes.tolist()) == (("y", "x"), [0, 1, 1])
+    assert grouping(None, "folds", ["t1"]) is None
+    with pytest.raises(InvalidContent, match="lack 1 ids"):
+        grouping({"t1": "1"}, "folds", ["t1", "t2"])
+
+
+def test_a_task_holds_what_stands_beside_the_gold() -> None:
+    spec = spec_of("multiclass", ("a", "b"), None, {"hierarchy": {"a": ["r"]}, "cost_matrix": {"a": {"b": 2}}})
+    assert spec.hierarchy is not None
+    assert spec.hierarchy.parents_of("a") == ("r",)
+    assert (spec.cost_matrix, spec.train_frequencies) == ({"a": {"b": 2}}, None)
