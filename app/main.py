@@ -38,8 +38,8 @@ from app.api import (
     submit,
 )
 from app.api.deps import Limiter, Notifier, Service
+from app.api.made_files import MadeFiles
 from app.api.middleware import Envelope
-from app.api.templates import Templates
 from app.files.folder import FolderFiles
 from app.settings import Settings
 from app.store.migrate import upgrade
@@ -121,7 +121,7 @@ def build(settings: Settings) -> FastAPI:
     notifier = Notifier()
     worker = Worker(settings, db, files, notifier.settled)
     readers = child_pool(settings, READER_CHILDREN)
-    templates = Templates(settings.data_dir / "templates")
+    made = MadeFiles(settings.data_dir / "made")
     with db.write() as session:
         built_in = administrator(session)
     token, _ = admin_token(settings)
@@ -129,7 +129,7 @@ def build(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         files.clear_leftovers()
-        templates.clear()
+        made.clear()
         swept = await run_in_threadpool(sweep_files, db, files)
         if swept:
             log.info("orphan_files_removed", count=swept)
@@ -149,7 +149,7 @@ def build(settings: Settings) -> FastAPI:
         files=files,
         queue=worker.queue,
         readers=readers,
-        templates=templates,
+        made=made,
         notifier=notifier,
         limiter=Limiter(settings),
         administrator=built_in,

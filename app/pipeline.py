@@ -273,6 +273,25 @@ def score(
     return Outcome(problems, [*notes, *said], score_labels(gold, labels, calls, found.scores))
 
 
+def predicted_case(
+    gold: Gold,
+    predictions: Source,
+    rules: Rules,
+    *,
+    split: str = "all",
+    decision: Mapping[str, Any] | None = None,
+    options: Mapping[str, str] | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Case:
+    """The case of a file of predictions that was scored before, on one split; raises ValueError where it has problems."""
+    found, problems, _ = validate(gold.index, gold.spec, predictions, rules=rules, void=gold.void, limits=limits)
+    if found is None:
+        raise ValueError(f"stored predictions no longer read: {problems.to_dict()['total']}")
+    whole = gold.case(hard_labels(gold, found, decision, options or {})[0], found.scores)
+    rows = gold.rows_by_split()[split]
+    return whole if rows is None else whole.take(rows)
+
+
 def hard_labels(
     gold: Gold, found: Predicted, decision: Mapping[str, Any] | None, options: Mapping[str, str]
 ) -> tuple[Labels, list[str]]:

@@ -19,7 +19,7 @@ from limits.strategies import MovingWindowRateLimiter
 
 from app.actions.access import VISITOR, Caller, require_organizer, see_challenge
 from app.actions.issue_token import caller_of
-from app.api.templates import Templates
+from app.api.made_files import MadeFiles
 from app.children import Children
 from app.errors import BadCursor, BadRequest, RequestInFlight, TooMany, Unauthorized, WrongPassword
 from app.files import Files
@@ -123,7 +123,7 @@ class Service:
     files: Files
     queue: Queue
     readers: Children  # children for what callers wait on: gold, dry runs, templates
-    templates: Templates
+    made: MadeFiles
     notifier: Notifier
     limiter: Limiter
     administrator: Caller

@@ -1,15 +1,41 @@
-"""Random cases for property tests: few classes and instances, odd labels, absent classes, empty sets."""
+"""Random cases for property tests: few classes and instances, odd labels, absent classes, empty sets, ties of scores."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from hypothesis import strategies as st
 
 from app.scoring.align import Case
-from app.scoring.metric import CATALOGUE, Metric
+from app.scoring.asked import parse_metric
+from app.scoring.metric import CATALOGUE, PROBABILITIES, Metric, MetricCall, Param
+from app.scoring.options import OPTIONS
 from app.scoring.task import Task
 from tests.scoring.build import case
 
 NAMES = ("übel", "日本", "a b", "x|y", "é", "0", "none", "🙂")
+INNER = ("inner", "other inner", "root")
+# Values of the parameters that have no default; a number that is not named here takes the middle of its bounds.
+GIVEN = {
+    "beta": "0.5",
+    "k": "2",
+    "alpha": "1",
+    "gamma": "0.5",
+    "n_train": "100",
+    "max_fpr": "0.5",
+    "sensitivity": "0.5",
+}
+
+
+@st.composite
+def hierarchies(draw: st.DrawFn, classes: tuple[str, ...]) -> dict[str, list[str]]:
+    """Parents of classes: inner nodes, or classes that come later, so that there are no cycles."""
+    nodes = [*classes, *INNER]
+    found = {}
+    for at, name in enumerate(nodes[:-1]):
+        above = draw(st.lists(st.sampled_from(nodes[at + 1 :]), unique=True, max_size=2))
+        found[name] = above
+    found[nodes[-1]] = []
+    return found
 
 
 @st.composite
@@ -22,27 +48,61 @@ def cases(draw: st.DrawFn, task: Task, *, most: int = 12) -> Case:
         one = st.lists(one, unique=True, max_size=m)
     rows = st.lists(one, min_size=n, max_size=n)
     frequencies = draw(st.lists(st.integers(0, 9), min_size=m, max_size=m))
-    parts = draw(st.lists(st.lists(st.integers(1, 9), min_size=m, max_size=m), min_size=n, max_size=n))
-    scores = [[part / sum(row) for part in row] for row in parts]
+    parts = draw(st.lists(st.lists(st.integers(1, 4), min_size=m, max_size=m), min_size=n, max_size=n))
+    costs = draw(st.lists(st.lists(st.sampled_from([0, 1, 2.5, -1]), min_size=m, max_size=m), min_size=m, max_size=m))
+    names = st.lists(st.sampled_from("xyz"), min_size=n, max_size=n)
     return case(
         task,
         classes,
         draw(rows),
         draw(rows),
-        scores,
+        [[part / sum(row) for part in row] for row in parts],
+        folds=draw(names),
+        groups=draw(names),
+        hierarchy=draw(hierarchies(tuple(classes))),
+        cost_matrix={a: dict(zip(classes, row, strict=True)) for a, row in zip(classes, costs, strict=True)},
         train_frequencies=dict(zip(classes, frequencies, strict=True)),
     )
+
+
+def given(param: Param) -> str:
+    """A value for a number that has no default."""
+    low, high = param.bounds or (0, 2)
+    return GIVEN.get(param.name, str((low + high) / 2))
 
 
 def asked(metric: Metric, of: Case) -> dict[str, Any]:
     """A metric with the parameters that it cannot do without."""
     params: dict[str, Any] = {}
     for param in metric.params:
-        if param.name == "beta":
-            params["beta"] = 0.5
-        elif of.spec.task in param.required_for:
-            params[param.name] = of.spec.classes[-1]
+        if param.default is None and of.spec.task in param.required_for:
+            params[param.name] = of.spec.classes[-1] if param.kind == "label" else given(param)
     return {"key": metric.key, "params": params}
 
 
+def calls(of: Case, options: Mapping[str, str] | None = None) -> list[MetricCall]:
+    """Every metric for a case, but for those that these options rule out."""
+    lower = (options or {}).get("score_direction") == "lower"
+    return [
+        parse_metric(asked(metric, of), options=options, task=of.spec.task)
+        for metric in CATALOGUE.values()
+        if of.spec.task in metric.tasks and not (lower and PROBABILITIES in metric.needs)
+    ]
+
+
+def _settings() -> dict[str, list[str]]:
+    """Every setting of the catalogue with the values that any metric knows."""
+    found: dict[str, list[str]] = {}
+    for metric in CATALOGUE.values():
+        for param in metric.params:
+            if param.default is not None and param.kind in {"choice", "whole"}:
+                found.setdefault(param.name, []).extend(value for value in param.values or ("1", "2"))
+    return {name: sorted(set(values)) for name, values in found.items()}
+
+
+CONVENTIONS = {name: option.values for name, option in OPTIONS.items() if option.values}
+SETTINGS = _settings()
+OPTION_VALUES = st.fixed_dictionaries(
+    {}, optional={name: st.sampled_from(values) for name, values in {**CONVENTIONS, **SETTINGS}.items()}
+)
 PAIRS = [(key, task) for key, metric in CATALOGUE.items() for task in metric.tasks]

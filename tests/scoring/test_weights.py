@@ -1,6 +1,7 @@
 """A weight is how often an instance counts: every metric of every task, whatever the conventions."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,30 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.scoring.align import Case
-from app.scoring.asked import parse_metric
 from app.scoring.evaluate import Result, evaluate
-from app.scoring.metric import CATALOGUE, PROBABILITIES
-from app.scoring.options import OPTIONS
+from app.scoring.metric import CATALOGUE
 from app.scoring.task import TASKS, Task
 from tests.scoring.build import case, labels
-from tests.scoring.strategies import asked, cases
+from tests.scoring.strategies import OPTION_VALUES, calls, cases
 
 MANY = settings(max_examples=60, deadline=None)
-OPTION_VALUES = st.fixed_dictionaries(
-    {}, optional={name: st.sampled_from(option.values) for name, option in OPTIONS.items() if option.values}
-)
 
 
 def everything(of: Case, options: dict[str, str]) -> dict[str, Result]:
-    lower = options.get("score_direction") == "lower"
-    metrics = [metric for metric in CATALOGUE.values() if of.spec.task in metric.tasks]
-    calls = [
-        parse_metric(asked(metric, of), options=options, task=of.spec.task)
-        for metric in metrics
-        if not (lower and PROBABILITIES in metric.needs)
-    ]
-    found = evaluate(of, calls)
-    return {call.metric.key: found[call.text] for call in calls}
+    wanted = [call for call in calls(of, options) if call.metric.weighable]
+    found = evaluate(of, wanted)
+    return {call.metric.key: found[call.text] for call in wanted}
 
 
 def odd(data: st.DataObject, task: Task) -> Case:
@@ -43,11 +33,11 @@ def odd(data: st.DataObject, task: Task) -> Case:
     if task == "multilabel":
         one = st.lists(st.sampled_from(names), max_size=5)
     rows = data.draw(st.lists(one, min_size=of.gold.n, max_size=of.gold.n))
-    return Case(of.spec, of.gold, labels(rows, of.spec.classes, multilabel=task == "multilabel"), of.scores)
+    return replace(of, predicted=labels(rows, of.spec.classes, multilabel=task == "multilabel"))
 
 
 def weighed(of: Case, weights: Sequence[int]) -> Case:
-    return Case(of.spec, of.gold, of.predicted, of.scores, np.array(weights, dtype=np.int64))
+    return replace(of, weights=np.array(weights, dtype=np.int64))
 
 
 def by_instance(key: str) -> bool:

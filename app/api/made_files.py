@@ -1,4 +1,4 @@
-"""Files to fill in, made once per gold and format and then served from disk: anybody may ask, and gold never changes."""
+"""Files made on request and then served from disk: templates, reports; whatever they hang on is part of their name."""
 
 import asyncio
 import time
@@ -13,14 +13,14 @@ Make = Callable[[Path], None]
 
 
 class _Kept(NamedTuple):
-    """A template on disk: its bytes, and when it was asked for last."""
+    """A file on disk: its bytes, and when it was asked for last."""
 
     size: int
     used: float
 
 
-class Templates:
-    """The templates asked for last, in a folder of this process; the longest unused ones go first.
+class MadeFiles:
+    """The files asked for last, in a folder of this process; the longest unused ones go first.
 
     One that was asked for within the last `spared` seconds stays, for it may be on its way to somebody.
     """

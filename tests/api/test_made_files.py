@@ -1,4 +1,4 @@
-"""Templates are made once, served from disk, and given up when they take too much room."""
+"""Files are made once, served from disk, and given up when they take too much room."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from app.api.templates import Templates
+from app.api.made_files import MadeFiles
 from tests.api.served import Served
 
 
-async def made(templates: Templates, *names: str, size: int = 10) -> list[str]:
+async def made(files: MadeFiles, *names: str, size: int = 10) -> list[str]:
     """Ask for all of these at once; gives the names that had to be made."""
     calls: list[str] = []
 
@@ -18,44 +18,44 @@ async def made(templates: Templates, *names: str, size: int = 10) -> list[str]:
         calls.append(target.name.removesuffix(".part"))
         target.write_bytes(bytes(size))
 
-    paths = await asyncio.gather(*(templates.path(name, make) for name in names))
+    paths = await asyncio.gather(*(files.path(name, make) for name in names))
     assert all(path.stat().st_size == size for path in paths)
     return calls
 
 
-def fresh(folder: Path, most_bytes: int = 1000, spared: float = 0.0) -> Templates:
-    templates = Templates(folder / "templates", most_bytes=most_bytes, spared=spared)
-    templates.clear()
-    return templates
+def fresh(folder: Path, most_bytes: int = 1000, spared: float = 0.0) -> MadeFiles:
+    files = MadeFiles(folder / "files", most_bytes=most_bytes, spared=spared)
+    files.clear()
+    return files
 
 
 def test_many_who_ask_at_once_wait_for_one(tmp_path: Path) -> None:
-    templates = fresh(tmp_path)
-    assert sorted(asyncio.run(made(templates, *["a.csv"] * 20, "a.json"))) == ["a.csv", "a.json"]
-    assert asyncio.run(made(templates, "a.csv", "a.json")) == []
+    files = fresh(tmp_path)
+    assert sorted(asyncio.run(made(files, *["a.csv"] * 20, "a.json"))) == ["a.csv", "a.json"]
+    assert asyncio.run(made(files, "a.csv", "a.json")) == []
 
 
 def test_the_longest_unused_ones_make_room(tmp_path: Path) -> None:
-    templates = fresh(tmp_path, most_bytes=25)
+    files = fresh(tmp_path, most_bytes=25)
     for name in ("a", "b", "a", "c"):
-        asyncio.run(made(templates, name))
-    assert asyncio.run(made(templates, "a")) == []
-    assert asyncio.run(made(templates, "b")) == ["b"]
-    assert len(list((tmp_path / "templates").iterdir())) == 2
+        asyncio.run(made(files, name))
+    assert asyncio.run(made(files, "a")) == []
+    assert asyncio.run(made(files, "b")) == ["b"]
+    assert len(list((tmp_path / "files").iterdir())) == 2
 
 
 def test_one_that_may_be_on_its_way_is_spared(tmp_path: Path) -> None:
-    templates = fresh(tmp_path, most_bytes=15, spared=3600)
+    files = fresh(tmp_path, most_bytes=15, spared=3600)
     for name in ("a", "b", "c"):
-        asyncio.run(made(templates, name))
-    assert asyncio.run(made(templates, "a", "b", "c")) == []
+        asyncio.run(made(files, name))
+    assert asyncio.run(made(files, "a", "b", "c")) == []
 
 
 def test_one_that_somebody_removed_is_made_again(tmp_path: Path) -> None:
-    templates = fresh(tmp_path)
-    asyncio.run(made(templates, "a"))
-    (tmp_path / "templates" / "a").unlink()
-    assert asyncio.run(made(templates, "a")) == ["a"]
+    files = fresh(tmp_path)
+    asyncio.run(made(files, "a"))
+    (tmp_path / "files" / "a").unlink()
+    assert asyncio.run(made(files, "a")) == ["a"]
 
 
 def test_one_larger_than_all_room_is_still_served(tmp_path: Path) -> None:
@@ -63,16 +63,16 @@ def test_one_larger_than_all_room_is_still_served(tmp_path: Path) -> None:
 
 
 def test_a_failure_leaves_nothing_and_is_tried_again(tmp_path: Path) -> None:
-    templates = fresh(tmp_path)
+    files = fresh(tmp_path)
 
     def fail(target: Path) -> None:
         target.write_bytes(b"half")
         raise OSError("the disk is full")
 
     with pytest.raises(OSError, match="full"):
-        asyncio.run(templates.path("a", fail))
-    assert list((tmp_path / "templates").iterdir()) == []
-    assert asyncio.run(made(templates, "a")) == ["a"]
+        asyncio.run(files.path("a", fail))
+    assert list((tmp_path / "files").iterdir()) == []
+    assert asyncio.run(made(files, "a")) == ["a"]
 
 
 def test_a_start_forgets_what_an_earlier_run_made(tmp_path: Path) -> None:
