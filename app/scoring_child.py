@@ -14,6 +14,7 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,7 +22,8 @@ from app.errors import BadRequest, InvalidContent
 from app.formats import FileKind, Limits, Problems, Rules
 from app.formats.reader import too_much_memory
 from app.formats.template import template
-from app.pipeline import FileTooHeavy, Gold, Source, load_gold, score, validate
+from app.pipeline import FileTooHeavy, Gold, Source, load_gold, predicted_case, score, validate
+from app.scoring.detail import detailed, write_csv
 from app.scoring.recipe import Recipe, parse_recipe
 
 Answer = dict[str, Any]
@@ -134,11 +136,35 @@ def answer_template(golds: Golds, request: dict[str, Any]) -> Answer:
     return {"valid": True}
 
 
+def answer_report(golds: Golds, request: dict[str, Any]) -> Answer:
+    """Write the detailed report of a submission to the path given."""
+    gold = golds.sound(request["gold"])
+    recipe = _recipe(request, gold)
+    rules = replace(Rules.strictest(recipe.metrics, recipe.primary), scores="used")
+    case = predicted_case(
+        gold,
+        _source(request["predictions"]),
+        rules,
+        split=request["split"],
+        decision=recipe.decision,
+        options=recipe.options,
+        limits=golds.limits,
+    )
+    found = detailed(case, recipe.options, request["parts"], request["digits"])
+    with Path(request["target"]).open("w", encoding="utf-8", newline="") as target:
+        if request["csv"]:
+            write_csv(found, request["parts"][0], target)
+        else:
+            json.dump(request["head"] | found, target, ensure_ascii=False, allow_nan=False)
+    return {"valid": True}
+
+
 ANSWERS: dict[str, Callable[[Golds, dict[str, Any]], Answer]] = {
     "gold": answer_gold,
     "validate": answer_validate,
     "score": answer_score,
     "template": answer_template,
+    "report": answer_report,
 }
 
 

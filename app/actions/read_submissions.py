@@ -36,6 +36,7 @@ class Seen:
     gold_version: int | None
     recipe_version: int | None
     organizer: bool
+    scored: bool  # whether there are scores in force, whoever may read them
 
 
 def read_submission(session: ReadSession, caller: Caller, submission_id: str) -> Seen:
@@ -74,6 +75,7 @@ def _seen(session: ReadSession, caller: Caller, submission: Submission, phase: P
         gold_version=version.version if version is not None else None,
         recipe_version=recipe.version,
         organizer=organizer,
+        scored=bool(score_rows),
     )
 
 

@@ -12,6 +12,7 @@ from app.pipeline import Source, load_gold, predicted_case
 from app.scoring.accessories import ACCESSORIES
 from app.scoring.align import Case
 from app.scoring.hierarchy import Hierarchy
+from app.scoring.task import Task
 from tests.golden.test_challenges import folder, loaded, read, rules
 from tests.scoring.build import results
 from tests.shared import needs_shared
@@ -24,7 +25,7 @@ TREES = {"germeval2019-blurbs-b": 26, "imagenet-real": 5}
 
 def scored(name: str, system: str, version: str) -> Case:
     """The case of two files as they are, ids that this gold lacks void."""
-    task = "multilabel" if name == "litcovid" else "multiclass"
+    task: Task = "multilabel" if name == "litcovid" else "multiclass"
     path = folder(name) / "predictions" / f"{system}.json.gz"
     gold_file = Source(folder(name) / f"{version}.jsonl.gz", FileKind("jsonl", "gzip"))
     gold, problems = load_gold(gold_file, task=task, classes=read(folder(name) / "classes.json"))
@@ -33,7 +34,7 @@ def scored(name: str, system: str, version: str) -> Case:
     return predicted_case(gold, Source(path, FileKind("json", "gzip")), Rules(scores="due"))
 
 
-def soft_blocks(name: str) -> Iterator[tuple[str, str, Mapping[str, float]]]:
+def soft_blocks(name: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     for system, values in read(folder(name) / "expected.json")["systems"].items():
         if "soft" in values:
             yield system, "gold", values["soft"]
