@@ -52,6 +52,23 @@ def mean(values: Floats) -> float:
     return math.fsum(values.tolist()) / len(values)
 
 
+def repeated(values: Floats, weights: NDArray[np.int64] | None) -> list[float]:
+    """Terms whose exact sum is that of the values, each as often as it weighs; only finite values.
+
+    Value and weight are split into halves (Veltkamp), whose products binary64 holds exactly: so `fsum` of the terms is
+    to the bit what it would be of repeated values. Weights are whole numbers from 0 to 2**53.
+    """
+    if weights is None:
+        return [*values.tolist()]
+    beyond = weights & -(1 << 27)
+    scaled = values * (2.0**27 + 1)
+    upper = scaled - (scaled - values)
+    halves = [part * (weights - beyond) for part in (upper, values - upper)]
+    if beyond.any():
+        halves += [part * beyond for part in (upper, values - upper)]
+    return [*np.concatenate(halves).tolist()]
+
+
 def over(total: float, divisor: int) -> float:
     """A sum divided by an integer of any size, rounded once."""
     return total / divisor if divisor < _EXACT else float(Fraction(total) / divisor)
