@@ -31,14 +31,17 @@ def distributions(scores: Matrix) -> tuple[Matrix, int]:
     """
     if scores.shape[1] == 1:
         return scores, 0
-    sums = np.array([math.fsum(row) for row in scores.tolist()])
+    sums = np.array([math.fsum(row.tolist()) for row in scores])
     changed = int((sums != 1).sum())
     return (scores / sums[:, None] if changed else scores), changed
 
 
 def true_class(scores: Matrix, gold: NDArray[np.int32], positive: int | None) -> NDArray[np.float64]:
-    """The probability that each row gives to its gold class; of a single column, that of the positive class or 1 less it."""
-    if scores.shape[1] == 1:
+    """The probability that each row gives to its gold class; of a single column, that of the positive class or 1 less it.
+
+    `positive` is None where the task is not binary.
+    """
+    if scores.shape[1] == 1 and positive is not None:
         own = scores[:, 0]
         return np.where(gold == positive, own, 1 - own)
     return scores[np.arange(len(gold)), gold]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from app.errors import InvalidMetric
 from app.scoring.asked import parse_metric
-from app.scoring.metric import CATALOGUE
+from app.scoring.metric import CATALOGUE, Param
 from app.scoring.options import OPTIONS, join_labels, split_labels
 from tests.scoring.strategies import PAIRS
 
@@ -120,15 +120,26 @@ def test_lists_of_labels_survive_the_string(labels: list[str]) -> None:
     assert split_labels(join_labels(labels)) == tuple(sorted(set(labels)))
 
 
+def values_of(param: Param) -> st.SearchStrategy[Any]:
+    """What may stand for a parameter."""
+    low, high = (int(max(-100, min(100, end))) for end in param.bounds or (0, 100))
+    kinds: dict[str, st.SearchStrategy[Any]] = {
+        "label": st.text(min_size=1, max_size=4),
+        "choice": st.sampled_from(param.values or ("",)),
+        "whole": st.integers(low, high),
+        "number": st.decimals(low, high, places=4),
+    }
+    return kinds[param.kind]
+
+
 @given(data=st.data(), pair=st.sampled_from(PAIRS))
 def test_canonical_strings_are_fixed_points(data: st.DataObject, pair: tuple[str, Any]) -> None:
     key, task = pair
     options = {name: data.draw(st.sampled_from(OPTIONS[name].values or ["x|y", ""])) for name in CATALOGUE[key].options}
     options.pop("score_direction", None)  # measures of probabilities take one of its values only
-    params = {"beta": data.draw(st.decimals(0, 100, places=4)), "label": data.draw(st.text(min_size=1, max_size=4))}
     asked = {
         "key": key,
-        "params": {param.name: params[param.name] for param in CATALOGUE[key].params},
+        "params": {param.name: data.draw(values_of(param)) for param in CATALOGUE[key].params},
         "options": options,
     }
     call = parse_metric(asked, task=task)
