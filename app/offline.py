@@ -106,10 +106,10 @@ def _score_tables(
     found = check(answers, known, spec, rules=rules, void=void, problems=outcome.problems)
     if gold is not None and found is not None:
         divide(gold, beside)
-        labels, said = hard_labels(gold, found, None, options)
+        labels, rule, said = hard_labels(gold, found, None, options)
         outcome.notes += said
         outcome.case = gold.case(labels, found.scores)
-        outcome.scores = score_labels(gold, labels, outcome.calls, found.scores)
+        outcome.scores = score_labels(gold, labels, outcome.calls, found.scores, rule)
 
 
 def _union(truth: Table, answers: Table, task: Task, void: Collection[str]) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from app.formats.rules import DEFAULT_LIMITS, Limits, Rules
 from app.formats.tidy import SPLITS
 from app.scoring.accessories import grouping, spec_of
 from app.scoring.align import Case, Grouping, IdIndex, Labels, Predicted
-from app.scoring.decision import Decided, decide, described
+from app.scoring.decision import Decided, alone, described, predicted
 from app.scoring.evaluate import Ceilings, evaluate
 from app.scoring.metric import MetricCall, Result
 from app.scoring.task import Task, TaskSpec
@@ -269,8 +269,8 @@ def score(
     found, problems, notes = validate(gold.index, gold.spec, predictions, rules=rules, void=gold.void, limits=limits)
     if found is None:
         return Outcome(problems, notes)
-    labels, said = hard_labels(gold, found, decision, options or {})
-    return Outcome(problems, [*notes, *said], score_labels(gold, labels, calls, found.scores))
+    labels, rule, said = hard_labels(gold, found, decision, options or {})
+    return Outcome(problems, [*notes, *said], score_labels(gold, labels, calls, found.scores, rule))
 
 
 def predicted_case(
@@ -287,31 +287,38 @@ def predicted_case(
     found, problems, _ = validate(gold.index, gold.spec, predictions, rules=rules, void=gold.void, limits=limits)
     if found is None:
         raise ValueError(f"stored predictions no longer read: {problems.to_dict()['total']}")
-    whole = gold.case(hard_labels(gold, found, decision, options or {})[0], found.scores)
-    rows = gold.rows_by_split()[split]
-    return whole if rows is None else whole.take(rows)
+    labels, rule, _ = hard_labels(gold, found, decision, options or {})
+    whole, rows = gold.case(labels, found.scores), gold.rows_by_split()[split]
+    return whole if rows is None else alone(rule, whole.take(rows))
 
 
 def hard_labels(
     gold: Gold, found: Predicted, decision: Mapping[str, Any] | None, options: Mapping[str, str]
-) -> tuple[Labels, list[str]]:
-    """The labels that a file gives, or those that follow from its scores, and a note that says by which rule."""
+) -> tuple[Labels, Decided | None, list[str]]:
+    """The labels that a file gives, or those that follow from its scores, by which rule, and a note that says so."""
     if found.labels is not None:
-        return found.labels, []
+        return found.labels, None, []
     assert found.scores is not None
     rule = Decided.of(gold.spec, decision, single=found.scores.shape[1] == 1, options=options)
-    positives = gold_rules.positives(gold.labels, gold.spec)
-    return decide(rule, gold.spec, found.scores, positives), [f"hard labels follow from the scores: {described(rule)}"]
+    labels = predicted(rule, gold.spec, gold.labels, found.scores, gold.weights)
+    return labels, rule, [f"hard labels follow from the scores: {described(rule)}"]
 
 
 def score_labels(
-    gold: Gold, labels: Labels, calls: Sequence[MetricCall], scores: NDArray[np.float64] | None = None
+    gold: Gold,
+    labels: Labels,
+    calls: Sequence[MetricCall],
+    scores: NDArray[np.float64] | None = None,
+    rule: Decided | None = None,
 ) -> dict[str, dict[str, Result]]:
-    """Scores of predictions (in gold order): `all`, and `public` and `private` where the gold has splits."""
+    """Scores of predictions (in gold order): `all`, and `public` and `private` where the gold has splits.
+
+    With the `rule` by which the labels follow from the scores, a split is decided by its own rows.
+    """
     whole = gold.case(labels, scores)
     found = {}
     for split, rows in gold.rows_by_split().items():
-        case = whole if rows is None else whole.take(rows)
+        case = whole if rows is None else alone(rule, whole.take(rows))
         if split not in gold.ceilings:
             gold.ceilings[split] = Ceilings(case)
         found[split] = evaluate(case, calls, gold.ceilings[split])

@@ -67,6 +67,19 @@ def test_scores_are_kept_per_split_under_their_canonical_strings(tmp_path: Path)
     assert set(outcome.scores["public"]) == {"accuracy", "f1_macro"}
 
 
+def test_a_split_is_decided_by_its_own_rows_where_the_gold_says_how_many_are_positive(tmp_path: Path) -> None:
+    gold = [{"id": f"i{at}", "label": "yn"[at % 2], "split": "public" if at < 4 else "private"} for at in range(8)]
+    asked = [parse_metric("f1", task="binary"), parse_metric("accuracy", task="binary")]
+    seen = []
+    for rest in ([0.99, 0.98, 0.97, 0.96], [0.1, 0.2, 0.3, 0.05]):
+        rows = [{"id": f"i{at}", "score": score_} for at, score_ in enumerate([0.9, 0.5, 0.6, 0.4, *rest])]
+        truth = load(tmp_path, gold, task="binary", positive_label="y", classes=["y", "n"])
+        outcome = score(truth, source(tmp_path, "p.json", rows), asked, decision={"rule": "top_n_positive"})
+        assert not outcome.problems
+        seen.append({key: result.value for key, result in outcome.scores["public"].items()})
+    assert seen == [{"f1": 1.0, "accuracy": 1.0}] * 2  # whatever the private rows hold
+
+
 def test_without_splits_there_is_one_set(tmp_path: Path) -> None:
     gold = load(tmp_path, {"a": "x", "b": "y"})
     outcome = score(gold, source(tmp_path, "p.json", {"a": "x", "b": "x"}), calls("accuracy"))

@@ -13,7 +13,6 @@ from app.formats.problem import FILE, Place, Problems, problem, quote
 from app.formats.rules import DEFAULT_LIMITS, Limits
 from app.formats.scores import named_classes
 from app.formats.tidy import IGNORED, SPLITS
-from app.scoring.align import Labels
 from app.scoring.task import Task, TaskSpec
 
 _MOST_WEIGHT = 2**52
@@ -60,13 +59,6 @@ def check_distinct(table: Table, void: Collection[str], problems: Problems) -> N
             message = f"{quote(name)} has another row. Give each id once, whether it is scored or not."
             problems.add(problem("duplicate_id", message, place, instance_id=name, got=quote(name)), row)
         seen[name] = row
-
-
-def positives(labels: Labels, spec: TaskSpec) -> int:
-    """How often the positive label occurs; 0 where the task has none."""
-    if spec.positive_label is None:
-        return 0
-    return int((labels.codes == spec.classes.index(spec.positive_label)).sum())
 
 
 def whole_weights(table: Table, void: Collection[str], problems: Problems) -> NDArray[np.int64] | None:

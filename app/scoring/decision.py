@@ -1,16 +1,20 @@
 """The rules by which hard labels follow from scores, declared with what each takes; a recipe names one."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scoring.align import NOTHING, Labels
+from app.scoring.align import NOTHING, Case, Labels
+from app.scoring.exact import total
+from app.scoring.strings import shortest
 from app.scoring.task import TASKS, Task, TaskSpec
 
 Matrix = NDArray[np.float64]
+Weights = NDArray[np.int64] | None
 
 
 def _number(value: Any) -> bool:
@@ -51,7 +55,7 @@ DECISIONS: dict[str, Decision] = {
     ),
     "top_n_positive": Decision(
         ("binary",),
-        "as many positives as the gold has, those with the highest scores; those tied at the cut are left out",
+        "as many positives as the gold has, those with the highest scores; those tied at the cut are left out; an instance counts as often as it weighs, and each split is decided by its own rows",
     ),
 }
 
@@ -74,7 +78,7 @@ class Decided:
 
         `single`: the file gives the score of the positive label alone, so the default is the threshold too.
         """
-        default = "threshold" if spec.task == "multilabel" or single else "argmax"
+        default = "threshold" if spec.task == "multilabel" or (single and spec.task == "binary") else "argmax"
         given = given or {"rule": default}
         lower = options.get("score_direction") == "lower"
         k = int(given.get("k", 1))
@@ -85,22 +89,40 @@ def described(rule: Decided) -> str:
     """The rule in words, with its number."""
     if rule.rule == "threshold":
         sign = ("<" if rule.lower else ">") + ("" if rule.strict else "=")
-        return f"threshold (score {sign} {rule.threshold:g})"
+        return f"threshold (score {sign} {shortest(Decimal(repr(rule.threshold)))})"
     return f"top_k (k={rule.k})" if rule.rule == "top_k" else rule.rule
 
 
-def decide(rule: Decided, spec: TaskSpec, scores: Matrix, positives: int) -> Labels:
+def predicted(rule: Decided, spec: TaskSpec, gold: Labels, scores: Matrix, weights: Weights = None) -> Labels:
+    """The hard labels that `decide` makes of scores, knowing the gold of the same instances and what they weigh."""
+    positives = 0
+    if spec.positive_label is not None:
+        chosen = np.asarray(gold.codes == spec.classes.index(spec.positive_label))
+        positives = int(chosen.sum()) if weights is None else total(weights[chosen])
+    return decide(rule, spec, scores, positives, weights)
+
+
+def alone(rule: Decided | None, case: Case) -> Case:
+    """A case of some of the rows with what these rows alone decide; without a rule the labels are those sent."""
+    if rule is None or rule.rule != "top_n_positive" or case.scores is None:
+        return case
+    labels = predicted(rule, case.spec, case.gold, case.scores, case.weights)
+    return replace(case, predicted=labels)
+
+
+def decide(rule: Decided, spec: TaskSpec, scores: Matrix, positives: int, weights: Weights = None) -> Labels:
     """Hard labels of n × m scores in the order of the classes (binary: or n × 1 of the positive label).
 
-    Where scores are NaN nothing was predicted. `positives` is how often the positive label occurs in gold. Labels of a
-    set come with the best first. Source: contract, section 2; catalogue, row 36.
+    Where scores are NaN nothing was predicted. `positives` is how often the positive label occurs in gold; with
+    `weights`, its instances count as often as they weigh. Labels of a set come with the best first. Source: contract,
+    section 2; catalogue, row 36.
     """
     given = np.asarray(~np.isnan(scores).any(axis=1))
     best = -scores if rule.lower else scores
     if spec.task == "multilabel":
         return _sets(rule, best, given)
     if spec.task == "binary" and (best.shape[1] == 1 or rule.rule != "argmax"):
-        codes = _binary(rule, spec, best, given, positives)
+        codes = _binary(rule, spec, best, given, positives=positives, weights=weights)
     else:
         codes = np.argmax(np.where(given[:, None], best, 0.0), axis=1).astype(np.int32)
         if rule.rule == "threshold":
@@ -115,11 +137,13 @@ def _reaches(rule: Decided, best: Matrix) -> NDArray[np.bool_]:
     return np.asarray(best > cut if rule.strict else best >= cut)
 
 
-def _binary(rule: Decided, spec: TaskSpec, best: Matrix, given: NDArray[np.bool_], positives: int) -> NDArray[np.int32]:
+def _binary(
+    rule: Decided, spec: TaskSpec, best: Matrix, given: NDArray[np.bool_], *, positives: int, weights: Weights
+) -> NDArray[np.int32]:
     code = spec.classes.index(spec.positive_label or "")
     own = best[:, 0] if best.shape[1] == 1 else best[:, code]
     if rule.rule == "top_n_positive":
-        chosen = _top(own, given, positives)
+        chosen = _top(own, given, positives, weights)
     elif rule.rule == "argmax":  # of s and 1 - s
         middle = -0.5 if rule.lower else 0.5
         chosen = own >= middle if code == 0 else own > middle
@@ -128,15 +152,14 @@ def _binary(rule: Decided, spec: TaskSpec, best: Matrix, given: NDArray[np.bool_
     return np.where(chosen, code, 1 - code).astype(np.int32)
 
 
-def _top(own: Matrix, given: NDArray[np.bool_], count: int) -> NDArray[np.bool_]:
+def _top(own: Matrix, given: NDArray[np.bool_], count: int, weights: Weights) -> NDArray[np.bool_]:
     """The `count` best; where the cut goes through equal scores, all of those are left out: no order may decide."""
-    ranked = np.sort(own[given])[::-1]
-    if count >= len(ranked):
-        return given.copy()
-    if count == 0:
-        return np.zeros(len(own), dtype=bool)
-    cut = ranked[count - 1]
-    return np.asarray(given & (own >= cut if ranked[count] < cut else own > cut))
+    values, places = np.unique(-own[given], return_inverse=True)  # the best first
+    sizes = np.zeros(len(values), dtype=np.int64)
+    np.add.at(sizes, places, 1 if weights is None else weights[given])
+    chosen = np.zeros(len(own), dtype=bool)
+    chosen[given] = (np.cumsum(sizes) <= count)[places]
+    return chosen
 
 
 def _sets(rule: Decided, best: Matrix, given: NDArray[np.bool_]) -> Labels:

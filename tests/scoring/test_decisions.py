@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.scoring.align import NOTHING, Labels
-from app.scoring.decision import Decided, decide
+from app.scoring.decision import Decided, alone, decide, described, predicted
 from app.scoring.task import TASKS, Task, TaskSpec
 from tests.formats.support import sets
+from tests.scoring.build import case
 
 MANY = settings(max_examples=150, deadline=None)
 SCORES = st.sampled_from([0.0, -0.0, 0.25, 0.5, np.nextafter(0.5, 0), np.nextafter(0.5, 1), 0.75, 1.0, -3.0, 7.5])
@@ -135,6 +136,53 @@ def test_top_n_positive_takes_as_many_as_gold_has_and_no_part_of_a_tie(
     order = data.draw(st.permutations(range(n)))
     again = decided({"rule": "top_n_positive"}, about, [given_rows[at] for at in order], lower=lower, positives=count)
     assert again.codes.tolist() == found[list(order)].tolist()
+
+
+@given(given_rows=rows(1), data=st.data(), lower=st.booleans(), positive=st.integers(0, 1))
+@MANY
+def test_top_n_positive_reads_a_weight_as_so_many_repetitions(
+    given_rows: list[ROW], data: st.DataObject, lower: bool, positive: int
+) -> None:
+    n, about = len(given_rows), spec("binary", 2, positive)
+    weights = data.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n))
+    gold = data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))
+    copies = [row for row in range(n) for _ in range(weights[row])]
+    rule = Decided("top_n_positive", lower=lower)
+    matrix, labels = np.array(given_rows, dtype=np.float64), Labels(np.array(gold, dtype=np.int32))
+    found = predicted(rule, about, labels, matrix, np.array(weights, dtype=np.int64)).codes
+    repeated = predicted(rule, about, labels.take(np.array(copies, dtype=np.int64)), matrix[copies]).codes
+    assert found[copies].tolist() == repeated.tolist()
+
+
+def test_only_the_rule_that_asks_the_gold_is_applied_anew_to_a_split() -> None:
+    of = case("binary", "ab", "abab", "aabb", [[0.9], [0.8], [0.7], [0.6]])
+    some = of.take(np.array([1, 2]))
+    assert alone(None, some) is some
+    assert alone(Decided("threshold"), some) is some
+    assert alone(Decided("top_n_positive"), some).predicted.codes.tolist() == [0, 1]  # one positive, the better of two
+    assert alone(Decided("top_n_positive"), of).predicted.codes.tolist() == [0, 0, 1, 1]
+
+
+def test_without_a_decision_only_sets_and_single_scores_of_binary_tasks_meet_a_threshold() -> None:
+    rules = {
+        (task, single): Decided.of(spec(task, 2), None, single=single, options={}).rule
+        for task in TASKS
+        for single in (True, False)
+    }
+    assert rules == {
+        ("binary", True): "threshold",
+        ("binary", False): "argmax",
+        ("multiclass", True): "argmax",  # the column of the only class
+        ("multiclass", False): "argmax",
+        ("multilabel", True): "threshold",
+        ("multilabel", False): "threshold",
+    }
+
+
+def test_a_threshold_is_told_with_all_its_digits() -> None:
+    assert described(Decided("threshold", threshold=0.4999999999)) == "threshold (score >= 0.4999999999)"
+    assert described(Decided("threshold", strict=True)) == "threshold (score > 0.5)"
+    assert described(Decided("threshold", threshold=-3.0, lower=True)) == "threshold (score <= -3)"
 
 
 @pytest.mark.parametrize("rule", [{"rule": "argmax"}, {"rule": "threshold"}, {"rule": "top_n_positive"}])
