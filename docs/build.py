@@ -60,16 +60,30 @@ def openapi() -> str:
 
 def formats() -> str:
     """Every file format with examples, and what each faulty file gets for an answer."""
-    sys.path[:0] = [name for name in (str(HERE), str(HERE.parent)) if name not in sys.path]
+    _look_beside()
     from formats_page import page  # noqa: PLC0415 (it lies beside this file, and reads the tests)
 
     return page()
+
+
+def errata() -> str:
+    """Slips in the documents that the catalogue draws on, recomputed."""
+    _look_beside()
+    from errata_page import page  # noqa: PLC0415 (it lies beside this file, and reads the tests)
+
+    return page()
+
+
+def _look_beside() -> None:
+    """Let modules of this folder, and the tests, be imported."""
+    sys.path[:0] = [name for name in (str(HERE), str(HERE.parent)) if name not in sys.path]
 
 
 PAGES: dict[str, Callable[[], str]] = {
     "settings.md": markdown,
     "conventions.md": conventions,
     "formats.md": formats,
+    "errata.md": errata,
     "openapi.json": openapi,
 }
 
