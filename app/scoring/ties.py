@@ -1,0 +1,135 @@
+"""What a ranking with ties gives under a rule for them: the position the rule decides on, or the mean over all orders.
+
+`worst` ranks tied labels that are wrong ahead of relevant ones, `best` the other way round, `declared` the label that is
+declared earlier, `last` the later one. `average` is the expected value where every order of the tied labels is equally
+likely (McSherry & Najork 2008, Computing information retrieval performance measures efficiently in the presence of tied
+scores).
+"""
+
+import math
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.scoring.exact import Integers
+from app.scoring.ranking import NOWHERE, Int, Ranks
+
+Floats = NDArray[np.float64]
+RULES = ("worst", "best", "declared", "last", "average")
+
+
+def positions(ranks: Ranks, ties: str, place: Int | None = None) -> Int:
+    """The position of each relevant label from 1 under a rule that decides; above NOWHERE where a list lacks it.
+
+    `place` orders the relevant labels that are tied with each other (from 0), where not as the classes are.
+    """
+    place = ranks.place if place is None else place
+    if ties == "worst":
+        return np.asarray(ranks.above + ranks.tied - ranks.among + place + 1)
+    if ties == "best":
+        return np.asarray(ranks.above + place + 1)
+    if ties == "declared":
+        return np.asarray(ranks.above + ranks.earlier + 1)
+    return np.asarray(ranks.above + ranks.tied - ranks.earlier)
+
+
+def hits_within(ranks: Ranks, k: Int, ties: str) -> tuple[Int, Int]:
+    """How many relevant labels are among the k best of each instance, as numerators and denominators; `k` per instance."""
+    if ties != "average":
+        inside = positions(ranks, ties) <= k[ranks.rows]
+        return ranks.sums(inside.astype(np.int64)), np.ones(len(k), dtype=np.int64)
+    room = room_within(ranks, k)
+    split = (room > 0) & (room < ranks.tied)
+    cut = np.ones(len(k), dtype=np.int64)
+    cut[ranks.rows[split]] = ranks.tied[split]  # one group of an instance at most lies across the k-th position
+    whole = ranks.sums((room == ranks.tied).astype(np.int64))
+    return whole * cut + ranks.sums(np.where(split, room, 0)), cut
+
+
+def room_within(ranks: Ranks, k: Int) -> Int:
+    """How many of the k best positions fall to the labels tied with each relevant label, itself included."""
+    return np.asarray(np.clip(k[ranks.rows] - ranks.above, 0, ranks.tied))
+
+
+def chance_of_a_hit(ranks: Ranks, k: int, ties: str) -> tuple[Integers, Integers]:
+    """Whether any relevant label of each instance is among the k best, as numerators and denominators.
+
+    Under `average` its probability: of t tied labels, g of them relevant, r of which are among the k best, all r are
+    wrong with the probability C(t-g, r) / C(t, r). Only the best relevant labels matter: those below are out of reach
+    where these are split.
+    """
+    limit = np.full(len(ranks.sizes), k, dtype=np.int64)
+    if ties != "average":
+        hits, ones = hits_within(ranks, limit, ties)
+        return np.minimum(hits, 1), ones
+    first = ranks.firsts
+    room, tied, among = room_within(ranks, limit)[first], ranks.tied[first], ranks.among[first]
+    numerator, denominator = (room > 0).astype(np.int64), np.ones(len(first), dtype=np.int64)
+    split = (room > 0) & (room < tied)
+    numerator[split], denominator[split] = room[split], tied[split]
+    above, below = ranks.spread(numerator, 0), ranks.spread(denominator, 1)
+    several = np.flatnonzero(split & (among > 1))
+    if not len(several):
+        return above, below
+    exact, whole = above.astype(object), below.astype(object)
+    rows = ranks.rows[first[several]].tolist()
+    for row, r, t, g in zip(rows, *(part[several].tolist() for part in (room, tied, among)), strict=True):
+        whole[row] = comb(t, r)
+        exact[row] = whole[row] - comb(t - g, r)
+    return exact, whole
+
+
+def precisions_within(ranks: Ranks, k: int, ties: str) -> tuple[Int, Integers, Integers]:
+    """The precision at each relevant label among the k best: instances (ascending), numerators, denominators.
+
+    Under `average` there is a term for each position that a relevant label may take: of t tied labels, g of them
+    relevant, with h relevant ones above, position j of them (from 0) holds one with the probability g / t, and the
+    expected number of those before it is then h + j (g-1) / (t-1).
+    """
+    if ties != "average":
+        position = positions(ranks, ties)
+        number = ranks.hits + (ranks.among - ranks.place if ties == "last" else ranks.place + 1)
+        inside = position <= k
+        return ranks.rows[inside], number[inside], position[inside]
+    group = np.flatnonzero((ranks.place == 0) & (ranks.above < k))
+    length = np.minimum(ranks.tied[group], k - ranks.above[group])
+    at = np.repeat(group, length)
+    j = np.arange(len(at)) - np.repeat(np.cumsum(length) - length, length)
+    t, g, h = ranks.tied[at], ranks.among[at], ranks.hits[at]
+    others = np.maximum(t - 1, 1)
+    return ranks.rows[at], g * ((h + 1) * others + j * (g - 1)), t * others * (ranks.above[at] + j + 1)
+
+
+def first_positions(ranks: Ranks, ties: str) -> Int:
+    """The position of the best relevant label of each instance under a rule that decides; NOWHERE where there is none."""
+    if not len(ranks.rows):
+        return np.full(len(ranks.sizes), NOWHERE, dtype=np.int64)
+    return ranks.spread(np.minimum.reduceat(positions(ranks, ties), ranks.firsts), NOWHERE)
+
+
+def expected_reciprocals(ranks: Ranks) -> Floats:
+    """The expected reciprocal of the position of the best relevant label of each instance; 0 where there is none.
+
+    Of t tied labels, g of them relevant, the first relevant one is the x-th with the probability C(t-x, g-1) / C(t, g).
+    """
+    found = np.zeros(len(ranks.sizes))
+    first = ranks.firsts[ranks.above[ranks.firsts] < NOWHERE]
+    columns = (part[first].tolist() for part in (ranks.rows, ranks.above, ranks.tied, ranks.among))
+    known: dict[tuple[int, int, int], float] = {}
+    for row, above, tied, among in zip(*columns, strict=True):
+        key = (above, tied, among)
+        if key not in known:
+            known[key] = 1 / (above + 1) if tied == among else _expected_reciprocal(*key)
+        found[row] = known[key]
+    return found
+
+
+def _expected_reciprocal(above: int, tied: int, among: int) -> float:
+    """The `fsum` of correctly rounded terms."""
+    ways, whole, terms = comb(tied - 1, among - 1), comb(tied, among), []
+    for x in range(1, tied - among + 2):
+        if x > 1:
+            ways = ways * (tied - x - among + 2) // (tied - x + 1)  # C(t-x, g-1) from C(t-x+1, g-1)
+        terms.append(ways / (whole * (above + x)))
+    return math.fsum(terms)
