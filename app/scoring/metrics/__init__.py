@@ -3,7 +3,8 @@
 from app.scoring.metrics import base, ratios, f_of_averages, whole, sets, top_k  # isort: skip
 from app.scoring.metrics import agreement, cost, confusion, caret  # isort: skip
 from app.scoring.metrics import hierarchical, lca, folds  # isort: skip
-from app.scoring.metrics import auc, precision_recall, multilabel_ranking, at_k, propensity  # isort: skip
+from app.scoring.metrics import auc, precision_recall, multilabel_ranking  # isort: skip
+from app.scoring.metrics import top_k_accuracy, at_k, precisions, gains, propensity  # isort: skip
 from app.scoring.metrics import probability, calibration  # isort: skip
 
 __all__ = [
@@ -17,14 +18,17 @@ __all__ = [
     "cost",
     "f_of_averages",
     "folds",
+    "gains",
     "hierarchical",
     "lca",
     "multilabel_ranking",
     "precision_recall",
+    "precisions",
     "probability",
     "propensity",
     "ratios",
     "sets",
     "top_k",
+    "top_k_accuracy",
     "whole",
 ]
