@@ -24,6 +24,8 @@ from app.scoring.task import TASKS, Task, TaskSpec
 from tests.scoring.build import case, labels, results
 from tests.scoring.strategies import OPTION_VALUES, PAIRS, asked, calls, cases
 
+# the best that a ranking can reach depends on how many relevant labels each instance has
+BY_SIZE = {"coverage", "coverage_plus_one", "precision_at_k", "dcg_at_k", "psp_at_k", "psndcg_at_k"}
 FEW = settings(max_examples=60, deadline=None)
 
 
@@ -171,7 +173,7 @@ def test_a_metric_declared_asymmetric_is_so(key: str) -> None:
     assert results(of, [text])[text].value != results(swapped(of), [text])[text].value
 
 
-@pytest.mark.parametrize(("key", "task"), [(key, task) for key, task in PAIRS if ranked(key)])
+@pytest.mark.parametrize(("key", "task"), [(key, task) for key, task in PAIRS if ranked(key) and key not in BY_SIZE])
 def test_a_perfect_prediction_has_the_best_value(key: str, task: Task) -> None:
     classes = ["a", "b"] if task == "binary" else ["a", "b", "c"]
     gold: list[Any] = [*classes, classes[0]]
