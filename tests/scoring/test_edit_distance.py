@@ -1,0 +1,84 @@
+"""Edit distances of label vectors: both ways to find them agree with the table of the textbook."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from app.scoring import edit_distance
+from app.scoring.edit_distance import Int, TooFarError, edit_distances
+
+Bits = NDArray[np.bool_]
+
+
+def textbook(gold: list[bool], predicted: list[bool]) -> int:
+    """Wagner and Fischer's table, row by row."""
+    above = list(range(len(predicted) + 1))
+    for i, y in enumerate(gold, 1):
+        row = [i]
+        for j, p in enumerate(predicted, 1):
+            row.append(min(row[-1] + 1, above[j] + 1, above[j - 1] + (y != p)))
+        above = row
+    return above[-1]
+
+
+def keys(vectors: Bits) -> Int:
+    rows, columns = np.nonzero(vectors)
+    return np.asarray(rows * vectors.shape[1] + columns, dtype=np.int64)
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> tuple[Bits, Bits]:
+    n, m = draw(st.integers(1, 5)), draw(st.integers(1, 40))
+    share = draw(st.sampled_from([0.05, 0.3, 0.6]))
+    chance = np.random.default_rng(draw(st.integers(0, 2**32)))
+    return chance.random((n, m)) < share, chance.random((n, m)) < share
+
+
+@given(pair=pairs())
+@settings(max_examples=150, deadline=None)
+def test_both_algorithms_give_the_distance_of_the_textbook(pair: tuple[Bits, Bits]) -> None:
+    (n, m), (gold, predicted) = pair[0].shape, map(keys, pair)
+    expected = [textbook(y, p) for y, p in zip(pair[0].tolist(), pair[1].tolist(), strict=True)]
+    assert edit_distances(gold, predicted, n, m).tolist() == expected
+    rows, ends = np.arange(n), np.arange(n + 1) * m
+    own = [edit_distance._own(side, np.searchsorted(side, ends), rows, m) for side in (gold, predicted)]
+    assert edit_distance._packed(own[0], own[1], n, m).tolist() == expected
+    differing = (pair[0] ^ pair[1]).sum(axis=1)
+    assert edit_distance._furthest(own[0], own[1], differing, m).tolist() == expected
+
+
+def test_a_vector_moved_by_one_place_is_two_edits_away() -> None:
+    for m in (12, 5_000):
+        gold = np.arange(0, m - 1, 2, dtype=np.int64)
+        assert edit_distances(gold, gold + 1, 1, m).tolist() == [2]
+
+
+def test_a_few_labels_of_very_many_are_compared_quickly() -> None:
+    chance = np.random.default_rng(5)
+    n, m = 300, 34_000
+    sides = [np.unique(np.repeat(np.arange(n), 15) * m + chance.integers(0, m, n * 15)) for _ in range(2)]
+    found = edit_distances(sides[0], sides[1], n, m)
+    assert found.min() > 15
+    assert edit_distances(sides[1], sides[0], n, m).tolist() == found.tolist()
+
+
+def test_one_set_within_the_other_needs_no_search() -> None:
+    m = 10**6
+    every = np.arange(m, dtype=np.int64)
+    assert edit_distances(every[::7], every, 1, m).tolist() == [m - len(every[::7])]
+
+
+def test_what_would_take_too_long_is_refused_at_once() -> None:
+    m, n = 200_000, 10
+    even = np.concatenate([np.arange(0, m, 2, dtype=np.int64) + row * m for row in range(n)])
+    odd = even + np.tile([0, 1], len(even) // 2)
+    with pytest.raises(TooFarError):
+        edit_distances(even, odd, n, m)
+
+
+def test_no_labels_at_all_are_no_distance() -> None:
+    nothing = np.zeros(0, dtype=np.int64)
+    assert edit_distances(nothing, nothing, 3, 4).tolist() == [0, 0, 0]
+    assert edit_distances(nothing, np.array([1, 5], dtype=np.int64), 3, 4).tolist() == [1, 1, 0]
