@@ -65,15 +65,15 @@ _DECLARED = (
         "both_empty",
         ("1", "0", "skip"),
         "1",
-        "The per-instance precision, recall, F and Jaccard where gold and prediction are both empty sets.",
+        "The per-instance precision, recall, F, Jaccard and α-score where gold and prediction are both empty sets.",
         ("the best value", "the worst value", "the instance leaves the average"),
     ),
     Option(
         "one_empty",
         ("0", "skip"),
         "0",
-        "The per-instance precision, recall, F and Jaccard where exactly one of the two sets is empty.",
-        ("the worst value", "the instance leaves the average"),
+        "The per-instance precision, recall, F, Jaccard and α-score where exactly one of the two sets is empty.",
+        ("the worst value; the α-score keeps that of its equation", "the instance leaves the average"),
     ),
     Option(
         "empty_label",
@@ -91,8 +91,8 @@ _DECLARED = (
             "the file is refused",
             "it counts once",
             (
-                "every repetition counts: [A] against [A, A, A] is one true and two false positives; subset accuracy, zero-one loss "
-                "and Hamming loss go on to compare sets"
+                "every repetition counts: [A] against [A, A, A] is one true and two false positives; subset accuracy, zero-one "
+                "loss, Hamming loss and score, edit distance and split confusion counts go on to compare sets"
             ),
         ),
     ),

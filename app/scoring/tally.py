@@ -174,7 +174,7 @@ def _single(case: Case, options: Mapping[str, str]) -> Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pairs:
+class Pairs:
     """Distinct (instance, class) pairs in order, how often each occurs, and what lay outside the vocabulary."""
 
     keys: Int
@@ -185,8 +185,8 @@ class _Pairs:
     repeated: Int  # per instance: their repetitions, where those count
 
 
-def _pairs(labels: Labels, m: int, options: Mapping[str, str], *, drop_unknown: bool) -> _Pairs:
-    """Sort the labels of each instance; codes run to m, where m is the empty set if that is a class."""
+def pairs_of(labels: Labels, m: int, options: Mapping[str, str], *, drop_unknown: bool) -> Pairs:
+    """Sort the labels of each instance: keys are row × (m + 1) + code, where code m is the empty set if that is a class."""
     labels = labels.as_sets()
     assert labels.offsets is not None
     n = labels.n
@@ -209,7 +209,7 @@ def _pairs(labels: Labels, m: int, options: Mapping[str, str], *, drop_unknown: 
         codes = np.concatenate([codes, np.full(len(empty), m, dtype=np.int64)])
     keys, times = _distinct(rows * (m + 1) + codes, counted=counted)
     rows = keys // (m + 1)
-    return _Pairs(keys, times, rows, keys - rows * (m + 1), outside, repeated)
+    return Pairs(keys, times, rows, keys - rows * (m + 1), outside, repeated)
 
 
 def _distinct(keys: Int, *, counted: bool) -> tuple[Int, Int | None]:
@@ -227,8 +227,8 @@ def _distinct(keys: Int, *, counted: bool) -> tuple[Int, Int | None]:
 def _multi(case: Case, options: Mapping[str, str]) -> Tally:
     """Counts of label sets from the sorted pairs of gold and prediction and their intersection."""
     m, n, weights = len(case.spec.classes), case.gold.n, case.weights
-    gold = _pairs(case.gold, m, options, drop_unknown=False)
-    predicted = _pairs(case.predicted, m, options, drop_unknown=options["unknown_label"] == "drop")
+    gold = pairs_of(case.gold, m, options, drop_unknown=False)
+    predicted = pairs_of(case.predicted, m, options, drop_unknown=options["unknown_label"] == "drop")
     at = np.searchsorted(gold.keys, predicted.keys)
     shared = np.zeros(len(predicted.keys), dtype=bool)
     inside = at < len(gold.keys)
@@ -274,8 +274,8 @@ class _Sides:
 
 
 def _sides(
-    gold: _Pairs,
-    predicted: _Pairs,
+    gold: Pairs,
+    predicted: Pairs,
     shared: NDArray[np.bool_],
     overlap: Int | None,
     *,
@@ -324,8 +324,8 @@ def _table(of: int, sides: _Sides) -> Counts:
 
 
 def _instances(
-    gold: _Pairs,
-    predicted: _Pairs,
+    gold: Pairs,
+    predicted: Pairs,
     shared: NDArray[np.bool_],
     overlap: Int | None,
     *,
