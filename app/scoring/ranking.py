@@ -150,7 +150,7 @@ def rank_by_order(lists: Labels, relevant: Relevant, m: int, options: Mapping[st
     """
     assert lists.offsets is not None
     rows = np.repeat(np.arange(lists.n, dtype=np.int64), np.diff(lists.offsets))
-    kept = _places(lists, rows, m, options)
+    kept = places_taken(lists, rows, m, options)
     before = np.concatenate([[0], np.cumsum(kept)])
     position = before[:-1] - before[lists.offsets[rows]] if len(rows) else rows
     known = kept & (lists.codes >= 0) & (lists.codes < m)
@@ -164,8 +164,8 @@ def rank_by_order(lists: Labels, relevant: Relevant, m: int, options: Mapping[st
     return _grouped(relevant, above, np.ones(len(wanted), dtype=np.int64), lambda ranks: ranks.place)
 
 
-def _places(lists: Labels, rows: Int, m: int, options: Mapping[str, str]) -> NDArray[np.bool_]:
-    """Which entries of the lists take a place."""
+def places_taken(lists: Labels, rows: Int, m: int, options: Mapping[str, str]) -> NDArray[np.bool_]:
+    """Which entries of the lists take a place, where `rows` says of each entry to which list it belongs."""
     known = (lists.codes >= 0) & (lists.codes < m)
     kept = known | ((lists.codes >= m) & (options["unknown_label"] != "drop"))
     if options["duplicates"] == "multiset":
