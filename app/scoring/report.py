@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from app.scoring.align import NOTHING, Case
+from app.scoring.align import Case
+from app.scoring.crosstab import confusion
 from app.scoring.exact import combine, quotients
 from app.scoring.metrics.base import BASES, Base
 from app.scoring.options import DEFAULTS
@@ -52,27 +53,4 @@ def _measure(base: Base, counts: Counts, rule: str) -> list[float | None]:
     return values
 
 
-def confusion(case: Case) -> dict[str, Any]:
-    """The m × m counts of single-label data, rows gold and columns predicted, in declared order.
-
-    `outside` and `nothing` count per gold row what stands in no column: labels outside the vocabulary, and
-    instances without a prediction.
-    """
-    if case.spec.task == "multilabel" or case.acceptable:
-        raise ValueError("a confusion matrix needs one label per instance")
-    m = len(case.spec.classes)
-    gold = case.gold.codes.astype(np.int64)
-    predicted = case.predicted.codes.astype(np.int64)
-    known = (gold >= 0) & (gold < m)
-    weights = None if case.weights is None else case.weights[known]
-    places = gold[known] * (m + 2) + predicted[known] - NOTHING
-    cells = np.bincount(places, weights=weights, minlength=m * (m + 2)).astype(np.int64)
-    table = cells.reshape(m, m + 2)
-    return {
-        "rows": "gold",
-        "columns": "predicted",
-        "labels": list(case.spec.classes),
-        "matrix": table[:, 1 : m + 1].tolist(),
-        "outside": table[:, m + 1].tolist(),
-        "nothing": table[:, 0].tolist(),
-    }
+__all__ = ["confusion", "per_class"]

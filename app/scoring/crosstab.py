@@ -1,0 +1,214 @@
+"""Tables of gold against predicted labels: counts of single labels, and the split counts of label sets."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.scoring.align import NOTHING, Case
+from app.scoring.exact import Floats, quotients, total
+from app.scoring.tally import NO_LABEL, Int, pairs_of
+
+DENSE = 1_000_000
+"""A table of more cells is written as a list of those that are not 0."""
+OUTSIDE = "(outside the vocabulary)"
+_PAIRS = 10_000_000
+
+
+class TooLargeError(Exception):
+    """The sets are so large that their pairs of labels are too many to count."""
+
+
+def confusion(case: Case) -> dict[str, Any]:
+    """The m × m counts of single-label data, rows gold and columns predicted, in declared order.
+
+    `outside` and `nothing` count per gold row what stands in no column: labels outside the vocabulary, and
+    instances without a prediction.
+    """
+    if case.spec.task == "multilabel" or case.acceptable:
+        raise ValueError("a confusion matrix needs one label per instance")
+    m = len(case.spec.classes)
+    gold = case.gold.codes.astype(np.int64)
+    predicted = case.predicted.codes.astype(np.int64)
+    known = (gold >= 0) & (gold < m)
+    weights = None if case.weights is None else case.weights[known]
+    places = gold[known] * (m + 2) + predicted[known] - NOTHING
+    cells = np.bincount(places, weights=weights, minlength=m * (m + 2)).astype(np.int64)
+    table = cells.reshape(m, m + 2)
+    return {
+        "rows": "gold",
+        "columns": "predicted",
+        "labels": list(case.spec.classes),
+        "matrix": table[:, 1 : m + 1].tolist(),
+        "outside": table[:, m + 1].tolist(),
+        "nothing": table[:, 0].tolist(),
+    }
+
+
+def sparse_confusion(case: Case) -> dict[str, Any]:
+    """The same without zeros: `cells` holds (gold position, predicted position, count) in place of `matrix`."""
+    m = len(case.spec.classes)
+    gold, predicted = case.gold.codes.astype(np.int64), case.predicted.codes.astype(np.int64)
+    known = (gold >= 0) & (gold < m)
+    gold, predicted = gold[known], predicted[known]
+    weights = np.ones(len(gold), dtype=np.int64) if case.weights is None else case.weights[known]
+    inside = (predicted >= 0) & (predicted < m)
+    places, counts = _summed(gold[inside] * m + predicted[inside], weights[inside])
+
+    def beyond(code: int) -> list[int]:
+        rows = predicted == code
+        return [int(count) for count in np.bincount(gold[rows], weights=weights[rows], minlength=m)]
+
+    return {
+        "rows": "gold",
+        "columns": "predicted",
+        "labels": list(case.spec.classes),
+        "cells": np.stack([places // m, places % m, counts], axis=1).tolist(),
+        "outside": beyond(m),
+        "nothing": beyond(NOTHING),
+    }
+
+
+def _summed(places: Int, weights: Int) -> tuple[Int, Int]:
+    """The distinct places in order, and the sum of the weights at each."""
+    order = np.argsort(places, kind="stable")
+    places, weights = places[order], weights[order]
+    first = _first(places)
+    return places[first], np.add.reduceat(weights, first) if len(first) else weights
+
+
+def _first(places: Int) -> Int:
+    """Where in a sorted array each distinct value comes first."""
+    return np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]])[: len(places)])
+
+
+@dataclass(frozen=True, slots=True)
+class SplitTable:
+    """A confusion matrix of label sets, whose cells hold a row count and a column count.
+
+    `names` are the classes, then the names for labels outside the vocabulary and for an empty set; `cells` holds the
+    positions of the gold and of the predicted label of each cell that is not 0; the totals are exact, one per name.
+    """
+
+    names: tuple[str, ...]
+    cells: Int
+    row_counts: list[float]
+    column_counts: list[float]
+    row_totals: list[int]
+    column_totals: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """The labels of all instances, instance by instance: an empty set holds the one label 'none'."""
+
+    rows: Int
+    codes: Int
+    starts: Int
+    sizes: Int
+
+
+def _side(case: Case, *, gold: bool, options: Mapping[str, str]) -> _Side:
+    """One side as sets; position m is a label outside the vocabulary, m + 1 the empty set."""
+    m, n = len(case.spec.classes), case.gold.n
+    reading = {"duplicates": "set", "empty_label": "not_a_label"}
+    drop = not gold and options["unknown_label"] == "drop"
+    pairs = pairs_of(case.gold if gold else case.predicted, m, reading, drop_unknown=drop)
+    sizes = np.bincount(pairs.rows, minlength=n) + pairs.outside
+    empty = np.flatnonzero(sizes == 0)
+    rows = np.concatenate([pairs.rows, np.repeat(np.arange(n), pairs.outside), empty])
+    codes = np.concatenate([pairs.codes, np.full(int(pairs.outside.sum()), m), np.full(len(empty), m + 1)])
+    order = np.argsort(rows, kind="stable")
+    sizes = np.maximum(sizes, 1)
+    return _Side(rows[order], codes[order], np.cumsum(sizes) - sizes, sizes)
+
+
+def split_confusion(case: Case, options: Mapping[str, str]) -> SplitTable:
+    """The confusion matrix of label sets with split counts (Van Asch 2013, sec 5.2, Table 7).
+
+    A label that both sides have adds 1 to the diagonal. If one gold and one predicted label are left, they are an
+    ordinary cell. Else each gold label that is left spreads 1 over all predicted labels of the instance, in the row
+    counts, and each predicted one over all gold labels, in the column counts; an empty side is the one label 'none'.
+    Rows sum to how often a label is gold, columns to how often it is predicted. Raises TooLargeError.
+    """
+    m = len(case.spec.classes)
+    wide = m + 2
+    gold, predicted = _side(case, gold=True, options=options), _side(case, gold=False, options=options)
+    weights = np.ones(case.gold.n, dtype=np.int64) if case.weights is None else case.weights
+    left, right = _unmatched(gold, predicted, m), _unmatched(predicted, gold, m)
+    rest = (
+        np.bincount(gold.rows[left], minlength=case.gold.n),
+        np.bincount(predicted.rows[right], minlength=case.gold.n),
+    )
+    plain = (rest[0] == 1) & (rest[1] == 1)
+    alone_left, alone_right = left & plain[gold.rows], right & plain[predicted.rows]
+    both = gold.rows[~left], gold.codes[~left] * (wide + 1)
+    ordinary = gold.rows[alone_left], gold.codes[alone_left] * wide + predicted.codes[alone_right]
+    whole = np.concatenate([both[0], ordinary[0]]), np.concatenate([both[1], ordinary[1]])
+    row, own, other = _spread(gold, left & ~alone_left, predicted)
+    down, theirs, across = _spread(predicted, right & ~alone_right, gold)
+    by_row = _cells(whole, (row, own * wide + other), predicted.sizes, weights)
+    by_column = _cells(whole, (down, across * wide + theirs), gold.sizes, weights)
+    cells = np.sort(np.concatenate([by_row[0], by_column[0]]))
+    cells = cells[_first(cells)]
+    return SplitTable(
+        (*case.spec.classes, OUTSIDE, NO_LABEL),
+        np.stack([cells // wide, cells % wide], axis=1),
+        _at(cells, by_row),
+        _at(cells, by_column),
+        _totals(gold, weights, wide),
+        _totals(predicted, weights, wide),
+    )
+
+
+def _unmatched(side: _Side, other: _Side, m: int) -> NDArray[np.bool_]:
+    """Which labels the other side lacks; one outside the vocabulary is never the same as another."""
+    wide = m + 2
+    mine, theirs = side.rows * wide + side.codes, np.sort(other.rows * wide + other.codes)
+    at = np.minimum(np.searchsorted(theirs, mine), len(theirs) - 1)
+    return np.asarray((theirs[at] != mine) | (side.codes == m))
+
+
+def _spread(side: _Side, chosen: NDArray[np.bool_], other: _Side) -> tuple[Int, Int, Int]:
+    """Each chosen label with every label of the other side in its instance: instance, label, other label."""
+    rows, codes = side.rows[chosen], side.codes[chosen]
+    often = other.sizes[rows]
+    if int(often.sum()) > _PAIRS:
+        raise TooLargeError
+    at = np.repeat(other.starts[rows] - np.cumsum(often) + often, often) + np.arange(int(often.sum()))
+    return np.repeat(rows, often), np.repeat(codes, often), other.codes[at]
+
+
+def _cells(whole: tuple[Int, Int], spread: tuple[Int, Int], sizes: Int, weights: Int) -> tuple[Int, Floats]:
+    """The exact sum of each cell, rounded once: 1 for what is whole, 1 / size for what is spread, times the weights."""
+    rows, cells = (np.concatenate(parts) for parts in zip(whole, spread, strict=True))
+    below = np.concatenate([np.ones(len(whole[0]), dtype=np.int64), sizes[spread[0]]])
+    most = int(sizes.max(initial=1)) + 1
+    places, counts = _summed(cells * most + below, weights[rows])
+    cells, below = places // most, places % most
+    common = math.lcm(*np.flatnonzero(np.bincount(below)).tolist())
+    first = _first(cells)
+    if common * total(counts) < 2**62:  # the usual sets: their sizes have a small common multiple
+        sums = np.add.reduceat(counts * (common // below), first) if len(first) else counts
+        return cells[first], quotients(sums, np.full(len(sums), common, dtype=np.int64))
+    exact: dict[int, Fraction] = {}
+    for cell, count, size in zip(cells.tolist(), counts.tolist(), below.tolist(), strict=True):
+        exact[cell] = exact.get(cell, Fraction(0)) + Fraction(count, size)
+    return cells[first], np.array([float(value) for value in exact.values()])
+
+
+def _at(cells: Int, found: tuple[Int, Floats]) -> list[float]:
+    """The values at these cells, 0 where there is none."""
+    values = np.zeros(len(cells))
+    values[np.searchsorted(cells, found[0])] = found[1]
+    return [float(value) for value in values.tolist()]
+
+
+def _totals(side: _Side, weights: Int, wide: int) -> list[int]:
+    found = np.zeros(wide, dtype=np.int64)
+    np.add.at(found, side.codes, weights[side.rows])
+    return [int(count) for count in found]
