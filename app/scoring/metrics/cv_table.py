@@ -1,0 +1,92 @@
+"""The table of a cross-validation: each fold, the pooled value, the mean, both deviations."""
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from app.scoring.metric import MetricCall, Result
+from app.scoring.metrics.averages import MACRO, MICRO, bare, harmonic
+from app.scoring.metrics.fold_values import (
+    F1,
+    Values,
+    deviations,
+    fold_f1,
+    folds_of,
+    label_of,
+    label_table,
+    of_average,
+    of_label,
+)
+from app.scoring.metrics.rules import UndefinedError, substitute
+from app.scoring.tally import Workspace
+
+
+def cv_table(ws: Workspace, call: MetricCall) -> Result:
+    """Counts, precision, recall and F of each fold, and what follows from them all (V sec 7)."""
+    label, folds = label_of(ws, call), folds_of(ws)
+    rows: list[dict[str, Any]] = [{"fold": fold.name, "n": fold.ws.total} for fold in folds]
+    data: dict[str, Any] = {"label": label, "folds": rows}
+    notes: tuple[str, ...] = ()
+    if label is not None:
+        parts = [_part(fold.ws, call, label) for fold in folds]
+        for row, part in zip(rows, parts, strict=True):
+            row.update(part)
+            row["f1"] = _counted(part["f1"], call)
+        summary = _summary(of_label(ws, call), call, partial(bare, ws, call, F1.ratio(call)))
+        data["f1"] = {**summary, "of_mean_precision_and_recall": _of_means(parts, call)}
+    for average in (MACRO, MICRO):
+        key = f"f1_{average.suffix}"
+        values = of_average(ws, call, average)
+        for row, value in zip(rows, values.found, strict=True):
+            row[key] = _counted(value, call)
+        data[key] = _summary(values, call, partial(average.compute, ws, call, F1.ratio(call)))
+        notes += values.notes
+    return Result(None, None, tuple(dict.fromkeys(notes)), data)
+
+
+def _counted(value: float | None, call: MetricCall) -> float | None:
+    return 0.0 if value is None and call.params["undefined"] == "zero" else value
+
+
+def _part(ws: Workspace, call: MetricCall, label: str) -> dict[str, Any]:
+    """One fold's counts and measures of the label; without gold positives it has no recall and no F."""
+    tp, fp, fn, tn = table = label_table(ws, call, label)
+    precision = tp / (tp + fp) if tp + fp else _replaced(call)
+    recall = tp / (tp + fn) if tp + fn else None
+    return {"tp": tp, "fp": fp, "fn": fn, "tn": tn, "precision": precision, "recall": recall, "f1": fold_f1(table)}
+
+
+def _of_means(parts: Sequence[dict[str, Any]], call: MetricCall) -> float | None:
+    """F1 of mean precision and mean recall over the folds that enter the mean."""
+    zero = call.params["undefined"] == "zero"
+    nothing = {"precision": 0.0, "recall": 0.0}
+    used = [part if part["recall"] is not None else nothing for part in parts if zero or part["recall"] is not None]
+    sides = [[part[name] for part in used if part[name] is not None] for name in ("precision", "recall")]
+    if not all(sides):
+        return None
+    means = [math.fsum(values) / len(values) for values in sides]
+    exact = harmonic(means[0], means[1], Fraction(1))
+    return _replaced(call) if exact is None else float(exact)
+
+
+def _replaced(call: MetricCall) -> float | None:
+    """What 0/0 counts as in the table; None where it is to be left out or is an error."""
+    return None if call.options["zero_division"] == "error" else substitute(call, "higher", "0/0")
+
+
+def _summary(values: Values, call: MetricCall, pooled: Callable[[], Result]) -> dict[str, Any]:
+    """Pooled value, mean and both deviations of one measure."""
+    entering = values.entering(call)
+    try:
+        whole = pooled().value
+    except UndefinedError:
+        whole = None
+    return {
+        "pooled": whole,
+        "mean": math.fsum(entering) / len(entering) if entering else None,
+        "folds": len(entering),
+        "undefined": values.undefined,
+        "standard_deviation": deviations(entering) if entering else {"sample": None, "population": None},
+    }
