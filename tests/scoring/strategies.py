@@ -19,7 +19,7 @@ GIVEN = {
     "beta": "0.5",
     "k": "2",
     "alpha": "1",
-    "gamma": "0.5",
+    "gamma": "1",
     "n_train": "100",
     "max_fpr": "0.5",
     "sensitivity": "0.5",

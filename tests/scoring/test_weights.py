@@ -42,7 +42,8 @@ def weighed(of: Case, weights: Sequence[int]) -> Case:
 
 def by_instance(key: str) -> bool:
     """Whether a mean over instances is in it, whose terms are rounded one by one: once each, or once with their weight."""
-    return key.endswith("_samples") or not CATALOGUE[key].properties.count_based
+    over_instances = "_samples" in key or key in {"alpha_score", "harmonic_accuracy"}
+    return over_instances or not CATALOGUE[key].properties.count_based
 
 
 def same(here: dict[str, Result], there: dict[str, Result], *, scaled: bool = False) -> None:

@@ -23,7 +23,14 @@ _PARTLY = Example(
     task="multilabel",
     classes=("art", "law", "war"),
     gold=(("art", "law"), ("law",), ("art", "war"), ("war",)),
-    predicted=(("art",), (), ("law",), ("war",)),
+    predicted=(("art",), (), ("war",), ("war",)),
+    value="",
+)
+_TWO = Example(
+    task="multilabel",
+    classes=("a", "b", "c", "d"),
+    gold=(("a",), ("a", "b")),
+    predicted=(("a", "b"), ("a", "c")),
     value="",
 )
 _SHIFTED = Example(
@@ -175,7 +182,7 @@ register(
         range=UNIT,
         properties=Properties(symmetric=False, prevalence_sensitive=True),
         source="MEKA, Metrics.P_Harmonic",
-        example=worked(MULTILABEL, "3/4"),
+        example=worked(_TWO, "13/20"),
         compute=harmonic_accuracy,
         symbols={"r_i": "recall of instance i", "s_i": "specificity of instance i"},
         peers={"MEKA": "leaves out instances whose gold set is empty or holds every label: zero_division=skip"},
@@ -245,6 +252,7 @@ register(
         source="MEKA, MLEvalUtils, percent no-labels (there a share)",
         example=worked(_PARTLY, "1"),
         compute=empty_predictions,
+        weighable=False,
         **_MULTILABEL,
     )
 )
@@ -274,7 +282,7 @@ register(
         range=UNIT,
         properties=Properties(symmetric=True, prevalence_sensitive=True),
         source=_STATUS_SOURCE,
-        example=worked(_PARTLY, "1/4"),
+        example=worked(_PARTLY, "1/2"),
         compute=_share("partial"),
         **_MULTILABEL,
     )
@@ -289,7 +297,7 @@ register(
         range=UNIT,
         properties=Properties(symmetric=True, prevalence_sensitive=True),
         source=_STATUS_SOURCE,
-        example=worked(_PARTLY, "1/2"),
+        example=worked(_PARTLY, "1/4"),
         compute=_share("none"),
         **_MULTILABEL,
     )
