@@ -46,7 +46,8 @@ def _show_catalogue(console: "Console", entries: Sequence[Mapping[str, Any]]) ->
 
 
 def _range(bounds: Any) -> str:
-    return f"{bounds[0]:g} to {bounds[1]:g}" if isinstance(bounds, list | tuple) else str(bounds)
+    low, high = (end if end is None else f"{end:g}" for end in bounds)
+    return f"{low} to {high}" if low and high else f"from {low}" if low else f"up to {high}" if high else "any number"
 
 
 def _show_metric(console: "Console", entry: Mapping[str, Any]) -> None:

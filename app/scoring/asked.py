@@ -193,10 +193,11 @@ def _value(param: Param, text: str) -> str:
     return strings.number(param.name, text, param.bounds, whole=param.kind == "whole", words=param.values)
 
 
-def _likeness(one: str, other: str) -> tuple[int, bool]:
-    """How much two keys have in common: the length of the same beginning, then whether the last word is the same."""
-    same = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))
-    return same, one.rpartition("_")[2] == other.rpartition("_")[2]
+def _likeness(one: str, other: str) -> tuple[int, bool, int]:
+    """How much a key has in common with another: the first words, then whether the last is the same, then shortness."""
+    words = one.split("_")
+    same = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(words, other.split("_"), strict=False))))
+    return same, words[-1] == other.rpartition("_")[2], -len(words)
 
 
 def _average_hint(metric: Metric, param: str) -> str:
