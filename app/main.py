@@ -34,6 +34,7 @@ from app.api import (
     problems,
     quotas,
     registrations,
+    reports,
     submissions,
     submit,
 )
@@ -49,7 +50,19 @@ from app.worker import READER_CHILDREN, Worker, child_pool
 log = structlog.get_logger()
 
 STATIC = Path(__file__).parent / "web" / "static"
-ROUTERS = (accounts, catalogue, challenges, phases, registrations, gold, submit, submissions, quotas, leaderboards)
+ROUTERS = (
+    accounts,
+    catalogue,
+    challenges,
+    phases,
+    registrations,
+    gold,
+    submit,
+    submissions,
+    reports,
+    quotas,
+    leaderboards,
+)
 DESCRIPTION = """\
 A centralized challenge-scoring service. Organizers upload gold labels, participants POST predictions with instance
 ids, a worker computes the agreed metrics by explicit equations, and a leaderboard shows them.

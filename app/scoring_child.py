@@ -14,6 +14,7 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -23,6 +24,7 @@ from app.formats import FileKind, Limits, Problems, Rules
 from app.formats.reader import too_much_memory
 from app.formats.template import template
 from app.pipeline import FileTooHeavy, Gold, Source, load_gold, predicted_case, score, validate
+from app.scoring.align import Case
 from app.scoring.detail import detailed, write_csv
 from app.scoring.recipe import Recipe, parse_recipe
 
@@ -140,16 +142,7 @@ def answer_report(golds: Golds, request: dict[str, Any]) -> Answer:
     """Write the detailed report of a submission to the path given."""
     gold = golds.sound(request["gold"])
     recipe = _recipe(request, gold)
-    rules = replace(Rules.strictest(recipe.metrics, recipe.primary), scores="used")
-    case = predicted_case(
-        gold,
-        _source(request["predictions"]),
-        rules,
-        split=request["split"],
-        decision=recipe.decision,
-        options=recipe.options,
-        limits=golds.limits,
-    )
+    case = _case(golds, gold, recipe, request)
     found = detailed(case, recipe.options, request["parts"], request["digits"])
     with Path(request["target"]).open("w", encoding="utf-8", newline="") as target:
         if request["csv"]:
@@ -157,6 +150,24 @@ def answer_report(golds: Golds, request: dict[str, Any]) -> Answer:
         else:
             json.dump(request["head"] | found, target, ensure_ascii=False, allow_nan=False)
     return {"valid": True}
+
+
+def _case(golds: Golds, gold: Gold, recipe: Recipe, request: dict[str, Any]) -> Case:
+    """The case of stored predictions, with their scores if these are in order: the recipe may not have looked at them."""
+    rules = Rules.strictest(recipe.metrics, recipe.primary)
+    for tried in (replace(rules, scores="used"), rules):
+        with suppress(ValueError):
+            return predicted_case(
+                gold,
+                _source(request["predictions"]),
+                tried,
+                split=request["split"],
+                decision=recipe.decision,
+                options=recipe.options,
+                limits=golds.limits,
+            )
+    msg = "stored predictions no longer read"
+    raise RuntimeError(msg)
 
 
 ANSWERS: dict[str, Callable[[Golds, dict[str, Any]], Answer]] = {

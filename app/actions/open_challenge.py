@@ -125,6 +125,11 @@ def warnings_of(recipe: ScoringRecipe, phases: Sequence[Phase]) -> list[str]:
     shown = [call.text for call in recipe.metrics if call.metric.key.startswith(READS_GOLD)]
     if shown and any(phase.leaderboard == "public" for phase in phases):
         found.append(f"With {', '.join(shown)} on a public board, a few submissions can read the gold labels.")
+    found += [
+        f"Phase '{phase.name}' shows its participants curves; with their own scores they can read the gold labels off them."
+        for phase in phases
+        if "curves" in phase.reports
+    ]
     return found
 
 

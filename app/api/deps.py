@@ -122,7 +122,7 @@ class Service:
     db: Database
     files: Files
     queue: Queue
-    readers: Children  # children for what callers wait on: gold, dry runs, templates
+    readers: Children  # children for what callers wait on: gold, dry runs, templates, reports
     made: MadeFiles
     notifier: Notifier
     limiter: Limiter

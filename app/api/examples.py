@@ -7,6 +7,7 @@ from typing import Any
 from app.errors import DatabaseAway
 from app.formats import FORMATS
 from app.formats.template import TEMPLATES, template
+from app.scoring import SCORER_VERSION
 from app.scoring.asked import parse_metric
 from app.scoring.catalogue import describe, describe_call
 from app.scoring.metric import CATALOGUE
@@ -295,3 +296,20 @@ GOLD_FILE["application/json"] |= named(
 TEMPLATE_FILE = _templates()
 STORED_GOLD = {"application/octet-stream": named(file=_compact(_records(TRUE_LABELS)))}
 STORED_PREDICTIONS = {"application/octet-stream": named(file=_compact(PREDICTED_LABELS))}
+_REPORT = {
+    "submission": SUBMISSION_ID,
+    "challenge": "pets",
+    "phase": "main",
+    "split": "all",
+    "gold_version": 1,
+    "recipe_version": 1,
+    "scorer_version": SCORER_VERSION,
+    "scores": SCORES,
+    "task": "multiclass",
+    "instances": 4,
+    "classes": ["cat", "dog"],
+}
+REPORT = {
+    "application/json": named(scores=_REPORT),
+    "text/csv": named(confusion="gold,predicted,count\ncat,cat,1\ncat,dog,1\ndog,dog,2\n"),
+}

@@ -1,6 +1,7 @@
 """The command that scores two files without a service."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -56,6 +57,17 @@ _Options = Annotated[
     typer.Option("--option", "-o", metavar="NAME=VALUE", help="Convention for all metrics, as name=value; repeat it."),
 ]
 
+_ROWS = 50  # shown of the data of one metric
+_Report = Annotated[
+    Path | None,
+    typer.Option(
+        "--report",
+        metavar="FILE",
+        dir_okay=False,
+        help="Write the detailed report: classes, confusion, curves, calibration, folds as .json, or the classes as .csv.",
+    ),
+]
+
 # What cannot be said about predictions while the gold itself is in doubt.
 _HANGS_ON_GOLD = frozenset({"unknown_id", "missing_instances", "unknown_label"})
 
@@ -83,6 +95,7 @@ def score(
     ] = None,
     per_class: Annotated[bool, typer.Option("--per-class", help="Show the counts and measures of each class.")] = False,
     confusion: Annotated[bool, typer.Option("--confusion", help="Show the confusion matrix.")] = False,
+    report: _Report = None,
     as_json: AsJson = False,
 ) -> None:
     """Score a file of predictions against a gold file on this machine, with the service's own scorer."""
@@ -108,7 +121,7 @@ def score(
             beside=beside,
             preset=options.get("preset"),
         )
-        _score(out, files, metric or (), options, per_class=per_class, confusion=confusion)
+        _score(out, files, metric or (), options, per_class=per_class, confusion=confusion, path=report)
 
 
 def _score(
@@ -119,13 +132,16 @@ def _score(
     *,
     per_class: bool,
     confusion: bool,
+    path: Path | None,
 ) -> None:
-    outcome = files.score(_choice(asked, options), options, wants_scores=_wants_scores(asked))
+    outcome = files.score(_choice(asked, options), options, wants_scores=_wants_scores(asked) or path is not None)
     if outcome.case is None:
         files.check_positive(outcome)
         _refuse(out, outcome)
     said = _notes(outcome, files.notes)
     report = _report(outcome, options, confusion=confusion) | {"notes": said.all()}
+    if path is not None:
+        _write_report(outcome, options, path)
     out.result(report, lambda console: _show(console, report, per_class=per_class))
     if not out.as_json:
         for note in said.for_people():
@@ -184,7 +200,7 @@ def _notes(outcome: "OfflineOutcome", beside: Sequence[str]) -> Notes:
     said = Notes([*beside, *outcome.notes])
     for call in outcome.calls:
         result = outcome.scores["all"][call.text]
-        if result.value is None:
+        if result.value is None and result.data is None:
             said.undefined(call.asked, str(result.reason))
         for note in result.notes:
             said.about(call.asked, note)
@@ -193,7 +209,8 @@ def _notes(outcome: "OfflineOutcome", beside: Sequence[str]) -> Notes:
 
 def _report(outcome: "OfflineOutcome", options: Mapping[str, str], *, confusion: bool) -> dict[str, Any]:
     """The scores as JSON, at full precision."""
-    from app.scoring import report
+    from app.scoring.crosstab import confusion as confusion_of
+    from app.scoring.detail import class_table
 
     case = outcome.case
     assert case is not None
@@ -202,16 +219,36 @@ def _report(outcome: "OfflineOutcome", options: Mapping[str, str], *, confusion:
         "n": case.gold.n,
         "classes": list(case.spec.classes),
         "metrics": _values(outcome.calls, outcome.scores["all"]),
-        "per_class": report.per_class(case, options),
+        "per_class": class_table(case, options),
     }
+    data = {call.asked: outcome.scores["all"][call.text].data for call in outcome.calls if not call.metric.scalar}
+    if data:
+        found["data"] = data
     splits = {name: _values(outcome.calls, scores) for name, scores in outcome.scores.items() if name != "all"}
     if splits:
         found["splits"] = splits
     if confusion and (case.spec.task == "multilabel" or case.acceptable):
         raise Refused("no_confusion", "A confusion matrix needs one label per instance.", "Leave --confusion away.")
     if confusion:
-        found["confusion"] = report.confusion(case)
+        found["confusion"] = confusion_of(case)
     return found
+
+
+def _write_report(outcome: "OfflineOutcome", options: Mapping[str, str], path: Path) -> None:
+    """Write the detailed report to a file, in the format that its name says."""
+    import json
+
+    from app.scoring.detail import detailed, write_csv
+
+    assert outcome.case is not None
+    as_csv = path.suffix.lower() == ".csv"
+    head = {"metrics": _values(outcome.calls, outcome.scores["all"])}
+    found = detailed(outcome.case, options, ["per_class"] if as_csv else None)
+    with path.open("w", encoding="utf-8", newline="") as target:
+        if as_csv:
+            write_csv(found, "per_class", target)
+        else:
+            json.dump(head | found, target, ensure_ascii=False, allow_nan=False)
 
 
 def _values(calls: "Sequence[MetricCall]", results: "Mapping[str, Result]") -> dict[str, float | None]:
@@ -221,16 +258,34 @@ def _values(calls: "Sequence[MetricCall]", results: "Mapping[str, Result]") -> d
 def _show(console: "Console", report: Mapping[str, Any], *, per_class: bool) -> None:
     many = len(report["classes"])
     console.print(f"{report['task']}, {report['n']} instances, {many} classes", **PLAIN)
-    keys = list(report["metrics"])
+    data = report.get("data", {})
+    keys = [key for key in report["metrics"] if key not in data]
     splits = {name: [values[key] for key in keys] for name, values in report.get("splits", {}).items()}
-    columns = [Column("metric", keys), score_column("value", list(report["metrics"].values()))]
-    show_table(console, [*columns, *(score_column(name, values) for name, values in splits.items())])
+    columns = [Column("metric", keys), score_column("value", [report["metrics"][key] for key in keys])]
+    if keys:
+        show_table(console, [*columns, *(score_column(name, values) for name, values in splits.items())])
+    for key, value in data.items():
+        _show_data(console, key, value)
     if per_class:
         console.print()
         _show_per_class(console, report["per_class"])
     if "confusion" in report:
         console.print()
         _show_confusion(console, report["confusion"])
+
+
+def _show_data(console: "Console", key: str, value: Any) -> None:
+    """The data of a metric that is no number, as a table; the first rows of many."""
+    from app.scoring.detail import rows_of
+
+    console.print(f"\n{key}", **PLAIN)
+    if value is None:
+        return
+    rows = list(islice(rows_of(value), _ROWS + 1))
+    columns = [score_column(name, [row.get(name) for row in rows[:_ROWS]]) for name in rows[0]] if rows else []
+    show_table(console, columns)
+    if len(rows) > _ROWS:
+        console.print("… more rows: --json", **PLAIN)
 
 
 def _show_per_class(console: "Console", rows: Mapping[str, Mapping[str, Any]]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.errors import InvalidMetric
 from app.scoring import strings
-from app.scoring.metric import CATALOGUE, PROBABILITIES, Metric, MetricCall, Param
+from app.scoring.metric import CATALOGUE, PROBABILITIES, RANKING, SCORES, Metric, MetricCall, Param
 from app.scoring.options import DEFAULTS, OPTIONS, excluded_labels
 from app.scoring.presets import PRESET, PRESETS
 from app.scoring.task import Task
@@ -226,9 +226,12 @@ def check_options(options: Mapping[str, Any], classes: Collection[str]) -> None:
 def all_fitting(task: Task, options: Mapping[str, Any] | None, has: Iterable[str]) -> list[MetricCall]:
     """Every scalar metric that the data allow without a choice of the asker's: what a bare `assay score` computes.
 
-    `has` are the needs that the data meet. Probabilities are a choice: not all scores are meant so.
+    `has` are the needs that the data meet. Probabilities are a choice, as is the order of labels in a list: not all
+    scores and not all lists are meant so.
     """
     met = set(has) - {PROBABILITIES}
+    if SCORES not in met:
+        met.discard(RANKING)
     return [
         parse_metric(metric.key, options=options, task=task)
         for metric in CATALOGUE.values()

@@ -123,3 +123,12 @@ def test_the_csv_board_is_as_shown(ada: Caller, replies: Mapping[str, Any]) -> N
     varying = {"submission", "submitted_at"}
     cells = zip(head.split(","), row.split(","), shown_row.split(","), strict=True)
     assert all(name in varying or one == other for name, one, other in cells)
+
+
+def test_the_report_is_as_shown(app: Served, ada: Caller, replies: Mapping[str, Any]) -> None:
+    sent = replies["SubmissionShape"]["id"]
+    found = ada.get(f"/submissions/{sent}/report").json()
+    assert found | {"submission": ""} == examples.REPORT["application/json"]["scores"]["value"] | {"submission": ""}
+    params = {"format": "csv", "part": "confusion"}
+    table = app.admin().get(f"/submissions/{sent}/report", params=params).text
+    assert table == examples.REPORT["text/csv"]["confusion"]["value"]

@@ -1,0 +1,105 @@
+"""The detailed report of one submission: as much of it as the phase allows its reader."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.actions.access import Caller, require_scope
+from app.actions.change_recipe import scoring_recipe
+from app.actions.read_submissions import read_submission
+from app.actions.upload_gold import request_of, stored_kind
+from app.actions.visibility import split_for, view_for
+from app.children import Children
+from app.errors import Forbidden, NotFinished
+from app.files import Files
+from app.scoring import SCORER_VERSION
+from app.scoring.detail import PARTS
+from app.store import challenges, gold
+from app.store.session import ReadSession
+from app.store.tables import GoldVersion, Phase, Recipe, Submission
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A report that may be made: of what, which parts of it, and with how many digits."""
+
+    submission: Submission
+    phase: Phase
+    gold: GoldVersion
+    recipe: Recipe
+    split: str
+    parts: tuple[str, ...]
+    digits: int | None
+    head: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """What the report hangs on, as the beginning of a file's name."""
+        allowed = "".join("y" if part in self.parts else "n" for part in PARTS)
+        version = f"{self.gold.id}-{self.recipe.id}-{SCORER_VERSION}"
+        shown = "scored" if "scores" in self.head else "unscored"
+        return f"report-{self.submission.id}-{version}-{self.split}-{allowed}-{shown}-{self.digits or 'full'}"
+
+
+def wanted_report(
+    session: ReadSession, caller: Caller, submission_id: str, *, split: str | None, part: str | None
+) -> Wanted:
+    """The report that this reader may have, or one `part` of it.
+
+    Raises NotFound, NotFinished without scores in force, SplitHidden, and Forbidden for what the phase does not allow.
+    """
+    seen = read_submission(session, caller, submission_id)
+    require_scope(caller, "read")
+    phase = seen.phase
+    version = gold.active(session, phase.id)
+    if seen.submission.status != "finished" or version is None or not seen.scored:
+        raise NotFinished("There is a report once the submission has scores.", remedy="Wait until it is finished.")
+    recipe = challenges.active_recipe(session, phase.challenge_id)
+    shown = split_for(phase, version, split, organizer=seen.organizer)
+    parts = tuple(name for name, allows in PARTS.items() if seen.organizer or allows in phase.reports)
+    if part is not None and part not in parts:
+        raise Forbidden(
+            f"This phase does not show its participants the part '{part}'.",
+            remedy=f"Reports of this phase: {', '.join(phase.reports) or 'none'}.",
+        )
+    scores = (seen.splits or {}).get(shown, {}) if seen.organizer else seen.scores
+    return Wanted(
+        submission=seen.submission,
+        phase=phase,
+        gold=version,
+        recipe=recipe,
+        split=shown,
+        parts=parts if part is None else (part,),
+        digits=view_for(scoring_recipe(phase.challenge, recipe), organizer=seen.organizer).digits,
+        head={
+            "submission": seen.submission.id,
+            "challenge": phase.challenge.slug,
+            "phase": phase.slug,
+            "split": shown,
+            "gold_version": version.version,
+            "recipe_version": recipe.version,
+            "scorer_version": SCORER_VERSION,
+            **({"scores": scores} if scores else {}),
+        },
+    )
+
+
+def make_report(files: Files, children: Children, wanted: Wanted, *, as_csv: bool, target: Path) -> None:
+    """Have a child write the report to `target`."""
+    row = wanted.submission
+    with files.local(wanted.gold.file_key) as gold_path, files.local(row.file_key) as path:
+        children.ask(
+            {
+                "kind": "report",
+                "gold": request_of(gold_path, wanted.gold, wanted.phase.challenge),
+                "predictions": {"path": str(path), **stored_kind(row).to_dict()},
+                "recipe": wanted.recipe.body,
+                "split": wanted.split,
+                "parts": list(wanted.parts),
+                "digits": wanted.digits,
+                "head": dict(wanted.head),
+                "csv": as_csv,
+                "target": str(target),
+            }
+        )

@@ -1,0 +1,64 @@
+"""The detailed report of a submission, as JSON or one part of it as a table."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from app import errors
+from app.actions.read_report import Wanted, make_report, wanted_report
+from app.api import examples
+from app.api.deps import AccountDep, ServiceDep
+from app.api.problems import documented, succeeds
+from app.api.strict import StrictRoute
+from app.api.uploads import WholeFile
+from app.scoring.detail import PARTS
+
+router = APIRouter(tags=["submissions"], route_class=StrictRoute)
+Part = Annotated[
+    str | None,
+    Query(description=f"One part alone: {', '.join(PARTS)}.", json_schema_extra={"enum": list(PARTS)}),
+]
+Split = Annotated[Literal["all", "public", "private"] | None, Query(description="Organizers may choose the split.")]
+ReportFormat = Annotated[
+    Literal["json", "csv"], Query(alias="format", description="json, or csv for one part (per_class unless said).")
+]
+
+
+@router.get(
+    "/submissions/{submission_id}/report",
+    summary="Read the detailed report of a submission",
+    response_class=Response,
+    responses=succeeds("Scores and the parts that the phase allows.", examples.REPORT)
+    | documented(errors.Forbidden, errors.NotFound, errors.NotFinished),
+)
+async def get_report(
+    submission_id: str,
+    who: AccountDep,
+    parts: ServiceDep,
+    format_name: ReportFormat = "json",
+    part: Part = None,
+    split: Split = None,
+) -> Response:
+    """Counts and measures of each class, confusion, curves, calibration, folds: for its team what the phase allows."""
+    if part is not None and part not in PARTS:
+        raise errors.BadRequest(f"part must be one of {', '.join(PARTS)}, not '{part}'.")
+    as_csv = format_name == "csv"
+
+    def find() -> Wanted:
+        with parts.db.read() as session:
+            asked = part or ("per_class" if as_csv else None)
+            return wanted_report(session, who, submission_id, split=split, part=asked)
+
+    wanted = await run_in_threadpool(find)
+
+    def make(target: Path) -> None:
+        parts.files.check()
+        make_report(parts.files, parts.readers, wanted, as_csv=as_csv, target=target)
+
+    name = f"{wanted.name}.{format_name}"
+    path = await parts.made.path(name, make)
+    media_type = "text/csv; charset=utf-8" if as_csv else "application/json"
+    return WholeFile(path, media_type=media_type, filename=f"report-{submission_id}.{format_name}", tag=name)

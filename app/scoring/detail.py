@@ -1,0 +1,187 @@
+"""The detailed report of one submission: classes, label sets, confusion, curves, calibration, folds; as JSON or tables."""
+
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, TextIO
+
+import numpy as np
+
+from app.scoring.align import Case, Labels
+from app.scoring.asked import parse_metric, standing
+from app.scoring.association import association
+from app.scoring.crosstab import confusion
+from app.scoring.evaluate import evaluate
+from app.scoring.metric import CATALOGUE, Result
+from app.scoring.report import per_class
+from app.scoring.standings import rounded
+
+Row = Mapping[str, Any]
+Options = Mapping[str, str]
+Make = Callable[[Case, Options], Any]
+
+
+def _values(case: Case, options: Options, keys: Sequence[str]) -> dict[str, Result]:
+    """Results by key of the metrics that are for the task."""
+    calls = [
+        parse_metric(key, options=options, task=case.spec.task)
+        for key in keys
+        if case.spec.task in CATALOGUE[key].tasks
+    ]
+    found = evaluate(case, calls)
+    return {call.metric.key: found[call.text] for call in calls}
+
+
+def class_table(case: Case, options: Options) -> dict[str, dict[str, float | int | None]]:
+    """For each label its counts and measures under a recipe's options; empty for acceptable answers."""
+    return per_class(case, standing(CATALOGUE["f1_macro"], options))
+
+
+def _label_sets(case: Case, options: Options) -> Any:
+    """Sizes of the label sets in gold and predictions, how many are empty, how many instances are wholly right."""
+    if case.spec.task != "multilabel":
+        return None
+    keys = [f"label_{size}_{side}" for size in ("cardinality", "density") for side in ("gold", "predicted")]
+    found = {key: result.value for key, result in _values(case, options, keys).items()}
+    empty = {side: _empty(labels) for side, labels in (("gold", case.gold), ("predicted", case.predicted))}
+    return found | {"empty": empty, "status": _data("instance_status")(case, options)}
+
+
+def _empty(labels: Labels) -> int:
+    """How many of the sets are empty."""
+    offsets = labels.as_sets().offsets
+    assert offsets is not None
+    return int((np.diff(offsets) == 0).sum())
+
+
+_TABLE = 500  # classes
+
+
+def _groups(case: Case, options: Options) -> Any:
+    """How far being right depends on the group of an instance."""
+    found = _values(case, options, ("chi_squared", "cramers_v"))
+    return None if case.groups is None else {key: result.value for key, result in found.items()}
+
+
+def _association(case: Case, _: Options) -> Any:
+    """How far gold and predicted labels depend on each other; for tables that are small enough."""
+    if case.spec.task == "multilabel" or case.acceptable or len(case.spec.classes) > _TABLE or case.weights is not None:
+        return None
+    found = association(confusion(case)["matrix"])
+    return {
+        "chi_squared": found.chi_squared,
+        "degrees_of_freedom": found.degrees_of_freedom,
+        "cramers_v": found.cramers_v,
+    }
+
+
+def _data(*keys: str) -> Make:
+    """What the first of these metrics that is for the task has to show; nothing where it is not defined."""
+
+    def made(case: Case, options: Options) -> Any:
+        found = _values(case, options, keys[:])
+        return next((result.data for result in found.values() if result.data is not None), None)
+
+    return made
+
+
+_MAKE: dict[str, tuple[str, Make]] = {
+    "per_class": ("per_class", lambda case, options: class_table(case, options) or None),
+    "label_sets": ("per_class", _label_sets),
+    "cross_validation": ("per_class", _data("cv_table")),
+    "groups": ("per_class", _groups),
+    "association": ("confusion", _association),
+    "confusion": ("confusion", _data("confusion_matrix", "confusion_split")),
+    "roc_curve": ("curves", _data("roc_curve")),
+    "pr_curve": ("curves", _data("pr_curve")),
+    "calibration": ("curves", _data("calibration_bins")),
+}
+PARTS: dict[str, str] = {name: allowed_by for name, (allowed_by, _) in _MAKE.items()}
+"""The parts of a report, each with the report of a phase that allows participants to see it."""
+
+
+def detailed(
+    case: Case, options: Options | None = None, parts: Sequence[str] | None = None, digits: int | None = None
+) -> dict[str, Any]:
+    """The report as a JSON object: facts of the data, then each of these parts (all, without `parts`) that applies.
+
+    `options` are a recipe's. `digits`: significant digits of every number that is no count; None for full precision.
+    """
+    found: dict[str, Any] = {
+        "task": case.spec.task,
+        "instances": case.gold.n,
+        "classes": list(case.spec.classes),
+    }
+    for name in PARTS if parts is None else parts:
+        made = _MAKE[name][1](case, options or {})
+        if made is not None:
+            found[name] = _shown(made, digits)
+    return found
+
+
+def _shown(value: Any, digits: int | None) -> Any:
+    """A JSON value with its numbers at so many digits."""
+    if digits is None:
+        return value
+    if isinstance(value, float):
+        return rounded(value, digits)
+    if isinstance(value, dict):
+        return {key: _shown(item, digits) for key, item in value.items()}
+    return [_shown(item, digits) for item in value] if isinstance(value, list) else value
+
+
+def write_csv(report: Mapping[str, Any], part: str, target: TextIO) -> None:
+    """One part of a report as a table with a header; nothing but an empty file where the part does not apply."""
+    rows = iter(() if part not in report else rows_of(report[part]))
+    first = next(rows, None)
+    if first is None:
+        return
+    table = csv.DictWriter(target, fieldnames=list(first), lineterminator="\n", extrasaction="ignore", restval="")
+    table.writeheader()
+    table.writerows(chain([first], rows))
+
+
+def rows_of(value: Any) -> Iterator[Row]:
+    """A part, or the data of a metric, laid out as rows: cells, points of curves, bins, folds, a row for each label."""
+    if "labels" in value and ("matrix" in value or "cells" in value):
+        return _cells(value)
+    if "curves" in value:
+        return _points(value["curves"])
+    listed = next(
+        (item for item in value.values() if isinstance(item, list) and item and isinstance(item[0], dict)), None
+    )
+    if listed is not None:
+        return iter(listed)
+    if all(isinstance(item, dict) for item in value.values()):
+        return ({"label": label, **row} for label, row in value.items())
+    return iter([_flat(value)])
+
+
+def _flat(value: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, item in value.items():
+        found |= _flat(item, f"{before}{key}_") if isinstance(item, dict) else {f"{before}{key}": item}
+    return found
+
+
+def _cells(table: Mapping[str, Any]) -> Iterator[Row]:
+    """The cells that are not 0."""
+    names = table["labels"]
+    if "matrix" in table:
+        for gold, row in zip(names, table["matrix"], strict=True):
+            yield from (
+                {"gold": gold, "predicted": predicted, "count": count}
+                for predicted, count in zip(names, row, strict=True)
+                if count
+            )
+        return
+    for gold, predicted, *counts in table["cells"]:
+        numbers = {"count": counts[0]} if len(counts) == 1 else {"column_count": counts[0], "row_count": counts[1]}
+        yield {"gold": names[gold], "predicted": names[predicted], **numbers}
+
+
+def _points(curves: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+    for curve in curves:
+        columns = {name: item for name, item in curve.items() if isinstance(item, list)}
+        for values in zip(*columns.values(), strict=True):
+            yield {"label": curve["label"], **dict(zip(columns, values, strict=True))}

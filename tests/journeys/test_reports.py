@@ -1,0 +1,117 @@
+"""The detailed report of a submission: everything for organizers, for its team what the phase allows."""
+
+import csv
+import io
+import json
+from typing import Any
+
+from tests.journeys.support import GOLD, RIGHT, People, challenge, enter, finished, recipe, refused
+
+SPLIT = [row | {"split": "public" if row["id"] in {"t1", "t3"} else "private"} for row in GOLD]
+WRONG = RIGHT | {"t4": "a"}
+
+
+def phases(*reports: str) -> list[dict[str, Any]]:
+    return [{"name": "main", "reports": list(reports)}]
+
+
+def test_organizers_read_everything(people: People) -> None:
+    slug = challenge(people.admin, "report-all", phases=phases())
+    key = enter(people.admin, slug, [("Blue", WRONG)])[0]
+    answer = people.admin.get(f"/submissions/{key}/report")
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    assert (found["submission"], found["split"], found["instances"], found["classes"]) == (key, "all", 4, ["a", "b"])
+    assert found["per_class"]["a"] | {"tp": 2, "fp": 1, "fn": 0, "tn": 1} == found["per_class"]["a"]
+    assert found["per_class"]["b"]["recall"] == 0.5
+    assert found["confusion"]["matrix"] == [[2, 0], [1, 1]]
+    assert found["scores"]["accuracy"]["value"] == 0.75
+    assert "roc_curve" not in found  # no scores were sent
+    same = people.admin.get(f"/submissions/{key}/report", headers={"If-None-Match": answer.headers["etag"]})
+    assert same.status_code == 304
+
+
+def test_a_team_reads_what_the_phase_allows(people: People) -> None:
+    slug = challenge(
+        people.admin,
+        "report-some",
+        phases=phases("scores", "per_class"),
+        recipe=recipe("accuracy", disclosure={"digits": 2}),
+    )
+    blue = people["Blue"].join(slug, "Blue")
+    key = finished(blue.submit(slug, RIGHT | {"t1": "b", "t4": "a"}))["id"]
+    found = blue.get(f"/submissions/{key}/report").json()
+    assert set(found) >= {"per_class", "scores"}
+    assert "confusion" not in found
+    assert found["per_class"]["a"]["f1"] == 0.5
+    refused(blue.get(f"/submissions/{key}/report", params={"part": "confusion"}), 403, "forbidden")
+    refused(blue.get(f"/submissions/{key}/report", params={"part": "nonsense"}), 400, "bad_request")
+    refused(people["Red"].get(f"/submissions/{key}/report"), 404, "not_found")
+    refused(people.visitor.get(f"/submissions/{key}/report"), 401, "unauthorized")
+
+
+def test_a_phase_that_shows_scores_alone_shows_no_part(people: People) -> None:
+    slug = challenge(people.admin, "report-none", phases=phases("scores"))
+    blue = people["Blue"].join(slug, "Blue")
+    key = finished(blue.submit(slug, WRONG))["id"]
+    found = blue.get(f"/submissions/{key}/report").json()
+    assert not {"per_class", "confusion", "roc_curve", "groups"} & set(found)
+    assert found["scores"]["accuracy"]["value"] == 0.75
+    hidden = challenge(people.admin, "report-hidden", phases=phases())
+    blue.join(hidden, "Blue")
+    key = finished(blue.submit(hidden, WRONG))["id"]
+    assert "scores" not in blue.get(f"/submissions/{key}/report").json()
+
+
+def test_only_the_split_that_is_shown_is_reported(people: People) -> None:
+    slug = challenge(people.admin, "report-split", gold=SPLIT, phases=phases("scores", "per_class", "confusion"))
+    blue = people["Blue"].join(slug, "Blue")
+    key = finished(blue.submit(slug, WRONG))["id"]
+    found = blue.get(f"/submissions/{key}/report").json()
+    assert (found["split"], found["instances"], found["confusion"]["matrix"]) == ("public", 2, [[1, 0], [0, 1]])
+    refused(blue.get(f"/submissions/{key}/report", params={"split": "private"}), 403, "split_hidden")
+    private = people.admin.get(f"/submissions/{key}/report", params={"split": "private"}).json()
+    assert private["confusion"]["matrix"] == [[1, 0], [1, 0]]
+    assert people.admin.get(f"/submissions/{key}/report", params={"split": "all"}).json()["instances"] == 4
+
+
+def test_a_part_is_a_table_too(people: People) -> None:
+    slug = challenge(people.admin, "report-csv")
+    key = enter(people.admin, slug, [("Blue", WRONG)])[0]
+    answer = people.admin.get(f"/submissions/{key}/report", params={"format": "csv"})
+    assert answer.headers["content-type"].startswith("text/csv")
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert [(row["label"], row["tp"], row["recall"]) for row in rows] == [("a", "2", "1.0"), ("b", "1", "0.5")]
+    cells = people.admin.get(f"/submissions/{key}/report", params={"format": "csv", "part": "confusion"}).text
+    assert cells == "gold,predicted,count\na,a,2\nb,a,1\nb,b,1\n"
+
+
+def test_curves_and_calibration_come_from_scores(people: People) -> None:
+    slug = challenge(people.admin, "report-curves", phases=phases("scores", "curves"))
+    blue = people["Blue"].join(slug, "Blue")
+    rows = [{"id": key, "label": label, "scores": {"a": 0.75, "b": 0.25}} for key, label in WRONG.items()]
+    key = finished(blue.submit(slug, rows))["id"]
+    found = blue.get(f"/submissions/{key}/report").json()
+    assert [curve["label"] for curve in found["roc_curve"]["curves"]] == ["a", "b"]
+    assert found["calibration"]["bins"]
+    table = blue.get(f"/submissions/{key}/report", params={"format": "csv", "part": "roc_curve"}).text.splitlines()
+    assert table[0] == "label,threshold,fpr,tpr"
+    assert len(table) == 5
+
+
+def test_there_is_no_report_without_scores(people: People) -> None:
+    slug = challenge(people.admin, "report-invalid")
+    blue = people["Blue"].join(slug, "Blue")
+    key = blue.submit(slug, {"t1": "z"}).json()["id"]
+    refused(blue.get(f"/submissions/{key}/report"), 409, "not_finished")
+
+
+def test_the_warning_about_curves(people: People) -> None:
+    body = {
+        "slug": "report-warned",
+        "title": "t",
+        "task": "multiclass",
+        "recipe": recipe("accuracy"),
+        "phases": phases("curves"),
+    }
+    assert "read the gold labels off them" in json.dumps(people.admin.post("/challenges", json=body).json())
