@@ -40,7 +40,7 @@ def known(key: str) -> str | None:
     """The metric string of a golden key, if this scorer has the metric."""
     text = strings().get(key, key)
     if key in load("keys")["report"]:
-        return None  # of gold × predicted: not the metric of that name, which is about groups
+        return None  # of gold and prediction: not the metric of that name, which is about groups
     return text if text.partition(":")[0] in CATALOGUE else None
 
 
