@@ -12,6 +12,7 @@ Problem = dict[str, str]
 _SHOWN = 100  # problems that are told one by one
 _STEPS = 10  # nodes of a cycle that are named
 _REMEDY = 'Write every child with the list of its parents, e.g. {"poodle": ["dog"], "dog": ["animal"]}.'
+_LIST_ALL = 'Where one node is listed as a root, list every node, e.g. {"poodle": ["dog"], "dog": []}.'
 _ACYCLIC = "Take one of these steps out: no label may be an ancestor of itself."
 
 
@@ -37,9 +38,10 @@ class Hierarchy:
         parent listed twice, a parent that is not listed, and for cycles, with their path.
         """
         listed, problems = _checked(parents)
-        problems = problems or _unlisted(listed)
         if problems:
-            raise _refusal(problems)
+            raise _refusal(problems, _REMEDY)
+        if problems := _unlisted(listed):
+            raise _refusal(problems, _LIST_ALL)
         names = dict.fromkeys(name for child, above in listed.items() for name in (child, *above))
         position = {name: number for number, name in enumerate(names)}
         up = [tuple(position[name] for name in listed.get(node, ())) for node in names]
@@ -98,10 +100,10 @@ class Hierarchy:
         raise InvalidContent(f"The hierarchy has {detail}.", remedy=_ACYCLIC, errors=[problem])
 
 
-def _refusal(problems: list[Problem]) -> InvalidContent:
+def _refusal(problems: list[Problem], remedy: str) -> InvalidContent:
     more = "" if len(problems) == 1 else f" (and {len(problems) - 1} more problems)"
     message = f"The hierarchy is not valid: {problems[0]['detail']}{more}."
-    return InvalidContent(message, remedy=_REMEDY, errors=problems[:_SHOWN])
+    return InvalidContent(message, remedy=remedy, errors=problems[:_SHOWN])
 
 
 def _checked(parents: Mapping[str, Sequence[str]]) -> tuple[dict[str, tuple[str, ...]], list[Problem]]:

@@ -69,6 +69,7 @@ def test_where_roots_are_listed_every_parent_has_to_be() -> None:
     problem = refused({"A": [], "B": ["A", "Q"], "C": ["A"]})
     assert "B -> Q, and Q is not listed" in problem.detail
     assert problem.extra["errors"] == [{"pointer": "/parents/B/1", "detail": "B -> Q, and Q is not listed"}]
+    assert "list every node" in problem.advice
     assert Hierarchy.of({"B": ["A", "Q"]}).nodes == ("B", "A", "Q")
 
 
