@@ -66,7 +66,8 @@ _DECLARED = (
         "hemkit",
         "HEMKit, the hierarchical evaluator of the BioASQ challenges",
         {"count_root": "true", "one_empty": "skip", "redundant": "remove"},
-        remark="HEMKit takes a maximum depth on its command line: give max_depth as it was given there",
+        remark="HEMKit takes a maximum distance on its command line and adds one level of ancestors more: where it was 4, "
+        "give max_depth=5; a distance beyond the hierarchy is unlimited",
     ),
     Preset(
         "image_tagging",
