@@ -43,6 +43,7 @@ def weighed(of: Case, weights: Sequence[int]) -> Case:
 def by_instance(key: str) -> bool:
     """Whether a mean over instances is in it, whose terms are rounded one by one: once each, or once with their weight."""
     over_instances = "_samples" in key or key in {"alpha_score", "harmonic_accuracy"}
+    over_instances |= key.startswith(("hierarchical_", "lca_", "mgia"))
     return over_instances or not CATALOGUE[key].properties.count_based
 
 

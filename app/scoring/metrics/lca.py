@@ -1,1 +1,189 @@
-"""Precision, recall and F of label sets joined at their lowest common ancestors."""
+"""Precision, recall and F of label sets joined at their lowest common ancestors, and the accuracy of their matches."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from app.scoring.ancestry import Ancestry
+from app.scoring.extended import Int, Overlap
+from app.scoring.lca import Sets, graph_error, joined, without_ancestors
+from app.scoring.metric import HIERARCHY, LABELS, Compute, Metric, MetricCall, Param, Properties, Result, register
+from app.scoring.metrics.averages import over_instances
+from app.scoring.metrics.hierarchical import example
+from app.scoring.metrics.label_trees import (
+    COUNT_ROOT,
+    EMPTIES,
+    READING,
+    ancestry,
+    averaged,
+    empties,
+    f1,
+    joins,
+    label_sets,
+    precision,
+    reading,
+    recall,
+)
+from app.scoring.metrics.whole import UNIT
+from app.scoring.tally import Workspace
+from app.scoring.task import TASKS
+
+
+def _per_instance(ws: Workspace, call: MetricCall, count: Callable[[Sets, Ancestry], tuple[int, ...]]) -> Int:
+    """Counts of each instance, one row for each; equal pairs of sets are counted once."""
+    tree = ancestry(ws, joined=joins(call))
+    gold, predicted = label_sets(ws, call)
+    known: dict[Sets, tuple[int, ...]] = {}
+    rows = []
+    for sets in zip(gold.sets(), predicted.sets(), strict=True):
+        if sets not in known:
+            known[sets] = count(sets, tree)
+        rows.append(known[sets])
+    return np.array(rows, dtype=np.int64)
+
+
+def _joined(ws: Workspace, call: MetricCall) -> Overlap:
+    """The joined sets of all instances, made once for precision, recall and F; labels outside stay alone."""
+    remove = call.params["redundant"] == "remove"
+
+    def count(sets: Sets, tree: Ancestry) -> tuple[int, int, int]:
+        if remove:
+            sets = without_ancestors(sets[0], tree), without_ancestors(sets[1], tree)
+        gold, predicted = joined(sets, tree)
+        return len(gold), len(predicted), len(gold & predicted)
+
+    def make() -> Overlap:
+        gold, predicted = label_sets(ws, call)
+        counts = _per_instance(ws, call, count)
+        return Overlap(counts[:, 0] + gold.outside, counts[:, 1] + predicted.outside, counts[:, 2])
+
+    return ws.shared(("joined", joins(call), remove, *reading(call)), make)
+
+
+def lca_precision(ws: Workspace, call: MetricCall) -> Result:
+    """The mean share of the nodes of the predicted set, so joined, that the gold set has too."""
+    return averaged(ws, call, _joined(ws, call), precision)
+
+
+def lca_recall(ws: Workspace, call: MetricCall) -> Result:
+    """The mean share of the nodes of the gold set, so joined, that the predicted set has too."""
+    return averaged(ws, call, _joined(ws, call), recall)
+
+
+def lca_f1(ws: Workspace, call: MetricCall) -> Result:
+    """The mean F1 of the joined sets."""
+    return averaged(ws, call, _joined(ws, call), f1)
+
+
+def mgia(ws: Workspace, call: MetricCall) -> Result:
+    """One less the error of the matches between the sets, relative to the largest; equal sets have 1."""
+    most = int(call.params["max_error"])
+
+    def count(sets: Sets, tree: Ancestry) -> tuple[int, ...]:
+        return len(sets[0]), len(sets[1]), len(sets[0] ^ sets[1]), graph_error(sets, most, tree)
+
+    gold, predicted = label_sets(ws, call)
+    in_gold, in_predicted, lone, error = _per_instance(ws, call, count).T
+    sizes = Overlap(in_gold + gold.outside, in_predicted + predicted.outside, lone)
+    largest = (lone + gold.outside + predicted.outside) * most
+    equal = largest == 0
+    numerator = np.where(equal, 1, lone * most - error)  # labels outside have no match
+    return over_instances(numerator, np.where(equal, 1, largest), empties(call, sizes), ws.case.weights)
+
+
+_SHARED = r"|\tilde{P}_{i}\cap\tilde{Y}_{i}|"
+_WAYS = "with the nodes on the ways to the lowest ancestors that they share with"
+_TIES = (
+    "; of equally near ancestors and equally short ways those declared first, so the order of the classes can matter"
+)
+_ACCURACY = r"\frac{1}{n}\sum_{i=1}^{n} \left(1-\frac{e_{i}}{E\,|P_{i}\,\triangle\,Y_{i}|}\right)"
+_SOURCE = (
+    "Kosmopoulos, Partalas, Gaussier, Paliouras and Androutsopoulos 2015, Evaluation measures for hierarchical "
+    "classification: a unified view and novel approaches; as HEMKit computes it"
+)
+_HEMKIT = (
+    "the same with count_root=true,redundant=remove,one_empty=skip, given its maximum distance is out of reach and "
+    "its node numbers follow the order of the classes: its ties depend on the numbers. Of equally short ways up it "
+    "takes one that passes other labels, here the one declared first is taken: this differs only where nodes have "
+    "several parents. As there, the choice of ancestors may end one label early"
+)
+_REDUNDANT = Param(
+    name="redundant",
+    kind="choice",
+    meaning="what labels do that are ancestors of another label of the same set",
+    default="keep",
+    values=("keep", "remove"),
+    value_meanings=(
+        "labels that are ancestors of another label of the same set stay",
+        "labels that are ancestors of another label of the same set are dropped first",
+    ),
+)
+
+
+def _declare(key: str, short: str, compute: Compute, terms: tuple[str, str], value: str) -> None:
+    """One of the three measures; `terms` are numerator and denominator for one instance."""
+    register(
+        Metric(
+            key=key,
+            name=f"lowest common ancestor {key.removeprefix('lca_')}",
+            names=(short,),
+            equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} \frac{{{terms[0]}}}{{{terms[1]}}}",
+            tasks=TASKS,
+            needs=(LABELS, HIERARCHY),
+            direction="higher",
+            range=UNIT,
+            params=(COUNT_ROOT, _REDUNDANT),
+            options=(*EMPTIES, *READING),
+            properties=Properties(symmetric=key == "lca_f1", prevalence_sensitive=True, ordinal=True),
+            source=_SOURCE,
+            example=example(value),
+            compute=compute,
+            symbols={
+                "P\u0303_i": f"predicted labels of instance i {_WAYS} gold labels{_TIES}",
+                "Y\u0303_i": f"gold labels of instance i {_WAYS} predicted labels{_TIES}",
+            },
+            peers={"HEMKit": _HEMKIT},
+        )
+    )
+
+
+_declare("lca_precision", "LCA-P", lca_precision, (_SHARED, r"|\tilde{P}_{i}|"), "2/3")
+_declare("lca_recall", "LCA-R", lca_recall, (_SHARED, r"|\tilde{Y}_{i}|"), "5/6")
+_declare("lca_f1", "LCA-F", lca_f1, (rf"2\,{_SHARED}", r"|\tilde{P}_{i}|+|\tilde{Y}_{i}|"), "13/18")
+register(
+    Metric(
+        key="mgia",
+        name="multi-label graph-induced accuracy",
+        names=("MGIA",),
+        equation=_ACCURACY,
+        tasks=TASKS,
+        needs=(LABELS, HIERARCHY),
+        direction="higher",
+        range=(-1.0, 1.0),
+        params=(
+            COUNT_ROOT,
+            Param(
+                name="max_error",
+                kind="whole",
+                meaning="the error of a label without a counterpart that is nearer",
+                default="5",
+                bounds=(1, 1_000_000),
+            ),
+        ),
+        options=(*EMPTIES, *READING),
+        properties=Properties(symmetric=True, prevalence_sensitive=True, ordinal=True),
+        source=_SOURCE,
+        example=example("11/15"),
+        compute=mgia,
+        symbols={
+            "e_i": "steps between the matched labels of instance i, with E for each label without a match",
+            "E": "the largest error of a label, max_error",
+        },
+        peers={
+            "HEMKit": "the same with count_root=true and max_error as its last argument, given its node numbers follow "
+            "the order of the classes; of equally long matches it drops the one with the larger predicted label, here "
+            "it is the one with the larger label on either side, so that gold and predictions may change places"
+        },
+        shown=lambda call: _ACCURACY.replace("E", call.params["max_error"]),
+    )
+)

@@ -1,0 +1,224 @@
+"""Hierarchical precision, recall and F against sets written out, their settings, and where they have no value."""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.scoring.ancestry import Ancestry
+from app.scoring.distances import distances
+from app.scoring.hierarchy import Hierarchy
+from tests.scoring.build import case, results, value
+from tests.scoring.by_paths import Labels, Slow, drawn, label_sets
+
+MANY = settings(max_examples=150, deadline=None)
+TREE = {"poodle": ["dog"], "beagle": ["dog"], "dog": ["animal"], "cat": ["animal"]}
+CLASSES = ["poodle", "beagle", "cat"]
+
+
+def one(gold: Any, predicted: Any, **more: Any) -> Any:
+    return case("multilabel", CLASSES, gold, predicted, hierarchy=TREE, **more)
+
+
+def by_hand(part: str, pairs: Sequence[tuple[Labels, Labels]], *, pooled: bool) -> Fraction:
+    """The measure of extended sets of gold and prediction, of which none is empty."""
+    shared = [Fraction(len(gold & predicted)) for gold, predicted in pairs]
+    sizes = {
+        "precision": [Fraction(len(predicted)) for _, predicted in pairs],
+        "recall": [Fraction(len(gold)) for gold, _ in pairs],
+        "f1": [Fraction(len(gold) + len(predicted), 2) for gold, predicted in pairs],
+    }[part]
+    if pooled:
+        return sum(shared, Fraction()) / sum(sizes, Fraction())
+    return sum((a / b for a, b in zip(shared, sizes, strict=True)), Fraction()) / len(pairs)
+
+
+@pytest.mark.parametrize("part", ["precision", "recall", "f1"])
+@given(data=st.data())
+@MANY
+def test_values_are_those_of_sets_written_out(part: str, data: st.DataObject) -> None:
+    parents, classes = data.draw(drawn(most_parents=data.draw(st.sampled_from([1, 3]))))
+    rows = data.draw(st.lists(st.tuples(label_sets(classes), label_sets(classes)), min_size=1, max_size=5))
+    joins, pooled, depth = (
+        data.draw(st.booleans()),
+        data.draw(st.booleans()),
+        data.draw(st.sampled_from([None, 0, 1, 2])),
+    )
+    slow = Slow(parents, classes, joined=joins)
+    wanted = by_hand(part, [(slow.extended(g, depth), slow.extended(p, depth)) for g, p in rows], pooled=pooled)
+    of = case("multilabel", classes, [sorted(g) for g, _ in rows], [sorted(p) for _, p in rows], hierarchy=parents)
+    text = f"hierarchical_{part}:pooled={str(pooled).lower()},count_root={str(joins).lower()}"
+    found = value(of, text + ("" if depth is None else f",max_depth={depth}"))
+    assert found == pytest.approx(float(wanted), rel=1e-15)
+
+
+@given(data=st.data())
+@MANY
+def test_precision_is_the_recall_of_the_other_side(data: st.DataObject) -> None:
+    parents, classes = data.draw(drawn(most_parents=2))
+    there, back = ([sorted(data.draw(label_sets(classes, smallest=0))) for _ in range(3)] for _ in range(2))
+    of = case("multilabel", classes, there, back, hierarchy=parents)
+    swapped = case("multilabel", classes, back, there, hierarchy=parents)
+    for family in ("hierarchical", "lca"):
+        assert value(of, f"{family}_precision") == value(swapped, f"{family}_recall")
+        assert value(of, f"{family}_f1") == value(swapped, f"{family}_f1")
+    assert value(of, "hierarchical_symmetric_difference") == value(swapped, "hierarchical_symmetric_difference")
+
+
+@given(data=st.data())
+@MANY
+def test_without_ancestors_it_is_the_measure_of_the_sets_themselves(data: st.DataObject) -> None:
+    parents, classes = data.draw(drawn(most_parents=2))
+    there, back = ([sorted(data.draw(label_sets(classes, smallest=0))) for _ in range(3)] for _ in range(2))
+    of = case("multilabel", classes, there, back, hierarchy=parents)
+    for part in ("precision", "recall", "f1"):
+        assert value(of, f"hierarchical_{part}:max_depth=0") == value(of, f"{part}_samples")
+        assert value(of, f"hierarchical_{part}:max_depth=0,pooled=true") == value(of, f"{part}_micro")
+
+
+@given(data=st.data())
+@MANY
+def test_distances_are_those_of_a_search_in_all_directions(data: st.DataObject) -> None:
+    parents, classes = data.draw(drawn(most_parents=data.draw(st.sampled_from([1, 3]))))
+    near: dict[str, set[str]] = {name: set() for name in classes}
+    for child, above in parents.items():
+        for parent in above:
+            near[child].add(parent)
+            near[parent].add(child)
+    start = data.draw(st.sampled_from(classes))
+    found, row = {start: 0}, [start]
+    for node in row:
+        for other in near[node] - found.keys():
+            found[other] = found[node] + 1
+            row.append(other)
+    ancestry = Ancestry(Hierarchy.of(parents), classes, joined=False)
+    others = np.arange(1, len(classes) + 1)
+    lengths = distances(ancestry, np.full_like(others, classes.index(start) + 1), others)
+    assert lengths.tolist() == [found.get(name, -1) for name in classes]
+
+
+def test_many_searches_go_side_by_side() -> None:
+    n = 200
+    ancestry = Ancestry(Hierarchy.of({str(at): [str(at + 1), str(at + 2)] for at in range(n)}), ["0"], joined=False)
+    nodes = np.arange(3, n)
+    assert distances(ancestry, nodes, nodes[::-1].copy()).tolist() == [
+        (abs(n + 2 - 2 * at) + 1) // 2 for at in range(3, n)
+    ]
+
+
+def test_the_root_may_be_left_out_or_one_added() -> None:
+    of = one([["poodle"]], [["beagle"]])
+    assert value(of, "hierarchical_f1") == 2 / 3
+    assert value(of, "hierarchical_f1:count_root=true") == 3 / 4
+    (found,) = results(of, ["hierarchical_f1:exclude_root=true"]).values()
+    assert found.value == 1 / 2
+    assert found.notes == ("left out as ancestor of every class: animal",)
+    dogs = case("multiclass", ["poodle", "beagle", "dog"], ["poodle"], ["dog"], hierarchy=TREE)
+    (found,) = results(dogs, ["hierarchical_recall:exclude_root=true"]).values()
+    assert found.notes[0] == "left out as ancestor of every class: dog, animal"
+    assert found.value == 0  # nothing is left of the prediction: one_empty decides
+    alone = case("multiclass", ["poodle"], ["poodle"], ["poodle"], hierarchy=TREE)
+    assert value(alone, "hierarchical_f1:exclude_root=true") == 1
+    trees = case("multiclass", ["a", "b"], ["a"], ["b"], hierarchy={"a": [], "b": []})
+    (found,) = results(trees, ["hierarchical_f1:exclude_root=true"]).values()
+    assert found.notes[0] == "left out as ancestor of every class: no node"
+
+
+def test_the_virtual_root_is_within_the_depth_or_not() -> None:
+    of = case("multiclass", ["poodle", "cat"], ["poodle"], ["cat"], hierarchy=TREE)
+    found = [value(of, f"hierarchical_precision:count_root=true,max_depth={depth}") for depth in (1, 2, 3, 4)]
+    assert found == [0, 1 / 3, 2 / 3, 2 / 3]  # cat has animal and the virtual root above it
+
+
+def test_empty_sets_are_left_to_their_options() -> None:
+    of = one([["poodle"], [], ["cat"]], [["poodle"], [], []])
+    for key in ("hierarchical_recall", "lca_recall", "mgia"):
+        assert value(of, key) == 2 / 3
+        assert value(of, key, both_empty="0") == 1 / 3
+        assert value(of, key, one_empty="skip") == 1
+        assert value(of, key, both_empty="skip") == 1 / 2
+    assert value(of, "hierarchical_recall:pooled=true") == 3 / 5
+    nothing = one([[], []], [[], ["cat"]])
+    found = results(nothing, ["hierarchical_recall:pooled=true,zero_division=skip"])
+    assert "0/0" in (next(iter(found.values())).reason or "")
+    assert value(nothing, "hierarchical_f1", both_empty="skip", one_empty="skip") is None
+
+
+def test_labels_outside_the_vocabulary_stand_for_themselves() -> None:
+    of = one([["poodle"]], [["poodle", "unicorn"]])
+    for family, shared in (("hierarchical", 3), ("lca", 1)):
+        assert value(of, f"{family}_precision", unknown_label="count_as_fp") == shared / (shared + 1)
+        assert value(of, f"{family}_precision", unknown_label="drop") == 1
+    assert value(of, "mgia", unknown_label="count_as_fp") == 0
+    lone = case("multiclass", CLASSES, ["cat", "cat"], ["unicorn", None], hierarchy=TREE)
+    assert value(lone, "hierarchical_recall", unknown_label="count_as_fp") == 0
+    assert value(lone, "tree_induced_error") is None
+
+
+def test_a_repeated_label_counts_once_and_the_empty_set_may_be_a_class() -> None:
+    assert (
+        value(one([["poodle"]], [["poodle", "poodle", "cat"]]), "hierarchical_precision", duplicates="multiset")
+        == 3 / 4
+    )
+    of = one([[], ["cat"]], [[], []])
+    assert value(of, "hierarchical_recall", empty_label="as_class") == 1 / 2
+    assert value(of, "hierarchical_recall:count_root=true", empty_label="as_class") == (1 + 1 / 3) / 2
+    assert value(of, "lca_recall:count_root=true", empty_label="as_class") == (1 + 1 / 3) / 2
+
+
+def test_weights_are_repetitions() -> None:
+    pairs = [["poodle"], ["cat"], ["beagle"]], [["beagle"], ["cat", "poodle"], ["beagle"]]
+    heavy = one(*pairs, weights=[3, 1, 0])
+    again = one([["poodle"]] * 3 + [["cat"]], [["beagle"]] * 3 + [["cat", "poodle"]])
+    for text in (
+        "hierarchical_f1",
+        "hierarchical_f1:pooled=true",
+        "lca_recall",
+        "mgia",
+        "hierarchical_symmetric_difference",
+    ):
+        assert value(heavy, text) == pytest.approx(value(again, text), rel=1e-15)
+
+
+def test_distances_need_one_label_each_and_one_tree() -> None:
+    trees = {"a": ["x"], "b": ["y"]}
+    of = case("multiclass", ["a", "b"], ["a", "b"], ["b", "b"], hierarchy=trees)
+    (found,) = results(of, ["tree_induced_error"]).values()
+    assert found.reason == "some labels are in different trees; count_root=true joins all trees"
+    assert value(of, "tree_induced_error:count_root=true") == 2
+    lost = case("multiclass", ["a", "b"], ["a", "b"], [None, "b"], hierarchy=trees)
+    (found,) = results(lost, ["tree_induced_error"]).values()
+    assert "no prediction" in (found.reason or "")
+    assert value(lost, "tree_induced_error", one_empty="skip") == 0
+
+
+@pytest.mark.parametrize("text", ["hierarchical_f1", "lca_f1", "mgia", "tree_induced_error"])
+def test_every_class_has_to_be_a_node(text: str) -> None:
+    of = case("multiclass", [*CLASSES, "fish"], ["cat"], ["cat"], hierarchy=TREE)
+    (found,) = results(of, [text]).values()
+    assert found.reason == 'class fish is not a node of the hierarchy; list it as a root: "fish": []'
+    of = case("multiclass", [*CLASSES, "fish", "bird"], ["cat"], ["cat"], hierarchy=TREE)
+    (found,) = results(of, [text]).values()
+    assert found.reason == "2 classes are no nodes of the hierarchy: fish, bird; list them as roots"
+    assert value(case("multiclass", CLASSES, ["cat"], ["cat"]), text) is None
+
+
+def test_extended_sets_are_counted_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    gold, predicted = [["poodle"], ["cat", "beagle"], [], ["beagle"]] * 5, [["beagle"], [], ["cat"], ["beagle"]] * 5
+    of = one(gold, predicted)
+    whole = value(of, "hierarchical_f1")
+    monkeypatch.setattr("app.scoring.extended._BLOCK", 4)
+    assert value(one(gold, predicted), "hierarchical_f1") == whole
+
+
+@pytest.mark.parametrize("build", [lambda at: [str(at + 1)], lambda at: [str(at + 1), str(at + 2)]])
+def test_deep_hierarchies_are_walked_without_recursion(build: Callable[[int], list[str]]) -> None:
+    n = 20_000
+    parents = {str(at): build(at) for at in range(n)}
+    of = case("multiclass", ["0", "1", "9000"], ["0", "1", "0"], ["1", "1", "9000"], hierarchy=parents)
+    found = results(of, ["hierarchical_f1", "lca_f1", "tree_induced_error", "hierarchical_f1:exclude_root=true"])
+    assert all(result.value is not None for result in found.values())

@@ -1,0 +1,174 @@
+"""Label sets joined at their lowest common ancestors: against a slow twin, by hand, and what always holds."""
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.scoring.ancestry import ROOT, Ancestry
+from app.scoring.hierarchy import Hierarchy
+from app.scoring.lca import graph_error, joined, without_ancestors
+from tests.scoring.build import case, results, value
+from tests.scoring.by_paths import Labels, Parents, Slow, drawn, label_sets
+
+MANY = settings(max_examples=300, deadline=None)
+# 10 above 20 and 30, which stand above 1 and 2, 4 and 5
+SMALL = {"1": ["20"], "2": ["20"], "4": ["30"], "5": ["30"], "20": ["10"], "30": ["10"]}
+NODES = ["1", "2", "4", "5", "10", "20", "30"]
+
+
+def fast(parents: Parents, classes: Sequence[str], *, joins: bool = True) -> Ancestry:
+    return Ancestry(Hierarchy.of(parents), classes, joined=joins)
+
+
+def numbered(labels: Iterable[str], classes: Sequence[str]) -> frozenset[int]:
+    return frozenset(classes.index(label) + 1 for label in labels)
+
+
+def named(nodes: Iterable[int], classes: Sequence[str]) -> Labels:
+    return frozenset("" if node == ROOT else classes[node - 1] for node in nodes)
+
+
+def meet(parents: Parents, gold: str, predicted: str, *, joins: bool = False) -> tuple[str, str]:
+    """Both joined sets, names in order."""
+    sets = numbered(gold.split(), NODES), numbered(predicted.split(), NODES)
+    found = [sorted(named(side, NODES), key=NODES.index) for side in joined(sets, fast(parents, NODES, joins=joins))]
+    return " ".join(found[0]), " ".join(found[1])
+
+
+@pytest.mark.parametrize("most_parents", [1, 3])
+@pytest.mark.parametrize("joins", [False, True])
+@given(data=st.data())
+@MANY
+def test_it_is_the_same_as_with_all_ways_written_out(most_parents: int, joins: bool, data: st.DataObject) -> None:
+    parents, classes = data.draw(drawn(most_parents=most_parents))
+    gold, predicted = data.draw(label_sets(classes)), data.draw(label_sets(classes))
+    found = joined((numbered(gold, classes), numbered(predicted, classes)), fast(parents, classes, joins=joins))
+    slow = Slow(parents, classes, joined=joins)
+    assert tuple(named(side, classes) for side in found) == slow.joined(gold, predicted)
+
+
+@given(data=st.data())
+@MANY
+def test_gold_and_prediction_may_change_places(data: st.DataObject) -> None:
+    parents, classes = data.draw(drawn(most_parents=2))
+    ancestry = fast(parents, classes)
+    one, other = (numbered(data.draw(label_sets(classes)), classes) for _ in range(2))
+    assert joined((one, other), ancestry) == joined((other, one), ancestry)[::-1]
+    assert graph_error((one, other), 5, ancestry) == graph_error((other, one), 5, ancestry)
+    assert joined((one, one), ancestry) == (set(one), set(one))
+    assert graph_error((one, one), 5, ancestry) == 0
+
+
+@given(data=st.data())
+@MANY
+def test_one_label_each_meets_at_the_lowest_common_ancestor(data: st.DataObject) -> None:
+    parents, classes = data.draw(drawn(most_parents=1))
+    gold, predicted = data.draw(st.sampled_from(classes)), data.draw(st.sampled_from(classes))
+    (mine,), (theirs,) = (Slow(parents, classes, joined=True).ways(label) for label in (gold, predicted))
+    up = next(at for at, node in enumerate(mine) if node in theirs)
+    down = theirs.index(mine[up])
+    of = case("multiclass", classes, [gold], [predicted], hierarchy=parents)
+    assert value(of, "lca_precision", count_root="true") == 1 / (down + 1)
+    assert value(of, "lca_recall", count_root="true") == 1 / (up + 1)
+    assert value(of, "tree_induced_error", count_root="true") == up + down
+
+
+@given(data=st.data())
+@MANY
+def test_ancestors_of_other_labels_are_redundant(data: st.DataObject) -> None:
+    parents, classes = data.draw(drawn(most_parents=3))
+    labels = data.draw(label_sets(classes))
+    slow = Slow(parents, classes, joined=False)
+    proper = {node for label in labels for node in slow.extended(frozenset([label])) if node != label}
+    found = without_ancestors(numbered(labels, classes), fast(parents, classes))
+    assert named(found, classes) == labels - proper
+
+
+def test_sets_meet_where_they_are_nearest() -> None:
+    assert meet(SMALL, "1 4 5", "2 4") == ("1 4 5 20 30", "2 4 20 30")
+    assert meet(SMALL, "1", "4") == ("1 10 20", "4 10 30")
+    assert meet(SMALL, "1 4", "1 4") == ("1 4", "1 4")
+    assert meet(SMALL, "20", "1") == ("20", "1 20")
+
+
+def test_labels_of_different_trees_are_left_alone_or_meet_in_the_root() -> None:
+    trees = {"1": ["20"], "4": ["30"]}
+    classes = ["1", "4", "20", "30"]
+    sets = numbered("1", classes), numbered("4", classes)
+    assert joined(sets, fast(trees, classes, joins=False)) == (set(sets[0]), set(sets[1]))
+    apart = case("multiclass", classes, ["1"], ["4"], hierarchy=trees)
+    assert value(apart, "lca_f1") == 0
+    assert value(apart, "lca_f1:count_root=true") == float(Fraction(1, 3))
+
+
+def test_of_equal_ancestors_the_one_declared_first_stays() -> None:
+    both = {"1": ["20", "30"], "2": ["20", "30"]}
+    assert meet(both, "1", "2") == ("1 20", "2 20")
+    turned = ["1", "2", "30", "20"]
+    found = joined((numbered("1", turned), numbered("2", turned)), fast(both, turned))
+    assert named(found[0], turned) == {"1", "30"}
+
+
+def test_of_equal_ways_the_one_over_nodes_declared_first_is_taken() -> None:
+    ladder = {"1": ["20", "30"], "20": ["10"], "30": ["10"], "4": ["10"]}
+    assert meet(ladder, "1", "4") == ("1 10 20", "4 10")
+    assert meet({**ladder, "1": ["30", "20"]}, "1", "4") == ("1 10 20", "4 10")
+
+
+def test_the_choice_of_ancestors_ends_early_as_in_hemkit() -> None:
+    # the prediction 5 is itself the ancestor of 3: counted twice as served, it leaves 7 unlinked
+    tree = {"1": ["6"], "7": ["1"], "5": ["1"], "2": ["5"], "4": ["6"], "3": ["5"], "6": []}
+    classes = list("1234567")
+    gold, predicted = joined((numbered("347", classes), numbered("5", classes)), fast(tree, classes))
+    assert (named(gold, classes), named(predicted, classes)) == (frozenset("34567"), frozenset("156"))
+
+
+def test_redundant_labels_are_kept_or_dropped_first() -> None:
+    of = case("multilabel", NODES, [["1", "20", "10"]], [["1"]], hierarchy=SMALL)
+    assert value(of, "lca_recall") == 1
+    assert value(of, "lca_recall:redundant=remove") == 1
+    apart = case("multilabel", NODES, [["1", "20"]], [["4"]], hierarchy=SMALL)
+    kept, removed = results(apart, ["lca_recall", "lca_recall:redundant=remove"]).values()
+    assert (kept.value, removed.value) == (1 / 3, 1 / 3)
+    assert meet(SMALL, "1 20", "4") == ("1 10 20", "4 10 30")
+
+
+def test_matches_by_hand() -> None:
+    def error(gold: str, predicted: str, most: int = 5) -> int:
+        sets = numbered(gold.split(), NODES), numbered(predicted.split(), NODES)
+        return graph_error(sets, most, fast(SMALL, NODES))
+
+    assert error("1", "2") == 2
+    assert error("1", "4") == 4
+    assert error("1", "4", 4) == 8  # each label for itself: too far from the other
+    assert error("1 5", "2 4") == 4  # two pairs, matched once each
+    assert error("1", "") == 5
+    assert error("1 2 4", "1") == 2 + 4  # matched with a label that is right already
+
+
+def test_mgia_by_hand() -> None:
+    of = case("multilabel", NODES, [["1"], ["1"], ["1"], []], [["2"], ["4"], [], []], hierarchy=SMALL)
+    assert [value(of.take(np.array([row])), "mgia") for row in range(4)] == [0.8, 0.6, 0, 1]
+    assert value(of, "mgia:max_error=3") == (2 / 3 + 0 + 0 + 1) / 4
+    assert value(of, "mgia", one_empty="skip", both_empty="skip") == 0.7
+
+
+def test_mgia_may_be_negative_as_in_hemkit() -> None:
+    # 3 and 10 are too far from 4, but 4 not from 3 and 10, so that the two cost more than the largest error
+    tree = {
+        "9": ["8"],
+        "5": ["8"],
+        "3": ["9"],
+        "7": ["9"],
+        "10": ["9"],
+        "2": ["10"],
+        "4": ["7"],
+        "1": ["4"],
+        "6": ["4"],
+    }
+    of = case("multilabel", [str(at) for at in range(1, 11)], [["10", "3"]], [["8", "4"]], hierarchy=tree)
+    assert value(of, "mgia:max_error=3") == -1 / 12
