@@ -1,8 +1,8 @@
 """The metric catalogue."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from app import errors
@@ -11,8 +11,17 @@ from app.api.deps import CallerDep, Cursor, Limit, paged
 from app.api.problems import OPEN, documented
 from app.api.shapes import Page, shown
 from app.api.strict import StrictRoute
-from app.scoring.catalogue import describe
+from app.scoring.asked import find, parse_metric
+from app.scoring.catalogue import describe, explain
 from app.scoring.metric import CATALOGUE
+
+MetricString = Annotated[
+    str,
+    Path(
+        description="A key, or a metric string such as f1_macro:label_set=gold, percent-encoded.",
+        examples=["f1_macro"],
+    ),
+]
 
 router = APIRouter(tags=["metrics"], route_class=StrictRoute)
 
@@ -24,22 +33,73 @@ class Equation(BaseModel):
     mathml: str
 
 
+class Value(BaseModel):
+    """A word that a parameter or an option may have, and what it does."""
+
+    value: str = Field(examples=["worst"])
+    meaning: str
+
+
+class Choice(BaseModel):
+    """A convention option of a metric."""
+
+    name: str = Field(examples=["zero_division"])
+    meaning: str
+    default: str
+    values: list[Value] = Field(description="Empty where it is a list of labels.")
+    value: str = Field(description="The value in force.")
+
+
+class Parameter(BaseModel):
+    """A parameter of a metric."""
+
+    name: str = Field(examples=["k"])
+    kind: str = Field(description="number, whole (a whole number), choice or label.", examples=["whole"])
+    meaning: str
+    default: str | None
+    bounds: list[float | None] | None = Field(description="Least and greatest value, null where there is none.")
+    values: list[Value]
+    required_for: list[str] = Field(description="The tasks for which it must be given.")
+    value: str | None = Field(description="The value in force.")
+
+
+class PresetSays(BaseModel):
+    """What a preset sets for a metric."""
+
+    name: str = Field(examples=["sklearn"])
+    tool: str
+    options: dict[str, str]
+
+
 class MetricShape(BaseModel):
-    """A metric as declared."""
+    """A metric: as declared, or as a metric string asks for it."""
 
     model_config = ConfigDict(extra="allow") | shown(examples.METRIC)
 
-    key: str = Field(examples=["f1_macro"])
+    key: str = Field(description="The metric string in canonical form.", examples=["f1_macro"])
+    metric: str = Field(description="The key alone.", examples=["f1_macro"])
+    family: str
     name: str
-    names: list[str]
-    equation: Equation
+    names: list[str] = Field(description="Other names in the field.")
+    equation: Equation = Field(description="General for a key alone, else with what the string sets filled in.")
+    symbols: dict[str, str] = Field(description="What each letter of the equation means.")
+    conventions: list[str] = Field(description="The conventions in force, one sentence for each.")
     tasks: list[str]
+    hints: dict[str, str] = Field(description="For other tasks, the metric that is meant.")
     needs: list[str]
+    needs_meanings: dict[str, str]
     direction: str = Field(examples=["higher"])
-    range: list[float | None] | None
-    params: list[dict[str, Any]]
-    options: list[dict[str, Any]]
+    range: list[float | None] = Field(description="Least and greatest value, null where there is no bound.")
+    params: list[Parameter]
+    options: list[Choice]
+    properties: dict[str, bool]
+    scalar: bool = Field(description="Whether it is one number; else its result has data.")
+    acceptable_sets: bool = Field(description="Whether gold may give several right answers to an instance.")
+    weights: bool = Field(description="Whether instances may have weights.")
     source: str
+    peers: dict[str, str] = Field(description="Of other tools, where they differ.")
+    presets: list[PresetSays]
+    example: dict[str, Any] = Field(description="Worked: data, value, and what the value comes from.")
 
 
 @router.get(
@@ -55,12 +115,15 @@ def get_metrics(_who: CallerDep, limit: Limit = 200, cursor: Cursor = None) -> d
     "/metrics/{key}",
     summary="Read a metric",
     response_model=MetricShape,
-    responses=documented(errors.NotFound),
+    responses=documented(errors.NotFound, errors.InvalidMetric),
     openapi_extra=OPEN,
 )
-def get_metric(key: str, _who: CallerDep) -> dict[str, Any]:
-    """One metric of the catalogue."""
-    metric = CATALOGUE.get(key)
-    if metric is None:
-        raise errors.NotFound(f"There is no metric '{key}'.", remedy="GET /api/v1/metrics lists all.")
-    return describe(metric)
+def get_metric(key: MetricString, _who: CallerDep) -> dict[str, Any]:
+    """One metric of the catalogue: a key, or a metric string whose parameters and options are filled in."""
+    name = key.partition(":")[0].strip()
+    if name not in CATALOGUE:
+        try:
+            find(name)
+        except errors.InvalidMetric as unknown:
+            raise errors.NotFound(unknown.detail, remedy="GET /api/v1/metrics lists all.") from None
+    return explain(parse_metric(key)) if ":" in key else describe(CATALOGUE[name])

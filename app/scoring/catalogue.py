@@ -1,40 +1,75 @@
 """The catalogue as JSON: every metric with its equation, and every call of one with its conventions filled in."""
 
 import math
-from functools import cache
+from collections.abc import Collection
+from functools import cache, lru_cache
 from typing import Any
 
+from app.scoring import worked
 from app.scoring.metric import CATALOGUE, Metric, MetricCall, Param
-from app.scoring.metrics.wording import conventions, equation_of, general, symbols
-from app.scoring.options import OPTIONS, Option
+from app.scoring.metrics import FAMILY_OF
+from app.scoring.metrics.wording import conventions, equation_of, general, symbols_of, symbols_used
+from app.scoring.needs import MEANINGS
+from app.scoring.options import DEFAULTS, OPTIONS, Option
+from app.scoring.presets import PRESETS
+from app.scoring.task import Task
 
 
 def describe(metric: Metric) -> dict[str, Any]:
-    """Everything that is declared about a metric."""
+    """Everything that is declared about a metric: the general equation, and the conventions that hold by default."""
+    return _described(metric, default_call(metric)) | {
+        "equation": equation(general(metric)),
+        "symbols": symbols_of(metric),
+    }
+
+
+def explain(call: MetricCall) -> dict[str, Any]:
+    """The same about a metric as it was asked for: the equation as used, each parameter and option with its value."""
+    return _described(call.metric, call) | {
+        "key": call.text,
+        "equation": equation(equation_of(call)),
+        "symbols": symbols_used(call),
+    }
+
+
+def default_call(metric: Metric) -> MetricCall:
+    """A metric with nothing said: parameters that have no default are not there."""
+    params = {param.name: param.default for param in metric.params if param.default is not None}
+    return MetricCall(metric, params, DEFAULTS, metric.key, metric.key)
+
+
+def _described(metric: Metric, call: MetricCall) -> dict[str, Any]:
+    properties = metric.properties
     return {
         "key": metric.key,
+        "metric": metric.key,
+        "family": FAMILY_OF[metric.key].title,
         "name": metric.name,
         "names": list(metric.names),
-        "equation": equation(general(metric)),
-        "symbols": symbols(general(metric)) | dict(metric.symbols),
+        "equation": {},
+        "symbols": {},
+        "conventions": conventions(call),
         "tasks": list(metric.tasks),
+        "hints": dict(metric.hints),
         "needs": list(metric.needs),
+        "needs_meanings": {need: MEANINGS[need] for need in metric.needs},
         "direction": metric.direction,
         "range": _range(metric),
-        "params": [_param(param) for param in metric.params],
-        "options": [describe_option(OPTIONS[name]) for name in metric.options],
+        "params": [_param(param) | {"value": call.params.get(param.name)} for param in metric.params],
+        "options": [describe_option(OPTIONS[name]) | {"value": call.options[name]} for name in metric.options],
         "properties": {
-            "symmetric": metric.properties.symmetric,
-            "prevalence_sensitive": metric.properties.prevalence_sensitive,
-            "count_based": metric.properties.count_based,
-            "ordinal": metric.properties.ordinal,
+            "symmetric": properties.symmetric,
+            "prevalence_sensitive": properties.prevalence_sensitive,
+            "count_based": properties.count_based,
+            "ordinal": properties.ordinal,
         },
         "scalar": metric.scalar,
         "acceptable_sets": metric.acceptable,
         "weights": metric.weighable,
         "source": metric.source,
         "peers": dict(metric.peers),
-        "example": _example(metric),
+        "presets": presets_of(metric),
+        "example": _example(metric.key),
     }
 
 
@@ -45,7 +80,7 @@ def describe_call(call: MetricCall) -> dict[str, Any]:
         "metric": call.metric.key,
         "name": call.title or call.metric.name,
         "equation": equation(equation_of(call)),
-        "symbols": symbols(equation_of(call)) | dict(call.metric.symbols),
+        "symbols": symbols_used(call),
         "direction": call.metric.direction,
         "range": _range(call.metric),
         "params": dict(call.params),
@@ -72,12 +107,29 @@ def describe_all() -> list[dict[str, Any]]:
     return [describe(metric) for metric in CATALOGUE.values()]
 
 
+def matching(task: Task | None = None, needs: Collection[str] = (), words: str = "") -> list[Metric]:
+    """The metrics for a task that have these needs and all these words in key, names, family or source."""
+    wanted = words.lower().split()
+    return [
+        metric
+        for metric in CATALOGUE.values()
+        if (task is None or task in metric.tasks)
+        and set(needs) <= set(metric.needs)
+        and all(word in _words(metric) for word in wanted)
+    ]
+
+
+def _words(metric: Metric) -> str:
+    family = FAMILY_OF[metric.key].title
+    return " ".join((metric.key, metric.name, *metric.names, family, metric.source)).lower()
+
+
 def equation(latex: str) -> dict[str, str]:
     """An equation as LaTeX and as MathML."""
     return {"latex": latex, "mathml": _mathml(latex)}
 
 
-@cache
+@lru_cache(maxsize=4096)  # the values of parameters are the askers', so there is no end to them
 def _mathml(latex: str) -> str:
     # imported when the first equation is shown: scoring and the command line's help do without it
     from latex2mathml.converter import convert  # noqa: PLC0415
@@ -104,7 +156,28 @@ def _param(param: Param) -> dict[str, Any]:
     }
 
 
-def _example(metric: Metric) -> dict[str, Any]:
+def hints(metric: Metric) -> dict[str, str]:
+    """What is meant for other tasks, each hint once with the tasks that it is for."""
+    found: dict[str, list[str]] = {}
+    for task, hint in metric.hints.items():
+        found.setdefault(hint, []).append(task)
+    return {hint: ", ".join(tasks) for hint, tasks in found.items()}
+
+
+def presets_of(metric: Metric) -> list[dict[str, Any]]:
+    """The presets that say something about a metric: each with the options and parameters of it that it sets."""
+    known = {*metric.options, *(param.name for param in metric.params)}
+    found = []
+    for preset in PRESETS.values():
+        said = {name: value for name, value in preset.for_key(metric.key).items() if name in known}
+        if said:
+            found.append({"name": preset.name, "tool": preset.tool, "options": said})
+    return found
+
+
+@cache
+def _example(key: str) -> dict[str, Any]:
+    metric = CATALOGUE[key]
     example = metric.example
     shown: dict[str, Any] = {
         "task": example.task,
@@ -125,4 +198,4 @@ def _example(metric: Metric) -> dict[str, Any]:
             shown[name] = list(getattr(example, name))
     if example.cost_matrix is not None:
         shown["cost_matrix"] = {label: dict(costs) for label, costs in example.cost_matrix.items()}
-    return {**shown, "params": dict(example.params), "value": example.value}
+    return {**shown, "params": dict(example.params), "value": example.value, **worked.shown(metric)}

@@ -48,7 +48,10 @@ _DECLARED = (
         ("include", "skip"),
         "include",
         "Whether a label that never occurs in gold stays in the mean over labels.",
-        ("it stays, under the zero-division rule", "it is left out and listed"),
+        (
+            "a label that gold lacks stays, under the zero-division rule",
+            "a label that gold lacks is left out and listed",
+        ),
     ),
     Option(
         "unknown_label",
@@ -58,7 +61,7 @@ _DECLARED = (
         (
             "the file is refused",
             "a false positive in pooled sums and of its instance; no class of its own",
-            "it is ignored, as if it had not been predicted",
+            "such a label is ignored, as if it had not been predicted",
         ),
     ),
     Option(
@@ -80,7 +83,10 @@ _DECLARED = (
         ("not_a_label", "as_class"),
         "not_a_label",
         "Whether the empty set is a class of its own in multi-label data.",
-        ("it is not", "an instance without labels has the one label 'no label', which is averaged like any other"),
+        (
+            "the empty set is no class",
+            "an instance without labels has the one label 'no label', which is averaged like any other",
+        ),
     ),
     Option(
         "duplicates",
@@ -89,7 +95,7 @@ _DECLARED = (
         "What a label repeated within one prediction does.",
         (
             "the file is refused",
-            "it counts once",
+            "a repeated label counts once",
             (
                 "every repetition counts: [A] against [A, A, A] is one true and two false positives; subset accuracy, zero-one "
                 "loss, Hamming loss and score, edit distance and split confusion counts go on to compare sets"

@@ -57,7 +57,7 @@ _DECLARED = (
         (
             ("precision_macro", {"label_set": "predicted"}),
             ("recall_macro", {"label_set": "gold"}),
-            ("f*_macro", {"label_set": "gold"}),
+            ("f[0-9_]*_macro", {"label_set": "gold"}),
         ),
         remark="its columns are accuracy (jaccard_samples), EBP, EBR, EBF (precision, recall, f1 with _samples), "
         "MaP, MaR, MaF (with _macro), MiP, MiR, MiF (with _micro)",

@@ -26,8 +26,10 @@ def test_every_list_pages_by_cursor(live: Live) -> None:
     open_challenge(admin, "paged", GOLD, phases=[{"name": f"phase {number}"} for number in range(3)])
     owner = live.person("Owner")
     admin.post("/challenges/paged/organizers", json={"email": owner.email, "role": "editor"}).raise_for_status()
+    catalogue = collected(admin, "/metrics", 200)
+    assert collected(admin, "/metrics", 7) == catalogue
+    assert len(catalogue) >= 80
     for path, least in (
-        ("/metrics", 80),
         ("/challenges/paged/phases", 3),
         ("/challenges/paged/organizers", 2),
         ("/challenges/paged/phases/phase-1/gold", 1),
@@ -35,7 +37,7 @@ def test_every_list_pages_by_cursor(live: Live) -> None:
         whole = admin.get(path, params={"limit": 200}).json()
         assert whole["next"] is None
         assert len(whole["items"]) >= least
-        assert collected(admin, path, 1 if least < 10 else 7) == whole["items"]
+        assert collected(admin, path, 1) == whole["items"]
         assert admin.get(path, params={"cursor": "nowhere"}).json()["code"] == "bad_cursor"
     assert len(collected(owner, "/tokens", 1)) == 1
 

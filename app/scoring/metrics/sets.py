@@ -17,7 +17,7 @@ from app.scoring.tally import Instances, Workspace, pairs_of
 from app.scoring.task import TASKS
 
 UNBOUNDED = (0.0, math.inf)
-_STATUS = r"rac{1}{n}\sum_{i=1}^{n} [P_{i}=Y_{i}],\quad \frac{1}{n}\sum_{i=1}^{n} [P_{i}\cap Y_{i}\neq\emptyset\wedge P_{i}\neq Y_{i}]"
+_STATUS = r"\frac{1}{n}\sum_{i=1}^{n} [P_{i}=Y_{i}],\quad \frac{1}{n}\sum_{i=1}^{n} [P_{i}\cap Y_{i}\neq\emptyset\wedge P_{i}\neq Y_{i}]"
 _STATUS_SOURCE = "Wenzel sec 2.3, where the three overlap; here the first that fits counts"
 _PARTLY = Example(
     task="multilabel",

@@ -1,93 +1,109 @@
 """How a call of a metric is put into words and symbols: its equation with the conventions that it uses."""
 
+import math
 import re
 from fractions import Fraction
 
 from app.scoring.exact import fraction
 from app.scoring.metric import Metric, MetricCall
+from app.scoring.metrics.letters import GREEK, symbols
 from app.scoring.options import OPTIONS, split_labels
 
-_PARAM = re.compile(r"\\param\{(\w+)\}")
-_COUNTS = (("TP", "true positives"), ("FP", "false positives"), ("FN", "false negatives"), ("TN", "true negatives"))
-_SYMBOLS = (
-    *((sign, rf"\mathrm{{{sign}}}", meaning) for sign, meaning in _COUNTS),
-    ("j", "_{j}", "runs over the classes, each against the rest"),
-    ("k", "_{k}", "runs over the classes"),
-    ("i", "_{i}", "runs over the instances"),
-    ("L", r"\in L", "the labels that enter the average"),
-    ("L", "_{L}", "the class meant"),
-    ("m", r"{m}", "number of declared labels"),
-    ("m", r"\,m}", "number of declared labels"),
-    *(("n", written, "number of instances") for written in ("{n}", r"{n\,", "n^{2}")),
-    ("n_j", "n_{j}", "instances of class j in gold"),
-    ("n_k", "n_{k}", "instances of class k in gold"),
-    ("p_j", "p_{j}", "predictions of class j"),
-    ("c_j", "c_{j}", "training instances of class j"),
-    ("w_k", "w_{k}", "weight of class k"),
-    ("P_i", "[P_{i}", "predicted label set of instance i"),
-    ("P_i", "|P_{i}", "predicted label set of instance i"),
-    ("Y_i", "Y_{i}", "gold label set of instance i"),
-    ("p_i", "(p_{i}", "probability of the positive label for instance i"),
-    ("p_{i,k}", "p_{i,", "probability of a class for instance i"),
-    ("y_i", "y_{i}", "gold class of instance i"),
-    ("+", "=+", "the positive label"),
-    ("P_j, R_j", "P_{j}", "precision and recall of class j"),
-    ("P_i, R_i", r" P_{i},", "precision and recall of instance i"),
-    ("β", r"\beta", "weight of recall against precision"),
-)
+_PARAM = re.compile(r"([_^]?)\\param\{(\w+)\}")
+_NUMBER = re.compile(r"(-?[0-9.]+)(?:e(-?[0-9]+))?")
+_COUNT = re.compile(r"(\\mathrm\{(?:TP|FP|FN|TN)\})(?!_)")
+_WEIGHED = re.compile(r"\\sum_\{([jk])\}(?= ?[a-z]_)")
+_CHOSEN = {"label_set": "declared", "absent_gold": "include", "exclude_labels": ""}
+_SKIPPED = ("both_empty", "one_empty", "degenerate_instance")
 
 
-def symbols(latex: str) -> dict[str, str]:
-    """What the letters of an equation of the catalogue mean."""
-    return {sign: meaning for sign, written, meaning in _SYMBOLS if written in latex}
+def symbols_of(metric: Metric) -> dict[str, str]:
+    """What the letters of the general equation mean."""
+    return symbols(general(metric), _own(metric))
+
+
+def symbols_used(call: MetricCall) -> dict[str, str]:
+    """What the letters of the equation of a call mean."""
+    return symbols(equation_of(call), _own(call.metric))
+
+
+def _own(metric: Metric) -> dict[str, str]:
+    """The letters that a metric explains; a parameter is what its declaration says."""
+    return {GREEK.get(param.name, param.name): param.meaning for param in metric.params} | dict(metric.symbols)
 
 
 def general(metric: Metric) -> str:
     """The equation as declared, with the names of its parameters."""
-    return _PARAM.sub(lambda found: found.group(1), metric.equation)
+    return _PARAM.sub(lambda found: _placed(found.group(1), _name(found.group(2))), metric.equation)
+
+
+def _name(name: str) -> str:
+    """The name of a parameter as a letter with an index, or as a word: k, α, n with the index train, bins."""
+    if name in GREEK:
+        return rf"\{name}"
+    first, _, rest = name.partition("_")
+    letter = first if len(first) == 1 else rf"\mathrm{{{first}}}"
+    return letter + (rf"_{{\mathrm{{{rest.replace('_', ' ')}}}}}" if rest else "")
+
+
+def _placed(mark: str, written: str) -> str:
+    """What replaces a parameter; as an index or exponent it stays together."""
+    return f"{mark}{{{written}}}" if mark else written
 
 
 def equation_of(call: MetricCall) -> str:
     """The equation with its parameters filled in, and the label set L in place of 1 … m where it is not all labels."""
     latex = call.metric.shown(call) if call.metric.shown else call.metric.equation
-    latex = _PARAM.sub(lambda found: _safe(call.params.get(found.group(1), found.group(1))), latex)
+    latex = _PARAM.sub(lambda found: _placed(found.group(1), _value(call, found.group(2))), latex)
     if "beta" in call.params:
         latex = _with_beta(latex, fraction(call.params["beta"]))
-    if narrowed(call):
-        latex = latex.replace(r"\frac{1}{m}\sum_{j=1}^{m}", r"\frac{1}{|L|}\sum_{j\in L}")
-        latex = latex.replace(r"\sum_{j}", r"\sum_{j\in L}").replace(r"\sum_{k}", r"\sum_{k\in L}")
+    latex = _narrowed(latex, call)
     if "label" in call.params:
-        for count in ("TP", "FP", "FN", "TN"):
-            latex = latex.replace(rf"\mathrm{{{count}}}", rf"\mathrm{{{count}}}_{{L}}")
+        latex = _COUNT.sub(r"\1_{L}", latex)
     replacement = _replacement(call)
     if replacement is not None:
         latex += rf",\quad \tfrac{{0}}{{0}}:={replacement}"
     return latex
 
 
-def _safe(value: str) -> str:
+def _value(call: MetricCall, name: str) -> str:
     """A parameter's value in an equation; labels are a user's words and stay out."""
-    return value if re.fullmatch(r"[-+0-9.e]+|[a-z]+", value) else "L"
+    value = call.params.get(name)
+    if value is None:
+        return _name(name)
+    number = _NUMBER.fullmatch(value)
+    if number is None:
+        return rf"\text{{{value.replace('_', ' ')}}}" if re.fullmatch("[a-z_]+", value) and name != "label" else "L"
+    digits, exponent = number.groups()
+    power = rf"10^{{{exponent}}}"
+    written = digits if exponent is None else power if digits == "1" else rf"{digits}\cdot {power}"
+    return f"({written})" if written.startswith("-") else written
 
 
-def narrowed(call: MetricCall) -> bool:
-    """Whether the average runs over fewer labels than all declared ones."""
-    chosen = {
-        name: call.options[name]
-        for name in ("label_set", "absent_gold", "exclude_labels")
-        if name in call.metric.options
-    }
-    return any(value != OPTIONS[name].default for name, value in chosen.items())
+def _narrowed(latex: str, call: MetricCall) -> str:
+    """The equation over the labels L or the instances I that enter the average, where those need not be all."""
+    said = {name: call.options[name] for name in call.metric.options} | dict(call.params)
+    skips = said.get("zero_division") == "skip"
+    chosen = any(said.get(name, usual) != usual for name, usual in _CHOSEN.items())
+    if chosen or skips:
+        latex = latex.replace(r"\frac{1}{m}\sum_{j=1}^{m}", r"\frac{1}{|L|}\sum_{j\in L}")
+        latex = _WEIGHED.sub(r"\\sum_{\1\\in L}", latex)
+    if chosen:
+        latex = latex.replace(r"\sum_{j}", r"\sum_{j\in L}").replace(r"\sum_{k}", r"\sum_{k\in L}")
+        latex = latex.replace(r"\{j:", r"\{j\in L:").replace(r"\{k:", r"\{k\in L:")
+    if any(said.get(name) == "skip" for name in _SKIPPED) or (skips and "both_empty" not in said):
+        latex = latex.replace(r"\frac{1}{n}\sum_{i=1}^{n}", r"\frac{1}{|I|}\sum_{i\in I}")
+    return latex
 
 
 def conventions(call: MetricCall) -> list[str]:
     """One sentence for each convention that concerns the metric, in the words of its declaration."""
-    sentences = [f"label: L is the class {call.params['label']}."] if "label" in call.params else []
+    sentences = [f"label={call.params['label']}: the class meant."] if "label" in call.params else []
     for param in call.metric.params:
         value = call.params.get(param.name)
         if param.default is not None and value is not None:
             meanings = dict(zip(param.values, param.value_meanings, strict=False))
-            sentences.append(f"{param.name}={value}: {meanings.get(value, param.meaning)}.")
+            sentences.append(f"{param.name}={value}: {meanings.get(value, param.meaning).rstrip('.')}.")
     for name in call.metric.options:
         option, value = OPTIONS[name], call.options[name]
         if option.values:
@@ -113,5 +129,6 @@ def _replacement(call: MetricCall) -> str | None:
     if "zero_division" not in call.metric.options:
         return None
     rule = call.options["zero_division"]
-    worst = "0" if call.metric.direction == "higher" else "1"
-    return {"worst": worst, "0": "0", "1": "1"}.get(rule)
+    low, high = call.metric.range
+    worst = {"higher": low, "lower": high}.get(call.metric.direction, math.inf)
+    return {"worst": None if math.isinf(worst) else f"{worst:g}", "0": "0", "1": "1"}.get(rule)

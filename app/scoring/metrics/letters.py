@@ -1,0 +1,176 @@
+"""The letters of an equation: found in its LaTeX, and explained."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+_ACCENTS = {"hat": "\u0302", "widehat": "\u0302", "bar": "\u0304", "overline": "\u0304", "tilde": "\u0303"}
+GREEK = {
+    "alpha": "α",
+    "beta": "β",
+    "gamma": "γ",
+    "delta": "δ",
+    "Delta": "Δ",
+    "epsilon": "ε",
+    "eta": "η",
+    "theta": "θ",
+    "kappa": "κ",
+    "lambda": "λ",
+    "mu": "μ",
+    "nu": "ν",
+    "pi": "π",
+    "rho": "ρ",
+    "sigma": "σ",
+    "tau": "τ",
+    "phi": "φ",
+    "chi": "χ",
+    "psi": "ψ",
+    "omega": "ω",
+    "Omega": "Ω",
+}
+_WORD = re.compile(r"\\(?:mathrm|operatorname|mathit|mathsf)\{([^{}]*)\}")
+_ACCENTED = re.compile(rf"\\({'|'.join(_ACCENTS)})\{{\{{?(\w|\\\w+)\}}?\}}")
+_COMMAND = re.compile(r"\\text\{[^{}]*\}|\\(?:begin|end)\{\w+\}|\\[A-Za-z]+|\\.")
+_BEHIND = re.compile(r"[∈=(\[^]")
+_HIGH = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]")
+_START = re.compile(r"⟨([^⟩]*)⟩|([^\W\d_][\u0300-\u036f]?)")
+
+
+class Letter(NamedTuple):
+    """What a number, set or index is called in an equation: its sign with the index, such as n_j, and without."""
+
+    sign: str
+    base: str
+
+
+class _Meaning(NamedTuple):
+    """What a sign means everywhere: `pattern` fits the sign, `where` is in the LaTeX too."""
+
+    pattern: re.Pattern[str]
+    shown: str
+    meaning: str
+    where: str = ""
+
+
+_MEANINGS = tuple(
+    _Meaning(re.compile(pattern), *rest)
+    for pattern, *rest in (
+        ("TP.*", "TP", "true positives"),
+        ("FP.*", "FP", "false positives"),
+        ("FN.*", "FN", "false negatives"),
+        ("TN.*", "TN", "true negatives"),
+        ("j", "j", "runs over the classes, each against the rest"),
+        ("k", "k", "runs over the classes"),
+        ("i", "i", "runs over the instances"),
+        ("L", "L", "the labels that enter the average", r"\in L"),
+        ("L", "L", "the class meant", "_{L}"),
+        ("I", "I", "the instances that enter the average", r"\in I"),
+        ("G", "G", "the classes that occur in gold", "G="),
+        ("m", "m", "number of declared labels"),
+        ("n", "n", "number of instances"),
+        ("n_([a-z])", "n_{}", "instances of class {} in gold"),
+        ("p_([jk])", "p_{}", "predictions of class {}"),
+        ("c_([jk])", "c_{}", "training instances of class {}"),
+        ("f_j", "f_j", "weight of class j"),
+        ("p_o", "p_o", "observed agreement"),
+        ("p_e", "p_e", "agreement expected by chance"),
+        ("κ", "κ", "agreement beyond chance"),
+        ("w_k", "w_k", "weight of class k"),
+        ("P_i|R_i", "P_i, R_i", "precision and recall of instance i", r"\bar{P}"),
+        ("P_j|R_j", "P_j, R_j", "precision and recall of class j", r"\bar{P}"),
+        ("P\u0304|R\u0304", "P\u0304, R\u0304", "averaged precision and recall"),
+        ("P_i", "P_i", "predicted label set of instance i"),
+        ("Y_i", "Y_i", "gold label set of instance i"),
+        ("p_i", "p_i", "probability of the positive label for instance i"),
+        ("p_i,(.*)", "p_{{i,k}}", "probability of class k for instance i"),
+        ("y_i", "y_i", "gold class of instance i"),
+        ("P", "P", "probability", "P("),
+        ("χ_d", "χ²_d", "a χ²-distributed number with d degrees of freedom"),
+        ("β", "β", "weight of recall against precision"),
+    )
+)
+_PLUS = ("=+", "+", "the positive label")
+
+
+def letters(latex: str) -> Iterator[Letter]:
+    """Every letter and word of an equation in the order of reading, repetitions included; functions such as ln are none."""
+    text = _WORD.sub(r"⟨\1⟩", latex)
+    text = _ACCENTED.sub(lambda found: " " + _unicode(found.group(2)) + _ACCENTS[found.group(1)], text)
+    text = _COMMAND.sub(lambda found: GREEK.get(found.group()[1:], " "), text)
+    return _scanned(text)
+
+
+def _unicode(letter: str) -> str:
+    return GREEK.get(letter.removeprefix("\\"), letter)
+
+
+def _scanned(text: str) -> Iterator[Letter]:
+    """The letters of a text in which commands are gone and words stand in angle brackets."""
+    at = 0
+    while (found := _START.search(text, at)) is not None:
+        base, at = found.group(1) or found.group(2), found.end()
+        index, inner = "", []
+        while text[at : at + 1] in {"_", "^", "'"} and text[at:]:
+            mark = text[at]
+            group, at = _group(text, at + 1) if mark != "'" else ("", at + 1)
+            inner.append(group)
+            index = group if mark == "_" else index
+        plain = _plain(index)
+        yield Letter(f"{base}_{plain}" if plain else base, base)
+        for group in inner:
+            yield from _scanned(group)
+
+
+def _group(text: str, at: int) -> tuple[str, int]:
+    """What stands at a place: one sign, or what its braces hold; and the place behind it."""
+    if text[at : at + 1] != "{":
+        return text[at : at + 1], at + 1
+    depth = 0
+    for place in range(at, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[place], 0)
+        if depth == 0:
+            return text[at + 1 : place], place + 1
+    return text[at + 1 :], len(text)
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[{}⟨⟩\s]", "", text)
+
+
+def named(key: str) -> list[str]:
+    """The signs that a key of an explanation stands for: "s_u, s_v" for two, "u∈+" for u, "rank_i(y)" for rank_i."""
+    parts = re.split(r",\s+", unicodedata.normalize("NFD", key))
+    return [_plain(_HIGH.sub("", _BEHIND.split(part)[0])) for part in parts]
+
+
+def symbols(latex: str, own: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What the letters of an equation mean, in the order in which they come: the metric's own words, else the usual ones.
+
+    An explanation of n_j comes before one of n, that of a word such as top_k holds for top_5 too, and an own one that
+    does not occur in the equation is left out.
+    """
+    own = own or {}
+    keys = {sign: key for key in own for sign in named(key)}
+    words = {sign.partition("_")[0]: key for sign, key in keys.items()}
+    found: dict[str, str] = {}
+    for letter in letters(latex):
+        usual = _usual(letter.sign, latex)
+        key = keys.get(letter.base) or (words.get(letter.base) if len(letter.base) > 1 else None)
+        if letter.sign in keys:
+            found[keys[letter.sign]] = own[keys[letter.sign]]
+        elif usual is not None:
+            found.setdefault(*usual)
+        elif key is not None:
+            found[key] = own[key]
+    mark, sign, meaning = _PLUS
+    return found | ({sign: meaning} if mark in latex else {})
+
+
+def _usual(sign: str, latex: str) -> tuple[str, str] | None:
+    """A sign that means the same everywhere, as it is shown, and its meaning."""
+    for known in _MEANINGS:
+        fits = known.pattern.fullmatch(sign)
+        if fits and known.where in latex:
+            return known.shown.format(*fits.groups()), known.meaning.format(*fits.groups())
+    return None

@@ -1,0 +1,194 @@
+"""Every equation of the catalogue renders, in general and under each choice, and every letter of it is explained."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from app.scoring.asked import parse_metric
+from app.scoring.catalogue import _mathml, describe_all, equation, explain
+from app.scoring.metric import CATALOGUE, PROBABILITIES, Metric, MetricCall, Param
+from app.scoring.metrics.letters import letters, symbols
+from app.scoring.metrics.wording import equation_of, general, symbols_of, symbols_used
+from app.scoring.options import OPTIONS
+
+EVIL = "<b>&a\\b{c}</b>"
+FUNCTIONS = {"ln", "log", "exp", "max", "min", "sup", "inf", "argmax", "lim"}
+ACCENTS = {"^": "\u0302", "¯": "\u0304", "―": "\u0304", "~": "\u0303", "˜": "\u0303"}
+
+
+# ---- every choice, one at a time ----------------------------------------------------------------
+
+
+def sample(param: Param) -> list[str]:
+    """Values that a parameter may have: every word, and some numbers."""
+    if param.kind == "label":
+        return [EVIL]
+    if param.kind == "choice":
+        return list(param.values)
+    low, high = param.bounds or (0, 100)
+    step = [1, 7] if param.kind == "whole" else [0.3, 1]
+    numbers = [low, *(low + more for more in step), high]
+    return [*param.values, *(f"{number:.15g}" for number in numbers if low <= number <= high and abs(number) < 1e15)]
+
+
+def calls(metric: Metric) -> Iterator[MetricCall]:
+    """The metric with each value of each parameter and option, the others as they are by default."""
+    needed = {param.name: param for param in metric.params if param.default is None}
+    base: dict[str, Any] = {name: metric.example.params.get(name, sample(one)[-1]) for name, one in needed.items()}
+    choices: list[dict[str, Any]] = [{"params": base}]
+    choices += [{"params": base | {one.name: value}} for one in metric.params for value in sample(one)]
+    for name in metric.options:
+        values: list[Any] = list(OPTIONS[name].values) or [[EVIL, "x"]]
+        refused = {"lower"} if PROBABILITIES in metric.needs else set()
+        choices += [{"params": base, "options": {name: value}} for value in values if str(value) not in refused]
+    for choice in choices:
+        yield parse_metric({"key": metric.key} | choice)
+
+
+# ---- the letters of MathML ----------------------------------------------------------------------
+
+
+def text(node: ET.Element) -> str:
+    """What a node reads, without its structure."""
+    if tag(node) == "mover":
+        base, mark = node
+        return text(base) + ACCENTS.get((mark.text or "").strip(), "")
+    return unicodedata.normalize("NFKC", (node.text or "") + "".join(text(part) for part in node))
+
+
+def tag(node: ET.Element) -> str:
+    return node.tag.rpartition("}")[2]
+
+
+def is_word(node: ET.Element) -> bool:
+    return len(node) > 0 and all(tag(part) == "mi" and part.get("mathvariant") == "normal" for part in node)
+
+
+def identifiers(node: ET.Element) -> Iterator[tuple[str, str]]:
+    """Each letter or word with its index; a power of e is no letter, nor are names of functions."""
+    kind, parts = tag(node), list(node)
+    if kind in {"msub", "msubsup", "munder"} and (found := name(parts[0])):
+        yield from () if found in FUNCTIONS else [(found, text(parts[1]))]
+        parts = parts[1:]
+    elif kind == "msup" and text(parts[0]) == "e":
+        parts = parts[1:]
+    elif found := name(node):
+        yield from () if found in FUNCTIONS else [(found, "")]
+        return
+    for part in parts:
+        yield from identifiers(part)
+
+
+def name(node: ET.Element) -> str:
+    """The letter or word that a node is, or nothing."""
+    inner = node[0] if tag(node) == "mrow" and len(node) == 1 and not is_word(node) else node
+    read = unicodedata.normalize("NFD", text(inner))
+    own = is_word(inner) or tag(inner) in {"mi", "mover"} or (tag(inner) == "mo" and len(read) > 2)
+    return read if own and all(sign.isalpha() or unicodedata.combining(sign) for sign in read) else ""
+
+
+def defined(latex: str) -> set[str]:
+    """What an equation defines itself, the signs before the equals signs of its parts; and the d of an integral."""
+    parts = re.split(r",\s*\\(?:quad|;)", latex)
+    heads = (part.partition("=")[0] for part in parts if "=" in part)
+    found = {read[0].sign for head in heads if len(read := list(letters(head))) in {1, 2} or (read and "(" in head)}
+    return found | ({"d"} if r"\int" in latex else set())
+
+
+def signs(keys: Any) -> set[str]:
+    """The signs that explanations name: of rank_i(y) rank_i and y."""
+    parts = [part for key in keys for part in re.split(r",\s+", unicodedata.normalize("NFD", key))]
+    found = {re.split(r"[∈=(\[^]", part.replace("²", ""))[0] for part in parts}
+    found |= {sign for part in parts for inside in re.findall(r"\(([^)]*)\)", part) for sign in inside.split(",")}
+    return {re.sub(r"[{}\s]", "", sign) for sign in found}
+
+
+def unexplained(latex: str, symbols: Mapping[str, str], own: Mapping[str, str]) -> list[str]:
+    """The letters of an equation that neither it nor its symbols explain."""
+    known = signs(symbols) | defined(latex)
+    indexed = {sign.partition("_")[0] for sign in known if "_" in sign}
+    inner = {part for sign in known for part in sign.partition("_")[2].split(",")}  # the o of p_o is explained with it
+    found = []
+    for base, index in identifiers(ET.fromstring(equation(latex)["mathml"])):
+        sign = f"{base}_{index}" if index else base
+        whole = sign in known or (index and base in indexed) or (not index and sign in inner)
+        if not whole and not (base in known and (len(base) > 1 or base in signs(own))):
+            found.append(sign)
+    return found
+
+
+# ---- what holds for every metric ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", CATALOGUE)
+def test_the_equation_renders_under_every_choice_and_every_letter_is_explained(key: str) -> None:
+    metric = CATALOGUE[key]
+    assert re.search(r"[0-9.}]\\param", metric.equation) is None, "a value would run into what stands before it"
+    shown = {general(metric): symbols_of(metric)} | {equation_of(call): symbols_used(call) for call in calls(metric)}
+    for latex, explained in shown.items():
+        assert r"\param" not in latex
+        assert EVIL not in latex
+        assert "\\" not in equation(latex)["mathml"], latex
+        assert unexplained(latex, explained, metric.symbols) == [], (latex, explained)
+
+
+def test_mathml_is_made_once() -> None:
+    describe_all()
+    before = _mathml.cache_info().misses
+    describe_all()
+    assert _mathml.cache_info().misses == before
+
+
+# ---- letters in LaTeX ---------------------------------------------------------------------------
+
+
+def test_letters_are_read_with_their_index() -> None:
+    found = [letter.sign for letter in letters(r"\frac{1}{n}\sum_{i=1}^{n} \ln p_{i,y_{i}}^{2}+\mathrm{TP}_{j}\bar{P}")]
+    assert found == ["n", "i", "n", "p_i,y_i", "i", "y_i", "i", "TP_j", "j", "P\u0304"]
+    assert [letter.sign for letter in letters(r"\beta\wedge\hat{A}_{i}\cap\text{of all}\{x'\}")] == [
+        "β",
+        "A\u0302_i",
+        "i",
+        "x",
+    ]
+
+
+def test_a_letter_that_nothing_explains_is_found() -> None:
+    latex = r"\frac{q_{j}}{z}+\mathrm{argmax}_{y}\,\ln\mathrm{top}_{5}(i)+e^{x}"
+    assert unexplained(latex, {}, {}) == ["q_j", "j", "z", "y", "top_5", "i", "x"]
+    assert unexplained(latex, {"q_j, z": "", "y": "", "top_k(i)": "", "x": ""}, {}) == []
+    assert symbols(latex, {"top_k(i)": "the k best labels"})["top_k(i)"] == "the k best labels"
+
+
+def test_own_words_come_before_the_usual_ones() -> None:
+    own = {"n_+, n_-": "positives and negatives", "i": "runs over pairs", "q": "is not there"}
+    found = symbols(r"\frac{1}{n_{+}\,n_{-}}\sum_{i} n_{j}", own)
+    assert found == {
+        "n_+, n_-": "positives and negatives",
+        "i": "runs over pairs",
+        "n_j": "instances of class j in gold",
+        "j": "runs over the classes, each against the rest",
+    }
+
+
+@pytest.mark.parametrize(
+    ("asked", "part"),
+    [
+        ("f1_macro:zero_division=skip", r"\frac{1}{|L|}\sum_{j\in L}"),
+        ("f1_weighted:zero_division=skip", r"\frac{1}{\sum_{j\in L} n_{j}}\sum_{j\in L} n_{j}"),
+        ("f1_samples:both_empty=skip", r"\frac{1}{|I|}\sum_{i\in I}"),
+        ("specificity_samples:zero_division=skip", r"\frac{1}{|I|}\sum_{i\in I}"),
+        ("balanced_accuracy:exclude_labels=x", r"G=\{j\in L:"),
+        ("f_beta:beta=1e-5", r"\tfrac{10000000001}{10000000000}"),
+    ],
+)
+def test_what_leaves_an_average_leaves_its_divisor(asked: str, part: str) -> None:
+    assert part in explain(parse_metric(asked))["equation"]["latex"]
+
+
+def test_a_pooled_sum_keeps_classes_that_are_0_over_0() -> None:
+    assert r"\in L" not in explain(parse_metric("f1_micro:zero_division=skip"))["equation"]["latex"]
