@@ -1,90 +1,114 @@
 """The command that looks up the catalogue of metrics, without a service."""
 
-import json
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli.layout import Column, show_table
-from app.cli.options import AsJson
-from app.cli.output import reporting
-from app.cli.text import clean
+from app.cli.layout import UNDEFINED
+from app.cli.metric_page import show_metric, show_presets, show_rows
+from app.cli.options import AsJson, Task
+from app.cli.output import Output, reporting
+from app.cli.text import PLAIN, clean
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from app.scoring.metric import Metric
+
+_BETTER = {"higher": "higher", "lower": "lower", "none": UNDEFINED}
+_Task = Annotated[
+    Task | None, typer.Option("--task", metavar="TASK", help="Only those for binary, multiclass or multilabel tasks.")
+]
+_Needs = Annotated[
+    list[str] | None,
+    typer.Option("--needs", metavar="NEED", help="Only those that need this, e.g. scores or hierarchy; repeat it."),
+]
+_Search = Annotated[
+    str | None, typer.Option("--search", metavar="WORDS", help="Only those with these words in keys, names or sources.")
+]
+_Preset = Annotated[
+    str | None,
+    typer.Option("--preset", metavar="NAME", help="What a preset sets; with METRIC, that metric under the preset."),
+]
+
 
 def metrics(
-    key: Annotated[
-        str | None, typer.Argument(metavar="KEY", help="Key of one metric, e.g. f1_macro; none lists all.")
+    metric: Annotated[
+        str | None,
+        typer.Argument(metavar="METRIC", help="One metric, e.g. f1_macro or precision_at_k:k=5; none lists all."),
     ] = None,
+    *,
+    task: _Task = None,
+    needs: _Needs = None,
+    search: _Search = None,
+    preset: _Preset = None,
+    presets: Annotated[
+        bool, typer.Option("--presets", help="List the presets: the conventions of named tools.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Look up the catalogue of metrics: equation, parameters, options, source, worked example."""
+    """Look up the catalogue of metrics: equation as used, parameters, options, source, worked example."""
+    chosen = task is not None or needs or search is not None
+    if (metric is not None or preset is not None or presets) and chosen:
+        raise typer.BadParameter("--task, --needs and --search choose from the list of all metrics")
+    if presets and (metric is not None or preset is not None):
+        raise typer.BadParameter("--presets lists all of them; name one with --preset")
     with reporting(as_json=as_json) as out:
-        from app.scoring.asked import find
-        from app.scoring.catalogue import describe, describe_all
-
-        if key is None:
-            entries = describe_all()
-            out.result(entries, lambda console: _show_catalogue(console, entries))
-            return
-        entry = describe(find(key))
-        out.result(entry, lambda console: _show_metric(console, entry))
+        if presets or (preset is not None and metric is None):
+            _presets(out, preset)
+        elif metric is None:
+            _list(out, task, needs or (), search or "")
+        else:
+            _one(out, metric, preset)
 
 
-def _show_catalogue(console: "Console", entries: Sequence[Mapping[str, Any]]) -> None:
-    columns = [
-        Column("key", [one["key"] for one in entries]),
-        Column("name", [one["name"] for one in entries], wrap=True),
-        Column("better", [one["direction"] for one in entries]),
-        Column("range", [_range(one["range"]) for one in entries], far=1),
-        Column("tasks", [", ".join(one["tasks"]) for one in entries], wrap=True, far=1),
-    ]
-    show_table(console, columns)
+def _list(out: Output, task: Task | None, needs: Sequence[str], search: str) -> None:
+    from app.scoring.catalogue import describe, matching
+    from app.scoring.needs import MEANINGS
+
+    unknown = [need for need in needs if need not in MEANINGS]
+    if unknown:
+        raise typer.BadParameter(f"'{unknown[0]}' is none of {', '.join(MEANINGS)}", param_hint="--needs")
+    found = matching(task, needs, search)
+    out.result(
+        [describe(metric) for metric in found] if out.as_json else None, lambda console: _show_list(console, found)
+    )
 
 
-def _range(bounds: Any) -> str:
-    low, high = (end if end is None else f"{end:g}" for end in bounds)
-    return f"{low} to {high}" if low and high else f"from {low}" if low else f"up to {high}" if high else "any number"
+def _one(out: Output, asked: str, preset: str | None) -> None:
+    from app.scoring.asked import find, parse_metric
+    from app.scoring.catalogue import default_call, describe, explain
+
+    if ":" in asked or preset is not None:
+        entry = explain(parse_metric(asked, options={} if preset is None else {"preset": preset}))
+        out.result(entry, lambda console: show_metric(console, entry))
+    else:
+        metric = find(asked)
+        out.result(describe(metric), lambda console: show_metric(console, explain(default_call(metric))))
 
 
-def _show_metric(console: "Console", entry: Mapping[str, Any]) -> None:
-    console.print(f"{entry['key']}: {clean(entry['name'])}")
-    equation = entry["equation"]
-    facts = {
-        "also called": ", ".join(entry["names"]),
-        "equation": equation["latex"] if isinstance(equation, Mapping) else equation,
-        "better": entry["direction"],
-        "range": _range(entry["range"]),
-        "tasks": ", ".join(entry["tasks"]),
-        "needs": ", ".join(entry["needs"]),
-        "source": entry["source"],
-    }
-    for name, value in facts.items():
-        if value:
-            console.print(f"{name}: {clean(value)}", soft_wrap=True)
-    for title, declared in (("parameter", entry["params"]), ("option", entry["options"])):
-        for one in declared:
-            _show_declared(console, title, one)
-    if entry.get("example"):
-        console.print("example:")
-        for name, value in entry["example"].items():
-            shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            console.print(f"  {name}: {clean(shown)}", soft_wrap=True)
+def _presets(out: Output, name: str | None) -> None:
+    from app.scoring.asked import agreed
+    from app.scoring.choices import describe_preset
+    from app.scoring.presets import PRESET, PRESETS
 
-
-def _show_declared(console: "Console", title: str, one: Mapping[str, Any]) -> None:
-    """A parameter or option: its default, its meaning, and what each of its values means."""
-    default = one.get("default")
-    usual = f" (default: {clean(default)})" if default not in {None, ""} else ""
-    console.print(f"{title} {clean(one['name'])}{usual}: {clean(one['meaning'])}", soft_wrap=True)
-    values = one.get("values")
-    if not isinstance(values, list | tuple):
+    if name is None:
+        every = [describe_preset(preset) for preset in PRESETS.values()]
+        out.result(every, lambda console: show_presets(console, every))
         return
-    for value in values:
-        if isinstance(value, Mapping):
-            console.print(f"  {clean(value['value'])}: {clean(value['meaning'])}", soft_wrap=True)
-    if values and not isinstance(values[0], Mapping):
-        console.print(f"  from {clean(values[0])} to {clean(values[-1])}")
+    one = describe_preset(PRESETS[agreed({PRESET: name})[PRESET]])
+    out.result(one, lambda console: show_presets(console, [one]))
+
+
+def _show_list(console: "Console", found: "Sequence[Metric]") -> None:
+    """Families under their titles; of each metric the key, which way is better, and the name."""
+    from app.scoring.metrics import FAMILY_OF
+
+    for title, family in groupby(found, lambda one: FAMILY_OF[one.key].title):
+        console.print(clean(title), style="bold", **PLAIN)
+        show_rows(console, ((one.key, _BETTER[one.direction], one.name) for one in family))
+        console.print()
+    counted = "1 metric" if len(found) == 1 else f"{len(found)} metrics"
+    console.print(f"{counted}. assay metrics KEY explains one; --task, --needs, --search choose.", **PLAIN)

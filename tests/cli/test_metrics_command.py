@@ -1,0 +1,131 @@
+"""assay metrics: the list with its filters, one metric under what a metric string says, and the presets."""
+
+import pytest
+
+from app.scoring.metric import CATALOGUE
+from app.scoring.metrics import FAMILIES
+from app.scoring.presets import PRESETS
+from tests.cli.command import run
+
+
+def keys(*words: str) -> list[str]:
+    return [one["key"] for one in run("metrics", *words, "--json").value()]
+
+
+def test_the_list_is_grouped_by_family_with_every_key_once() -> None:
+    lines = run("metrics").out.splitlines()
+    first = [line.split()[0] for line in lines if line.startswith("  ")]
+    assert first == list(CATALOGUE)
+    titles = [line for line in lines if line and not line.startswith(" ")]
+    assert titles[:-1] == [family.title for family in FAMILIES]
+    assert titles[-1].startswith(f"{len(CATALOGUE)} metrics. assay metrics KEY explains one")
+
+
+def test_the_list_fits_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = run("metrics").out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line.split()[0] for line in lines if line[:2] == "  " and line[2] != " "] == list(CATALOGUE)
+
+
+def test_filters_choose_and_all_must_hold() -> None:
+    assert keys("--task", "multilabel") == [key for key, one in CATALOGUE.items() if "multilabel" in one.tasks]
+    assert "log_loss" in keys("--needs", "scores")
+    both = keys("--needs", "scores", "--needs", "probabilities")
+    assert both == [key for key, one in CATALOGUE.items() if {"scores", "probabilities"} <= set(one.needs)]
+    assert keys("--search", "gorodkin") == ["mcc"]
+    assert keys("--search", "MACRO kappa") == []
+    assert keys("--search", "brier", "--task", "binary") == [
+        key for key in keys("--search", "brier") if key in keys("--task", "binary")
+    ]
+    assert keys() == list(CATALOGUE)
+    shown = run("metrics", "--search", "gorodkin").out
+    assert "mcc" in shown
+    assert "1 metric." in shown
+    assert "f1_macro" not in shown
+
+
+def test_a_metric_string_shows_the_equation_as_it_is_used() -> None:
+    shown = run("metrics", "f1_macro:label_set=gold").out
+    for part in (
+        "f1_macro:label_set=gold (macro F1)",
+        "1/|L| ∑_{j∈L} 2 TP_j/(2 TP_j + FP_j + FN_j), 0/0 := 0",
+        r"\frac{1}{|L|}\sum_{j\in L}",
+        "the labels that enter the average",
+        "▸ gold",
+        "declared (default)",
+        "73/126 = 0.579365",
+    ):
+        assert part in shown
+    one = run("metrics", "f_beta_macro:beta=.50,zero_division=skip", "--json").value()
+    assert (one["key"], one["metric"]) == ("f_beta_macro:beta=0.5,zero_division=skip", "f_beta_macro")
+    assert [param["value"] for param in one["params"]] == ["0.5"]
+    assert next(option["value"] for option in one["options"] if option["name"] == "zero_division") == "skip"
+    assert any(sentence.startswith("zero_division=skip: ") for sentence in one["conventions"])
+
+
+def test_a_key_that_needs_a_parameter_is_shown_without_one() -> None:
+    shown = run("metrics", "f_beta_macro").out
+    assert "(1 + β²) TP_j" in shown
+    assert (
+        "beta=…  how many times as important recall is as precision (a number from 0 to 1,000,000; needed for" in shown
+    )
+
+
+def test_what_is_wrong_in_a_metric_string_is_named() -> None:
+    assert "'beta' must be a number, not 'x'" in run("metrics", "f_beta_macro:beta=x").err
+    assert "did you mean gold" in run("metrics", "f1_macro:label_set=gould").err
+    assert "did you mean f1_macro" in run("metrics", "macro_f1:label_set=gold").err
+    assert run("metrics", "f1_macro:label_set=gould").status == 1
+
+
+def test_a_metric_is_shown_under_a_preset() -> None:
+    shown = run("metrics", "f1_macro", "--preset", "bioasq").out
+    assert "1/|L| ∑_{j∈L}" in shown
+    assert ":=" not in shown.partition("LaTeX")[0]
+    one = run("metrics", "f1_macro:label_set=predicted", "--preset", "bioasq", "--json").value()
+    values = {option["name"]: option["value"] for option in one["options"]}
+    assert (values["label_set"], values["zero_division"]) == ("predicted", "skip")
+
+
+def test_the_presets_are_listed_with_all_that_they_set() -> None:
+    every = run("metrics", "--presets", "--json").value()
+    assert [one["name"] for one in every] == list(PRESETS)
+    shown = run("metrics", "--presets").out
+    for preset in PRESETS.values():
+        for name, value in preset.options.items():
+            assert f"{name}={value}" in shown
+        assert preset.remark.split(",")[0] in shown
+    alone = run("metrics", "--preset", "bioasq").out
+    assert "recall_macro" in alone
+    assert "label_set=gold" in alone
+    assert "hemkit" not in alone
+    assert run("metrics", "--preset", "bioasq", "--json").value() == every[list(PRESETS).index("bioasq")]
+    unknown = run("metrics", "--preset", "bioask")
+    assert (unknown.status, unknown.out) == (1, "")
+    assert "bioasq" in unknown.err
+
+
+@pytest.mark.parametrize(
+    "key", [key for family in FAMILIES for key in dict.fromkeys((family.keys[0], family.keys[-1]))]
+)
+def test_a_metric_of_any_family_is_shown(key: str) -> None:
+    ran = run("metrics", key)
+    assert ran.status == 0
+    assert ran.out.startswith(f"{key} ({CATALOGUE[key].name})")
+    assert "Example" in ran.out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["f1_macro", "--task", "binary"],
+        ["--preset", "bioasq", "--search", "f1"],
+        ["--presets", "f1_macro"],
+        ["--needs", "everything"],
+        ["--task", "regression"],
+    ],
+    ids=" ".join,
+)
+def test_what_does_not_go_together_is_wrong_usage(words: list[str]) -> None:
+    assert run("metrics", *words).status == 2
