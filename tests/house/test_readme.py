@@ -66,6 +66,14 @@ def test_the_offline_example_runs() -> None:
     assert "f1_macro" in done.stdout
 
 
+def test_the_walk_through_the_catalogue_runs() -> None:
+    block = next(block for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) if "assay metrics" in block)
+    command = block.replace(".venv/bin/assay", f"{sys.executable} -m app.cli")
+    done = subprocess.run(["bash", "-euc", command], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "∑_{j∈L}" in done.stdout
+
+
 def test_the_offline_check_runs() -> None:
     block = next(
         block for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) if "assay validate -f $D" in block

@@ -1,0 +1,37 @@
+"""Pieces of Markdown that the generated pages share."""
+
+from collections.abc import Iterable, Sequence
+
+from app.scoring.metrics import FAMILY_OF
+
+
+def safe(text: object) -> str:
+    """Text that Markdown shows as it is, in tables too."""
+    shown = str(text).replace("<", "&lt;").replace("*", "\\*")
+    return shown.replace("|", "\\|")
+
+
+def sentence(text: str) -> str:
+    """Words as a sentence."""
+    return safe(f"{text[:1].upper()}{text[1:].rstrip('.')}.")
+
+
+def code(text: object) -> str:
+    """Text as code, in tables too."""
+    return f"`{str(text).replace('|', chr(92) + '|')}`"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a table, of cells that are Markdown already, and an empty one."""
+    lines = [list(head), ["---"] * len(head), *map(list, rows)]
+    return ["|" + "".join(f" {cell} |" if cell else " |" for cell in line) for line in lines] + [""]
+
+
+def metric_link(key: str, folder: str = "") -> str:
+    """A link to the section of a metric; `folder` is where the pages of metrics lie, seen from the page that links."""
+    return f"[{code(key)}]({folder}{FAMILY_OF[key].name}.md#{key})"
+
+
+def linked(keys: Iterable[str], folder: str = "") -> str:
+    """Links to several metrics."""
+    return ", ".join(metric_link(key, folder) for key in keys)

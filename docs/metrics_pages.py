@@ -1,0 +1,210 @@
+"""Makes docs/metrics: an index of all metrics, and a page for each family, from the declarations of the metrics."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from markdown_parts import code, metric_link, safe, sentence, table
+
+from app.scoring import worked
+from app.scoring.catalogue import describe, hints
+from app.scoring.choices import span, takes
+from app.scoring.metric import CATALOGUE, Example, Metric
+from app.scoring.metrics import FAMILIES, Family
+from app.scoring.needs import MEANINGS
+
+_LETTERS = {"binary": "B", "multiclass": "C", "multilabel": "L"}
+_PROPERTIES = {
+    "symmetric": "swapping gold and predictions keeps the value",
+    "prevalence_sensitive": "replicating the instances of one class can move the value",
+    "count_based": "a function of integer counts",
+    "ordinal": "the order in which the classes are declared can move the value",
+}
+_BESIDE = ("positive_label", "train_frequencies", "hierarchy", "cost_matrix")
+_INTRODUCTION = """# Metrics
+
+Every metric of the catalogue, by family. A metric is asked for by a string: its key, then parameters and options, as in
+`f1_macro`, `f_beta_macro:beta=0.5` or `f1_macro:label_set=gold`. The options are explained in
+[conventions](../conventions.md), with the presets of named tools. `assay metrics KEY` shows the same on a terminal,
+`GET /api/v1/metrics/{key}` as JSON; both take a whole metric string too and show the equation as that string uses it.
+
+Tasks: B binary, C multi-class, L multi-label. What a metric may need:
+"""
+
+
+def index() -> str:
+    """The page of all keys."""
+    lines = [_INTRODUCTION, *table(["need", "meaning"], ([code(need), safe(text)] for need, text in MEANINGS.items()))]
+    for family in FAMILIES:
+        lines += [f"## [{family.title}]({family.name}.md)", "", safe(family.meaning), ""]
+        lines += table(["key", "name", "better", "range", "tasks", "needs"], map(_row, family.keys))
+    return "\n".join(lines)
+
+
+def _row(key: str) -> list[str]:
+    metric = CATALOGUE[key]
+    tasks = "".join(_LETTERS[task] for task in metric.tasks)
+    return [metric_link(key), safe(metric.name), _better(metric), _range(metric), tasks, ", ".join(metric.needs)]
+
+
+def _better(metric: Metric) -> str:
+    return "" if metric.direction == "none" else metric.direction
+
+
+def _range(metric: Metric) -> str:
+    if not metric.scalar:
+        return "data"
+    return span(describe(metric)["range"])
+
+
+# ---- one page per family -------------------------------------------------------------------------
+
+
+def page(family: Family) -> str:
+    """The page of a family."""
+    data = _numbered(family)
+    lines = [f"# {family.title}", "", f"{safe(family.meaning)} Back to [all metrics](README.md).", ""]
+    lines += [f"- {line}" for line in _contents(family.keys)] + [""]
+    for key in family.keys:
+        lines += _section(CATALOGUE[key], data)
+    lines += ["## Data of the examples", ""]
+    shown = set[str]()
+    for key in family.keys:
+        name = data[key]
+        if name not in shown:
+            lines += _data(name, CATALOGUE[key])
+        shown.add(name)
+    return "\n".join(lines)
+
+
+def _contents(keys: Sequence[str]) -> Iterator[str]:
+    """A line for each measure: its key, then the endings of those that are made of it."""
+    roots = {key: _root(key, keys) for key in keys}
+    for root in dict.fromkeys(roots.values()):
+        made = [key for key in keys if roots[key] == root and key != root]
+        endings = ", ".join(f"[{code(key.removeprefix(root))}](#{key})" for key in made)
+        yield f"[{code(root)}](#{root})" + (f": {endings}" if endings else "")
+
+
+def _root(key: str, keys: Sequence[str]) -> str:
+    """The shortest key of which this one is made by an ending."""
+    return next((other for other in sorted(keys, key=len) if key.startswith(f"{other}_")), key)
+
+
+def _section(metric: Metric, data: Mapping[str, str]) -> list[str]:
+    entry = describe(metric)
+    lines = [f"## `{metric.key}`", "", _names(metric), "", "```math", entry["equation"]["latex"], "```", ""]
+    lines += table(["", ""], _facts(metric, entry, data))
+    if not metric.scalar:
+        lines += ["```json", worked.value_text(metric), "```", ""]
+    if metric.params:
+        lines += [line for param in entry["params"] for line in _param(param)] + [""]
+    return lines
+
+
+def _names(metric: Metric) -> str:
+    also = f" Also called {safe(', '.join(metric.names))}." if metric.names else ""
+    return sentence(metric.name) + also
+
+
+def _facts(metric: Metric, entry: Mapping[str, Any], data: Mapping[str, str]) -> Iterator[list[str]]:
+    better = f"{metric.direction} is better" if metric.direction != "none" else "no direction"
+    holds = [text for name, text in _PROPERTIES.items() if entry["properties"][name]]
+    if not metric.weighable:
+        holds.append("null where instances have weights")
+    if metric.acceptable:
+        holds.append("gold may give several right answers to an instance")
+    facts = {
+        "where": "; ".join(f"{code(sign)} {safe(text)}" for sign, text in entry["symbols"].items()),
+        "value": f"{better}; {_range(metric)}",
+        "tasks": ", ".join(metric.tasks),
+        "else": "<br>".join(f"{tasks}: {safe(hint)}" for hint, tasks in hints(metric).items()),
+        "needs": ", ".join(metric.needs),
+        "conventions": ", ".join(map(_option, entry["options"])),
+        "presets": ", ".join(_preset(one) for one in entry["presets"]),
+        "properties": "; ".join(holds),
+        "other tools": "<br>".join(f"{safe(tool)}: {safe(text)}" for tool, text in metric.peers.items()),
+        "source": safe(metric.source),
+        "example": _example(metric, entry["example"], data[metric.key]),
+    }
+    return ([name, text] for name, text in facts.items() if text)
+
+
+def _option(option: Mapping[str, Any]) -> str:
+    said = f"={option['default']}" if option["default"] else ""
+    return f"[`{option['name']}{said}`](../conventions.md#{option['name']})"
+
+
+def _preset(preset: Mapping[str, Any]) -> str:
+    said = ", ".join(f"{name}={value}" for name, value in preset["options"].items())
+    return f"[{preset['name']}](../conventions.md#{preset['name']}) (`{said}`)"
+
+
+def _param(param: Mapping[str, Any]) -> Iterator[str]:
+    yield f"- {code(param['name'])}: {safe(param['meaning'].rstrip('.'))} ({safe(takes(param))})"
+    for value in param["values"]:
+        name = f"**{code(value['value'])}**" if value["value"] == param["default"] else code(value["value"])
+        yield f"  - {name}: {safe(value['meaning'])}" if value["meaning"] else f"  - {name}"
+
+
+# ---- worked examples -----------------------------------------------------------------------------
+
+
+def _example(metric: Metric, example: Mapping[str, Any], data: str) -> str:
+    """The value, the data that it is of, and what it comes from."""
+    params = ", ".join(f"`{name}={value}`" for name, value in metric.example.params.items())
+    value = safe(worked.value_text(metric)) if metric.scalar else "the data below,"
+    text = f"{value} on [{data}](#{data.replace(' ', '-')})" + (f" with {params}" if params else "")
+    classes = [f"{safe(row['class'])} ({_brief(row, 'class')})" for row in example.get("of_classes", [])]
+    instances = [f"{at} ({_brief(row)})" for at, row in enumerate(example.get("of_instances", []), 1)]
+    parts = [f"classes: {', '.join(classes)}"] * bool(classes) + [f"instances: {', '.join(instances)}"] * bool(
+        instances
+    )
+    return "; ".join([text, *parts])
+
+
+def _brief(row: Mapping[str, Any], *but: str) -> str:
+    said = {name: value for name, value in row.items() if name not in but}
+    return ", ".join(_number(value) if name == "value" else f"{name} {_number(value)}" for name, value in said.items())
+
+
+def _number(value: Any) -> str:
+    return "undefined" if value is None else f"{value:.6g}"
+
+
+def _numbered(family: Family) -> dict[str, str]:
+    """The name of each metric's data: equal ones have one name."""
+    names: dict[str, str] = {}
+    found = {}
+    for key in family.keys:
+        found[key] = names.setdefault(_identity(CATALOGUE[key]), f"data {len(names) + 1}")
+    return found
+
+
+def _identity(metric: Metric) -> str:
+    return repr((worked.data(metric), _beside(metric.example)))
+
+
+def _beside(example: Example) -> list[str]:
+    """What an example has beside its instances."""
+    found = [f"classes: {', '.join(example.classes)}"]
+    for name in _BESIDE:
+        value = getattr(example, name)
+        if value is not None:
+            found.append(f"{name.replace('_', ' ')}: {_mapping(value)}")
+    return found
+
+
+def _mapping(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(
+            f"{key}: {f'({_mapping(item)})' if isinstance(item, Mapping) else _mapping(item)}"
+            for key, item in value.items()
+        )
+    return " and ".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _data(name: str, metric: Metric) -> list[str]:
+    rows = worked.data(metric)
+    beside = f"A {metric.example.task} task. {sentence('; '.join(_beside(metric.example)))}"
+    cells = ([safe(value) for value in row.values()] for row in rows)
+    return [f"### {name}", "", beside, "", *table(list(rows[0]), cells)]
