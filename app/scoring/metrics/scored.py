@@ -22,10 +22,10 @@ def scores_of(ws: Workspace, call: MetricCall) -> Scores:
 def _turned(ws: Workspace, direction: str) -> Scores:
     scores = ws.case.scores
     assert scores is not None, "checked among the needs of the metric"
-    missing = int(np.isnan(scores).any(axis=1).sum())
-    if missing:
+    if np.isnan(scores.min()):  # one pass without a copy: matrices of scores are large
+        missing = int(np.isnan(scores).any(axis=1).sum())
         raise UndefinedError(f"{missing} instances have no scores")
-    return 0.0 - scores if direction == "lower" else scores + 0.0
+    return 0.0 - scores if direction == "lower" else scores
 
 
 def positive_code(ws: Workspace) -> int:
