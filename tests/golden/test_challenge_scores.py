@@ -14,12 +14,13 @@ from app.scoring.align import Case
 from app.scoring.hierarchy import Hierarchy
 from app.scoring.task import Task
 from tests.golden.test_challenges import folder, loaded, read, rules
+from tests.golden.test_score_files import APART
 from tests.scoring.build import results
 from tests.shared import needs_shared
 
 pytestmark = needs_shared
 ORACLE = {"zero_division": "0", "both_empty": "0"}
-SOFT = {"cifar10-label-errors": 44, "litcovid": 7}
+SOFT = {"cifar10-label-errors": 40, "litcovid": 7}
 TREES = {"germeval2019-blurbs-b": 26, "imagenet-real": 5}
 
 
@@ -52,7 +53,8 @@ def test_values_of_scores_are_those_of_the_oracle(name: str) -> None:
         wanted |= {f"auc:label={name}": value for name, value in expected.get("roc_auc_per_class", {}).items()}
         found = results(of, list(wanted), ORACLE)
         for text, number in wanted.items():
-            assert found[text].value == pytest.approx(number, abs=soft["tolerance"], rel=0), (system, version, text)
+            tolerance = APART.get(text, soft["tolerance"])
+            assert found[text].value == pytest.approx(number, abs=tolerance, rel=0), (system, version, text)
         compared += len(wanted)
     assert compared >= SOFT[name]
 

@@ -27,6 +27,8 @@ SYSTEMS: list[tuple[str, str, Task]] = [
     ("cifar10-label-errors", "cifar10h-humans", "multiclass"),
     ("litcovid", "sample-system", "multilabel"),
 ]
+# the oracle ranked renormalised scores, in which ties of the scores as sent come apart: vote shares have many
+APART = {"average_precision_macro": 5e-6}
 
 
 def folder(name: str) -> Path:
@@ -103,7 +105,7 @@ def test_measures_of_probabilities_are_those_of_the_oracle(name: str, system: st
     assert not outcome.problems
     for key, call in calls.items():
         value = outcome.scores["all"][call.text].value
-        assert value == pytest.approx(values[key], abs=soft["tolerance"], rel=0), key
+        assert value == pytest.approx(values[key], abs=APART.get(key, soft["tolerance"]), rel=0), key
 
 
 def test_the_official_labels_of_litcovid_follow_from_its_scores() -> None:
