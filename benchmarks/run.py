@@ -37,6 +37,7 @@ from app.pipeline import Gold, Source, load_gold, score
 from app.scoring.asked import all_fitting
 from app.scoring.needs import met
 from app.scoring.task import Task
+from benchmarks import scores
 
 ROOT = Path(__file__).resolve().parents[1]
 JSON = FileKind("json")
@@ -169,6 +170,15 @@ def multi_label(folder: Path) -> list[Row]:
     return timed("20,000 multi-label records, 1000 classes", ways)
 
 
+def matrices() -> list[Row]:
+    """100,000 instances with a score for each of 100 classes, on one thread: areas of every class, pairs of classes."""
+    work = "scores, 100,000 by 100"
+    return [
+        *timed(f"{work}: AUC and average precision", scores.areas(), repetitions=5),
+        *timed(f"{work}: Hand & Till", scores.pairs(), repetitions=3),
+    ]
+
+
 def whole_command(arguments: list[str], *, repetitions: int = 5) -> float:
     """Median wall milliseconds of a command from start to end."""
     spent = []
@@ -246,7 +256,7 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        rows = [*single_label(folder), *multi_label(folder), *over_http(folder), *commands()]
+        rows = [*single_label(folder), *multi_label(folder), *matrices(), *over_http(folder), *commands()]
     print(", ".join(f"{key} {value}" for key, value in machine().items()))
     print()
     print(table(rows))
