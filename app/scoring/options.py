@@ -23,7 +23,7 @@ _DECLARED = (
         "worst",
         "What a ratio 0/0 counts as.",
         (
-            "the measure's worst value: 0 where higher is better, 1 where lower is better",
+            "the measure's worst value: 0 where higher is better (-1 for informedness and markedness), 1 where lower is better",
             "0",
             "1",
             "the class leaves the average; a value that is nothing but 0/0 is null",

@@ -7,18 +7,18 @@ import numpy as np
 
 from app.scoring.align import Case
 from app.scoring.crosstab import confusion
-from app.scoring.exact import combine, quotients
 from app.scoring.metrics.base import BASES, Base
+from app.scoring.metrics.ratios import RATIOS
 from app.scoring.options import DEFAULTS
 from app.scoring.tally import Counts, Workspace
 
-_SHOWN = tuple(base for base in BASES if not base.takes_beta)
+_SHOWN = tuple(base for base in (*BASES, *RATIOS) if not base.takes_beta)
 
 
 def per_class(case: Case, options: Mapping[str, str] | None = None) -> dict[str, dict[str, float | int | None]]:
     """For each declared label tp, fp, fn, tn, support, predicted and the base measures.
 
-    A measure that is 0/0 follows zero_division; under `skip` and `error` it is None.
+    A measure that is 0/0 follows zero_division; under `skip` and `error` it is None, and so is one without a worst value.
     """
     if case.acceptable:
         return {}  # what is right is no class of its own
@@ -42,12 +42,13 @@ def per_class(case: Case, options: Mapping[str, str] | None = None) -> dict[str,
 
 
 def _measure(base: Base, counts: Counts, rule: str) -> list[float | None]:
-    numerator, denominator = combine(base.numerator, counts.columns), combine(base.denominator, counts.columns)
-    worst = 0.0 if base.direction == "higher" else 1.0
-    replacement = {"worst": worst, "0": 0.0, "1": 1.0}.get(rule)
+    ratio = base.ratio()
+    numerator, denominator = ratio.parts(counts.columns)
+    worst = base.range[0] if base.direction == "higher" else base.range[1]
+    replacement = {"worst": worst, "0": 0.0, "1": 1.0}.get(rule) if base.replaceable else None
     values: list[float | None] = [replacement] * len(numerator)
     defined = np.flatnonzero(denominator != 0)
-    exact = quotients(numerator[defined], denominator[defined]).tolist()
+    exact = ratio.values(numerator[defined], denominator[defined]).tolist()
     for position, value in zip(defined.tolist(), exact, strict=True):
         values[position] = value
     return values

@@ -10,8 +10,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.scoring.exact import Floats, Integers, combine, mean, over, quotients, times, total
-from app.scoring.metric import LABELS, TRAIN_FREQUENCIES, Direction, MetricCall, Result
+from app.scoring.exact import Floats, Integers, mean, over, quotients, square_root, times, total
+from app.scoring.metric import LABELS, TRAIN_FREQUENCIES, MetricCall, Result
+from app.scoring.metrics.forms import Ratio, Table, single
 from app.scoring.metrics.rules import (
     Mask,
     UndefinedError,
@@ -26,24 +27,6 @@ from app.scoring.metrics.rules import (
 )
 from app.scoring.tally import Tally, Workspace
 from app.scoring.task import TASKS, Task
-
-Coefficients = tuple[int, int, int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Ratio:
-    """A measure on one 2×2 table: two sums of coefficients × (tp, fp, fn, tn), one divided by the other.
-
-    `set_like` measures (precision, recall, F, Jaccard) leave their per-instance empties to the options
-    both_empty and one_empty; `agree` ones are equal to accuracy when pooled over single-label data.
-    """
-
-    name: str
-    numerator: Coefficients
-    denominator: Coefficients
-    direction: Direction
-    set_like: bool = False
-    agree: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +61,18 @@ def bare(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
     if label not in tally.names:
         raise UndefinedError(f"'{label}' is not a declared class")
     table = table_of(tally.classes, tally.names.index(label))
-    return Result(*_one(call, ratio, table, f"{ratio.name} of {label}"))
+    return _one(call, ratio, table, f"{ratio.name} of {label}")
 
 
-def _one(call: MetricCall, ratio: Ratio, table: Coefficients, what: str) -> tuple[float, None, tuple[str, ...]]:
-    numerator, denominator = _dot(ratio.numerator, table), _dot(ratio.denominator, table)
-    value, notes = single_ratio(call, ratio.direction, numerator, denominator, what)
-    return value, None, notes
-
-
-def _dot(coefficients: Coefficients, table: Coefficients) -> int:
-    return sum(c * count for c, count in zip(coefficients, table, strict=True))
+def _one(call: MetricCall, ratio: Ratio, table: Table, what: str) -> Result:
+    """The measure of one table under the zero-division rule, with the note if the rule fired."""
+    numerator, denominator = (int(part[0]) for part in ratio.parts(single(table)))
+    if not denominator and not ratio.replaceable:
+        raise UndefinedError(f"{what} is {'x' if numerator else '0'}/0")
+    if denominator and ratio.root:
+        return Result(square_root(Fraction(numerator, denominator)))
+    value, notes = single_ratio(call, ratio.direction, numerator, denominator, what, lowest=ratio.lowest)
+    return Result(value, None, notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +99,13 @@ def weighted(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
     return _over_classes(tally, call, ratio, _Labels(mask, tally.classes.support, notes))
 
 
+def weighted_by_predicted(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
+    """The mean weighted by how often each class was predicted (W eq 16 as printed); others weigh 0."""
+    tally = ws.tally(call.options)
+    mask, notes = averaged_labels(ws, tally, call, by_label_set=False)
+    return _over_classes(tally, call, ratio, _Labels(mask, tally.classes.predicted, notes))
+
+
 def lfb_train(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
     """The mean weighted by training frequency (V eq 10); labels that training lacks weigh 0."""
     tally = ws.tally(call.options)
@@ -131,20 +122,19 @@ def lfb_train(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
 def _over_classes(tally: Tally, call: MetricCall, ratio: Ratio, over_these: _Labels) -> Result:
     """The `fsum` of the correctly rounded weight × numerator / denominator, divided by the sum of the weights."""
     mask, weights, notes = over_these.mask, over_these.weights, over_these.notes
-    numerator = combine(ratio.numerator, tally.classes.columns)
-    denominator = combine(ratio.denominator, tally.classes.columns)
+    numerator, denominator = ratio.parts(tally.classes.columns)
     matters = mask & (weights > 0)
     fired = matters & (denominator == 0)
     value = None
     if fired.any():
         what = f"{ratio.name} is 0/0 for {named(tally, fired)}"
-        value = substitute(call, ratio.direction, what)
+        value = substitute(call, ratio.direction, what, lowest=ratio.lowest)
         notes.append(zero_note(call, what, value))
     defined = matters & ~fired
     divisor = total(weights[matters if value is not None else defined])
     if divisor == 0:
         raise UndefinedError("no label with a defined value is left to average over")
-    terms = quotients(times(weights[defined], numerator[defined]), denominator[defined]).tolist()
+    terms = ratio.values(numerator[defined], denominator[defined], weights[defined]).tolist()
     terms.extend(value * int(weight) for weight in weights[fired] if value)
     return Result(over(math.fsum(terms), divisor), None, tuple(notes))
 
@@ -164,20 +154,20 @@ def micro(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
         raise UndefinedError("no label is left to pool")
     tp, fp, fn, tn = (total(column[kept]) for column in tally.classes.columns)
     table = (tp, fp + tally.outside_fp, fn + tally.outside_fn, tn)
-    value, reason, notes = _one(call, ratio, table, f"pooled {ratio.name}")
+    found = _one(call, ratio, table, f"pooled {ratio.name}")
+    notes = found.notes
     if left_out.any():
         notes = (*notes, f"left out by exclude_labels: {named(tally, left_out)}")
     elif ratio.agree and ws.spec.task != "multilabel" and not tally.nothing:
         notes = (*notes, "with one label per instance micro precision, recall and F all equal accuracy")
-    return Result(value, reason, notes)
+    return Result(found.value, None, notes)
 
 
 def samples(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
     """The mean over instances (W eq 23-28; Z), with its own rules for empty sets."""
     tally = ws.tally(call.options)
     instances = tally.instances
-    columns = instances.counts.columns
-    numerator, denominator = combine(ratio.numerator, columns), combine(ratio.denominator, columns)
+    numerator, denominator = ratio.parts(instances.counts.columns)
     fixed: list[tuple[Mask, float | None, str]] = []
     if ratio.set_like:
         no_gold, no_prediction = instances.gold_size == 0, instances.predicted_size == 0
@@ -187,9 +177,13 @@ def samples(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
             fixed.append((np.asarray(mask), value, f"{rule}={setting}"))
     elif (denominator == 0).any():
         setting = f"zero_division={call.options['zero_division']}"
-        value = substitute(call, ratio.direction, f"{ratio.name} is 0/0 for some instances")
+        value = substitute(call, ratio.direction, f"{ratio.name} is 0/0 for some instances", lowest=ratio.lowest)
         fixed.append((np.asarray(denominator == 0), value, setting))
-    return over_instances(numerator, denominator, fixed, instances.weights)
+    return over_instances(numerator, denominator, fixed, instances.weights, divide=ratio.values)
+
+
+def _quotients(numerator: Integers, denominator: Integers, weights: Integers | None = None) -> Floats:
+    return quotients(numerator if weights is None else times(weights, numerator), denominator)
 
 
 def over_instances(
@@ -197,10 +191,12 @@ def over_instances(
     denominator: Integers,
     fixed: list[tuple[Mask, float | None, str]],
     weights: Integers | None,
+    divide: Callable[[Integers, Integers, Integers | None], Floats] = _quotients,
 ) -> Result:
     """The mean over instances of numerator / denominator; `fixed` sets, leaves out (None) and names those of a mask.
 
-    Integers of length n; `weights` one whole number per instance. Raises UndefinedError where no instance is left.
+    Integers of length n; `weights` one whole number per instance; `divide` makes (weight ×) the value of an instance.
+    Raises UndefinedError where no instance is left.
     """
     free = np.ones(len(numerator), dtype=bool)
     parts: list[Floats] = []
@@ -216,30 +212,21 @@ def over_instances(
         elif count:
             notes.append(f"{_instances(count)} left out ({setting})")
     if weights is not None:
-        return _weighed(numerator, denominator, [free, *heavy], parts, weights=weights, notes=notes)
-    values = np.concatenate([quotients(numerator[free], denominator[free]), *parts])
+        terms = divide(numerator[free], denominator[free], weights[free])
+        return _weighed(terms, [free, *heavy], parts, weights=weights, notes=notes)
+    values = np.concatenate([divide(numerator[free], denominator[free], None), *parts])
     if not len(values):
         raise UndefinedError("no instance is left to average over")
     return Result(mean(values), None, tuple(notes))
 
 
-def _weighed(
-    numerator: Integers,
-    denominator: Integers,
-    masks: list[Mask],
-    parts: list[Floats],
-    *,
-    weights: Integers,
-    notes: list[str],
-) -> Result:
+def _weighed(terms: Floats, masks: list[Mask], parts: list[Floats], *, weights: Integers, notes: list[str]) -> Result:
     """The mean over instances that weigh differently: each term is rounded once, as in a weighted mean over classes."""
-    free, *fixed = masks
-    terms = [quotients(times(weights[free], numerator[free]), denominator[free])]
-    terms += [weights[mask] * values for mask, values in zip(fixed, parts, strict=True)]
+    every = [terms, *(weights[mask] * values for mask, values in zip(masks[1:], parts, strict=True))]
     divisor = total(np.concatenate([weights[mask] for mask in masks]))
     if not divisor:
         raise UndefinedError("no instance is left to average over")
-    return Result(over(math.fsum(np.concatenate(terms).tolist()), divisor), None, tuple(notes))
+    return Result(over(math.fsum(np.concatenate(every).tolist()), divisor), None, tuple(notes))
 
 
 def _instances(count: int) -> str:
@@ -312,6 +299,20 @@ WEIGHTED = Average(
     source="Wenzel eq 13, 21, Fig 10",
     compute=weighted,
 )
+WEIGHTED_BY_PREDICTED = Average(
+    suffix="weighted_by_predicted",
+    name="prediction-weighted",
+    names=("weighted by predictions",),
+    equation=r"\frac{1}{\sum_{j} p_{j}}\sum_{j} p_{j}\,{B}",
+    index="j",
+    tasks=TASKS,
+    needs=(LABELS,),
+    options=("absent_gold", *_OVER_LABELS),
+    moves=True,
+    symmetric=False,
+    source="Wenzel eq 16 as printed (its example weights by support, as _weighted does)",
+    compute=weighted_by_predicted,
+)
 LFB_TRAIN = Average(
     suffix="lfb_train",
     name="training-frequency-weighted",
@@ -325,6 +326,20 @@ LFB_TRAIN = Average(
     symmetric=True,
     source="Van Asch 2013 eq 10",
     compute=lfb_train,
+)
+LFB_TEST = Average(
+    suffix="lfb_test",
+    name="test-frequency-weighted",
+    names=("label-frequency-based micro with test frequencies",),
+    equation=r"\sum_{j} f_{j}\,{B},\quad f_{j}=\frac{n_{j}}{\sum_{k} n_{k}}",
+    index="j",
+    tasks=TASKS,
+    needs=(LABELS,),
+    options=_OVER_LABELS,
+    moves=True,
+    symmetric=False,
+    source="Van Asch 2013 sec 3.3.2; the same number as _weighted",
+    compute=weighted,
 )
 SAMPLES = Average(
     suffix="samples",
@@ -341,4 +356,4 @@ SAMPLES = Average(
     compute=samples,
     hint="the mean over instances is for multi-label tasks; with one label per instance use the _micro key",
 )
-AVERAGES = (BARE, MACRO, MICRO, WEIGHTED, LFB_TRAIN, SAMPLES)
+AVERAGES = (BARE, MACRO, MICRO, WEIGHTED, WEIGHTED_BY_PREDICTED, LFB_TRAIN, LFB_TEST, SAMPLES)

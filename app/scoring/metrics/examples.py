@@ -28,6 +28,13 @@ MULTILABEL = Example(
     value="",
 )
 _DATA = {"": BINARY, "samples": MULTILABEL}
+_ORDER = ("", "macro", "micro", "weighted", "weighted_by_predicted", "lfb_train", "samples")
+
+
+def per_average(*values: str) -> dict[str, str]:
+    """Exact values of a measure for one class, then under each average; weights from test data are the support's."""
+    found = dict(zip(_ORDER, values, strict=False))
+    return {**found, "lfb_test": found["weighted"]} if "weighted" in found else found
 
 
 def worked(data: Example, value: str, params: Mapping[str, str] | None = None) -> Example:
@@ -41,6 +48,7 @@ def worked(data: Example, value: str, params: Mapping[str, str] | None = None) -
         params or {},
         data.positive_label,
         data.train_frequencies,
+        cost_matrix=data.cost_matrix,
     )
 
 

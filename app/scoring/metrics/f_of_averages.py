@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from app.scoring.exact import fraction
 from app.scoring.metric import Metric, MetricCall, Properties, Result, register
-from app.scoring.metrics.averages import LFB_TRAIN, MACRO, SAMPLES, WEIGHTED, Average, harmonic
+from app.scoring.metrics.averages import LFB_TEST, LFB_TRAIN, MACRO, SAMPLES, WEIGHTED, Average, harmonic
 from app.scoring.metrics.base import BETA, PRECISION, RECALL
 from app.scoring.metrics.examples import example
 from app.scoring.metrics.rules import UndefinedError, substitute
@@ -31,7 +31,13 @@ _KINDS = (
         Fraction(1),
         r"\frac{2\,\bar{P}\,\bar{R}}{\bar{P}+\bar{R}}",
         {"macro": ("CF1", "macro F1 of Sokolova & Lapalme")},
-        {"macro": "155/252", "weighted": "880/1467", "samples": "21/26", "lfb_train": "533/882"},
+        {
+            "macro": "155/252",
+            "weighted": "880/1467",
+            "lfb_test": "880/1467",
+            "samples": "21/26",
+            "lfb_train": "533/882",
+        },
     ),
     _Kind(
         "f0_5",
@@ -39,7 +45,13 @@ _KINDS = (
         Fraction(1, 2),
         r"\frac{1.25\,\bar{P}\,\bar{R}}{0.25\,\bar{P}+\bar{R}}",
         {},
-        {"macro": "775/1179", "weighted": "550/873", "samples": "105/124", "lfb_train": "2665/4104"},
+        {
+            "macro": "775/1179",
+            "weighted": "550/873",
+            "lfb_test": "550/873",
+            "samples": "105/124",
+            "lfb_train": "2665/4104",
+        },
     ),
     _Kind(
         "f2",
@@ -47,7 +59,13 @@ _KINDS = (
         Fraction(2),
         r"\frac{5\,\bar{P}\,\bar{R}}{4\,\bar{P}+\bar{R}}",
         {},
-        {"macro": "775/1341", "weighted": "2200/3843", "samples": "105/136", "lfb_train": "2665/4716"},
+        {
+            "macro": "775/1341",
+            "weighted": "2200/3843",
+            "lfb_test": "2200/3843",
+            "samples": "105/136",
+            "lfb_train": "2665/4716",
+        },
     ),
     _Kind(
         "f_beta",
@@ -55,7 +73,13 @@ _KINDS = (
         None,
         r"\frac{(1+\beta^{2})\,\bar{P}\,\bar{R}}{\beta^{2}\,\bar{P}+\bar{R}}",
         {"samples": ("example-based F-beta of Zhang & Zhou",)},
-        {"macro": "775/1179", "weighted": "550/873", "samples": "105/124", "lfb_train": "2665/4104"},
+        {
+            "macro": "775/1179",
+            "weighted": "550/873",
+            "lfb_test": "550/873",
+            "samples": "105/124",
+            "lfb_train": "2665/4104",
+        },
     ),
 )
 
@@ -115,5 +139,5 @@ def _averaged(average: Average) -> str:
 
 
 for _kind in _KINDS:
-    for _average in (MACRO, WEIGHTED, SAMPLES, LFB_TRAIN):
+    for _average in (MACRO, WEIGHTED, SAMPLES, LFB_TRAIN, LFB_TEST):
         register(metric_of(_kind, _average))

@@ -17,10 +17,11 @@ class UndefinedError(Exception):
     """The value does not exist for these data; the message is the reason."""
 
 
-def substitute(call: MetricCall, direction: Direction, what: str) -> float | None:
+def substitute(call: MetricCall, direction: Direction, what: str, *, lowest: float = 0.0) -> float | None:
     """What 0/0 counts as under the call's zero-division rule; None means: leave it out (docs/conventions.md).
 
-    `what` says what is 0/0: it is the reason where the rule is `error`.
+    `what` says what is 0/0: it is the reason where the rule is `error`. `lowest` is the worst value where higher is
+    better.
     """
     rule = call.options["zero_division"]
     if rule == "error":
@@ -28,17 +29,17 @@ def substitute(call: MetricCall, direction: Direction, what: str) -> float | Non
     if rule == "skip":
         return None
     if rule == "worst":
-        return 0.0 if direction == "higher" else 1.0
+        return lowest if direction == "higher" else 1.0
     return float(rule)
 
 
 def single_ratio(
-    call: MetricCall, direction: Direction, numerator: int, denominator: int, what: str
+    call: MetricCall, direction: Direction, numerator: int, denominator: int, what: str, *, lowest: float = 0.0
 ) -> tuple[float, tuple[str, ...]]:
     """One quotient of integers under the zero-division rule, and the note if the rule fired."""
     if denominator:
         return numerator / denominator, ()
-    value = substitute(call, direction, f"{what} is 0/0")
+    value = substitute(call, direction, f"{what} is 0/0", lowest=lowest)
     if value is None:
         raise UndefinedError(f"{what} is 0/0, and zero_division=skip leaves nothing")
     return value, (f"{what} is 0/0; zero_division={call.options['zero_division']} makes it {value:g}",)
