@@ -1,5 +1,6 @@
 """Metrics of a case: counts once, then each metric's last step."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -61,11 +62,12 @@ def _key(call: MetricCall) -> _Key:
 
 
 def _has_ceiling(call: MetricCall) -> bool:
-    """Whether it can be ranked, over labels that do not depend on what was predicted."""
+    """Whether it can be ranked, up to some best value, over labels that do not depend on what was predicted."""
     metric = call.metric
+    endless = math.isinf(metric.range[metric.direction == "higher"])
     moving = "label_set" in metric.options and call.options["label_set"] in {"predicted", "gold_or_predicted"}
     ranks = SCORES in metric.needs or RANKING in metric.needs
-    return metric.scalar and metric.direction != "none" and not moving and not ranks
+    return metric.scalar and metric.direction != "none" and not (endless or moving or ranks)
 
 
 def evaluate(case: Case, calls: Sequence[MetricCall], ceilings: Ceilings | None = None) -> dict[str, Result]:

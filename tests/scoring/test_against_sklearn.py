@@ -104,6 +104,44 @@ def test_whole_task_measures(of: Case) -> None:
     compare(of, expected, {})
 
 
+@given(of=cases("multiclass"))
+@MANY
+def test_the_adjusted_balanced_accuracy(of: Case) -> None:
+    if len(set(of.gold.codes.tolist())) > 1:  # of one class it is 0/0, or -inf there
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            adjusted = sk.balanced_accuracy_score(of.gold.codes, of.predicted.codes, adjusted=True)
+        compare(of, {"balanced_accuracy:adjusted=true": adjusted}, {})
+
+
+@given(of=cases("multiclass"), weights=st.sampled_from(["linear", "quadratic"]))
+@MANY
+def test_weighted_kappa_of_all_declared_classes(of: Case, weights: str) -> None:
+    labels = list(range(len(of.spec.classes)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = sk.cohen_kappa_score(of.gold.codes, of.predicted.codes, labels=labels, weights=weights)
+    compare(of, {f"cohen_kappa:weights={weights}": expected}, {})
+
+
+@given(of=cases("binary"))
+@MANY
+def test_likelihood_ratios(of: Case) -> None:
+    gold, predicted = of.gold.codes == 0, of.predicted.codes == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        positive, negative = sk.class_likelihood_ratios(gold, predicted, labels=[False, True])
+    compare(of, {"lr_plus": positive, "lr_minus": negative}, {})
+
+
+@given(of=cases("multiclass"))
+@MANY
+def test_the_geometric_mean_of_the_recalls(of: Case) -> None:
+    codes = sorted(set(of.gold.codes.tolist()))
+    recalls = sk.recall_score(of.gold.codes, of.predicted.codes, labels=codes, average=None, zero_division=0)
+    compare(of, {"gmean_recall": float(np.prod(recalls)) ** (1 / len(codes))}, {})
+
+
 @given(of=cases("multilabel"), average=st.sampled_from(["macro", "micro", "weighted", "samples"]))
 @MANY
 def test_averages_of_label_sets(of: Case, average: str) -> None:

@@ -1,11 +1,13 @@
 """Measures of a whole task: accuracy and its kin, exact match and Hamming loss."""
 
 import math
+from dataclasses import dataclass
+from decimal import Context, Decimal, localcontext
 
 import numpy as np
 
-from app.scoring.exact import Integers, integer_weights, over, quotients, times, total
-from app.scoring.metric import LABELS, Metric, MetricCall, Properties, Result, register
+from app.scoring.exact import Integers, integer_weights, over, quotients, rounded, times, total
+from app.scoring.metric import LABELS, Metric, MetricCall, Param, Properties, Result, register
 from app.scoring.metrics.examples import MULTICLASS, MULTILABEL, worked
 from app.scoring.metrics.rules import Mask, UndefinedError, excluded, listed, named
 from app.scoring.tally import Tally, Workspace
@@ -15,6 +17,7 @@ READING = ("unknown_label", "missing")
 SETS = (*READING, "duplicates", "empty_label")
 SINGLE: tuple[Task, ...] = ("binary", "multiclass")
 UNIT = (0.0, 1.0)
+DECIMALS = Context(prec=40)
 LARGEST_WEIGHT = 10**150  # products with counts stay within binary64
 
 
@@ -41,8 +44,19 @@ def hamming_loss(ws: Workspace, call: MetricCall) -> Result:
     return Result(tally.wrong_cells / tally.cells if tally.cells else 0.0, None, notes if outside else ())
 
 
-def _recalls(ws: Workspace, call: MetricCall, *, use_weights: bool) -> Result:
-    """The weighted mean of the recalls of the classes that occur in gold; absent ones are listed."""
+@dataclass(frozen=True, slots=True)
+class _Recalls:
+    """The classes that occur in gold and are not left out: how often each was found and how often it occurs."""
+
+    tally: Tally
+    mask: Mask
+    found: Integers
+    support: Integers
+    notes: tuple[str, ...]
+
+
+def _recalls(ws: Workspace, call: MetricCall) -> _Recalls:
+    """What the recalls of the classes that occur in gold are made of; absent ones are listed."""
     tally = ws.tally(call.options)
     occurs = np.asarray(tally.classes.support > 0)
     left_out = excluded(tally, call)
@@ -52,12 +66,7 @@ def _recalls(ws: Workspace, call: MetricCall, *, use_weights: bool) -> Result:
     notes = [f"absent from gold, so not averaged: {named(tally, absent)}"] if absent.any() else []
     if left_out.any():
         notes.append(f"left out by exclude_labels: {named(tally, left_out)}")
-    weights = _weights(ws, tally, mask) if use_weights else np.ones(int(mask.sum()), dtype=np.int64)
-    divisor = total(weights)
-    if divisor == 0:
-        raise UndefinedError("the class weights of the labels that occur in gold sum to 0")
-    terms = quotients(times(weights, tally.classes.tp[mask]), tally.classes.support[mask])
-    return Result(over(math.fsum(terms.tolist()), divisor), None, tuple(notes))
+    return _Recalls(tally, mask, tally.classes.tp[mask], tally.classes.support[mask], tuple(notes))
 
 
 def _weights(ws: Workspace, tally: Tally, mask: Mask) -> Integers:
@@ -77,19 +86,64 @@ def _weights(ws: Workspace, tally: Tally, mask: Mask) -> Integers:
 
 
 def balanced_accuracy(ws: Workspace, call: MetricCall) -> Result:
-    """The mean recall of the classes that occur in gold."""
-    return _recalls(ws, call, use_weights=False)
+    """The mean recall of the classes that occur in gold; adjusted, on a scale where one class for all is 0."""
+    recalls = _recalls(ws, call)
+    terms, k = quotients(recalls.found, recalls.support).tolist(), len(recalls.found)
+    if call.params["adjusted"] == "false":
+        return Result(over(math.fsum(terms), k), None, recalls.notes)
+    if k == 1:
+        raise UndefinedError("only one class is averaged, so chance is always right and the adjusted value is 0/0")
+    return Result(over(math.fsum([*terms, -1.0]), k - 1), None, recalls.notes)
 
 
 def weighted_accuracy(ws: Workspace, call: MetricCall) -> Result:
     """The recalls weighted by the class weights, uniform without; D's printed form lacks the 1/n_k."""
-    return _recalls(ws, call, use_weights=True)
+    recalls = _recalls(ws, call)
+    weights = _weights(ws, recalls.tally, recalls.mask)
+    divisor = total(weights)
+    if divisor == 0:
+        raise UndefinedError("the class weights of the labels that occur in gold sum to 0")
+    terms = quotients(times(weights, recalls.found), recalls.support)
+    return Result(over(math.fsum(terms.tolist()), divisor), None, recalls.notes)
+
+
+def gmean_recall(ws: Workspace, call: MetricCall) -> Result:
+    """The geometric mean of the recalls of the classes that occur in gold; 0 where one of them is never found."""
+    recalls = _recalls(ws, call)
+    if not recalls.found.all():
+        return Result(0.0, None, recalls.notes)
+    pairs = sorted(zip(recalls.found.tolist(), recalls.support.tolist(), strict=True))
+    with localcontext(DECIMALS):  # the same digits on every machine, whatever the order of the classes
+        logarithm = sum(((Decimal(found) / Decimal(support)).ln() for found, support in pairs), Decimal(0))
+        return Result(rounded(float((logarithm / len(pairs)).exp())), None, recalls.notes)
 
 
 def subset_accuracy(ws: Workspace, call: MetricCall) -> Result:
     """The share of instances whose predicted set equals the gold set, repetitions aside (W eq 25; S; Z)."""
     tally = ws.tally(call.options)
     return Result(tally.exact / tally.n)
+
+
+ADJUSTED = Param(
+    "adjusted",
+    "choice",
+    "whether chance counts as 0",
+    default="false",
+    values=("false", "true"),
+    value_meanings=(
+        "the mean recall itself, 1/K for one and the same of K classes",
+        "(b - 1/K) / (1 - 1/K) of the mean recall b of K classes: chance is 0",
+    ),
+)
+
+
+def _shown_balanced(call: MetricCall) -> str:
+    """The equation with the adjustment where it is asked for."""
+    latex = call.metric.equation
+    if call.params["adjusted"] == "false":
+        return latex
+    value, _, where = latex.partition(r",\quad ")
+    return rf"\frac{{{value}-\frac{{1}}{{|G|}}}}{{1-\frac{{1}}{{|G|}}}},\quad {where}"
 
 
 _MEANT_SETS = {
@@ -148,14 +202,44 @@ register(
         tasks=SINGLE,
         needs=(LABELS,),
         direction="higher",
-        range=UNIT,
-        params=(),
+        range=(-1.0, 1.0),
+        params=(ADJUSTED,),
         options=("exclude_labels", *READING),
         properties=Properties(symmetric=False, prevalence_sensitive=False),
         source="Döring; Brodersen et al. 2010, The balanced accuracy and its posterior distribution",
         example=worked(MULTICLASS, "5/9"),
         compute=balanced_accuracy,
         hints=_MEANT_RECALL,
+        symbols={"G": "the classes that occur in gold"},
+        peers={
+            "scikit-learn": "balanced_accuracy_score; its adjusted value of a gold with one class is nan or -inf",
+            "caret": "Balanced Accuracy is of one class: balanced_accuracy_ovr",
+        },
+        shown=_shown_balanced,
+    )
+)
+register(
+    Metric(
+        key="gmean_recall",
+        name="geometric mean of recalls",
+        names=("G-mean", "geometric mean score"),
+        equation=r"\left(\prod_{j\in G} \frac{\mathrm{TP}_{j}}{\mathrm{TP}_{j}+\mathrm{FN}_{j}}\right)^{1/|G|},\quad G=\{j: \mathrm{TP}_{j}+\mathrm{FN}_{j}>0\}",
+        tasks=SINGLE,
+        needs=(LABELS,),
+        direction="higher",
+        range=UNIT,
+        params=(),
+        options=("exclude_labels", *READING),
+        properties=Properties(symmetric=False, prevalence_sensitive=False),
+        source="Kubat & Matwin 1997, Addressing the curse of imbalanced training sets",
+        example=worked(MULTICLASS, "0.550321208149"),
+        compute=gmean_recall,
+        hints=_MEANT_RECALL,
+        symbols={"G": "the classes that occur in gold"},
+        peers={
+            "imbalanced-learn": 'geometric_mean_score with average="multiclass"; a class that is only predicted makes it 0',
+            "PyCM": "GM is another: the root of recall × specificity of one class",
+        },
     )
 )
 register(
