@@ -98,26 +98,26 @@ def test_every_expected_value_that_the_catalogue_covers_is_reproduced(name: str)
 
 
 COMPARED = {
-    "doering_example": 79,
-    "doering_specificity_10x10": 9,
-    "sefidian_example": 42,
-    "van_asch_table2": 52,
-    "van_asch_table3": 74,
-    "van_asch_table4": 74,
-    "van_asch_table5": 74,
-    "van_asch_table6": 42,
-    "wenzel_fig5": 61,
-    "wenzel_fig6": 61,
-    "wenzel_fig7": 61,
-    "wenzel_fig8": 61,
-    "wenzel_fig9": 40,
+    "doering_example": 150,
+    "doering_specificity_10x10": 19,
+    "sefidian_example": 73,
+    "van_asch_table2": 93,
+    "van_asch_table3": 135,
+    "van_asch_table4": 135,
+    "van_asch_table5": 135,
+    "van_asch_table6": 72,
+    "wenzel_fig5": 112,
+    "wenzel_fig6": 112,
+    "wenzel_fig7": 112,
+    "wenzel_fig8": 112,
+    "wenzel_fig9": 68,
 }
 
 
 def test_the_number_of_compared_values_does_not_shrink() -> None:
     counted = {name: sum(1 for _ in comparisons(name)) for name in NAMES}
     assert {name: max(number, COMPARED[name]) for name, number in counted.items()} == counted
-    assert sum(counted.values()) >= 730
+    assert sum(counted.values()) >= 1328
 
 
 def exact_fractions(name: str) -> Iterator[tuple[Case, str, Fraction]]:
@@ -142,7 +142,8 @@ def slips() -> Iterator[tuple[str, Case, str, Mapping[str, Any]]]:
         data = load(name)
         for figure in data.get("published") or []:
             text = known(figure["metric"])
-            if figure["wrong"] and text is not None and isinstance(figure["exact"], float):
+            printed = figure["claimed"].startswith(tuple("0123456789"))
+            if figure["wrong"] and printed and text is not None and isinstance(figure["exact"], float):
                 yield name, as_case(data), text, figure
 
 

@@ -21,8 +21,19 @@ BASES = (
     "specificity",
     "accuracy_ovr",
     "error_rate_ovr",
+    "npv",
+    "fdr",
+    "for",
+    "fpr",
+    "fnr",
+    "prevalence",
+    "detection_rate",
+    "detection_prevalence",
+    "informedness",
+    "markedness",
+    "fowlkes_mallows",
 )
-AVERAGES = ("", "_macro", "_micro", "_weighted", "_lfb_train", "_samples")
+AVERAGES = ("", "_macro", "_micro", "_weighted", "_weighted_by_predicted", "_lfb_train", "_lfb_test", "_samples")
 WHOLE = (
     "accuracy",
     "error_rate",
@@ -33,6 +44,22 @@ WHOLE = (
     "hamming_loss",
     "cohen_kappa",
     "mcc",
+    "gmean_recall",
+    "scott_pi",
+    "gwet_ac1",
+    "expected_cost",
+    "mean_absolute_class_distance",
+    "mean_absolute_class_distance_macro",
+    "lr_plus",
+    "lr_minus",
+    "dor",
+    "no_information_rate",
+    "accuracy_lower",
+    "accuracy_upper",
+    "accuracy_p_value",
+    "mcnemar_confusion",
+    "caret_overall",
+    "caret_by_class",
 )
 
 
@@ -41,8 +68,10 @@ def test_every_measure_has_every_average() -> None:
     expected |= {
         f"{f}_of_averages{average}"
         for f in ("f1", "f0_5", "f2", "f_beta")
-        for average in ("_macro", "_weighted", "_samples", "_lfb_train")
+        for average in ("_macro", "_weighted", "_samples", "_lfb_train", "_lfb_test")
     }
+    expected |= {f"balanced_accuracy_ovr{average}" for average in AVERAGES if average != "_samples"}
+    assert "balanced_accuracy_ovr_samples" not in CATALOGUE
     assert set(CATALOGUE) >= expected
 
 
