@@ -283,7 +283,7 @@ def test_the_equation_of_a_call_shows_its_settings() -> None:
     assert r"\ge s_{v}" in shown["auc:ties=full"]
     assert "tfrac{1}{2}[" not in shown["auc_ovo_macro:ties=zero"]
     assert shown["partial_auc:max_fpr=0.25"].startswith(r"\int_{0}^{0.25}")
-    assert "0.25^{2}" in shown["partial_auc:max_fpr=0.25,standardized=true"]
+    assert "(0.25)^{2}" in shown["partial_auc:max_fpr=0.25,standardized=true"]
     assert r"\ge 0.9" in shown["specificity_at_sensitivity:sensitivity=0.9"]
     assert r"s_{u}> s_{v}" in shown["auc_pairwise_univariate:label=a,direction=descending"]
 

@@ -125,9 +125,9 @@ def _univariate(ties: str, direction: str) -> str:
 
 
 _SYMBOLS = {
-    "i": "runs over the classes that occur in gold, in the order declared, less excluded ones",
+    "i": "runs over these classes, in the order declared",
     "j": "runs over those of these classes that are declared after i",
-    "c": "number of these classes",
+    "c": "number of classes that occur in gold, less excluded ones",
     "n_i": "instances of class i in gold",
     "n_j": "instances of class j in gold",
     "u, v": "run over the instances of class i and of class j",

@@ -75,7 +75,7 @@ def _area(limit: str, *, standard: bool) -> str:
     integral = rf"\int_{{0}}^{{{limit}}} \mathrm{{TPR}}(x)\,dx"
     if not standard:
         return integral
-    least = rf"\tfrac{{1}}{{2}}{limit}^{{2}}"
+    least = rf"\tfrac{{1}}{{2}}({limit})^{{2}}"
     fraction_ = rf"\frac{{A-{least}}}{{{limit}-{least}}}"
     return rf"\frac{{1}}{{2}}\left(1+{fraction_}\right),\quad A={integral}"
 
