@@ -1,9 +1,9 @@
 """The command that scores two files without a service."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,51 +11,35 @@ from app.cli import inputs
 from app.cli.layout import Column, numbers, score_column, show_table
 from app.cli.notes import Notes
 from app.cli.options import (
-    FORMATS,
     AsJson,
     Classes,
     ClassWeights,
     CostMatrix,
     Folds,
+    Gold,
+    GoldLayout,
     Groups,
     Hierarchy,
     Layout,
+    Metrics,
+    Options,
+    PositiveLabel,
+    Predictions,
     Preset,
-    Task,
+    TaskType,
     TrainFrequencies,
     Void,
-    file_option,
 )
-from app.cli.output import FAILED, Output, Refused, reporting
-from app.cli.problems import show_problems
+from app.cli.output import Output, Refused, reporting
 from app.cli.text import PLAIN
-from app.cli.two_files import TwoFiles, two_files
+from app.cli.two_files import TwoFiles, choice, refuse, two_files, wants_scores
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from app.offline import OfflineOutcome
     from app.scoring.metric import MetricCall, Result
-    from app.scoring.task import TaskSpec
 
-
-_Gold = Annotated[Path, file_option("--gold", "-g", help=f"True labels: {FORMATS}.")]
-_Predictions = Annotated[Path, file_option("--predictions", "-p", help="Predictions, in the same formats.")]
-_Task = Annotated[
-    Task | None,
-    typer.Option("--task", metavar="TASK", help="binary, multiclass or multilabel (default: as the gold looks)."),
-]
-_Positive = Annotated[
-    str | None, typer.Option("--positive-label", metavar="LABEL", help="The label that a binary task is about.")
-]
-_Metrics = Annotated[
-    list[str] | None,
-    typer.Option("--metric", "-m", metavar="METRIC", help="Metric to compute; repeat it (default: all that fit)."),
-]
-_Options = Annotated[
-    list[str] | None,
-    typer.Option("--option", "-o", metavar="NAME=VALUE", help="Convention for all metrics, as name=value; repeat it."),
-]
 
 _ROWS = 50  # shown of the data of one metric
 _Report = Annotated[
@@ -68,16 +52,13 @@ _Report = Annotated[
     ),
 ]
 
-# What cannot be said about predictions while the gold itself is in doubt.
-_HANGS_ON_GOLD = frozenset({"unknown_id", "missing_instances", "unknown_label"})
-
 
 def score(
     *,
-    gold: _Gold,
-    predictions: _Predictions,
-    task: _Task = None,
-    positive_label: _Positive = None,
+    gold: Gold,
+    predictions: Predictions,
+    task: TaskType = None,
+    positive_label: PositiveLabel = None,
     classes: Classes = None,
     train_frequencies: TrainFrequencies = None,
     class_weights: ClassWeights = None,
@@ -86,13 +67,11 @@ def score(
     folds: Folds = None,
     groups: Groups = None,
     void: Void = None,
-    metric: _Metrics = None,
-    option: _Options = None,
+    metric: Metrics = None,
+    option: Options = None,
     preset: Preset = None,
     layout: Layout = None,
-    gold_layout: Annotated[
-        Literal["long"] | None, typer.Option("--gold-layout", metavar="LAYOUT", help="The same for the gold.")
-    ] = None,
+    gold_layout: GoldLayout = None,
     per_class: Annotated[bool, typer.Option("--per-class", help="Show the counts and measures of each class.")] = False,
     confusion: Annotated[bool, typer.Option("--confusion", help="Show the confusion matrix.")] = False,
     report: _Report = None,
@@ -134,10 +113,10 @@ def _score(
     confusion: bool,
     path: Path | None,
 ) -> None:
-    outcome = files.score(_choice(asked, options), options, wants_scores=_wants_scores(asked) or path is not None)
+    outcome = files.score(choice(asked, options), options, wants_scores=wants_scores(asked) or path is not None)
     if outcome.case is None:
         files.check_positive(outcome)
-        _refuse(out, outcome)
+        refuse(out, outcome)
     said = _notes(outcome, files.notes)
     report = _report(outcome, options, confusion=confusion) | {"notes": said.all()}
     if path is not None:
@@ -146,53 +125,6 @@ def _score(
     if not out.as_json:
         for note in said.for_people():
             out.note(f"Note: {note}")
-
-
-def _choice(
-    asked: Sequence[str], options: Mapping[str, str]
-) -> "Callable[[TaskSpec, frozenset[str]], Sequence[MetricCall]]":
-    """Which metrics to compute, once the vocabulary is known."""
-    from app.scoring.asked import all_fitting, check_options, parse_metric
-
-    def choose(spec: "TaskSpec", has: frozenset[str]) -> "Sequence[MetricCall]":
-        check_options(options, spec.classes)
-        if not asked:
-            return all_fitting(spec.task, options, has)
-        calls = [parse_metric(text, options=options, task=spec.task, classes=spec.classes) for text in asked]
-        inputs.check_hierarchy(spec, calls)
-        return calls
-
-    return choose
-
-
-def _wants_scores(asked: Sequence[str]) -> bool:
-    """Whether a metric that was asked for needs scores; else those beside labels are not looked at."""
-    from app.scoring.metric import CATALOGUE, RANKING, SCORES
-
-    keys = [text.partition(":")[0] for text in asked]
-    return any({SCORES, RANKING} & set(CATALOGUE[key].needs) for key in keys if key in CATALOGUE)
-
-
-def _refuse(out: Output, outcome: "OfflineOutcome") -> None:
-    """Report the problems of both files in one answer, and end with status 1."""
-    total: dict[str, int] = {}
-    problems: list[dict[str, Any]] = []
-    for name, found in (("gold", outcome.gold_problems), ("predictions", outcome.problems)):
-        if name == "gold" or not outcome.gold_problems:
-            beside: frozenset[str] = frozenset()
-        else:
-            beside = _HANGS_ON_GOLD
-        listed = found.to_dict()
-        for code, count in listed["total"].items():
-            if code not in beside:
-                total[code] = total.get(code, 0) + count
-        problems += [{"file": name, **one} for one in listed["problems"] if one["code"] not in beside]
-    report = {"valid": False, "total": total, "problems": problems}
-    if out.as_json:
-        out.failure(report)
-    else:
-        show_problems(out.aside, report)
-    raise typer.Exit(FAILED)
 
 
 def _notes(outcome: "OfflineOutcome", beside: Sequence[str]) -> Notes:

@@ -88,3 +88,24 @@ Preset = Annotated[
         "--preset", metavar="NAME", help="Conventions of a tool: sklearn, bioasq, hemkit, image_tagging, caret."
     ),
 ]
+Gold = Annotated[Path, file_option("--gold", "-g", help=f"True labels: {FORMATS}.")]
+Predictions = Annotated[Path, file_option("--predictions", "-p", help="Predictions, in the same formats.")]
+TaskType = Annotated[
+    Task | None,
+    typer.Option("--task", metavar="TASK", help="binary, multiclass or multilabel (default: as the gold looks)."),
+]
+PositiveLabel = Annotated[
+    str | None, typer.Option("--positive-label", metavar="LABEL", help="The label that a binary task is about.")
+]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option("--metric", "-m", metavar="METRIC", help="Metric to compute; repeat it (default: all that fit)."),
+]
+Options = Annotated[
+    list[str] | None,
+    typer.Option("--option", "-o", metavar="NAME=VALUE", help="Convention for all metrics, as name=value; repeat it."),
+]
+
+GoldLayout = Annotated[
+    Literal["long"] | None, typer.Option("--gold-layout", metavar="LAYOUT", help="The same for the gold.")
+]

@@ -9,6 +9,8 @@ import typer
 
 from app.cli import inputs
 from app.cli.options import Task
+from app.cli.output import FAILED, Output
+from app.cli.problems import show_problems
 
 if TYPE_CHECKING:
     from app.offline import OfflineOutcome
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from app.scoring.task import TaskSpec
 
     Choose = Callable[[TaskSpec, frozenset[str]], Sequence[MetricCall]]
+
+# What cannot be said about predictions while the gold itself is in doubt.
+_HANGS_ON_GOLD = frozenset({"unknown_id", "missing_instances", "unknown_label"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +98,48 @@ def two_files(
         () if void is None else inputs.strings(void),
         notes,
     )
+
+
+def choice(asked: Sequence[str], options: Mapping[str, str]) -> "Choose":
+    """Which metrics to compute, once the vocabulary is known."""
+    from app.scoring.asked import all_fitting, check_options, parse_metric
+
+    def choose(spec: "TaskSpec", has: frozenset[str]) -> "Sequence[MetricCall]":
+        check_options(options, spec.classes)
+        if not asked:
+            return all_fitting(spec.task, options, has)
+        calls = [parse_metric(text, options=options, task=spec.task, classes=spec.classes) for text in asked]
+        inputs.check_hierarchy(spec, calls)
+        return calls
+
+    return choose
+
+
+def wants_scores(asked: Sequence[str]) -> bool:
+    """Whether a metric that was asked for needs scores; else those beside labels are not looked at."""
+    from app.scoring.metric import CATALOGUE, RANKING, SCORES
+
+    keys = [text.partition(":")[0] for text in asked]
+    return any({SCORES, RANKING} & set(CATALOGUE[key].needs) for key in keys if key in CATALOGUE)
+
+
+def refuse(out: Output, outcome: "OfflineOutcome") -> None:
+    """Report the problems of both files in one answer, and end with status 1."""
+    total: dict[str, int] = {}
+    problems: list[dict[str, Any]] = []
+    for name, found in (("gold", outcome.gold_problems), ("predictions", outcome.problems)):
+        if name == "gold" or not outcome.gold_problems:
+            beside: frozenset[str] = frozenset()
+        else:
+            beside = _HANGS_ON_GOLD
+        listed = found.to_dict()
+        for code, count in listed["total"].items():
+            if code not in beside:
+                total[code] = total.get(code, 0) + count
+        problems += [{"file": name, **one} for one in listed["problems"] if one["code"] not in beside]
+    report = {"valid": False, "total": total, "problems": problems}
+    if out.as_json:
+        out.failure(report)
+    else:
+        show_problems(out.aside, report)
+    raise typer.Exit(FAILED)
