@@ -1,0 +1,84 @@
+"""Figures as they are printed: which exact values a decimal text may stand for."""
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from app.errors import InvalidContent
+
+_DECIMAL = re.compile(r"([-+\u2212]?)(\d*)(?:[.,](\d*))?\s*(%?)", re.ASCII)
+_FRACTION = re.compile(r"([-+\u2212]?)(\d+)\s*/\s*(\d+)", re.ASCII)
+_COUNT = re.compile(r"\d{1,18}", re.ASCII)
+_LONGEST = 40  # characters; nobody prints more digits of a score
+_EXAMPLES = "Write a figure as it is printed: 0.78, 78.3%, 7/10."
+_HALF = Fraction(1, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A printed figure: every exact value from `low` to `high` may be printed so.
+
+    `unit` is what one step of its last digit is worth, 0 for a figure that is exact (a fraction, a count). `percent`:
+    it was printed as a percentage, so that one step looks a hundred times as large.
+    """
+
+    text: str
+    low: Fraction
+    high: Fraction
+    unit: Fraction
+    percent: bool = False
+
+    def holds(self, value: Fraction) -> bool:
+        """Whether this exact value may be printed so."""
+        return self.low <= value <= self.high
+
+    def printed(self, value: Fraction) -> str:
+        """Another exact value, printed as this figure is (half up); where this one is exact, a fraction."""
+        if not self.unit:
+            return str(value)
+        steps = (value / self.unit + _HALF).__floor__()
+        places = len(str((1 / self.unit).numerator)) - (3 if self.percent else 1)
+        digits = f"{abs(steps):0{places + 1}d}"
+        body = f"{digits[:-places]}.{digits[-places:]}" if places else digits
+        return ("-" if steps < 0 else "") + body + ("%" if self.percent else "")
+
+
+def read_figure(text: str, *, percent: bool = False, decimals: int | None = None, cut: bool = False) -> Figure:
+    """The figure that a text prints: `0.78`, `78.3%`, `53,39` (a decimal comma), or exactly `7/10`.
+
+    `percent`: figures without a sign of their own are percentages too. `decimals`: to so many it was rounded, though
+    zeros at its end may not be printed. A value in the middle may have been rounded either way: half up, half to even,
+    or by what binary64 makes of it. `cut`: its digits were cut off, not rounded. Raises InvalidContent.
+    """
+    text = text.strip()
+    exact = _FRACTION.fullmatch(text) if len(text) <= _LONGEST else None
+    if exact is not None:
+        if not int(exact[3]):
+            raise InvalidContent(f"'{text}' divides by 0.", remedy=_EXAMPLES)
+        value = _signed(exact[1], Fraction(int(exact[2]), int(exact[3])))
+        return Figure(text, value, value, Fraction(0))
+    found = _DECIMAL.fullmatch(text) if len(text) <= _LONGEST else None
+    if found is None or not (found[2] or found[3]):
+        raise InvalidContent(f"'{text[:_LONGEST]}' is no figure.", remedy=_EXAMPLES)
+    part, percent = found[3] or "", percent or bool(found[4])
+    if decimals is not None and len(part) > decimals:
+        raise InvalidContent(f"'{text}' has more than {decimals} decimals.", remedy="Say how many with --decimals.")
+    scale = 100 if percent else 1
+    unit = Fraction(1, 10 ** max(len(part), decimals or 0) * scale)
+    value = _signed(found[1], Fraction(int(found[2] + part), 10 ** len(part) * scale))
+    if not cut:
+        return Figure(text, value - unit / 2, value + unit / 2, unit, percent)
+    below, above = value <= 0, value >= 0  # cut off towards 0; 0 may have been on either side of it
+    return Figure(text, value - below * unit, value + above * unit, unit, percent)
+
+
+def read_count(text: str) -> Figure:
+    """A count, which is exact; raises InvalidContent where the text is none."""
+    if _COUNT.fullmatch(text.strip()) is None:
+        raise InvalidContent(f"'{text[:_LONGEST]}' is no count.", remedy="A count is a whole number, 0 or more.")
+    value = Fraction(int(text))
+    return Figure(text.strip(), value, value, Fraction(0))
+
+
+def _signed(sign: str, value: Fraction) -> Fraction:
+    return -value if sign in {"-", "\u2212"} else value

@@ -1,0 +1,113 @@
+"""What is found out about published figures, as a JSON value: counts that fit them, or why there are none."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from app.scoring.convert.claims import Problem
+from app.scoring.convert.conflict import Conflict, Contradicted, Near, explain, solve
+from app.scoring.convert.demands import measured
+from app.scoring.convert.measures import Table
+from app.scoring.convert.planar import LIMIT, Answer
+from app.scoring.convert.stated import Printing, Statement, problem_of
+from app.scoring.exact import square_root
+
+COUNTS = ("tp", "fp", "fn", "tn")
+
+
+def report(stated: Statement, printing: Printing, *, first: int = 10, limit: int = LIMIT) -> dict[str, Any]:
+    """The counts that fit, `first` of them listed; where there are none, the contradiction under `conflict`.
+
+    `fits` is null where the search was cut (`limit`) before it was decided. Raises InvalidContent.
+    """
+    problem, labels = problem_of(stated, printing)
+    answer = solve(problem, first=first, limit=limit)
+    found = {
+        "fits": answer.fits,
+        "n": problem.n,
+        "exclusive": problem.exclusive,
+        "sizes": None if problem.sizes is None else dict(zip(labels, problem.sizes, strict=True)),
+        "figures": [
+            {"figure": one.key, "label": None if one.row is None else labels[one.row], "printed": one.figure.text}
+            for one in problem.claims
+        ],
+        "count": answer.count,
+        "complete": answer.complete,
+        "counts": [_tables(labels, tables) for tables in answer.first],
+        "ranges": _ranges(problem, labels, answer),
+    }
+    if answer.fits is False:
+        found["conflict"] = _conflict(explain(problem, limit=limit), labels)
+        found["fits_if_cut"] = None if printing.cut else _if_cut(stated, printing, limit)
+    return found
+
+
+def _if_cut(stated: Statement, printing: Printing, limit: int) -> bool | None:
+    """Whether the figures fit if their digits were cut off instead of rounded: not rare in print."""
+    return solve(problem_of(stated, replace(printing, cut=True))[0], first=0, limit=limit).fits
+
+
+def _tables(labels: Sequence[str], tables: Sequence[Table]) -> dict[str, dict[str, int]]:
+    return {label: dict(zip(COUNTS, table, strict=True)) for label, table in zip(labels, tables, strict=False)}
+
+
+def _ranges(problem: Problem, labels: Sequence[str], answer: Answer) -> dict[str, Any] | None:
+    """Between what each count of each class lies."""
+    if answer.spans is None or problem.sizes is None:
+        return None
+    found = {}
+    for label, size, (tp, fp) in zip(labels, problem.sizes, answer.spans, strict=True):
+        rest = problem.n - size
+        spans = (tp, fp, (size - tp[1], size - tp[0]), (rest - fp[1], rest - fp[0]))
+        found[label] = dict(zip(COUNTS, map(list, spans), strict=True))
+    return found
+
+
+def _conflict(found: Conflict, labels: Sequence[str]) -> dict[str, Any]:
+    return {
+        "label": None if found.row is None else labels[found.row],
+        "joint": found.joint,
+        "figures": [_contradicted(one, labels, found.row) for one in found.figures],
+    }
+
+
+def _contradicted(one: Contradicted, labels: Sequence[str], row: int | None) -> dict[str, Any]:
+    """A figure of a contradiction: what else it could be, and what it would be if all others are right."""
+    claim, without = one.claim, one.without
+    named = labels if row is None else labels[row : row + 1]
+    values = [_value(claim.key, measured(claim, tables)) for tables in without.first]
+    listed = without.complete and without.count == len(values)
+    return {
+        "figure": claim.key,
+        "label": None if claim.row is None else labels[claim.row],
+        "printed": claim.figure.text,
+        "below": _near(one, one.below, named),
+        "above": _near(one, one.above, named),
+        "without": {
+            "fits": without.fits,
+            "count": without.count,
+            "complete": without.complete,
+            "printed": list(dict.fromkeys(map(claim.figure.printed, values))) if listed else None,
+        },
+    }
+
+
+def _near(one: Contradicted, near: Near | None, labels: Sequence[str]) -> dict[str, Any] | None:
+    if near is None:
+        return None
+    claim, value = one.claim, _value(one.claim.key, near.value)
+    return {
+        "printed": claim.figure.printed(value),
+        "value": float(value),
+        "fraction": None if value != near.value else str(value),
+        "counts": _tables(labels, near.tables) or None,
+    }
+
+
+def _value(key: str, value: Fraction) -> Fraction:
+    """The value itself of a measure that is known by its square."""
+    if key != "mcc":
+        return value
+    root = Fraction(square_root(abs(value)))
+    return -root if value < 0 else root

@@ -1,0 +1,112 @@
+"""Why nothing fits: few figures that contradict each other, and what each of them could be."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import assume, given, settings
+
+from app.scoring.convert.claims import Claim, Problem
+from app.scoring.convert.conflict import Conflict, explain, solve
+from app.scoring.convert.demands import WHOLE, measured
+from app.scoring.convert.figures import read_count, read_figure
+from tests.scoring.convert.drawn import Tables, every, holds, problems
+
+
+def asked(n: int, positives: int | None, **figures: str) -> Problem:
+    claims = (Claim(key, read_figure(text), None if key in WHOLE else 0) for key, text in figures.items())
+    return Problem(n, None if positives is None else (positives, n - positives), tuple(claims))
+
+
+def why(problem: Problem) -> Conflict:
+    assert solve(problem).fits is False
+    return explain(problem)
+
+
+@settings(max_examples=80, deadline=None)
+@given(problems(most=3))
+def test_a_contradiction_is_one_none_can_be_spared_and_the_nearest_values_are(drawn: tuple[Problem, Tables]) -> None:
+    problem, _ = drawn
+    wrong = tuple(replace(one, figure=read_figure("0.61")) for one in problem.claims[:1])
+    problem = replace(problem, claims=(*wrong, *problem.claims[1:]))
+    assume(solve(problem).fits is False)
+    found = explain(problem)
+    few = tuple(one.claim for one in found.figures)
+    tables = every(problem)
+
+    def fitting(claims: tuple[Claim, ...]) -> set[Tables]:
+        return {each for each in tables if holds(replace(problem, claims=claims), each)}
+
+    assert not fitting(few)
+    for one in found.figures:
+        others = tuple(other for other in few if other is not one.claim)
+        values = {measured(one.claim, each) for each in fitting(others)}
+        assert values
+        low, high = one.claim.figure.low, one.claim.figure.high
+        if one.claim.key == "mcc":
+            low, high = low * abs(low), high * abs(high)
+        below, above = (value for value in values if value < low), (value for value in values if value > high)
+        assert (one.below and one.below.value) == max(below, default=None)
+        assert (one.above and one.above.value) == min(above, default=None)
+        assert one.without.count == len(fitting(tuple(each for each in problem.claims if each is not one.claim)))
+
+
+def test_a_figure_that_no_count_can_have() -> None:
+    (one,) = why(asked(10, 5, recall="0.743", accuracy="0.5")).figures
+    assert one.claim.key == "recall"
+    assert one.below is not None
+    assert one.above is not None
+    assert (one.below.value, one.above.value) == (Fraction(3, 5), Fraction(4, 5))
+
+
+def test_the_figure_without_which_all_others_fit_is_told_with_what_it_would_be() -> None:
+    found = why(asked(1000, 120, precision="0.81", recall="0.74", f1="0.80", accuracy="0.95"))
+    assert [one.claim.key for one in found.figures] == ["precision", "recall", "f1"]
+    f1 = found.figures[2]
+    assert f1.without.first == (((89, 21, 31, 859), (859, 31, 21, 89)),)
+    assert f1.below is not None
+    assert f1.claim.figure.printed(f1.below.value) == "0.77"
+
+
+def test_a_million_instances_are_explained_as_well() -> None:
+    found = why(asked(10**6, 120_000, precision="0.8123", recall="0.7412", f1="0.7800"))
+    f1 = found.figures[-1]
+    assert f1.below is not None
+    assert abs(f1.below.value - Fraction("0.7752")) < Fraction(1, 10**4)
+
+
+def test_an_unknown_number_of_positives_makes_no_difference_to_a_contradiction() -> None:
+    found = why(asked(1000, None, precision="0.50", recall="0.50", f1="0.60"))
+    assert {one.claim.key for one in found.figures} == {"precision", "recall", "f1"}
+
+
+def test_the_figures_of_one_class_are_told_apart_from_the_others() -> None:
+    claims = tuple(
+        Claim(key, read_figure(text), row)
+        for row, texts in enumerate((("0.5", "0.5"), ("0.5", "0.93"), ("0.5", "0.5")))
+        for key, text in zip(("precision", "recall"), texts, strict=True)
+    )
+    found = why(Problem(30, (10, 10, 10), claims))
+    assert (found.row, found.joint) == (1, False)
+    assert [(one.claim.key, one.claim.row) for one in found.figures] == [("recall", 1)]
+
+
+def test_figures_of_the_whole_task_are_held_against_those_of_the_classes() -> None:
+    rows = [Claim(key, read_count(text), row) for row in range(3) for key, text in (("tp", "8"), ("fp", "2"))]
+    found = why(Problem(30, (10, 10, 10), (*rows, Claim("f1_macro", read_figure("0.90")))))
+    (one,) = found.figures
+    assert (found.row, found.joint, one.claim.key) == (None, True, "f1_macro")
+    assert one.below is not None
+    assert one.below.value == Fraction(4, 5)
+    found = why(Problem(30, (10, 10, 10), tuple(replace(one, figure=read_count("8")) for one in rows)))
+    assert (found.figures, found.joint) == ((), True)
+
+
+@pytest.mark.parametrize(("key", "text", "below", "above"), [("accuracy", "0.745", "11/15", "23/30")])
+def test_a_figure_that_follows_from_the_right_answers_names_the_nearest(
+    key: str, text: str, below: str, above: str
+) -> None:
+    (one,) = why(Problem(30, (10, 10, 10), (Claim(key, read_figure(text)),))).figures
+    assert one.below is not None
+    assert one.above is not None
+    assert (one.below.value, one.above.value) == (Fraction(below), Fraction(above))
