@@ -10,7 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from app import __version__
-from app.cli import account, demo, lookup, offline, organizer, participant, serve
+from app.cli import account, convert, demo, lookup, offline, organizer, participant, serve, what_if
 from app.cli.output import WRONG_USAGE
 
 Command = tuple[str, Callable[..., None], str]
@@ -20,6 +20,16 @@ _ID = "019a3c5e7b1f7d04a2c98e6f50b1d327"  # an example, in full
 _MAIN: dict[str, tuple[Command, ...]] = {
     "Score on this machine": (
         ("score", offline.score, "assay score --gold gold.jsonl --predictions mine.json --metric f1_macro"),
+        (
+            "what-if",
+            what_if.what_if,
+            "assay what-if --gold gold.jsonl --predictions mine.json --share 0.05 --target-label cat",
+        ),
+        (
+            "convert",
+            convert.convert,
+            "assay convert --n 1000 --positives 120 --precision 0.81 --recall 0.74 --f1 0.77",
+        ),
         ("metrics", lookup.metrics, "assay metrics f1_macro"),
     ),
     "Take part": (

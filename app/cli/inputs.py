@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from app.scoring.metric import MetricCall
     from app.scoring.task import TaskSpec
 
+_LONGEST = 40  # characters of a number on the command line
+
 
 def source(path: Path, layout: str | None = None) -> "Source":
     """A file of labels and how it is to be read, by its name and layout."""
@@ -26,16 +30,45 @@ def source(path: Path, layout: str | None = None) -> "Source":
     return Source(path, file_kind(path.name, None, None, layout))
 
 
+def fraction(text: str | None, hint: str) -> Fraction | None:
+    """A number between 0 and 1 that an option gives as a decimal or a fraction, exactly; `hint` is what it is called."""
+    if text is None:
+        return None
+    try:
+        found = Fraction(text) if len(text) <= _LONGEST else None
+    except (ValueError, ZeroDivisionError):
+        found = None
+    if found is None or not 0 <= found <= 1:
+        raise typer.BadParameter(f"'{text[:_LONGEST]}' is no share between 0 and 1, such as 0.05", param_hint=hint)
+    return found
+
+
+def number(text: str, hint: str) -> float:
+    """A finite number that an option gives; `hint` is what it is called."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.inf
+    if not math.isfinite(found):
+        raise typer.BadParameter(f"'{text[:_LONGEST]}' is no number", param_hint=hint)
+    return found
+
+
 def refuse_positive(label: str, classes: Sequence[str]) -> NoReturn:
     """Wrong usage: the positive label is none of the labels."""
+    refuse_label(label, classes, "--positive-label")
+
+
+def refuse_label(label: str, classes: Sequence[str], hint: str) -> NoReturn:
+    """Wrong usage: an option (`hint`) names what is none of the labels."""
     some = ", ".join(classes[:10]) + (", …" if len(classes) > 10 else "")
-    raise typer.BadParameter(f"'{label}' is no label here; there are: {some}", param_hint="--positive-label")
+    raise typer.BadParameter(f"'{label}' is no label here; there are: {some}", param_hint=hint)
 
 
 def read_json(path: Path) -> Any:
     """The JSON value of a small file; repeated keys are refused."""
     try:
-        return json.loads(_text(path), object_pairs_hook=_unique)
+        return json.loads(read_text(path), object_pairs_hook=_unique)
     except ValueError as error:
         raise Refused("syntax", f"{path}: {error}.", "It has to hold one JSON value in UTF-8.") from None
 
@@ -48,7 +81,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def _text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """The text of a small file, which may be compressed."""
     return _bytes(path).decode("utf-8-sig")
 
 
@@ -121,10 +155,10 @@ def read_ids(path: Path) -> list[str]:
         if name.endswith((".npz", ".parquet", ".pq", ".arrow", ".feather")):
             return _ids_of_columns(path)
         if name.endswith((".jsonl", ".ndjson")):
-            return [_id_of(path, json.loads(line)) for line in _text(path).splitlines()]
+            return [_id_of(path, json.loads(line)) for line in read_text(path).splitlines()]
         if name.endswith(".json"):
             return _ids_of_json(path)
-        return [line.strip() for line in _text(path).splitlines() if line.strip()]
+        return [line.strip() for line in read_text(path).splitlines() if line.strip()]
     except ValueError as error:
         raise Refused(
             "syntax", f"{path}: {error}.", "Give a list of ids, or a template file (assay template)."
@@ -142,7 +176,7 @@ def _ids_of_columns(path: Path) -> list[str]:
 
 
 def _ids_of_csv(path: Path, separator: str) -> list[str]:
-    rows = csv.DictReader(io.StringIO(_text(path), newline=""), strict=True, delimiter=separator)
+    rows = csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True, delimiter=separator)
     if "id" not in (rows.fieldnames or ()):
         raise Refused("missing_id", f"{path}: the header names no column 'id'.", "Begin the file with: id,label")
     return [row["id"] for row in rows]
@@ -167,15 +201,15 @@ def _id_of(path: Path, record: Any) -> str:
     raise Refused("missing_id", f"{path}: a record has no id.", 'Write records like {"id": "t1", "label": "a"}.')
 
 
-def option_pairs(given: Sequence[str]) -> dict[str, str]:
-    """The conventions of `--option name=value`."""
+def option_pairs(given: Sequence[str], hint: str = "--option") -> dict[str, str]:
+    """The values of an option that is given as `name=value` and may be repeated; `hint` is what it is called."""
     found: dict[str, str] = {}
     for pair in given:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip():
-            raise typer.BadParameter(f"'{pair}' is not name=value", param_hint="--option")
+            raise typer.BadParameter(f"'{pair}' is not name=value", param_hint=hint)
         if name.strip() in found:
-            raise typer.BadParameter(f"'{name.strip()}' is given twice", param_hint="--option")
+            raise typer.BadParameter(f"'{name.strip()}' is given twice", param_hint=hint)
         found[name.strip()] = value.strip()
     return found
 

@@ -42,6 +42,8 @@ def test_every_command_of_the_contract_exists() -> None:
         "validate",
         "score",
         "metrics",
+        "what-if",
+        "convert",
     ]
     promised_in_groups = {
         ("user", "create"),

@@ -1,0 +1,228 @@
+"""The command that finds counts from published figures, or proves that there are none."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from app.cli import inputs
+from app.cli.layout import UNDEFINED, Column, numbers, show_table
+from app.cli.options import AsJson, file_option
+from app.cli.output import FAILED, STILL_WAITING, Refused, reporting
+from app.cli.text import PLAIN, clean
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from app.scoring.convert.stated import Printing, Statement
+
+_FEW = 4  # values that are listed
+_COUNTS = ("tp", "fp", "fn", "tn")
+
+
+def _figure(name: str) -> Any:
+    return typer.Option(f"--{name}", metavar="FIGURE", help=f"Reported {name}, as it is printed: 0.78, 78.3%, 7/10.")
+
+
+_N = Annotated[int | None, typer.Option("--n", metavar="N", min=1, help="Number of instances.")]
+_Positives = Annotated[
+    int | None,
+    typer.Option("--positives", metavar="N", min=0, help="How many of them are positive (default: unknown)."),
+]
+_Figures = Annotated[
+    list[str] | None,
+    typer.Option("--figure", metavar="NAME=FIGURE", help="Any other figure, as mcc=0.61 or f1_macro=70%; repeat it."),
+]
+_Table = Annotated[
+    Path | None,
+    file_option("--table", help="CSV or JSON, a row per class: label, size, precision, recall … (docs/convert.md)."),
+]
+_Multilabel = Annotated[
+    bool, typer.Option("--multilabel", help="An instance may have several labels; sizes need not sum to N.")
+]
+_Percent = Annotated[bool, typer.Option("--percent", help="Figures are percentages, also without the sign.")]
+_Decimals = Annotated[
+    int | None,
+    typer.Option("--decimals", metavar="N", min=0, max=20, help="Decimals, where zeros at the end were left out."),
+]
+_Cut = Annotated[bool, typer.Option("--cut", help="Digits were cut off, not rounded.")]
+_First = Annotated[
+    int, typer.Option("--first", metavar="N", min=0, max=1_000, help="Show so many of the counts that fit.")
+]
+_Limit = Annotated[
+    int, typer.Option("--limit", metavar="N", min=1, max=10**9, help="Steps after which a search is cut.")
+]
+
+
+def convert(
+    *,
+    n: _N = None,
+    positives: _Positives = None,
+    precision: Annotated[str | None, _figure("precision")] = None,
+    recall: Annotated[str | None, _figure("recall")] = None,
+    f1: Annotated[str | None, _figure("f1")] = None,
+    accuracy: Annotated[str | None, _figure("accuracy")] = None,
+    specificity: Annotated[str | None, _figure("specificity")] = None,
+    figure: _Figures = None,
+    table: _Table = None,
+    multilabel: _Multilabel = False,
+    percent: _Percent = False,
+    decimals: _Decimals = None,
+    cut: _Cut = False,
+    first: _First = 10,
+    limit: _Limit = 10_000,
+    as_json: AsJson = False,
+) -> None:
+    """Find all counts that fit published figures, or prove that none do.
+
+    Exit status 0: some counts fit. 1: none do. 3: the search was cut before it was decided.
+    """
+    own = {"precision": precision, "recall": recall, "f1": f1, "accuracy": accuracy, "specificity": specificity}
+    given = _given(own, figure or ())
+    if positives is not None and table is not None:
+        detail = "goes without --table, where the sizes of the classes say it"
+        raise typer.BadParameter(detail, param_hint="--positives")
+    with reporting(as_json=as_json) as out:
+        from app.scoring.convert.stated import Printing, Statement
+
+        plain = Statement((), given, n, positives, not multilabel)
+        stated = {"": plain} if table is None else _statements(table, plain)
+        reports = _reports(stated, Printing(percent, decimals, cut), first, limit)
+        fits = _verdict(reports.values())
+        many = {"fits": fits, "systems": [{"system": name} | one for name, one in reports.items()]}
+        out.result(reports[""] if list(reports) == [""] else many, lambda console: _show_all(console, reports))
+    if not fits:
+        raise typer.Exit(STILL_WAITING if fits is None else FAILED)
+
+
+def _given(own: Mapping[str, str | None], others: Sequence[str]) -> dict[str, str]:
+    """The figures of options of their own and of --figure."""
+    given = {name: text for name, text in own.items() if text is not None}
+    for name, text in inputs.option_pairs(others, "--figure").items():
+        if name in given:
+            raise typer.BadParameter(f"'{name}' is given twice", param_hint="--figure")
+        given[name] = text
+    return given
+
+
+def _statements(path: Path, plain: "Statement") -> "dict[str, Statement]":
+    from app.cli.figures_file import statements
+
+    return statements(path, plain)
+
+
+def _reports(
+    stated: "Mapping[str, Statement]", printing: "Printing", first: int, limit: int
+) -> dict[str, dict[str, Any]]:
+    """What is found out about each system."""
+    from app.errors import InvalidContent
+    from app.scoring.convert.report import report
+
+    found = {}
+    for name, one in stated.items():
+        try:
+            found[name] = report(one, printing, first=first, limit=limit)
+        except InvalidContent as fault:
+            where = f"{name}: " if name else ""
+            raise Refused(fault.code, f"{where}{fault.detail}", fault.advice) from None
+    return found
+
+
+def _verdict(reports: Iterable[Mapping[str, Any]]) -> bool | None:
+    """Whether all fit: false where one does not, null where one is not decided."""
+    found = [one["fits"] for one in reports]
+    return False if False in found else None if None in found else True
+
+
+def _show_all(console: "Console", reports: Mapping[str, Mapping[str, Any]]) -> None:
+    for place, (name, report) in enumerate(reports.items()):
+        if place:
+            console.print()
+        lead = f"{clean(name)}: " if name else ""
+        console.print(lead + _summary(report), **PLAIN)
+        if report["fits"]:
+            _show_counts(console, report)
+        elif report["fits"] is False:
+            _show_conflict(console, report)
+
+
+def _summary(report: Mapping[str, Any]) -> str:
+    """The answer in one sentence."""
+    count, figures = report["count"], len(report["figures"])
+    of = f"{figures} figure{'' if figures == 1 else 's'} of {report['n']} instances"
+    if report["fits"] is None:
+        return f"Not decided: the search for counts that fit {of} was cut; a greater --limit goes on."
+    if not report["fits"]:
+        return f"No counts fit {of}."
+    least = "" if report["complete"] else "At least "
+    return f"{least}{count} {'table' if count == 1 else 'tables'} of counts fit{'s' * (count == 1)} {of}."
+
+
+def _show_counts(console: "Console", report: Mapping[str, Any]) -> None:
+    """Of two classes the counts of the first, a line per solution; of more a line per class, with what they can be."""
+    solutions, ranges = report["counts"], report["ranges"]
+    if report["exclusive"] and solutions and len(solutions[0]) == 2:
+        label = next(iter(solutions[0]))
+        rows = [one[label] for one in solutions]
+        title = f"counts of '{label}'" + (f", the first {len(rows)}" if len(rows) < report["count"] else "")
+        columns = [Column(key, [row[key] for row in rows], numbers, right=True) for key in _COUNTS]
+        show_table(console, columns, title=title)
+        if ranges is not None and len(rows) < report["count"]:
+            spans = (f"{key} {_span(ranges[label][key])}" for key in _COUNTS)
+            console.print(f"In all of them: {', '.join(spans)}.", **PLAIN)
+    elif ranges is not None:
+        columns = [Column(key, [_span(row[key]) for row in ranges.values()], right=True) for key in _COUNTS]
+        show_table(console, [Column("class", list(ranges), wrap=True), *columns])
+    elif solutions:
+        columns = [Column(key, [row[key] for row in solutions[0].values()], numbers, right=True) for key in _COUNTS]
+        show_table(console, [Column("class", list(solutions[0]), wrap=True), *columns], title="one of them")
+
+
+def _span(ends: Sequence[int]) -> str:
+    return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
+def _show_conflict(console: "Console", report: Mapping[str, Any]) -> None:
+    """The figures that contradict each other, what each could be, and which one by itself may be the slip."""
+    conflict = report["conflict"]
+    figures = conflict["figures"]
+    if not figures:
+        console.print("Each class fits by itself, but their predictions do not come to one per instance.", **PLAIN)
+        return
+    together = (
+        "the classes, each of which fits by itself, can have together" if conflict["joint"] else "counts can have"
+    )
+    lead = f"This figure is none that {together}" if len(figures) == 1 else "These contradict each other"
+    if conflict["joint"] and len(figures) > 1:
+        lead = "These contradict each other and the figures of the classes, each of which fits by itself"
+    console.print(f"{lead}:", **PLAIN)
+    columns = [
+        Column("figure", [_name(one) for one in figures], wrap=True),
+        Column("printed", [one["printed"] for one in figures], right=True),
+        Column("nearest below", [_nearest(one["below"]) for one in figures], right=True),
+        Column("nearest above", [_nearest(one["above"]) for one in figures], right=True),
+        Column("if all others are right", [_without(one["without"]) for one in figures], wrap=True),
+    ]
+    show_table(console, columns)
+    if report["fits_if_cut"]:
+        console.print("All of them fit if digits were cut off instead of rounded: --cut.", **PLAIN)
+
+
+def _name(one: Mapping[str, Any]) -> str:
+    return str(one["figure"]) if one["label"] is None else f"{one['figure']} of '{one['label']}'"
+
+
+def _nearest(near: Mapping[str, Any] | None) -> str:
+    if near is None:
+        return UNDEFINED
+    return near["printed"] if near["fraction"] in {None, near["printed"]} else f"{near['printed']} ({near['fraction']})"
+
+
+def _without(found: Mapping[str, Any]) -> str:
+    """What a figure would be if it alone were wrong."""
+    if not found["fits"]:
+        return "no counts fit either" if found["fits"] is False else "not decided"
+    if found["printed"] and len(found["printed"]) <= _FEW:
+        return " or ".join(found["printed"])
+    return f"{'' if found['complete'] else 'at least '}{found['count']} tables of counts fit"

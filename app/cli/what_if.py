@@ -1,0 +1,256 @@
+"""The command that says what scores would be if predictions, or the share of the positive class, were others."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from app.cli import inputs
+from app.cli.notes import Notes
+from app.cli.options import (
+    AsJson,
+    Classes,
+    ClassWeights,
+    Gold,
+    GoldLayout,
+    Layout,
+    Options,
+    PositiveLabel,
+    Predictions,
+    TaskType,
+    TrainFrequencies,
+    Void,
+)
+from app.cli.output import Output, reporting
+from app.cli.two_files import TwoFiles, choice, refuse, two_files, wants_scores
+from app.cli.what_if_tables import show
+
+if TYPE_CHECKING:
+    from app.offline import OfflineOutcome
+    from app.scoring.metric import MetricCall
+    from app.scoring.task import TaskSpec
+    from app.scoring.what_if import Kind, Step
+
+_USUAL = {
+    "binary": ("precision", "recall", "f1", "precision_macro", "recall_macro", "f1_macro", "accuracy"),
+    "multiclass": ("precision_macro", "recall_macro", "f1_macro", "accuracy"),
+}
+"""What is computed where no metric is named: the measures of Van Asch's Table 8, and those of the positive class."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is to be tried."""
+
+    steps: Sequence[tuple[str, str]]
+    count: int
+    target: str | None
+    threshold: float | None
+    share: Fraction | None
+    prevalence: Fraction | None
+
+    @property
+    def tries(self) -> bool:
+        """Whether something is tried on the instances, so that metrics are computed."""
+        return self.target is not None or self.prevalence is not None
+
+    @property
+    def doubts(self) -> bool:
+        """Whether doubtful predictions are looked for, so that scores are needed."""
+        return self.threshold is not None or self.share is not None
+
+    def check(self) -> None:
+        """Raise BadParameter where options do not go together."""
+        if self.threshold is not None and self.share is not None:
+            raise typer.BadParameter("goes without --threshold", param_hint="--share")
+        if self.target is None and self.doubts:
+            raise typer.BadParameter("is needed: the label that doubtful predictions get", param_hint="--target-label")
+
+
+_Metrics = Annotated[
+    list[str] | None,
+    typer.Option("--metric", "-m", metavar="METRIC", help="Metric to compare; repeat it (default: the usual ones)."),
+]
+_Moves = Annotated[
+    list[str] | None,
+    typer.Option("--move", metavar="FROM,TO,COUNT", help="False positives that go to another label; repeat it."),
+]
+_Corrections = Annotated[
+    list[str] | None,
+    typer.Option("--correct", metavar="FROM,TO,COUNT", help="False positives that become right as TO; repeat it."),
+]
+_Gains = Annotated[
+    list[str] | None,
+    typer.Option("--gain", metavar="LABEL,COUNT", help="Misses that become true positives; repeat it."),
+]
+_Count = Annotated[
+    int, typer.Option("--count", metavar="N", min=1, help="Predictions that change in the table of costs.")
+]
+_Target = Annotated[
+    str | None,
+    typer.Option("--target-label", metavar="LABEL", help="Change doubtful, or all wrong, predictions to this one."),
+]
+_Threshold = Annotated[
+    str | None,
+    typer.Option("--threshold", metavar="SCORE", help="Doubtful: predictions whose label has a score below it."),
+]
+_Share = Annotated[
+    str | None, typer.Option("--share", metavar="SHARE", help="Doubtful: this share of the least sure, e.g. 0.1.")
+]
+_Prevalence = Annotated[
+    str | None,
+    typer.Option("--prevalence", metavar="SHARE", help="Score a binary task at this share of positive instances."),
+]
+
+
+def what_if(
+    *,
+    gold: Gold,
+    predictions: Predictions,
+    task: TaskType = None,
+    positive_label: PositiveLabel = None,
+    classes: Classes = None,
+    train_frequencies: TrainFrequencies = None,
+    class_weights: ClassWeights = None,
+    void: Void = None,
+    move: _Moves = None,
+    correct: _Corrections = None,
+    gain: _Gains = None,
+    count: _Count = 1,
+    target_label: _Target = None,
+    threshold: _Threshold = None,
+    share: _Share = None,
+    prevalence: _Prevalence = None,
+    metric: _Metrics = None,
+    option: Options = None,
+    layout: Layout = None,
+    gold_layout: GoldLayout = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what changed predictions would cost or gain, and scores at another share of the positive class."""
+    options = inputs.option_pairs(option or ())
+    shares = inputs.fraction(share, "--share"), inputs.fraction(prevalence, "--prevalence")
+    cut = None if threshold is None else inputs.number(threshold, "--threshold")
+    asked = _Asked(_steps(move, correct, gain), count, target_label, cut, *shares)
+    asked.check()
+    with reporting(as_json=as_json) as out:
+        files = two_files(
+            gold,
+            predictions,
+            gold_layout=gold_layout,
+            layout=layout,
+            task=task,
+            positive_label=positive_label,
+            classes=classes,
+            void=void,
+            beside={"train-frequencies": train_frequencies, "class-weights": class_weights},
+        )
+        _try(out, files, asked, metric or _USUAL.get(files.task, ()), options)
+
+
+def _try(out: Output, files: TwoFiles, asked: _Asked, wanted: Sequence[str], options: Mapping[str, str]) -> None:
+    """Score what is there, and tell what else might be."""
+    choose = choice(wanted, options) if asked.tries else _nothing
+    outcome = files.score(choose, options, wants_scores=asked.doubts or wants_scores(wanted))
+    if outcome.case is None:
+        files.check_positive(outcome)
+        refuse(out, outcome)
+    _tell(out, outcome, asked, options, Notes([*files.notes, *outcome.notes]))
+
+
+def _nothing(_spec: "TaskSpec", _has: frozenset[str]) -> "Sequence[MetricCall]":
+    """No metrics: costs are counted."""
+    return ()
+
+
+def _steps(move: list[str] | None, correct: list[str] | None, gain: list[str] | None) -> tuple[tuple[str, str], ...]:
+    """The steps that were asked for, by kind."""
+    kinds = (("move", move), ("correct", correct), ("gain", gain))
+    return tuple((kind, text) for kind, given in kinds for text in given or ())
+
+
+def _tell(out: Output, outcome: "OfflineOutcome", asked: _Asked, options: Mapping[str, str], notes: Notes) -> None:
+    """Report all that was asked for."""
+    from app.scoring import tried
+    from app.scoring.what_if import Counts, require_room
+
+    case = outcome.case
+    assert case is not None
+    classes = case.spec.classes
+    counts = Counts.of(case)
+    steps = [_step(kind, text, classes) for kind, text in asked.steps]
+    require_room(case, steps)
+    before = outcome.scores["all"]
+    report: dict[str, Any] = {
+        "task": case.spec.task,
+        "n": case.gold.n,
+        "classes": list(classes),
+        "averages": tried.change(counts.averages()),
+        "costs": tried.costs(counts, classes, asked.count),
+        "change": tried.change(counts.change(steps)) if steps else None,
+        "changed": None,
+        "prevalence": None,
+    }
+    if asked.target is not None:
+        lower = options.get("score_direction") == "lower"
+        doubt = tried.Doubt(_target(asked.target, classes), asked.threshold, asked.share, lower)
+        report["changed"] = tried.changed(case, outcome.calls, before, doubt)
+    if asked.prevalence is not None:
+        report["prevalence"] = tried.at_prevalence(case, outcome.calls, before, asked.prevalence)
+    _say_undefined(notes, report)
+    report["notes"] = notes.all()
+    out.result(report, lambda console: show(console, report))
+    if not out.as_json:
+        for note in notes.for_people():
+            out.note(f"Note: {note}")
+
+
+def _target(text: str, classes: Sequence[str]) -> int:
+    """The position of the label that predictions are changed to."""
+    found = _named(text, classes, pair=False)
+    if found is None:
+        inputs.refuse_label(text, classes, "--target-label")
+    return found[1]
+
+
+def _say_undefined(notes: Notes, report: Mapping[str, Any]) -> None:
+    """Why values are null."""
+    for part in ("changed", "prevalence"):
+        for metric, row in (report[part] or {}).get("metrics", {}).items():
+            for reason in dict.fromkeys(row.get("undefined", {}).values()):
+                notes.undefined(metric, reason)
+
+
+def _step(kind: str, text: str, classes: Sequence[str]) -> "Step":
+    """A step from its text: labels as they are, then the count, joined by commas."""
+    from app.scoring.what_if import Step
+
+    labels, _, number = text.rpartition(",")
+    shape = "LABEL,COUNT" if kind == "gain" else "FROM,TO,COUNT"
+    try:
+        count = int(number)
+    except ValueError:
+        count = 0
+    if not labels or not count or (kind == "move" and count < 0):
+        raise typer.BadParameter(f"'{text}' is not {shape} with a count", param_hint=f"--{kind}")
+    found = _named(labels, classes, pair=kind != "gain")
+    if found is None:
+        some = ", ".join(classes[:10]) + (", …" if len(classes) > 10 else "")
+        detail = f"'{labels}' does not name the labels of {shape}; there are: {some}"
+        raise typer.BadParameter(detail, param_hint=f"--{kind}")
+    return Step(cast("Kind", kind), *found, count)
+
+
+def _named(text: str, classes: Sequence[str], *, pair: bool) -> tuple[int | None, int] | None:
+    """The positions of two different labels that a comma joins, or of one; labels may hold commas themselves."""
+    from app.pipeline import normalized
+
+    (text,) = normalized([text])
+    if not pair:
+        return (None, classes.index(text)) if text in classes else None
+    parts = text.split(",")
+    cuts = ((",".join(parts[:k]), ",".join(parts[k:])) for k in range(1, len(parts)))
+    found = [(one, other) for one, other in cuts if one in classes and other in classes and one != other]
+    return (classes.index(found[0][0]), classes.index(found[0][1])) if len(found) == 1 else None

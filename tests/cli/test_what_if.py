@@ -1,0 +1,147 @@
+"""what-if: costs, steps, doubtful predictions and other shares, on small real files."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.command import run
+
+MATRIX = {"c1": (3, 5, 2, 0), "c2": (1, 1, 4, 4), "c3": (1, 2, 6, 5), "c4": (0, 0, 0, 6)}  # Van Asch 2013, Table 3
+PAIRS = [(gold, list(MATRIX)[j]) for gold, row in MATRIX.items() for j, count in enumerate(row) for _ in range(count)]
+
+
+def write(path: Path, content: Any) -> Path:
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[object, ...]:
+    gold = write(tmp_path / "gold.json", {str(row): gold for row, (gold, _) in enumerate(PAIRS)})
+    mine = write(tmp_path / "mine.json", {str(row): chosen for row, (_, chosen) in enumerate(PAIRS)})
+    counts = write(tmp_path / "train.json", {"c1": 10, "c2": 20, "c3": 30, "c4": 40})
+    return ("what-if", "--gold", gold, "--predictions", mine, "--train-frequencies", counts)
+
+
+@pytest.fixture
+def scored(tmp_path: Path) -> tuple[object, ...]:
+    gold = write(tmp_path / "gold.csv", "id,label\nt1,a\nt2,b\nt3,c\nt4,c\n")
+    rows = "id,label,a,b,c\nt1,a,0.9,0.1,0.0\nt2,a,0.4,0.3,0.3\nt3,b,0.1,0.5,0.4\nt4,c,0.2,0.2,0.6\n"
+    classes = write(tmp_path / "classes.json", ["a", "b", "c"])
+    return ("what-if", "--gold", gold, "--predictions", write(tmp_path / "mine.csv", rows), "--classes", classes)
+
+
+def test_costs_of_each_label_are_shown_where_nothing_is_tried(files: tuple[object, ...]) -> None:
+    ran = run(*files)
+    assert ran.status == 0
+    assert "macro averages where a prediction changes" in ran.out
+    assert "lfb_train averages where a prediction changes" in ran.out
+    costs = run(*files, "--json").value()["costs"]
+    assert costs["labels"]["c4"]["gives"]["macro"]["fraction"] == "1/140"  # 6 (1/14 - 1/15) / 4
+    assert costs["labels"]["c4"]["gains"] is None
+    assert costs["labels"]["c1"]["gains"]["recall"]["lfb_train"] == {"value": 0.01, "fraction": "1/100"}
+    assert run(*files, "--count", 3, "--json").value()["costs"]["labels"]["c1"]["gives"] is None
+
+
+def test_steps_are_taken_together(files: tuple[object, ...]) -> None:
+    found = run(*files, "--move", "c4,c2,1", "--json").value()
+    assert found["change"]["precision"]["lfb_train"]["fraction"] == "109/12600"
+    assert found["averages"]["precision"]["macro"]["fraction"] == "13/32"
+    words = ("--move", "c4,c3,3", "--move", "c3,c2,1", "--correct", "c3,c2,2")
+    ran = run(*files, *words)
+    assert ran.status == 0
+    assert [line.split()[0] for line in ran.out.splitlines()[-3:]] == ["macro", "micro", "lfb_train"]
+    gain = run(*files, "--gain", "c3,2", "--json").value()["change"]
+    assert (gain["precision"]["macro"], gain["precision"]["micro"]["fraction"]) == (None, "1/20")
+
+
+def test_labels_may_hold_commas(tmp_path: Path) -> None:
+    gold = write(tmp_path / "gold.json", {"1": "a,b", "2": "c", "3": "c"})
+    mine = write(tmp_path / "mine.json", {"1": "c", "2": "a,b", "3": "c"})
+    found = run("what-if", "--gold", gold, "--predictions", mine, "--correct", "c,a,b,1", "--json").value()
+    assert found["change"]["recall"]["micro"]["fraction"] == "1/3"
+
+
+def test_the_least_sure_predictions_are_changed(scored: tuple[object, ...]) -> None:
+    ran = run(*scored, "--share", "0.5", "--target-label", "c")
+    assert ran.status == 0
+    assert "2 doubtful predictions, 2 of them changed to 'c': 0 were right, 1 are then" in ran.out
+    line = next(line for line in ran.out.splitlines() if line.startswith("accuracy"))
+    assert line.split() == ["accuracy", "0.500000", "0.750000", "0.750000"]
+    found = run(*scored, "--threshold", "0.45", "--target-label", "c", "--metric", "accuracy", "--json").value()[
+        "changed"
+    ]
+    assert (found["doubtful"], found["right_after"]) == (1, 0)
+    assert found["metrics"] == {
+        "accuracy": {
+            "now": 0.5,
+            "changed": 0.5,
+            "changed_difference": 0.0,
+            "upper": 0.75,
+            "upper_difference": 0.25,
+        }
+    }
+
+
+def test_the_upper_bound_needs_no_scores(files: tuple[object, ...]) -> None:
+    ran = run(*files, "--target-label", "c1", "--json")
+    assert (
+        ran.value()["changed"]["metrics"]["recall_macro"]["upper"] > ran.value()["averages"]["recall"]["macro"]["value"]
+    )
+    assert "all wrong predictions changed to 'c1'" in run(*files, "--target-label", "c1").out
+
+
+def test_scores_at_another_share_of_positives(files: tuple[object, ...], tmp_path: Path) -> None:
+    gold = write(tmp_path / "g.json", {str(row): "A" if row < 5 else "B" for row in range(1005)})
+    mine = write(tmp_path / "p.json", {str(row): "A" if row < 4 or 5 <= row < 28 else "B" for row in range(1005)})
+    words = ("what-if", "--gold", gold, "--predictions", mine, "--positive-label", "A", "--prevalence", "1/20")
+    found = run(*words, "--json").value()["prevalence"]
+    assert found["metrics"]["f1_macro"]["at_prevalence"] == pytest.approx(71735831 / 84475831, abs=1e-15)
+    assert "share of positive instances: 0.00497512 now, 0.05 tried" in run(*words).out
+    refused = run(*files, "--prevalence", "0.05", "--json")
+    assert (refused.status, "Only a binary task" in refused.value()["detail"]) == (1, True)
+
+
+def test_what_is_undefined_has_a_note(scored: tuple[object, ...], tmp_path: Path) -> None:
+    only = write(tmp_path / "only.json", {"1": "a", "2": "a"})
+    ran = run(
+        "what-if", "--gold", only, "--predictions", only, "--target-label", "a", "--metric", "cohen_kappa", "--json"
+    )
+    assert ran.value()["changed"]["metrics"]["cohen_kappa"]["upper"] is None
+    assert any(note.startswith("cohen_kappa is undefined:") for note in ran.value()["notes"])
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "part"),
+    [
+        (["--threshold", "0.5"], 2, "--target-label"),
+        (["--threshold", "0.5", "--share", "0.1", "--target-label", "c1"], 2, "--share"),
+        (["--threshold", "nan", "--target-label", "c1"], 2, "no number"),
+        (["--share", "1.5", "--target-label", "c1"], 2, "no share"),
+        (["--share", "1/0", "--target-label", "c1"], 2, "no share"),
+        (["--share", "0.1", "--target-label", "c1"], 1, "give no scores"),
+        (["--target-label", "c9"], 2, "there are: c1, c2, c3, c4"),
+        (["--move", "c4,c2"], 2, "FROM,TO,COUNT"),
+        (["--move", "c4,c2,0"], 2, "FROM,TO,COUNT"),
+        (["--move", "c4,c4,1"], 2, "there are: c1"),
+        (["--gain", "c9,1"], 2, "there are: c1"),
+        (["--move", "c4,c2,6"], 1, "Only 5 false positives"),
+        (["--target-label", "c1", "--metric", "f1_makro"], 1, "f1_macro"),
+        (["--prevalence", "0"], 1, "Only a binary task"),
+    ],
+)
+def test_what_cannot_be_tried_is_refused_in_one_json_value(
+    files: tuple[object, ...], words: list[str], status: int, part: str
+) -> None:
+    ran = run(*files, *words, "--json")
+    assert ran.status == status
+    assert part in json.dumps(ran.value())
+
+
+def test_problems_of_the_files_are_those_of_score(files: tuple[object, ...], tmp_path: Path) -> None:
+    bad = write(tmp_path / "bad.json", {"0": "c1", "nobody": "c2"})
+    ran = run(*files[:4], bad, "--json")
+    assert ran.status == 1
+    assert ran.value()["total"] == {"unknown_id": 1, "missing_instances": 39}
