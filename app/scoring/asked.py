@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from functools import cache
 from itertools import takewhile
 from typing import Any
 
@@ -97,10 +98,11 @@ def _check_task(metric: Metric, task: Task | None) -> None:
     )
 
 
-def settings(name: str) -> list[Param]:
-    """The declarations of a setting: parameters of this name that have a default, over all metrics."""
+@cache
+def settings(name: str) -> tuple[Param, ...]:
+    """The declarations of a setting: the different parameters of this name that have a default, over all metrics."""
     every = (param for metric in CATALOGUE.values() for param in metric.params)
-    return [param for param in every if param.name == name and param.default is not None]
+    return tuple(dict.fromkeys(param for param in every if param.name == name and param.default is not None))
 
 
 def agreed(given: Mapping[str, Any]) -> dict[str, str]:

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterable
 from decimal import Decimal, localcontext
+from functools import lru_cache
 
 from app.scoring.exact import rounded
 from app.scoring.special import CONTEXT, beta_quantile, incomplete_beta, upper_gamma
 
 TAIL = Decimal("0.025")
 """What a 95 % interval leaves on either side."""
+_KEPT = 256  # several metrics ask for the same interval
 
 
+@lru_cache(maxsize=_KEPT)
 def clopper_pearson(successes: int, n: int) -> tuple[float, float]:
     """The exact 95 % interval of a share, 0 ≤ successes ≤ n and n > 0 (Clopper & Pearson 1934)."""
     with localcontext(CONTEXT):
@@ -21,6 +24,7 @@ def _lower(successes: int, n: int) -> Decimal:
     return beta_quantile(TAIL, Decimal(successes), Decimal(n - successes + 1)) if successes else Decimal(0)
 
 
+@lru_cache(maxsize=_KEPT)
 def binomial_tail(successes: int, n: int, likely: int) -> float:
     """The chance of at least so many successes in n trials, each with the probability likely / n."""
     if successes == 0:

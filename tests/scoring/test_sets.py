@@ -105,7 +105,7 @@ def test_a_call_of_the_alpha_score_shows_its_numbers() -> None:
     shown = describe_call(parse_metric("alpha_score:alpha=2,beta=0.25,gamma=1,pooled=true,epsilon=1e-5"))
     latex = shown["equation"]["latex"]
     assert r"1-\frac{0.25\,\sum" in latex
-    assert latex.endswith("+1e-5}\\right)^{2}")
+    assert latex.endswith("+10^{-5}}\\right)^{2}")
 
 
 @given(of=cases("multilabel"))

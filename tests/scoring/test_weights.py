@@ -16,7 +16,7 @@ from app.scoring.task import TASKS, Task
 from tests.scoring.build import case, labels
 from tests.scoring.strategies import OPTION_VALUES, calls, cases
 
-MANY = settings(max_examples=60, deadline=None)
+MANY = settings(max_examples=25, deadline=None)
 
 
 def everything(of: Case, options: dict[str, str]) -> dict[str, Result]:
