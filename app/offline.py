@@ -22,7 +22,7 @@ from app.pipeline import (
     voided_ids,
 )
 from app.scoring.align import Case, IdIndex
-from app.scoring.metric import MetricCall, Result
+from app.scoring.metric import ACCEPTABLE, MetricCall, Result
 from app.scoring.needs import met
 from app.scoring.task import Task, TaskSpec
 
@@ -84,10 +84,16 @@ def score_offline(
         gold_rules.check_not_empty(truth, voided, outcome.gold_problems)
         gold_rules.check_vocabulary(truth, spec, declared=declared, limits=limits, problems=outcome.gold_problems)
         if not outcome.gold_problems:  # without sound gold there is nothing to hold the predictions against
-            parts = {name: beside.get(name) is not None for name in ("folds", "groups")}
-            outcome.calls = choose(spec, met(spec, scores=answers.scores is not None, **parts))
+            outcome.calls = choose(spec, _has(spec, truth, answers, beside))
             _score_tables(outcome, truth, answers, spec=spec, void=voided, options=options or {}, beside=beside)
     return outcome
+
+
+def _has(spec: TaskSpec, truth: Table, answers: Table, beside: Mapping[str, Any]) -> frozenset[str]:
+    """The needs that two files and what stands beside them meet, and whether the gold gives acceptable answers."""
+    parts = {name: beside.get(name) is not None for name in ("folds", "groups")}
+    acceptable = spec.task != "multilabel" and truth.counts is not None
+    return met(spec, scores=answers.scores is not None, **parts) | ({ACCEPTABLE} if acceptable else set())
 
 
 def _score_tables(
@@ -104,6 +110,7 @@ def _score_tables(
     gold = build_gold(truth, spec, void, rules, outcome.gold_problems)
     known = gold.index if gold else IdIndex(gold_rules.kept_ids(truth, void))
     found = check(answers, known, spec, rules=rules, void=void, problems=outcome.problems)
+    outcome.notes = list(dict.fromkeys((*outcome.notes, *truth.notes, *answers.notes)))  # what checking found out
     if gold is not None and found is not None:
         divide(gold, beside)
         labels, rule, said = hard_labels(gold, found, None, options)

@@ -1,5 +1,7 @@
 """Put gold labels in force: the first version of a phase at once."""
 
+from itertools import permutations
+
 from app.actions.access import Caller
 from app.actions.change_recipe import parsed, scoring_recipe
 from app.actions.upload_gold import see_gold
@@ -75,9 +77,24 @@ def _remarks(session: WriteSession, phase: Phase, version: GoldVersion, *, first
         if lacking and not version.accessories.get(accessory.field):
             what = accessory.name.replace("-", " ").replace("train ", "training ")
             remarks.append(f"{', '.join(lacking)} will be null: this gold has no {what}.")
+    remarks += _free_of_charge(version, [call.text for call in recipe.metrics if call.metric.key == "expected_cost"])
     weights = version.accessories.get("class_weights")
     weightless = [name for name in version.classes if name not in (weights or {})]
     weighted = [call.text for call in recipe.metrics if call.metric.key == "weighted_accuracy"]
     if weighted and weights and weightless:
         remarks.append(f"{', '.join(weighted)} will be null: {len(weightless)} classes have no weight.")
     return remarks
+
+
+def _free_of_charge(version: GoldVersion, metrics: list[str]) -> list[str]:
+    """A remark where the cost matrix leaves errors without a cost."""
+    costs = version.accessories.get("cost_matrix")
+    if not metrics or not costs:
+        return []
+    pairs = permutations(version.classes, 2)
+    lacking = next((f"{gold} taken for {label}" for gold, label in pairs if label not in costs.get(gold, {})), None)
+    if lacking is None:
+        return []
+    return [
+        f"{', '.join(metrics)} will be null: the cost matrix does not say what some errors cost, such as {lacking}."
+    ]

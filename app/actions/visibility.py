@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from app.errors import BadRequest, LeaderboardHidden, SplitHidden
+from app.scoring.needs import OPEN_REASONS
 from app.scoring.recipe import Recipe
 from app.scoring.standings import rounded
 from app.store.tables import GoldVersion, Phase
@@ -29,8 +30,9 @@ class View:
         if self.organizer:
             return dict(stored)
         shown: dict[str, Any] = {"value": rounded(stored["value"], self.digits)}
-        if stored.get("reason"):
-            shown["reason"] = HIDDEN_REASON
+        reason = stored.get("reason")
+        if reason:
+            shown["reason"] = reason if reason in OPEN_REASONS else HIDDEN_REASON
         return shown
 
 

@@ -125,7 +125,7 @@ def accessories(given: Mapping[str, Path | None]) -> dict[str, Any]:
         try:
             found[name] = ACCESSORIES[name].parse(read_json(path))
         except InvalidContent as fault:
-            raise Refused("wrong_shape", f"{path}: {fault.detail}", fault.advice) from None
+            raise Refused("invalid_accessory", f"{path}: {fault.detail}", fault.advice) from None
     return found
 
 
@@ -139,11 +139,15 @@ def first_positive(preset: str | None, classes: Sequence[str] | None) -> str | N
 
 def check_hierarchy(spec: "TaskSpec", calls: Sequence["MetricCall"]) -> None:
     """Refuse metrics of a hierarchy in which a class is missing."""
+    from app.errors import InvalidContent
     from app.scoring.accessories import ACCESSORIES, check_labels
     from app.scoring.metric import HIERARCHY
 
     if spec.hierarchy is not None and any(HIERARCHY in call.metric.needs for call in calls):
-        check_labels(ACCESSORIES["hierarchy"], spec.hierarchy.to_json(), spec.classes)
+        try:
+            check_labels(ACCESSORIES["hierarchy"], spec.hierarchy.to_json(), spec.classes)
+        except InvalidContent as fault:
+            raise Refused("invalid_accessory", fault.detail, fault.advice) from None
 
 
 def read_ids(path: Path) -> list[str]:

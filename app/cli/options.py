@@ -77,7 +77,7 @@ ClassWeights = Annotated[Path | None, file_option("--class-weights", help="JSON 
 CostMatrix = Annotated[Path | None, file_option("--cost-matrix", help="JSON {gold label: {predicted label: cost}}.")]
 Hierarchy = Annotated[
     Path | None,
-    file_option("--hierarchy", help='JSON {"parents": {child: [parent, ...]}} or {"parent": {child: parent}}.'),
+    file_option("--hierarchy", help='JSON {"parents": {child: list of parents}} or {"parent": {child: parent}}.'),
 ]
 Folds = Annotated[Path | None, file_option("--folds", help="JSON {id: fold} for cross-validation.")]
 Groups = Annotated[Path | None, file_option("--groups", help="JSON {id: group}: its document, patient, speaker.")]

@@ -134,7 +134,11 @@ def upload_gold(
                 slug, name, file, activate=activate and not tables, layout=layout, progress=progress
             )
         if tables:
-            made = _complete(client, slug, name, int(made["version"]), tables, activate=activate)
+            try:
+                made = _complete(client, slug, name, int(made["version"]), tables, activate=activate)
+            except Exception:
+                out.note(f"Version {made['version']} is kept as a draft, without what was refused.")
+                raise
         _say_gold(out, slug, name, made)
         if made.get("status") == "draft":
             out.note(f"Put it into use with: assay gold activate {slug} {made['version']} --phase {name}")

@@ -116,9 +116,11 @@ def choice(asked: Sequence[str], options: Mapping[str, str]) -> "Choose":
 
 
 def wants_scores(asked: Sequence[str]) -> bool:
-    """Whether a metric that was asked for needs scores; else those beside labels are not looked at."""
+    """Whether a metric that was asked for needs scores, or all are wanted; else those beside labels are not looked at."""
     from app.scoring.metric import CATALOGUE, RANKING, SCORES
 
+    if not asked:
+        return True
     keys = [text.partition(":")[0] for text in asked]
     return any({SCORES, RANKING} & set(CATALOGUE[key].needs) for key in keys if key in CATALOGUE)
 

@@ -17,7 +17,7 @@ from app.formats.layout import Item
 from app.formats.problem import FILE, LISTED, Place, Problem, Problems, problem, quote, show
 from app.formats.strict_json import BadNumber
 from app.formats.vocabulary import Said, Vocabulary
-from app.scoring.probability import sums_to_one
+from app.scoring.probability import sums_to_one, tolerance
 
 Matrix = NDArray[np.float64]
 _NUMBERS = frozenset({float, int})
@@ -338,7 +338,8 @@ class _Resolver:
         row = int(rows[n])
         message = "A metric of this challenge needs probabilities, so the scores of an instance must sum to 1."
         got = f"a sum of {math.fsum(matrix[row].tolist()):.6g}"
-        return self._at("not_a_probability", self._row_of(row), None, message, expected="a sum of 1", got=got)
+        expected = f"a sum of 1, give or take {tolerance(matrix.shape[1]):g}"
+        return self._at("not_a_probability", self._row_of(row), None, message, expected=expected, got=got)
 
 
 def _transposed(values: Sequence[object]) -> tuple[Sequence[str], list[object]]:

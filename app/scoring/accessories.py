@@ -1,5 +1,6 @@
 """What may stand beside gold: training frequencies, weights, a hierarchy, costs, folds, groups, each declared once."""
 
+import json
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -121,6 +122,8 @@ def _hierarchy(value: Any) -> dict[str, list[str]]:
         raise InvalidRequest(
             'The hierarchy must be a JSON object with "parents" or "parent".', remedy=f"Write it like {_HIERARCHY}."
         )
+    if "parents" in value and "parent" in value:
+        raise InvalidRequest('The hierarchy has both "parents" and "parent".', remedy="Give one of the two.")
     several = "parents" in value
     given = value["parents" if several else "parent"]
     if not isinstance(given, dict):
@@ -191,13 +194,19 @@ def check_labels(accessory: Accessory, value: Any, classes: Sequence[str]) -> No
 
 
 def _check_nodes(value: Mapping[str, Sequence[str]], classes: Sequence[str]) -> None:
-    strange = Hierarchy.of(value).unknown(classes)
-    if strange:
-        raise InvalidRequest(
-            f"{len(strange)} classes are not nodes of the hierarchy: {', '.join(map(repr, strange[:5]))}.",
-            remedy='List a class that has no parent as a root, {"cat": []}; where roots are listed, list all nodes.',
-            errors=[{"pointer": "/parents" + _pointer(label), "detail": "is missing"} for label in strange[:_LISTED]],
-        )
+    hierarchy = Hierarchy.of(value)
+    strange = hierarchy.unknown(classes)
+    if not strange:
+        return
+    listed = {hierarchy.nodes[child] for child in hierarchy.children}
+    roots = [*strange, *(name for name in hierarchy.nodes if name not in listed)]
+    shown = ", ".join(f"{json.dumps(name, ensure_ascii=False)}: []" for name in roots[:10])
+    raise InvalidRequest(
+        f"{len(strange)} classes are not nodes of the hierarchy: {', '.join(map(repr, strange[:5]))}.",
+        remedy=f"If they have no parents, list all roots beside the other nodes: {shown}{', …' if len(roots) > 10 else ''} "
+        '(null in place of [] where the file has "parent").',
+        errors=[{"pointer": "/parents" + _pointer(label), "detail": "is missing"} for label in strange[:_LISTED]],
+    )
 
 
 def spec_of(task: Task, classes: tuple[str, ...], positive_label: str | None, beside: Mapping[str, Any]) -> TaskSpec:

@@ -1,14 +1,14 @@
 """Metrics as they are asked for: strings and objects, checked against the catalogue, in canonical form."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from itertools import takewhile
 from typing import Any
 
 from app.errors import InvalidMetric
 from app.scoring import strings
-from app.scoring.metric import CATALOGUE, PROBABILITIES, RANKING, SCORES, Metric, MetricCall, Param
+from app.scoring.metric import ACCEPTABLE, CATALOGUE, PROBABILITIES, RANKING, SCORES, Metric, MetricCall, Param
 from app.scoring.options import DEFAULTS, OPTIONS, excluded_labels
 from app.scoring.presets import PRESET, PRESETS
 from app.scoring.task import Task
@@ -225,13 +225,13 @@ def check_options(options: Mapping[str, Any], classes: Collection[str]) -> None:
     check_labels({}, agreed(options), classes)
 
 
-def all_fitting(task: Task, options: Mapping[str, Any] | None, has: Iterable[str]) -> list[MetricCall]:
+def all_fitting(task: Task, options: Mapping[str, Any] | None, has: Collection[str]) -> list[MetricCall]:
     """Every scalar metric that the data allow without a choice of the asker's: what a bare `assay score` computes.
 
     `has` are the needs that the data meet. Probabilities are a choice, as is the order of labels in a list: not all
-    scores and not all lists are meant so.
+    scores and not all lists are meant so. ACCEPTABLE among them says that the gold gives sets of acceptable answers.
     """
-    met = set(has) - {PROBABILITIES}
+    met = set(has) - {PROBABILITIES, ACCEPTABLE}
     if SCORES not in met:
         met.discard(RANKING)
     return [
@@ -239,6 +239,7 @@ def all_fitting(task: Task, options: Mapping[str, Any] | None, has: Iterable[str
         for metric in CATALOGUE.values()
         if metric.scalar
         and task in metric.tasks
+        and (metric.acceptable or ACCEPTABLE not in has)
         and set(metric.needs) <= met
         and not any(task in param.required_for and param.default is None for param in metric.params)
     ]

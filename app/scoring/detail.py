@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, product
 from typing import Any, TextIO
 
 import numpy as np
@@ -23,13 +23,17 @@ Make = Callable[[Case, Options], Any]
 
 def _values(case: Case, options: Options, keys: Sequence[str]) -> dict[str, Result]:
     """Results by key of the metrics that are for the task."""
-    calls = [
-        parse_metric(key, options=options, task=case.spec.task)
-        for key in keys
-        if case.spec.task in CATALOGUE[key].tasks
-    ]
+    calls = [parse_metric(key, options=options, task=case.spec.task) for key in keys if _asks_nothing(key, case)]
     found = evaluate(case, calls)
     return {call.metric.key: found[call.text] for call in calls}
+
+
+def _asks_nothing(key: str, case: Case) -> bool:
+    """Whether a metric is for the task and needs no parameter that somebody has to choose."""
+    metric, task = CATALOGUE[key], case.spec.task
+    return task in metric.tasks and not any(
+        param.default is None and task in param.required_for for param in metric.params
+    )
 
 
 def class_table(case: Case, options: Options) -> dict[str, dict[str, float | int | None]]:
@@ -143,7 +147,7 @@ def write_csv(report: Mapping[str, Any], part: str, target: TextIO) -> None:
 
 def rows_of(value: Any) -> Iterator[Row]:
     """A part, or the data of a metric, laid out as rows: cells, points of curves, bins, folds, a row for each label."""
-    if "labels" in value and ("matrix" in value or "cells" in value):
+    if "labels" in value and {"matrix", "cells", "row_counts"} & set(value):
         return _cells(value)
     if "curves" in value:
         return _points(value["curves"])
@@ -166,18 +170,19 @@ def _flat(value: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 def _cells(table: Mapping[str, Any]) -> Iterator[Row]:
     """The cells that are not 0."""
-    names = table["labels"]
-    if "matrix" in table:
-        for gold, row in zip(names, table["matrix"], strict=True):
-            yield from (
-                {"gold": gold, "predicted": predicted, "count": count}
-                for predicted, count in zip(names, row, strict=True)
-                if count
-            )
-        return
-    for gold, predicted, *counts in table["cells"]:
-        numbers = {"count": counts[0]} if len(counts) == 1 else {"column_count": counts[0], "row_count": counts[1]}
-        yield {"gold": names[gold], "predicted": names[predicted], **numbers}
+    names, kinds = (
+        table["labels"],
+        ("count",) if {"matrix", "one_vs_rest"} & set(table) else ("row_count", "column_count"),
+    )
+    if "cells" in table:
+        cells = iter(table["cells"])
+    else:
+        matrices = [table["matrix"]] if "matrix" in table else [table["row_counts"], table["column_counts"]]
+        places = product(range(len(names)), repeat=2)
+        cells = ([at, to, *(matrix[at][to] for matrix in matrices)] for at, to in places)
+    for at, to, *counts in cells:
+        if any(counts):
+            yield {"gold": names[at], "predicted": names[to], **dict(zip(kinds, counts, strict=True))}
 
 
 def _points(curves: Sequence[Mapping[str, Any]]) -> Iterator[Row]:

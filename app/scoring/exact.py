@@ -69,6 +69,17 @@ def repeated(values: Floats, weights: NDArray[np.int64] | None) -> list[float]:
     return [*np.concatenate(halves).tolist()]
 
 
+def grid_mean(numerators: Integers, denominators: Integers, extra: int, divisor: int) -> float:
+    """(Σ numerator / denominator + extra) / divisor, for terms that may cancel each other: what is 0 comes out as 0.
+
+    The quotients are taken to 128 binary places and their mean to 90, so that no rounding of a term is left in it. The
+    denominators are not 0, the divisor is above 0.
+    """
+    pairs = zip(numerators.tolist(), denominators.tolist(), strict=True)
+    units = sum((int(a) << 128) // int(b) for a, b in pairs) + (extra << 128)
+    return float(Fraction(round(Fraction(units, divisor << 38)), 1 << 90)) + 0.0
+
+
 def over(total: float, divisor: int) -> float:
     """A sum divided by an integer of any size, rounded once."""
     return total / divisor if divisor < _EXACT else float(Fraction(total) / divisor)

@@ -17,6 +17,8 @@ RANKING = "ranking"
 """Scores, or else the order in which the labels of a set were sent."""
 HIERARCHY = "hierarchy"
 COST_MATRIX = "cost_matrix"
+ACCEPTABLE = "acceptable"
+"""No need, but a fact of gold that gives sets of acceptable answers: few metrics are defined for it."""
 FOLDS = "folds"
 GROUPS = "groups"
 

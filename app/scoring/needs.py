@@ -37,6 +37,10 @@ _LACKING = {
 }
 
 
+OPEN_REASONS = frozenset(_LACKING.values())
+"""Reasons that hang on no label of the gold: anybody may read them."""
+
+
 def met(spec: TaskSpec, *, scores: bool = False, folds: bool = False, groups: bool = False) -> frozenset[str]:
     """The needs that data meet: the task's own, and what the files give. Probabilities count wherever there are scores."""
     has = {

@@ -8,6 +8,10 @@ from numpy.typing import NDArray
 Matrix = NDArray[np.float64]
 
 
+SLACK = 1e-9
+"""So much more is let pass, for decimals such as 0.499 and 0.5 do not sum to 0.999 in binary."""
+
+
 def tolerance(m: int) -> float:
     """How far from one the sum of m probabilities may be: 1e-3, or m millionths where that is more."""
     return max(1e-3, m * 1e-6)
@@ -15,7 +19,7 @@ def tolerance(m: int) -> float:
 
 def sums_to_one(scores: Matrix) -> NDArray[np.bool_]:
     """For each row of n × m scores whether its sum is one within the tolerance; the sum is correctly rounded."""
-    most = tolerance(scores.shape[1])
+    most = tolerance(scores.shape[1]) + SLACK
     gaps = np.abs(scores.sum(axis=1) - 1)
     found: NDArray[np.bool_] = gaps <= most
     for row in np.flatnonzero(np.abs(gaps - most) < 1e-9).tolist():  # where the order of summing may decide

@@ -35,6 +35,8 @@ def alpha_score(ws: Workspace, call: MetricCall) -> Result:
         raise UndefinedError("one of beta and gamma has to be 1: else no answer, however wrong, would score 0")
     instances = ws.tally(call.options).instances
     fixed = _empties(instances, call)
+    if epsilon and instances.weights is not None:
+        raise UndefinedError("epsilon is added to counts, and of weights nobody knows the unit")
     if call.params["pooled"] == "true":
         return _pooled(instances, fixed, (beta, gamma, epsilon), alpha)
     if epsilon:

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.scoring.exact import Floats, Integers, mean, over, quotients, square_root, times, total
+from app.scoring.exact import Floats, Integers, grid_mean, mean, over, quotients, square_root, times, total
 from app.scoring.metric import LABELS, TRAIN_FREQUENCIES, MetricCall, Result
 from app.scoring.metrics.forms import Ratio, Table, single
 from app.scoring.metrics.rules import (
@@ -134,6 +134,10 @@ def _over_classes(tally: Tally, call: MetricCall, ratio: Ratio, over_these: _Lab
     divisor = total(weights[matters if value is not None else defined])
     if divisor == 0:
         raise UndefinedError("no label with a defined value is left to average over")
+    if ratio.lowest < 0:
+        extra = int(value or 0) * total(weights[fired])
+        top = times(weights[defined], numerator[defined])
+        return Result(grid_mean(top, denominator[defined], extra, divisor), None, tuple(notes))
     terms = ratio.values(numerator[defined], denominator[defined], weights[defined]).tolist()
     terms.extend(value * int(weight) for weight in weights[fired] if value)
     return Result(over(math.fsum(terms), divisor), None, tuple(notes))
@@ -179,7 +183,23 @@ def samples(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
         setting = f"zero_division={call.options['zero_division']}"
         value = substitute(call, ratio.direction, f"{ratio.name} is 0/0 for some instances", lowest=ratio.lowest)
         fixed.append((np.asarray(denominator == 0), value, setting))
+    if ratio.lowest < 0:
+        return _signed_over_instances(numerator, denominator, fixed, instances.weights)
     return over_instances(numerator, denominator, fixed, instances.weights, divide=ratio.values)
+
+
+def _signed_over_instances(
+    numerator: Integers, denominator: Integers, fixed: list[tuple[Mask, float | None, str]], weights: Integers | None
+) -> Result:
+    """The same for measures below 0 too, whose terms may cancel each other."""
+    plain = over_instances(numerator, denominator, fixed, weights)
+    heavy = np.ones(len(numerator), dtype=np.int64) if weights is None else weights
+    free = ~np.logical_or.reduce([mask for mask, _, _ in fixed]) if fixed else np.ones(len(numerator), dtype=bool)
+    stand_ins = [(total(heavy[mask]), int(value)) for mask, value, _ in fixed if value is not None]
+    extra = sum(count * value for count, value in stand_ins)
+    divisor = total(heavy[free]) + sum(count for count, _ in stand_ins)
+    top = times(heavy[free], numerator[free])
+    return Result(grid_mean(top, denominator[free], extra, divisor), None, plain.notes)
 
 
 def _quotients(numerator: Integers, denominator: Integers, weights: Integers | None = None) -> Floats:

@@ -8,7 +8,6 @@ from app.scoring.metric import Metric, MetricCall, Properties, Result, register
 from app.scoring.metrics.averages import LFB_TEST, LFB_TRAIN, MACRO, SAMPLES, WEIGHTED, Average, harmonic
 from app.scoring.metrics.base import BETA, PRECISION, RECALL
 from app.scoring.metrics.examples import example
-from app.scoring.metrics.rules import UndefinedError, substitute
 from app.scoring.tally import Workspace
 
 
@@ -94,12 +93,8 @@ def f_of(ws: Workspace, call: MetricCall, average: Average, beta: Fraction) -> R
     exact = harmonic(precision.value, recall.value, beta)
     if exact is not None:
         return Result(float(exact), None, notes)
-    value = substitute(call, "higher", "average precision and recall are both 0, so their F is 0/0")
-    if value is None:
-        raise UndefinedError("average precision and recall are both 0, so their F is 0/0 (zero_division=skip)")
-    rule = call.options["zero_division"]
-    note = f"average precision and recall are both 0; their F, 0/0, counts as {value:g} (zero_division={rule})"
-    return Result(value, None, (*notes, note))
+    # two zeros are an answer that is wholly wrong, whatever 0/0 counts as elsewhere: by counts F is 0 too
+    return Result(0.0, None, (*notes, "average precision and recall are both 0, and so is their F"))
 
 
 def metric_of(kind: _Kind, average: Average) -> Metric:
@@ -108,7 +103,8 @@ def metric_of(kind: _Kind, average: Average) -> Metric:
     def value(ws: Workspace, call: MetricCall) -> Result:
         return f_of(ws, call, average, kind.beta if kind.beta is not None else fraction(call.params["beta"]))
 
-    options = average.options if average is not SAMPLES else ("zero_division", *average.options)
+    never = {"zero_division"} if average is SAMPLES else set()  # there the empty sets have options of their own
+    options = [name for name in average.options if name not in never]
     return Metric(
         key=f"{kind.prefix}_of_averages_{average.suffix}",
         name=f"{kind.name} of {average.name} precision and recall",

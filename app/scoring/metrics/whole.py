@@ -6,7 +6,7 @@ from decimal import Context, Decimal, localcontext
 
 import numpy as np
 
-from app.scoring.exact import Integers, integer_weights, over, quotients, rounded, times, total
+from app.scoring.exact import Integers, grid_mean, integer_weights, over, quotients, rounded, times, total
 from app.scoring.metric import LABELS, Metric, MetricCall, Param, Properties, Result, register
 from app.scoring.metrics.examples import MULTICLASS, MULTILABEL, worked
 from app.scoring.metrics.rules import Mask, UndefinedError, excluded, listed, named
@@ -88,12 +88,13 @@ def _weights(ws: Workspace, tally: Tally, mask: Mask) -> Integers:
 def balanced_accuracy(ws: Workspace, call: MetricCall) -> Result:
     """The mean recall of the classes that occur in gold; adjusted, on a scale where one class for all is 0."""
     recalls = _recalls(ws, call)
-    terms, k = quotients(recalls.found, recalls.support).tolist(), len(recalls.found)
+    k = len(recalls.found)
     if call.params["adjusted"] == "false":
+        terms = quotients(recalls.found, recalls.support).tolist()
         return Result(over(math.fsum(terms), k), None, recalls.notes)
     if k == 1:
         raise UndefinedError("only one class is averaged, so chance is always right and the adjusted value is 0/0")
-    return Result(over(math.fsum([*terms, -1.0]), k - 1), None, recalls.notes)
+    return Result(grid_mean(recalls.found, recalls.support, -1, k - 1), None, recalls.notes)
 
 
 def weighted_accuracy(ws: Workspace, call: MetricCall) -> Result:

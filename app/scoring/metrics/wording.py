@@ -126,6 +126,9 @@ def _number(value: Fraction) -> str:
 
 
 def _replacement(call: MetricCall) -> str | None:
+    per_instance = "both_empty" in call.metric.options and call.params.get("pooled") != "true"
+    if per_instance:  # nothing else is 0/0 there than two empty sets
+        return {"1": "1", "0": "0"}.get(call.options["both_empty"])
     if "zero_division" not in call.metric.options:
         return None
     rule = call.options["zero_division"]
