@@ -31,6 +31,8 @@ class Wanted:
     split: str
     parts: tuple[str, ...]
     digits: int | None
+    organizer: bool
+    """Whether it says why a score is missing and what to note of it, which only organizers may read."""
     head: Mapping[str, Any]
 
     @property
@@ -38,7 +40,7 @@ class Wanted:
         """What the report hangs on, as the beginning of a file's name."""
         allowed = "".join("y" if part in self.parts else "n" for part in PARTS)
         version = f"{self.gold.id}-{self.recipe.id}-{SCORER_VERSION}"
-        shown = "scored" if "scores" in self.head else "unscored"
+        shown = "unscored" if "scores" not in self.head else "reasoned" if self.organizer else "scored"
         return f"report-{self.submission.id}-{version}-{self.split}-{allowed}-{shown}-{self.digits or 'full'}"
 
 
@@ -72,6 +74,7 @@ def wanted_report(
         split=shown,
         parts=parts if part is None else (part,),
         digits=view_for(scoring_recipe(phase.challenge, recipe), organizer=seen.organizer).digits,
+        organizer=seen.organizer,
         head={
             "submission": seen.submission.id,
             "challenge": phase.challenge.slug,

@@ -63,6 +63,23 @@ def test_a_phase_that_shows_scores_alone_shows_no_part(people: People) -> None:
     assert "scores" not in blue.get(f"/submissions/{key}/report").json()
 
 
+def test_what_organizers_alone_may_read_is_not_kept_for_others(people: People) -> None:
+    slug = challenge(
+        people.admin,
+        "report-kept",
+        classes=["a", "b", "only in training"],
+        phases=phases("scores", "per_class", "confusion", "curves"),
+        recipe=recipe("f1_macro", disclosure={"digits": "full"}),
+    )
+    blue = people["Blue"].join(slug, "Blue")
+    key = finished(blue.submit(slug, WRONG))["id"]
+    for asked in ({}, {"part": "confusion"}):
+        there, here = (one.get(f"/submissions/{key}/report", params=asked) for one in (people.admin, blue))
+        assert "only in training" in json.dumps(there.json()["scores"])
+        assert set(here.json()["scores"]["f1_macro"]) == {"value"}
+        assert here.headers["etag"] != there.headers["etag"]
+
+
 def test_only_the_split_that_is_shown_is_reported(people: People) -> None:
     slug = challenge(people.admin, "report-split", gold=SPLIT, phases=phases("scores", "per_class", "confusion"))
     blue = people["Blue"].join(slug, "Blue")
