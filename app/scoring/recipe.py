@@ -169,8 +169,9 @@ class _Reader:
 def _same(call: MetricCall, positive_label: str | None, classes: Collection[str] | None) -> str:
     """What names of one metric share: f1, f0_5, f2 are f_beta with that beta; in binary tasks no label is the positive."""
     params = {name: value for name, value in call.params.items() if (name, value) != ("label", positive_label)}
-    alias = {"1": "f1", "0.5": "f0_5", "2": "f2"}.get(params.get("beta", ""))
     key = call.metric.key
+    beta = params.get("beta", "") if key.startswith("f_beta") else ""  # the β of others is another
+    alias = {"1": "f1", "0.5": "f0_5", "2": "f2"}.get(beta)
     if alias is not None:
         key = key.replace("f_beta", alias, 1)
         del params["beta"]
