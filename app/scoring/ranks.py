@@ -38,7 +38,10 @@ class Ranks:
 
 
 def ranks_of(values: Floats, own: Mask, weights: Integers | None = None) -> Ranks:
-    """The ranks of the positives `own` (n) among the values (n, higher is surer); `weights` (n) are whole numbers ≥ 1."""
+    """The ranks of the positives `own` (n) among the values (n, higher is surer); `weights` (n) are whole numbers ≥ 1.
+
+    Twice the sum of the weights has to fit their type: int64, or Python's integers.
+    """
     every, mass = in_order(values, weights)
     mine, own_mass = in_order(values[own], None if weights is None else weights[own])
     starts = first_of_each(mine)

@@ -1,6 +1,7 @@
 """The conventions of areas, curves and pairs of classes: which labels count, ties, directions, weights, what is undefined."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -296,3 +297,13 @@ def test_every_metric_of_ranks_takes_scores_as_they_are() -> None:
         assert "score_direction" in metric.options, key
         assert not metric.acceptable, key
         assert metric.peers, key
+
+
+@pytest.mark.parametrize("key", ["auc_micro", "average_precision_micro", "auprc_trapezoid_micro"])
+def test_pooling_many_heavy_labels_stays_exact(key: str) -> None:
+    names = [f"c{at:04}" for at in range(4096)]
+    scores = np.random.default_rng(5).integers(0, 99, (4, len(names))) / 100
+    light = case("multilabel", names, [[names[at]] for at in range(4)], [[]] * 4, scores.tolist(), weights=[1, 2, 1, 3])
+    assert light.weights is not None
+    heavy = replace(light, weights=light.weights * 2**50)
+    assert value(heavy, key) == pytest.approx(value(light, key), rel=1e-12)

@@ -13,6 +13,8 @@ from app.scoring.options import excluded_labels
 from app.scoring.ranks import Mask, Ranks, ranks_of
 from app.scoring.tally import Workspace
 
+_SAFE = 2**61  # twice such a sum of weights stays within int64
+
 
 class Columns:
     """The scores (higher is surer) and the truth of each class; a column is sorted when it is first asked for.
@@ -64,6 +66,8 @@ class Columns:
         values = (self._scores if every else self._scores[:, codes]).ravel()
         own = (self._ws.truths if every else self._ws.truths[:, codes]).ravel()
         weights = None if self._weights is None else np.repeat(self._weights, len(codes))
+        if weights is not None and self._ws.total * len(codes) >= _SAFE:
+            weights = weights.astype(object)
         return ranks_of(values, own, weights)
 
 
