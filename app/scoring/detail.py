@@ -147,9 +147,9 @@ def write_csv(report: Mapping[str, Any], part: str, target: TextIO) -> None:
 
 def rows_of(value: Any) -> Iterator[Row]:
     """A part, or the data of a metric, laid out as rows: cells, points of curves, bins, folds, a row for each label."""
-    if "labels" in value and {"matrix", "cells", "row_counts"} & set(value):
+    if isinstance(value.get("labels"), list):  # classes may be called so too, but have rows of their own
         return _cells(value)
-    if "curves" in value:
+    if isinstance(value.get("curves"), list):
         return _points(value["curves"])
     listed = next(
         (item for item in value.values() if isinstance(item, list) and item and isinstance(item[0], dict)), None
