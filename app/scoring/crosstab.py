@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ DENSE = 1_000_000
 """A table of more cells is written as a list of those that are not 0."""
 OUTSIDE = "(outside the vocabulary)"
 _PAIRS = 10_000_000
+_AT_ONCE = 1 << 14  # cells whose long integers are held at once
 
 
 class TooLargeError(Exception):
@@ -195,10 +195,22 @@ def _cells(whole: tuple[Int, Int], spread: tuple[Int, Int], sizes: Int, weights:
     if common * total(counts) < 2**62:  # the usual sets: their sizes have a small common multiple
         sums = np.add.reduceat(counts * (common // below), first) if len(first) else counts
         return cells[first], quotients(sums, np.full(len(sums), common, dtype=np.int64))
-    exact: dict[int, Fraction] = {}
-    for cell, count, size in zip(cells.tolist(), counts.tolist(), below.tolist(), strict=True):
-        exact[cell] = exact.get(cell, Fraction(0)) + Fraction(count, size)
-    return cells[first], np.array([float(value) for value in exact.values()])
+    return cells[first], _long_sums(counts, below, first, common)
+
+
+def _long_sums(counts: Int, below: Int, first: Int, common: int) -> Floats:
+    """The sums of counts / below from each of `first` on, where their `common` denominator is no small number."""
+    factors = np.zeros(int(below.max()) + 1, dtype=object)
+    for size in np.unique(below).tolist():
+        factors[size] = common // size
+    ends = np.append(first, len(counts))
+    found = np.empty(len(first))
+    for start in range(0, len(first), _AT_ONCE):
+        cells = first[start : start + _AT_ONCE]
+        own = slice(int(cells[0]), int(ends[min(start + _AT_ONCE, len(first))]))
+        sums = np.add.reduceat(counts[own].astype(object) * factors[below[own]], cells - cells[0])
+        found[start : start + len(cells)] = [value / common for value in sums.tolist()]
+    return found
 
 
 def _at(cells: Int, found: tuple[Int, Floats]) -> list[float]:

@@ -1,6 +1,7 @@
 """Confusion matrices as data: of single labels against scikit-learn, of label sets against the rule, label by label."""
 
 import json
+import math
 from collections import defaultdict
 from fractions import Fraction
 from typing import Any
@@ -11,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import confusion_matrix as peer
 
+from app.scoring import crosstab
 from app.scoring.align import Case, Labels
 from app.scoring.crosstab import confusion, sparse_confusion
 from app.scoring.metrics import confusion as family
@@ -164,6 +166,23 @@ def test_sets_of_very_many_classes_give_a_list_of_cells() -> None:
     assert sum(row for _, _, row, _ in found["cells"]) == pytest.approx(8 * n)
     assert sum(column for _, _, _, column in found["cells"]) == pytest.approx(8 * n)
     assert len(found["cells"]) == pytest.approx(64 * n, rel=0.01)
+
+
+def test_split_counts_of_sets_of_many_sizes_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    names, draw = [f"c{at:02}" for at in range(60)], np.random.default_rng(3)
+    rows = []
+    for size in range(1, 51):
+        gold, predicted = (sorted(draw.choice(names, some, replace=False).tolist()) for some in (size // 3, size))
+        rows.append((gold, predicted, int(draw.integers(1, 2**40))))
+    assert math.lcm(*range(1, 51)) > 2**62
+    monkeypatch.setattr(crosstab, "_AT_ONCE", 100)  # in several parts
+    gold, predicted, weights = (list(column) for column in zip(*rows, strict=True))
+    found = data_of(case("multilabel", names, gold, predicted, weights=weights), "confusion_split")
+    by_row, by_column = by_the_rule(rows)
+    for counts, by_rule in ((found["row_counts"], by_row), (found["column_counts"], by_column)):
+        for g, own in enumerate(found["labels"]):
+            for p, other in enumerate(found["labels"]):
+                assert counts[g][p] == float(by_rule.get((own, other), Fraction(0)))
 
 
 def test_pairs_without_number_are_refused() -> None:
