@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from app.scoring.exact import Integers, combine, fraction, over, quotients, rounded, times, total
-from app.scoring.metric import LABELS, Metric, MetricCall, Param, Properties, Result
+from app.scoring.metric import LABELS, Metric, MetricCall, Param, Properties, Result, register
 from app.scoring.metrics.averages import over_instances
 from app.scoring.metrics.examples import MULTILABEL, worked
 from app.scoring.metrics.rules import Mask, UndefinedError
@@ -113,40 +113,42 @@ def _number(name: str, meaning: str, most: float) -> Param:
     return Param(name, "number", meaning, bounds=(0, most), required_for=("multilabel",))
 
 
-ALPHA = Metric(
-    key="alpha_score",
-    name="α-score",
-    names=("alpha-evaluation", "α-evaluation score", "generalized Jaccard similarity of Boutell et al."),
-    equation=_PER_INSTANCE,
-    tasks=("multilabel",),
-    needs=(LABELS,),
-    direction="higher",
-    range=UNIT,
-    params=(
-        _number("alpha", "how little an answer that is only partly right counts: with a large α, nothing", 1000),
-        _number("beta", "the weight of a missed label, from 0 to 1", 1),
-        _number("gamma", "the weight of an added label, from 0 to 1; it or beta is 1", 1),
-        Param(
-            "pooled",
-            "choice",
-            "whether counts are summed over instances before they are divided",
-            default="false",
-            values=("false", "true"),
-            value_meanings=("the mean of the instances' values", "one ratio of the counts of all instances"),
+register(
+    Metric(
+        key="alpha_score",
+        name="α-score",
+        names=("alpha-evaluation", "α-evaluation score", "generalized Jaccard similarity of Boutell et al."),
+        equation=_PER_INSTANCE,
+        tasks=("multilabel",),
+        needs=(LABELS,),
+        direction="higher",
+        range=UNIT,
+        params=(
+            _number("alpha", "how little an answer that is only partly right counts: with a large α, nothing", 1000),
+            _number("beta", "the weight of a missed label, from 0 to 1", 1),
+            _number("gamma", "the weight of an added label, from 0 to 1; it or beta is 1", 1),
+            Param(
+                "pooled",
+                "choice",
+                "whether counts are summed over instances before they are divided",
+                default="false",
+                values=("false", "true"),
+                value_meanings=("the mean of the instances' values", "one ratio of the counts of all instances"),
+            ),
+            Param("epsilon", "number", "what is added to the divisor of the pooled form", default="0", bounds=(0, 1)),
         ),
-        Param("epsilon", "number", "what is added to the divisor of the pooled form", default="0", bounds=(0, 1)),
-    ),
-    options=("both_empty", "one_empty", *SETS),
-    properties=Properties(symmetric=False, prevalence_sensitive=True),
-    source="Boutell et al. 2004, Learning multi-label scene classification, sec 5.3; Sefidian (the pooled form)",
-    example=worked(MULTILABEL, "13/16", {"alpha": "1", "beta": "0.25", "gamma": "1"}),
-    compute=alpha_score,
-    hints=dict.fromkeys(SINGLE, "with one label per instance an answer is right or wrong: say accuracy"),
-    symbols={
-        "α": "how little partly right answers count",
-        "β": "weight of a missed label",
-        "γ": "weight of an added label",
-    },
-    peers={"Sefidian's code": "pools all instances and adds 1e-5 to the divisor: pooled=true, epsilon=1e-5"},
-    shown=_shown,
+        options=("both_empty", "one_empty", *SETS),
+        properties=Properties(symmetric=False, prevalence_sensitive=True),
+        source="Boutell et al. 2004, Learning multi-label scene classification, sec 5.3; Sefidian (the pooled form)",
+        example=worked(MULTILABEL, "13/16", {"alpha": "1", "beta": "0.25", "gamma": "1"}),
+        compute=alpha_score,
+        hints=dict.fromkeys(SINGLE, "with one label per instance an answer is right or wrong: say accuracy"),
+        symbols={
+            "α": "how little partly right answers count",
+            "β": "weight of a missed label",
+            "γ": "weight of an added label",
+        },
+        peers={"Sefidian's code": "pools all instances and adds 1e-5 to the divisor: pooled=true, epsilon=1e-5"},
+        shown=_shown,
+    )
 )

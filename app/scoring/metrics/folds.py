@@ -8,7 +8,6 @@ from app.scoring.metrics.averages import BARE, MACRO, MICRO, Average, bare
 from app.scoring.metrics.base import LABEL
 from app.scoring.metrics.cv_table import cv_table
 from app.scoring.metrics.fold_values import F1, UNDEFINED, mean, of_average, of_label
-from app.scoring.metrics.groups import CHI_SQUARED, CRAMERS_V
 from app.scoring.metrics.whole import SETS, UNIT
 from app.scoring.tally import Workspace
 from app.scoring.task import TASKS
@@ -147,5 +146,3 @@ register(
         },
     )
 )
-register(CHI_SQUARED)
-register(CRAMERS_V)

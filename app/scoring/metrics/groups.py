@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.scoring.association import Association, association
-from app.scoring.metric import GROUPS, LABELS, Example, Metric, MetricCall, Properties, Result
+from app.scoring.metric import GROUPS, LABELS, Example, Metric, MetricCall, Properties, Result, register
 from app.scoring.metrics.rules import UndefinedError
 from app.scoring.metrics.whole import SETS
 from app.scoring.tally import Workspace
@@ -98,19 +98,23 @@ def _metric(key: str, name: str, names: tuple[str, ...], *, equation: str, most:
     )
 
 
-CHI_SQUARED = _metric(
-    "chi_squared",
-    "chi-squared of outcome and group",
-    ("Pearson's chi-squared", "chi-square"),
-    equation=r"\chi^{2}=\sum_{r,g} \frac{(O_{r,g}-E_{r,g})^{2}}{E_{r,g}}",
-    most=math.inf,
-    value="3",
+register(
+    _metric(
+        "chi_squared",
+        "chi-squared of outcome and group",
+        ("Pearson's chi-squared", "chi-square"),
+        equation=r"\chi^{2}=\sum_{r,g} \frac{(O_{r,g}-E_{r,g})^{2}}{E_{r,g}}",
+        most=math.inf,
+        value="3",
+    )
 )
-CRAMERS_V = _metric(
-    "cramers_v",
-    "Cramér's V of outcome and group",
-    ("Cramer's V", "Cramér's phi"),
-    equation=r"\sqrt{\frac{\chi^{2}}{n\,(\min(2,|G|)-1)}}",
-    most=1.0,
-    value="0.70710678118654757",
+register(
+    _metric(
+        "cramers_v",
+        "Cramér's V of outcome and group",
+        ("Cramer's V", "Cramér's phi"),
+        equation=r"\sqrt{\frac{\chi^{2}}{n\,(\min(2,|G|)-1)}}",
+        most=1.0,
+        value="0.70710678118654757",
+    )
 )

@@ -1,4 +1,4 @@
-"""Measures of label sets: α-evaluation, status of instances, cardinality."""
+"""Measures of label sets: single decisions, edit distance, how many labels there are, how far instances are right."""
 
 import math
 from typing import Any
@@ -8,7 +8,6 @@ import numpy as np
 from app.scoring.edit_distance import TooFarError, edit_distances
 from app.scoring.exact import Integers, combine, times, total
 from app.scoring.metric import LABELS, Compute, Example, Metric, MetricCall, Properties, Result, register
-from app.scoring.metrics.alpha import ALPHA
 from app.scoring.metrics.averages import over_instances
 from app.scoring.metrics.examples import MULTILABEL, worked
 from app.scoring.metrics.rules import UndefinedError, substitute
@@ -150,7 +149,6 @@ _MULTILABEL: dict[str, Any] = {
     "hints": dict.fromkeys(SINGLE, "it is about sets of labels, and here each instance has one"),
 }
 
-register(ALPHA)
 register(
     Metric(
         key="hamming_score",
