@@ -77,7 +77,7 @@ def test_five_hundred_hostile_files_leave_nothing_behind(strong: Live) -> None:
         began = time.monotonic()
         answer = send(admin, shift, form, encoding, body)
         check(answer, f"{number}: {form} {encoding} {body[:60]!r}")
-        assert time.monotonic() - began < 20, (number, form, encoding)
+        assert time.monotonic() - began < 60, (number, form, encoding)
         dry += shift % 3 == 0
         stored += shift % 3 == 1 and answer.status_code == 201
         gold += shift % 3 == 2 and answer.status_code == 201

@@ -116,6 +116,10 @@ ROWS = (
     Row("PUT", VERSION + "/classes", EDITORS, 409, body=["a", "b"]),
     Row("PUT", VERSION + "/train-frequencies", EDITORS, 409, body={"a": 1}),
     Row("PUT", VERSION + "/class-weights", EDITORS, 409, body={"a": 1}),
+    Row("PUT", VERSION + "/cost-matrix", EDITORS, 409, body={"a": {"b": 1}}),
+    Row("PUT", VERSION + "/hierarchy", EDITORS, 409, body={"parents": {"a": ["r"], "b": ["r"]}}),
+    Row("PUT", VERSION + "/folds", EDITORS, 409, body={"t1": "1"}),
+    Row("PUT", VERSION + "/groups", EDITORS, 409, body={"t1": "1"}),
     # ---- submissions: participants for themselves, organizers for a team they name
     Row("POST", PHASE + "/submissions", MEMBERS, 202, body=RIGHT),
     Row("POST", PHASE + "/submissions", MEMBERS, 200, body=RIGHT, query={"dry_run": "true"}),
@@ -127,6 +131,7 @@ ROWS = (
     Row("GET", PHASE + "/quota", MEMBERS | BARRED),
     Row("GET", SUBMISSION, OWN, sees=OWN),
     Row("GET", SUBMISSION + "/predictions", OWN, sees=OWN),
+    Row("GET", SUBMISSION + "/report", OWN, sees=OWN),
     Row("POST", SUBMISSION + "/select", OWN - {"viewer"}, sees=OWN),
     Row("POST", SUBMISSION + "/unselect", OWN - {"viewer"}, sees=OWN),
     Row("DELETE", CHALLENGE, OWNERS, 409),

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -187,15 +188,13 @@ def test_a_metric_declared_asymmetric_is_so(key: str) -> None:
     assert any(moves(of) for of in shown)
 
 
-@pytest.mark.parametrize(
-    ("key", "task"),
-    [(key, task) for key, task in PAIRS if ranked(key) and key not in BY_SIZE and not key.endswith("_top_k")],
-)
-def test_a_perfect_prediction_has_the_best_value(key: str, task: Task) -> None:
+@cache
+def perfect(task: Task, *, pairs: bool = False) -> dict[str, Result]:
+    """All metrics of a perfect answer in which every class occurs; with `pairs`, each set has as many labels as k."""
     classes = ["a", "b"] if task == "binary" else ["a", "b", "c"]
     gold: list[Any] = [*classes, classes[0]]
     if task == "multilabel":
-        gold = [[label] for label in gold] + [["a", "b"]]
+        gold = [["a", "b"], ["b", "c"], ["a", "c"]] if pairs else [[label] for label in gold] + [["a", "b"]]
     sure = [[float(name in label if task == "multilabel" else name == label) for name in classes] for label in gold]
     of = case(
         task,
@@ -208,9 +207,14 @@ def test_a_perfect_prediction_has_the_best_value(key: str, task: Task) -> None:
         folds=["1"] * len(gold),
         cost_matrix={a: {b: float(a != b) for b in classes} for a in classes},
     )
+    return everything(of)
+
+
+@pytest.mark.parametrize(("key", "task"), [(key, task) for key, task in PAIRS if ranked(key) and key not in BY_SIZE])
+def test_a_perfect_prediction_has_the_best_value(key: str, task: Task) -> None:
     metric = CATALOGUE[key]
     best = metric.range[1] if metric.direction == "higher" else metric.range[0]
-    found = everything(of)[key].value
+    found = perfect(task, pairs=key.endswith("_top_k"))[key].value
     if math.isinf(best):  # costs may be negative, and odds of no error at all have no value
         assert found == {"expected_cost": 0.0}.get(key)
         return
