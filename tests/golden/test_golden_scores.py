@@ -74,7 +74,7 @@ def test_each_pair_of_classes() -> None:
     for pair, wanted in data["pairwise_A"].items():
         i, j = (code[name] for name in pair[2:-1].split("|"))
         pairs = 2 * int(wins.sizes[i]) * int(wins.sizes[j])
-        assert Fraction(int(wins.doubled("half")[i, j]), pairs) == Fraction(wanted["fraction"])
+        assert Fraction(int(wins.doubled("half", (i, j))[0, 1]), pairs) == Fraction(wanted["fraction"])
     for label, number in data["auc_ovr_per_label"].items():
         found = results(of, [f"auc_ovr:label={label}"])[f"auc_ovr:label={label}"].value
         assert found == pytest.approx(number, abs=TOLERANCE)

@@ -1,6 +1,7 @@
 """The conventions of areas, curves and pairs of classes: which labels count, ties, directions, weights, what is undefined."""
 
 import json
+import tracemalloc
 from dataclasses import replace
 from fractions import Fraction
 
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.errors import InvalidMetric
+from app.scoring import pairs
 from app.scoring.align import Case
 from app.scoring.asked import parse_metric
 from app.scoring.catalogue import describe_call
@@ -125,9 +127,23 @@ def test_one_score_ranks_both_classes() -> None:
     assert notes(SINGLE, "auc_macro") == (said,)
     assert notes(PAIR, "auc_macro") == notes(SINGLE, "auc") == ()
     assert exactly(PAIR, "auc_micro") == Fraction(7, 8)
-    assert "pooling needs one for each class" in str(reason(SINGLE, "auc_micro"))
+    for text in ("auc_micro", "average_precision_micro", "auprc_trapezoid_micro"):
+        assert value(SINGLE, text) == value(PAIR, text), text
+        for turned in (False, True):
+            assert value(distances(SINGLE, turned), text, score_direction="lower") == value(SINGLE, text)
+            beyond = replace(SINGLE, scores=np.array([[0.9], [0.2], [0.4], [-0.1 if turned else 1.1]]))
+            assert "pooling needs one for each class" in str(reason(beyond, text))
+    assert notes(SINGLE, "auc_micro") == ("'ham' has 1 less the score of the positive label",)
+    assert exactly(SINGLE, "auc_micro:exclude_labels=ham") == exactly(SINGLE, "auc")
+    assert value(replace(SINGLE, spec=replace(SINGLE.spec, positive_label="ham")), "auc_micro") == pytest.approx(1 / 8)
     curve = results(SINGLE, ["roc_curve:label=ham"])["roc_curve:label=ham"].data["curves"][0]
     assert curve["threshold"] == [None, 0.2, 0.4, 0.9]
+
+
+def distances(of: Case, turned: bool) -> Case:
+    """The same ranks by scores of which lower ones are surer: one column, or both."""
+    assert of.scores is not None
+    return replace(of, scores=np.hstack([1 - of.scores, of.scores]) if turned else 1 - of.scores)
 
 
 def test_where_lower_scores_are_surer_ranks_turn_and_thresholds_stay_as_sent() -> None:
@@ -158,6 +174,22 @@ def test_pairs_of_classes_drop_the_absent() -> None:
         "there is no label left to average over: 1 of 2 labels left out, always right in gold: a; "
         "1 of 2 labels left out, never right in gold: b"
     )
+
+
+def test_classes_that_do_not_occur_cost_nothing_however_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert THREE.scores is not None
+    many = 20_000
+    wide = np.zeros((6, many))
+    wide[:, :4] = THREE.scores
+    names = (*THREE.spec.classes, *(f"c{code}" for code in range(many - 4)))
+    of = replace(THREE, spec=replace(THREE.spec, classes=names), scores=wide)
+    tracemalloc.start()
+    for text in ("auc_ovo_macro", "auc_ovo_weighted", "auc_pairwise_univariate:label=high"):
+        assert value(of, text) == value(THREE, text)
+    assert tracemalloc.get_traced_memory()[1] < 32 * 2**20
+    tracemalloc.stop()
+    monkeypatch.setattr(pairs, "MOST", 2)
+    assert reason(of, "auc_ovo_macro") == "the pairs of 3 classes are too many; at most 2 may occur"
 
 
 def test_one_decision_value_has_a_direction_and_follows_the_order_declared() -> None:

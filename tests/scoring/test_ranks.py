@@ -204,8 +204,8 @@ def test_wins_of_classes_are_those_of_all_pairs(scale: int, rows: Rows, data: st
             for ties, halves in TIES.items():
                 pairs = 2 * int(wins.sizes[i]) * int(wins.sizes[j])
                 expected = by_class(seen, codes, i, j, Fraction(halves, 2))
-                assert Fraction(int(wins.doubled(ties)[i, j]), pairs) == expected
-                assert int(alike.doubled(ties)[i, j]) * scale**2 == int(wins.doubled(ties)[i, j])
+                assert Fraction(int(wins.doubled(ties, (i, j))[0, 1]), pairs) == expected
+                assert int(alike.doubled(ties, (i, j))[0, 1]) * scale**2 == int(wins.doubled(ties, (i, j))[0, 1])
 
 
 def same_line(across: list[int], up: list[int], kept: np.ndarray) -> bool:

@@ -101,6 +101,9 @@ def pooled(area: Area) -> Compute:
         lack = area.lacking(ranks)
         if lack is not None:
             raise UndefinedError(f"every pooled label is {lack}")
+        for code in codes:
+            if columns.single not in {None, code}:
+                notes = (*notes, f"'{columns.names[code]}' has 1 less the score of the positive label")
         return Result(_quotient(1, *area.parts(ranks, call)), None, notes)
 
     return compute

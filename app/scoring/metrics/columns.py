@@ -59,16 +59,29 @@ class Columns:
         return steps_of(self.values(code), self.own(code), self._weights)
 
     def pooled(self, codes: Sequence[int]) -> Ranks:
-        """The ranks of the right (instance, class) pairs among all those of these classes."""
-        if self.single is not None:
-            raise UndefinedError("the positive label alone has scores: pooling needs one for each class")
+        """The ranks of the right (instance, class) pairs among all those of these classes.
+
+        A binary task with one score s per instance has 1 - s for the other class; UndefinedError where that is none.
+        """
         every = len(codes) == len(self.names)
-        values = (self._scores if every else self._scores[:, codes]).ravel()
+        scores = self._scores if self.single is None else self._both()
+        values = (scores if every else scores[:, codes]).ravel()
         own = (self._ws.truths if every else self._ws.truths[:, codes]).ravel()
         weights = None if self._weights is None else np.repeat(self._weights, len(codes))
         if weights is not None and self._ws.total * len(codes) >= _SAFE:
             weights = weights.astype(object)
         return ranks_of(values, own, weights)
+
+    def _both(self) -> Floats:
+        """The scores of both classes where those of one were sent, by which the other has 1 - s."""
+        sent = 0.0 - self._scores[:, 0] if self._lower else self._scores[:, 0]
+        if len(sent) and not (sent.min() >= 0 and sent.max() <= 1):
+            raise UndefinedError(
+                "the positive label alone has scores, and not all from 0 to 1: pooling needs one for each class"
+            )
+        other = 0.0 - (1.0 - sent) if self._lower else 1.0 - sent
+        both = (self._scores[:, 0], other)
+        return np.stack(both if self.single == 0 else both[::-1], axis=1)
 
 
 def columns_of(ws: Workspace, call: MetricCall) -> Columns:

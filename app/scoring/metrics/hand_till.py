@@ -3,17 +3,20 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
-from app.scoring.exact import Integers, over, quotients, times, total
+from app.scoring.exact import Floats, Integers, over, quotients, times, total
 from app.scoring.metric import SCORES, Metric, MetricCall, Param, Properties, Result, register
 from app.scoring.metrics.areas import DIRECTION, EXCLUDE
 from app.scoring.metrics.auc import MULTICLASS, TIES
 from app.scoring.metrics.columns import code_of, codes_kept, columns_of
 from app.scoring.metrics.rules import UndefinedError, listed
-from app.scoring.pairs import Wins, wins_of
+from app.scoring.pairs import TooManyError, Wins, wins_of
 from app.scoring.tally import Workspace
+
+_AT_ONCE = 1 << 16  # terms held as Python numbers
 
 COLUMN = Param("label", "label", "the class whose score is the decision value", required_for=("multiclass",))
 ORDER = Param(
@@ -33,8 +36,7 @@ def _of_classes(ws: Workspace, call: MetricCall) -> Wins:
     """The wins of each class by its own scores."""
 
     def make() -> Wins:
-        columns = columns_of(ws, call)
-        return wins_of(columns.values, ws.case.gold.codes, len(columns.names), ws.case.weights)
+        return _wins(ws, columns_of(ws, call).values)
 
     return ws.shared(("wins", call.options[DIRECTION]), make)
 
@@ -45,9 +47,17 @@ def _of_one_value(ws: Workspace, call: MetricCall) -> Wins:
 
     def make() -> Wins:
         values = columns.values(code)
-        return wins_of(lambda _: values, ws.case.gold.codes, len(columns.names), ws.case.weights)
+        return _wins(ws, lambda _: values)
 
     return ws.shared(("wins", call.options[DIRECTION], code), make)
+
+
+def _wins(ws: Workspace, column: Callable[[int], Floats]) -> Wins:
+    """The wins by these scores; UndefinedError where too many classes occur."""
+    try:
+        return wins_of(column, ws.case.gold.codes, len(ws.spec.classes), ws.case.weights)
+    except TooManyError as many:
+        raise UndefinedError(str(many)) from None
 
 
 def _present(ws: Workspace, call: MetricCall, wins: Wins) -> tuple[list[int], tuple[str, ...]]:
@@ -71,7 +81,8 @@ def _mean(numerator: Integers, denominator: Integers, weight: Integers | None, n
         numerator = times(numerator, weight)
     terms = quotients(numerator, denominator)
     divisor = len(terms) if weight is None else total(weight)
-    return Result(over(math.fsum(terms.tolist()), divisor), None, notes)
+    some = (terms[at : at + _AT_ONCE].tolist() for at in range(0, len(terms), _AT_ONCE))
+    return Result(over(math.fsum(chain.from_iterable(some)), divisor), None, notes)
 
 
 def over_pairs(*, by_size: bool) -> Callable[[Workspace, MetricCall], Result]:
@@ -80,7 +91,7 @@ def over_pairs(*, by_size: bool) -> Callable[[Workspace, MetricCall], Result]:
     def compute(ws: Workspace, call: MetricCall) -> Result:
         wins = _of_classes(ws, call)
         codes, notes = _present(ws, call, wins)
-        doubled, sizes = wins.doubled(call.params["ties"])[np.ix_(codes, codes)], wins.sizes[codes]
+        doubled, sizes = wins.doubled(call.params["ties"], codes), wins.sizes[codes]
         first, second = np.triu_indices(len(codes), 1)
         pairs = 4 * times(sizes[first], sizes[second])
         weight = sizes[first] + sizes[second] if by_size else None
@@ -93,7 +104,7 @@ def pairwise_univariate(ws: Workspace, call: MetricCall) -> Result:
     """The mean over pairs of classes of the AUC of one decision value, in one direction for all pairs."""
     wins = _of_one_value(ws, call)
     codes, notes = _present(ws, call, wins)
-    doubled, sizes = wins.doubled(call.params["ties"])[np.ix_(codes, codes)], wins.sizes[codes]
+    doubled, sizes = wins.doubled(call.params["ties"], codes), wins.sizes[codes]
     first, second = np.triu_indices(len(codes), 1)
     won = doubled[second, first] if call.params["direction"] == "ascending" else doubled[first, second]
     return _mean(won, 2 * times(sizes[first], sizes[second]), None, notes)
