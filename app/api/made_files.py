@@ -2,12 +2,15 @@
 
 import asyncio
 import time
-from collections import OrderedDict
-from collections.abc import Callable
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from starlette.concurrency import run_in_threadpool
+
+from app.errors import Unavailable
 
 Make = Callable[[Path], None]
 
@@ -22,14 +25,16 @@ class _Kept(NamedTuple):
 class MadeFiles:
     """The files asked for last, in a folder of this process; the longest unused ones go first.
 
-    One that was asked for within the last `spared` seconds stays, for it may be on its way to somebody.
+    One that is being sent stays, and one asked for within the last `spared` seconds, for sending may be about to begin.
+    While such files take more than twice the room, no other is made.
     """
 
-    def __init__(self, folder: Path, *, most_bytes: int = 1 << 30, spared: float = 600.0) -> None:
+    def __init__(self, folder: Path, *, most_bytes: int = 1 << 30, spared: float = 10.0) -> None:
         self._folder = folder.resolve()  # children write there, from a folder of their own
         self._most = most_bytes
         self._spared = spared
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._sending: Counter[str] = Counter()
         self._making: dict[str, asyncio.Task[Path]] = {}
 
     def clear(self) -> None:
@@ -41,7 +46,8 @@ class MadeFiles:
     async def path(self, name: str, make: Make) -> Path:
         """The file of this name, made if need be by `make`, which gets a path to write to.
 
-        However many ask at once, it is made once: a large one takes a reader for seconds. Raises what `make` raises.
+        However many ask at once, it is made once: a large one takes a reader for seconds. Raises what `make` raises, and
+        Unavailable while there is no room.
         """
         path = self._folder / name
         if name in self._kept and path.exists():  # somebody may have tidied up
@@ -49,9 +55,20 @@ class MadeFiles:
             return path
         task = self._making.get(name)
         if task is None:
+            if self._tidied() > 2 * self._most:
+                raise Unavailable("The files being sent at this moment leave no room for another one.")
             task = self._making[name] = asyncio.create_task(self._made(path, make))
             task.add_done_callback(lambda done: self._forget(name, done))
         return await asyncio.shield(task)  # who hangs up does not take it away from the others
+
+    @contextmanager
+    def sending(self, name: str) -> Iterator[None]:
+        """Keep the file of this name as long as the block lasts."""
+        self._sending[name] += 1
+        try:
+            yield
+        finally:
+            self._sending[name] -= 1
 
     def _forget(self, name: str, done: "asyncio.Task[Path]") -> None:
         del self._making[name]
@@ -60,14 +77,21 @@ class MadeFiles:
 
     async def _made(self, path: Path, make: Make) -> Path:
         self._keep(path.name, await run_in_threadpool(_write, path, make))
-        left = self._most - sum(kept.size for kept in self._kept.values())
-        for old, kept in list(self._kept.items()):
-            if left >= 0 or old == path.name or time.monotonic() - kept.used < self._spared:
-                break
-            (self._folder / old).unlink(missing_ok=True)
-            del self._kept[old]
-            left += kept.size
+        self._tidied(besides=path.name)
         return path
+
+    def _tidied(self, besides: str | None = None) -> int:
+        """Give up files, the longest unused first, until the others have room; gives the bytes of those."""
+        total = sum(kept.size for kept in self._kept.values())
+        for old, kept in list(self._kept.items()):
+            if total <= self._most or time.monotonic() - kept.used < self._spared:
+                break
+            if old == besides or self._sending[old] > 0:
+                continue
+            (self._folder / old).unlink(missing_ok=True)
+            del self._kept[old], self._sending[old]
+            total -= kept.size
+        return total
 
     def _keep(self, name: str, size: int) -> None:
         self._kept[name] = _Kept(size, time.monotonic())

@@ -218,7 +218,12 @@ async def get_template(
         parts.files.check()
         make_template(parts.files, parts.readers, found, version, format_name=format_name, scores=scores, target=target)
 
-    path = await parts.made.path(f"{version.id}.{kind}", make)
+    name = f"{version.id}.{kind}"
+    path = await parts.made.path(name, make)
     return WholeFile(
-        path, media_type=made.media_type, filename=f"{slug}-{phase}{made.ending}", tag=f"{version.id}-{kind}"
+        path,
+        media_type=made.media_type,
+        filename=f"{slug}-{phase}{made.ending}",
+        tag=f"{version.id}-{kind}",
+        sending=parts.made.sending(name),
     )

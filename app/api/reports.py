@@ -61,4 +61,10 @@ async def get_report(
     name = f"{wanted.name}.{format_name}"
     path = await parts.made.path(name, make)
     media_type = "text/csv; charset=utf-8" if as_csv else "application/json"
-    return WholeFile(path, media_type=media_type, filename=f"report-{submission_id}.{format_name}", tag=name)
+    return WholeFile(
+        path,
+        media_type=media_type,
+        filename=f"report-{submission_id}.{format_name}",
+        tag=name,
+        sending=parts.made.sending(name),
+    )

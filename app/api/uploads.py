@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -104,14 +104,25 @@ def _require_size(size: int, limit: int) -> None:
 class WholeFile(FileResponse):
     """A file as it is: a Range header is ignored, as RFC 9110 (section 14.2) allows, so every error is a problem document."""
 
-    def __init__(self, path: Path, *, media_type: str, filename: str, tag: str) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        media_type: str,
+        filename: str,
+        tag: str,
+        sending: AbstractContextManager[None] | None = None,
+    ) -> None:
+        """`sending` is entered while it is sent."""
         super().__init__(path, media_type=media_type, filename=filename, headers={"ETag": f'"{tag}"'})
         del self.headers["accept-ranges"]
+        self._sending = sending or nullcontext()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""
         headers = [(name, value) for name, value in scope["headers"] if name != b"range"]
-        await super().__call__({**scope, "headers": headers}, receive, send)
+        with self._sending:
+            await super().__call__({**scope, "headers": headers}, receive, send)
 
 
 def download(parts: Service, row: GoldVersion | Submission, name: str) -> Response:

@@ -2,11 +2,15 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from starlette.types import Message
 
 from app.api.made_files import MadeFiles
+from app.api.uploads import WholeFile
+from app.errors import Unavailable
 from tests.api.served import Served
 
 
@@ -44,11 +48,61 @@ def test_the_longest_unused_ones_make_room(tmp_path: Path) -> None:
     assert len(list((tmp_path / "files").iterdir())) == 2
 
 
-def test_one_that_may_be_on_its_way_is_spared(tmp_path: Path) -> None:
+def test_one_that_was_just_asked_for_is_spared(tmp_path: Path) -> None:
     files = fresh(tmp_path, most_bytes=15, spared=3600)
     for name in ("a", "b", "c"):
         asyncio.run(made(files, name))
     assert asyncio.run(made(files, "a", "b", "c")) == []
+
+
+def test_those_being_sent_stay_and_the_others_make_room(tmp_path: Path) -> None:
+    files = fresh(tmp_path, most_bytes=20)
+    asyncio.run(made(files, "a"))
+    with files.sending("a"), files.sending("a"):
+        for name in ("b", "c", "d"):
+            asyncio.run(made(files, name))
+        assert sorted(path.name for path in (tmp_path / "files").iterdir()) == ["a", "d"]
+    for name in ("b", "c"):
+        asyncio.run(made(files, name))
+    assert sorted(path.name for path in (tmp_path / "files").iterdir()) == ["b", "c"]
+
+
+def test_no_more_are_made_while_those_being_sent_take_twice_the_room(tmp_path: Path) -> None:
+    files = fresh(tmp_path, most_bytes=12)
+    with ExitStack() as sending:
+        for name in ("a", "b", "c"):
+            asyncio.run(made(files, name))
+            sending.enter_context(files.sending(name))
+        with pytest.raises(Unavailable, match="no room") as refused:
+            asyncio.run(made(files, "d"))
+        assert refused.value.headers["Retry-After"]
+        assert asyncio.run(made(files, "a", "b", "c")) == []
+    assert asyncio.run(made(files, "d")) == ["d"]
+
+
+def test_a_served_file_is_held_until_it_is_sent(tmp_path: Path) -> None:
+    files = fresh(tmp_path, most_bytes=5)
+    asyncio.run(made(files, "a"))
+    answer = WholeFile(
+        tmp_path / "files" / "a", media_type="text/csv", filename="a.csv", tag="a", sending=files.sending("a")
+    )
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            await made(files, "b")
+        else:
+            assert (tmp_path / "files" / "a").exists()
+            bodies.append(message["body"])
+
+    async def receive() -> Message:
+        await asyncio.Event().wait()  # nobody hangs up
+        raise AssertionError
+
+    bodies: list[bytes] = []
+    asyncio.run(answer({"type": "http", "method": "GET", "headers": [], "extensions": {}}, receive, send))
+    assert b"".join(bodies) == bytes(10)
+    asyncio.run(made(files, "c"))
+    assert not (tmp_path / "files" / "a").exists()
 
 
 def test_one_that_somebody_removed_is_made_again(tmp_path: Path) -> None:
