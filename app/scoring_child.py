@@ -144,11 +144,13 @@ def answer_report(golds: Golds, request: dict[str, Any]) -> Answer:
     recipe = _recipe(request, gold)
     case = _case(golds, gold, recipe, request)
     found = detailed(case, recipe.options, request["parts"], request["digits"])
+    if request["csv"] and "left_out" in found:
+        return {"valid": False, "detail": f"There is no such table: {found['left_out'][0]['reason']}."}
     with Path(request["target"]).open("w", encoding="utf-8", newline="") as target:
         if request["csv"]:
             write_csv(found, request["parts"][0], target)
         else:
-            json.dump(request["head"] | found, target, ensure_ascii=False, allow_nan=False)
+            target.write(json.dumps(request["head"] | found, ensure_ascii=False, allow_nan=False))  # dump() is slow
     return {"valid": True}
 
 

@@ -10,14 +10,21 @@ from app.actions.change_recipe import scoring_recipe
 from app.actions.read_submissions import read_submission
 from app.actions.upload_gold import request_of, stored_kind
 from app.actions.visibility import split_for, view_for
-from app.children import Children
-from app.errors import Forbidden, NotFinished
+from app.children import ChildOutOfMemory, Children, ChildTimedOut
+from app.errors import Conflict, Forbidden, NotFinished
 from app.files import Files
 from app.scoring import SCORER_VERSION
 from app.scoring.detail import PARTS
 from app.store import challenges, gold
 from app.store.session import ReadSession
 from app.store.tables import GoldVersion, Phase, Recipe, Submission
+
+
+class ReportTooLarge(Conflict):
+    """This report is too large to be made."""
+
+    code = "report_too_large"
+    remedy = "Ask for one part alone, such as ?part=per_class; offline, 'assay score' gives one metric by itself."
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +96,11 @@ def wanted_report(
 
 
 def make_report(files: Files, children: Children, wanted: Wanted, *, as_csv: bool, target: Path) -> None:
-    """Have a child write the report to `target`."""
+    """Have a child write the report to `target`; raises ReportTooLarge."""
     row = wanted.submission
     with files.local(wanted.gold.file_key) as gold_path, files.local(row.file_key) as path:
-        children.ask(
+        ask_for_report(
+            children,
             {
                 "kind": "report",
                 "gold": request_of(gold_path, wanted.gold, wanted.phase.challenge),
@@ -104,5 +112,16 @@ def make_report(files: Files, children: Children, wanted: Wanted, *, as_csv: boo
                 "head": dict(wanted.head),
                 "csv": as_csv,
                 "target": str(target),
-            }
+            },
         )
+
+
+def ask_for_report(children: Children, request: dict[str, Any]) -> None:
+    """Have a child answer this; raises ReportTooLarge where it refuses, or takes too long or too much memory."""
+    try:
+        answer = children.ask(request)
+    except (ChildTimedOut, ChildOutOfMemory) as beyond:
+        what = "time" if isinstance(beyond, ChildTimedOut) else "memory"
+        raise ReportTooLarge(f"Making this report takes more {what} than one may take.") from beyond
+    if not answer["valid"]:
+        raise ReportTooLarge(answer["detail"])

@@ -8,7 +8,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from app import errors
-from app.actions.read_report import Wanted, make_report, wanted_report
+from app.actions.read_report import ReportTooLarge, Wanted, make_report, wanted_report
 from app.api import examples
 from app.api.deps import AccountDep, ServiceDep
 from app.api.problems import documented, succeeds
@@ -32,7 +32,7 @@ ReportFormat = Annotated[
     summary="Read the detailed report of a submission",
     response_class=Response,
     responses=succeeds("Scores and the parts that the phase allows.", examples.REPORT)
-    | documented(errors.Forbidden, errors.NotFound, errors.NotFinished),
+    | documented(errors.Forbidden, errors.NotFound, errors.NotFinished, ReportTooLarge),
 )
 async def get_report(
     submission_id: str,
@@ -42,7 +42,10 @@ async def get_report(
     part: Part = None,
     split: Split = None,
 ) -> Response:
-    """Counts and measures of each class, confusion, curves, calibration, folds: for its team what the phase allows."""
+    """Counts and measures of each class, confusion, curves, calibration, folds: for its team what the phase allows.
+
+    A part that would be too large stands in `left_out` with the reason, and may be small enough alone.
+    """
     if part is not None and part not in PARTS:
         raise errors.BadRequest(f"part must be one of {', '.join(PARTS)}, not '{part}'.")
     as_csv = format_name == "csv"

@@ -11,6 +11,7 @@ from app.scoring.align import Case, Labels
 from app.scoring.asked import parse_metric, standing
 from app.scoring.association import association
 from app.scoring.crosstab import confusion
+from app.scoring.detail_size import too_large
 from app.scoring.evaluate import evaluate
 from app.scoring.metric import CATALOGUE, Result
 from app.scoring.report import per_class
@@ -109,14 +110,21 @@ def detailed(
 ) -> dict[str, Any]:
     """The report as a JSON object: facts of the data, then each of these parts (all, without `parts`) that applies.
 
+    One that would be too large stands in `left_out` in its place, with a reason. A part alone has no list of the classes.
     `options` are a recipe's. `digits`: significant digits of every number that is no count; None for full precision.
     """
     found: dict[str, Any] = {
         "task": case.spec.task,
         "instances": case.gold.n,
-        "classes": list(case.spec.classes),
     }
-    for name in PARTS if parts is None else parts:
+    asked = tuple(PARTS if parts is None else parts)
+    if len(asked) != 1:
+        found["classes"] = list(case.spec.classes)
+    for name in asked:
+        reason = too_large(case, name, alone=len(asked) == 1)
+        if reason is not None:
+            found.setdefault("left_out", []).append({"part": name, "reason": reason})
+            continue
         made = _MAKE[name][1](case, options or {})
         if made is not None:
             found[name] = _shown(made, digits)

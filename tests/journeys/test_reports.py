@@ -132,3 +132,23 @@ def test_the_warning_about_curves(people: People) -> None:
         "phases": phases("curves"),
     }
     assert "read the gold labels off them" in json.dumps(people.admin.post("/challenges", json=body).json())
+
+
+def test_a_part_that_is_too_large_is_left_out_with_a_reason(people: People) -> None:
+    gold = [{"id": f"t{at}", "label": "ab"[at % 2]} for at in range(100_001)]
+    slug = challenge(people.admin, "report-large", gold=gold, task="multiclass")
+    rows = [
+        {"id": row["id"], "label": row["label"], "scores": {"a": at / 200_000, "b": 1 - at / 200_000}}
+        for at, row in enumerate(gold)
+    ]
+    body = people.admin.submit(slug, rows, team="Blue")
+    key = finished(body)["id"]
+    path = f"/submissions/{key}/report"
+    found = people.admin.get(path).json()
+    assert [entry["part"] for entry in found["left_out"]] == ["roc_curve", "pr_curve"]
+    assert "200,000 points" in found["left_out"][0]["reason"]
+    assert "confusion" in found
+    alone = people.admin.get(path, params={"part": "roc_curve"}).json()
+    assert [curve["points"] for curve in alone["roc_curve"]["curves"]] == [100_002] * 2
+    assert "classes" not in alone
+    assert len(people.admin.get(path, params={"part": "pr_curve", "format": "csv"}).text.splitlines()) == 200_005

@@ -3,9 +3,11 @@
 import csv
 import io
 
+import numpy as np
 import pytest
 
-from app.scoring.detail import detailed, rows_of, write_csv
+from app.scoring import detail_size
+from app.scoring.detail import PARTS, detailed, rows_of, write_csv
 from tests.scoring.build import case, results
 
 
@@ -17,3 +19,66 @@ def test_classes_may_be_called_as_the_fields_of_other_parts(names: tuple[str, st
     rows = list(csv.DictReader(io.StringIO(target.getvalue())))
     assert [(row["label"], row["tp"], row["fn"]) for row in rows] == [(names[0], "1", "1"), (names[1], "1", "0")]
     assert [row["label"] for row in rows_of(results(of, ["caret_by_class"])["caret_by_class"].data)] == list(names)
+
+
+SCORED = case("multiclass", ["a", "b"], ["a", "b", "b"], ["a", "a", "b"], [[0.9, 0.1], [0.6, 0.4], [0.6, 0.4]])
+
+
+@pytest.mark.parametrize(("part", "points"), [("roc_curve", 6), ("pr_curve", 6)])
+def test_curves_with_too_many_points_are_left_out_before_they_are_made(
+    part: str, points: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = detailed(SCORED)[part]["curves"]
+    assert sum(curve["points"] for curve in made) == points
+    monkeypatch.setattr(detail_size, "POINTS", points)
+    assert "left_out" not in detailed(SCORED)
+    monkeypatch.setattr(detail_size, "POINTS", points - 1)
+    found = detailed(SCORED)
+    assert part not in found
+    reasons = {entry["part"]: entry["reason"] for entry in found["left_out"]}
+    assert list(reasons) == ["roc_curve", "pr_curve"]
+    assert reasons[part].startswith(f"it has more than {points - 1} points")
+    assert {"per_class", "confusion"} <= set(found)
+    assert part in detailed(SCORED, parts=[part])
+    monkeypatch.setattr(detail_size, "ALONE", 1)
+    assert "left_out" in detailed(SCORED, parts=[part])
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_a_binary_task_has_one_curve(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = [[0.1, 0.5][:columns], [0.2, 0.5][:columns], [0.3, 0.5][:columns]]
+    of = case("binary", ["a", "b"], ["a", "b", "b"], ["a", "a", "b"], scores)
+    monkeypatch.setattr(detail_size, "POINTS", 4)
+    assert detailed(of)["roc_curve"]["curves"][0]["points"] == 4
+    monkeypatch.setattr(detail_size, "POINTS", 3)
+    assert "roc_curve" not in detailed(of)
+
+
+def test_confusion_with_too_many_cells_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"c{code}" for code in range(9)]
+    single = case("multiclass", names, names, names)
+    sets = case("multilabel", names, [names[:2]] * 3, [names[:3]] * 3)
+    for of, most in ((single, 9), (sets, 18)):
+        monkeypatch.setattr(detail_size, "CELLS", most)
+        assert "confusion" in detailed(of)
+        monkeypatch.setattr(detail_size, "CELLS", most - 1)
+        (left_out,) = detailed(of)["left_out"]
+        assert left_out == {
+            "part": "confusion",
+            "reason": f"it may have {most} cells; a report holds at most {most - 1}",
+        }
+
+
+def test_half_a_million_instances_with_ten_classes_leave_their_curves_out() -> None:
+    names = [f"c{code}" for code in range(10)]
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 10, 500_000)
+    gold = [names[code] for code in codes.tolist()]
+    found = detailed(case("multiclass", names, gold, gold, rng.random((500_000, 10)).tolist()))
+    assert [entry["part"] for entry in found["left_out"]] == ["roc_curve", "pr_curve"]
+
+
+def test_one_part_alone_has_no_list_of_the_classes() -> None:
+    assert detailed(SCORED)["classes"] == ["a", "b"]
+    for part in PARTS:
+        assert "classes" not in detailed(SCORED, parts=[part])

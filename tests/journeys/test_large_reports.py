@@ -1,0 +1,79 @@
+"""Reports that cannot be made say so, and not that a file be smaller."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.actions.read_report import ReportTooLarge, ask_for_report
+from app.children import ChildOutOfMemory, ChildTimedOut
+from app.formats import Limits
+from app.scoring import detail_size
+from app.scoring_child import Golds, answer_report
+
+
+class Answering:
+    """Children that say or raise this."""
+
+    def __init__(self, answer: Exception | dict[str, Any]) -> None:
+        self._answer = answer
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Fail, or answer."""
+        assert request["kind"] == "report"
+        if isinstance(self._answer, Exception):
+            raise self._answer
+        return self._answer
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (ChildTimedOut("no answer within 60 s"), "more time"),
+        (ChildOutOfMemory(), "more memory"),
+        ({"valid": False, "detail": "There is no such table."}, "no such table"),
+    ],
+)
+def test_a_report_beyond_the_limits_is_no_file_to_make_smaller(answer: Exception | dict[str, Any], said: str) -> None:
+    with pytest.raises(ReportTooLarge, match=said) as refused:
+        ask_for_report(Answering(answer), {"kind": "report"})
+    assert refused.value.status == 409
+    assert "one part alone" in refused.value.advice
+
+
+def test_a_table_of_a_part_left_out_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = {"format": "jsonl", "encoding": "", "layout": ""}
+    gold, sent = tmp_path / "gold", tmp_path / "sent"
+    gold.write_text("".join(json.dumps({"id": key, "label": key}) + "\n" for key in "ab"))
+    sent.write_text(
+        "".join(json.dumps({"id": key, "label": key, "scores": {"a": 0.75, "b": 0.25}}) + "\n" for key in "ab")
+    )
+    request = {
+        "gold": {
+            "path": str(gold),
+            **kind,
+            "task": "multiclass",
+            "positive_label": None,
+            "classes": ["a", "b"],
+            "beside": {},
+        },
+        "predictions": {"path": str(sent), **kind},
+        "recipe": {"primary": "accuracy", "metrics": ["accuracy"]},
+        "split": "all",
+        "parts": ["roc_curve"],
+        "digits": None,
+        "head": {},
+        "csv": True,
+        "target": str(tmp_path / "made"),
+    }
+    golds = Golds(Limits(), 1 << 30)
+    assert answer_report(golds, request) == {"valid": True}
+    monkeypatch.setattr(detail_size, "POINTS", 0)
+    answer = answer_report(golds, request)
+    assert (answer["valid"], answer["detail"][:22]) == (False, "There is no such table")
+    assert answer_report(golds, request | {"csv": False}) == {"valid": True}
+    assert json.loads((tmp_path / "made").read_text())["left_out"][0]["part"] == "roc_curve"
