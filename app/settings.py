@@ -74,6 +74,11 @@ class Settings(BaseSettings):
     max_text_length: int = Field(1000, ge=1, le=100_000, description="Characters of one id or label.")
     max_nesting: int = Field(64, ge=4, le=500, description="Levels of lists and objects in a JSON file.")
     max_json_body: int = Field(1 * MIB, ge=1024, description="Bytes of a JSON request body that is not a file.")
+    max_accessory: int = Field(
+        32 * MIB,
+        ge=1024,
+        description="Bytes of a JSON body that gives gold its classes, a hierarchy, folds and the like.",
+    )
     upload_idle: float = Field(30.0, gt=0, description="Seconds that an upload may pause before it is given up.")
     upload_rate: int = Field(
         1024,

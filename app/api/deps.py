@@ -16,6 +16,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from limits import RateLimitItem, parse
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
+from starlette.concurrency import run_in_threadpool
 
 from app.actions.access import VISITOR, Caller, require_organizer, see_challenge
 from app.actions.issue_token import caller_of
@@ -212,6 +213,19 @@ def organizing(slug: str, who: AccountDep, parts: ServiceDep) -> Caller:
     with parts.db.read() as session:
         require_organizer(session, who, see_challenge(session, who, slug))
     return who
+
+
+async def require_sender(request: Request) -> None:
+    """Refuse, amid its body, a request of somebody who may not edit the challenge in its path.
+
+    Raises Unauthorized, NotFound, Forbidden.
+    """
+    parts, credentials = service(request), await _bearer(request)
+
+    def check() -> None:
+        organizing(request.path_params["slug"], account(_bearer_of(parts, credentials)), parts)
+
+    await run_in_threadpool(check)
 
 
 OrganizerDep = Annotated[Caller, Depends(organizing)]

@@ -11,9 +11,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from app.api.deps import require_sender
 from app.api.problems import Carrier
 from app.api.uploads import steady
-from app.errors import BadRequest, TooLarge, TooSlow, UnsupportedMedia
+from app.errors import AssayError, BadRequest, TooLarge, TooSlow, UnsupportedMedia
 
 LARGE = 1 << 14  # bytes of a body
 DEEPEST = 32  # levels of lists and objects
@@ -25,17 +26,23 @@ class StrictRequest(Request):
     async def body(self) -> bytes:
         """The whole body, at most ASSAY_MAX_JSON_BODY bytes; raises TooLarge, TooSlow."""
         if not hasattr(self, "_body"):
-            limit = self.app.state.service.settings.max_json_body
+            limit = await self.limit(0)
             chunks = bytearray()
             try:
                 async for chunk in steady(self, self.app.state.service.settings.upload_idle):
                     chunks += chunk
+                    if len(chunks) > limit:
+                        limit = await self.limit(len(chunks))
                     if len(chunks) > limit:
                         raise Carrier(TooLarge(f"A JSON body here has at most {limit} bytes.", remedy="Send less."))
             except TooSlow as stalled:
                 raise Carrier(stalled) from stalled
             self._body = bytes(chunks)
         return self._body
+
+    async def limit(self, size: int) -> int:  # noqa: ARG002 - for those that have several
+        """The bytes allowed for a body of which so many have come."""
+        return int(self.app.state.service.settings.max_json_body)
 
     async def json(self) -> Any:
         """The body as JSON; raises json.JSONDecodeError."""
@@ -49,6 +56,8 @@ class StrictRequest(Request):
 class StrictRoute(APIRoute):
     """A route that reads its JSON body through StrictRequest."""
 
+    request_class: type[StrictRequest] = StrictRequest
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The framework's handler, with the request exchanged."""
         handler = super().get_route_handler()
@@ -58,9 +67,31 @@ class StrictRoute(APIRoute):
             _require_known(request, known)
             if self.body_field is not None:
                 _require_json(request)
-            return await handler(StrictRequest(request.scope, request.receive))
+            return await handler(self.request_class(request.scope, request.receive))
 
         return strict
+
+
+class AccessoryRequest(StrictRequest):
+    """A request that may bring a large table: at most ASSAY_MAX_ACCESSORY bytes, more than others from organizers alone."""
+
+    async def limit(self, size: int) -> int:
+        """The bytes allowed for a body of which so many have come; raises what refuses its sender."""
+        own = int(self.app.state.service.settings.max_accessory)
+        common = min(own, await super().limit(size))
+        if size <= common:
+            return common
+        try:
+            await require_sender(self)
+        except AssayError as refused:
+            raise Carrier(refused) from refused
+        return own
+
+
+class AccessoryRoute(StrictRoute):
+    """A route that reads its JSON body through AccessoryRequest."""
+
+    request_class = AccessoryRequest
 
 
 def _query_names(dependant: Dependant) -> Iterator[str]:
