@@ -16,6 +16,7 @@ from app.scoring.task import Task, TaskSpec
 LARGEST_COUNT = 2**53
 WEIGHTS = (1e-12, 1e12)  # the least and the greatest class weight that is not 0
 LARGEST_COST = 1e12
+MOST_FOLDS = 1000  # each is scored by itself: some 0.4 ms, and as much again for each class
 _LISTED = 100  # faults told one by one
 _Faults = list[dict[str, str]]
 
@@ -135,12 +136,25 @@ def _hierarchy(value: Any) -> dict[str, list[str]]:
     return Hierarchy.of(given).to_json()
 
 
-def _parts(what: str) -> Callable[[Any], dict[str, str]]:
+def _parts(what: str, most: int | None = None) -> Callable[[Any], dict[str, str]]:
+    """A parser of names by id, of which at most so many are different."""
+
     def valid(value: Any) -> bool:
         return (isinstance(value, str) and bool(value)) or (isinstance(value, int) and not isinstance(value, bool))
 
-    parse = _table(what, _PARTS, valid, "must be a name: a text or a whole number")
-    return lambda value: {key: str(part) for key, part in parse(value).items()}
+    read = _table(what, _PARTS, valid, "must be a name: a text or a whole number")
+
+    def parse(value: Any) -> dict[str, str]:
+        found = {key: str(part) for key, part in read(value).items()}
+        different = len(set(found.values()))
+        if most is not None and different > most:
+            raise InvalidRequest(
+                f"The {what} have {different} different names; at most {most} are scored.",
+                remedy=f"Name the part that an id belongs to, not the id itself, like {_PARTS}.",
+            )
+        return found
+
+    return parse
 
 
 _DECLARED = (
@@ -159,7 +173,7 @@ _DECLARED = (
         "folds",
         "the fold of cross-validation to which each id belongs",
         _PARTS,
-        _parts("folds"),
+        _parts("folds", MOST_FOLDS),
         by_label=False,
     ),
     Accessory(

@@ -8,7 +8,15 @@ Steps = dict[int, tuple[int, int]]
 """The nodes above a label, itself included: how far up each is, and the node below it on the way."""
 
 ROOT = 0
+_BITS = 4096  # ancestors that are looked for at once
 _HELD = 1_000_000  # steps kept at once: some 200 MB
+
+
+_WALKS = 60_000_000  # nodes passed in search of nearest labels: some 20 s
+
+
+class TooFarError(Exception):
+    """The sets are so large, or so deep in the hierarchy, that the measure would take too long."""
 
 
 class Ancestry:
@@ -29,9 +37,18 @@ class Ancestry:
         self.parents[ROOT] = ()
         for name, above in zip(hierarchy.nodes, hierarchy.parents, strict=True):
             self.parents[number[name]] = tuple(sorted(number[hierarchy.nodes[at]] for at in above)) or top
+        rest = [node for node, name in enumerate(self.names[1:], 1) if name not in hierarchy.position]
+        self.downward = (ROOT, *rest, *(number[hierarchy.nodes[at]] for at in hierarchy.downward))
         self.classes = range(1, len(classes) + 1)
         self._reach: dict[int, Steps] = {}
         self._held = 0
+        self.walked = 0
+
+    def walk(self, nodes: int) -> None:
+        """Count nodes passed since `walked` was 0; raises TooFarError where they are too many."""
+        self.walked += nodes
+        if self.walked > _WALKS:
+            raise TooFarError
 
     def climb(self, label: int, stop: Collection[int] = ()) -> Steps:
         """The nodes above a label with the shortest way to each; no way leads on from a node of `stop`."""
@@ -63,11 +80,21 @@ class Ancestry:
 
     def common(self) -> set[int]:
         """The nodes that are ancestors of every class, or of every other class where they are classes themselves."""
-        shared = set(self.above(1))
-        for label in self.classes[1:]:
-            shared.intersection_update(self.above(label))
-            if not shared:
-                break
+        found = self.above(1)
+        shared: set[int] = set()
+        for first in range(0, len(found), _BITS):
+            part = found[first : first + _BITS]
+            bit = {node: 1 << at for at, node in enumerate(part)}
+            masks = [0] * len(self.parents)  # which of the part are a node or above it
+            for node in self.downward:
+                mask = bit.get(node, 0)
+                for parent in self.parents[node]:
+                    mask |= masks[parent]
+                masks[node] = mask
+            every = -1
+            for label in self.classes:
+                every &= masks[label]
+            shared.update(node for node, own in bit.items() if every & own)
         return shared - {ROOT} if len(self.classes) > 1 else shared - {ROOT, 1}
 
 

@@ -35,6 +35,8 @@ def parse_metric(
     own = {name: value for name, value in own.items() if name in metric.options}
     _check_names(metric, given)
     params = _params(metric, given, shared, task)
+    if metric.check is not None and (fault := metric.check(params)):
+        raise InvalidMetric(f"'{metric.key}' has no value: {fault}.")
     check_labels(params, own, classes)
     conventions = {name: shared[name] for name in OPTIONS} | own
     if PROBABILITIES in metric.needs and conventions["score_direction"] == "lower":

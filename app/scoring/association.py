@@ -3,9 +3,8 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
-from app.scoring.exact import square_root
+from app.scoring.exact import quotient_root
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +41,31 @@ def association(table: Sequence[Sequence[int]]) -> Association:
     if short < 2:
         reason = "the table has fewer than two rows or fewer than two columns that hold any count"
         return Association(n, len(kept), len(columns), None, None, reason)
-    chi_squared = n * _excess(kept, columns)
-    strength = square_root(chi_squared / (n * (short - 1)))
-    return Association(n, len(kept), len(columns), chi_squared.numerator / chi_squared.denominator, strength)
+    above, below = _excess(kept, columns)
+    strength = quotient_root(above, below * (short - 1))
+    return Association(n, len(kept), len(columns), n * above / below, strength)
 
 
-def _excess(rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]) -> Fraction:
-    """The sum of count² / (row total × column total) over the cells, less 1: chi-squared for each instance."""
-    across, down = [sum(row) for row in rows], [sum(column) for column in columns]
-    common, below = math.lcm(*across), math.lcm(*down)
+def _excess(rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]) -> tuple[int, int]:
+    """The sum of count² / (row total × column total) over the cells, less 1: chi-squared for each instance.
+
+    Numerator and denominator have factors in common: to find them would take longer than all the rest.
+    """
+    across = [sum(row) for row in rows]
+    common = math.lcm(*across)
     shares = [common // size for size in across]
-    total = 0
-    for column, size in zip(columns, down, strict=True):
-        total += (below // size) * sum(o * o * share for o, share in zip(column, shares, strict=True) if o)
-    return Fraction(total, common * below) - 1
+    parts: dict[int, int] = {}  # by column total
+    for column in columns:
+        size = sum(column)
+        parts[size] = parts.get(size, 0) + sum(o * o * share for o, share in zip(column, shares, strict=True) if o)
+    above, below = _sum([(part, size) for size, part in parts.items()])
+    return above - common * below, common * below
+
+
+def _sum(quotients: list[tuple[int, int]]) -> tuple[int, int]:
+    """The sum of at least one quotient, by halves: numbers of equal length are multiplied fastest."""
+    if len(quotients) == 1:
+        return quotients[0]
+    middle = len(quotients) // 2
+    (above, below), (over, under) = _sum(quotients[:middle]), _sum(quotients[middle:])
+    return above * under + over * below, below * under

@@ -1,13 +1,12 @@
 """Settings and presets with the metrics that they concern, and the words for what a parameter takes."""
 
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import Any
 
 from app.scoring.asked import settings
 from app.scoring.metric import CATALOGUE, Metric, Param
 from app.scoring.options import OPTIONS
-from app.scoring.presets import Preset
+from app.scoring.presets import Preset, fits
 
 
 def all_settings() -> dict[str, dict[Param, list[str]]]:
@@ -62,7 +61,7 @@ def _fitting(pattern: str, options: Mapping[str, str]) -> list[str]:
     return [
         metric.key
         for metric in CATALOGUE.values()
-        if fnmatchcase(metric.key, pattern) and any(knows(metric, name) for name in options)
+        if fits(metric.key, pattern) and any(knows(metric, name) for name in options)
     ]
 
 

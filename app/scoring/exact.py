@@ -99,9 +99,13 @@ def rounded(value: float) -> float:
 
 def square_root(value: Fraction) -> float:
     """The correctly rounded square root of a rational number ≥ 0, by integer arithmetic alone."""
-    if value == 0:
+    return quotient_root(value.numerator, value.denominator)
+
+
+def quotient_root(a: int, b: int) -> float:
+    """The correctly rounded square root of a / b ≥ 0; common factors may stay."""
+    if a == 0:
         return 0.0
-    a, b = value.numerator, value.denominator
     shift = max(0, 70 - (a.bit_length() - b.bit_length()) // 2)
     root = math.isqrt((a << 2 * shift) // b)
     inexact = root * root * b != a << 2 * shift

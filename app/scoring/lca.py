@@ -31,6 +31,7 @@ class Nearest:
 
     def __init__(self, labels: Iterable[int], ancestry: Ancestry) -> None:
         self.steps = dict.fromkeys(labels, 0)
+        self._ancestry = ancestry
         self._below: dict[int, list[int]] = {}
         row = list(self.steps)
         for node in row:  # grows while it is read, the nearest first
@@ -44,9 +45,10 @@ class Nearest:
                     self._below[parent].append(node)
 
     def labels(self, top: int) -> list[int]:
-        """The labels that are nearest to an ancestor."""
+        """The labels that are nearest to an ancestor; raises TooFarError after too many searches."""
         row = [top]
         for _ in range(self.steps[top]):
+            self._ancestry.walk(len(row))
             row = list(dict.fromkeys(node for above in row for node in self._below[above]))
         return row
 

@@ -117,7 +117,8 @@ class Metric:
     its form. `symbols` explains the letters that are its own. `names` are other names in the field; `options` those
     conventions that concern it; `hints` says for a task that it is not defined for which keys are meant; `source` names
     paper and section or equation; `peers` says of tools that compute the same where they differ. `acceptable`: defined
-    for gold that gives sets of acceptable answers; `weighable`: a weight counts like as many equal instances.
+    for gold that gives sets of acceptable answers; `weighable`: a weight counts like as many equal instances. `check`
+    says of parameters that are each allowed what is wrong with them together.
     """
 
     key: str
@@ -141,6 +142,7 @@ class Metric:
     symbols: Mapping[str, str] = field(default_factory=dict)
     peers: Mapping[str, str] = field(default_factory=dict)
     shown: "Callable[[MetricCall], str] | None" = None
+    check: "Callable[[Mapping[str, str]], str | None] | None" = None
 
     def __post_init__(self) -> None:
         for param in self.params:

@@ -26,11 +26,17 @@ class Preset:
         """The options for the metric with this key."""
         found = dict(self.options)
         for pattern, options in self.by_key:
-            if fnmatchcase(key, pattern):
+            if fits(key, pattern):
                 found |= options
         return found
 
 
+def fits(key: str, pattern: str) -> bool:
+    """Whether a key is one of those that a pattern, or several with | between them, means."""
+    return any(fnmatchcase(key, one) for one in pattern.split("|"))
+
+
+_F_MACRO = "|".join(f"{key}_macro{answer}" for answer in ("", "_top_k") for key in ("f1", "f0_5", "f2", "f_beta"))
 _DECLARED = (
     Preset(
         "sklearn",
@@ -57,7 +63,7 @@ _DECLARED = (
         (
             ("precision_macro", {"label_set": "predicted"}),
             ("recall_macro", {"label_set": "gold"}),
-            ("f[0-9_]*_macro", {"label_set": "gold"}),
+            (_F_MACRO, {"label_set": "gold"}),
         ),
         remark="its columns are accuracy (jaccard_samples), EBP, EBR, EBF (precision, recall, f1 with _samples), "
         "MaP, MaR, MaF (with _macro), MiP, MiR, MiF (with _micro)",

@@ -75,7 +75,9 @@ def number(
         raise InvalidMetric(f"'{name}' must be {kind}, not '{text}'.")
     if len(value.as_tuple().digits) > _DIGITS:
         raise InvalidMetric(f"'{name}' has more than {_DIGITS} digits.")
-    if value and not -_DIGITS <= value.adjusted() <= _DIGITS:
+    if value and value.adjusted() > _DIGITS:
+        raise InvalidMetric(f"'{name}' is too large: it must be below 1e{_DIGITS + 1} in size.")
+    if value and value.adjusted() < -_DIGITS:
         raise InvalidMetric(f"'{name}' is too near to 0: it must be 0, or at least 1e-{_DIGITS}.")
     return shortest(value)
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.errors import InvalidContent, InvalidRequest
-from app.scoring.accessories import ACCESSORIES, check_labels, grouping, spec_of
+from app.scoring.accessories import ACCESSORIES, MOST_FOLDS, check_labels, grouping, spec_of
 
 
 def parsed(name: str, value: Any) -> Any:
@@ -92,6 +92,15 @@ def test_a_class_that_is_no_node_is_refused_with_the_way_to_mend_it() -> None:
         check_labels(hierarchy, {"abuse": ["offense"]}, ["abuse", "other"])
     assert "root" in refused.value.advice
     check_labels(hierarchy, {"abuse": ["offense"], "offense": [], "other": []}, ["abuse", "other"])
+
+
+def test_there_are_at_most_so_many_folds_and_any_number_of_groups() -> None:
+    names = {f"t{at}": at for at in range(MOST_FOLDS)}
+    assert len(parsed("folds", names | {"more": 0})) == MOST_FOLDS + 1
+    assert len(parsed("groups", names | {"more": -1})) == MOST_FOLDS + 1
+    with pytest.raises(InvalidRequest, match="1001 different names; at most 1000") as refused:
+        parsed("folds", names | {"more": -1})
+    assert "not the id itself" in str(refused.value.advice)
 
 
 def test_ids_of_folds_are_no_labels() -> None:

@@ -61,3 +61,12 @@ def test_counts_of_any_size_are_exact() -> None:
     table = [[3 * big, big], [big, 2 * big]]
     assert association(table).chi_squared == float(big * textbook([[3, 1], [1, 2]]))
     assert association(table).cramers_v == association([[3, 1], [1, 2]]).cramers_v
+
+
+def test_many_different_totals_are_summed_exactly() -> None:
+    table = [[at * at + 1 for at in range(3000)], [at + 7 for at in range(3000)]]
+    found = association([row[:60] for row in table])
+    assert found.chi_squared == float(textbook([row[:60] for row in table]))
+    assert association(table).chi_squared == pytest.approx(
+        scipy.chi2_contingency(table, correction=False).statistic, rel=1e-9
+    )

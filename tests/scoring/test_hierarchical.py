@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.scoring.ancestry import Ancestry
+from app.scoring.ancestry import ROOT, Ancestry
 from app.scoring.distances import distances
 from app.scoring.hierarchy import Hierarchy
 from tests.scoring.build import case, results, value
@@ -222,3 +222,35 @@ def test_deep_hierarchies_are_walked_without_recursion(build: Callable[[int], li
     of = case("multiclass", ["0", "1", "9000"], ["0", "1", "0"], ["1", "1", "9000"], hierarchy=parents)
     found = results(of, ["hierarchical_f1", "lca_f1", "tree_induced_error", "hierarchical_f1:exclude_root=true"])
     assert all(result.value is not None for result in found.values())
+
+
+@pytest.mark.parametrize("parents", [1, 2])
+def test_the_ancestors_of_every_class_are_found_in_one_pass(parents: int) -> None:
+    size = 10_000
+    chain = {f"n{at}": [f"n{at - up}" for up in range(1, parents + 1) if at >= up] for at in range(1, size)}
+    classes = [f"n{at}" for at in range(size - 2000, size)]
+    shared = Ancestry(Hierarchy.of(chain), classes, joined=True).common()
+    assert len(shared) == size - 2000 + 1
+
+
+@given(data=st.data())
+@MANY
+def test_the_ancestors_of_every_class_are_those_of_each(data: st.DataObject) -> None:
+    parents, nodes = data.draw(drawn(most_parents=3))
+    classes = data.draw(st.lists(st.sampled_from(nodes), min_size=1, unique=True))
+    tree = Ancestry(Hierarchy.of(parents), classes, joined=data.draw(st.booleans()))
+    each = set.intersection(*(set(tree.above(label)) for label in tree.classes))
+    assert tree.common() == each - ({ROOT} if len(classes) > 1 else {ROOT, 1})
+
+
+def test_many_labels_deep_in_a_chain_are_refused_at_once() -> None:
+    size = 60_000
+    chain = {f"n{at}": [f"n{at - 1}"] for at in range(1, size)}
+    classes = [f"n{at}" for at in range(size)]
+    of = case("multilabel", classes, [classes[-2:]] * 1000, [[name] for name in classes[-2000::2]], hierarchy=chain)
+    found = results(of, ["hierarchical_f1", "hierarchical_symmetric_difference"])
+    assert {result.reason for result in found.values()} == {
+        "the sets are so large, or so deep in the hierarchy, that adding all ancestors would take too long"
+    }
+    few = case("multilabel", classes, [classes[-2:]], [classes[-3:]], hierarchy=chain)
+    assert value(few, "hierarchical_precision") == 1.0

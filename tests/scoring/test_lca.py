@@ -172,3 +172,30 @@ def test_mgia_may_be_negative_as_in_hemkit() -> None:
     }
     of = case("multilabel", [str(at) for at in range(1, 11)], [["10", "3"]], [["8", "4"]], hierarchy=tree)
     assert value(of, "mgia:max_error=3") == -1 / 12
+
+
+@pytest.mark.parametrize("key", ["lca_f1", "mgia"])
+def test_what_would_take_too_long_is_refused_at_once(key: str) -> None:
+    inner = [f"s{at}" for at in range(20_000)]
+    leaves = [f"{side}{at}" for side in "gp" for at in range(3000)]
+    comb = {leaf: [f"s{int(leaf[1:]) + 17_000}"] for leaf in leaves} | {
+        f"s{at}": [f"s{at - 1}"] for at in range(1, 20_000)
+    }
+    of = case("multilabel", leaves + inner, [leaves[:3000]], [leaves[3000:]], hierarchy=comb)
+    found = next(iter(results(of, [key]).values()))
+    assert found.value is None
+    assert found.reason == "the sets are so large that matching them would take too long"
+
+
+def test_matching_is_bounded_apart_from_linking() -> None:
+    leaves = [f"c{at}" for at in range(6000)]
+    of = case("multilabel", leaves, [leaves[:3000]], [leaves[3000:]], hierarchy={leaf: ["r"] for leaf in leaves})
+    assert value(of, "lca_f1") is not None
+    assert value(of, "mgia") is None
+
+
+def test_searches_for_nearest_labels_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    of = case("multilabel", NODES, [["1", "4"]], [["2", "5"]], hierarchy=SMALL)
+    assert value(of, "mgia") is not None
+    monkeypatch.setattr("app.scoring.ancestry._WALKS", 3)
+    assert value(of, "mgia") is None

@@ -10,6 +10,7 @@ from app.errors import InvalidMetric
 from app.scoring.asked import parse_metric
 from app.scoring.metric import CATALOGUE, Param
 from app.scoring.options import OPTIONS, join_labels, split_labels
+from app.scoring.strings import number
 from tests.scoring.strategies import PAIRS
 
 
@@ -81,6 +82,7 @@ def test_options_of_the_recipe_are_left_out_and_hold() -> None:
         ("f_beta_macro:beta=nan", None, "must be a number"),
         ("f_beta_macro:beta=inf", None, "must be a number"),
         ("f_beta_macro:beta=1e-400", None, "too near to 0"),
+        ("f_beta_macro:beta=1e400", None, "from 0 to"),
         ("f_beta_macro:beta=0.123456789012345678901", None, "digits"),
         ("accuracy", "multilabel", "subset_accuracy"),
         ("accuracy", "multilabel", "hamming_loss"),
@@ -103,6 +105,14 @@ def test_faults_are_refused_with_a_hint(asked: Any, task: Any, hint: str | None)
     with pytest.raises(InvalidMetric) as refused:
         parse_metric(asked, task=task)
     assert hint in refused.value.detail
+
+
+def test_a_number_without_bounds_is_neither_too_large_nor_too_near_to_0() -> None:
+    assert number("x", "-1e17", None) == "-100000000000000000"
+    with pytest.raises(InvalidMetric, match="too large"):
+        number("x", "-1e18", None)
+    with pytest.raises(InvalidMetric, match="too near to 0"):
+        number("x", "-1e-18", None)
 
 
 def test_labels_must_be_classes_where_these_are_known() -> None:

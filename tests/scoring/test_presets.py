@@ -46,6 +46,13 @@ def test_a_preset_may_treat_metrics_differently() -> None:
     assert sets == {"precision_macro": "predicted", "recall_macro": "gold", "f1_macro": "gold"}
 
 
+def test_the_macro_f_of_bioasq_is_no_other_measure_with_f_and_macro() -> None:
+    assert PRESETS["bioasq"].options.get("label_set") is None
+    measures = {key for key in CATALOGUE if PRESETS["bioasq"].for_key(key).get("label_set") == "gold"}
+    short = {f"{key}_macro" for key in ("f1", "f0_5", "f2", "f_beta")}
+    assert measures == {"recall_macro", *short, *(f"{key}_top_k" for key in short)}
+
+
 def test_a_preset_reproduces_its_tool() -> None:
     # BioASQ's scorer: the divisor of macro precision counts predicted labels, those of recall and F gold labels
     of = case("multilabel", ["a", "b", "c"], [["a"], ["a", "b"]], [["a", "c"], ["b"]])

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, hamming_loss
 
+from app.errors import InvalidMetric
 from app.scoring.align import Case
 from app.scoring.asked import parse_metric
 from app.scoring.catalogue import describe_call
@@ -82,12 +83,14 @@ def test_the_pooled_form_sums_counts_first(of: Case, epsilon: str) -> None:
     assert found == (float(1 - (Fraction(missed, 4) + added) / below) if below else 1.0)
 
 
-def test_parameters_of_the_alpha_score_that_make_no_sense_give_a_reason() -> None:
-    of = case("multilabel", ["a", "b"], [["a"], []], [["b"], []])
-    half = results(of, ["alpha_score:alpha=1,beta=0.5,gamma=0.5"])
-    assert "one of beta and gamma has to be 1" in str(next(iter(half.values())).reason)
-    loose = results(of, ["alpha_score:alpha=1,beta=1,gamma=1,epsilon=1e-5"])
-    assert "pooled=true" in str(next(iter(loose.values())).reason)
+@pytest.mark.parametrize(
+    ("asked", "fault"),
+    [("beta=0.5,gamma=0.5", "one of beta and gamma has to be 1"), ("beta=1,gamma=1,epsilon=1e-5", "say pooled=true")],
+)
+def test_parameters_of_the_alpha_score_that_make_no_sense_are_refused(asked: str, fault: str) -> None:
+    with pytest.raises(InvalidMetric, match=fault):
+        parse_metric(f"alpha_score:alpha=1,{asked}")
+    assert parse_metric("alpha_score:alpha=1,beta=1,gamma=0.5,epsilon=1e-5,pooled=true")
 
 
 def test_an_instance_with_one_empty_set_keeps_the_value_of_the_equation() -> None:

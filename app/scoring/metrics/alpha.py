@@ -1,6 +1,7 @@
 """The α-score of Boutell et al.: a Jaccard index that weighs missed and added labels apart, raised to a power."""
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -31,16 +32,12 @@ def alpha_score(ws: Workspace, call: MetricCall) -> Result:
     code.
     """
     alpha, beta, gamma, epsilon = (fraction(call.params[name]) for name in ("alpha", "beta", "gamma", "epsilon"))
-    if max(beta, gamma) != 1:
-        raise UndefinedError("one of beta and gamma has to be 1: else no answer, however wrong, would score 0")
     instances = ws.tally(call.options).instances
     fixed = _empties(instances, call)
     if epsilon and instances.weights is not None:
         raise UndefinedError("epsilon is added to counts, and of weights nobody knows the unit")
     if call.params["pooled"] == "true":
         return _pooled(instances, fixed, (beta, gamma, epsilon), alpha)
-    if epsilon:
-        raise UndefinedError("epsilon belongs to the pooled form: say pooled=true too")
     scale = math.lcm(beta.denominator, gamma.denominator)
     weighed = (scale, scale - int(scale * gamma), scale - int(scale * beta), 0)
     numerator = combine(weighed, instances.counts.columns)
@@ -50,6 +47,15 @@ def alpha_score(ws: Workspace, call: MetricCall) -> Result:
         return plain
     value = _mean_of_powers(numerator, denominator, fixed, instances.weights, alpha=float(alpha))
     return Result(value, None, plain.notes)
+
+
+def _check(params: Mapping[str, str]) -> str | None:
+    """What is wrong with numbers that are each within their bounds; without a task there may be none."""
+    if {"beta", "gamma"} <= params.keys() and max(fraction(params["beta"]), fraction(params["gamma"])) != 1:
+        return "one of beta and gamma has to be 1, else no answer, however wrong, would score 0"
+    if fraction(params["epsilon"]) and params["pooled"] == "false":
+        return "epsilon belongs to the pooled form: say pooled=true too"
+    return None
 
 
 def _empties(instances: Instances, call: MetricCall) -> list[_Fixed]:
@@ -150,5 +156,6 @@ register(
         },
         peers={"Sefidian's code": "pools all instances and adds 1e-5 to the divisor: pooled=true, epsilon=1e-5"},
         shown=_shown,
+        check=_check,
     )
 )

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from app.scoring.ancestry import TooFarError
 from app.scoring.distances import distances
 from app.scoring.extended import Closures, Overlap, overlap
 from app.scoring.metric import (
@@ -22,9 +23,11 @@ from app.scoring.metrics.label_trees import (
     COUNT_ROOT,
     EMPTIES,
     READING,
+    TOO_DEEP,
     Terms,
     ancestry,
     averaged,
+    effort,
     f1,
     joins,
     label_sets,
@@ -47,8 +50,12 @@ def _extended(ws: Workspace, call: MetricCall) -> Overlap:
 
     def make() -> Overlap:
         tree = ancestry(ws, joined=joins(call))
-        left_out = tree.common() if exclude else set()
         gold, predicted = label_sets(ws, call)
+        try:
+            effort(ws, call).check_extended(gold, predicted)
+        except TooFarError:
+            raise UndefinedError(TOO_DEEP) from None
+        left_out = tree.common() if exclude else set()
         levels = None if depth == "unlimited" else int(depth)
         closures = Closures.of(np.concatenate([gold.nodes, predicted.nodes]), tree, levels, left_out)
         found = overlap(gold, predicted, closures)

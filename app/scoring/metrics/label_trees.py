@@ -6,6 +6,7 @@ import numpy as np
 
 from app.scoring.align import Labels
 from app.scoring.ancestry import Ancestry
+from app.scoring.effort import Effort
 from app.scoring.exact import Integers, times, total
 from app.scoring.extended import LabelSets, Overlap
 from app.scoring.metric import MetricCall, Param, Result
@@ -63,6 +64,19 @@ def label_sets(ws: Workspace, call: MetricCall) -> tuple[LabelSets, LabelSets]:
         )
 
     return ws.shared(("label sets", *reading(call)), make)
+
+
+TOO_LARGE = "the sets are so large that matching them would take too long"
+TOO_DEEP = "the sets are so large, or so deep in the hierarchy, that adding all ancestors would take too long"
+
+
+def effort(ws: Workspace, call: MetricCall) -> Effort:
+    """What it costs to walk from the labels of the sets to their ancestors."""
+    tree = ancestry(ws, joined=joins(call))
+    gold, predicted = label_sets(ws, call)
+    return ws.shared(
+        ("effort", joins(call), *reading(call)), lambda: Effort(tree, np.concatenate([gold.nodes, predicted.nodes]))
+    )
 
 
 def _read(labels: Labels, m: int, *, drop: bool, as_class: bool) -> LabelSets:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from app.scoring.ancestry import Ancestry
+from app.scoring.ancestry import Ancestry, TooFarError
 from app.scoring.extended import Int, Overlap
 from app.scoring.lca import Sets, graph_error, joined, without_ancestors
 from app.scoring.metric import HIERARCHY, LABELS, Compute, Metric, MetricCall, Param, Properties, Result, register
@@ -14,8 +14,10 @@ from app.scoring.metrics.label_trees import (
     COUNT_ROOT,
     EMPTIES,
     READING,
+    TOO_LARGE,
     ancestry,
     averaged,
+    effort,
     empties,
     f1,
     joins,
@@ -24,18 +26,33 @@ from app.scoring.metrics.label_trees import (
     reading,
     recall,
 )
+from app.scoring.metrics.rules import UndefinedError
 from app.scoring.metrics.whole import UNIT
 from app.scoring.tally import Workspace
 from app.scoring.task import TASKS
 
 
-def _per_instance(ws: Workspace, call: MetricCall, count: Callable[[Sets, Ancestry], tuple[int, ...]]) -> Int:
-    """Counts of each instance, one row for each; equal pairs of sets are counted once."""
+def _per_instance(
+    ws: Workspace, call: MetricCall, count: Callable[[Sets, Ancestry], tuple[int, ...]], *, matched: bool = False
+) -> Int:
+    """Counts of each instance, one row for each; equal pairs of sets are counted once.
+
+    Raises UndefinedError where linking, or with `matched` matching, the labels would take too long.
+    """
     tree = ancestry(ws, joined=joins(call))
     gold, predicted = label_sets(ws, call)
+    tree.walked = 0
+    try:
+        effort(ws, call).check_linked(gold, predicted, matched=matched)
+        return _counted(list(zip(gold.sets(), predicted.sets(), strict=True)), tree, count)
+    except TooFarError:
+        raise UndefinedError(TOO_LARGE) from None
+
+
+def _counted(pairs: list[Sets], tree: Ancestry, count: Callable[[Sets, Ancestry], tuple[int, ...]]) -> Int:
     known: dict[Sets, tuple[int, ...]] = {}
     rows = []
-    for sets in zip(gold.sets(), predicted.sets(), strict=True):
+    for sets in pairs:
         if sets not in known:
             known[sets] = count(sets, tree)
         rows.append(known[sets])
@@ -83,7 +100,7 @@ def mgia(ws: Workspace, call: MetricCall) -> Result:
         return len(sets[0]), len(sets[1]), len(sets[0] ^ sets[1]), graph_error(sets, most, tree)
 
     gold, predicted = label_sets(ws, call)
-    in_gold, in_predicted, lone, error = _per_instance(ws, call, count).T
+    in_gold, in_predicted, lone, error = _per_instance(ws, call, count, matched=True).T
     sizes = Overlap(in_gold + gold.outside, in_predicted + predicted.outside, lone)
     largest = (lone + gold.outside + predicted.outside) * most
     equal = largest == 0
