@@ -27,6 +27,7 @@ from app.scoring.align import Case, Grouping, IdIndex, Labels, Predicted
 from app.scoring.decision import Decided, alone, described, predicted
 from app.scoring.evaluate import Ceilings, evaluate
 from app.scoring.metric import MetricCall, Result
+from app.scoring.strings import counted
 from app.scoring.task import Task, TaskSpec
 
 
@@ -176,7 +177,7 @@ def voided_ids(table: Table, task: Task, void: Iterable[str]) -> frozenset[str]:
     voided = set(void)
     for reason, names in gold_rules.unscored(table, task).items():
         voided.update(names)
-        table.notes.append(f"{len(names)} instances are not scored: {reason}")
+        table.notes.append(f"{counted(len(names), 'instance is', 'instances are')} not scored: {reason}")
     return frozenset(voided)
 
 

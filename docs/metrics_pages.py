@@ -6,6 +6,7 @@ from typing import Any
 from markdown_parts import code, metric_link, safe, sentence, table
 
 from app.scoring import worked
+from app.scoring.asked import ALIASES
 from app.scoring.catalogue import describe, hints
 from app.scoring.choices import span, takes
 from app.scoring.metric import CATALOGUE, Example, Metric
@@ -19,7 +20,7 @@ _PROPERTIES = {
     "count_based": "a function of integer counts",
     "ordinal": "the order in which the classes are declared can move the value",
 }
-_BESIDE = ("positive_label", "train_frequencies", "hierarchy", "cost_matrix")
+_BESIDE = ("positive_label", "train_frequencies", "hierarchy", "cost_matrix", "class_weights")
 _INTRODUCTION = """# Metrics
 
 Every metric of the catalogue, by family. A metric is asked for by a string: its key, then parameters and options, as in
@@ -27,13 +28,21 @@ Every metric of the catalogue, by family. A metric is asked for by a string: its
 [conventions](../conventions.md), with the presets of named tools. `assay metrics KEY` shows the same on a terminal,
 `GET /api/v1/metrics/{key}` as JSON; both take a whole metric string too and show the equation as that string uses it.
 
+{aliases}
+Metrics that are tables or curves have the range "data"; [the report](../reports.md) of a submission gives most of them.
+
 Tasks: B binary, C multi-class, L multi-label. What a metric may need:
 """
 
 
 def index() -> str:
     """The page of all keys."""
-    lines = [_INTRODUCTION, *table(["need", "meaning"], ([code(need), safe(text)] for need, text in MEANINGS.items()))]
+    said = "; ".join(f"`{alias}` for `{meant}`" for alias, meant in ALIASES.items())
+    aliases = f"A key may begin with another name of its measure, with every average: {said}."
+    lines = [
+        _INTRODUCTION.replace("{aliases}", aliases),
+        *table(["need", "meaning"], ([code(need), safe(text)] for need, text in MEANINGS.items())),
+    ]
     for family in FAMILIES:
         lines += [f"## [{family.title}]({family.name}.md)", "", safe(family.meaning), ""]
         lines += table(["key", "name", "better", "range", "tasks", "needs"], map(_row, family.keys))

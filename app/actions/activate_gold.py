@@ -1,12 +1,13 @@
 """Put gold labels in force: the first version of a phase at once."""
 
-from itertools import permutations
+from collections.abc import Mapping, Sequence
 
 from app.actions.access import Caller
 from app.actions.change_recipe import parsed, scoring_recipe
 from app.actions.upload_gold import see_gold
 from app.errors import GoldActive, GoldNotDraft, InvalidGold
 from app.scoring.accessories import ACCESSORIES
+from app.scoring.strings import counted
 from app.store import challenges, clock, gold
 from app.store.session import WriteSession
 from app.store.tables import GoldVersion, Phase
@@ -47,7 +48,7 @@ def _fix_vocabulary(phase: Phase, version: GoldVersion) -> None:
     strange = [label for label in version.classes if label not in known]
     if strange:
         raise InvalidGold(
-            f"{len(strange)} labels of this gold are not among the classes of the challenge, which earlier gold fixed: "
+            f"{counted(len(strange), 'label of this gold is', 'labels of this gold are')} not among the classes of the challenge, which earlier gold fixed: "
             f"{', '.join(map(repr, strange[:5]))}."
         )
     if not version.classes_declared:
@@ -68,8 +69,8 @@ def _remarks(session: WriteSession, phase: Phase, version: GoldVersion, *, first
     remarks = []
     if first and not version.classes_declared:
         remarks.append(
-            f"No classes were declared, so the {len(version.classes)} labels of this gold, sorted, are the vocabulary "
-            "from now on, and everybody may read them."
+            f"No classes were declared, so the {counted(len(version.classes), 'label')} of this gold, sorted, "
+            "are the vocabulary from now on, and everybody may read them."
         )
     recipe = scoring_recipe(phase.challenge, challenges.active_recipe(session, phase.challenge_id))
     for accessory in ACCESSORIES.values():
@@ -82,7 +83,8 @@ def _remarks(session: WriteSession, phase: Phase, version: GoldVersion, *, first
     weightless = [name for name in version.classes if name not in (weights or {})]
     weighted = [call.text for call in recipe.metrics if call.metric.key == "weighted_accuracy"]
     if weighted and weights and weightless:
-        remarks.append(f"{', '.join(weighted)} will be null: {len(weightless)} classes have no weight.")
+        without = counted(len(weightless), "class has", "classes have")
+        remarks.append(f"{', '.join(weighted)} will be null: {without} no weight.")
     return remarks
 
 
@@ -91,10 +93,18 @@ def _free_of_charge(version: GoldVersion, metrics: list[str]) -> list[str]:
     costs = version.accessories.get("cost_matrix")
     if not metrics or not costs:
         return []
-    pairs = permutations(version.classes, 2)
-    lacking = next((f"{gold} taken for {label}" for gold, label in pairs if label not in costs.get(gold, {})), None)
+    lacking = next(
+        filter(None, (_not_priced(gold, costs.get(gold, {}), version.classes) for gold in version.classes)), None
+    )
     if lacking is None:
         return []
     return [
         f"{', '.join(metrics)} will be null: the cost matrix does not say what some errors cost, such as {lacking}."
     ]
+
+
+def _not_priced(gold: str, row: Mapping[str, float], classes: Sequence[str]) -> str | None:
+    """An error on this class that its row gives no cost; a row of full length, which names classes only, has them all."""
+    if len(row) - (gold in row) >= len(classes) - 1:
+        return None
+    return next((f"{gold} taken for {label}" for label in classes if label != gold and label not in row), None)

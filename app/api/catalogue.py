@@ -121,9 +121,8 @@ def get_metrics(_who: CallerDep, limit: Limit = 200, cursor: Cursor = None) -> d
 def get_metric(key: MetricString, _who: CallerDep) -> dict[str, Any]:
     """One metric of the catalogue: a key, or a metric string whose parameters and options are filled in."""
     name = key.partition(":")[0].strip()
-    if name not in CATALOGUE:
-        try:
-            find(name)
-        except errors.InvalidMetric as unknown:
-            raise errors.NotFound(unknown.detail, remedy="GET /api/v1/metrics lists all.") from None
-    return explain(parse_metric(key)) if ":" in key else describe(CATALOGUE[name])
+    try:
+        metric = find(name)
+    except errors.InvalidMetric as unknown:
+        raise errors.NotFound(unknown.detail, remedy="GET /api/v1/metrics lists all.") from None
+    return explain(parse_metric(key)) if ":" in key else describe(metric)

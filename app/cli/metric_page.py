@@ -19,7 +19,7 @@ _MEANING_OF = {
     "count_based": "a function of integer counts",
     "ordinal": "the order in which the classes are declared can move the value",
 }
-_BESIDE = ("positive_label", "train_frequencies", "hierarchy", "cost_matrix", "params")
+_BESIDE = ("positive_label", "train_frequencies", "hierarchy", "cost_matrix", "class_weights", "params")
 
 
 def show_metric(console: "Console", entry: Json) -> None:

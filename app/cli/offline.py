@@ -31,7 +31,7 @@ from app.cli.options import (
     Void,
 )
 from app.cli.output import Output, Refused, reporting
-from app.cli.text import PLAIN
+from app.cli.text import PLAIN, size_of
 from app.cli.two_files import TwoFiles, choice, refuse, two_files, wants_scores
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ def score(
         "groups": groups,
     }
     with reporting(as_json=as_json) as out:
+        _check_ending(report)
         files = two_files(
             gold,
             predictions,
@@ -101,6 +102,12 @@ def score(
             preset=options.get("preset"),
         )
         _score(out, files, metric or (), options, per_class=per_class, confusion=confusion, path=report)
+
+
+def _check_ending(report: Path | None) -> None:
+    """Refuse a file for the report whose name does not say the format."""
+    if report is not None and report.suffix.lower() not in {".json", ".csv"}:
+        raise typer.BadParameter(f"'{report.name}' must end in .json or .csv", param_hint="--report")
 
 
 def _score(
@@ -120,7 +127,7 @@ def _score(
     said = _notes(outcome, files.notes)
     report = _report(outcome, options, confusion=confusion) | {"notes": said.all()}
     if path is not None:
-        _write_report(outcome, options, path)
+        _write_report(outcome, options, said.all(), path)
     out.result(report, lambda console: _show(console, report, per_class=per_class))
     if not out.as_json:
         for note in said.for_people():
@@ -166,15 +173,21 @@ def _report(outcome: "OfflineOutcome", options: Mapping[str, str], *, confusion:
     return found
 
 
-def _write_report(outcome: "OfflineOutcome", options: Mapping[str, str], path: Path) -> None:
+def _write_report(outcome: "OfflineOutcome", options: Mapping[str, str], notes: Sequence[str], path: Path) -> None:
     """Write the detailed report to a file, in the format that its name says."""
     import json
 
+    from app.scoring import SCORER_VERSION
     from app.scoring.detail import detailed, write_csv
 
     assert outcome.case is not None
     as_csv = path.suffix.lower() == ".csv"
-    head = {"metrics": _values(outcome.calls, outcome.scores["all"])}
+    head = {
+        "scorer_version": SCORER_VERSION,
+        "options": dict(options),
+        "notes": list(notes),
+        "metrics": _values(outcome.calls, outcome.scores["all"]),
+    }
     found = detailed(outcome.case, options, ["per_class"] if as_csv else None)
     with path.open("w", encoding="utf-8", newline="") as target:
         if as_csv:
@@ -188,8 +201,7 @@ def _values(calls: "Sequence[MetricCall]", results: "Mapping[str, Result]") -> d
 
 
 def _show(console: "Console", report: Mapping[str, Any], *, per_class: bool) -> None:
-    many = len(report["classes"])
-    console.print(f"{report['task']}, {report['n']} instances, {many} classes", **PLAIN)
+    console.print(size_of(report), **PLAIN)
     data = report.get("data", {})
     keys = [key for key in report["metrics"] if key not in data]
     splits = {name: [values[key] for key in keys] for name, values in report.get("splits", {}).items()}

@@ -1,6 +1,7 @@
 """Text that is safe to print on a terminal."""
 
 import unicodedata
+from collections.abc import Mapping
 from typing import Any
 
 PLAIN: dict[str, Any] = {"markup": False, "highlight": False, "soft_wrap": True}
@@ -23,3 +24,11 @@ def _steers(char: str) -> bool:
 
 def _escaped(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")
+
+
+def size_of(report: Mapping[str, Any]) -> str:
+    """The task of a report, and how many instances and classes it has."""
+    from app.scoring.strings import counted
+
+    sizes = (counted(report["n"], "instance"), counted(len(report["classes"]), "class", "classes"))
+    return ", ".join((report["task"], *sizes))

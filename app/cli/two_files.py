@@ -1,6 +1,7 @@
 """Gold and predictions as offline commands are given them: two files, the task, and what stands beside the gold."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -117,12 +118,17 @@ def choice(asked: Sequence[str], options: Mapping[str, str]) -> "Choose":
 
 def wants_scores(asked: Sequence[str]) -> bool:
     """Whether a metric that was asked for needs scores, or all are wanted; else those beside labels are not looked at."""
-    from app.scoring.metric import CATALOGUE, RANKING, SCORES
+    from app.errors import InvalidMetric
+    from app.scoring.asked import find
+    from app.scoring.metric import RANKING, SCORES
 
     if not asked:
         return True
-    keys = [text.partition(":")[0] for text in asked]
-    return any({SCORES, RANKING} & set(CATALOGUE[key].needs) for key in keys if key in CATALOGUE)
+    needs = set[str]()
+    for text in asked:
+        with suppress(InvalidMetric):  # which is said where the strings are read whole
+            needs.update(find(text.partition(":")[0].strip()).needs)
+    return bool({SCORES, RANKING} & needs)
 
 
 def refuse(out: Output, outcome: "OfflineOutcome") -> None:

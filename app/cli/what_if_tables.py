@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from app.cli.layout import Column, score_column, show_table
-from app.cli.text import PLAIN
+from app.cli.text import PLAIN, size_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,8 +14,7 @@ _AVERAGES = ("macro", "micro", "lfb_train")
 
 def show(console: "Console", report: Mapping[str, Any]) -> None:
     """Show what was tried; where nothing was, the costs of each label."""
-    many = len(report["classes"])
-    console.print(f"{report['task']}, {report['n']} instances, {many} classes", **PLAIN)
+    console.print(size_of(report), **PLAIN)
     if report["changed"] is not None:
         _show_changed(console, report["changed"])
     if report["prevalence"] is not None:

@@ -19,6 +19,7 @@ from app.formats.rules import Rules
 from app.formats.scores import resolve
 from app.formats.vocabulary import Vocabulary
 from app.scoring.align import NOTHING, IdIndex, Labels, Predicted
+from app.scoring.strings import counted
 from app.scoring.task import TaskSpec
 
 _JOINT = re.compile(r"[|,;]")
@@ -232,11 +233,13 @@ class _RowLoop:
         """Say what the conventions of the recipe let pass: nothing is dropped in silence."""
         if self.outside:
             done = "dropped" if self.rules.unknown_label == "drop" else "counted as false positives"
+            what = counted(self.outside, "label outside the vocabulary was", "labels outside the vocabulary were")
             rule = f"unknown_label={self.rules.unknown_label}"
-            self.table.notes.append(f"{self.outside} labels outside the vocabulary were {done} ({rule})")
+            self.table.notes.append(f"{what} {done} ({rule})")
         if absent > 0 and self.rules.missing != "reject":
             rule = f"missing={self.rules.missing}"
-            self.table.notes.append(f"{absent} instances without a prediction count as empty predictions ({rule})")
+            what = counted(absent, "instance without a prediction counts", "instances without a prediction count")
+            self.table.notes.append(f"{what} as empty predictions ({rule})")
 
     def _missing(self, targets: list[int]) -> None:
         """Report known ids without a row; of a file that holds no readable table at all, nothing is known to be missing."""

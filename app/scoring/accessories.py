@@ -11,6 +11,7 @@ import numpy as np
 from app.errors import InvalidContent, InvalidRequest
 from app.scoring.align import Grouping
 from app.scoring.hierarchy import Hierarchy
+from app.scoring.strings import counted
 from app.scoring.task import Task, TaskSpec
 
 LARGEST_COUNT = 2**53
@@ -202,7 +203,7 @@ def check_labels(accessory: Accessory, value: Any, classes: Sequence[str]) -> No
     strange = [label for label in named if label not in known]
     if strange:
         raise InvalidRequest(
-            f"{len(strange)} labels are not among the classes: {', '.join(map(repr, strange[:5]))}.",
+            f"{counted(len(strange), 'label is', 'labels are')} not among the classes: {', '.join(map(repr, strange[:5]))}.",
             errors=[{"pointer": _pointer(label), "detail": "is not among the classes"} for label in strange[:_LISTED]],
         )
 
@@ -216,7 +217,7 @@ def _check_nodes(value: Mapping[str, Sequence[str]], classes: Sequence[str]) -> 
     roots = [*strange, *(name for name in hierarchy.nodes if name not in listed)]
     shown = ", ".join(f"{json.dumps(name, ensure_ascii=False)}: []" for name in roots[:10])
     raise InvalidRequest(
-        f"{len(strange)} classes are not nodes of the hierarchy: {', '.join(map(repr, strange[:5]))}.",
+        f"{counted(len(strange), 'class is no node', 'classes are not nodes')} of the hierarchy: {', '.join(map(repr, strange[:5]))}.",
         remedy=f"If they have no parents, list all roots beside the other nodes: {shown}{', …' if len(roots) > 10 else ''} "
         '(null in place of [] where the file has "parent").',
         errors=[{"pointer": "/parents" + _pointer(label), "detail": "is missing"} for label in strange[:_LISTED]],

@@ -13,6 +13,9 @@ from app.scoring.options import DEFAULTS, OPTIONS, excluded_labels
 from app.scoring.presets import PRESET, PRESETS
 from app.scoring.task import Task
 
+ALIASES = {"threat_score": "jaccard"}
+"""Other first words of keys, each with the ones that the catalogue has: every average of the measure is found by both."""
+
 
 def parse_metric(
     asked: str | Mapping[str, Any],
@@ -54,6 +57,10 @@ def find(key: str) -> Metric:
     """The metric with this key; raises InvalidMetric naming the nearest ones."""
     if key in CATALOGUE:
         return CATALOGUE[key]
+    for alias, meant in ALIASES.items():
+        other = meant + key.removeprefix(alias)
+        if (key == alias or key.startswith(f"{alias}_")) and other in CATALOGUE:
+            return CATALOGUE[other]
     words = _words(key)
     near = [
         metric.key for metric in CATALOGUE.values() if words in [_words(name) for name in (metric.key, *metric.names)]

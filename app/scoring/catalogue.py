@@ -196,6 +196,8 @@ def _example(key: str) -> dict[str, Any]:
     for name in ("folds", "groups"):
         if getattr(example, name) is not None:
             shown[name] = list(getattr(example, name))
+    if example.class_weights is not None:
+        shown["class_weights"] = dict(example.class_weights)
     if example.cost_matrix is not None:
         shown["cost_matrix"] = {label: dict(costs) for label, costs in example.cost_matrix.items()}
     return {**shown, "params": dict(example.params), "value": example.value, **worked.shown(metric)}

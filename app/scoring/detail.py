@@ -14,7 +14,7 @@ from app.scoring.crosstab import confusion
 from app.scoring.detail_size import too_large
 from app.scoring.evaluate import evaluate
 from app.scoring.metric import CATALOGUE, Result
-from app.scoring.report import per_class
+from app.scoring.report import SHOWN, per_class
 from app.scoring.standings import rounded
 
 Row = Mapping[str, Any]
@@ -93,13 +93,13 @@ def _data(*keys: str) -> Make:
 _MAKE: dict[str, tuple[str, Make]] = {
     "per_class": ("per_class", lambda case, options: class_table(case, options) or None),
     "label_sets": ("per_class", _label_sets),
-    "cross_validation": ("per_class", _data("cv_table")),
+    "cross_validation": ("per_class", _data(*SHOWN["cross_validation"])),
     "groups": ("per_class", _groups),
     "association": ("confusion", _association),
-    "confusion": ("confusion", _data("confusion_matrix", "confusion_split")),
-    "roc_curve": ("curves", _data("roc_curve")),
-    "pr_curve": ("curves", _data("pr_curve")),
-    "calibration": ("curves", _data("calibration_bins")),
+    "confusion": ("confusion", _data(*SHOWN["confusion"])),
+    "roc_curve": ("curves", _data(*SHOWN["roc_curve"])),
+    "pr_curve": ("curves", _data(*SHOWN["pr_curve"])),
+    "calibration": ("curves", _data(*SHOWN["calibration"])),
 }
 PARTS: dict[str, str] = {name: allowed_by for name, (allowed_by, _) in _MAKE.items()}
 """The parts of a report, each with the report of a phase that allows participants to see it."""

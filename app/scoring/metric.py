@@ -72,6 +72,7 @@ class Example:
     folds: tuple[str, ...] | None = None
     groups: tuple[str, ...] | None = None
     cost_matrix: Mapping[str, Mapping[str, float]] | None = None
+    class_weights: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

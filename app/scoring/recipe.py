@@ -10,6 +10,7 @@ from app.scoring.asked import agreed, check_labels, parse_metric
 from app.scoring.decision import DECISIONS
 from app.scoring.metric import MetricCall
 from app.scoring.options import excluded_labels
+from app.scoring.report import REPORTED
 from app.scoring.task import Task
 
 Selection = Literal["best", "latest", "selected"]
@@ -121,6 +122,16 @@ def _shared_options(given: Any, classes: Collection[str] | None, faults: _Faults
     return options
 
 
+def _unranked(call: MetricCall) -> str:
+    """Why a metric ranks nobody, and where it is to be had instead."""
+    if call.metric.scalar:
+        return "has no better direction: neither more nor less of it is better, so nobody can be ranked by it"
+    where = (
+        "the report of a submission gives it" if call.metric.key in REPORTED else "'assay score --metric' computes it"
+    )
+    return f"is no single number that can be ranked; {where}"
+
+
 @dataclass(frozen=True, slots=True)
 class _Reader:
     """Metrics of one recipe, read with its options, task and classes."""
@@ -144,7 +155,7 @@ class _Reader:
             self.faults.add(pointer, problem.detail)
             return None
         if not call.metric.scalar or call.metric.direction == "none":
-            self.faults.add(pointer, f"'{call.text}' is not a number that can be ranked.")
+            self.faults.add(pointer, f"'{call.text}' {_unranked(call)}.")
             return None
         first = self.names.setdefault(_same(call, self.positive_label, self.classes), call.text)
         if first != call.text and not self.stored:

@@ -1,6 +1,7 @@
 """The detailed report beside the scores: counts per class and the confusion matrix."""
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,17 @@ from app.scoring.options import DEFAULTS
 from app.scoring.tally import Counts, Workspace
 
 _SHOWN = tuple(base for base in (*BASES, *RATIOS) if not base.takes_beta)
+
+SHOWN = {
+    "cross_validation": ("cv_table",),
+    "confusion": ("confusion_matrix", "confusion_split"),
+    "roc_curve": ("roc_curve",),
+    "pr_curve": ("pr_curve",),
+    "calibration": ("calibration_bins",),
+}
+"""The metrics that are parts of a report: of each part, those of which the first that is for the task is shown."""
+REPORTED = frozenset({*chain.from_iterable(SHOWN.values()), "instance_status"})
+"""The metrics that are no numbers and that a report gives."""
 
 
 def per_class(case: Case, options: Mapping[str, str] | None = None) -> dict[str, dict[str, float | int | None]]:

@@ -138,3 +138,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     words = list(known)
     near = get_close_matches(word, words, n=3, cutoff=0.6) if len(words) <= _COMPARED else []
     return f" (did you mean {' or '.join(near)}?)" if near else ""
+
+
+def counted(count: int, one: str, several: str | None = None) -> str:
+    """A number with its noun: 1 class, 3 classes; `several` is needed where an s at the end is not enough."""
+    return f"1 {one}" if count == 1 else f"{count} {several or one + 's'}"

@@ -37,6 +37,7 @@ def case_of(example: Example) -> Case:
         example.train_frequencies,
         hierarchy=None if example.hierarchy is None else Hierarchy.of(example.hierarchy),
         cost_matrix=example.cost_matrix,
+        class_weights=example.class_weights,
     )
     return Case(
         spec,

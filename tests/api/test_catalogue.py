@@ -41,3 +41,10 @@ def test_the_list_shows_the_same_fields_as_one_metric(app: Served) -> None:
     who = app.caller()
     listed = who.get("/metrics", params={"limit": 3}).json()["items"]
     assert listed == [who.get(f"/metrics/{one['key']}").json() for one in listed]
+
+
+def test_another_name_of_a_measure_leads_to_it(app: Served) -> None:
+    who = app.caller()
+    assert who.get("/metrics/threat_score_macro").json() == who.get("/metrics/jaccard_macro").json()
+    narrowed = who.get(f"/metrics/{quote('threat_score_macro:label_set=gold', safe='')}").json()
+    assert narrowed["key"] == "jaccard_macro:label_set=gold"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import InvalidMetric
-from app.scoring.asked import parse_metric
+from app.scoring.asked import ALIASES, find, parse_metric
 from app.scoring.metric import CATALOGUE, Param
 from app.scoring.options import OPTIONS, join_labels, split_labels
 from app.scoring.strings import number
@@ -33,6 +33,9 @@ from tests.scoring.strategies import PAIRS
         ("f1:label=a%2Cb%3D%3A%25%7c", "f1:label=a%2Cb%3D%3A%25%7C"),
         ("f1:label=%C3%BCbel", "f1:label=übel"),
         ("f1:label=u\N{COMBINING DIAERESIS}", "f1:label=ü"),
+        ("threat_score", "jaccard"),
+        ("threat_score:label=x", "jaccard:label=x"),
+        ({"key": "threat_score_samples"}, "jaccard_samples"),
         (" f1_macro : zero_division=0", "f1_macro:zero_division=0"),
         ({"key": "f_beta_macro", "params": {"beta": 0.5}}, "f_beta_macro:beta=0.5"),
         ({"key": "f1_macro", "options": {"exclude_labels": ["none", "a|b"]}}, "f1_macro:exclude_labels=a%7Cb|none"),
@@ -44,6 +47,24 @@ def test_the_canonical_form(asked: Any, canonical: str) -> None:
     call = parse_metric(asked)
     assert call.text == canonical
     assert parse_metric(call.text).text == canonical
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_every_average_of_a_measure_is_found_by_its_other_name(alias: str) -> None:
+    meant = [key for key in CATALOGUE if key == ALIASES[alias] or key.startswith(f"{ALIASES[alias]}_")]
+    assert len(meant) > 5
+    for key in meant:
+        other = alias + key.removeprefix(ALIASES[alias])
+        assert find(other).key == key
+        if not key.endswith("_top_k"):  # which need a k
+            assert (parse_metric(other).text, parse_metric(other).asked) == (key, other)
+        assert other not in CATALOGUE
+
+
+def test_what_only_begins_like_another_name_is_no_metric() -> None:
+    for wrong in ("threat_scores", "threat_score_nonsense", "threat"):
+        with pytest.raises(InvalidMetric):
+            find(wrong)
 
 
 def test_options_of_the_recipe_are_left_out_and_hold() -> None:

@@ -88,6 +88,7 @@ def example_case(metric: Metric) -> Case:
         folds=shown.folds,
         groups=shown.groups,
         cost_matrix=shown.cost_matrix,
+        class_weights=shown.class_weights,
     )
 
 

@@ -49,6 +49,7 @@ def worked(data: Example, value: str, params: Mapping[str, str] | None = None) -
         data.positive_label,
         data.train_frequencies,
         cost_matrix=data.cost_matrix,
+        class_weights=data.class_weights,
     )
 
 

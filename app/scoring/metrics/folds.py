@@ -25,6 +25,11 @@ def _pooled(ws: Workspace, call: MetricCall) -> Result:
     return bare(ws, call, F1.ratio(call))
 
 
+def _zero_shown(equation: str) -> Callable[[MetricCall], str]:
+    """The equation, and under undefined=zero what then holds for a fold without a value."""
+    return lambda call: equation + (_ZERO if call.params["undefined"] == "zero" else "")
+
+
 def _written(index: str) -> str:
     tp, fp, fn = (rf"\mathrm{{{name}}}{index}^{{(k)}}" for name in ("TP", "FP", "FN"))
     return rf"\frac{{2\,{tp}}}{{2\,{tp}+{fp}+{fn}}}"
@@ -37,8 +42,13 @@ _MICRO = (
     _FOLD_MEAN + r"\frac{2\,\sum_{j} \mathrm{TP}_{j}^{(k)}}"
     r"{\sum_{j} (2\,\mathrm{TP}_{j}^{(k)}+\mathrm{FP}_{j}^{(k)}+\mathrm{FN}_{j}^{(k)})}"
 )
+_TABLE = (
+    _FOLD_MEAN + r"F^{(k)},\quad \sqrt{\frac{\sum_{k=1}^{K} (F^{(k)}-\bar{F})^{2}}{K-1}},\quad "
+    r"\sqrt{\frac{\sum_{k=1}^{K} (F^{(k)}-\bar{F})^{2}}{K}}"
+)
 _SOURCE = "Van Asch 2013 sec 7"
-_SYMBOLS = {"k": "runs over the folds", "K": "number of folds that have a value"}
+_SYMBOLS = {"k": "runs over the folds", "K": "number of folds that have a value", "F^{(k)}": "F1 of fold k"}
+_ZERO = r",\quad F^{(k)}:=0\text{ in a fold without gold positives}"
 _SPAM = Example(
     task="binary",
     classes=("spam", "ham"),
@@ -95,6 +105,7 @@ register(
         example=replace(_SPAM, value="11/15"),
         compute=_of_label,
         symbols=_SYMBOLS,
+        shown=_zero_shown(_FOLD_MEAN + _written("")),
         peers={"scikit-learn": "cross_val_score counts a fold without positives as 0: undefined=zero"},
     )
 )
@@ -116,6 +127,7 @@ for _average, _equation, _value in ((MACRO, _MACRO, "7/9"), (MICRO, _MICRO, "13/
             example=replace(_TOPICS, value=_value),
             compute=_of(_average),
             symbols=_SYMBOLS,
+            shown=_zero_shown(_equation),
             peers={"scikit-learn": "cross_val_score takes the labels of each fold: label_set=gold_or_predicted"}
             if _average is MACRO
             else {},
@@ -126,8 +138,7 @@ register(
         key="cv_table",
         name="table of the cross-validation",
         names=("fold table",),
-        equation=_FOLD_MEAN + r"F^{(k)},\quad \sqrt{\frac{\sum_{k=1}^{K} (F^{(k)}-\bar{F})^{2}}{K-1}},\quad "
-        r"\sqrt{\frac{\sum_{k=1}^{K} (F^{(k)}-\bar{F})^{2}}{K}}",
+        equation=_TABLE,
         tasks=TASKS,
         needs=(LABELS, FOLDS),
         direction="none",
@@ -138,6 +149,7 @@ register(
         source=f"{_SOURCE} eq 26-31",
         example=_SPAM,
         compute=cv_table,
+        shown=_zero_shown(_TABLE),
         scalar=False,
         symbols={
             **_SYMBOLS,

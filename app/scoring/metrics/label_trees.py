@@ -12,6 +12,7 @@ from app.scoring.extended import LabelSets, Overlap
 from app.scoring.metric import MetricCall, Param, Result
 from app.scoring.metrics.averages import over_instances
 from app.scoring.metrics.rules import Mask, UndefinedError, listed, single_ratio
+from app.scoring.strings import counted
 from app.scoring.tally import TALLY_OPTIONS, Workspace
 
 READING = ("unknown_label", "missing", "duplicates", "empty_label")
@@ -40,7 +41,9 @@ def ancestry(ws: Workspace, *, joined: bool) -> Ancestry:
     assert hierarchy is not None, "checked among the needs of the metric"
     lost = hierarchy.unknown(classes)
     if len(lost) > 1:
-        raise UndefinedError(f"{len(lost)} classes are no nodes of the hierarchy: {listed(lost)}; list them as roots")
+        raise UndefinedError(
+            f"{counted(len(lost), 'class is no node', 'classes are no nodes')} of the hierarchy: {listed(lost)}; list them as roots"
+        )
     if lost:
         raise UndefinedError(f'class {lost[0]} is not a node of the hierarchy; list it as a root: "{lost[0]}": []')
     return ws.shared(("ancestry", joined), lambda: Ancestry(hierarchy, classes, joined=joined))

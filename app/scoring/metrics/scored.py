@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from app.scoring.metric import MetricCall
 from app.scoring.metrics.rules import UndefinedError
+from app.scoring.strings import counted
 from app.scoring.tally import Workspace
 
 Scores = NDArray[np.float64]
@@ -24,7 +25,7 @@ def _turned(ws: Workspace, direction: str) -> Scores:
     assert scores is not None, "checked among the needs of the metric"
     if np.isnan(scores.min()):  # one pass without a copy: matrices of scores are large
         missing = int(np.isnan(scores).any(axis=1).sum())
-        raise UndefinedError(f"{missing} instances have no scores")
+        raise UndefinedError(f"{counted(missing, 'instance has', 'instances have')} no scores")
     return 0.0 - scores if direction == "lower" else scores
 
 

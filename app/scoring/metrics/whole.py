@@ -1,7 +1,7 @@
 """Measures of a whole task: accuracy and its kin, exact match and Hamming loss."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal, localcontext
 
 import numpy as np
@@ -257,7 +257,9 @@ register(
         options=("exclude_labels", *READING),
         properties=Properties(symmetric=False, prevalence_sensitive=False),
         source="Döring (its printed form lacks the factor 1/n_k)",
-        example=worked(MULTICLASS, "5/9"),
+        example=worked(
+            replace(MULTICLASS, train_frequencies=None, class_weights={"cat": 1, "dog": 3, "mouse": 2}), "7/12"
+        ),
         compute=weighted_accuracy,
         hints=_MEANT_RECALL,
     )
