@@ -175,6 +175,19 @@ def test_tables_go_to_the_draft_before_it_is_activated(service: Service, predict
     assert json.loads(service.asked[1].body) == {"a": 3}
 
 
+def test_a_refused_table_leaves_a_draft_and_that_is_said(service: Service, predictions: Path, tmp_path: Path) -> None:
+    base = "/api/v1/challenges/irony/phases/main/gold"
+    tree = tmp_path / "tree.json"
+    tree.write_text('{"parents": {"a": ["r"]}}')
+    service.on(f"POST {base}", Answer(201, {"version": 7, "status": "draft"}))
+    service.on(f"PUT {base}/7/hierarchy", Answer(400, {"code": "bad_request", "detail": "1 class is no node"}))
+    words = ("gold", "upload", "irony", "-f", predictions, "--phase", "main", "--hierarchy", tree)
+    ran = run(*words, "--url", service.url)
+    assert ran.status == 1
+    assert "Version 7 is kept as a draft" in ran.err
+    assert [request.method for request in service.asked] == ["POST", "PUT"]  # and is not activated
+
+
 def test_registering_founds_a_team(service: Service) -> None:
     service.on(
         "POST /api/v1/challenges/irony/registrations",

@@ -152,3 +152,27 @@ def test_a_part_that_is_too_large_is_left_out_with_a_reason(people: People) -> N
     assert [curve["points"] for curve in alone["roc_curve"]["curves"]] == [100_002] * 2
     assert "classes" not in alone
     assert len(people.admin.get(path, params={"part": "pr_curve", "format": "csv"}).text.splitlines()) == 200_005
+
+
+def test_label_sets_with_scores_have_a_report_whose_parts_are_tables(people: People) -> None:
+    gold = [{"id": "t1", "labels": ["a"]}, {"id": "t2", "labels": ["a", "b"]}, {"id": "t3", "labels": ["b"]}]
+    slug = challenge(people.admin, "report-sets", gold, task="multilabel", recipe=recipe("f1_macro"))
+    blue = people["Blue"].join(slug, "Blue")
+    scores = {"a": 0.75, "b": 0.25}
+    key = finished(blue.submit(slug, [{"id": row["id"], "labels": ["a"], "scores": scores} for row in gold]))["id"]
+    answer = people.admin.get(f"/submissions/{key}/report")
+    assert answer.status_code == 200, answer.text
+    assert {"per_class", "label_sets", "confusion", "roc_curve"} <= set(answer.json())
+    assert "calibration" not in answer.json()
+    cells = people.admin.get(f"/submissions/{key}/report", params={"format": "csv", "part": "confusion"}).text
+    assert cells.splitlines()[0] == "gold,predicted,row_count,column_count"
+
+
+def test_what_cannot_be_ranked_is_said_to_be_in_the_report(people: People) -> None:
+    for metric, said in (
+        ("prevalence_macro", "no better direction"),
+        ("roc_curve", "the report of a submission gives"),
+        ("det_curve", "assay score --metric"),
+    ):
+        body = {"slug": "unranked", "title": "t", "task": "multiclass", "recipe": recipe("accuracy", metric)}
+        assert said in json.dumps(people.admin.post("/challenges", json=body).json())

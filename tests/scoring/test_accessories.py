@@ -1,5 +1,6 @@
 """What stands beside gold: read in canonical form, with every fault named and pointed to."""
 
+import json
 from typing import Any
 
 import pytest
@@ -101,6 +102,33 @@ def test_there_are_at_most_so_many_folds_and_any_number_of_groups() -> None:
     with pytest.raises(InvalidRequest, match="1001 different names; at most 1000") as refused:
         parsed("folds", names | {"more": -1})
     assert "not the id itself" in str(refused.value.advice)
+
+
+def remedied(form: str, given: dict[str, Any], advice: str) -> dict[str, Any]:
+    """The hierarchy with the roots that the advice lists, added as it says."""
+    roots = json.loads("{" + advice.partition("other nodes: ")[2].partition(" (null")[0] + "}")
+    return {form: given | {name: None if form == "parent" else [] for name in roots}}
+
+
+@pytest.mark.parametrize(
+    ("form", "given"),
+    [("parents", {"abuse": ["offense"], "insult": ["offense"]}), ("parent", {"abuse": "offense", "insult": "offense"})],
+)
+@pytest.mark.parametrize("strange", ['other "x"', "übel, sehr"])
+def test_the_remedy_for_a_missing_node_works_when_followed_literally(
+    form: str, given: dict[str, Any], strange: str
+) -> None:
+    hierarchy, classes = ACCESSORIES["hierarchy"], ["abuse", "insult", strange]
+    with pytest.raises(InvalidRequest) as refused:
+        check_labels(hierarchy, hierarchy.parse({form: given}), classes)
+    mended = hierarchy.parse(remedied(form, given, refused.value.advice))
+    check_labels(hierarchy, mended, classes)
+    assert set(mended) == {*given, "offense", strange}
+
+
+def test_both_forms_of_a_hierarchy_at_once_are_refused() -> None:
+    with pytest.raises(InvalidRequest, match="both"):
+        parsed("hierarchy", {"parents": {"a": ["r"]}, "parent": {"a": "r"}})
 
 
 def test_ids_of_folds_are_no_labels() -> None:

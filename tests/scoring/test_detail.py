@@ -2,6 +2,7 @@
 
 import csv
 import io
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,3 +83,36 @@ def test_one_part_alone_has_no_list_of_the_classes() -> None:
     assert detailed(SCORED)["classes"] == ["a", "b"]
     for part in PARTS:
         assert "classes" not in detailed(SCORED, parts=[part])
+
+
+def rows(report: dict[str, Any], part: str) -> list[dict[str, str]]:
+    target = io.StringIO()
+    write_csv(report, part, target)
+    return list(csv.DictReader(io.StringIO(target.getvalue())))
+
+
+GOLD, PREDICTED = [["a"], ["a", "b"], ["c"]], [["a", "b"], ["b"], ["c"]]
+
+
+def test_label_sets_with_scores_have_every_part_that_asks_for_no_label() -> None:
+    scores = [[0.9, 0.5, 0.1], [0.4, 0.8, 0.2], [0.1, 0.2, 0.7]]
+    found = detailed(case("multilabel", ["a", "b", "c"], GOLD, PREDICTED, scores=scores))
+    assert {"per_class", "label_sets", "confusion", "roc_curve", "pr_curve"} <= set(found)
+    assert "calibration" not in found  # its bins are of one label, and nobody says which
+    assert found["label_sets"]["empty"] == {"gold": 0, "predicted": 0}
+    binary = case("binary", ["a", "b"], ["a", "b"], ["a", "b"], scores=[[0.9, 0.1], [0.2, 0.8]])
+    assert "calibration" in detailed(binary)
+
+
+@pytest.mark.parametrize("classes", [["a", "b", "c"], ["a", "b", "c", *(f"x{at}" for at in range(2000))]])
+def test_cells_of_label_sets_have_both_counts(classes: list[str]) -> None:
+    report = detailed(case("multilabel", classes, GOLD, PREDICTED), {}, ["confusion"])
+    assert ("cells" in report["confusion"]) is (len(classes) > 3)
+    found = rows(report, "confusion")
+    assert list(found[0]) == ["gold", "predicted", "row_count", "column_count"]
+    by_pair = {(row["gold"], row["predicted"]): row for row in found}
+    assert float(by_pair["c", "c"]["row_count"]) == float(by_pair["c", "c"]["column_count"]) == 1.0
+    cells = {pair: (float(row["row_count"]), float(row["column_count"])) for pair, row in by_pair.items()}
+    assert all(any(counts) for counts in cells.values())
+    assert sum(counts[0] for counts in cells.values()) == 4.0  # each gold label once: the rows are divided
+    assert sum(counts[1] for counts in cells.values()) == 4.0  # each predicted label once

@@ -192,3 +192,31 @@ def test_what_leaves_an_average_leaves_its_divisor(asked: str, part: str) -> Non
 
 def test_a_pooled_sum_keeps_classes_that_are_0_over_0() -> None:
     assert r"\in L" not in explain(parse_metric("f1_micro:zero_division=skip"))["equation"]["latex"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("f1_samples", "1"),
+        ("f1_samples:both_empty=0", "0"),
+        ("f1_samples:zero_division=0", "1"),  # of two empty sets alone is 0/0
+        ("f1_samples:both_empty=skip", None),
+        ("alpha_score:alpha=1,beta=1,gamma=1", "1"),
+        ("alpha_score:alpha=1,beta=1,gamma=1,both_empty=0", "0"),
+        ("hierarchical_f1:both_empty=0", "0"),
+        ("hierarchical_f1:pooled=true", "0"),
+        ("hierarchical_f1:pooled=true,zero_division=1", "1"),
+        ("f1_macro:zero_division=1", "1"),
+    ],
+)
+def test_what_stands_for_0_over_0_is_the_rule_that_decides_it(asked: str, said: str | None) -> None:
+    latex = explain(parse_metric(asked))["equation"]["latex"]
+    assert re.findall(r"\\tfrac\{0\}\{0\}:=(.*)$", latex) == ([] if said is None else [said])
+
+
+@pytest.mark.parametrize("key", ["f1_cv_mean", "f1_cv_mean_macro", "f1_cv_mean_micro", "cv_table"])
+def test_a_fold_that_counts_as_0_is_in_the_equation(key: str) -> None:
+    plain, zero = (explain(parse_metric(key + rest)) for rest in ("", ":undefined=zero"))
+    assert "F^{(k)}:=0" in zero["equation"]["latex"]
+    assert "F^{(k)}:=0" not in plain["equation"]["latex"]
+    assert any(meaning.startswith("F1 of fold k") for meaning in zero["symbols"].values())

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn import metrics as sk
 
 from app.scoring.align import Case, Labels
+from app.scoring.probability import sums_to_one
 from app.scoring.task import Task, TaskSpec
 from tests.scoring.build import results
 
@@ -82,3 +83,20 @@ def test_what_is_surely_wrong_costs_52_bits_and_no_more() -> None:
     of = case("multiclass", np.array([0]), np.array([[0.0, 1.0, 0.0]]))
     near(of, {"log_loss": 52 * math.log(2), "brier_multiclass_sum": 2.0})
     near(of, {"log_loss": sk.log_loss([0], [[0.0, 1.0, 0.0]], labels=[0, 1, 2])})
+
+
+@pytest.mark.parametrize(
+    ("row", "fits"),
+    [
+        ([0.499, 0.5], True),
+        ([0.111] * 9, True),
+        ([0.9, 0.101], True),
+        ([0.333, 0.333, 0.333], True),
+        ([0.501, 0.5], True),
+        ([0.4989, 0.5], False),
+        ([0.9, 0.1011], False),
+    ],
+)
+def test_decimals_that_are_a_thousandth_off_are_let_pass_and_no_more(row: list[float], fits: bool) -> None:
+    assert sums_to_one(np.array([row, [1.0] + [0.0] * (len(row) - 1)])).tolist() == [fits, True]
+    assert sums_to_one(np.array([row[::-1]])).tolist() == [fits]  # in any order

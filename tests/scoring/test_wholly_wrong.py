@@ -1,0 +1,28 @@
+"""An answer that is wholly wrong has F 0 whatever stands for 0/0 elsewhere."""
+
+import pytest
+
+from tests.scoring.build import case, results
+
+KEYS = [
+    "f1_of_averages_macro",
+    "f1_of_averages_weighted",
+    "f1_of_averages_lfb_test",
+    "f_beta_of_averages_macro:beta=2",
+]
+
+
+@pytest.mark.parametrize("rule", ["worst", "0", "skip", "error", "1"])
+@pytest.mark.parametrize("key", KEYS)
+def test_f_of_two_averages_that_are_0_is_0(key: str, rule: str) -> None:
+    of = case("multiclass", ["a", "b"], ["a", "a", "b"], ["b", "b", "a"])
+    found = results(of, [key], {"zero_division": rule})[key]
+    assert (found.value, found.reason) == (0.0, None)
+    assert any("both 0" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("rule", ["worst", "skip", "error", "1"])
+def test_of_label_sets_too(rule: str) -> None:
+    of = case("multilabel", ["a", "b"], [["a"], ["b"]], [["b"], ["a"]])
+    found = results(of, ["f1_of_averages_samples"], {"zero_division": rule})
+    assert found["f1_of_averages_samples"].value == 0.0
