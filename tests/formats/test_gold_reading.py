@@ -179,7 +179,7 @@ def test_a_solution_file_of_a_competition_site_is_taken_as_it_is(tmp_path: Path,
     assert gold.void == {"c"}
     assert gold.splits is not None
     assert gold.splits.tolist() == [0, 1]
-    assert "1 instances are not scored: their Usage is Ignored" in gold.notes
+    assert "1 instance is not scored: their Usage is Ignored" in gold.notes
 
 
 def test_a_hugging_face_solution_is_taken_as_it_is(tmp_path: Path) -> None:

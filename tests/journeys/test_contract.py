@@ -98,9 +98,9 @@ def test_a_metric_is_listed_once_under_whatever_name(live: Live) -> None:
 @pytest.mark.parametrize(
     ("options", "predictions", "note"),
     [
-        ({"unknown_label": "drop"}, {"t1": "cow", "t2": "dog"}, "1 labels outside the vocabulary were dropped"),
-        ({"unknown_label": "count_as_fp"}, {"t1": "cow", "t2": "dog"}, "1 labels outside the vocabulary were counted"),
-        ({"missing": "empty_prediction"}, {"t2": "dog"}, "1 instances without a prediction count as empty"),
+        ({"unknown_label": "drop"}, {"t1": "cow", "t2": "dog"}, "1 label outside the vocabulary was dropped"),
+        ({"unknown_label": "count_as_fp"}, {"t1": "cow", "t2": "dog"}, "1 label outside the vocabulary was counted"),
+        ({"missing": "empty_prediction"}, {"t2": "dog"}, "1 instance without a prediction counts as empty"),
     ],
 )
 def test_what_a_convention_lets_pass_is_said(

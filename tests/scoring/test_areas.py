@@ -253,7 +253,7 @@ def test_the_variance_needs_two_of_each_and_no_weights() -> None:
 
 def test_what_lacks_scores_or_has_sets_of_answers_has_no_value() -> None:
     torn = case("binary", ["a", "b"], ["a", "b"], ["a", "b"], [[float("nan")], [0.1]])
-    assert reason(torn, "auc") == "1 instances have no scores"
+    assert reason(torn, "auc") == "1 instance has no scores"
     none = case("binary", ["a", "b"], ["a", "b"], ["a", "b"])
     assert reason(none, "pr_curve") == "the predictions give no scores"
     sets = Case(THREE.spec, THREE.gold.as_sets(), THREE.predicted, THREE.scores)

@@ -139,7 +139,7 @@ def test_scores_go_before_the_order_of_labels() -> None:
 def test_an_instance_without_scores_leaves_no_value() -> None:
     of = case("multilabel", ["a", "b"], [["a"], ["b"]], [["a"], []], [[0.9, 0.1], [float("nan")] * 2])
     found = results(of, ["precision_at_k:k=1", "ranking_loss"])
-    assert {result.reason for result in found.values()} == {"1 instances have no scores"}
+    assert {result.reason for result in found.values()} == {"1 instance has no scores"}
 
 
 def test_where_no_instance_has_a_relevant_label() -> None:
