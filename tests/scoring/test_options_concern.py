@@ -167,7 +167,11 @@ def moved(task: Task) -> set[tuple[str, str]]:
     values = {**CONVENTIONS, **SETTINGS, "exclude_labels": ("", "c0")}
     for of in pool(task):
         for name, known in values.items():
-            concerned = [metric for metric in CATALOGUE.values() if task in metric.tasks and name in own(metric)]
+            concerned = [
+                metric
+                for metric in CATALOGUE.values()
+                if task in metric.tasks and name in own(metric) and (metric.key, name) not in found
+            ]
             results = [results_of(of, concerned, name, value) for value in known]
             for metric in concerned:
                 if len({shown(each[metric.key]) for each in results if metric.key in each}) > 1:
