@@ -42,7 +42,7 @@ format: $(VENV)/dev.stamp ## Format the code
 	$(BIN)/ruff format .
 
 test: lint ## Check everything: lint, then all tests
-	$(BIN)/python -m pytest -n 2 --dist loadscope
+	$(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder
 
 bench: $(VENV)/dev.stamp ## Print the benchmark tables
 	$(BIN)/python -m benchmarks.run

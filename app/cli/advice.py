@@ -16,6 +16,7 @@ ADVICE: dict[str, str] = {
     "insufficient_scope": "Log in for a token that has it: assay login --scope read --scope submit --scope {scope}.",
     "insufficient_scope+read": "Log in for a token that has it: assay login --scope read --scope submit.",
     "insufficient_scope+submit": "Log in for a token that has it: assay login --scope read --scope submit.",
+    "report_too_large": "'assay score' gives one metric by itself, from the files.",
     "not_registered": "Register first: assay register {slug} --team NAME.",
     "already_registered": "Your team can hand in: assay submit {slug} -f FILE.",
     "team_name_taken": "Choose another name: assay register {slug} --team NAME.",

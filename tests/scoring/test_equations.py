@@ -46,7 +46,13 @@ def calls(metric: Metric) -> Iterator[MetricCall]:
         refused = {"lower"} if PROBABILITIES in metric.needs else set()
         choices += [{"params": base, "options": {name: value}} for value in values if str(value) not in refused]
     for choice in choices:
-        yield parse_metric({"key": metric.key} | choice)
+        if metric.check is None or metric.check(_whole(metric, choice["params"])) is None:
+            yield parse_metric({"key": metric.key} | choice)
+
+
+def _whole(metric: Metric, params: Mapping[str, Any]) -> dict[str, str]:
+    """Parameters with the defaults of those that are not given."""
+    return {one.name: str(params.get(one.name, one.default)) for one in metric.params}
 
 
 # ---- the letters of MathML ----------------------------------------------------------------------
