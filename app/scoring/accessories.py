@@ -17,7 +17,7 @@ from app.scoring.task import Task, TaskSpec
 LARGEST_COUNT = 2**53
 WEIGHTS = (1e-12, 1e12)  # the least and the greatest class weight that is not 0
 LARGEST_COST = 1e12
-MOST_FOLDS = 1000  # each is scored by itself: some 0.4 ms, and as much again for each class
+MOST_FOLDS = 1000  # each is scored by itself
 _LISTED = 100  # faults told one by one
 _Faults = list[dict[str, str]]
 

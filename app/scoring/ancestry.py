@@ -9,10 +9,8 @@ Steps = dict[int, tuple[int, int]]
 
 ROOT = 0
 _BITS = 4096  # ancestors that are looked for at once
-_HELD = 1_000_000  # steps kept at once: some 200 MB
-
-
-_WALKS = 60_000_000  # nodes passed in search of nearest labels: some 20 s
+_HELD = 1_000_000  # steps kept at once
+_WALKS = 60_000_000  # nodes passed in search of nearest labels
 
 
 class TooFarError(Exception):

@@ -102,11 +102,6 @@ def describe_option(option: Option) -> dict[str, Any]:
     }
 
 
-def describe_all() -> list[dict[str, Any]]:
-    """The whole catalogue in its order."""
-    return [describe(metric) for metric in CATALOGUE.values()]
-
-
 def matching(task: Task | None = None, needs: Collection[str] = (), words: str = "") -> list[Metric]:
     """The metrics for a task that have these needs and all these words in key, names, family or source."""
     wanted = words.lower().split()

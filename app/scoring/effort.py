@@ -8,10 +8,10 @@ from app.scoring.extended import LabelSets
 
 Floats = NDArray[np.float64]
 PATIENCE = 20.0  # seconds, as estimated
-MOST_STEPS = 5e7  # from distinct labels to their ancestors: some 15 s
-MOST_NODES = 2e7  # of the extended sets of one instance: some 1 GB while they are sorted
-MOST_SORTED = 2e8  # of the extended sets of all instances: some 20 s
-_WALKED = 10_000_000  # steps that are counted one by one: some 2 s
+MOST_STEPS = 5e7  # from distinct labels to their ancestors
+MOST_NODES = 2e7  # of the extended sets of one instance, which are sorted at once
+MOST_SORTED = 2e8  # of the extended sets of all instances
+_WALKED = 10_000_000  # steps that are counted one by one
 # Seconds, rounded up from runs on stars, chains and random graphs; rough, as a bound may be.
 _PER_LABEL = 6e-6  # to link a label that the other set lacks
 _PER_STEP = 4e-7  # up from a label to an ancestor

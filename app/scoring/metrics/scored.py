@@ -33,9 +33,3 @@ def positive_code(ws: Workspace) -> int:
     """The position of the positive label of a binary task."""
     assert ws.spec.positive_label is not None, "a binary task has a positive label"
     return ws.spec.classes.index(ws.spec.positive_label)
-
-
-def positive_scores(ws: Workspace, call: MetricCall) -> Scores:
-    """The scores of the positive label of a binary task, one per instance."""
-    scores = scores_of(ws, call)
-    return scores[:, 0] if scores.shape[1] == 1 else scores[:, positive_code(ws)]
