@@ -1,16 +1,16 @@
 """Builds the web app: the only place where routes, pages, stores and queue meet."""
 
-import fcntl
 import math
 import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import structlog
 import uvicorn
@@ -20,7 +20,7 @@ from starlette.staticfiles import StaticFiles
 
 from app import __version__, logs
 from app.actions.bootstrap import admin_token, administrator
-from app.actions.sweep_files import sweep_files
+from app.actions.sweep_files import DAY
 from app.api import (
     accounts,
     catalogue,
@@ -41,11 +41,12 @@ from app.api import (
 from app.api.deps import Limiter, Notifier, Service
 from app.api.made_files import MadeFiles
 from app.api.middleware import Envelope
-from app.files.folder import FolderFiles
+from app.places import open_files, own_place
 from app.settings import Settings
-from app.store.migrate import upgrade
+from app.store.migrate import require_head, upgrade
 from app.store.session import Database
-from app.worker import READER_CHILDREN, Worker, child_pool
+from app.store.signals import Listener
+from app.worker import READER_CHILDREN, Worker, child_pool, sending_queue
 
 log = structlog.get_logger()
 
@@ -86,10 +87,6 @@ class AddressTaken(RuntimeError):
     """Another program listens there, or the address is not of this machine."""
 
 
-class AlreadyServed(RuntimeError):
-    """Another service uses this data folder."""
-
-
 def describe_api(app: FastAPI) -> None:
     """Routes, errors and shapes of the API, without any part that does work."""
     problems.install(app)
@@ -127,40 +124,47 @@ def bare_app(**options: Any) -> FastAPI:
     return app
 
 
-def build(settings: Settings) -> FastAPI:
-    """The whole service on the embedded default, ready to be served."""
-    db = Database(settings)
-    files = FolderFiles(settings)
+def build(
+    settings: Settings,
+    *,
+    work: Path | None = None,
+    scoring: bool = True,
+    now: Callable[[datetime], datetime] | None = None,
+) -> FastAPI:
+    """The service, ready to be served: all of it, or with `scoring` off the API alone.
+
+    `work` is the folder for what this process makes; `now` shifts the calendar, for tests of it. Raises FolderNotShared.
+    """
+    work = work or settings.data_dir
+    db = Database(settings, now)
+    files = open_files(settings, work)
     notifier = Notifier()
-    worker = Worker(settings, db, files, notifier.settled)
+    worker = Worker(settings, db, files, notifier.settled) if scoring else None
+    listener = None if db.sqlite else Listener(settings, notifier.settled, notifier.missed)
     readers = child_pool(settings, READER_CHILDREN)
-    made = MadeFiles(settings.data_dir / "made")
+    made = MadeFiles(work / "made")
+    if not scoring:
+        require_head(db.engine())
     with db.write() as session:
         built_in = administrator(session)
     token, _ = admin_token(settings)
 
-    @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        files.clear_leftovers()
+    def before() -> None:
         made.clear()
-        swept = await run_in_threadpool(sweep_files, db, files)
-        if swept:
-            log.info("orphan_files_removed", count=swept)
+        files.clear_leftovers(older=0.0 if db.sqlite else DAY)
         readers.warm_up()
-        worker.start()
-        try:
-            yield
-        finally:
-            await run_in_threadpool(worker.stop)
-            readers.close()
-            db.close()
 
-    app = bare_app(lifespan=lifespan)
+    def after() -> None:
+        readers.close()
+        db.close()
+
+    parts = [part for part in (listener, worker) if part is not None]
+    app = bare_app(lifespan=_alive(before, parts, after))
     app.state.service = Service(
         settings=settings,
         db=db,
         files=files,
-        queue=worker.queue,
+        queue=worker.queue if worker is not None else sending_queue(settings),
         readers=readers,
         made=made,
         notifier=notifier,
@@ -171,32 +175,50 @@ def build(settings: Settings) -> FastAPI:
     return app
 
 
-@contextmanager
-def sole_service(data_dir: Path) -> Iterator[None]:
-    """Hold the data folder; raises AlreadyServed while another service does."""
-    data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with (data_dir / "lock").open("w") as lock:
+class Living(Protocol):
+    """A part that starts with the service and ends with it."""
+
+    def start(self) -> None:
+        """Begin to work in the background."""
+
+    def stop(self) -> None:
+        """End in order."""
+
+
+def _alive(
+    before: Callable[[], None], parts: Sequence[Living], after: Callable[[], None]
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    """The life of the service: its parts start in their order and end in the opposite one."""
+
+    @asynccontextmanager
+    async def alive(_app: FastAPI) -> AsyncIterator[None]:
+        await run_in_threadpool(before)
+        for part in parts:
+            await run_in_threadpool(part.start)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as held:
-            msg = f"another service uses the data folder {data_dir}"
-            raise AlreadyServed(msg) from held
-        yield
+            yield
+        finally:
+            for part in reversed(parts):
+                await run_in_threadpool(part.stop)
+            await run_in_threadpool(after)
+
+    return alive
 
 
-def serve(settings: Settings) -> None:
-    """Migrations, API and scoring in one process tree, until SIGINT or SIGTERM.
+def serve(settings: Settings, *, scoring: bool = True) -> None:
+    """Migrations, API and scoring in one process tree, until SIGINT or SIGTERM; with `scoring` off the API alone.
 
-    Raises AlreadyServed, AddressTaken and bootstrap.WeakAdminToken.
+    Raises AlreadyServed, AddressTaken, FolderNotShared, migrate.SchemaBehind and bootstrap.WeakAdminToken.
     """
     os.umask(0o077)  # gold labels and hashes are for the service's own account only
     logs.configure(settings)
     signal.signal(signal.SIGTERM, _end)
-    with sole_service(settings.data_dir):
+    with own_place(settings) as work:
         listener = _listen(settings)
-        upgrade(settings)
+        if scoring:
+            upgrade(settings)
         made_token = not (settings.data_dir / "admin-token").exists()
-        app = build(settings)
+        app = build(settings, work=work, scoring=scoring)
         config = uvicorn.Config(
             app,
             host=settings.host,

@@ -1,6 +1,7 @@
 """Every knob of the service: name, type, default and one line of help, each readable as ASSAY_<NAME>."""
 
 import os
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -8,6 +9,7 @@ from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 MIB = 1024 * 1024
+DATABASE = r"^((sqlite:///|postgresql\+psycopg://).+)?$"
 RATE = r"[1-9][0-9]{0,8}/(second|minute|hour|day)"
 
 
@@ -20,17 +22,43 @@ class Settings(BaseSettings):
     data_dir: Path = Field(Path("assay-data"), description="Folder of the database, the files and the secrets.")
     database_url: str = Field(
         "",
-        pattern="^(sqlite:///.+)?$",
-        description="URL of the SQLite database (sqlite:///path); empty means one inside the data folder.",
+        pattern=DATABASE,
+        description="URL of the database: sqlite:///path or postgresql+psycopg://…; empty means SQLite inside the data folder.",
+    )
+    database_url_file: Path | None = Field(
+        None, description="File that holds the URL of the database, which may contain a password."
+    )
+    database_pool: int = Field(
+        10, ge=2, description="PostgreSQL connections that one process may use to read, and as many to write."
     )
     files_url: str = Field(
-        "", pattern="^$", description="Uploads are kept inside the data folder; another place is refused, not ignored."
+        "",
+        pattern="^(s3://[^/]+(/.*)?)?$",
+        description="Where uploads are kept: s3://bucket/prefix; empty means inside the data folder.",
     )
+    files_shared: bool = Field(
+        default=False,
+        description="Says that the data folder's files are on a disk that all hosts share; PostgreSQL with a folder needs it.",
+    )
+    files_cache: int = Field(
+        4096 * MIB,
+        ge=0,
+        description="Bytes of local copies of files that a process keeps where uploads are in a bucket.",
+    )
+    s3_endpoint: str = Field("", description="Address of the S3 service; empty: AWS_ENDPOINT_URL, else that of AWS.")
+    s3_region: str = Field("", description="Its region; empty: AWS_REGION, else us-east-1.")
+    s3_access_key: str = Field("", description="Its access key; empty: AWS_ACCESS_KEY_ID.")
+    s3_secret_key: SecretStr | None = Field(None, description="Its secret key; else AWS_SECRET_ACCESS_KEY.")
+    s3_secret_key_file: Path | None = Field(None, description="File that holds the secret key.")
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
 
     trusted_proxies: str = Field(
         "", description="Addresses of reverse proxies whose X-Forwarded-For is believed, joined by commas."
+    )
+
+    worker_port: int = Field(
+        0, ge=0, le=65535, description="Port on which `assay worker` answers /healthz and /metrics; 0 for none."
     )
 
     # ---- who may do what
@@ -89,7 +117,18 @@ class Settings(BaseSettings):
     max_waiters: int = Field(500, ge=0, description="Requests that may wait (Prefer: wait) at once; more get 202.")
 
     # ---- patience
-    database_wait: float = Field(10.0, gt=0, description="Seconds that a writer waits for the SQLite database.")
+    database_wait: float = Field(
+        10.0, gt=0, description="Seconds that a writer waits for the SQLite database, or for a lock of PostgreSQL."
+    )
+    statement_seconds: float = Field(
+        30.0, gt=0, description="Seconds that one statement may take on PostgreSQL; migrations have no limit."
+    )
+    heartbeat_seconds: float = Field(
+        4.0, gt=0, description="Seconds between signs of life of a worker on PostgreSQL, which renew its claims."
+    )
+    lease_seconds: float = Field(
+        12.0, gt=0, description="Seconds after its last sign of life that a worker's tasks go to others."
+    )
     drain_seconds: float = Field(
         10.0, ge=0, description="Seconds that work at hand may still take when the service is asked to end."
     )
@@ -102,8 +141,18 @@ class Settings(BaseSettings):
 
     @property
     def database(self) -> str:
-        """The URL of the database in use."""
-        return self.database_url or f"sqlite:///{(self.data_dir / 'assay.sqlite3').resolve()}"
+        """The URL of the database in use; raises OSError, ValueError for a file that holds none."""
+        url = self.database_url
+        if self.database_url_file is not None:
+            url = self.database_url_file.read_text().strip()
+            if not url or not re.match(DATABASE, url):
+                raise ValueError(f"{self.database_url_file} holds no URL such as postgresql+psycopg://user@host/name")
+        return url or f"sqlite:///{(self.data_dir / 'assay.sqlite3').resolve()}"
+
+    @property
+    def on_postgresql(self) -> bool:
+        """Whether the database is one that several machines can share."""
+        return self.database.startswith("postgresql")
 
     @property
     def files_dir(self) -> Path:

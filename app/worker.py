@@ -1,35 +1,56 @@
-"""The scoring worker: claims tasks, has children score them, settles, repeats."""
+"""The scoring worker: claims tasks, has children score them, settles, repeats; in the service or alone."""
 
 import json
-import threading
+import os
+import signal
+import socket
+import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import timedelta
 from threading import Event
 
 import structlog
 
+from app import logs
 from app.actions.score_submission import (
+    Bench,
     Caps,
+    claim_task,
     claim_tasks,
     give_back,
+    reap,
+    reconcile,
     requeue_interrupted,
     score_submission,
     work_waits,
 )
+from app.actions.sweep_files import Sweeper
+from app.actions.tend_workers import Sign, forget_silent, give_sign, sign_off
 from app.children.pool import ChildPool
+from app.errors import AssayError
 from app.files import Files
 from app.formats import Limits
-from app.queue import Claim
+from app.places import open_files, own_place
+from app.queue import Claim, Queue
 from app.queue.local import LocalQueue
+from app.rounds import Rounds
 from app.settings import Settings
-from app.store.session import Database
+from app.store.locks import try_maintenance
+from app.store.migrate import require_head
+from app.store.session import Database, keepalive
+from app.store.types import new_id
 
 log = structlog.get_logger()
 
-LEASE_SLACK = 30.0  # seconds beyond the scoring limit after which a running task counts as lost
 READER_CHILDREN = 2
+REAP_SECONDS = 2.0
+RECONCILE_SECONDS = 5.0
+SWEEP_SECONDS = 3600.0
+STUCK_SECONDS = 30.0  # without a claim while there is work and a free slot: then the engine is started again
+FORGET = timedelta(minutes=10)  # after which a silent worker leaves the list
 
 
 def file_limits(settings: Settings) -> Limits:
@@ -53,65 +74,189 @@ def child_pool(settings: Settings, count: int) -> ChildPool:
     return ChildPool(count, arguments=arguments, seconds=settings.scoring_seconds)
 
 
+def shared_queue(settings: Settings, claim: Callable[[str], Claim | None], slots: int) -> Queue:
+    """The queue on PostgreSQL."""
+    from app.queue.procrastinate import ProcrastinateQueue  # noqa: PLC0415 - a third of a second that SQLite is spared
+
+    return ProcrastinateQueue(settings, keepalive(settings), claim, slots)
+
+
+def sending_queue(settings: Settings) -> Queue:
+    """The queue of a process that only enqueues, on PostgreSQL."""
+    return shared_queue(settings, lambda _: None, slots=1)
+
+
 class Worker:
-    """The embedded worker: lives in threads of the service, its scoring in child programs."""
+    """Lives in threads of its process, its scoring in child programs."""
 
     def __init__(self, settings: Settings, db: Database, files: Files, settled: Callable[[str], None]) -> None:
         self._settings = settings
         self._db = db
-        self._files = files
         self._settled = settled
-        self._caps = Caps(crashes=settings.crash_cap, interruptions=settings.interruption_cap)
-        self._stop = Event()
-        self._thread: threading.Thread | None = None
+        self._lease = timedelta(seconds=settings.lease_seconds)
+        self._id = new_id()
+        self._name = f"{socket.gethostname()}:{os.getpid()}"
+        self._rounds = Rounds()
+        self._signs = Rounds()  # go on while the work at hand is brought to its end
+        self._held: dict[Claim, float] = {}  # what it is at, since when by its own counter
+        self._claimed = False
+        self._last_claim = time.monotonic()  # or the last time that the engine was started
+        self._last_sign = time.monotonic()
         self._unsettled: deque[Claim] = deque()
         self.children = child_pool(settings, settings.workers)
-        self.queue = LocalQueue(self._claim, slots=settings.workers)
+        self.queue = (
+            LocalQueue(self._claim, slots=settings.workers)
+            if db.sqlite
+            else shared_queue(settings, self._claim_one, slots=settings.workers)
+        )
+        caps = Caps(crashes=settings.crash_cap, interruptions=settings.interruption_cap)
+        self._bench = Bench(db=db, files=files, children=self.children, queue=self.queue, caps=caps)
+        self._sweeper = Sweeper(db, files)
 
     def start(self) -> None:
-        """Give back what an earlier life left running, then work in the background."""
-        with self._db.write() as session:
-            left = requeue_interrupted(session, self._caps)
-        if left:
-            log.warning("interrupted_tasks_requeued", count=left)
+        """Work in the background; on SQLite what an earlier life left running is given back first."""
         self.children.warm_up()
-        self._thread = threading.Thread(target=self.queue.run, args=(self._work, self._stop), name="scheduler")
-        self._thread.start()
+        if self._db.sqlite:
+            with self._db.write() as session:
+                left = requeue_interrupted(session, self._bench)
+            if left:
+                log.warning("interrupted_tasks_requeued", count=left)
+            self._sweeper.sweep_at_start()
+        else:
+            self._signs.every(self._settings.heartbeat_seconds, self._give_sign)
+            self._rounds.every(REAP_SECONDS, self._reap)
+            self._rounds.every(RECONCILE_SECONDS, self._reconcile)
+            self._rounds.every(RECONCILE_SECONDS, self._watch)
+        self._rounds.every(SWEEP_SECONDS, self._sweep)
+        self._rounds.run(lambda: self.queue.run(self._work, self._rounds.stop), "scheduler")
 
     def stop(self) -> None:
         """Claim nothing more, let the work at hand finish within its time, then end the children."""
-        self._stop.set()
+        self._rounds.stop.set()
         self.queue.wake()
-        if self._thread is not None:
-            self._thread.join(self._settings.drain_seconds)
+        self._rounds.join(self._settings.drain_seconds)
         self.children.close()
-        if self._thread is not None:
-            self._thread.join()
+        self._rounds.join()
+        self._signs.stop.set()
+        self._signs.join()
+        if not self._db.sqlite:
+            with suppress(AssayError), self._db.write() as session:  # the others would notice a little later
+                sign_off(session, self._id)
+
+    def fault(self) -> str | None:
+        """Why this worker does not live as it should, None if it does; the database is asked."""
+        if self._db.sqlite:
+            return None
+        silent = time.monotonic() - self._last_sign
+        if silent > self._settings.lease_seconds:
+            return f"It could not give a sign of life for {silent:.0f} s."
+        return "There is work, and it takes none." if self._stuck() else None
+
+    def _stuck(self) -> bool:
+        """Whether tasks wait, a slot is free, and yet nothing was claimed for long."""
+        if len(self._held) >= self._settings.workers or time.monotonic() - self._last_claim < STUCK_SECONDS:
+            return False
+        with self._db.read() as session:
+            return work_waits(session, longer=timedelta(seconds=STUCK_SECONDS))
+
+    # ---- claiming and working, in the threads of the queue
 
     def _claim(self, count: int) -> list[Claim]:
         self._give_back_unsettled()
-        lease = timedelta(seconds=self._settings.scoring_seconds + LEASE_SLACK)
         with self._db.read() as session:
             if not work_waits(session):  # an idle service writes nothing
                 return []
         with self._db.write() as session:
-            return claim_tasks(session, count, lease=lease, caps=self._caps)
+            return claim_tasks(session, count)
 
-    def _give_back_unsettled(self) -> None:
-        while self._unsettled:
-            with self._db.write() as session:
-                failed = give_back(session, self._unsettled[0], self._caps)
-            self._unsettled.popleft()
-            if failed is not None:
-                self._settled(failed)
+    def _claim_one(self, task_id: str) -> Claim | None:
+        with self._db.write() as session:
+            claim = claim_task(session, task_id, lease=self._lease)
+        self._last_claim = time.monotonic()
+        self._claimed = True
+        return claim
 
     def _work(self, claim: Claim) -> None:
+        self._held[claim] = time.monotonic()
         try:
-            submission_id = score_submission(self._db, self._files, self.children, claim, self._caps)
+            submission_id = score_submission(self._bench, claim)
         except Exception:
             # The database or the disk went away: the task is given back by the first round that reaches them again.
             self._unsettled.append(claim)
             raise
+        finally:
+            del self._held[claim]
         log.info("task_done", task=claim.task_id, attempt=claim.attempt, submission=submission_id)
         if submission_id is not None:
             self._settled(submission_id)
+
+    # ---- rounds
+
+    def _give_back_unsettled(self) -> None:
+        while self._unsettled:
+            with self._db.write() as session:
+                failed = give_back(session, self._bench, self._unsettled[0])
+            self._unsettled.popleft()
+            if failed is not None:
+                self._settled(failed)
+
+    def _give_sign(self) -> None:
+        idle = time.monotonic() - self._last_claim if self._claimed else None
+        sign = Sign(self._id, self._name, self._settings.workers, claims=list(self._held), idle=idle)
+        with self._db.write() as session:
+            give_sign(session, sign, self._lease)
+        self._last_sign = time.monotonic()
+
+    def _reap(self) -> None:
+        self._give_back_unsettled()
+        with self._db.write() as session:
+            lost = reap(session, self._bench) if try_maintenance(session) else []
+        if lost:
+            log.warning("tasks_of_silent_workers_requeued", tasks=lost)
+
+    def _reconcile(self) -> None:
+        with self._db.write() as session:
+            if not try_maintenance(session):
+                return
+            count = reconcile(session, self._bench)
+            forget_silent(session, FORGET)
+        if count:
+            log.warning("tasks_enqueued_again", count=count)
+
+    def _watch(self) -> None:
+        """An engine on a line that died in silence hears of nothing; it does not find out by itself."""
+        if self._stuck():
+            log.error("queue_engine_stuck")
+            self._last_claim = time.monotonic()
+            self.queue.restart()
+
+    def _sweep(self) -> None:
+        self._sweeper.sweep()
+
+
+class NotShared(AssayError):
+    """A worker of its own needs PostgreSQL; on SQLite 'assay serve' scores by itself."""
+
+    code = "not_shared"
+    remedy = "Set ASSAY_DATABASE_URL=postgresql+psycopg://…, or use 'assay serve'."
+
+
+def serve(settings: Settings) -> None:
+    """Score until SIGINT or SIGTERM, beside any number of others; raises NotShared, FolderNotShared, SchemaBehind."""
+    os.umask(0o077)
+    logs.configure(settings)
+    if not settings.on_postgresql:
+        raise NotShared
+    end = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: end.set())
+    with own_place(settings) as work:
+        db = Database(settings)
+        require_head(db.engine())
+        worker = Worker(settings, db, open_files(settings, work), settled=lambda _: None)
+        worker.start()
+        log.info("worker_started", slots=settings.workers)
+        end.wait()
+        worker.stop()
+        db.close()
+    log.info("worker_ended")

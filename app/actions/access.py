@@ -11,7 +11,7 @@ from app.errors import (
     RegistrationPending,
     Unauthorized,
 )
-from app.store import challenges, teams
+from app.store import challenges, locks, teams
 from app.store.session import ReadSession
 from app.store.tables import Challenge, Phase, Registration, Submission
 
@@ -82,6 +82,7 @@ def may_organize(caller: Caller) -> bool:
 
 def see_challenge(session: ReadSession, caller: Caller, slug: str) -> Challenge:
     """The challenge, if the caller may see it; raises NotFound, the same for absent and for hidden ones."""
+    locks.challenge(session, slug)
     challenge = challenges.by_slug(session, slug)
     if challenge is None:
         raise NotFound

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 from app.actions import passwords
@@ -10,7 +11,7 @@ from app.actions.issue_token import as_caller, issue_token
 from app.actions.sign_up import create_user as add_user
 from app.errors import NotFound
 from app.settings import Settings
-from app.store import users
+from app.store import locks, users
 from app.store.session import WriteSession
 from app.store.tables import Token, User
 
@@ -23,6 +24,7 @@ class WeakAdminToken(ValueError):
 
 def administrator(session: WriteSession) -> Caller:
     """The built-in administrator, made on first use."""
+    locks.first_start(session)
     user = users.administrator(session)
     if user is None:
         user = add_user(
@@ -54,12 +56,14 @@ def admin_token(settings: Settings) -> tuple[str, Path | None]:
 def _make_token(path: Path) -> None:
     """A new token in a file that is whole or not there: an empty one would shut the service for good."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+    part = path.with_suffix(f".{secrets.token_hex(8)}.part")
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(secrets.token_urlsafe(48) + "\n")
         file.flush()
         os.fsync(file.fileno())
-    part.rename(path)
+    with suppress(FileExistsError):  # another process of this machine starts at this moment: its token stands
+        os.link(part, path)
+    part.unlink()
 
 
 def _strong(token: str, where: str = "") -> str:

@@ -11,7 +11,7 @@ from app.errors import Forbidden, InsufficientScope, NotFound, Unauthorized
 from app.store import challenges, clock, paging, users
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Token, User
-from app.store.types import new_id, utcnow
+from app.store.types import new_id
 
 PREFIX = "assay"
 LIFE = timedelta(days=90)
@@ -55,7 +55,7 @@ def caller_of(session: ReadSession, text: str) -> Caller:
     """Who bears this token; raises Unauthorized."""
     head, _, secret = text.partition(".")
     prefix, _, token_id = head.partition("_")
-    token = users.live_token(session, token_id, utcnow()) if prefix == PREFIX and secret else None
+    token = users.live_token(session, token_id, clock.steady(session)) if prefix == PREFIX and secret else None
     if token is None or not hmac.compare_digest(digest(secret), token.secret_hash):
         raise Unauthorized("This token is unknown, expired or revoked.")
     return as_caller(token.user, token.scopes, token.id)

@@ -12,9 +12,10 @@ import structlog
 
 from app.actions.upload_gold import request_of, stored_kind
 from app.children import ChildError, ChildNotStarted, Children, ChildrenClosed
+from app.errors import Unavailable
 from app.files import Files
-from app.queue import Claim
-from app.store import clock, quota, tasks
+from app.queue import Claim, Queue
+from app.store import clock, quota, signals, tasks
 from app.store.session import Database, ReadSession, WriteSession
 from app.store.tables import GoldVersion, Phase, Recipe, Score, ScoreTask, Submission
 
@@ -38,6 +39,17 @@ class Caps:
 
 
 @dataclass(frozen=True, slots=True)
+class Bench:
+    """What a worker works with."""
+
+    db: Database
+    files: Files
+    children: Children
+    queue: Queue
+    caps: Caps
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """All that scoring one task needs, read in one snapshot."""
 
@@ -47,72 +59,86 @@ class Job:
     recipe: Recipe
 
 
-def work_waits(session: ReadSession) -> bool:
-    """Whether any task is due."""
-    return tasks.any_due(session, clock.now(session))
+def work_waits(session: ReadSession, *, longer: timedelta = timedelta()) -> bool:
+    """Whether any task is due, and has been for so long."""
+    return tasks.any_due(session, longer)
 
 
-def claim_tasks(session: WriteSession, count: int, *, lease: timedelta, caps: Caps) -> list[Claim]:
-    """Take up to `count` due tasks; those of lost workers are given back first."""
-    _interrupt_all(session, tasks.expired(session, clock.now(session)), caps)
-    taken = tasks.claim(session, count, now=clock.now(session), lease=lease)
-    return [Claim(task_id=task_id, attempt=attempt) for task_id, attempt in taken]
+def claim_tasks(session: WriteSession, count: int) -> list[Claim]:
+    """Take up to `count` due tasks of a work list that this process owns alone."""
+    return [Claim(task_id=task_id, attempt=attempt) for task_id, attempt in tasks.claim(session, count)]
 
 
-def score_submission(db: Database, files: Files, children: Children, claim: Claim, caps: Caps) -> str | None:
+def claim_task(session: WriteSession, task_id: str, *, lease: timedelta) -> Claim | None:
+    """Take this task for as long as the lease lasts, unless it is no longer to be done or somebody else has it."""
+    taken = tasks.claim_one(session, task_id, lease)
+    return None if taken is None else Claim(*taken)
+
+
+def score_submission(bench: Bench, claim: Claim) -> str | None:
     """Score one claimed task and settle it; gives the submission's id once its status is final, None otherwise."""
-    with db.read() as session:
+    with bench.db.read() as session:
         job = _load(session, claim)
     if job is None:
         return None
     try:
-        answer = _ask(files, children, job)
-    except ChildrenClosed:
-        return None  # left running: the next start of the service counts it as an interruption
-    except ChildNotStarted:
-        with db.write() as session:
-            return give_back(session, claim, caps)
+        answer = _ask(bench, job)
+    except (ChildrenClosed, ChildNotStarted):
+        with bench.db.write() as session:
+            return give_back(session, bench, claim)
     except ChildError as crash:
-        with db.write() as session:
-            return _crashed(session, claim, crash, caps)
-    except FileNotFoundError as lost:
+        with bench.db.write() as session:
+            return _crashed(session, bench, claim, crash)
+    except (FileNotFoundError, Unavailable) as lost:
         log.warning("file_away", file=str(lost), submission=job.submission.id)
-        with db.write() as session:
-            return give_back(session, claim, caps, FILE_LOST)
-    with db.write() as session:
+        with bench.db.write() as session:
+            return give_back(session, bench, claim, FILE_LOST)
+    with bench.db.write() as session:
         return _settle(session, claim, job, answer)
 
 
-def requeue_interrupted(session: WriteSession, caps: Caps) -> int:
-    """At the start of the service: give back what an earlier life of it left running; returns how many tasks."""
-    return _interrupt_all(session, tasks.interrupted(session), caps)
+def requeue_interrupted(session: WriteSession, bench: Bench) -> int:
+    """At the start of a service that owns its work list: give back what an earlier life of it left running.
+
+    Returns how many tasks.
+    """
+    tasks.forget_waits(session)
+    return len(_interrupt_all(session, bench, tasks.running(session)))
 
 
-def _interrupt_all(session: WriteSession, left: Sequence[ScoreTask], caps: Caps) -> int:
+def reap(session: WriteSession, bench: Bench) -> list[str]:
+    """Give back the tasks of workers that went silent; returns the ids of the tasks."""
+    return _interrupt_all(session, bench, tasks.expired(session))
+
+
+def reconcile(session: WriteSession, bench: Bench) -> int:
+    """Enqueue again what is queued and known to no queue; returns how many tasks."""
+    lost = bench.queue.lost(session)
+    for task_id in lost:
+        bench.queue.enqueue(session, task_id)
+    return len(lost)
+
+
+def _interrupt_all(session: WriteSession, bench: Bench, left: Sequence[ScoreTask]) -> list[str]:
     for task in left:
-        _interrupted(session, task, caps)
+        _interrupted(session, bench, task)
     session.flush()
-    return len(left)
+    return [task.id for task in left]
 
 
-def give_back(session: WriteSession, claim: Claim, caps: Caps, why: str = INTERRUPTED) -> str | None:
+def give_back(session: WriteSession, bench: Bench, claim: Claim, why: str = INTERRUPTED) -> str | None:
     """Give back a task that could not be settled; gives the submission's id when that made its status final."""
-    task = session.get(ScoreTask, claim.task_id)
-    if task is None or task.attempt != claim.attempt or task.status != "running":
-        return None
-    failed = _interrupted(session, task, caps, why)
-    session.flush()
-    return failed
+    task = tasks.owned(session, claim.task_id, claim.attempt)
+    return None if task is None else _interrupted(session, bench, task, why)
 
 
-def _interrupted(session: WriteSession, task: ScoreTask, caps: Caps, why: str = INTERRUPTED) -> str | None:
+def _interrupted(session: WriteSession, bench: Bench, task: ScoreTask, why: str = INTERRUPTED) -> str | None:
     """Count the interruption and queue the task again, a little later each time, or fail it at the cap."""
     task.interruptions += 1
-    if task.interruptions > caps.interruptions:
-        session.flush()
-        return _fail(session, Claim(task.id, task.attempt), why, DETAILS[why].format(task.interruptions))
+    if task.interruptions > bench.caps.interruptions:
+        return _fail(session, task, why, DETAILS[why].format(task.interruptions))
     wait = timedelta(seconds=2 ** min(task.interruptions - 1, 8) - 1)
-    _requeue(session, task, clock.now(session) + min(wait, LONGEST_WAIT))
+    _requeue(session, bench, task, min(wait, LONGEST_WAIT))
     return None
 
 
@@ -129,10 +155,10 @@ def _load(session: ReadSession, claim: Claim) -> Job | None:
     )
 
 
-def _ask(files: Files, children: Children, job: Job) -> dict[str, Any]:
+def _ask(bench: Bench, job: Job) -> dict[str, Any]:
     kind = stored_kind(job.submission)
-    with files.local(job.gold.file_key) as gold_path, files.local(job.submission.file_key) as path:
-        return children.ask(
+    with bench.files.local(job.gold.file_key) as gold_path, bench.files.local(job.submission.file_key) as path:
+        return bench.children.ask(
             {
                 "kind": "score",
                 "gold": request_of(gold_path, job.gold, job.phase.challenge),
@@ -144,15 +170,15 @@ def _ask(files: Files, children: Children, job: Job) -> dict[str, Any]:
 
 def _settle(session: WriteSession, claim: Claim, job: Job, answer: dict[str, Any]) -> str | None:
     """Scores, statuses and quota in this one transaction."""
-    now = clock.now(session)
-    if not tasks.fenced(session, claim.task_id, claim.attempt, status="done", finished_at=now, lease_until=None):
+    task = tasks.owned(session, claim.task_id, claim.attempt)
+    if task is None:
         return None
-    submission = session.get_one(Submission, job.submission.id)
-    task = session.get_one(ScoreTask, claim.task_id)
+    now = clock.now(session)
+    task.status, task.finished_at, task.lease_until = "done", now, None
     if answer["valid"]:
         session.add_all(
             Score(
-                submission_id=submission.id,
+                submission_id=task.submission_id,
                 gold_id=task.gold_id,
                 recipe_id=task.recipe_id,
                 scorer_version=task.scorer_version,
@@ -161,56 +187,59 @@ def _settle(session: WriteSession, claim: Claim, job: Job, answer: dict[str, Any
             )
             for split, metrics in answer["scores"].items()
         )
+    submission = _held(session, job.submission.id)
     if submission.status not in {"queued", "running"}:
         return None  # scored anew: what the first scoring said of its status stands
-    submission.status = "finished" if answer["valid"] else "rejected"
     submission.problems = answer["problems"]
     submission.problem_totals = answer["total"]
     submission.notes = answer["notes"]
-    submission.finished_at = now
+    return _final(session, submission, task, "finished" if answer["valid"] else "rejected")
+
+
+def _held(session: WriteSession, submission_id: str) -> Submission:
+    """The submission, locked: its status changes once."""
+    return session.get_one(Submission, submission_id, with_for_update={"of": Submission})
+
+
+def _final(session: WriteSession, submission: Submission, task: ScoreTask, status: str) -> str:
+    """The one place where a submission gets the status that it keeps; whoever waits for it is told."""
+    submission.status = status
+    submission.finished_at = task.finished_at
     quota.settle(session, submission)
     session.flush()
+    signals.tell_settled(session, submission.id)
     return submission.id
 
 
-def _crashed(session: WriteSession, claim: Claim, crash: ChildError, caps: Caps) -> str | None:
+def _crashed(session: WriteSession, bench: Bench, claim: Claim, crash: ChildError) -> str | None:
     """Try again, or fail for good once the cap is reached."""
-    task = session.get_one(ScoreTask, claim.task_id)
-    if task.attempt != claim.attempt or task.status != "running":
+    task = tasks.owned(session, claim.task_id, claim.attempt)
+    if task is None:
         return None
     task.crashes += 1
-    if task.crashes >= caps.crashes:
-        session.flush()
-        return _fail(session, claim, crash.code, f"Scoring ended {task.crashes} times: {str(crash) or crash.__doc__}")
-    _requeue(session, task, clock.now(session) + timedelta(seconds=task.crashes))
-    session.flush()
+    if task.crashes >= bench.caps.crashes:
+        return _fail(session, task, crash.code, f"Scoring ended {task.crashes} times: {str(crash) or crash.__doc__}")
+    _requeue(session, bench, task, timedelta(seconds=task.crashes))
     return None
 
 
-def _requeue(session: WriteSession, task: ScoreTask, not_before: Any) -> None:
+def _requeue(session: WriteSession, bench: Bench, task: ScoreTask, wait: timedelta) -> None:
     task.status = "queued"
-    task.not_before = not_before
+    task.not_before = clock.steady(session) + wait if wait else None
     task.lease_until = None
-    submission = session.get_one(Submission, task.submission_id)
+    submission = _held(session, task.submission_id)
     if submission.status == "running":
         submission.status = "queued"
+    session.flush()
+    bench.queue.enqueue(session, task.id, priority=task.priority, not_before=task.not_before)
 
 
-def _fail(session: WriteSession, claim: Claim, code: str, detail: str) -> str | None:
+def _fail(session: WriteSession, task: ScoreTask, code: str, detail: str) -> str | None:
     """Our fault after all retries: never charged, always with a reason."""
-    now = clock.now(session)
-    failure = {"code": code, "detail": detail}
-    if not tasks.fenced(
-        session, claim.task_id, claim.attempt, status="failed", finished_at=now, failure=failure, lease_until=None
-    ):
-        return None
-    task = session.get_one(ScoreTask, claim.task_id)
-    submission = session.get_one(Submission, task.submission_id)
+    task.status, task.finished_at, task.lease_until = "failed", clock.now(session), None
+    task.failure = {"code": code, "detail": detail}
+    submission = _held(session, task.submission_id)
     if submission.status not in {"queued", "running"}:
         return None
-    submission.status = "failed"
-    submission.failure = failure
-    submission.finished_at = now
-    quota.settle(session, submission)
-    session.flush()
-    return submission.id
+    submission.failure = task.failure
+    return _final(session, submission, task, "failed")

@@ -21,11 +21,12 @@ from app.errors import (
 )
 from app.files import Stored
 from app.formats import FileKind
+from app.names import name_key
 from app.queue import Queue
 from app.scoring import SCORER_VERSION
-from app.store import challenges, clock, gold, quota, submissions, tasks, teams
+from app.store import challenges, clock, gold, locks, quota, submissions, tasks, teams
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import GoldVersion, IdempotencyKey, Phase, Recipe, Submission, Team
+from app.store.tables import Challenge, GoldVersion, IdempotencyKey, Phase, Recipe, Submission, Team
 from app.store.types import moment_text
 
 QUOTA_REMEDIES = {
@@ -64,7 +65,7 @@ def only_open_phase(session: ReadSession, caller: Caller, slug: str, *, key: str
     A repetition under a known key goes where its submission went, whichever phases are open now.
     """
     challenge = see_challenge(session, caller, slug)
-    row = submissions.key_of(session, require_scope(caller, "submit"), key, clock.now(session)) if key else None
+    row = submissions.key_of(session, require_scope(caller, "submit"), key, clock.steady(session)) if key else None
     if row is not None:
         phase = session.get_one(Phase, session.get_one(Submission, row.submission_id).phase_id)
         if phase.challenge_id == challenge.id:
@@ -107,7 +108,7 @@ def refuse_early(
     """
     see_phase(session, caller, slug, phase_slug)
     user_id = require_scope(caller, "submit")
-    if key is None or submissions.key_of(session, user_id, key, clock.now(session)) is None:
+    if key is None or submissions.key_of(session, user_id, key, clock.steady(session)) is None:
         admit(session, caller, slug, phase_slug, entry)
 
 
@@ -123,6 +124,12 @@ def _team(session: ReadSession, caller: Caller, phase: Phase, entry: Entry, *, b
             remedy="Add ?team=NAME (and &baseline=true for a baseline) to the request.",
         )
     return registration.team
+
+
+def _founded(session: WriteSession, challenge: Challenge, name: str) -> Team:
+    """The team that an organizer names, unless another request founds it at this very moment."""
+    locks.team_name(session, challenge.id, name_key(name))
+    return teams.by_name(session, challenge.id, name) or add_team(session, challenge, name)
 
 
 def submit_prediction(
@@ -142,6 +149,9 @@ def submit_prediction(
     Raises what admission raises, QuotaExceeded and IdempotencyMismatch.
     """
     user_id = require_scope(caller, "submit")
+    locks.challenge(session, slug, shared=True)
+    if key is not None:
+        locks.key(session, user_id, key)
     now = clock.now(session)
     mark = fingerprint(slug, phase_slug, entry, kind, stored.sha256)
     if key is not None:
@@ -149,9 +159,10 @@ def submit_prediction(
         if earlier is not None:
             return earlier, False
     admission = admit(session, caller, slug, phase_slug, entry)
-    team = admission.team or add_team(session, admission.phase.challenge, entry.team or "")
+    team = admission.team or _founded(session, admission.phase.challenge, entry.team or "")
     day, reset_at = quota_day(admission.phase, now)
     if not admission.by_organizer:
+        locks.team(session, admission.phase.id, team.id)
         _require_quota(session, admission.phase, team, day=day, reset_at=reset_at, now=now)
     submission = _row(admission, team, entry, stored, kind, user_id=user_id, now=now)
     session.add(submission)
@@ -160,15 +171,18 @@ def submit_prediction(
         quota.reserve(session, submission, day)
     _enqueue(session, queue, submission, admission)
     if key is not None:
-        submissions.forget_old_keys(session, now)
-        session.add(IdempotencyKey(user_id=user_id, key=key, fingerprint=mark, submission_id=submission.id))
+        moment = clock.steady(session)
+        submissions.forget_old_keys(session, moment)
+        session.add(
+            IdempotencyKey(user_id=user_id, key=key, fingerprint=mark, submission_id=submission.id, created_at=moment)
+        )
     session.flush()
     return submission, True
 
 
 def known(session: ReadSession, user_id: str, key: str, mark: str) -> Submission | None:
     """The submission that this key stood for; raises IdempotencyMismatch when it stood for another request."""
-    row = submissions.key_of(session, user_id, key, clock.now(session))
+    row = submissions.key_of(session, user_id, key, clock.steady(session))
     if row is None:
         return None
     if row.fingerprint != mark:

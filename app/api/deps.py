@@ -60,6 +60,16 @@ class Notifier:
         """From any thread: the submission has its final status."""
         with self._lock:
             entries = list(self._waiting.get(submission_id, ()))
+        self._tell(entries)
+
+    def missed(self) -> None:
+        """From any thread: notices may have been lost, so whoever waits had better look."""
+        with self._lock:
+            entries = [entry for waiting in self._waiting.values() for entry in waiting]
+        self._tell(entries)
+
+    @staticmethod
+    def _tell(entries: "list[tuple[asyncio.AbstractEventLoop, asyncio.Event]]") -> None:
         for loop, waiter in entries:
             loop.call_soon_threadsafe(waiter.set)
 

@@ -214,9 +214,12 @@ async def _wait(sent: Delivery, found: Seen) -> Seen:
             return follow_submission(session, sent.who, found.submission.id)
 
     with sent.parts.notifier.listen(found.submission.id) as settled:
-        now = await run_in_threadpool(read)
-        if now.submission.status in FINAL:
-            return now
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(settled.wait(), sent.seconds)
-    return await run_in_threadpool(read)
+        until = asyncio.get_running_loop().time() + sent.seconds
+        while True:
+            settled.clear()
+            now = await run_in_threadpool(read)
+            left = until - asyncio.get_running_loop().time()
+            if now.submission.status in FINAL or left <= 0:
+                return now
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(settled.wait(), left)

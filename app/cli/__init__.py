@@ -50,6 +50,8 @@ _MAIN: dict[str, tuple[Command, ...]] = {
     "Run the service": (
         ("serve", serve.serve, "assay serve --port 8000 --data-dir ./assay-data"),
         ("demo", demo.demo, "assay demo"),
+        ("api", serve.api, "assay api --port 8000"),
+        ("worker", serve.worker, "assay worker --workers 2"),
         ("migrate", serve.migrate, "assay migrate --data-dir ./assay-data"),
     ),
 }

@@ -55,12 +55,12 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 def _require_alone(settings: "Settings") -> None:
     """Refuse while another service holds the folder: its log is not to be written to, nor its words to be quoted."""
-    from app import main
+    from app import places
 
     try:
-        with main.sole_service(settings.data_dir):
+        with places.sole_service(settings.data_dir):
             pass  # free; the child takes it, and refuses by itself where it lost a race
-    except main.AlreadyServed as error:
+    except places.AlreadyServed as error:
         raise already_served(error) from None
 
 

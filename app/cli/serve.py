@@ -1,7 +1,7 @@
 """Commands of whoever runs the service: serve, migrate, and accounts made beside the API."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,11 +23,16 @@ def settings_with(**given: Any) -> "Settings":
     from app.settings import Settings
 
     try:
-        return Settings(**{name: value for name, value in given.items() if value is not None})
+        settings = Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
         # Names and reasons only: a value may be a secret.
         faults = "; ".join(f"{_knob(fault['loc'])}: {fault['msg']}" for fault in error.errors(include_input=False))
         raise Refused("bad_setting", f"A setting is wrong: {faults}.") from None
+    try:
+        _ = settings.database
+    except (OSError, ValueError) as error:
+        raise Refused("bad_setting", f"ASSAY_DATABASE_URL_FILE is wrong: {error}.") from None
+    return settings
 
 
 def _knob(place: tuple[int | str, ...]) -> str:
@@ -35,32 +40,60 @@ def _knob(place: tuple[int | str, ...]) -> str:
     return name.upper() if name.upper().startswith("ASSAY_") else f"ASSAY_{name.upper()}"
 
 
-def serve(
-    host: Host = None,
-    port: Port = None,
-    data_dir: DataDir = None,
-    workers: Annotated[
-        int | None, typer.Option("--workers", metavar="NUMBER", min=1, help="Number of scoring processes.")
-    ] = None,
-) -> None:
+Workers = Annotated[int | None, typer.Option("--workers", metavar="NUMBER", min=1, help="Number of scoring processes.")]
+
+
+def serve(host: Host = None, port: Port = None, data_dir: DataDir = None, workers: Workers = None) -> None:
     """Run everything in one process tree: migrations, API, scoring."""
     with reporting(as_json=False):
         settings = settings_with(host=host, port=port, data_dir=data_dir, workers=workers)
         from app import main
-        from app.actions.bootstrap import WeakAdminToken
 
-        try:
+        with _refusals():
             main.serve(settings)
-        except WeakAdminToken as error:
-            raise Refused(
-                "bad_setting",
-                f"{error}.",
-                "Put a longer one into ASSAY_ADMIN_TOKEN or its file (ASSAY_ADMIN_TOKEN_FILE), or unset it.",
-            ) from None
-        except main.AddressTaken as error:
-            raise Refused("address_taken", f"{error}.", "Take another port: --port.") from None
-        except main.AlreadyServed as error:
-            raise already_served(error) from None
+
+
+def api(host: Host = None, port: Port = None, data_dir: DataDir = None) -> None:
+    """Run the API alone, beside others and workers (PostgreSQL)."""
+    with reporting(as_json=False):
+        settings = settings_with(host=host, port=port, data_dir=data_dir)
+        from app import main
+        from app.worker import NotShared
+
+        if not settings.on_postgresql:
+            raise NotShared("An API without scoring needs PostgreSQL and workers; on SQLite 'assay serve' does it all.")
+        with _refusals():
+            main.serve(settings, scoring=False)
+
+
+def worker(data_dir: DataDir = None, workers: Workers = None) -> None:
+    """Score what is submitted, beside any number of other workers (PostgreSQL)."""
+    with reporting(as_json=False):
+        settings = settings_with(data_dir=data_dir, workers=workers)
+        from app import worker as program
+
+        with _refusals():
+            program.serve(settings)
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Say in a sentence why a program cannot start."""
+    from app import main, places
+    from app.actions.bootstrap import WeakAdminToken
+
+    try:
+        yield
+    except WeakAdminToken as error:
+        raise Refused(
+            "bad_setting",
+            f"{error}.",
+            "Put a longer one into ASSAY_ADMIN_TOKEN or its file (ASSAY_ADMIN_TOKEN_FILE), or unset it.",
+        ) from None
+    except main.AddressTaken as error:
+        raise Refused("address_taken", f"{error}.", "Take another port: --port.") from None
+    except places.AlreadyServed as error:
+        raise already_served(error) from None
 
 
 def already_served(error: Exception) -> Refused:
@@ -73,14 +106,14 @@ def migrate(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Bring the database to the schema of this version."""
     with reporting(as_json=as_json) as out:
         settings = settings_with(data_dir=data_dir)
-        from app import main
+        from app import places
         from app.store.migrate import upgrade
 
-        try:
-            with main.sole_service(settings.data_dir):  # the schema must not change under a service at work
-                before, after = upgrade(settings)
-        except main.AlreadyServed as error:
-            raise already_served(error) from None
+        # On SQLite the schema must not change under a service at work; on PostgreSQL a lock of the database sees to it
+        # that one migrates, and services of the earlier version go on as far as its changes let them.
+        alone = nullcontext() if settings.on_postgresql else places.sole_service(settings.data_dir)
+        with _refusals(), alone:
+            before, after = upgrade(settings)
         text = f"The database is at revision {after} already." if before == after else f"Migrated to revision {after}."
         out.result({"before": before, "after": after}, lambda _: out.say(text))
 

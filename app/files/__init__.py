@@ -46,9 +46,6 @@ class Files(Protocol):
     def local(self, key: str) -> AbstractContextManager[Path]:
         """A readable path of the file while the block lasts; raises FileNotFoundError."""
 
-    def scratch(self) -> AbstractContextManager[Path]:
-        """A path for a temporary file, removed when the block ends."""
-
     def keys(self, *, older: float) -> Iterable[str]:
         """The keys of the files that are older than so many seconds."""
 
@@ -57,3 +54,6 @@ class Files(Protocol):
 
     def check(self) -> None:
         """Raise errors.StorageShort unless uploads would be accepted now."""
+
+    def clear_leftovers(self, *, older: float) -> int:
+        """Remove what uploads that never ended left behind, if older than so many seconds; returns how many."""

@@ -66,8 +66,7 @@ class FolderFiles:
     def __init__(self, settings: Settings) -> None:
         self.root = settings.files_dir.resolve()
         self._min_free = settings.min_free
-        for name in ("uploads", "scratch"):
-            (self.root / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+        (self.root / "uploads").mkdir(parents=True, exist_ok=True, mode=0o700)
         for folder in (self.root, self.root.parent):
             _sync_folder(folder)  # a file is as durable as the folders above it
 
@@ -87,21 +86,13 @@ class FolderFiles:
             raise FileNotFoundError(key)
         yield path
 
-    @contextmanager
-    def scratch(self) -> Iterator[Path]:
-        """A path for a temporary file, removed when the block ends."""
-        path = self.root / "scratch" / uuid.uuid4().hex
-        try:
-            yield path
-        finally:
-            path.unlink(missing_ok=True)
-
     def keys(self, *, older: float) -> Iterator[str]:
         """The keys of the files that are older than so many seconds; what no upload made is not ours to name."""
         limit = time.time() - older
         for entry in os.scandir(self.root / "uploads"):
-            if KEY.fullmatch(entry.name) and entry.stat().st_mtime < limit:
-                yield f"uploads/{entry.name}"
+            with contextlib.suppress(FileNotFoundError):  # another host may sweep too
+                if KEY.fullmatch(entry.name) and entry.stat().st_mtime < limit:
+                    yield f"uploads/{entry.name}"
 
     def delete(self, key: str) -> None:
         """Remove a file; nothing happens when it is gone already."""
@@ -112,12 +103,15 @@ class FolderFiles:
         if shutil.disk_usage(self.root).free < self._min_free:
             raise StorageShort
 
-    def clear_leftovers(self) -> int:
-        """Remove part files and scratch files of an earlier run of the service; returns how many."""
-        left = [*(self.root / "uploads").glob("*.part"), *(self.root / "scratch").iterdir()]
-        for path in left:
-            path.unlink(missing_ok=True)
-        return len(left)
+    def clear_leftovers(self, *, older: float) -> int:
+        """Remove part files that old; returns how many."""
+        limit, removed = time.time() - older, 0
+        for path in (self.root / "uploads").glob("*.part"):
+            with contextlib.suppress(FileNotFoundError):  # another host may clear up too
+                if path.stat().st_mtime <= limit:
+                    path.unlink()
+                    removed += 1
+        return removed
 
 
 def _sync_folder(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from threading import Event
 from typing import Protocol
 
@@ -22,11 +23,20 @@ Work = Callable[[Claim], None]
 class Queue(Protocol):
     """Tells workers that there is something to do."""
 
-    def enqueue(self, session: Session, task_id: str) -> None:
-        """Make the task known to workers once this session's transaction has committed, and only then."""
+    def enqueue(self, session: Session, task_id: str, *, priority: int = 0, not_before: datetime | None = None) -> None:
+        """Make the task known to workers once this session's transaction has committed, and only then.
+
+        They look at it when `not_before` has passed; the smaller the priority, the sooner.
+        """
 
     def run(self, work: Work, stop: Event) -> None:
         """Claim tasks and hand them to `work`, in as many threads as there are slots, until `stop` is set."""
 
     def wake(self) -> None:
-        """Look for tasks now."""
+        """Look for tasks now, and look whether to stop."""
+
+    def restart(self) -> None:
+        """Start the engine that `run` runs again, if there is one: it may wait on a line that has died."""
+
+    def lost(self, session: Session) -> list[str]:
+        """Ids of queued tasks that this queue would never hand out: for the reconciler, which enqueues them again."""

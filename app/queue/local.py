@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from threading import Event
 
 import structlog
@@ -26,9 +27,23 @@ class LocalQueue:
         self._lock = threading.Lock()
         self._awake = Event()
 
-    def enqueue(self, session: Session, task_id: str) -> None:  # noqa: ARG002 - the row is the work list
+    def enqueue(
+        self,
+        session: Session,
+        task_id: str,  # noqa: ARG002 - the row is the work list
+        *,
+        priority: int = 0,  # noqa: ARG002
+        not_before: datetime | None = None,  # noqa: ARG002
+    ) -> None:
         """Wake the scheduler when this session's transaction has committed."""
         event.listen(session, "after_commit", lambda _session: self.wake(), once=True)
+
+    def restart(self) -> None:
+        """Nothing to do: there is no engine."""
+
+    def lost(self, session: Session) -> list[str]:  # noqa: ARG002
+        """None: whatever is queued is seen."""
+        return []
 
     def wake(self) -> None:
         """Look for tasks now."""

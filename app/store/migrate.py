@@ -7,12 +7,13 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine, NullPool, create_engine, event, text
 from sqlalchemy.engine import make_url
 
 from app.errors import Unavailable
 from app.settings import Settings
 from app.shipped import shipped
+from app.store.session import translated
 
 LOCK = 0x41535341  # one migration at a time on PostgreSQL
 
@@ -31,6 +32,11 @@ class SchemaAhead(Unavailable):
     remedy = "Run that version, or restore the copy of the database that it kept before its migration."
 
 
+def ours(name: str | None, kind: str, _parents: object = None) -> bool:
+    """Whether a table is one that these revisions describe; the queue engine's own come with it."""
+    return kind != "table" or not (name or "").startswith("procrastinate_")
+
+
 def config() -> Config:
     """Alembic's configuration; the revisions travel with the package."""
     made = Config()
@@ -46,7 +52,7 @@ def head() -> str | None:
 def current(database: Engine | Connection) -> str | None:
     """The revision that the database is at; None when it is empty."""
     if isinstance(database, Engine):
-        with database.connect() as connection:
+        with translated(), database.connect() as connection:
             return current(connection)
     return MigrationContext.configure(database).get_current_revision()
 
@@ -62,7 +68,7 @@ def require_head(database: Engine | Connection) -> None:
 def upgrade(settings: Settings, revision: str = "head") -> tuple[str | None, str | None]:
     """Bring the database to a revision; returns the revision before and after.
 
-    Raises SchemaAhead.
+    Raises SchemaAhead, DatabaseAway.
     """
     url = make_url(settings.database)
     if url.get_backend_name() == "sqlite" and url.database:
@@ -89,7 +95,7 @@ def _require_known(revision: str | None) -> None:
 
 def _engine(url: str) -> Engine:
     """An engine of its own: batch migrations rebuild tables, which foreign keys would turn into deletions."""
-    engine = create_engine(url)
+    engine = create_engine(url, poolclass=NullPool)
     if engine.dialect.name == "sqlite":
 
         @event.listens_for(engine, "connect")
@@ -123,6 +129,8 @@ def _run(connection: Connection, revision: str) -> None:
     made.attributes["connection"] = connection
     with connection.begin():
         if connection.dialect.name == "postgresql":
+            # A change of a table that waits stops all who come after it: better to give up than to stop a service.
+            connection.execute(text("SET LOCAL lock_timeout = '60s'"))
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
         command.upgrade(made, revision)
         if connection.dialect.name == "sqlite":

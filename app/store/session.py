@@ -3,18 +3,22 @@
 On SQLite there are two engines. Readers open a deferred, query-only transaction and see one snapshot (WAL). Writers
 first take a lock of this process, then BEGIN IMMEDIATE: without that lock, waiting is left to SQLite's busy polling,
 which lets single writers starve for seconds.
+
+On PostgreSQL readers have one snapshot too (REPEATABLE READ, read only); writers run side by side, and what must not
+happen at once is put in line by the locks of app.store.locks.
 """
 
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
@@ -22,6 +26,22 @@ from app import errors
 from app.settings import Settings
 
 POOL: dict[str, Any] = {"pool_size": 48, "max_overflow": 0, "pool_timeout": 10}  # more than threads that ask
+UNIQUE_VIOLATION = "23505"
+KEEPALIVE: dict[str, Any] = {  # a machine that vanished is noticed within half a minute, whichever side it was
+    "connect_timeout": 5,
+    "keepalives": 1,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 25_000,
+}
+
+
+class Overtaken(errors.Conflict):
+    """Somebody else stored the same thing at the same moment."""
+
+    code = "overtaken"
+    remedy = "Read it again, then repeat the request if it is still needed."
 
 
 class ReadSession(Session):
@@ -35,8 +55,10 @@ class WriteSession(ReadSession):
 class Database:
     """Opens units of work on the database of the settings."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, now: Callable[[datetime], datetime] | None = None) -> None:
+        """`now` turns the true moment into the one that windows and quota days go by; for tests of the calendar."""
         self.url = make_url(settings.database)
+        self._info = {"now": now}
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self._lock = threading.Lock()
         self._wait = settings.database_wait
@@ -46,12 +68,17 @@ class Database:
             self._read = _sqlite_engine(settings, begin="BEGIN", query_only=True)
             self._write = _sqlite_engine(settings, begin="BEGIN IMMEDIATE", query_only=False)
         else:
-            self._read = self._write = create_engine(self.url, pool_pre_ping=True, **POOL)
+            self._write = _postgresql_engine(settings)
+            self._read = _postgresql_engine(
+                settings,
+                isolation_level="REPEATABLE READ",
+                execution_options={"postgresql_readonly": True},
+            )
 
     @contextmanager
     def read(self) -> Iterator[ReadSession]:
         """A session on one snapshot; nothing is written."""
-        with _translated(), ReadSession(self._read, expire_on_commit=False) as session:
+        with translated(), ReadSession(self._read, expire_on_commit=False, info=self._info) as session:
             yield session  # closing ends the transaction; a rollback would also forget what was read
 
     @contextmanager
@@ -60,7 +87,8 @@ class Database:
 
         A commit that fails raises errors.CommitUncertain: the caller must not acknowledge.
         """
-        with _translated(), self._turn(), WriteSession(self._write, expire_on_commit=False) as session:
+        session = WriteSession(self._write, expire_on_commit=False, info=self._info)
+        with translated(), self._turn(), session:
             yield session
             try:
                 session.commit()
@@ -97,16 +125,37 @@ class Database:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def translated() -> Iterator[None]:
     """Turn an unreachable, locked or full database into the error that callers meet as 503."""
     try:
         yield
     except (OperationalError, PoolTimeout) as away:
         raise errors.DatabaseAway from away
+    except IntegrityError as fault:
+        # On SQLite writers stand in line, so that one there is a fault of ours.
+        if getattr(fault.orig, "sqlstate", None) == UNIQUE_VIOLATION:
+            raise Overtaken from fault
+        raise
     except DBAPIError as fault:
         if fault.connection_invalidated:
             raise errors.DatabaseAway from fault
         raise
+
+
+def keepalive(settings: Settings) -> dict[str, Any]:
+    """What every connection to PostgreSQL is opened with: none hangs for ever, whatever becomes of the other side."""
+    limits = {
+        "statement_timeout": settings.statement_seconds,
+        "lock_timeout": settings.database_wait,
+        "idle_in_transaction_session_timeout": 2 * settings.statement_seconds,
+    }
+    options = " ".join(f"-c {name}={math.ceil(seconds * 1000)}" for name, seconds in limits.items())
+    return KEEPALIVE | {"options": options, "application_name": "assay"}
+
+
+def _postgresql_engine(settings: Settings, **options: Any) -> Engine:
+    pool = {"pool_size": settings.database_pool, "max_overflow": 0, "pool_timeout": settings.database_wait}
+    return create_engine(settings.database, connect_args=keepalive(settings), pool_pre_ping=True, **pool, **options)
 
 
 def _sqlite_engine(settings: Settings, *, begin: str, query_only: bool) -> Engine:

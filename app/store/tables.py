@@ -179,7 +179,7 @@ class GoldVersion(Base):
     phase_id: Mapped[str] = mapped_column(ForeignKey("phases.id", ondelete="CASCADE"))
     version: Mapped[int]
     status: Mapped[str] = mapped_column(String(16))
-    file_key: Mapped[str] = mapped_column(String(100))
+    file_key: Mapped[str] = mapped_column(String(100), index=True)
     sha256: Mapped[str] = mapped_column(String(64))
     size: Mapped[int]
     format: Mapped[str] = mapped_column(String(32))
@@ -239,6 +239,7 @@ class Submission(Base):
         one_of("status", "queued", "running", "finished", "rejected", "failed", "cancelled"),
         Index("ix_submissions_phase_team", "phase_id", "team_id", "id"),
         Index("ix_submissions_phase_id", "phase_id", "id"),
+        Index("ix_submissions_file_key", "file_key"),
     )
 
     id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
@@ -348,4 +349,17 @@ class IdempotencyKey(Base):
     key: Mapped[str] = mapped_column(String(255), primary_key=True)
     fingerprint: Mapped[str] = mapped_column(String(64))
     submission_id: Mapped[str] = mapped_column(ForeignKey("submissions.id", ondelete="CASCADE"))
-    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+    created_at: Mapped[datetime] = mapped_column(default=utcnow, index=True)
+
+
+class WorkerRow(Base):
+    """A worker that shares the work list with others; its heartbeat renews the leases of what it has claimed."""
+
+    __tablename__ = "workers"
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    name: Mapped[str] = mapped_column(String(300))
+    slots: Mapped[int]
+    started_at: Mapped[datetime]
+    heartbeat_at: Mapped[datetime]
+    claimed_at: Mapped[datetime | None]

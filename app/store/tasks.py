@@ -1,15 +1,20 @@
-"""The work list: claiming, settling and giving back score tasks, all writes fenced by the attempt number."""
+"""The work list: claiming, settling and giving back score tasks, all writes fenced by the attempt number.
 
+Leases and waits go by the steady clock. On SQLite a service owns its work list alone, so that its claims need no lease.
+"""
+
+from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any
 
-from sqlalchemy import ColumnElement, CursorResult, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
+from app.store import clock
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import ScoreTask, Submission
-from app.store.types import new_id, utcnow
+from app.store.types import new_id
 
 
 def add(
@@ -28,46 +33,55 @@ def add(
         "attempt": 0,
         "crashes": 0,
         "interruptions": 0,
-        "created_at": utcnow(),
+        "created_at": clock.steady(session),
     }
     added = session.execute(insert(ScoreTask).values(values).on_conflict_do_nothing().returning(ScoreTask.id))
     return added.scalar_one_or_none()
 
 
-def any_due(session: ReadSession, now: datetime) -> bool:
-    """Whether a queued task may start at this moment, or a running one has outlived its lease."""
-    return session.scalar(select(ScoreTask.id).where(_due(now) | _expired(now)).limit(1)) is not None
-
-
-def expired(session: ReadSession, now: datetime) -> list[ScoreTask]:
-    """Running tasks whose worker was lost: it would have settled them before the lease ended."""
-    return list(session.scalars(select(ScoreTask).where(_expired(now))))
-
-
-def _expired(now: datetime) -> ColumnElement[bool]:
-    return (ScoreTask.status == "running") & (ScoreTask.lease_until < now)
-
-
-def _due(now: datetime) -> ColumnElement[bool]:
-    ready = or_(ScoreTask.not_before.is_(None), ScoreTask.not_before <= now)
+def due(moment: datetime) -> ColumnElement[bool]:
+    """Queued, and not to wait any longer."""
+    ready = or_(ScoreTask.not_before.is_(None), ScoreTask.not_before <= moment)
     return (ScoreTask.status == "queued") & ready
 
 
-def claim(session: WriteSession, count: int, *, now: datetime, lease: timedelta) -> list[tuple[str, int]]:
+def any_due(session: ReadSession, longer: timedelta = timedelta()) -> bool:
+    """Whether a queued task may start, and might have started so long ago."""
+    moment = clock.steady(session) - longer
+    return session.scalar(select(ScoreTask.id).where(due(moment), ScoreTask.created_at <= moment).limit(1)) is not None
+
+
+def expired(session: WriteSession) -> list[ScoreTask]:
+    """Running tasks whose worker gave no sign of life for as long as its lease lasted; locked for their return."""
+    lost = (ScoreTask.status == "running") & (ScoreTask.lease_until < clock.steady(session))
+    return list(session.scalars(select(ScoreTask).where(lost).with_for_update(skip_locked=True)))
+
+
+def running(session: ReadSession) -> list[ScoreTask]:
+    """All that is running; at the start of a service that is alone, what an earlier life of it left."""
+    return list(session.scalars(select(ScoreTask).where(ScoreTask.status == "running")))
+
+
+def claim(session: WriteSession, count: int) -> list[tuple[str, int]]:
     """Take up to `count` due tasks, the most urgent and oldest first; gives (task id, attempt)."""
-    due = (
-        select(ScoreTask)
-        .where(_due(now))
-        .order_by(ScoreTask.priority, ScoreTask.id)
-        .limit(count)
-        .with_for_update(skip_locked=True)
-    )
+    query = select(ScoreTask).where(due(clock.steady(session))).order_by(ScoreTask.priority, ScoreTask.id)
+    return _take(session, query.limit(count), lease=None)
+
+
+def claim_one(session: WriteSession, task_id: str, lease: timedelta) -> tuple[str, int] | None:
+    """Take this task for as long as the lease lasts, unless it is not due or somebody else takes it now."""
+    query = select(ScoreTask).where(ScoreTask.id == task_id, due(clock.steady(session)))
+    return next(iter(_take(session, query.with_for_update(skip_locked=True), lease=lease)), None)
+
+
+def _take(session: WriteSession, query: Select[ScoreTask], lease: timedelta | None) -> list[tuple[str, int]]:
+    now = clock.now(session)
     taken = []
-    for task in session.scalars(due):
+    for task in session.scalars(query):
         task.status = "running"
         task.attempt += 1
         task.started_at = now
-        task.lease_until = now + lease
+        task.lease_until = None if lease is None else clock.steady(session) + lease
         session.execute(
             update(Submission)
             .where(Submission.id == task.submission_id, Submission.status == "queued")
@@ -77,17 +91,28 @@ def claim(session: WriteSession, count: int, *, now: datetime, lease: timedelta)
     return taken
 
 
-def fenced(session: WriteSession, task_id: str, attempt: int, **values: object) -> bool:
-    """Change a running task if this attempt still owns it; False means that somebody else does now."""
-    result = session.execute(
-        update(ScoreTask)
-        .where(ScoreTask.id == task_id, ScoreTask.attempt == attempt, ScoreTask.status == "running")
-        .values(**values)
-        .execution_options(synchronize_session=False)
+def renew(session: WriteSession, claims: Iterable[tuple[str, int]], lease: timedelta) -> None:
+    """Prolong the leases of what a worker is at; what it has lost in the meantime stays lost."""
+    mine = [and_(ScoreTask.id == task_id, ScoreTask.attempt == attempt) for task_id, attempt in claims]
+    if mine:
+        session.execute(
+            update(ScoreTask)
+            .where(or_(*mine), ScoreTask.status == "running")
+            .values(lease_until=clock.steady(session) + lease)
+            .execution_options(synchronize_session=False)
+        )
+
+
+def owned(session: WriteSession, task_id: str, attempt: int) -> ScoreTask | None:
+    """The task, if this attempt still owns it; locked, so that nobody takes it before the transaction ends."""
+    query = select(ScoreTask).where(
+        ScoreTask.id == task_id, ScoreTask.attempt == attempt, ScoreTask.status == "running"
     )
-    return cast("CursorResult[Any]", result).rowcount == 1
+    return session.scalar(query.with_for_update())
 
 
-def interrupted(session: ReadSession) -> list[ScoreTask]:
-    """Tasks left running by an earlier life of the service."""
-    return list(session.scalars(select(ScoreTask).where(ScoreTask.status == "running")))
+def forget_waits(session: WriteSession) -> None:
+    """Let every queued task start at once: after a restart its wait was measured by the clock of an earlier life."""
+    session.execute(
+        update(ScoreTask).where(ScoreTask.status == "queued", ScoreTask.not_before.is_not(None)).values(not_before=None)
+    )

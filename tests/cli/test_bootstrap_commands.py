@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.actions.issue_token import caller_of
-from app.main import sole_service
+from app.places import sole_service
 from app.settings import Settings
 from app.store.session import Database
 from tests.cli.command import Ran, run

@@ -11,7 +11,7 @@ from app.cli.demo_load import SHOWN, Demonstration, demo_secret
 from app.cli.output import Refused
 from app.cli.serve import settings_with
 from app.cli.yaml_file import load, read
-from app.main import sole_service
+from app.places import sole_service
 from app.shipped import shipped
 from tests.cli.command import run
 from tests.cli.service import Answer, Service

@@ -10,22 +10,30 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from app.actions.score_submission import Caps, claim_tasks, give_back, requeue_interrupted, score_submission
-from app.children import ChildDied
+from app.actions.score_submission import (
+    Bench,
+    Caps,
+    claim_tasks,
+    give_back,
+    reap,
+    requeue_interrupted,
+    score_submission,
+)
+from app.children import ChildDied, Children
 from app.children.pool import ChildPool
 from app.files.folder import FolderFiles
 from app.queue import Claim
+from app.queue.local import LocalQueue
 from app.settings import Settings
+from app.store import clock, tasks
 from app.store.migrate import upgrade
 from app.store.session import Database
 from app.store.tables import GoldVersion, QuotaEntry, Score, ScoreTask, Submission
-from app.store.types import utcnow
 from app.worker import child_pool
 from tests.faults.support import GOLD, GOOD
 from tests.store.rows import fill
 
 CAPS = Caps(crashes=2, interruptions=2)
-LEASE = timedelta(minutes=1)
 
 
 class Store:
@@ -35,6 +43,7 @@ class Store:
         upgrade(given)
         self.db = Database(given)
         self.files = FolderFiles(given)
+        self.queue = LocalQueue(lambda _: [], slots=1)
         with self.db.write() as session:
             ids = fill(session)
             session.get_one(GoldVersion, ids.gold).file_key = self.keep(GOLD)
@@ -51,12 +60,15 @@ class Store:
             for task in session.scalars(select(ScoreTask)):
                 task.not_before = None  # whatever it was made to wait for is over
             session.flush()
-            (claim,) = claim_tasks(session, 1, lease=LEASE, caps=CAPS)
+            (claim,) = claim_tasks(session, 1)
         return claim
 
     def requeue(self) -> int:
         with self.db.write() as session:
-            return requeue_interrupted(session, CAPS)
+            return requeue_interrupted(session, self.bench(Dying()))
+
+    def bench(self, children: Children, caps: Caps = CAPS) -> Bench:
+        return Bench(db=self.db, files=self.files, children=children, queue=self.queue, caps=caps)
 
     def state(self) -> tuple[str, str, list[str], int]:
         """Status of task and submission, the ledger, and how many scores there are."""
@@ -121,17 +133,17 @@ def test_a_worker_that_lost_its_task_to_another_one_writes_nothing(store: Store,
         assert store.requeue() == 1
         newer.append(store.claim())
 
-    assert score_submission(store.db, store.files, Interrupted(pool, taken_over), old, CAPS) is None
+    assert score_submission(store.bench(Interrupted(pool, taken_over)), old) is None
     assert store.state() == ("running", "running", ["reserve"], 0)
     assert newer[0].attempt == old.attempt + 1
     with store.db.read() as session:
         submission = session.scalars(select(Submission)).one().id
-    assert score_submission(store.db, store.files, pool, newer[0], CAPS) == submission
+    assert score_submission(store.bench(pool), newer[0]) == submission
     settled = ("done", "finished", ["reserve", "charge"], 1)
     assert store.state() == settled
     # Late ones of either attempt find nothing to do.
     for claim in (old, *newer):
-        assert score_submission(store.db, store.files, pool, claim, CAPS) is None
+        assert score_submission(store.bench(pool), claim) is None
     assert store.state() == settled
 
 
@@ -143,17 +155,17 @@ def test_a_crash_of_a_lost_attempt_is_not_counted(store: Store, pool: ChildPool)
     def died() -> None:
         raise ChildDied("late")
 
-    assert score_submission(store.db, store.files, Interrupted(pool, died), old, CAPS) is None
+    assert score_submission(store.bench(Interrupted(pool, died)), old) is None
     assert store.task().crashes == 0
     with store.db.write() as session:
-        assert give_back(session, old, CAPS) is None
+        assert give_back(session, store.bench(pool), old) is None
     assert (store.task().status, store.task().attempt) == ("running", newer.attempt)
 
 
 def test_crashes_fail_a_task_at_their_cap_with_a_reason_and_a_refund(store: Store) -> None:
-    assert score_submission(store.db, store.files, Dying(), store.claim(), CAPS) is None
+    assert score_submission(store.bench(Dying()), store.claim()) is None
     assert store.state() == ("queued", "queued", ["reserve"], 0)
-    assert score_submission(store.db, store.files, Dying(), store.claim(), CAPS) is not None
+    assert score_submission(store.bench(Dying()), store.claim()) is not None
     assert store.state() == ("failed", "failed", ["reserve", "refund"], 0)
     with store.db.read() as session:
         failure = session.scalars(select(Submission)).one().failure
@@ -181,31 +193,35 @@ def test_each_interruption_waits_longer_than_the_one_before(store: Store) -> Non
     for _ in (1, 2):
         store.claim()
         store.requeue()
-        not_before = store.task().not_before
-        assert not_before is not None
-        waits.append(not_before - utcnow())
-    assert waits[0] < timedelta(seconds=0) < waits[1]
+        waits.append(store.task().not_before)
+    assert waits[0] is None
+    with store.db.read() as session:
+        assert waits[1] is not None
+        assert timedelta(seconds=0.5) < waits[1] - clock.steady(session) <= timedelta(seconds=1)
 
 
-def test_a_task_whose_lease_ran_out_is_claimed_again_as_an_interruption(store: Store, pool: ChildPool) -> None:
+def test_a_task_whose_lease_ran_out_is_given_back_as_an_interruption(store: Store, pool: ChildPool) -> None:
+    lost = store.claim()
     with store.db.write() as session:
-        (lost,) = claim_tasks(session, 1, lease=timedelta(seconds=-1), caps=CAPS)
+        assert reap(session, store.bench(pool)) == []  # an embedded claim has no lease that could run out
+        tasks.renew(session, [(lost.task_id, lost.attempt)], timedelta(seconds=-1))
+    with store.db.write() as session:
+        assert reap(session, store.bench(pool)) == [lost.task_id]
     claimed = store.claim()
-    assert claimed.task_id == lost.task_id
     assert claimed.attempt == lost.attempt + 1
     assert store.task().interruptions == 1
-    assert score_submission(store.db, store.files, pool, lost, CAPS) is None
-    assert score_submission(store.db, store.files, pool, claimed, CAPS) is not None
+    assert score_submission(store.bench(pool), lost) is None
+    assert score_submission(store.bench(pool), claimed) is not None
     assert store.state() == ("done", "finished", ["reserve", "charge"], 1)
 
 
 def test_a_file_that_comes_back_is_scored_as_if_nothing_had_been(store: Store, pool: ChildPool) -> None:
     folder = store.files.root / "uploads"
     away = folder.rename(folder.with_name("away"))
-    assert score_submission(store.db, store.files, pool, store.claim(), CAPS) is None
+    assert score_submission(store.bench(pool), store.claim()) is None
     assert store.state()[:2] == ("queued", "queued")
     away.rename(folder)
-    assert score_submission(store.db, store.files, pool, store.claim(), CAPS) is not None
+    assert score_submission(store.bench(pool), store.claim()) is not None
     assert store.state() == ("done", "finished", ["reserve", "charge"], 1)
 
 
@@ -215,7 +231,7 @@ def test_a_lost_file_fails_the_submission_with_a_reason_once_all_retries_are_use
     with store.db.read() as session:
         store.files.delete(session.scalars(select(Submission)).one().file_key)
     caps = replace(CAPS, interruptions=0)
-    assert score_submission(store.db, store.files, pool, store.claim(), caps) is not None
+    assert score_submission(store.bench(pool, caps), store.claim()) is not None
     assert store.state() == ("failed", "failed", ["reserve", "refund"], 0)
     failure = store.task().failure
     assert failure is not None
@@ -229,7 +245,7 @@ def test_a_scoring_program_that_cannot_start_is_an_interruption_and_no_crash(
     monkeypatch.setattr("app.children.pool.PROGRAM", "app.no_such_program")
     children = child_pool(Settings(workers=1), 1)
     try:
-        assert score_submission(store.db, store.files, children, store.claim(), CAPS) is None
+        assert score_submission(store.bench(children), store.claim()) is None
     finally:
         children.close()
     task = store.task()
@@ -237,9 +253,9 @@ def test_a_scoring_program_that_cannot_start_is_an_interruption_and_no_crash(
 
 
 def test_scoring_anew_leaves_the_status_and_the_ledger_as_they_are(store: Store, pool: ChildPool) -> None:
-    assert score_submission(store.db, store.files, pool, store.claim(), CAPS) is not None
+    assert score_submission(store.bench(pool), store.claim()) is not None
     with store.db.write() as session:
         task = session.scalars(select(ScoreTask)).one()
         task.status, task.scorer_version = "queued", task.scorer_version + 1
-    assert score_submission(store.db, store.files, pool, store.claim(), CAPS) is None
+    assert score_submission(store.bench(pool), store.claim()) is None
     assert store.state() == ("done", "finished", ["reserve", "charge"], 2)

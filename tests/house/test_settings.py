@@ -24,12 +24,13 @@ def test_the_page_names_every_setting_with_its_help_and_default() -> None:
 @pytest.mark.parametrize("name", Settings.model_fields)
 def test_a_setting_is_read_from_its_variable(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     words = {
-        "database_url": "sqlite:////data/x.db",
-        "files_url": "",
         "signup": "closed",
         "challenge_creation": "any",
         "log_format": "json",
         "log_level": "error",
+        "database_url": "postgresql+psycopg://host/assay",
+        "files_url": "s3://bucket/prefix",
+        "files_shared": "True",
         "rate_limits": "5/second",
         "login_limit": "7/minute",
         "scoring_memory": str(1 << 30),
@@ -52,7 +53,8 @@ def test_the_administrators_token_is_never_shown_with_the_settings() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [("signup", "perhaps"), ("port", "70000"), ("workers", "0"), ("scoring_seconds", "0"), ("scoring_memory", "1"),
-     ("database_url", "postgresql+psycopg://localhost/assay"), ("files_url", "s3://bucket/prefix"),
+     ("database_url", "postgresql://localhost/assay"), ("database_url", "mysql://localhost/assay"),
+     ("files_url", "https://bucket/prefix"), ("files_url", "s3://"),
      ("rate_limits", "many"), ("login_limit", "10/fortnight")],
 )  # fmt: skip
 def test_a_setting_that_makes_no_sense_is_refused(name: str, value: str) -> None:

@@ -23,6 +23,7 @@ from app.store.tables import (
     Team,
     Token,
     User,
+    WorkerRow,
 )
 from app.store.types import utcnow
 
@@ -91,4 +92,6 @@ def fill(session: Session) -> Filled:
     ledger = {"phase_id": phase, "team_id": team, "submission_id": sent, "day": "2026-01-01"}
     added(session, QuotaEntry(kind="reserve", reason="admitted", **ledger))
     added(session, IdempotencyKey(user_id=user, key="k", fingerprint="f", submission_id=sent))
+    seen = {"started_at": utcnow(), "heartbeat_at": utcnow()}
+    added(session, WorkerRow(id="0" * 32, name="host:1", slots=1, **seen))
     return Filled(user, challenge, recipe, phase, gold, team, sent)

@@ -89,7 +89,7 @@ def test_every_revision_goes_down_and_up_again_with_rows_in_every_table(given: S
     for revision in revisions[:-1]:
         downgrade(given, f"{revision}-1")
         assert migrate.upgrade(given)[1] == migrate.head()
-    assert counts(db) == before
+    assert counts(db) == before | {"workers": 0}  # those of now are not in the earlier schema
 
 
 NEXT = """

@@ -1,0 +1,87 @@
+"""Where a process keeps what is its own, and where uploads are: the data folder, or a bucket that machines share."""
+
+import fcntl
+import os
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from app.errors import AssayError
+from app.files import Files
+from app.files.folder import FolderFiles
+from app.settings import Settings
+
+MOST_PROCESSES = 1000
+
+
+class AlreadyServed(RuntimeError):
+    """Another service uses this data folder."""
+
+
+class FolderNotShared(AssayError):
+    """PostgreSQL serves several machines, but uploads would be kept in a folder of this one."""
+
+    code = "folder_not_shared"
+    remedy = (
+        "Set ASSAY_FILES_URL=s3://bucket/prefix; or ASSAY_FILES_SHARED=true if the data folder's files are on a disk that "
+        "all hosts share, or if there is only this host."
+    )
+
+
+def open_files(settings: Settings, work: Path) -> Files:
+    """The store of uploads that the settings name; raises FolderNotShared."""
+    if settings.files_url:
+        from app.files.bucket import BucketFiles  # noqa: PLC0415 - one machine is spared it
+
+        return BucketFiles(settings, work)
+    if settings.on_postgresql and not settings.files_shared:
+        raise FolderNotShared
+    return FolderFiles(settings)
+
+
+@contextmanager
+def own_place(settings: Settings) -> Iterator[Path]:
+    """The folder for what this process makes, held while the block lasts.
+
+    On SQLite that is the data folder, of which there is one service: raises AlreadyServed. On PostgreSQL each process
+    of a machine takes one of its own below it.
+    """
+    if not settings.on_postgresql:
+        with sole_service(settings.data_dir):
+            yield settings.data_dir
+        return
+    run = settings.data_dir / "run"
+    run.mkdir(parents=True, exist_ok=True, mode=0o700)
+    host = re.sub(r"[^A-Za-z0-9.-]", "-", socket.gethostname())
+    for number in range(MOST_PROCESSES):
+        folder = run / f"{host}-{number}"
+        with folder.with_name(f"{folder.name}.lock").open("w") as lock:
+            if _held(lock):
+                folder.mkdir(exist_ok=True, mode=0o700)
+                yield folder
+                return
+    raise AlreadyServed(f"{MOST_PROCESSES} processes use the data folder {settings.data_dir}")
+
+
+@contextmanager
+def sole_service(data_dir: Path) -> Iterator[None]:
+    """Hold the data folder; raises AlreadyServed while another service does."""
+    data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (data_dir / "lock").open("w") as lock:
+        if not _held(lock):
+            raise AlreadyServed(f"another service uses the data folder {data_dir}")
+        yield
+
+
+def _held(lock: IO[str]) -> bool:
+    """Take the lock file; it says who has it, for people who look."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    lock.write(f"{os.getpid()}\n")
+    lock.flush()
+    return True

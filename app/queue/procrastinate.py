@@ -1,0 +1,165 @@
+"""The queue of several machines: Procrastinate on the same PostgreSQL, so that a job joins our transaction.
+
+A job names a task and nothing else. Whether the task may be taken, how often it may fail and when a silent worker has
+lost it is decided by the table of score tasks; the engine wakes workers and hands each job to one of them.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import datetime
+from threading import Event
+from typing import Any
+
+import structlog
+from procrastinate import App, PsycopgConnector, SyncPsycopgConnector
+from procrastinate.jobs import Status
+from sqlalchemy import text
+from sqlalchemy.engine import make_url
+from sqlalchemy.orm import Session
+
+from app.queue import Claim, Work
+from app.settings import Settings
+
+log = structlog.get_logger()
+
+NAME = "scoring"
+TASK = "score"
+POLL_SECONDS = 1.0  # a net for jobs that become due by time; new ones wake the worker at once
+WATCH_SECONDS = 0.1
+TIDY_SECONDS = 10.0
+GRACE_SECONDS = 1.0  # that an engine waits for its jobs; their scoring goes on in the slots, and settles without it
+PAUSE_SECONDS = 1.0  # before the engine is started again
+MOST_LOST = 1000  # enqueued again at a time
+
+# A job is live while it waits, or while the worker that took it gives signs of life.
+LOST = text(
+    """
+    SELECT task.id FROM score_tasks AS task
+    WHERE task.status = 'queued' AND (task.not_before IS NULL OR task.not_before <= clock_timestamp())
+      AND NOT EXISTS (
+        SELECT 1 FROM procrastinate_jobs AS job LEFT JOIN procrastinate_workers AS worker ON worker.id = job.worker_id
+        WHERE job.args ->> 'task_id' = task.id
+          AND (job.status = 'todo' OR job.status = 'doing' AND worker.last_heartbeat > now() - make_interval(secs => :silent))
+      )
+    ORDER BY task.priority, task.id LIMIT :most
+    """
+)
+
+
+class ProcrastinateQueue:
+    """Enqueues in the caller's transaction; a worker's process also runs it, claiming task by task."""
+
+    def __init__(
+        self, settings: Settings, connect_args: dict[str, Any], claim: Callable[[str], Claim | None], slots: int
+    ) -> None:
+        url = make_url(settings.database).set(drivername="postgresql")
+        self._conninfo = url.render_as_string(hide_password=False)
+        self._connect_args = connect_args
+        self._heartbeat = settings.heartbeat_seconds
+        self._silent = settings.lease_seconds
+        self._claim = claim
+        self._slots = slots
+        self._again = Event()
+        self._defers = _app(SyncPsycopgConnector())  # never opened: jobs travel on the caller's connection
+        self._defers.task(name=TASK, queue=NAME)(_unused)
+
+    def enqueue(self, session: Session, task_id: str, *, priority: int = 0, not_before: datetime | None = None) -> None:
+        """A job in this session's transaction; its notice reaches the workers when that commits."""
+        session.flush()
+        connection = session.connection().connection.dbapi_connection
+        job = self._defers.configure_task(
+            TASK, queue=NAME, connection=connection, priority=-priority, schedule_at=not_before
+        )
+        job.defer(task_id=task_id)
+
+    def lost(self, session: Session) -> list[str]:
+        """Queued tasks that are due and have no live job."""
+        return list(session.scalars(LOST, {"silent": self._silent, "most": MOST_LOST}))
+
+    def wake(self) -> None:
+        """Nothing to do: the engine is told by the database, and looks for the end by itself."""
+
+    def restart(self) -> None:
+        """End the engine; `run` starts another."""
+        self._again.set()
+
+    def run(self, work: Work, stop: Event) -> None:
+        """Run the engine until `stop` is set; whenever it ends before that, it is started again.
+
+        It ends by itself when the database restarts, and then reports success.
+        """
+        with ThreadPoolExecutor(self._slots, thread_name_prefix="slot") as slots:
+            while not stop.is_set():
+                self._again.clear()
+                try:
+                    asyncio.run(self._serve(work, stop, slots))
+                except Exception:
+                    log.exception("queue_engine_failed")
+                if not stop.wait(PAUSE_SECONDS):
+                    log.warning("queue_engine_restarted")
+
+    async def _serve(self, work: Work, stop: Event, slots: ThreadPoolExecutor) -> None:
+        """One life of the engine."""
+        pool: dict[str, Any] = {"min_size": 1, "max_size": 4, "timeout": 5.0, "reconnect_timeout": 5.0}
+        app = _app(PsycopgConnector(conninfo=self._conninfo, kwargs=self._connect_args, **pool))
+        loop = asyncio.get_running_loop()
+
+        @app.task(name=TASK, queue=NAME)
+        async def score(task_id: str) -> None:
+            await loop.run_in_executor(slots, self._take, work, stop, task_id)
+
+        async with app.open_async():
+            engine = asyncio.create_task(
+                app.run_worker_async(
+                    queues=[NAME],
+                    concurrency=self._slots,
+                    fetch_job_polling_interval=POLL_SECONDS,
+                    update_heartbeat_interval=self._heartbeat,
+                    stalled_worker_timeout=self._silent,
+                    shutdown_graceful_timeout=GRACE_SECONDS,
+                    delete_jobs="always",  # our own tables keep the history; a large table of jobs slows fetching
+                    install_signal_handlers=False,
+                )
+            )
+            tidying = asyncio.create_task(self._tidy(app))
+            try:
+                while not (stop.is_set() or self._again.is_set() or engine.done()):
+                    await asyncio.wait({engine}, timeout=WATCH_SECONDS)
+            finally:
+                tidying.cancel()
+                engine.cancel()  # it stops fetching, and waits for the jobs at hand
+                with suppress(asyncio.CancelledError):
+                    await engine
+
+    def _take(self, work: Work, stop: Event, task_id: str) -> None:
+        """In a slot: claim the task of a job, if that is still to be done."""
+        if stop.is_set():
+            return  # the reconciler gives it another job
+        try:
+            claim = self._claim(task_id)
+            if claim is not None:
+                work(claim)
+        except Exception:
+            log.exception("task_failed", task=task_id)
+
+    async def _tidy(self, app: App) -> None:
+        """Remove jobs of workers that went silent: their tasks, if still to be done, get new ones."""
+        while True:
+            await asyncio.sleep(TIDY_SECONDS)
+            try:
+                manager = app.job_manager
+                for job in await manager.get_stalled_jobs(queue=NAME, seconds_since_heartbeat=2 * self._silent):
+                    await manager.finish_job(job, status=Status.FAILED, delete_job=True)
+            except Exception:
+                log.exception("queue_tidying_failed")
+
+
+def _app(connector: PsycopgConnector | SyncPsycopgConnector) -> App:
+    return App(connector=connector)
+
+
+def _unused(task_id: str) -> None:
+    """What a process that only enqueues never runs."""
+    raise AssertionError(task_id)

@@ -1,0 +1,63 @@
+"""What must not happen at once is put in line; each lock is held until its transaction ends.
+
+On SQLite there is one writer at a time, so that every lock is held already. On PostgreSQL they are advisory locks: kept
+in memory, taken before the rows are read, and safe where two names share a number, for that only makes somebody wait.
+A transaction takes them in the order of this file.
+"""
+
+import hashlib
+
+from sqlalchemy import func, select
+
+from app.store.session import ReadSession, WriteSession
+
+CHALLENGE = "challenge"
+
+
+def challenge(session: ReadSession, slug: str, *, shared: bool = False) -> None:
+    """Hold the challenge: alone for its organizers' changes, shared for submissions, which may not see one half done.
+
+    A reading session needs no lock, and a transaction that holds one keeps it as it is.
+    """
+    if isinstance(session, WriteSession) and CHALLENGE not in session.info:
+        session.info[CHALLENGE] = slug
+        _take(session, CHALLENGE, slug, shared=shared)
+
+
+def key(session: WriteSession, user_id: str, text: str) -> None:
+    """Hold an Idempotency-Key: the second request with it waits, and then finds what the first one stored."""
+    _take(session, "key", user_id, text)
+
+
+def team_name(session: WriteSession, challenge_id: str, name_key: str) -> None:
+    """Hold a name that a team is about to get."""
+    _take(session, "team name", challenge_id, name_key)
+
+
+def team(session: WriteSession, phase_id: str, team_id: str) -> None:
+    """Hold a team's quota in a phase: what is counted stays so until the reservation is stored."""
+    _take(session, "team", phase_id, team_id)
+
+
+def first_start(session: WriteSession) -> None:
+    """Hold what the first process to start makes."""
+    _take(session, "first start")
+
+
+def try_maintenance(session: WriteSession) -> bool:
+    """Whether this process may do now what only one should do at a time."""
+    if session.get_bind().dialect.name == "sqlite":
+        return True
+    return bool(session.scalar(select(func.pg_try_advisory_xact_lock(_number("maintenance")))))
+
+
+def _take(session: WriteSession, *name: str, shared: bool = False) -> None:
+    if session.get_bind().dialect.name != "sqlite":
+        lock = func.pg_advisory_xact_lock_shared if shared else func.pg_advisory_xact_lock
+        session.execute(select(lock(_number(*name))))
+
+
+def _number(*name: str) -> int:
+    """A lock's number, 64 bits with a sign."""
+    digest = hashlib.sha256("\0".join(name).encode()).digest()
+    return int.from_bytes(digest[:8], signed=True)

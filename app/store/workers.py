@@ -1,0 +1,35 @@
+"""Queries for the list of workers that share a work list."""
+
+from datetime import datetime
+
+from sqlalchemy import delete, select
+
+from app.store.session import ReadSession, WriteSession
+from app.store.tables import WorkerRow
+
+
+def seen(
+    session: WriteSession, worker_id: str, *, name: str, slots: int, now: datetime, claimed_at: datetime | None
+) -> None:
+    """A sign of life; a worker that was taken for dead comes back this way."""
+    row = session.get(WorkerRow, worker_id)
+    if row is None:
+        row = WorkerRow(id=worker_id, name=name, slots=slots, started_at=now)
+        session.add(row)
+    row.heartbeat_at = now
+    row.claimed_at = claimed_at
+
+
+def known(session: ReadSession) -> list[WorkerRow]:
+    """All on the list, the oldest first."""
+    return list(session.scalars(select(WorkerRow).order_by(WorkerRow.started_at, WorkerRow.id)))
+
+
+def remove(session: WriteSession, worker_id: str) -> None:
+    """Take it off the list."""
+    session.execute(delete(WorkerRow).where(WorkerRow.id == worker_id))
+
+
+def remove_silent(session: WriteSession, before: datetime) -> None:
+    """Take those off the list whose last sign of life is older."""
+    session.execute(delete(WorkerRow).where(WorkerRow.heartbeat_at < before))

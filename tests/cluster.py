@@ -1,0 +1,184 @@
+"""Several machines on one: APIs and workers as processes of their own, on one PostgreSQL and one store of files."""
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import httpx
+import psycopg
+
+from app.settings import Settings
+from app.store.migrate import upgrade
+from tests.live import ROOT, Caller, free_port
+
+START_SECONDS = 60.0
+END_SECONDS = 40.0
+
+
+class Part:
+    """One process of the service: `api`, `worker`, or all of it (`serve`)."""
+
+    def __init__(self, role: str, folder: Path, settings: dict[str, str]) -> None:
+        self.role = role
+        self.port = free_port()
+        self._settings = settings
+        self._folder = folder
+        self._log = folder / f"{role}-{self.port}.log"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it answers; a worker answers /healthz and /metrics."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """Its process id; it leads a process group of its own."""
+        assert self.process is not None
+        return self.process.pid
+
+    def start(self) -> "Part":
+        """Start it, without waiting until it is ready."""
+        keep = {name: value for name, value in os.environ.items() if not name.startswith(("ASSAY_", "AWS_"))}
+        name = "ASSAY_WORKER_PORT" if self.role == "worker" else "ASSAY_PORT"
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "app.cli", self.role],
+                cwd=ROOT,
+                env=keep | self._settings | {name: str(self.port)},
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        return self
+
+    def wait_ready(self) -> "Part":
+        """Wait until an API serves, or a worker has said that it works."""
+        deadline = time.monotonic() + START_SECONDS
+        while not self._ready():
+            assert self.process is not None
+            assert self.process.poll() is None, f"{self.role} ended:\n{self.log()[-3000:]}"
+            assert time.monotonic() < deadline, f"{self.role} is not ready:\n{self.log()[-3000:]}"
+            time.sleep(0.05)
+        return self
+
+    def _ready(self) -> bool:
+        if self.role == "worker":
+            return '"worker_started"' in self.log()
+        with suppress(httpx.HTTPError):
+            return httpx.get(f"{self.url}/readyz", timeout=5).status_code == 200
+        return False
+
+    def log(self) -> str:
+        """What it has written so far, over all its lives."""
+        return self._log.read_text(errors="replace") if self._log.exists() else ""
+
+    def kill(self, *, group: bool = False) -> None:
+        """kill -9, of its children too if said."""
+        self._end(signal.SIGKILL, group=group)
+
+    def stop(self) -> None:
+        """End it as an operator would."""
+        self._end(signal.SIGTERM)
+
+    def _end(self, how: signal.Signals, *, group: bool = False) -> None:
+        if self.process is None:
+            return
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, how) if group else self.process.send_signal(how)
+        self.process.wait(timeout=END_SECONDS)
+        self.process = None
+
+
+class Cluster:
+    """Parts that share a database and a store of files."""
+
+    def __init__(self, folder: Path, database_url: str, **settings: str) -> None:
+        self.folder = folder
+        self.database_url = database_url
+        self.admin_token = secrets.token_urlsafe(32)
+        given = {f"ASSAY_{name.upper()}": value for name, value in settings.items()}
+        self.settings = {
+            "ASSAY_DATA_DIR": str(folder / "data"),
+            "ASSAY_DATABASE_URL": database_url,
+            "ASSAY_RATE_LIMITS": "off",
+            "ASSAY_MIN_FREE": "0",
+            "ASSAY_WORKERS": "1",
+            "ASSAY_LOG_FORMAT": "json",
+            "ASSAY_ADMIN_TOKEN": self.admin_token,
+            **({} if "ASSAY_FILES_URL" in given else {"ASSAY_FILES_SHARED": "true"}),
+            **given,
+        }
+        self.parts: list[Part] = []
+        self._callers: list[Caller] = []
+        upgrade(Settings(data_dir=folder / "data", database_url=database_url))
+
+    def part(self, role: str, **settings: str) -> Part:
+        """Another process, not yet started."""
+        given = {f"ASSAY_{name.upper()}": value for name, value in settings.items()}
+        made = Part(role, self.folder, self.settings | given)
+        self.parts.append(made)
+        return made
+
+    def start(self, *, apis: int = 1, workers: int = 1, **settings: str) -> "Cluster":
+        """Start so many of each, and wait until all are ready."""
+        roles = ["api"] * apis + ["worker"] * workers
+        for started in [self.part(role, **settings).start() for role in roles]:
+            started.wait_ready()
+        return self
+
+    @property
+    def apis(self) -> list[Part]:
+        """The processes that answer requests."""
+        return [part for part in self.parts if part.role != "worker"]
+
+    @property
+    def workers(self) -> list[Part]:
+        """The processes that only score."""
+        return [part for part in self.parts if part.role == "worker"]
+
+    def caller(self, token: str | None, api: int = 0) -> Caller:
+        """Someone who talks to one of the APIs."""
+        made = Caller(self.apis[api].url, token)
+        self._callers.append(made)
+        return made
+
+    def admin(self, api: int = 0) -> Caller:
+        """The administrator."""
+        return self.caller(self.admin_token, api)
+
+    def rows(self, query: str) -> list[tuple[object, ...]]:
+        """The rows of a query, read beside the service."""
+        with psycopg.connect(self.database_url.replace("+psycopg", ""), autocommit=True) as connection:
+            return connection.execute(query.encode()).fetchall()
+
+    def close(self) -> None:
+        """End everything."""
+        for caller in self._callers:
+            caller.close()
+        for part in self.parts:
+            part.kill(group=True)
+
+
+@contextmanager
+def cluster(folder: Path, database_url: str, **settings: str) -> Iterator[Cluster]:
+    """A cluster without parts, which are ended with the block."""
+    made = Cluster(folder, database_url, **settings)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def eventually(claim: Callable[[], bool], what: str, seconds: float = 60) -> None:
+    """Wait until something holds; fail after a generous while."""
+    deadline = time.monotonic() + seconds
+    while not claim():
+        assert time.monotonic() < deadline, f"still not so: {what}"
+        time.sleep(0.05)
