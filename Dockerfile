@@ -1,7 +1,8 @@
-# Assay in one container: the API, the scoring and the embedded database of `assay serve`.
+# Assay, one image for every command. Without one it runs `assay serve`: API, scoring and embedded database together.
 #
 #   docker build -t assay .
 #   docker run --init -p 127.0.0.1:8000:8000 -v assay-data:/data assay
+#   docker run --rm assay assay --help
 #
 # Everything that is installed is pinned and checked against its hash; nothing is compiled.
 
@@ -33,7 +34,9 @@ RUN useradd --system --uid 10001 --no-create-home --home-dir /data --shell /usr/
     && install --directory --owner assay --mode 700 /data
 COPY --from=build /opt/assay /opt/assay
 
+# Every command finds the volume, not `assay serve` alone.
 ENV PATH=/opt/assay/bin:$PATH \
+    ASSAY_DATA_DIR=/data \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1
 USER assay
@@ -41,8 +44,9 @@ WORKDIR /data
 VOLUME /data
 EXPOSE 8000
 
+# For `serve` and `api`; what listens elsewhere, or not at all, brings its own check or none (docker-compose.yml).
 # urlopen raises for a refused connection and for any answer of 400 or more.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz', timeout=4)"]
 
-CMD ["assay", "serve", "--host", "0.0.0.0", "--data-dir", "/data"]
+CMD ["assay", "serve", "--host", "0.0.0.0"]

@@ -111,7 +111,9 @@ def test_the_image_runs_as_a_user_without_root_and_names_its_command_port_volume
     assert values["FROM"] == "python:3.11-slim"
     assert users == ["assay"]
     assert any("useradd --system --uid 10001" in argument and argument.count(" assay") for _, argument in final)
-    assert values["CMD"] == '["assay", "serve", "--host", "0.0.0.0", "--data-dir", "/data"]'
+    assert values["CMD"] == '["assay", "serve", "--host", "0.0.0.0"]'
+    assert "ENTRYPOINT" not in values
+    assert "ASSAY_DATA_DIR=/data" in values["ENV"].split()
     assert values["EXPOSE"] == "8000"
     assert values["VOLUME"] == "/data"
     assert f'CMD ["python", "-c", "{HEALTH}"]' in values["HEALTHCHECK"]
@@ -164,11 +166,11 @@ def test_the_wheel_builds_from_what_the_image_copies_and_holds_program_migration
     assert not any(name.startswith(("tests/", "benchmarks/")) for name in names)
 
 
-# ---- the composition ----------------------------------------------------------------------------
+# ---- the composition of one container; test_compose.py has the other -----------------------------
 
 
-def test_compose_runs_one_service_with_volume_health_restart_and_the_token_from_a_secret_file() -> None:
-    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
+def test_the_single_composition_has_one_service_with_volume_health_restart_and_the_token_from_a_secret_file() -> None:
+    compose = yaml.safe_load((ROOT / "docker-compose.single.yml").read_text(encoding="utf-8"))
     assert list(compose["services"]) == ["assay"]
     service = compose["services"]["assay"]
     assert service["restart"] == "unless-stopped"
