@@ -53,9 +53,10 @@ fuzz: $(VENV)/dev.stamp ## Fuzz every reader (SECONDS=60 for each)
 docs: $(VENV)/run.stamp ## Write the pages that are made from declarations
 	$(BIN)/python docs/build.py
 
+# Development first: what its tools cannot live with must not be picked for the service.
 pins: ## Pin all requirements anew, with hashes (needs pip-tools)
-	$(COMPILE) -o requirements.txt pyproject.toml
-	$(COMPILE) --extra dev -c requirements.txt -o requirements-dev.txt pyproject.toml
+	$(COMPILE) --extra dev -o requirements-dev.txt pyproject.toml
+	$(COMPILE) -c requirements-dev.txt -o requirements.txt pyproject.toml
 	$(COMPILE) --extra build -c requirements-dev.txt -o requirements-build.txt pyproject.toml
 
 clean: ## Remove the virtual environment and caches, never data
