@@ -1,10 +1,13 @@
 """Fixtures that several folders of tests share."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
 
 from tests.live import Live
+from tests.postgres import NotStarted, OwnServer, Server, server
+from tests.require import skip_or_fail
 
 
 @pytest.fixture(scope="module")
@@ -13,3 +16,29 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     service = Live(tmp_path_factory.mktemp("service") / "data").start()
     yield service
     service.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """PostgreSQL: one server for all tests of this process, started when the first of them asks."""
+    try:
+        made = server()
+    except NotStarted as fault:
+        skip_or_fail("postgres", str(fault))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def own_postgres(postgres: Server) -> OwnServer:
+    """PostgreSQL that a test may stop, restart and kill."""
+    if not isinstance(postgres, OwnServer):
+        pytest.skip("TEST_DATABASE_URL names a server that others run; this test would restart it")
+    return postgres
+
+
+@pytest.fixture(scope="module")
+def postgres_database(postgres: Server) -> Iterator[Callable[[], str]]:
+    """Makes an empty database at each call and returns its address; all are dropped after the tests of the file."""
+    with ExitStack() as made:
+        yield lambda: made.enter_context(postgres.database())

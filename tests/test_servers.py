@@ -1,0 +1,153 @@
+"""The servers that tests start are real, survive what tests do to them, and leave nothing behind."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+from sqlalchemy.engine import make_url
+
+from tests.postgres import OwnServer, Server, server
+from tests.require import skip_or_fail
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def rows(postgres: Server, database: str) -> list[int]:
+    with postgres.connect(database) as connection:
+        return [int(number) for (number,) in connection.execute("SELECT n FROM kept ORDER BY n")]
+
+
+@pytest.fixture
+def kept(postgres: Server) -> str:
+    """A database with one committed row."""
+    name = postgres.create()
+    with postgres.connect(name) as connection:
+        connection.execute("CREATE TABLE kept (n int)")
+        connection.execute("INSERT INTO kept VALUES (1)")
+    return name
+
+
+def test_each_call_makes_an_empty_database_of_its_own(postgres_database: Callable[[], str]) -> None:
+    first, second = postgres_database(), postgres_database()
+    assert first != second
+    for url in (first, second):
+        assert url.startswith("postgresql+psycopg://")
+        with psycopg.connect(url.replace("+psycopg", "")) as connection:
+            found = connection.execute("SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace")
+            assert found.fetchone() == (0,)
+
+
+def test_a_database_is_dropped_under_whoever_still_uses_it(postgres: Server, kept: str) -> None:
+    with postgres.connect(kept) as user, postgres.connect(kept) as another:
+        assert another.execute("SELECT n FROM kept").fetchall() == [(1,)]
+        postgres.drop(kept)
+        with pytest.raises(psycopg.OperationalError):
+            user.execute("SELECT 1")
+    with pytest.raises(psycopg.OperationalError, match="does not exist"):
+        postgres.connect(kept)
+
+
+@pytest.mark.parametrize("how", ["immediate", "fast", "kill"])
+def test_what_was_committed_survives_a_restart_and_what_was_not_is_gone(
+    own_postgres: OwnServer, kept: str, how: str
+) -> None:
+    before = own_postgres.pid
+    open_one = own_postgres.connect(kept, autocommit=False)
+    open_one.execute("INSERT INTO kept VALUES (2)")
+    if how == "kill":
+        own_postgres.kill()
+    else:
+        own_postgres.restart("immediate" if how == "immediate" else "fast")
+    with pytest.raises(psycopg.OperationalError):
+        open_one.execute("SELECT 1")
+    open_one.close()
+    assert own_postgres.pid != before
+    assert rows(own_postgres, kept) == [1]
+    own_postgres.drop(kept)
+
+
+def test_a_stopped_server_refuses_connections_until_it_is_started(own_postgres: OwnServer, kept: str) -> None:
+    own_postgres.stop()
+    try:
+        with pytest.raises(psycopg.OperationalError, match="refused"):
+            own_postgres.connect()
+    finally:
+        own_postgres.start()
+    assert rows(own_postgres, kept) == [1]
+    own_postgres.drop(kept)
+
+
+def test_commits_are_durable_and_the_server_listens_on_loopback_alone(own_postgres: OwnServer) -> None:
+    with own_postgres.connect() as connection:
+        found = [
+            connection.execute(f"SHOW {name}").fetchone()
+            for name in ("fsync", "synchronous_commit", "full_page_writes", "listen_addresses")
+        ]
+    assert found == [("on",), ("on",), ("on",), ("127.0.0.1",)]
+
+
+def test_a_server_that_others_run_is_used_as_it_is(own_postgres: OwnServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_DATABASE_URL", own_postgres.url("postgres").replace("+psycopg", ""))
+    given = server()
+    assert not isinstance(given, OwnServer)
+    with given.database() as url:
+        name = make_url(url).database or ""
+        assert name.startswith("assay_test_")
+        with given.connect(name) as connection:
+            assert connection.execute("SELECT current_database()").fetchone() == (name,)
+    given.close()
+    with own_postgres.connect() as connection:
+        assert connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone() is None
+
+
+DIES = """
+import os, signal
+from tests.postgres import OwnServer
+made = OwnServer()
+print(made.pid, made.folder, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_server_and_its_data_go_with_the_tests_even_when_these_are_killed(own_postgres: OwnServer) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", DIES], check=False, cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    pid, folder = ran.stdout.split()
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and (alive(int(pid)) or Path(folder).exists()):
+        time.sleep(0.05)
+    assert not alive(int(pid))
+    assert not Path(folder).exists()
+
+
+# ---- what a machine may lack --------------------------------------------------------------------
+
+
+def test_a_missing_server_skips_with_its_reason_unless_it_is_required(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ASSAY_REQUIRE", raising=False)
+    with pytest.raises(pytest.skip.Exception, match="postgres is missing: no wheel"):
+        skip_or_fail("postgres", "no wheel")
+    monkeypatch.setenv("ASSAY_REQUIRE", "s3, postgres")
+    with pytest.raises(pytest.fail.Exception, match="no wheel"):
+        skip_or_fail("postgres", "no wheel")
+    with pytest.raises(pytest.skip.Exception):
+        skip_or_fail("chromium", "no browser")
+
+
+def test_the_whole_check_requires_every_server_that_a_wheel_brings() -> None:
+    text = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert 'export ASSAY_REQUIRE="${ASSAY_REQUIRE-postgres,s3,tmpfs}"' in text
