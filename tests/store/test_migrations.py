@@ -1,27 +1,45 @@
 """Migrations build the very tables that the code declares, up and down, with rows in them."""
 
-import json
 import shutil
+import signal
 import sqlite3
 import stat
-from contextlib import closing
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import CheckConstraint, create_engine, func, inspect, select
+from sqlalchemy import JSON, Boolean, CheckConstraint, Connection, column, func, inspect, select, table, text
 
 from app.settings import Settings
 from app.shipped import shipped
 from app.store import migrate
 from app.store.session import Database
 from app.store.tables import Base
+from tests.store.engines import only_postgresql, only_sqlite
 from tests.store.rows import fill
 
-OPTIONS = {"compare_type": True, "compare_server_default": True, "render_as_batch": True}
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def differs(
+    _context: Any, _inspected: Any, declared: Any, found: str | None, _default: Any, wanted: str | None
+) -> bool | None:
+    """Whether two defaults of a JSON column differ, which PostgreSQL cannot compare itself; None leaves it to Alembic."""
+    if not isinstance(declared.type, JSON):
+        return None
+    return (found or "").removesuffix("::json") != (wanted or "")
+
+
+OPTIONS = {"compare_type": True, "compare_server_default": differs, "render_as_batch": True}
 
 
 def counts(db: Database) -> dict[str, int]:
@@ -32,27 +50,34 @@ def counts(db: Database) -> dict[str, int]:
         }
 
 
+@contextmanager
+def plain(given: Settings) -> Iterator[Connection]:
+    """A transaction on whatever schema is there."""
+    engine = migrate._engine(given.database)
+    try:
+        with engine.begin() as connection:
+            yield connection
+    finally:
+        engine.dispose()
+
+
 def downgrade(given: Settings, revision: str) -> None:
     """Go back as far as said, on a connection like that of an upgrade."""
-    engine = migrate._engine(given.database)
     made = migrate.config()
-    with engine.connect() as connection, connection.begin():
+    with plain(given) as connection:
         made.attributes["connection"] = connection
         command.downgrade(made, revision)
-    engine.dispose()
 
 
 def test_an_upgraded_database_is_what_the_tables_declare(given: Settings) -> None:
     assert migrate.upgrade(given) == (None, migrate.head())
-    engine = create_engine(given.database)
-    with engine.connect() as connection:
+    with plain(given) as connection:
         found = compare_metadata(MigrationContext.configure(connection, opts=OPTIONS), Base.metadata)
         checks = {
             (table.name, constraint["name"])
             for table in Base.metadata.sorted_tables
             for constraint in inspect(connection).get_check_constraints(table.name)
         }
-    engine.dispose()
     assert found == []
     declared = {
         (table.name, str(constraint.name))
@@ -70,9 +95,8 @@ def test_every_table_holds_a_row_and_comes_back_after_down_and_up(given: Setting
     assert set(counts(db).values()) == {1}
     db.close()
     downgrade(given, "base")
-    engine = create_engine(given.database)
-    assert inspect(engine).get_table_names() == ["alembic_version"]
-    engine.dispose()
+    with plain(given) as connection:
+        assert inspect(connection).get_table_names() == ["alembic_version"]
     assert migrate.upgrade(given) == (None, migrate.head())
     assert set(counts(db).values()) == {0}
     with db.write() as session:
@@ -106,6 +130,7 @@ def upgrade() -> None:
 """
 
 
+@only_sqlite
 def test_the_old_database_is_kept_beside_the_new_one_and_no_row_is_lost(
     given: Settings, db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,10 +157,8 @@ def test_a_failed_migration_changes_nothing(given: Settings, db: Database) -> No
         fill(session)
     before = counts(db)
     db.close()
-    raw = sqlite3.connect(given.database.removeprefix("sqlite:///"))
-    raw.execute("DELETE FROM alembic_version")
-    raw.commit()
-    raw.close()
+    with plain(given) as connection:
+        connection.execute(text("DELETE FROM alembic_version"))
     with pytest.raises(Exception, match="already exists"):
         migrate.upgrade(given)
     assert counts(db) == before
@@ -152,15 +175,15 @@ def test_a_database_behind_is_refused_until_it_is_migrated(given: Settings) -> N
     db.close()
 
 
-def test_a_database_from_the_future_is_left_alone(tmp_path: Path) -> None:
-    given = Settings(data_dir=tmp_path)
+def test_a_database_from_the_future_is_left_alone(given: Settings) -> None:
     migrate.upgrade(given)
-    with closing(sqlite3.connect(tmp_path / "assay.sqlite3")) as raw:
-        raw.execute("UPDATE alembic_version SET version_num = '9999'")
-        raw.commit()
+    with plain(given) as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(migrate.SchemaAhead):
         migrate.upgrade(given)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["assay.sqlite3"]
+    with plain(given) as connection:
+        assert migrate.current(connection) == "9999"
+    assert not list(given.data_dir.glob("*.before-*"))
 
 
 def test_the_database_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
@@ -173,40 +196,105 @@ def test_files_that_were_gzipped_are_so_after_the_change_of_columns(given: Setti
         fill(session)
     db.close()
     downgrade(given, "0001")
-    path = given.database.removeprefix("sqlite:///")
-    with closing(sqlite3.connect(path)) as raw:
-        assert raw.execute("SELECT gzipped FROM submissions").fetchall() == [(0,)]
-        raw.execute("UPDATE submissions SET gzipped = 1")
-        raw.commit()
+    with plain(given) as connection:
+        files = table("submissions", column("gzipped", Boolean))
+        assert connection.execute(select(files)).all() == [(False,)]
+        connection.execute(files.update().values(gzipped=True))
     migrate.upgrade(given)
-    with closing(sqlite3.connect(path)) as raw:
-        assert raw.execute("SELECT encoding, layout FROM submissions").fetchall() == [("gzip", "")]
-        assert raw.execute("SELECT encoding, layout FROM gold_versions").fetchall() == [("", "")]
+    with plain(given) as connection:
+        assert connection.execute(text("SELECT encoding, layout FROM submissions")).all() == [("gzip", "")]
+        assert connection.execute(text("SELECT encoding, layout FROM gold_versions")).all() == [("", "")]
 
 
 def test_tables_beside_gold_are_one_after_the_change_and_two_before(given: Settings, db: Database) -> None:
     with db.write() as session:
         fill(session)
     db.close()
-    path = given.database.removeprefix("sqlite:///")
     both = {"train_frequencies": {"a": 1}, "class_weights": {"a": 0.1}}
+    earlier = table("gold_versions", *(column(name, JSON(none_as_null=True)) for name in both))
+    later = table("gold_versions", column("accessories", JSON))
     downgrade(given, "0002")
-    with closing(sqlite3.connect(path)) as raw:
-        assert raw.execute("SELECT train_frequencies, class_weights FROM gold_versions").fetchall() == [(None, None)]
-        texts = [json.dumps(value) for value in both.values()]
-        raw.execute("UPDATE gold_versions SET train_frequencies = ?, class_weights = ?", texts)
-        raw.commit()
+    with plain(given) as connection:
+        assert connection.execute(select(earlier)).all() == [(None, None)]
+        connection.execute(earlier.update().values(**both))
     migrate.upgrade(given)
-    with closing(sqlite3.connect(path)) as raw:
-        [(kept,)] = raw.execute("SELECT accessories FROM gold_versions").fetchall()
-        assert json.loads(kept) == both
+    with plain(given) as connection:
+        assert connection.execute(select(later)).all() == [(both,)]
     downgrade(given, "0002")
-    with closing(sqlite3.connect(path)) as raw:
-        [back] = raw.execute("SELECT train_frequencies, class_weights FROM gold_versions").fetchall()
-        assert [json.loads(text) for text in back] == list(both.values())
+    with plain(given) as connection:
+        assert connection.execute(select(earlier)).all() == [tuple(both.values())]
     migrate.upgrade(given)
-    with closing(sqlite3.connect(path)) as raw:
-        raw.execute("UPDATE gold_versions SET accessories = ?", [json.dumps(both | {"folds": {"t1": "1"}})])
-        raw.commit()
+    with plain(given) as connection:
+        connection.execute(later.update().values(accessories=both | {"folds": {"t1": "1"}}))
     with pytest.raises(RuntimeError, match="earlier version cannot keep"):
         downgrade(given, "0002")
+
+
+# ---- several at once, and one that dies ---------------------------------------------------------
+
+
+UPGRADE = """
+import sys
+from pathlib import Path
+from app.settings import Settings
+from app.store import migrate
+print(migrate.upgrade(Settings(data_dir=Path(sys.argv[1]), database_url=sys.argv[2]))[1])
+"""
+WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = :key AND NOT granted"
+
+
+def program(source: str, given: Settings) -> subprocess.Popen[str]:
+    """A program with the data folder and the database as its arguments."""
+    words = [sys.executable, "-c", source, str(given.data_dir), given.database]
+    return subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@only_postgresql
+def test_upgrades_at_the_same_time_take_turns_and_all_end_well(given: Settings) -> None:
+    with plain(given) as connection:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": migrate.LOCK})
+        replicas = [program(UPGRADE, given) for _ in range(3)]
+        deadline = time.monotonic() + 60
+        while connection.scalar(text(WAITING), {"key": migrate.LOCK}) != len(replicas):
+            assert time.monotonic() < deadline, "an upgrade did not wait for its turn"
+            time.sleep(0.02)
+    ended = [replica.communicate(timeout=60) for replica in replicas]
+    assert [(out.strip(), err) for out, err in ended] == [(migrate.head(), "")] * 3
+    with plain(given) as connection:
+        assert set(Base.metadata.tables) < set(inspect(connection).get_table_names())
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from alembic import op
+from app.settings import Settings
+from app.store import migrate
+
+drop = op.drop_column
+
+def die(*given, **options):
+    drop(*given, **options)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+op.drop_column = die  # the second revision has by then made its new columns and filled them
+migrate.upgrade(Settings(data_dir=Path(sys.argv[1]), database_url=sys.argv[2]))
+"""
+
+
+def test_an_upgrade_that_is_killed_midway_leaves_the_old_schema_and_its_rows(given: Settings, db: Database) -> None:
+    with db.write() as session:
+        fill(session)
+    before = counts(db)
+    db.close()
+    downgrade(given, "0001")
+    killed = program(KILLED, given)
+    _, err = killed.communicate(timeout=60)
+    assert killed.returncode == -signal.SIGKILL, err
+    with plain(given) as connection:
+        assert migrate.current(connection) == "0001"
+        names = {each["name"] for each in inspect(connection).get_columns("gold_versions")}
+        assert "gzipped" in names
+        assert not names & {"encoding", "layout"}
+    assert migrate.upgrade(given) == ("0001", migrate.head())
+    assert counts(db) == before
