@@ -31,13 +31,6 @@ OURS = ["api", "worker", "migrate"]
 SCALED = ["api", "worker"]
 LASTING = sorted(SERVICES.keys() - {"migrate"})
 
-# Landing with the service on several machines; then both go.
-LANDING_SETTINGS = {
-    "database_url_file", "database_pool", "files_shared", "s3_endpoint", "s3_region", "s3_access_key", "s3_secret_key",
-    "s3_secret_key_file", "worker_port", "metrics_access",
-}  # fmt: skip
-LANDING_COMMANDS = {"api", "worker", "backup", "restore", "doctor"}
-
 
 def environment(service: str) -> dict[str, str]:
     return dict(SERVICES[service].get("environment", {}))
@@ -89,7 +82,7 @@ def test_one_image_runs_api_worker_and_migration() -> None:
 
 
 def test_every_command_that_is_run_or_described_exists() -> None:
-    known = set(TREE.commands) | LANDING_COMMANDS
+    known = set(TREE.commands)
     page = (ROOT / "docs" / "containers.md").read_text(encoding="utf-8")
     used = {SERVICES[name]["command"][1] for name in OURS} | set(re.findall(r"\bassay (?!assay )([a-z-]+)", page))
     assert {"api", "worker", "migrate", "backup"} <= used
@@ -180,7 +173,7 @@ def test_only_proxy_and_api_share_the_network_whose_addresses_the_api_believes()
 
 def test_the_database_allows_the_connections_of_two_api_and_four_worker_containers() -> None:
     (allowed,) = [after for name, after in interpolations() if name == "DATABASE_CONNECTIONS"]
-    pool = Settings.model_fields["database_pool"].default if "database_pool" in Settings.model_fields else 10
+    pool = Settings.model_fields["database_pool"].default
     assert int(allowed.removeprefix(":-")) >= 6 * (2 * pool + 5)
 
 
@@ -188,7 +181,7 @@ def test_the_database_allows_the_connections_of_two_api_and_four_worker_containe
 
 
 def test_every_variable_of_the_service_is_a_setting() -> None:
-    known = {f"ASSAY_{name.upper()}" for name in Settings.model_fields.keys() | LANDING_SETTINGS}
+    known = {f"ASSAY_{name.upper()}" for name in Settings.model_fields.keys()}
     used = set(re.findall(r"ASSAY_[A-Z0-9_]+", TEXT + CADDY + EXAMPLE))
     assert "ASSAY_FILES_URL" in used
     assert used - known == set()
