@@ -181,7 +181,7 @@ def test_the_database_allows_the_connections_of_two_api_and_four_worker_containe
 
 
 def test_every_variable_of_the_service_is_a_setting() -> None:
-    known = {f"ASSAY_{name.upper()}" for name in Settings.model_fields.keys()}
+    known = {f"ASSAY_{name.upper()}" for name in Settings.model_fields}
     used = set(re.findall(r"ASSAY_[A-Z0-9_]+", TEXT + CADDY + EXAMPLE))
     assert "ASSAY_FILES_URL" in used
     assert used - known == set()
