@@ -1,0 +1,66 @@
+"""Fills a store with finished submissions: copies of one that was really scored, made by the database itself."""
+
+from sqlalchemy import Engine, create_engine, text
+
+from app.store.tables import Base
+
+TEAMS = 100
+FOLLOWERS = ("score_tasks", "scores", "quota_entries")  # what hangs on a submission
+NUMBERS = {
+    "sqlite": "WITH RECURSIVE n(i) AS (SELECT {first} UNION ALL SELECT i + 1 FROM n WHERE i < {last})",
+    "postgresql": "WITH n(i) AS (SELECT generate_series({first}, {last}))",
+}
+ID = {"sqlite": "printf('{mark}%031x', {value})", "postgresql": "'{mark}' || lpad(to_hex({value}), 31, '0')"}
+
+
+def fill(url: str, slug: str, count: int, *, first: int) -> None:
+    """Copy a finished submission of the challenge `count` times with all its rows, spread over a hundred teams."""
+    engine = create_engine(url)
+    find = "SELECT s.id, s.team_id FROM submissions s JOIN phases p ON p.id = s.phase_id JOIN challenges c ON c.id = p.challenge_id"
+    with engine.connect() as connection:
+        submission, team = connection.execute(
+            text(f"{find} WHERE c.slug = :slug AND s.status = 'finished' ORDER BY s.id LIMIT 1"), {"slug": slug}
+        ).one()
+    last = first + count - 1
+    block = first // 10  # of teams: each fill has its own
+    numbered, in_team = ("0", "n.i"), ("e", f"{block} + n.i % {TEAMS}")
+    _copy(
+        engine,
+        "teams",
+        team,
+        {"id": ("e", "n.i"), "name": ("", "n.i"), "name_key": ("", "n.i")},
+        block,
+        block + TEAMS - 1,
+    )
+    _copy(engine, "submissions", submission, new={"id": numbered, "team_id": in_team}, first=first, last=last)
+    for table in FOLLOWERS:
+        with engine.connect() as connection:
+            found = text(f"SELECT id FROM {table} WHERE submission_id = :id")  # noqa: S608 - our own names
+            rows = connection.execute(found, {"id": submission}).scalars().all()
+        for mark, row in enumerate(rows):
+            new = {"id": (str(mark), "n.i"), "submission_id": numbered}
+            _copy(
+                engine,
+                table,
+                row,
+                new=new | ({"team_id": in_team} if table == "quota_entries" else {}),
+                first=first,
+                last=last,
+            )
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text("ANALYZE"))
+    engine.dispose()
+
+
+def _copy(engine: Engine, table: str, row: str, *, new: dict[str, tuple[str, str]], first: int, last: int) -> None:
+    """Copy one row for each number from first to last, with new texts made of the number in some columns."""
+    dialect = engine.dialect.name
+    columns = [column.name for column in Base.metadata.tables[table].columns]
+    values = [
+        ID[dialect].format(mark=new[name][0], value=new[name][1]) if name in new else f"t.{name}" for name in columns
+    ]
+    numbers = NUMBERS[dialect].format(first=first, last=last)
+    # PostgreSQL takes WITH before INSERT; so does SQLite.
+    statement = f"{numbers} INSERT INTO {table} ({', '.join(columns)}) SELECT {', '.join(values)} FROM n, {table} t WHERE t.id = :row"  # noqa: S608
+    with engine.begin() as connection:
+        connection.execute(text(statement), {"row": row})
