@@ -39,7 +39,7 @@ def differs(
     return (found or "").removesuffix("::json") != (wanted or "")
 
 
-OPTIONS = {"compare_type": True, "compare_server_default": differs, "render_as_batch": True}
+OPTIONS = {"compare_type": True, "compare_server_default": differs, "include_name": migrate.ours}
 
 
 def counts(db: Database) -> dict[str, int]:
@@ -297,4 +297,4 @@ def test_an_upgrade_that_is_killed_midway_leaves_the_old_schema_and_its_rows(giv
         assert "gzipped" in names
         assert not names & {"encoding", "layout"}
     assert migrate.upgrade(given) == ("0001", migrate.head())
-    assert counts(db) == before
+    assert counts(db) == before | {"workers": 0}  # a table that the first schema had not
