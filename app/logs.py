@@ -2,17 +2,29 @@
 
 import logging
 import sys
+from typing import Any
 
 import structlog
 
 from app.settings import Settings
 
 
-def configure(settings: Settings) -> None:
-    """Send our lines and those of the libraries to standard error in one form."""
-    console = settings.log_format == "console" or (settings.log_format == "auto" and sys.stderr.isatty())
+def for_people(settings: Settings) -> bool:
+    """Whether lines are written for people rather than for programs."""
+    return settings.log_format == "console" or (settings.log_format == "auto" and sys.stderr.isatty())
+
+
+def configure(settings: Settings, process: str = "serve") -> None:
+    """Send our lines and those of the libraries to standard error in one form, each with the name of this process."""
+    console = for_people(settings)
+
+    def named(_logger: Any, _method: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
+        line.setdefault("process", process)
+        return line
+
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
+        named,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
@@ -36,3 +48,4 @@ def configure(settings: Settings) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(max(level, logging.WARNING))
+    logging.captureWarnings(capture=True)  # or they would be lines of another form

@@ -20,6 +20,7 @@ from starlette.staticfiles import StaticFiles
 
 from app import __version__, logs
 from app.actions.bootstrap import admin_token, administrator
+from app.actions.read_backlog import SharedFigures
 from app.actions.sweep_files import DAY
 from app.api import (
     accounts,
@@ -27,6 +28,7 @@ from app.api import (
     challenges,
     docs,
     document,
+    figures,
     gold,
     health,
     leaderboards,
@@ -41,6 +43,7 @@ from app.api import (
 from app.api.deps import Limiter, Notifier, Service
 from app.api.made_files import MadeFiles
 from app.api.middleware import Envelope
+from app.figures import Figures
 from app.places import open_files, own_place
 from app.settings import Settings
 from app.store.migrate import require_head, upgrade
@@ -79,7 +82,7 @@ TAGS = [
     {"name": "gold", "description": "The true labels; for organizers only."},
     {"name": "submissions", "description": "Predictions in, scores out."},
     {"name": "leaderboards", "description": "Who stands where."},
-    {"name": "health", "description": "Is it alive, can it serve."},
+    {"name": "health", "description": "Is it alive, can it serve, how is it doing."},
 ]
 
 
@@ -93,6 +96,7 @@ def describe_api(app: FastAPI) -> None:
     for module in ROUTERS:
         app.include_router(module.router, prefix="/api/v1")
     app.include_router(health.router)
+    app.include_router(figures.router)
     app.include_router(docs.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     made: dict[str, Any] = {}
@@ -105,7 +109,7 @@ def describe_api(app: FastAPI) -> None:
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-def bare_app(**options: Any) -> FastAPI:
+def bare_app(counted: Figures | None = None, **options: Any) -> FastAPI:
     """The app with its routes, not yet joined to any part that does work."""
     app = FastAPI(
         title="Assay",
@@ -120,7 +124,7 @@ def bare_app(**options: Any) -> FastAPI:
         **options,
     )
     describe_api(app)
-    app.add_middleware(Envelope)
+    app.add_middleware(Envelope, figures=counted or Figures())
     return app
 
 
@@ -139,7 +143,9 @@ def build(
     db = Database(settings, now)
     files = open_files(settings, work)
     notifier = Notifier()
-    worker = Worker(settings, db, files, notifier.settled) if scoring else None
+    counted = Figures()
+    counted.registry.register(SharedFigures(db))
+    worker = Worker(settings, db, files, notifier.settled, counted) if scoring else None
     listener = None if db.sqlite else Listener(settings, notifier.settled, notifier.missed)
     readers = child_pool(settings, READER_CHILDREN)
     made = MadeFiles(work / "made")
@@ -159,7 +165,7 @@ def build(
         db.close()
 
     parts = [part for part in (listener, worker) if part is not None]
-    app = bare_app(lifespan=_alive(before, parts, after))
+    app = bare_app(counted, lifespan=_alive(before, parts, after))
     app.state.service = Service(
         settings=settings,
         db=db,
@@ -168,6 +174,7 @@ def build(
         readers=readers,
         made=made,
         notifier=notifier,
+        figures=counted,
         limiter=Limiter(settings),
         administrator=built_in,
         admin_token=token,
@@ -211,7 +218,7 @@ def serve(settings: Settings, *, scoring: bool = True) -> None:
     Raises AlreadyServed, AddressTaken, FolderNotShared, migrate.SchemaBehind and bootstrap.WeakAdminToken.
     """
     os.umask(0o077)  # gold labels and hashes are for the service's own account only
-    logs.configure(settings)
+    logs.configure(settings, "serve" if scoring else "api")
     signal.signal(signal.SIGTERM, _end)
     with own_place(settings) as work:
         listener = _listen(settings)
@@ -255,6 +262,9 @@ def _announce(settings: Settings, port: int, *, show_token: bool) -> None:
     """Where to find the service, on standard error; a token made just now is shown on a terminal, never in a log."""
     token, path = admin_token(settings)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    if settings.log_format == "json":  # then every line is JSON
+        log.info("listening", address=f"http://{host}:{port}", version=__version__, admin_token_file=path and str(path))
+        return
     lines = [f"Assay {__version__} listens on http://{host}:{port}  (API documentation: /docs)"]
     if path is not None:
         lines.append(f"The administrator's token is in {path}" + (f": {token}" if show_token else ""))

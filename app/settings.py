@@ -133,7 +133,12 @@ class Settings(BaseSettings):
         10.0, ge=0, description="Seconds that work at hand may still take when the service is asked to end."
     )
 
-    # ---- logs
+    # ---- figures and logs
+    metrics_access: Literal["guarded", "open"] = Field(
+        "guarded",
+        description="Who may read /metrics: this machine itself, where no forwarding header came with the request, and "
+        "administrators; or everybody.",
+    )
     log_format: Literal["auto", "json", "console"] = Field(
         "auto", description="Log lines as JSON or for people; auto: for people on a terminal."
     )

@@ -31,6 +31,7 @@ from app.actions.sweep_files import Sweeper
 from app.actions.tend_workers import Sign, forget_silent, give_sign, sign_off
 from app.children.pool import ChildPool
 from app.errors import AssayError
+from app.figures import Figures
 from app.files import Files
 from app.formats import Limits
 from app.places import open_files, own_place
@@ -89,7 +90,9 @@ def sending_queue(settings: Settings) -> Queue:
 class Worker:
     """Lives in threads of its process, its scoring in child programs."""
 
-    def __init__(self, settings: Settings, db: Database, files: Files, settled: Callable[[str], None]) -> None:
+    def __init__(
+        self, settings: Settings, db: Database, files: Files, settled: Callable[[str], None], figures: Figures
+    ) -> None:
         self._settings = settings
         self._db = db
         self._settled = settled
@@ -110,7 +113,7 @@ class Worker:
             else shared_queue(settings, self._claim_one, slots=settings.workers)
         )
         caps = Caps(crashes=settings.crash_cap, interruptions=settings.interruption_cap)
-        self._bench = Bench(db=db, files=files, children=self.children, queue=self.queue, caps=caps)
+        self._bench = Bench(db, files, self.children, self.queue, caps, figures)
         self._sweeper = Sweeper(db, files)
 
     def start(self) -> None:
@@ -177,6 +180,8 @@ class Worker:
         return claim
 
     def _work(self, claim: Claim) -> None:
+        structlog.contextvars.clear_contextvars()  # of what this thread worked on before
+        structlog.contextvars.bind_contextvars(task=claim.task_id, attempt=claim.attempt)
         self._held[claim] = time.monotonic()
         try:
             submission_id = score_submission(self._bench, claim)
@@ -186,7 +191,7 @@ class Worker:
             raise
         finally:
             del self._held[claim]
-        log.info("task_done", task=claim.task_id, attempt=claim.attempt, submission=submission_id)
+        log.info("task_done", settled=submission_id is not None)
         if submission_id is not None:
             self._settled(submission_id)
 
@@ -244,7 +249,7 @@ class NotShared(AssayError):
 def serve(settings: Settings) -> None:
     """Score until SIGINT or SIGTERM, beside any number of others; raises NotShared, FolderNotShared, SchemaBehind."""
     os.umask(0o077)
-    logs.configure(settings)
+    logs.configure(settings, "worker")
     if not settings.on_postgresql:
         raise NotShared
     end = Event()
@@ -253,7 +258,7 @@ def serve(settings: Settings) -> None:
     with own_place(settings) as work:
         db = Database(settings)
         require_head(db.engine())
-        worker = Worker(settings, db, open_files(settings, work), settled=lambda _: None)
+        worker = Worker(settings, db, open_files(settings, work), lambda _: None, Figures())
         worker.start()
         log.info("worker_started", slots=settings.workers)
         end.wait()

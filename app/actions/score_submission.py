@@ -3,16 +3,19 @@
 Every write is fenced by the attempt number: a worker that lost its task in the meantime changes nothing.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import structlog
+from sqlalchemy import event
 
 from app.actions.upload_gold import request_of, stored_kind
 from app.children import ChildError, ChildNotStarted, Children, ChildrenClosed
 from app.errors import Unavailable
+from app.figures import Figures
 from app.files import Files
 from app.queue import Claim, Queue
 from app.store import clock, quota, signals, tasks
@@ -20,6 +23,7 @@ from app.store.session import Database, ReadSession, WriteSession
 from app.store.tables import GoldVersion, Phase, Recipe, Score, ScoreTask, Submission
 
 LONGEST_WAIT = timedelta(minutes=5)
+CRASHED = "crashed"
 INTERRUPTED = "interrupted"
 FILE_LOST = "file_lost"  # its disk may come back, so it is tried again like an interruption
 DETAILS = {
@@ -47,6 +51,7 @@ class Bench:
     children: Children
     queue: Queue
     caps: Caps
+    figures: Figures = field(default_factory=Figures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,8 @@ def score_submission(bench: Bench, claim: Claim) -> str | None:
         job = _load(session, claim)
     if job is None:
         return None
+    structlog.contextvars.bind_contextvars(submission=job.submission.id)
+    _note_wait(bench, job, claim)
     try:
         answer = _ask(bench, job)
     except (ChildrenClosed, ChildNotStarted):
@@ -90,11 +97,14 @@ def score_submission(bench: Bench, claim: Claim) -> str | None:
         with bench.db.write() as session:
             return _crashed(session, bench, claim, crash)
     except (FileNotFoundError, Unavailable) as lost:
-        log.warning("file_away", file=str(lost), submission=job.submission.id)
+        log.warning("file_away", file=str(lost))
         with bench.db.write() as session:
             return give_back(session, bench, claim, FILE_LOST)
     with bench.db.write() as session:
-        return _settle(session, claim, job, answer)
+        settled = _settle(session, claim, job, answer)
+    if settled is not None:
+        bench.figures.settled("finished" if answer["valid"] else "rejected", tuple(answer["total"]))
+    return settled
 
 
 def requeue_interrupted(session: WriteSession, bench: Bench) -> int:
@@ -108,7 +118,9 @@ def requeue_interrupted(session: WriteSession, bench: Bench) -> int:
 
 def reap(session: WriteSession, bench: Bench) -> list[str]:
     """Give back the tasks of workers that went silent; returns the ids of the tasks."""
-    return _interrupt_all(session, bench, tasks.expired(session))
+    lost = _interrupt_all(session, bench, tasks.expired(session))
+    _once_committed(session, partial(bench.figures.reaped.inc, len(lost)))
+    return lost
 
 
 def reconcile(session: WriteSession, bench: Bench) -> int:
@@ -136,9 +148,10 @@ def _interrupted(session: WriteSession, bench: Bench, task: ScoreTask, why: str 
     """Count the interruption and queue the task again, a little later each time, or fail it at the cap."""
     task.interruptions += 1
     if task.interruptions > bench.caps.interruptions:
-        return _fail(session, task, why, DETAILS[why].format(task.interruptions))
+        return _fail(session, bench, task, why, DETAILS[why].format(task.interruptions))
     wait = timedelta(seconds=2 ** min(task.interruptions - 1, 8) - 1)
     _requeue(session, bench, task, min(wait, LONGEST_WAIT))
+    _once_committed(session, partial(bench.figures.retried, why))
     return None
 
 
@@ -155,9 +168,20 @@ def _load(session: ReadSession, claim: Claim) -> Job | None:
     )
 
 
+def _note_wait(bench: Bench, job: Job, claim: Claim) -> None:
+    """Observe how long a submission waited for its first scoring; a later one says nothing of the queue."""
+    started = job.submission.started_at
+    if claim.attempt == 1 and job.submission.status == "running" and started is not None:
+        bench.figures.queued_seconds.observe(max(0.0, (started - job.submission.submitted_at).total_seconds()))
+
+
 def _ask(bench: Bench, job: Job) -> dict[str, Any]:
     kind = stored_kind(job.submission)
-    with bench.files.local(job.gold.file_key) as gold_path, bench.files.local(job.submission.file_key) as path:
+    with (
+        bench.files.local(job.gold.file_key) as gold_path,
+        bench.files.local(job.submission.file_key) as path,
+        bench.figures.scoring_seconds.time(),
+    ):
         return bench.children.ask(
             {
                 "kind": "score",
@@ -218,8 +242,10 @@ def _crashed(session: WriteSession, bench: Bench, claim: Claim, crash: ChildErro
         return None
     task.crashes += 1
     if task.crashes >= bench.caps.crashes:
-        return _fail(session, task, crash.code, f"Scoring ended {task.crashes} times: {str(crash) or crash.__doc__}")
+        detail = f"Scoring ended {task.crashes} times: {str(crash) or crash.__doc__}"
+        return _fail(session, bench, task, crash.code, detail)
     _requeue(session, bench, task, timedelta(seconds=task.crashes))
+    _once_committed(session, partial(bench.figures.retried, CRASHED))
     return None
 
 
@@ -234,7 +260,12 @@ def _requeue(session: WriteSession, bench: Bench, task: ScoreTask, wait: timedel
     bench.queue.enqueue(session, task.id, priority=task.priority, not_before=task.not_before)
 
 
-def _fail(session: WriteSession, task: ScoreTask, code: str, detail: str) -> str | None:
+def _once_committed(session: WriteSession, count: Callable[[], None]) -> None:
+    """Count what this transaction does, but only if it comes to be."""
+    event.listen(session, "after_commit", lambda _session: count(), once=True)
+
+
+def _fail(session: WriteSession, bench: Bench, task: ScoreTask, code: str, detail: str) -> str | None:
     """Our fault after all retries: never charged, always with a reason."""
     task.status, task.finished_at, task.lease_until = "failed", clock.now(session), None
     task.failure = {"code": code, "detail": detail}
@@ -242,4 +273,5 @@ def _fail(session: WriteSession, task: ScoreTask, code: str, detail: str) -> str
     if submission.status not in {"queued", "running"}:
         return None
     submission.failure = task.failure
+    _once_committed(session, partial(bench.figures.settled, "failed"))
     return _final(session, submission, task, "failed")

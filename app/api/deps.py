@@ -23,6 +23,7 @@ from app.actions.issue_token import caller_of
 from app.api.made_files import MadeFiles
 from app.children import Children
 from app.errors import BadCursor, BadRequest, RequestInFlight, TooMany, Unauthorized, WrongPassword
+from app.figures import Figures
 from app.files import Files
 from app.queue import Queue
 from app.settings import Settings
@@ -136,6 +137,7 @@ class Service:
     readers: Children  # children for what callers wait on: gold, dry runs, templates, reports
     made: MadeFiles
     notifier: Notifier
+    figures: Figures
     limiter: Limiter
     administrator: Caller
     admin_token: str

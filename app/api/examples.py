@@ -294,6 +294,14 @@ GOLD_FILE["application/json"] |= named(
     splits=[record | {"split": SPLITS[record["id"]]} for record in _records(TRUE_LABELS)],
 )
 TEMPLATE_FILE = _templates()
+FIGURES = {
+    "text/plain": named(
+        queue="# HELP assay_queue_depth Tasks at this moment, by status.\n"
+        "# TYPE assay_queue_depth gauge\n"
+        'assay_queue_depth{status="queued"} 3.0\n'
+        'assay_queue_depth{status="running"} 1.0\n'
+    ),
+}
 STORED_GOLD = {"application/octet-stream": named(file=_compact(_records(TRUE_LABELS)))}
 STORED_PREDICTIONS = {"application/octet-stream": named(file=_compact(PREDICTED_LABELS))}
 _REPORT = {

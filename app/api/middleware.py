@@ -1,14 +1,19 @@
-"""What every reply carries: a request id, safe headers, strong ETags of the bytes sent, answers to HEAD; and one log line."""
+"""What every reply carries: a request id, safe headers, strong ETags of the bytes sent, answers to HEAD.
+
+And what is kept of it: one log line, and the figures.
+"""
 
 import hashlib
 import time
 import uuid
 
 import structlog
+from fastapi.routing import iter_route_contexts
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.problems import unforeseen
+from app.api.problems import CODE, unforeseen
+from app.figures import OTHER, Figures
 
 log = structlog.get_logger()
 
@@ -16,8 +21,10 @@ log = structlog.get_logger()
 class Envelope:
     """The outermost layer of the app."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, figures: Figures) -> None:
         self.app = app
+        self._figures = figures
+        self._templates: dict[object, str] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -29,16 +36,33 @@ class Envelope:
         reply = Reply(send, Headers(scope=scope), request_id, reads=head or scope["method"] == "GET", head=head)
         structlog.contextvars.bind_contextvars(request=request_id)
         began = time.perf_counter()
+        inner = {**scope, "method": "GET"} if head else scope
         try:
-            await self.app({**scope, "method": "GET"} if head else scope, receive, reply.send)
+            await self.app(inner, receive, reply.send)
         except Exception as error:
             if reply.status:
                 raise  # the answer has begun: all that is left is to break it off
-            await unforeseen(scope["path"], error)(scope, receive, reply.send)
+            await unforeseen(scope["path"], error)(inner, receive, reply.send)
         finally:
-            milliseconds = round((time.perf_counter() - began) * 1000, 1)
-            log.info("request", method=scope["method"], path=scope["path"], status=reply.status, ms=milliseconds)
-            structlog.contextvars.unbind_contextvars("request")
+            self._keep(scope["method"], inner, reply.status, time.perf_counter() - began)
+            structlog.contextvars.clear_contextvars()
+
+    def _keep(self, method: str, scope: Scope, status: int, seconds: float) -> None:
+        """What is kept of a request that was answered."""
+        self._figures.answered(method, self._template(scope), status, seconds)
+        code: str | None = scope.get(CODE)
+        if code is not None:
+            self._figures.refused(code)
+        refused = {} if code is None else {"code": code}
+        log.info("request", method=method, path=scope["path"], status=status, ms=round(seconds * 1000, 1), **refused)
+
+    def _template(self, scope: Scope) -> str:
+        """The address of the route as it was declared, with its prefix; never what was asked for."""
+        if not self._templates:
+            for route in iter_route_contexts(scope["app"].routes):
+                answers = route.endpoint or getattr(route.original_route, "app", None)  # the latter of a mount
+                self._templates[answers] = route.path_format or OTHER
+        return self._templates.get(scope.get("endpoint"), OTHER)
 
 
 class Reply:

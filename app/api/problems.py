@@ -9,6 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from app import errors
 from app.api.examples import JSON, named
@@ -19,6 +20,7 @@ log = structlog.get_logger()
 
 MOST_FAULTS = 100  # an answer lists no more; who sends more made them on purpose
 MEDIA_TYPE = "application/problem+json"
+CODE = "assay.problem"  # in the scope of a request: the code of the problem that answered it
 CHALLENGE_HEADER = {"WWW-Authenticate": 'Bearer realm="assay"'}
 
 
@@ -51,7 +53,19 @@ class Carrier(HTTPException):
         self.error = error
 
 
-def problem_response(error: AssayError) -> JSONResponse:
+class ProblemResponse(JSONResponse):
+    """A problem document on its way out; it leaves its code in the scope, for the log line and the figures."""
+
+    media_type = MEDIA_TYPE
+    code = ""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        scope[CODE] = self.code
+        await super().__call__(scope, receive, send)
+
+
+def problem_response(error: AssayError) -> ProblemResponse:
     """The problem document of an error."""
     headers = dict(error.headers)
     if error.status == 401:
@@ -65,7 +79,9 @@ def problem_response(error: AssayError) -> JSONResponse:
         "remedy": error.advice,
         **{name: value for name, value in error.extra.items() if value is not None},
     }
-    return JSONResponse(body, status_code=error.status, media_type=MEDIA_TYPE, headers=headers)
+    response = ProblemResponse(body, status_code=error.status, headers=headers)
+    response.code = error.code
+    return response
 
 
 def documented(*kinds: type[AssayError]) -> dict[int | str, dict[str, Any]]:
@@ -199,7 +215,7 @@ async def _gone(_request: Request, error: Exception) -> Response:
     return problem_response(errors.FileAway())
 
 
-def unforeseen(path: str, error: Exception) -> JSONResponse:
+def unforeseen(path: str, error: Exception) -> ProblemResponse:
     """The answer to a fault of ours; what happened is in the log."""
     log.error("unforeseen_error", path=path, exc_info=error)
     return problem_response(AssayError())

@@ -5,6 +5,7 @@ import contextlib
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import structlog
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
@@ -33,6 +34,7 @@ from app.files import Stored
 from app.formats import FileKind
 
 router = APIRouter(tags=["submissions"], route_class=StrictRoute)
+log = structlog.get_logger()
 
 
 class DryRun(Shape):
@@ -199,7 +201,10 @@ async def _submit(sent: Delivery, slug: str, phase: str) -> tuple[Seen, bool]:
 
     async with received(sent.request, sent.parts) as stored:
         found, new = await run_in_threadpool(store, stored)
-        if not new:
+        structlog.contextvars.bind_contextvars(submission=found.submission.id)
+        if new:
+            log.info("submission_stored")
+        else:
             await run_in_threadpool(sent.parts.files.delete, stored.key)
     return found, new
 

@@ -26,6 +26,7 @@ from app import errors
 from app.settings import Settings
 
 POOL: dict[str, Any] = {"pool_size": 48, "max_overflow": 0, "pool_timeout": 10}  # more than threads that ask
+QUIET: dict[str, Any] = {"hide_parameters": True}  # an error names its statement, never the values: they reach the log
 UNIQUE_VIOLATION = "23505"
 KEEPALIVE: dict[str, Any] = {  # a machine that vanished is noticed within half a minute, whichever side it was
     "connect_timeout": 5,
@@ -155,13 +156,16 @@ def keepalive(settings: Settings) -> dict[str, Any]:
 
 def _postgresql_engine(settings: Settings, **options: Any) -> Engine:
     pool = {"pool_size": settings.database_pool, "max_overflow": 0, "pool_timeout": settings.database_wait}
-    return create_engine(settings.database, connect_args=keepalive(settings), pool_pre_ping=True, **pool, **options)
+    return create_engine(
+        settings.database, connect_args=keepalive(settings), pool_pre_ping=True, **pool, **options, **QUIET
+    )
 
 
 def _sqlite_engine(settings: Settings, *, begin: str, query_only: bool) -> Engine:
     """An engine that opens its transactions itself: the driver's own habit of delaying BEGIN is switched off."""
     wait = settings.database_wait
-    engine = create_engine(settings.database, connect_args={"check_same_thread": False, "timeout": wait}, **POOL)
+    arguments = {"check_same_thread": False, "timeout": wait}
+    engine = create_engine(settings.database, connect_args=arguments, **POOL, **QUIET)
 
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _record: Any) -> None:

@@ -4,10 +4,11 @@ Leases and waits go by the steady clock. On SQLite a service owns its work list 
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
@@ -15,6 +16,15 @@ from app.store import clock
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import ScoreTask, Submission
 from app.store.types import new_id
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """The work that is not done yet; the age is that of the oldest task that could start now, 0 without one."""
+
+    queued: int
+    running: int
+    oldest_seconds: float
 
 
 def add(
@@ -60,6 +70,17 @@ def expired(session: WriteSession) -> list[ScoreTask]:
 def running(session: ReadSession) -> list[ScoreTask]:
     """All that is running; at the start of a service that is alone, what an earlier life of it left."""
     return list(session.scalars(select(ScoreTask).where(ScoreTask.status == "running")))
+
+
+def backlog(session: ReadSession) -> Backlog:
+    """How many tasks wait and run, and for how long the oldest due one has waited."""
+    now = clock.steady(session)
+    unfinished = ScoreTask.status.in_(("queued", "running"))
+    counts = select(ScoreTask.status, func.count()).where(unfinished).group_by(ScoreTask.status)
+    depth = {row[0]: row[1] for row in session.execute(counts)}
+    oldest = session.scalar(select(func.min(ScoreTask.created_at)).where(due(now)))
+    age = 0.0 if oldest is None else max(0.0, (now - oldest).total_seconds())
+    return Backlog(queued=depth.get("queued", 0), running=depth.get("running", 0), oldest_seconds=age)
 
 
 def claim(session: WriteSession, count: int) -> list[tuple[str, int]]:

@@ -27,6 +27,7 @@ def test_a_setting_is_read_from_its_variable(name: str, monkeypatch: pytest.Monk
         "signup": "closed",
         "challenge_creation": "any",
         "log_format": "json",
+        "metrics_access": "open",
         "log_level": "error",
         "database_url": "postgresql+psycopg://host/assay",
         "files_url": "s3://bucket/prefix",

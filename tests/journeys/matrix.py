@@ -52,7 +52,14 @@ class Row:
     sees: Roles = frozenset(ROLES)
     body: Any = None
     query: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+    at_root: bool = False
     token_matters: bool = True
+
+    @property
+    def address(self) -> str:
+        """The whole path."""
+        return self.path if self.at_root else f"/api/v1{self.path}"
 
     def status(self, role: str, visible: Roles) -> int:
         """What this role gets from a challenge that `visible` roles see."""
@@ -86,6 +93,7 @@ ROWS = (
     Row("GET", "/me", ACCOUNTS),
     Row("GET", "/metrics", EVERYBODY, open=True),
     Row("GET", "/metrics/{key}", EVERYBODY, open=True),
+    Row("GET", "/metrics", ADMINISTRATOR, headers={"X-Forwarded-For": "192.0.2.7"}, at_root=True),
     Row("GET", "/challenges", EVERYBODY, open=True),
     Row("POST", "/challenges", ADMINISTRATOR, 201, body=NEW),
     # ---- a challenge

@@ -51,6 +51,19 @@ def test_a_block_that_raises_writes_nothing(db: Database) -> None:
     assert emails(db) == ["z@y"]
 
 
+def test_an_error_of_the_database_names_no_value(db: Database) -> None:
+    """It may stand in the log, and the value may be a secret."""
+
+    def nameless() -> None:
+        with db.write() as session:
+            session.add(User(email="secret@example.org", name=None))
+
+    with pytest.raises(IntegrityError) as broken:
+        nameless()
+    assert "INSERT INTO users" in str(broken.value)
+    assert "secret" not in str(broken.value).split("DETAIL")[0]
+
+
 def test_a_reader_sees_one_snapshot_while_others_write(db: Database) -> None:
     with db.read() as session:
         assert session.scalars(select(User.email)).all() == []

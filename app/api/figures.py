@@ -1,0 +1,47 @@
+"""Figures of operation for Prometheus: of this process, and of the database that all processes share."""
+
+import ipaddress
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from app import errors, figures
+from app.api import examples
+from app.api.deps import CallerDep, ServiceDep, address
+from app.api.problems import OPEN, documented, succeeds
+
+router = APIRouter(tags=["health"])
+
+FORWARDED = ("forwarded", "via", "x-real-ip")  # and all that begin with x-forwarded-
+
+
+@router.get(
+    "/metrics",
+    summary="Figures for Prometheus",
+    response_class=Response,
+    responses=succeeds("The figures, in the text format of Prometheus.", examples.FIGURES)
+    | documented(errors.Forbidden),
+    openapi_extra=OPEN,
+)
+def get_figures(request: Request, who: CallerDep, parts: ServiceDep) -> Response:
+    """For this machine itself and for administrators, unless the service is set to show them to everybody."""
+    allowed = parts.settings.metrics_access == "open" or who.rules_site or from_this_machine(request)
+    if not allowed and who.user_id is None:
+        raise errors.Unauthorized("The figures need an administrator's token, unless asked for on this machine itself.")
+    if not allowed:
+        raise errors.Forbidden(
+            "The figures are for administrators.", remedy="Use an administrator's token with the scope 'admin'."
+        )
+    return Response(figures.text(parts.figures.registry), media_type=figures.MEDIA_TYPE)
+
+
+def from_this_machine(request: Request) -> bool:
+    """Whether a request came over the loopback device and nobody says that it is passed on for somebody else."""
+    if any(name in FORWARDED or name.startswith("x-forwarded-") for name in request.headers):
+        return False
+    try:
+        came_from = ipaddress.ip_address(address(request))
+    except ValueError:
+        return False
+    mapped = came_from.ipv4_mapped if isinstance(came_from, ipaddress.IPv6Address) else None
+    return (mapped or came_from).is_loopback

@@ -1,0 +1,79 @@
+"""Figures of operation in the form of Prometheus: what one process counts; no label names a challenge, team or person."""
+
+import prometheus_client
+from prometheus_client import CollectorRegistry, Counter, Histogram, Info, ProcessCollector
+
+from app import __version__
+
+MEDIA_TYPE = prometheus_client.CONTENT_TYPE_PLAIN_0_0_4
+OTHER = "other"
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+REPLY_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)  # Prefer: wait ends at 60
+WORK_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
+
+prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call] # a moment beside every count says nothing that a restart does not
+
+
+class Figures:
+    """The counters of one service or worker, in a registry of their own: several may live in one process."""
+
+    def __init__(self) -> None:
+        self.registry = mine = CollectorRegistry()
+        ProcessCollector(registry=mine)
+        Info("assay_build", "The version that runs.", registry=mine).info({"version": __version__})
+        self._requests = Counter(
+            "assay_http_requests", "Requests answered.", ("method", "route", "status"), registry=mine
+        )
+        self._request_seconds = Histogram(
+            "assay_http_request_seconds",
+            "Time to answer a request, waits and uploads included.",
+            ("method", "route"),
+            registry=mine,
+            buckets=REPLY_SECONDS,
+        )
+        self._refused = Counter(
+            "assay_refused", "Requests refused, by the code of the problem.", ("code",), registry=mine
+        )
+        self._settled = Counter(
+            "assay_settled", "Submissions that reached this status here.", ("status",), registry=mine
+        )
+        self._rejected = Counter(
+            "assay_rejected_files", "Rejected files that had a problem of this code.", ("code",), registry=mine
+        )
+        self._retries = Counter("assay_retries", "Scorings to be tried again, by reason.", ("reason",), registry=mine)
+        self.reaped = Counter("assay_reaped", "Tasks given back because their lease had run out.", registry=mine)
+        self.scoring_seconds = Histogram(
+            "assay_scoring_seconds", "Time of a child for one scoring.", registry=mine, buckets=WORK_SECONDS
+        )
+        self.queued_seconds = Histogram(
+            "assay_queued_seconds", "Time from submission to the start of scoring.", registry=mine, buckets=WORK_SECONDS
+        )
+        for status in ("finished", "rejected", "failed"):
+            self._settled.labels(status)
+        for reason in ("crashed", "interrupted", "file_lost"):
+            self._retries.labels(reason)
+
+    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request by the template of its route; one that broke off before the reply began has status 0."""
+        method = method if method in METHODS else OTHER
+        self._requests.labels(method, route, str(status)).inc()
+        self._request_seconds.labels(method, route).observe(seconds)
+
+    def refused(self, code: str) -> None:
+        """Count a request that was answered with a problem."""
+        self._refused.labels(code).inc()
+
+    def settled(self, status: str, problems: tuple[str, ...] = ()) -> None:
+        """Count a submission with its final status; each code once, however often the file has the problem."""
+        self._settled.labels(status).inc()
+        for code in problems:
+            self._rejected.labels(code).inc()
+
+    def retried(self, reason: str) -> None:
+        """Count a scoring that will be tried again."""
+        self._retries.labels(reason).inc()
+
+
+def text(registry: CollectorRegistry) -> bytes:
+    """All figures of a registry as Prometheus reads them."""
+    return prometheus_client.generate_latest(registry)

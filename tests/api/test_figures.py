@@ -1,0 +1,171 @@
+"""The figures of operation: what they count, what they never tell, and who may read them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.requests import Request
+
+from app.api.figures import from_this_machine
+from tests.api.conftest import GOLD
+from tests.api.served import ADMIN_TOKEN, Served, served, settings
+from tests.figures import Scrape, scrape
+from tests.live import PASSWORD
+
+LABELS = {row["id"]: row["label"] for row in GOLD}
+FORWARDED = {"X-Forwarded-For": "192.0.2.7"}
+SUBMIT = "/api/v1/challenges/{slug}/phases/{phase}/submissions"
+
+
+def read(app: Served, **headers: str) -> httpx.Response:
+    return httpx.get(f"{app.url}/metrics", headers=headers)
+
+
+@pytest.fixture(scope="module")
+def token(app: Served) -> str:
+    """Of somebody who rules nothing."""
+    body = {"email": "grace@example.org", "name": "Grace", "password": PASSWORD}
+    app.caller().post("/users", json=body).raise_for_status()
+    answer = app.caller().post("/tokens", json={"email": body["email"], "password": PASSWORD})
+    return str(answer.json()["token"])
+
+
+# ---- what is counted ------------------------------------------------------------------------------
+
+
+def test_a_submission_is_counted_by_its_final_status_and_its_times_are_observed(app: Served) -> None:
+    before = scrape(app.url)
+    assert app.admin().submit("digits", LABELS, team="Blue").json()["status"] == "finished"
+    after = scrape(app.url)
+    for name, labels in (
+        ("assay_settled_total", {"status": "finished"}),
+        ("assay_scoring_seconds_count", {}),
+        ("assay_queued_seconds_count", {}),
+        ("assay_http_requests_total", {"method": "POST", "route": SUBMIT, "status": "201"}),
+        ("assay_http_request_seconds_count", {"method": "POST", "route": SUBMIT}),
+    ):
+        assert after.value(name, **labels) - before.value(name, **labels) == 1, name
+    assert after.value("assay_scoring_seconds_sum") > before.value("assay_scoring_seconds_sum")
+    assert after.value("assay_queue_depth") == 0
+
+
+def test_a_rejected_file_is_counted_once_under_each_of_its_codes(app: Served) -> None:
+    before = scrape(app.url)
+    sent = app.admin().submit("digits", {"t0": "dog", "x1": "dog", "x2": "dog"}, team="Blue").json()
+    assert sent["status"] == "rejected"
+    after = scrape(app.url)
+    codes = {problem["code"] for problem in sent["problems"]}
+    assert len(codes) > 1
+    for code in codes:
+        counted = [each.value("assay_rejected_files_total", code=code) for each in (before, after)]
+        assert counted[1] - counted[0] == 1, code
+    assert after.value("assay_settled_total", status="rejected") - before.value("assay_settled_total", status="rejected") == 1  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("request_line", "route", "status", "code"),
+    [
+        ("GET /api/v1/challenges/secret-slug", "/api/v1/challenges/{slug}", 404, "not_found"),
+        ("GET /api/v1/me", "/api/v1/me", 401, "unauthorized"),
+        ("DELETE /api/v1/metrics", "/api/v1/metrics", 405, "method_not_allowed"),
+        ("GET /secret/nothing", "other", 404, "not_found"),
+        ("GET /static/secret.js", "/static/{path}", 404, "not_found"),
+        ("GET /api/v1/challenges?limit=many", "/api/v1/challenges", 400, "bad_request"),
+        ("HEAD /api/v1/challenges/secret-slug", "/api/v1/challenges/{slug}", 404, "not_found"),
+    ],
+)
+def test_a_refusal_is_counted_under_its_code_and_the_template_of_its_route(
+    app: Served, request_line: str, route: str, status: int, code: str
+) -> None:
+    method, path = request_line.split()
+    before = scrape(app.url)
+    assert httpx.request(method, app.url + path).status_code == status
+    after = scrape(app.url)
+    asked = {"method": method, "route": route, "status": str(status)}
+    for name, labels in (("assay_http_requests_total", asked), ("assay_refused_total", {"code": code})):
+        assert after.value(name, **labels) - before.value(name, **labels) == 1, name
+    assert "secret" not in read(app).text
+
+
+def test_two_routes_of_one_name_under_different_prefixes_are_told_apart(app: Served) -> None:
+    before = scrape(app.url).value("assay_http_requests_total", route="/api/v1/metrics", method="GET")
+    assert app.caller().get("/metrics").status_code == 200
+    after = scrape(app.url)
+    assert after.value("assay_http_requests_total", route="/api/v1/metrics", method="GET") - before == 1
+    assert after.value("assay_http_requests_total", route="/metrics", method="GET") > 0
+
+
+def test_an_invented_method_makes_no_label(app: Served) -> None:
+    assert httpx.request("SECRETS", f"{app.url}/api/v1/me").status_code == 405
+    assert scrape(app.url).value("assay_http_requests_total", method="other", route="/api/v1/me") == 1
+
+
+def test_no_label_names_a_challenge_a_team_a_person_or_a_submission(app: Served) -> None:
+    sent = app.admin().submit("digits", LABELS, team="Blue").json()
+    app.admin().get(f"/submissions/{sent['id']}").raise_for_status()
+    app.admin().get("/challenges/digits/phases/main/leaderboard").raise_for_status()
+    text = read(app).text
+    for secret in (sent["id"], "digits", "Blue", "main/", ADMIN_TOKEN, "example.org"):
+        assert secret not in text, secret
+
+
+def test_two_services_of_one_process_count_apart(app: Served, tmp_path: Path) -> None:
+    with served(settings(tmp_path / "data", workers=1)) as other:
+        assert httpx.get(f"{other.url}/api/v1/me").status_code == 401
+        assert scrape(other.url).value("assay_http_requests_total", route="/api/v1/me") == 1
+        assert scrape(other.url).value("assay_settled_total") == 0
+
+
+def test_the_process_the_version_and_the_database_are_told_of(app: Served) -> None:
+    found = scrape(app.url)
+    assert found.value("assay_database_up") == 1
+    assert found.value("assay_build_info") == 1
+    assert found.value("process_open_fds") > 0
+    assert found.value("assay_queue_oldest_seconds") == 0
+    for reason in ("crashed", "interrupted", "file_lost"):
+        assert found.value("assay_retries_total", reason=reason) == 0
+    assert {"assay_retries_total", "assay_reaped_total"} <= found.names()
+
+
+# ---- who may read them ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Via", "X-Forwarded-Host"])
+def test_what_is_passed_on_for_somebody_else_does_not_come_from_this_machine(app: Served, name: str) -> None:
+    answer = read(app, **{name: "192.0.2.7"})
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"].startswith("Bearer ")
+    assert answer.json()["code"] == "unauthorized"
+
+
+def test_a_token_of_an_administrator_opens_them_and_no_other(app: Served, token: str) -> None:
+    assert read(app, **FORWARDED, Authorization=f"Bearer {ADMIN_TOKEN}").status_code == 200
+    refused = read(app, **FORWARDED, Authorization=f"Bearer {token}")
+    assert refused.status_code == 403
+    assert refused.json()["code"] == "forbidden"
+    assert read(app, **FORWARDED, Authorization="Bearer wrong").status_code == 401
+    assert read(app, Authorization=f"Bearer {token}").status_code == 200
+
+
+def test_they_are_shown_to_everybody_where_the_setting_says_so(open_to_all: Served) -> None:
+    answer = read(open_to_all, **FORWARDED)
+    assert answer.status_code == 200
+    assert Scrape(answer.text).value("assay_database_up") == 1
+
+
+@pytest.fixture(scope="module")
+def open_to_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(settings(tmp_path_factory.mktemp("open") / "data", metrics_access="open")) as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("client", "here"),
+    [("127.0.0.1", True), ("127.8.9.1", True), ("::1", True), ("::ffff:127.0.0.1", True), ("192.0.2.7", False),
+     ("::ffff:192.0.2.7", False), ("2001:db8::1", False), ("localhost", False), (None, False)],
+)  # fmt: skip
+def test_only_loopback_addresses_are_of_this_machine(client: str | None, here: bool) -> None:
+    scope: dict[str, Any] = {"type": "http", "headers": [], "client": None if client is None else (client, 1)}
+    assert from_this_machine(Request(scope)) is here

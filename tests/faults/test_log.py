@@ -1,0 +1,67 @@
+"""What the log of a service holds, and what it never does."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.faults.support import GOLD
+from tests.live import Live, open_challenge
+
+PASSWORD = "marker-of-the-password"
+PAYLOAD = "marker-of-the-payload"
+ABOUT = "marker-of-the-description"
+WRONG = "assay_" + "0" * 32 + ".marker-of-a-wrong-token"
+
+
+def play(live: Live) -> tuple[list[str], dict[str, Any], str]:
+    """Somebody signs up, logs in, sends a file, and errs; gives secrets, the submission and its request's id."""
+    open_challenge(live.admin(), "pets", GOLD)
+    body = {"email": "marker@example.org", "name": "Marker", "password": PASSWORD}
+    live.caller().post("/users", json=body).raise_for_status()
+    assert live.caller().post("/users", json=body).status_code == 409
+    assert live.caller().post("/tokens", json=body | {"password": PASSWORD + "x"}).status_code in {401, 422}
+    token = live.caller().post("/tokens", json={"email": body["email"], "password": PASSWORD}).json()["token"]
+    person = live.caller(token).join("pets", "Blue")
+    assert live.caller(WRONG).get("/me").status_code == 401
+    predictions = {row["id"]: row["label"] for row in GOLD} | {"t0": PAYLOAD}
+    sent = person.submit("pets", predictions, method=ABOUT, description=ABOUT)
+    assert sent.json()["status"] == "rejected"
+    broken = person.post("/challenges/pets/phases/main/submissions", content=PAYLOAD, params={"dry_run": "true"})
+    assert broken.status_code >= 200
+    httpx.get(f"{live.url}/api/v1/challenges", params={"limit": PAYLOAD})
+    return [PASSWORD, PAYLOAD, ABOUT, WRONG, token, live.admin_token], sent.json(), sent.headers["x-request-id"]
+
+
+def test_the_log_ties_request_and_scoring_together_and_holds_no_secret(tmp_path: Path) -> None:
+    live = Live(tmp_path / "data", log_format="json").start()
+    secrets, submission, request = play(live)
+    live.stop()
+    text = live.log()
+    assert [each for each in secrets if each in text] == []
+    lines: list[dict[str, Any]] = [json.loads(line) for line in text.splitlines()]
+    for line in lines:
+        assert {"event", "level", "timestamp", "process"} <= line.keys(), line
+        datetime.fromisoformat(line["timestamp"])
+    of_request = {line["event"]: line for line in lines if line.get("request") == request}
+    assert {"submission_stored", "request"} <= of_request.keys()
+    assert {line["submission"] for line in of_request.values()} == {submission["id"]}
+    (done,) = [line for line in lines if line["event"] == "task_done"]
+    assert (done["submission"], done["attempt"], done["settled"]) == (submission["id"], 1, True)
+    refused = [line for line in lines if line["event"] == "request" and line["status"] >= 400]
+    assert {"unauthorized", "bad_request"} <= {line["code"] for line in refused}
+    assert all("submission" not in line for line in lines if line["event"] == "request" and line["method"] == "GET")
+    (listening,) = [line for line in lines if line["event"] == "listening"]
+    assert listening["address"] == live.url
+
+
+def test_a_slot_that_works_on_one_submission_after_another_names_each_on_its_own_lines(tmp_path: Path) -> None:
+    live = Live(tmp_path / "data", log_format="json").start()
+    open_challenge(live.admin(), "pets", GOLD)
+    right = {row["id"]: row["label"] for row in GOLD}
+    ids = [live.admin().submit("pets", right, team="Blue").json()["id"] for _ in range(3)]
+    live.stop()
+    lines = [json.loads(line) for line in live.log().splitlines()]
+    assert [line["submission"] for line in lines if line["event"] == "task_done"] == ids
