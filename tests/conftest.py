@@ -5,6 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from tests import s3
 from tests.live import Live
 from tests.postgres import NotStarted, OwnServer, Server, server
 from tests.require import skip_or_fail
@@ -42,3 +43,19 @@ def postgres_database(postgres: Server) -> Iterator[Callable[[], str]]:
     """Makes an empty database at each call and returns its address; all are dropped after the tests of the file."""
     with ExitStack() as made:
         yield lambda: made.enter_context(postgres.database())
+
+
+@pytest.fixture(scope="session")
+def moto() -> Iterator[s3.S3Server]:
+    """The object store of moto."""
+    made = s3.moto()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="session")
+def rclone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[s3.S3Server]:
+    """The object store of rclone."""
+    made = s3.rclone(tmp_path_factory.mktemp("rclone"))
+    yield made
+    made.stop()

@@ -1,0 +1,139 @@
+"""What every file store does, in a folder and in a bucket of two makes."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.errors import StorageShort
+from app.files import Files, Stored
+from app.files.bucket import BucketFiles
+from app.files.folder import FolderFiles
+from app.settings import Settings
+from tests.s3 import S3Server
+
+LARGE = 9 * 1024 * 1024 + 3  # more than one part of a large upload
+
+
+def made(kind: str, request: pytest.FixtureRequest, data_dir: Path, **more: Any) -> Files:
+    if kind == "folder":
+        return FolderFiles(Settings.model_validate({"data_dir": data_dir, "min_free": 0} | more))
+    server: S3Server = request.getfixturevalue(kind)
+    return BucketFiles(server.settings(data_dir, **more), data_dir / "work")
+
+
+@pytest.fixture(params=["folder", "moto", "rclone"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def files(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Files:
+    return made(kind, request, tmp_path)
+
+
+def store(files: Files, *chunks: bytes) -> Stored:
+    upload = files.begin()
+    for chunk in chunks:
+        upload.write(chunk)
+    assert upload.size == sum(map(len, chunks))
+    return upload.finish()
+
+
+def read(files: Files, key: str) -> bytes:
+    with files.local(key) as path:
+        return path.read_bytes()
+
+
+def all_keys(files: Files) -> list[str]:
+    return sorted(files.keys(older=-60))  # ages are taken by two clocks, one of which counts whole seconds
+
+
+def on_the_way(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.suffix == ".part" or path.parent.name == "spool"]
+
+
+@pytest.mark.parametrize("chunks", [(b"a few", b" bytes"), (b"",), ()], ids=["some", "empty", "none"])
+def test_what_is_written_is_read_back_with_its_hash_and_size(files: Files, chunks: tuple[bytes, ...]) -> None:
+    whole = b"".join(chunks)
+    stored = store(files, *chunks)
+    assert (stored.sha256, stored.size) == (hashlib.sha256(whole).hexdigest(), len(whole))
+    assert read(files, stored.key) == whole
+    assert all_keys(files) == [stored.key]
+
+
+def test_a_file_of_several_parts_arrives_whole(files: Files, tmp_path: Path) -> None:
+    whole = bytes(range(251)) * (LARGE // 251 + 1)
+    stored = store(files, whole[:LARGE])
+    assert stored.size == LARGE
+    assert hashlib.sha256(read(files, stored.key)).hexdigest() == stored.sha256
+    assert on_the_way(tmp_path) == []
+
+
+def test_equal_contents_are_two_files(files: Files) -> None:
+    first, second = store(files, b"same"), store(files, b"same")
+    assert first.sha256 == second.sha256
+    files.delete(first.key)
+    assert read(files, second.key) == b"same"
+
+
+def test_an_upload_that_is_given_up_leaves_nothing(files: Files, tmp_path: Path) -> None:
+    upload = files.begin()
+    upload.write(b"half of")
+    upload.abort()
+    assert all_keys(files) == []
+    assert on_the_way(tmp_path) == []
+
+
+def test_giving_up_after_the_end_does_no_harm(files: Files) -> None:
+    upload = files.begin()
+    upload.write(b"whole")
+    stored = upload.finish()
+    upload.abort()
+    assert read(files, stored.key) == b"whole"
+
+
+@pytest.mark.parametrize("key", ["uploads/" + "0" * 32, "uploads/../escape", "elsewhere"])
+def test_a_file_that_is_not_there_is_said_to_be_missing(files: Files, key: str) -> None:
+    with pytest.raises(FileNotFoundError, match=key), files.local(key):
+        pass
+
+
+def test_a_file_is_deleted_once_and_missing_after_that(files: Files) -> None:
+    stored = store(files, b"short-lived")
+    assert read(files, stored.key) == b"short-lived"
+    files.delete(stored.key)
+    files.delete(stored.key)
+    assert all_keys(files) == []
+    with pytest.raises(FileNotFoundError), files.local(stored.key):
+        pass
+
+
+def test_files_are_named_by_age(files: Files) -> None:
+    stored = store(files, b"young")
+    assert list(files.keys(older=3600)) == []
+    assert list(files.keys(older=-60)) == [stored.key]
+
+
+def test_uploads_are_refused_while_the_disk_is_short(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    files = made(kind, request, tmp_path, min_free=1 << 62)
+    for ask in (files.begin, files.check):
+        with pytest.raises(StorageShort):
+            ask()
+
+
+def test_what_a_killed_process_left_is_cleared_and_whole_files_stay(files: Files, tmp_path: Path) -> None:
+    stored = store(files, b"whole")
+    killed = files.begin()
+    killed.write(b"never to be whole")
+    assert len(on_the_way(tmp_path)) == 1
+    assert files.clear_leftovers(older=3600) == 0
+    assert files.clear_leftovers(older=0) == 1
+    killed.abort()  # only to close it
+    assert on_the_way(tmp_path) == []
+    assert all_keys(files) == [stored.key]
+
+
+def test_a_sound_store_passes_its_check(files: Files) -> None:
+    files.check()
