@@ -143,8 +143,7 @@ def build(
     db = Database(settings, now)
     files = open_files(settings, work)
     notifier = Notifier()
-    counted = Figures()
-    counted.registry.register(SharedFigures(db))
+    counted = _figures(db)
     worker = Worker(settings, db, files, notifier.settled, counted) if scoring else None
     listener = None if db.sqlite else Listener(settings, notifier.settled, notifier.missed)
     readers = child_pool(settings, READER_CHILDREN)
@@ -153,7 +152,6 @@ def build(
         require_head(db.engine())
     with db.write() as session:
         built_in = administrator(session)
-    token, _ = admin_token(settings)
 
     def before() -> None:
         made.clear()
@@ -177,9 +175,16 @@ def build(
         figures=counted,
         limiter=Limiter(settings),
         administrator=built_in,
-        admin_token=token,
+        admin_token=admin_token(settings)[0],
     )
     return app
+
+
+def _figures(db: Database) -> Figures:
+    """Those of this process, and beside them those that all processes share."""
+    counted = Figures()
+    counted.registry.register(SharedFigures(db))
+    return counted
 
 
 class Living(Protocol):
