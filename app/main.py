@@ -20,7 +20,6 @@ from starlette.staticfiles import StaticFiles
 
 from app import __version__, logs
 from app.actions.bootstrap import admin_token, administrator
-from app.actions.read_backlog import SharedFigures
 from app.actions.sweep_files import DAY
 from app.api import (
     accounts,
@@ -49,7 +48,7 @@ from app.settings import Settings
 from app.store.migrate import require_head, upgrade
 from app.store.session import Database
 from app.store.signals import Listener
-from app.worker import READER_CHILDREN, Worker, child_pool, sending_queue
+from app.worker import READER_CHILDREN, Worker, all_figures, child_pool, sending_queue
 
 log = structlog.get_logger()
 
@@ -143,7 +142,7 @@ def build(
     db = Database(settings, now)
     files = open_files(settings, work)
     notifier = Notifier()
-    counted = _figures(db)
+    counted = all_figures(settings, db)
     worker = Worker(settings, db, files, notifier.settled, counted) if scoring else None
     listener = None if db.sqlite else Listener(settings, notifier.settled, notifier.missed)
     readers = child_pool(settings, READER_CHILDREN)
@@ -178,13 +177,6 @@ def build(
         admin_token=admin_token(settings)[0],
     )
     return app
-
-
-def _figures(db: Database) -> Figures:
-    """Those of this process, and beside them those that all processes share."""
-    counted = Figures()
-    counted.registry.register(SharedFigures(db))
-    return counted
 
 
 class Living(Protocol):

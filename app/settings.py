@@ -45,7 +45,11 @@ class Settings(BaseSettings):
         ge=0,
         description="Bytes of local copies of files that a process keeps where uploads are in a bucket.",
     )
-    s3_endpoint: str = Field("", description="Address of the S3 service; empty: AWS_ENDPOINT_URL, else that of AWS.")
+    s3_endpoint: str = Field(
+        "",
+        pattern=r"^(https?://\S+)?$",
+        description="Address of the S3 service; empty: AWS_ENDPOINT_URL, else that of AWS.",
+    )
     s3_region: str = Field("", description="Its region; empty: AWS_REGION, else us-east-1.")
     s3_access_key: str = Field("", description="Its access key; empty: AWS_ACCESS_KEY_ID.")
     s3_secret_key: SecretStr | None = Field(None, description="Its secret key; else AWS_SECRET_ACCESS_KEY.")

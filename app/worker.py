@@ -6,15 +6,17 @@ import signal
 import socket
 import time
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import timedelta
 from threading import Event
+from typing import Any
 
 import structlog
 
 from app import logs
+from app.actions.read_backlog import SharedFigures
 from app.actions.score_submission import (
     Bench,
     Caps,
@@ -34,6 +36,7 @@ from app.errors import AssayError
 from app.figures import Figures
 from app.files import Files
 from app.formats import Limits
+from app.health_server import HealthServer
 from app.places import open_files, own_place
 from app.queue import Claim, Queue
 from app.queue.local import LocalQueue
@@ -85,6 +88,13 @@ def shared_queue(settings: Settings, claim: Callable[[str], Claim | None], slots
 def sending_queue(settings: Settings) -> Queue:
     """The queue of a process that only enqueues, on PostgreSQL."""
     return shared_queue(settings, lambda _: None, slots=1)
+
+
+def all_figures(settings: Settings, db: Database) -> Figures:
+    """Those of this process, and beside them those that all processes share."""
+    figures = Figures()
+    figures.registry.register(SharedFigures(db, timedelta(seconds=settings.lease_seconds)))
+    return figures
 
 
 class Worker:
@@ -258,10 +268,30 @@ def serve(settings: Settings) -> None:
     with own_place(settings) as work:
         db = Database(settings)
         require_head(db.engine())
-        worker = Worker(settings, db, open_files(settings, work), lambda _: None, Figures())
-        worker.start()
-        log.info("worker_started", slots=settings.workers)
-        end.wait()
-        worker.stop()
+        figures = all_figures(settings, db)
+        worker = Worker(settings, db, open_files(settings, work), lambda _: None, figures)
+        with _health(settings, worker, figures):
+            worker.start()
+            log.info("worker_started", slots=settings.workers)
+            end.wait()
+            worker.stop()
         db.close()
     log.info("worker_ended")
+
+
+@contextmanager
+def _health(settings: Settings, worker: Worker, figures: Figures) -> Iterator[None]:
+    """Answer /healthz and /metrics for this worker while the block lasts, where a port is set for that."""
+    if not settings.worker_port:
+        yield
+        return
+
+    def healthy() -> tuple[bool, dict[str, Any]]:
+        fault = worker.fault()
+        return fault is None, {"status": "ok" if fault is None else fault}
+
+    server = HealthServer(settings.host, settings.worker_port, figures.registry, healthy)
+    try:
+        yield
+    finally:
+        server.close()

@@ -28,9 +28,9 @@ def fill(url: str, slug: str, count: int, *, first: int) -> None:
         engine,
         "teams",
         team,
-        {"id": ("e", "n.i"), "name": ("", "n.i"), "name_key": ("", "n.i")},
-        block,
-        block + TEAMS - 1,
+        new={"id": ("e", "n.i"), "name": ("", "n.i"), "name_key": ("", "n.i")},
+        first=block,
+        last=block + TEAMS - 1,
     )
     _copy(engine, "submissions", submission, new={"id": numbered, "team_id": in_team}, first=first, last=last)
     for table in FOLLOWERS:

@@ -177,7 +177,7 @@ async def _dry_run(sent: Delivery, slug: str, phase: str) -> Response:
         try:
             answer = await run_in_threadpool(check, stored)
         finally:
-            await run_in_threadpool(sent.parts.files.delete, stored.key)
+            await _forget(sent, stored)
     return JSONResponse(DryRun.model_validate(answer).model_dump(mode="json"))
 
 
@@ -207,6 +207,12 @@ async def _submit(sent: Delivery, slug: str, phase: str) -> tuple[Seen, bool]:
         else:
             await run_in_threadpool(sent.parts.files.delete, stored.key)
     return found, new
+
+
+async def _forget(sent: Delivery, stored: Stored) -> None:
+    """Remove a file that no row will point to; where that cannot be done now the sweeper will find it."""
+    with contextlib.suppress(errors.Unavailable):
+        await run_in_threadpool(sent.parts.files.delete, stored.key)
 
 
 async def _wait(sent: Delivery, found: Seen) -> Seen:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from app.actions.upload_gold import stored_kind
 from app.api.deps import Service
 from app.api.examples import JSON
-from app.errors import BadRequest, CommitUncertain, TooLarge, TooSlow
+from app.errors import BadRequest, CommitUncertain, TooLarge, TooSlow, Unavailable
 from app.files import Stored
 from app.formats import FORMATS, FileKind, file_kind
 from app.store.tables import GoldVersion, Submission
@@ -46,7 +46,8 @@ async def received(request: Request, parts: Service) -> AsyncIterator[Stored]:
     except CommitUncertain:
         raise  # a row may point to the file, so it has to stay
     except Exception:  # not a cancellation: then the thread that stores the row may still be at work
-        await run_in_threadpool(parts.files.delete, stored.key)
+        with suppress(Unavailable):  # the sweeper will find it
+            await run_in_threadpool(parts.files.delete, stored.key)
         raise
 
 

@@ -1,9 +1,10 @@
 """Queries for the list of workers that share a work list."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select
 
+from app.store import clock
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import WorkerRow
 
@@ -23,6 +24,12 @@ def seen(
 def known(session: ReadSession) -> list[WorkerRow]:
     """All on the list, the oldest first."""
     return list(session.scalars(select(WorkerRow).order_by(WorkerRow.started_at, WorkerRow.id)))
+
+
+def alive(session: ReadSession, silent: timedelta) -> int:
+    """How many gave a sign of life within this time."""
+    query = select(func.count()).select_from(WorkerRow)
+    return session.scalars(query.where(WorkerRow.heartbeat_at > clock.steady(session) - silent)).one()
 
 
 def remove(session: WriteSession, worker_id: str) -> None:
