@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -112,7 +112,7 @@ class WholeFile(FileResponse):
         media_type: str,
         filename: str,
         tag: str,
-        sending: AbstractContextManager[None] | None = None,
+        sending: AbstractContextManager[object] | None = None,
     ) -> None:
         """`sending` is entered while it is sent."""
         super().__init__(path, media_type=media_type, filename=filename, headers={"ETag": f'"{tag}"'})
@@ -127,11 +127,16 @@ class WholeFile(FileResponse):
 
 
 def download(parts: Service, row: GoldVersion | Submission, name: str) -> Response:
-    """The file of a row as it was uploaded, named by its format."""
-    with parts.files.local(row.file_key) as path:
-        return WholeFile(
-            path, media_type="application/octet-stream", filename=name + stored_kind(row).ending, tag=row.sha256
-        )
+    """The file of a row as it was uploaded, named by its format; held until it is sent."""
+    held = ExitStack()
+    path = held.enter_context(parts.files.local(row.file_key))
+    return WholeFile(
+        path,
+        media_type="application/octet-stream",
+        filename=name + stored_kind(row).ending,
+        tag=row.sha256,
+        sending=held,
+    )
 
 
 def file_body(description: str, examples: Mapping[str, JSON]) -> dict[str, Any]:

@@ -330,8 +330,6 @@ def test_half_a_pair_of_keys_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("name", "given"),
     [
-        ("s3_endpoint", "localhost:9000"),
-        ("s3_endpoint", "http://no address"),
         ("files_url", "s3://no bucket/prefix"),
         ("s3_region", "no region"),
         ("s3_access_key", "half of it"),

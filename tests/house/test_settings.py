@@ -57,6 +57,7 @@ def test_the_administrators_token_is_never_shown_with_the_settings() -> None:
     [("signup", "perhaps"), ("port", "70000"), ("workers", "0"), ("scoring_seconds", "0"), ("scoring_memory", "1"),
      ("database_url", "postgresql://localhost/assay"), ("database_url", "mysql://localhost/assay"),
      ("files_url", "https://bucket/prefix"), ("files_url", "s3://"),
+     ("s3_endpoint", "localhost:9000"), ("s3_endpoint", "http://no address"),
      ("rate_limits", "many"), ("login_limit", "10/fortnight")],
 )  # fmt: skip
 def test_a_setting_that_makes_no_sense_is_refused(name: str, value: str) -> None:

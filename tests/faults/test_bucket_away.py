@@ -1,0 +1,107 @@
+"""Uploads in a bucket: many machines read what one of them took, and a bucket that fails loses and halves nothing."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from tests.cluster import Cluster, cluster, eventually
+from tests.faults.support import GOLD, GOOD
+from tests.live import Caller, open_challenge
+from tests.s3 import Faulty, S3Server
+
+SUBMISSIONS = "/challenges/pets/phases/main/submissions"
+
+
+@dataclass
+class Place:
+    """A cluster whose uploads go through a door that can be made to fail."""
+
+    cluster: Cluster
+    door: Faulty
+    admin: Caller
+
+
+@pytest.fixture(scope="module")
+def place(
+    rclone: S3Server, tmp_path_factory: pytest.TempPathFactory, postgres_database: Callable[[], str]
+) -> Iterator[Place]:
+    store = rclone
+    door = Faulty(store)
+    settings = {
+        "files_url": f"s3://{store.new_bucket()}/uploads-of-assay",
+        "s3_endpoint": door.url,
+        "s3_access_key": store.access_key,
+        "s3_secret_key": store.secret_key,
+        "heartbeat_seconds": "0.5",
+        "lease_seconds": "2",
+    }
+    with cluster(tmp_path_factory.mktemp("bucket"), postgres_database(), **settings) as made:
+        made.start(apis=2, workers=1)
+        admin = made.admin()
+        open_challenge(admin, "pets", GOLD, phases=[{"name": "main", "quota": {"per_day": 1000}}])
+        yield Place(made, door, admin)
+    door.stop()
+
+
+def test_what_one_machine_took_another_scores_and_a_third_gives_back(place: Place) -> None:
+    sent = place.admin.submit("pets", GOOD, team="Blue")
+    assert sent.status_code == 201, sent.text
+    assert sent.json()["scores"]["accuracy"] == {"value": 1.0, "reason": None, "notes": []}
+    elsewhere = place.cluster.admin(1)
+    back = elsewhere.get(f"/submissions/{sent.json()['id']}/predictions")
+    assert back.json() == GOOD
+    assert elsewhere.get("/challenges/pets/phases/main/gold/1/data").json() == GOLD
+    template = elsewhere.get("/challenges/pets/phases/main/template", params={"format": "csv"})
+    assert template.text.splitlines()[0] == "id,label"
+    report = elsewhere.get(f"/submissions/{sent.json()['id']}/report")
+    assert report.status_code == 200, report.text
+    assert elsewhere.submit("pets", GOOD, team="Blue", wait=0, dry_run=True).json()["valid"]
+
+
+def test_a_bucket_that_is_away_is_a_503_and_leaves_no_row_and_no_charge(place: Place) -> None:
+    before = len(place.admin.get(SUBMISSIONS).json()["items"])
+    place.door.refuse()
+    try:
+        answer = place.admin.submit("pets", GOOD, team="Blue", wait=0)
+        ready = place.admin.get(f"{place.cluster.apis[0].url}/readyz")
+        board = place.admin.board("pets")
+    finally:
+        place.door.heal()
+    assert answer.status_code == 503, answer.text
+    assert answer.json()["code"] == "files_away"
+    assert int(answer.headers["retry-after"]) > 0
+    assert ready.status_code == 503
+    assert ready.json()["checks"]["files"] != "ok"
+    assert board.status_code == 200, "reading goes on"
+    assert len(place.admin.get(SUBMISSIONS).json()["items"]) == before
+    assert place.cluster.rows("SELECT count(*) FROM quota_entries WHERE kind = 'reserve'") == [(0,)]
+    assert place.admin.submit("pets", GOOD, team="Blue").json()["status"] == "finished"
+    url = f"{place.cluster.apis[0].url}/readyz"
+    eventually(lambda: place.admin.get(url).status_code == 200, "it is ready again")
+
+
+def test_a_bucket_that_goes_away_between_upload_and_scoring_delays_the_score_and_nothing_else(place: Place) -> None:
+    for worker in place.cluster.workers:
+        worker.stop()
+    sent = place.admin.submit("pets", GOOD, team="Late", wait=0).json()
+    place.door.refuse()
+    try:
+        for worker in place.cluster.workers:
+            worker.start().wait_ready()
+        task = f"SELECT interruptions, crashes FROM score_tasks WHERE submission_id = '{sent['id']}'"
+        eventually(lambda: place.cluster.rows(task)[0] > (0, 0), "it was tried in vain")
+    finally:
+        place.door.heal()
+    eventually(lambda: _status(place, sent["id"]) == "finished", "it is scored once the bucket is back")
+    ((interruptions, crashes),) = place.cluster.rows(task)
+    assert crashes == 0
+    assert isinstance(interruptions, int)
+    assert interruptions >= 1
+    assert place.cluster.rows(f"SELECT count(*) FROM scores WHERE submission_id = '{sent['id']}'") == [(1,)]
+
+
+def _status(place: Place, submission: str) -> str:
+    time.sleep(0.1)
+    return str(place.admin.get(f"/submissions/{submission}").json()["status"])
