@@ -23,7 +23,7 @@ class Rounds:
 
     def run(self, call: Callable[[], None], name: str) -> None:
         """Make the call once, in a thread; it ends by itself when `stop` is set."""
-        thread = threading.Thread(target=call, name=name)
+        thread = threading.Thread(target=call, name=name, daemon=True)  # a start that fails is not held up
         self._threads.append(thread)
         thread.start()
 
