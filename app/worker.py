@@ -113,7 +113,8 @@ class Worker:
         self._signs = Rounds()  # go on while the work at hand is brought to its end
         self._held: dict[Claim, float] = {}  # what it is at, since when by its own counter
         self._claimed = False
-        self._last_claim = time.monotonic()  # or the last time that the engine was started
+        self._last_claim = time.monotonic()
+        self._engine_started = time.monotonic()
         self._last_sign = time.monotonic()
         self._unsettled: deque[Claim] = deque()
         self.children = child_pool(settings, settings.workers)
@@ -163,14 +164,15 @@ class Worker:
         silent = time.monotonic() - self._last_sign
         if silent > self._settings.lease_seconds:
             return f"It could not give a sign of life for {silent:.0f} s."
-        return "There is work, and it takes none." if self._stuck() else None
+        # Longer than the watch needs to start the engine again: only what that does not mend is a fault.
+        return "There is work, and it takes none." if self._stuck(self._last_claim, 2 * STUCK_SECONDS) else None
 
-    def _stuck(self) -> bool:
-        """Whether tasks wait, a slot is free, and yet nothing was claimed for long."""
-        if len(self._held) >= self._settings.workers or time.monotonic() - self._last_claim < STUCK_SECONDS:
+    def _stuck(self, since: float, seconds: float) -> bool:
+        """Whether tasks wait, a slot is free, and yet nothing was claimed for so long."""
+        if len(self._held) >= self._settings.workers or time.monotonic() - since < seconds:
             return False
         with self._db.read() as session:
-            return work_waits(session, longer=timedelta(seconds=STUCK_SECONDS))
+            return work_waits(session, longer=timedelta(seconds=seconds))
 
     # ---- claiming and working, in the threads of the queue
 
@@ -240,9 +242,9 @@ class Worker:
 
     def _watch(self) -> None:
         """An engine on a line that died in silence hears of nothing; it does not find out by itself."""
-        if self._stuck():
+        if self._stuck(max(self._last_claim, self._engine_started), STUCK_SECONDS):
             log.error("queue_engine_stuck")
-            self._last_claim = time.monotonic()
+            self._engine_started = time.monotonic()
             self.queue.restart()
 
     def _sweep(self) -> None:
