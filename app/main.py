@@ -20,6 +20,7 @@ from starlette.staticfiles import StaticFiles
 
 from app import __version__, logs
 from app.actions.bootstrap import admin_token, administrator
+from app.actions.check_ready import Readiness
 from app.actions.sweep_files import DAY
 from app.api import (
     accounts,
@@ -161,12 +162,12 @@ def build(
         readers.close()
         db.close()
 
-    parts = [part for part in (listener, worker) if part is not None]
-    app = bare_app(counted, lifespan=_alive(before, parts, after))
+    app = bare_app(counted, lifespan=_alive(before, [part for part in (listener, worker) if part is not None], after))
     app.state.service = Service(
         settings=settings,
         db=db,
         files=files,
+        readiness=Readiness(settings, db, files),
         queue=worker.queue if worker is not None else sending_queue(settings),
         readers=readers,
         made=made,

@@ -19,6 +19,7 @@ from limits.strategies import MovingWindowRateLimiter
 from starlette.concurrency import run_in_threadpool
 
 from app.actions.access import VISITOR, Caller, require_organizer, see_challenge
+from app.actions.check_ready import Readiness
 from app.actions.issue_token import caller_of
 from app.api.made_files import MadeFiles
 from app.children import Children
@@ -133,6 +134,7 @@ class Service:
     settings: Settings
     db: Database
     files: Files
+    readiness: Readiness
     queue: Queue
     readers: Children  # children for what callers wait on: gold, dry runs, templates, reports
     made: MadeFiles

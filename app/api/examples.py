@@ -208,11 +208,16 @@ BOARD: JSON = {
 }
 METRIC: JSON = describe(CATALOGUE["f1_macro"])
 HEALTH: JSON = {"status": "ok"}
-READY: JSON = {"status": "ready", "checks": {"database": "ok", "schema": "ok", "files": "ok"}}
+READY: JSON = {"status": "ready", "checks": {"database": "ok", "schema": "ok", "files": "ok", "space": "ok"}}
 _AWAY = DatabaseAway()
 UNREADY: JSON = {
     "status": "unready",
-    "checks": {"database": f"{_AWAY.detail} {_AWAY.advice}", "schema": f"{_AWAY.detail} {_AWAY.advice}", "files": "ok"},
+    "checks": {
+        "database": f"{_AWAY.detail} {_AWAY.advice}",
+        "schema": f"{_AWAY.detail} {_AWAY.advice}",
+        "files": "ok",
+        "space": "ok",
+    },
 }
 
 # The labels that GOLD and SUBMISSION are about. Their sizes and digests are of the two files as stored.

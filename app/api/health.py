@@ -6,12 +6,11 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 from starlette.responses import JSONResponse
 
+from app.actions.check_ready import OK
 from app.api import examples
-from app.api.deps import Service, ServiceDep
+from app.api.deps import ServiceDep
 from app.api.problems import showing
 from app.api.shapes import shown
-from app.errors import AssayError
-from app.store.migrate import require_head
 
 router = APIRouter(tags=["health"])
 
@@ -39,11 +38,6 @@ async def healthz() -> Health:
     return Health()
 
 
-def _check_schema(parts: Service) -> None:
-    with parts.db.read() as session:
-        require_head(session.connection())
-
-
 @router.get(
     "/readyz",
     summary="Can it serve",
@@ -53,18 +47,8 @@ def _check_schema(parts: Service) -> None:
     },
 )
 def readyz(parts: ServiceDep) -> JSONResponse:
-    """Database, schema and files; never the backlog."""
-    checks = {}
-    for name, check in (
-        ("database", parts.db.ping),
-        ("schema", lambda: _check_schema(parts)),
-        ("files", parts.files.check),
-    ):
-        try:
-            check()
-            checks[name] = "ok"
-        except AssayError as fault:
-            checks[name] = f"{fault.detail} {fault.advice}"
-    ready = all(state == "ok" for state in checks.values())
+    """Database, schema, files and free space; never the backlog."""
+    checks = parts.readiness.checks()
+    ready = all(state == OK for state in checks.values())
     body = Readiness(status="ready" if ready else "unready", checks=checks)
     return JSONResponse(body.model_dump(), status_code=200 if ready else 503)

@@ -46,6 +46,9 @@ class Files(Protocol):
     def local(self, key: str) -> AbstractContextManager[Path]:
         """A readable path of the file while the block lasts; raises FileNotFoundError."""
 
+    def size(self, key: str) -> int:
+        """The bytes of a file; raises FileNotFoundError."""
+
     def keys(self, *, older: float) -> Iterable[str]:
         """The keys of the files that are older than so many seconds."""
 

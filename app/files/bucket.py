@@ -147,6 +147,13 @@ class BucketFiles:
         with self._copies.local(key, lambda out: self._fetch(key, out)) as path:
             yield path
 
+    def size(self, key: str) -> int:
+        """The bytes of a file; raises FileNotFoundError, FilesAway."""
+        if not KEY.fullmatch(key):
+            raise FileNotFoundError(key)
+        with _answered("head", key):
+            return int(obstore.head(self._asking, key)["size"])
+
     def keys(self, *, older: float) -> Iterator[str]:
         """The keys of the files that are older than so many seconds; what no upload made is not ours to name."""
         limit = datetime.now(UTC) - timedelta(seconds=older)

@@ -11,11 +11,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from app.errors import StorageShort
+from app.errors import StorageShort, Unavailable
 from app.files import Stored
 from app.settings import Settings
 
 KEY = re.compile("[0-9a-f]{32}")
+
+
+class FolderAway(Unavailable):
+    """The folder of the uploads is gone, or cannot be written; nothing was stored."""
+
+    code = "folder_away"
+    remedy = "Tell the administrator: 'assay doctor' says what is wrong."
 
 
 class FolderUpload:
@@ -86,6 +93,10 @@ class FolderFiles:
             raise FileNotFoundError(key)
         yield path
 
+    def size(self, key: str) -> int:
+        """The bytes of a file; raises FileNotFoundError."""
+        return (self.root / key).stat().st_size
+
     def keys(self, *, older: float) -> Iterator[str]:
         """The keys of the files that are older than so many seconds; what no upload made is not ours to name."""
         limit = time.time() - older
@@ -99,7 +110,9 @@ class FolderFiles:
         (self.root / key).unlink(missing_ok=True)
 
     def check(self) -> None:
-        """Raise errors.StorageShort unless more than the configured space is free."""
+        """Raise errors.StorageShort unless more than the configured space is free, FolderAway when it cannot be written."""
+        if not os.access(self.root / "uploads", os.W_OK | os.X_OK):
+            raise FolderAway
         if shutil.disk_usage(self.root).free < self._min_free:
             raise StorageShort
 

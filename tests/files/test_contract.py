@@ -54,6 +54,14 @@ def on_the_way(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.suffix == ".part" or path.parent.name == "spool"]
 
 
+def test_the_size_of_a_file_is_told_without_reading_it(files: Files) -> None:
+    stored = store(files, b"a few bytes")
+    assert files.size(stored.key) == stored.size == 11
+    files.delete(stored.key)
+    with pytest.raises(FileNotFoundError):
+        files.size(stored.key)
+
+
 @pytest.mark.parametrize("chunks", [(b"a few", b" bytes"), (b"",), ()], ids=["some", "empty", "none"])
 def test_what_is_written_is_read_back_with_its_hash_and_size(files: Files, chunks: tuple[bytes, ...]) -> None:
     whole = b"".join(chunks)

@@ -1,0 +1,156 @@
+"""/readyz tells what is wrong, has an end, and does not fail for a long queue; a worker answers for itself likewise."""
+
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from app.bounded import Bounded, within
+from app.files.folder import FolderFiles
+from app.settings import Settings
+from app.store.session import Database
+from app.worker import Worker, all_figures
+from tests.api.served import served, settings
+from tests.cluster import Cluster, cluster
+from tests.faults.support import GOLD, GOOD, eventually, frozen, prepared
+from tests.live import Live, open_challenge
+from tests.postgres import OwnServer
+from tests.s3 import Faulty, S3Server
+
+
+def ready(url: str) -> tuple[int, dict[str, str]]:
+    answer = httpx.get(f"{url}/readyz", timeout=20)
+    return answer.status_code, answer.json()["checks"]
+
+
+def test_folder_schema_and_space_are_told_apart(tmp_path: Path) -> None:
+    given = settings(tmp_path / "data")
+    with served(given) as service:
+        assert ready(service.url) == (200, dict.fromkeys(("database", "schema", "files", "space"), "ok"))
+        uploads = given.files_dir / "uploads"
+        uploads.rename(given.files_dir / "elsewhere")
+        status, checks = ready(service.url)
+        assert (status, checks["space"]) == (503, "ok")
+        assert "folder of the uploads is gone" in checks["files"]
+        shutil.move(given.files_dir / "elsewhere", uploads)
+        with Database(given).engine().begin() as connection:
+            connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
+        status, checks = ready(service.url)
+        assert (status, checks["database"], checks["files"]) == (503, "ok", "ok")
+        assert "assay migrate" in checks["schema"]
+
+
+def test_a_bucket_that_does_not_answer_makes_it_unready_until_it_does(moto: S3Server, tmp_path: Path) -> None:
+    door = Faulty(moto)
+    given = moto.settings(tmp_path / "data", endpoint=door.url, admin_token="x" * 40, workers=1)
+    try:
+        with served(given) as service:
+            assert ready(service.url)[0] == 200
+            door.refuse()
+            eventually(lambda: ready(service.url)[0] == 503, "the bucket is missed")
+            assert ready(service.url)[1]["database"] == "ok"
+            door.heal()
+            eventually(lambda: ready(service.url)[0] == 200, "the bucket is back")
+    finally:
+        door.stop()
+
+
+def test_a_long_queue_is_no_reason_to_be_unready(tmp_path: Path) -> None:
+    service = Live(tmp_path / "data").start()
+    try:
+        blue = prepared(service)
+        with frozen(service):
+            for _ in range(5):
+                assert blue.submit("pets", GOOD, wait=0).status_code == 202
+            assert ready(service.url)[0] == 200
+    finally:
+        service.stop()
+
+
+def test_a_call_that_hangs_is_waited_for_only_so_long_and_not_made_again_meanwhile() -> None:
+    made, end = [], threading.Event()
+
+    def hang() -> int:
+        made.append(1)
+        assert end.wait(30)
+        return len(made)
+
+    call = Bounded(hang)
+    for _ in range(3):
+        with pytest.raises(TimeoutError):
+            call.begin().result(0.01)
+    assert made == [1]
+    pending = call.begin()
+    end.set()
+    assert pending.result(30) == 1
+    assert call.begin().result(30) == 2
+    with pytest.raises(ZeroDivisionError):
+        within(30, lambda: 1 // 0)
+
+
+def test_a_worker_says_whether_it_reaches_the_database(own_postgres: OwnServer, tmp_path: Path) -> None:
+    with own_postgres.database() as url, cluster(tmp_path, url, heartbeat_seconds="0.5", lease_seconds="2") as made:
+        worker = made.start(apis=1, workers=1).workers[0]
+
+        def health() -> int:
+            return httpx.get(f"{worker.url}/healthz", timeout=30).status_code
+
+        assert health() == 200
+        own_postgres.stop()
+        try:
+            eventually(lambda: health() == 503, "it gives no sign of life")
+            status, checks = ready(made.apis[0].url)
+            assert (status, checks["files"]) == (503, "ok")
+            assert checks["database"] != "ok"
+        finally:
+            own_postgres.start()
+        eventually(lambda: health() == 200, "it has found the database again")
+        eventually(lambda: ready(made.apis[0].url)[0] == 200, "so has the API")
+
+
+@contextmanager
+def working(given: Settings, **parts: Any) -> Iterator[Worker]:
+    """A worker in threads of the test's own process."""
+    db = Database(given)
+    worker = Worker(given, db, parts["files"], lambda _: None, all_figures(given, db))
+    worker.start()
+    try:
+        yield worker
+    finally:
+        worker.stop()
+        db.close()
+
+
+def test_a_worker_whose_engine_takes_nothing_says_so(
+    postgres_database: Callable[[], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.worker.STUCK_SECONDS", 1.0)
+    with cluster(tmp_path, postgres_database(), drain_seconds="1") as made:
+        made.start(apis=1, workers=0)
+        open_challenge(made.admin(), "pets", GOLD)
+        names = {name.removeprefix("ASSAY_").lower(): value for name, value in made.settings.items()}
+        given = Settings.model_validate(names)
+        with working(given, files=FolderFiles(given)) as worker:
+            assert made.admin().submit("pets", GOOD, team="Blue").status_code == 201
+            rename_fetching(made, "procrastinate_fetch_job", "broken_fetch_job")
+            assert made.admin().submit("pets", GOOD, team="Blue", wait=0).status_code == 202
+            eventually(lambda: worker.fault() == "There is work, and it takes none.", "it notices")
+            rename_fetching(made, "broken_fetch_job", "procrastinate_fetch_job")
+            eventually(lambda: worker.fault() is None, "it takes work again")
+
+
+def rename_fetching(made: Cluster, before: str, after: str) -> None:
+    """Rename the functions by which the engine takes its jobs."""
+    with psycopg.connect(made.database_url.replace("+psycopg", ""), autocommit=True) as connection:
+        found = connection.execute(
+            "SELECT oid::regprocedure::text, proname FROM pg_proc WHERE starts_with(proname, %s)", [before]
+        ).fetchall()
+        assert found
+        for signature, name in found:
+            connection.execute(f"ALTER FUNCTION {signature} RENAME TO {name.replace(before, after)}".encode())
