@@ -2,6 +2,8 @@
 
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import structlog
@@ -49,3 +51,15 @@ def configure(settings: Settings, process: str = "serve") -> None:
     root.handlers[:] = [handler]
     root.setLevel(max(level, logging.WARNING))
     logging.captureWarnings(capture=True)  # or they would be lines of another form
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """No line while the block lasts: for a command that says by itself what there is to say."""
+    before = structlog.get_config()
+    nothing = structlog.make_filtering_bound_logger(logging.CRITICAL)
+    structlog.configure(wrapper_class=nothing, cache_logger_on_first_use=False)
+    try:
+        yield
+    finally:
+        structlog.configure(**before)

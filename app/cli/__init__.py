@@ -10,7 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from app import __version__
-from app.cli import account, convert, demo, lookup, offline, organizer, participant, serve, what_if
+from app.cli import account, convert, demo, doctor, lookup, offline, organizer, participant, serve, what_if
 from app.cli.output import WRONG_USAGE
 
 Command = tuple[str, Callable[..., None], str]
@@ -52,6 +52,7 @@ _MAIN: dict[str, tuple[Command, ...]] = {
         ("demo", demo.demo, "assay demo"),
         ("api", serve.api, "assay api --port 8000"),
         ("worker", serve.worker, "assay worker --workers 2"),
+        ("doctor", doctor.doctor, "assay doctor --data-dir ./assay-data"),
         ("migrate", serve.migrate, "assay migrate --data-dir ./assay-data"),
     ),
 }

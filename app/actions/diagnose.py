@@ -1,0 +1,25 @@
+"""What the rules of published challenges invite, for whoever checks an installation."""
+
+from itertools import groupby
+
+from app.actions.change_recipe import scoring_recipe
+from app.actions.open_challenge import warnings_of
+from app.store import challenges, clock, gold
+from app.store.checkup import phases_to_come
+from app.store.session import ReadSession
+
+
+def dubious_rules(session: ReadSession) -> list[str]:
+    """What their organizers were warned of when they made the challenges, and have not changed since."""
+    found = []
+    for challenge, phases in groupby(phases_to_come(session, clock.now(session)), key=lambda phase: phase.challenge):
+        recipe = scoring_recipe(challenge, challenges.active_recipe(session, challenge.id))
+        found += [f"{challenge.slug}: {warning}" for warning in warnings_of(recipe, list(phases))]
+    return found
+
+
+def phases_without_gold(session: ReadSession) -> list[str]:
+    """Open phases that have to refuse whatever is submitted."""
+    now = clock.now(session)
+    opened = [phase for phase in phases_to_come(session, now) if challenges.is_open(phase, now)]
+    return [f"{phase.challenge.slug}/{phase.slug}" for phase in opened if gold.active(session, phase.id) is None]

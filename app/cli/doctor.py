@@ -1,0 +1,55 @@
+"""The command that examines an installation and says how to mend it."""
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.cli.options import AsJson, DataDir
+from app.cli.output import FAILED, reporting
+from app.cli.serve import settings_with
+from app.cli.text import PLAIN, clean
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from app.doctor import Finding
+
+Deep = Annotated[
+    bool, typer.Option("--deep", help="Also read every stored file and compare every index; may take an hour.")
+]
+
+
+def doctor(data_dir: DataDir = None, deep: Deep = False, as_json: AsJson = False) -> None:
+    """Check everything of an installation, and say how to mend what is wrong; changes nothing.
+
+    Runs beside a service at work, or without one. Exit status 0 without problems, 1 with one.
+    """
+    with reporting(as_json=as_json) as out:
+        from app import logs
+        from app.doctor import examine
+
+        with logs.silent(), out.waiting("Looking …"):
+            found = list(examine(lambda: settings_with(data_dir=data_dir), os.environ, deep=deep))
+        states: Counter[str] = Counter(finding.state for finding in found)
+        worst = next((state for state in ("problem", "warning") if states[state]), "ok")
+        value = {"state": worst, "findings": [finding.to_dict() for finding in found]}
+        out.result(value, lambda console: _show(console, found, states))
+    if worst == "problem":
+        raise typer.Exit(FAILED)
+
+
+def _show(console: "Console", found: "Sequence[Finding]", states: "Counter[str]") -> None:
+    """A line for each check that was made, the remedy below those that need one, and a count at the end."""
+    from app.doctor import NOT_HERE
+
+    shown = [finding for finding in found if finding.seen != NOT_HERE]
+    width = max(len(finding.check) for finding in shown)
+    for finding in shown:
+        console.print(f"{finding.state:<7}  {finding.check:<{width}}  {clean(finding.seen)}", **PLAIN)
+        if finding.remedy:
+            console.print(f"{'':<7}  {'':<{width}}  → {clean(finding.remedy)}", **PLAIN)
+    counted = (f"{states['problem']} problems", f"{states['warning']} warnings", f"{states['ok']} ok")
+    console.print(f"\n{', '.join(counted)}, {states['skipped']} skipped", **PLAIN)

@@ -1,0 +1,62 @@
+"""The database for whoever only looks: nothing is made, nothing changed, and every question has an end."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from sqlalchemy import Engine, NullPool, create_engine, event
+from sqlalchemy.engine import make_url
+
+from app.settings import Settings
+from app.store.session import ReadSession, keepalive
+
+
+def database_file(settings: Settings) -> Path | None:
+    """The file of an SQLite database; None on PostgreSQL."""
+    url = make_url(settings.database)
+    return Path(url.database or "") if url.get_backend_name() == "sqlite" else None
+
+
+@contextmanager
+def looking(settings: Settings) -> Iterator[ReadSession]:
+    """A session on one snapshot, with a connection of its own; raises what the driver raises."""
+    engine = _engine(settings)
+    try:
+        with ReadSession(engine, expire_on_commit=False, info={"now": None}) as session:
+            yield session
+    finally:
+        engine.dispose()
+
+
+def _engine(settings: Settings) -> Engine:
+    path = database_file(settings)
+    if path is not None:
+        return _sqlite(path, settings.database_wait)
+    return create_engine(
+        settings.database,
+        poolclass=NullPool,
+        connect_args=keepalive(settings) | {"application_name": "assay doctor"},
+        isolation_level="REPEATABLE READ",
+        execution_options={"postgresql_readonly": True},
+    )
+
+
+def _sqlite(path: Path, wait: float) -> Engine:
+    # Not mode=ro: such a connection may not remove the files of the log that it needs beside the database.
+    name = f"file:{quote(str(path.resolve()))}?mode=rw"
+
+    def connect() -> sqlite3.Connection:
+        made = sqlite3.connect(name, uri=True, timeout=wait, check_same_thread=False, isolation_level=None)
+        made.execute("PRAGMA query_only=ON")
+        return made
+
+    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Any) -> None:
+        connection.exec_driver_sql("BEGIN")
+
+    return engine

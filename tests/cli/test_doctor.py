@@ -1,0 +1,289 @@
+"""`assay doctor` on real installations: well, and broken in one way each."""
+
+import os
+import shutil
+import socket
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic import command
+
+from app.doctor import all_checks, disk, examine, software
+from app.settings import Settings
+from app.store import migrate
+from tests.cli.command import Ran, run
+from tests.live import Live, free_port, open_challenge
+
+GOLD = [{"id": f"t{number}", "label": "cat" if number % 3 else "dog"} for number in range(12)]
+GOOD = {row["id"]: row["label"] for row in GOLD}
+QUOTA = {"per_day": 5}
+Findings = Mapping[str, Mapping[str, str]]
+
+
+def findings(ran: Ran) -> Findings:
+    value = ran.value()
+    found = {each["check"]: each for each in value["findings"]}
+    assert list(found) == [each.key for each in all_checks()]
+    assert ran.status == int(value["state"] == "problem")
+    return found
+
+
+def states(found: Findings, state: str) -> set[str]:
+    return {key for key, each in found.items() if each["state"] == state}
+
+
+def examined(data: Path, *words: str) -> Findings:
+    return findings(run("doctor", "--data-dir", data, "--json", *words))
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    made = Live(tmp_path_factory.mktemp("doctor") / "data").start()
+    open_challenge(made.admin(), "pets", GOLD, phases=[{"name": "main", "quota": QUOTA}])
+    assert made.person("Blue").join("pets", "Blue").submit("pets", GOOD).status_code == 201
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def data(service: Live, tmp_path: Path) -> Path:
+    """A copy of the installation, without a service."""
+    folder = tmp_path / "copy"
+    shutil.copytree(service.data_dir, folder, ignore=shutil.ignore_patterns("*.sqlite3*"))
+    folder.chmod(0o700)
+    source, copy = (sqlite3.connect(each / "assay.sqlite3") for each in (service.data_dir, folder))
+    with closing(source), closing(copy):
+        source.backup(copy)
+        copy.execute("PRAGMA journal_mode=WAL")
+    (folder / "assay.sqlite3").chmod(0o600)
+    return folder
+
+
+def change(data: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(data / "assay.sqlite3")) as raw:
+        for statement in statements:
+            raw.execute(statement)
+        raw.commit()
+
+
+def listing(folder: Path) -> list[tuple[str, int, int]]:
+    return sorted((str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in folder.rglob("*"))
+
+
+def test_a_healthy_installation_has_no_fault_while_its_service_works(service: Live) -> None:
+    found = examined(service.data_dir, "--deep")
+    assert states(found, "problem") == set()
+    assert states(found, "warning") <= {"data.space", "data.disk", "scoring.memory"}  # they depend on the machine
+    assert {key for key in states(found, "skipped") if not key.startswith("postgresql.")} <= {
+        *("queue.leases", "queue.jobs", "data.disk", "scoring.memory")
+    }
+    assert f"process {service.process.pid if service.process else 0}" in found["queue.workers"]["seen"]
+    assert found["files.present"]["seen"] == "2 files are there, unchanged."
+    assert all(not each["remedy"] for each in found.values() if each["state"] in {"ok", "skipped"})
+
+
+def test_looking_changes_nothing(data: Path) -> None:
+    before = listing(data / "files" / "uploads"), (data / "assay.sqlite3").read_bytes()
+    assert states(examined(data, "--deep"), "problem") == set()
+    assert (listing(data / "files" / "uploads"), (data / "assay.sqlite3").read_bytes()) == before
+    assert sorted(path.name for path in data.iterdir() if "sqlite3" in path.name) == ["assay.sqlite3"]
+
+
+def test_people_get_a_line_for_each_check_with_the_remedy_below(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_PROT", "8001")
+    ran = run("doctor", "--data-dir", data)
+    lines = ran.out.splitlines()
+    (place,) = [number for number, line in enumerate(lines) if "settings.unknown" in line]
+    assert lines[place].split()[:2] == ["warning", "settings.unknown"]
+    assert lines[place + 1].strip() == "→ Rename or unset it: nobody reads it."
+    assert not any("postgresql." in line for line in lines)  # what does not apply is only counted
+    assert lines[-1].startswith("0 problems, ")
+    assert ran.status == 0
+
+
+def remove_upload(data: Path) -> None:
+    next((data / "files" / "uploads").iterdir()).unlink()
+
+
+def empty_index(data: Path) -> None:
+    """Overwrite a page of a table that no other check reads."""
+    path = data / "assay.sqlite3"
+    with closing(sqlite3.connect(path)) as raw:
+        (page,) = raw.execute("SELECT rootpage FROM sqlite_master WHERE name = 'idempotency_keys'").fetchone()
+        (size,) = raw.execute("PRAGMA page_size").fetchone()
+        raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with path.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xff" * size)
+
+
+def older_schema(data: Path) -> None:
+    engine = migrate._engine(f"sqlite:///{data / 'assay.sqlite3'}")
+    made = migrate.config()
+    with engine.connect() as connection, connection.begin():
+        made.attributes["connection"] = connection
+        command.downgrade(made, "-1")
+    engine.dispose()
+
+
+def waiting(data: Path) -> None:
+    change(data, "UPDATE score_tasks SET status = 'queued', created_at = '2026-01-01 00:00:00'")
+
+
+def failed(data: Path) -> None:
+    reason = """'{"code": "memory_limit", "detail": ""}'"""
+    change(data, f"UPDATE submissions SET status = 'failed', failure = {reason}, finished_at = datetime('now')")
+
+
+BROKEN: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
+    "folder away": (shutil.rmtree, "data.folder", "problem", "is no folder"),
+    "folder open": (lambda data: data.chmod(0o755), "data.private", "problem", "mode 755"),
+    "no database": (lambda data: (data / "assay.sqlite3").unlink(), "database.reachable", "problem", "no database"),
+    "no such file": (
+        lambda data: (data / "assay.sqlite3").write_text("hello " * 1000),
+        *("database.reachable", "problem", "not a database"),
+    ),
+    "older schema": (older_schema, "database.schema", "problem", "not the one that this version needs"),
+    "other journal": (
+        lambda data: change(data, "PRAGMA journal_mode=DELETE"),
+        *("sqlite.journal", "problem", "delete"),
+    ),
+    "damaged": (empty_index, "sqlite.integrity", "problem", "malformed"),
+    "rows gone": (lambda data: change(data, "DELETE FROM teams"), "sqlite.references", "problem", "submissions"),
+    "no uploads": (lambda data: shutil.rmtree(data / "files"), "files.works", "warning", "does not exist yet"),
+    "uploads lost": (lambda data: shutil.rmtree(data / "files"), "files.present", "problem", "2 rows name files"),
+    "upload lost": (remove_upload, "files.present", "problem", "is missing"),
+    "upload cut": (
+        lambda data: next((data / "files" / "uploads").iterdir()).write_text(""),
+        *("files.present", "problem", "has 0 bytes"),
+    ),
+    "nobody works": (waiting, "queue.workers", "warning", "1 tasks wait"),
+    "waits long": (waiting, "queue.backlog", "warning", "1 queued"),
+    "failed": (failed, "queue.failures", "warning", "memory_limit: 1"),
+    "no quota": (
+        lambda data: change(data, "UPDATE phases SET quota = '{}'"),
+        *("challenges.rules", "warning", "pets: Phase 'main' has no quota"),
+    ),
+    "no gold": (
+        lambda data: change(data, "UPDATE gold_versions SET status = 'retired'"),
+        *("challenges.gold", "warning", "pets/main"),
+    ),
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_what_is_broken_is_found_and_a_remedy_named(data: Path, how: str) -> None:
+    breaks, key, state, seen = BROKEN[how]
+    breaks(data)
+    finding = examined(data)[key]
+    assert (finding["state"], seen in finding["seen"]) == (state, True), finding
+    assert finding["remedy"]
+
+
+SET: dict[str, tuple[str, str, str, str]] = {
+    "ASSAY_PROT": ("1", "settings.unknown", "warning", "did you mean ASSAY_PORT?"),
+    "ASSAY_PORT": ("many", "settings.values", "problem", "ASSAY_PORT"),
+    "ASSAY_ADMIN_TOKEN": ("short", "access.admin_token", "problem", "5 characters"),
+    "ASSAY_ADMIN_TOKEN_FILE": ("/nowhere/token", "access.admin_token", "problem", "does not exist"),
+    "ASSAY_RATE_LIMITS": ("off", "access.rate_limits", "warning", "off"),
+    "ASSAY_HOST": ("0.0.0.0", "access.listening", "warning", "no proxy is trusted"),
+    "ASSAY_MIN_FREE": (str(1 << 60), "data.space", "problem", "uploads are refused"),
+    "ASSAY_SCORING_MEMORY": (str(1 << 45), "scoring.memory", "warning", "GiB"),
+    "ASSAY_S3_ENDPOINT": ("http://127.0.0.1:9", "files.works", "problem", "object store"),
+}
+
+
+@pytest.mark.parametrize("name", SET)
+def test_what_is_set_wrongly_is_found(data: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    value, key, state, seen = SET[name]
+    monkeypatch.setenv(name, value)
+    if name == "ASSAY_S3_ENDPOINT":
+        for setting, given in {
+            "FILES_URL": "s3://bucket/prefix",
+            "S3_ACCESS_KEY": "key",
+            "S3_SECRET_KEY": "word",
+        }.items():
+            monkeypatch.setenv(f"ASSAY_{setting}", given)
+    found = examined(data)
+    assert (found[key]["state"], seen in found[key]["seen"]) == (state, True), found[key]
+    if key == "settings.values":
+        assert found["database.reachable"]["seen"] == "It needs settings.values."
+        assert found["software.python"]["state"] == "ok"
+
+
+def test_a_token_that_others_may_read_is_found(data: Path) -> None:
+    path = data / "admin-token"
+    path.write_text("x" * 40)
+    path.chmod(0o644)
+    assert examined(data)["access.admin_token"]["remedy"] == f"chmod 600 {path}"
+
+
+def test_changed_contents_and_left_over_files_are_found_when_all_are_read(data: Path) -> None:
+    uploads = data / "files" / "uploads"
+    changed = next(uploads.iterdir())
+    changed.write_bytes(b"x" * changed.stat().st_size)
+    left = uploads / ("0" * 32)
+    left.touch()
+    os.utime(left, (time.time() - 2 * 86400,) * 2)
+    assert examined(data)["files.present"]["state"] == "ok"
+    found = examined(data, "--deep")
+    assert f"{changed.name} has changed" in found["files.present"]["seen"]
+    assert (found["files.left_over"]["state"], left.name in found["files.left_over"]["seen"]) == ("warning", True)
+
+
+def test_a_scoring_program_that_cannot_start_is_found(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "numpy.py").write_text("raise SystemExit(3)")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "broken"))
+    finding = examined(data)["scoring.child"]
+    assert (finding["state"], "status 3" in finding["seen"]) == ("problem", True), finding
+
+
+def test_libraries_that_are_missing_or_old_are_found() -> None:
+    assert software.lack("numpy", "1.0") is None
+    assert "older than 999" in (software.lack("numpy", "999") or "")
+    assert software.lack("no-such-library", "1") == "no-such-library is missing"
+
+
+@pytest.mark.parametrize(
+    ("kind", "sqlite", "state"),
+    [
+        ("ext4", True, "ok"),
+        ("nfs4", True, "problem"),
+        ("fuse.sshfs", True, "problem"),
+        ("nfs4", False, "ok"),
+        ("tmpfs", True, "warning"),
+        ("overlay", False, "warning"),
+    ],
+)
+def test_the_disk_is_the_one_mounted_last_on_the_nearest_folder_above(kind: str, sqlite: bool, state: str) -> None:
+    mounts = f"/dev/a / xfs rw 0 0\nb /srv/my\\040data nfs rw 0 0\nc /srv/my\\040data {kind} rw 0 0\nd /srv/my btrfs rw 0 0\n"
+    assert disk.judged(Path("/srv/my data/assay.sqlite3"), mounts, sqlite=sqlite).state == state
+    assert disk.kind_of_disk(Path("/srv/my database"), mounts) == "xfs"
+
+
+def test_a_database_that_does_not_answer_hangs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.doctor.SECONDS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"postgresql+psycopg://somebody@127.0.0.1:{silent.getsockname()[1]}/assay"
+        given = Settings(data_dir=tmp_path, database_url=url, files_shared=True)
+        found = {each.check: each for each in examine(lambda: given, {})}
+    assert found["database.reachable"].seen == "There was no answer within 0.5 s."
+    assert found["queue.backlog"].seen == "It needs database.reachable."
+    assert set(found) == {each.key for each in all_checks()}
+
+
+def test_a_database_that_is_away_leaves_the_other_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_DATABASE_URL", f"postgresql+psycopg://somebody@127.0.0.1:{free_port()}/assay")
+    found = examined(tmp_path)
+    assert found["database.reachable"]["state"] == "problem"
+    assert found["postgresql.durability"]["state"] == "skipped"
+    assert found["files.place"]["state"] == "problem"  # a folder of this host, and nothing says that it is shared
+    assert found["scoring.child"]["state"] == "ok"
