@@ -93,7 +93,9 @@ class Database:
             yield session
             try:
                 session.commit()
-            except OperationalError as fault:
+            except IntegrityError:
+                raise  # a constraint that waits for the commit: it is certain that nothing was stored
+            except DBAPIError as fault:
                 session.invalidate()  # its transaction may still be open: the next writer gets another connection
                 raise errors.CommitUncertain from fault
 
