@@ -37,7 +37,7 @@ def issue_token(
     if "admin" in wanted and not user.admin:
         raise Forbidden("Only an administrator may have a token with the scope 'admin'.")
     secret = secrets.token_urlsafe(32)
-    now = clock.now(session)
+    now = clock.steady(session)  # by which it will expire
     token = Token(
         id=new_id(),
         user_id=user.id,
