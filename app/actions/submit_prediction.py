@@ -27,7 +27,7 @@ from app.scoring import SCORER_VERSION
 from app.store import challenges, clock, gold, locks, quota, submissions, tasks, teams
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, GoldVersion, IdempotencyKey, Phase, Recipe, Submission, Team
-from app.store.types import moment_text
+from app.store.types import id_of, moment_text
 
 QUOTA_REMEDIES = {
     "per_day": "Wait until the time in 'reset_at', when the challenge's next day begins.",
@@ -165,6 +165,7 @@ def submit_prediction(
         locks.team(session, admission.phase.id, team.id)
         _require_quota(session, admission.phase, team, day=day, reset_at=reset_at, now=now)
     submission = _row(admission, team, entry, stored, kind, user_id=user_id, now=now)
+    submission.id = id_of(clock.steady(session))  # which of a team's is the latest is told by it
     session.add(submission)
     session.flush()
     if not admission.by_organizer:

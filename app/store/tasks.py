@@ -15,7 +15,7 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from app.store import clock
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import ScoreTask, Submission
-from app.store.types import new_id
+from app.store.types import id_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,9 @@ def add(
 ) -> str | None:
     """Put a task on the list; None when it is there already (the key decides, never the engine's locks)."""
     insert = sqlite_insert if session.get_bind().dialect.name == "sqlite" else postgresql_insert
+    now = clock.steady(session)
     values: dict[str, Any] = {
-        "id": new_id(),
+        "id": id_of(now),
         "submission_id": submission_id,
         "gold_id": gold_id,
         "recipe_id": recipe_id,
@@ -43,7 +44,7 @@ def add(
         "attempt": 0,
         "crashes": 0,
         "interruptions": 0,
-        "created_at": clock.steady(session),
+        "created_at": now,
     }
     added = session.execute(insert(ScoreTask).values(values).on_conflict_do_nothing().returning(ScoreTask.id))
     return added.scalar_one_or_none()
