@@ -4,7 +4,6 @@ import asyncio
 import hmac
 import math
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,14 +13,13 @@ from typing import Annotated, TypeVar
 from fastapi import Depends, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from limits import RateLimitItem, parse
-from limits.storage import MemoryStorage
-from limits.strategies import MovingWindowRateLimiter
 from starlette.concurrency import run_in_threadpool
 
 from app.actions.access import VISITOR, Caller, require_organizer, see_challenge
 from app.actions.check_ready import Readiness
 from app.actions.issue_token import caller_of
 from app.api.made_files import MadeFiles
+from app.api.windows import Windows
 from app.children import Children
 from app.errors import BadCursor, BadRequest, RequestInFlight, TooMany, Unauthorized, WrongPassword
 from app.figures import Figures
@@ -85,7 +83,7 @@ class Limiter:
         self._logins: RateLimitItem | None = None if off else parse(settings.login_limit)
         one = parse(settings.login_limit)
         self._from_all = type(one)(one.amount * 10, one.multiples)  # guesses for one account from many addresses
-        self._windows = MovingWindowRateLimiter(MemoryStorage())
+        self._windows = Windows()
         self._lock = threading.Lock()
         self._attempts: Counter[tuple[str, ...]] = Counter()  # under way
 
@@ -121,9 +119,8 @@ class Limiter:
                 self._attempts += Counter()  # those with none under way are forgotten
 
     def _too_many(self, item: RateLimitItem, *names: str) -> TooMany:
-        stats = self._windows.get_window_stats(item, *names)
-        full = stats.remaining < 1  # else it is full only while others are under way
-        seconds = max(1, math.ceil(stats.reset_time - time.time())) if full else 1
+        # With room left it is full only while others are under way.
+        seconds = max(1, math.ceil(self._windows.seconds_left(item, *names)))
         return TooMany(f"The limit is {item}.", headers={"Retry-After": str(seconds)})
 
 
