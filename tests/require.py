@@ -5,7 +5,7 @@ from typing import NoReturn
 
 import pytest
 
-KNOWN = ("postgres", "s3", "tmpfs", "chromium", "shared")
+KNOWN = ("postgres", "s3", "tmpfs", "chromium", "strace", "shared")
 
 
 def skip_or_fail(what: str, why: str) -> NoReturn:

@@ -2,8 +2,9 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +50,10 @@ class Served:
 
 
 @contextmanager
-def served(given: Settings) -> Iterator[Served]:
-    """Serve the app that the settings describe while the block lasts."""
+def served(given: Settings, now: Callable[[datetime], datetime] | None = None) -> Iterator[Served]:
+    """Serve the app that the settings describe while the block lasts; `now` shifts its calendar."""
     upgrade(given)
-    app = build(given)
+    app = build(given, now=now)
     config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, access_log=False, server_header=False)
     listener = config.bind_socket()
     server = uvicorn.Server(config)

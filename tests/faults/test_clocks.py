@@ -1,0 +1,214 @@
+"""A clock that somebody sets, by a day forth and back: windows and quota days follow it, and nothing else does.
+
+`calendar` shifts what the service takes for the present moment. `machine` sets the clock of its machine, as far as a
+program can see one: `time.time` and `datetime.now`; on PostgreSQL that is not the clock that windows go by.
+"""
+
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from signal import SIGCONT
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from app.actions.bootstrap import administrator
+from app.actions.issue_token import caller_of, issue_token
+from app.actions.sweep_files import Sweeper
+from app.api.deps import Limiter
+from app.errors import TooMany
+from app.store import clock as steady_clock
+from app.store import types, users
+from app.store.migrate import upgrade
+from app.store.session import Database
+from tests.api.served import Served, served, settings
+from tests.faults.support import children_of, eventually, freeze
+from tests.live import Caller, open_challenge
+from tests.races.support import GOLD, GOOD
+
+STEP = timedelta(days=1, hours=1)
+LEASE = 2.0
+KEY = {"Idempotency-Key": "k"}
+
+
+@dataclass
+class Clock:
+    """What somebody sets."""
+
+    of_machine: bool
+    by: timedelta = field(default_factory=timedelta)
+    true: Callable[[], float] = time.time
+
+    def shifted(self, moment: datetime) -> datetime:
+        """The moment that it shows."""
+        return moment + self.by
+
+    def time(self) -> float:
+        """The same in seconds."""
+        return self.true() + self.by.total_seconds()
+
+
+@pytest.fixture
+def clock(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """A clock; with the parameter `machine` that of the whole process."""
+    made = Clock(of_machine=getattr(request, "param", "machine") == "machine")
+    if made.of_machine:
+
+        class Shown(datetime):
+            @classmethod
+            def now(cls, tz: Any = None) -> Any:
+                return datetime.now(tz) + made.by
+
+        monkeypatch.setattr(types, "datetime", Shown)
+        monkeypatch.setattr(time, "time", made.time)
+    return made
+
+
+@contextmanager
+def held_up() -> Iterator[None]:
+    """No child of this process goes on while the block lasts."""
+    children = children_of(os.getpid())
+    for child in children:
+        freeze(child)
+    try:
+        yield
+    finally:
+        for child in children:
+            with suppress(ProcessLookupError):
+                os.kill(child, SIGCONT)
+
+
+class Scene:
+    """A service with work in every state: being scored, in the queue, and waiting for another try."""
+
+    def __init__(self, service: Served, folder: Path) -> None:
+        self.service = service
+        self.uploads = folder / "files" / "uploads"
+        hour = timedelta(hours=1)
+        opens, closes = ((datetime.now(UTC) + each).isoformat() for each in (-hour, hour))
+        long_ago = (datetime.now(UTC) - 9 * STEP).isoformat()
+        phases = [
+            {"name": "main", "opens_at": long_ago, "quota": {"per_day": 2}},
+            {"name": "short", "opens_at": opens, "closes_at": closes},
+        ]
+        open_challenge(service.admin(), "pets", GOLD, phases=phases)
+        body = {"email": "blue@example.org", "name": "Blue", "password": "a password for tests"}
+        service.admin().post("/users", json=body).raise_for_status()
+        made = service.caller().post("/tokens", json={name: body[name] for name in ("email", "password")})
+        self.blue: Caller = service.caller(made.json()["token"]).join("pets", "Blue")
+
+    def send(self, phase: str = "main", **headers: str) -> Any:
+        """Submit, without waiting."""
+        return self.blue.post(f"/challenges/pets/phases/{phase}/submissions", json=GOOD, headers=headers)
+
+    def task(self, submission: str) -> dict[str, Any]:
+        """Its row of the work list."""
+        query = text("SELECT status, attempt, crashes, interruptions FROM score_tasks WHERE submission_id = :one")
+        with self.service.app.state.service.db.read() as session:
+            return dict(session.execute(query, {"one": submission}).mappings().one())
+
+    def away(self, submission: str) -> tuple[Path, Path]:
+        """Where a file is that was taken away, and where it belongs."""
+        with self.service.app.state.service.db.read() as session:
+            query = text("SELECT file_key FROM submissions WHERE id = :one")
+            path = self.uploads.parent / session.execute(query, {"one": submission}).scalar_one()
+        return path.rename(path.with_name("taken away")), path
+
+
+@pytest.mark.parametrize(
+    ("kind", "clock"),
+    [("sqlite", "machine"), ("postgresql", "calendar"), ("postgresql", "machine")],
+    indirect=["clock"],
+)
+def test_a_step_of_a_day_moves_windows_and_quota_days_and_nothing_else(
+    kind: str, clock: Clock, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    folder = tmp_path / "data"
+    follows = kind == "sqlite" or not clock.of_machine
+    given: dict[str, Any] = {"heartbeat_seconds": LEASE / 4, "lease_seconds": LEASE}
+    if kind == "postgresql":
+        url = request.getfixturevalue("postgres_database")()
+        given |= {"database_url": url, "files_shared": True}
+    with served(settings(folder, **given), now=None if clock.of_machine else clock.shifted) as service:
+        scene = Scene(service, folder)
+        with held_up():
+            running, waiting = (scene.send().json()["id"] for _ in range(2))
+            eventually(lambda: scene.task(running)["status"] == "running", "one is being scored")
+            taken, place = scene.away(waiting)
+        eventually(lambda: scene.task(waiting)["interruptions"] >= 3, "the other waits for another try")
+        refused = scene.send()
+        assert refused.json()["code"] == "quota_exceeded"
+        with held_up():
+            first = scene.send("short", **KEY).json()["id"]
+            later = scene.send("short").json()["id"]
+            eventually(lambda: "running" in {scene.task(one)["status"] for one in (first, later)}, "one is at work")
+            for step in (STEP, -STEP):
+                clock.by = step
+                time.sleep(1.25 * LEASE if kind == "postgresql" else 0.2)  # no claim may be lost by then
+                assert scene.blue.get("/me").status_code == 200
+                assert scene.send("short", **KEY).json()["id"] == first
+                assert (scene.send("short").status_code == 409) is follows
+                answer = scene.send()
+                assert (answer.status_code == 202) is follows, answer.text
+                assert Sweeper(service.app.state.service.db, service.app.state.service.files).sweep() == 0
+                assert {scene.task(one)["attempt"] for one in (first, later)} <= {0, 1}
+        taken.rename(place)
+        everything = text("SELECT count(*) FROM score_tasks WHERE status <> 'done'")
+
+        def done() -> bool:
+            with service.app.state.service.db.read() as session:
+                return bool(session.execute(everything).scalar_one() == 0)
+
+        eventually(done, "no wait has become a day", seconds=60)
+        for one in (running, first, later):
+            assert scene.task(one) == {"status": "done", "attempt": 1, "crashes": 0, "interruptions": 0}
+
+
+def test_a_token_lasts_its_days_whatever_the_calendar_shows(tmp_path: Path) -> None:
+    upgrade(settings(tmp_path))
+    for by in (-STEP, STEP):
+        db = Database(settings(tmp_path), now=Clock(of_machine=False, by=by).shifted)
+        with db.write() as session:
+            administrator(session)
+            user = users.administrator(session)
+            assert user is not None
+            token, secret = issue_token(session, user, scopes=["read"], creation="admin", days=1)
+            assert caller_of(session, secret).user_id == user.id
+            left = token.expires_at - steady_clock.steady(session)
+            assert timedelta(hours=23) < left <= timedelta(days=1)
+        db.close()
+
+
+@pytest.mark.parametrize("by", [STEP, -STEP])
+def test_a_limit_of_rate_lasts_its_time_whatever_the_clock_shows(clock: Clock, tmp_path: Path, by: timedelta) -> None:
+    limiter = Limiter(settings(tmp_path, rate_limits="2/second"))
+    for _ in range(2):
+        limiter.request("Blue")
+    clock.by = by
+    with pytest.raises(TooMany) as refused:
+        limiter.request("Blue")
+    assert refused.value.headers["Retry-After"] == "1"
+
+    def again() -> bool:
+        with suppress(TooMany):
+            limiter.request("Blue")
+            return True
+        return False
+
+    eventually(again, "a second has passed")
+
+
+def test_ids_go_by_the_moment_that_they_are_made_of() -> None:
+    moments = [datetime(2026, 1, 1, tzinfo=UTC) + timedelta(microseconds=number) for number in range(0, 5000, 7)]
+    ids = [types.id_of(moment) for moment in moments]
+    assert ids == sorted(set(ids))
+    for text_id, moment in zip(ids, moments, strict=True):
+        read = uuid.UUID(text_id)
+        assert (read.version, read.variant) == (7, uuid.RFC_4122)
+        assert read.int >> 80 == int(moment.timestamp() * 1000)

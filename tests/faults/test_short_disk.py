@@ -1,0 +1,146 @@
+"""A disk that is full for a while: what was acknowledged stays, reading goes on, and no restart is needed afterwards."""
+
+import os
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.cluster import cluster
+from tests.faults.support import eventually
+from tests.live import Live
+from tests.postgres import Server
+from tests.races.support import ENDS, GOOD, Crowd, OnPostgresql, OnSqlite, at_once, codes
+from tests.require import skip_or_fail
+
+SIZE = 24 << 20
+SHORT = str(8 << 20)
+ROOM = 96 << 10  # left for those who come: enough for some of them
+REFUSED = {"storage_short", "database_away", "commit_uncertain"}
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[Path]:
+    """A disk of its own for a folder, in memory."""
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(folder)]
+    try:
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+    except FileNotFoundError as absent:
+        skip_or_fail("tmpfs", str(absent))
+    if done.returncode:
+        skip_or_fail("tmpfs", done.stderr.strip())
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@contextmanager
+def filled(folder: Path, leave: int = 0) -> Iterator[None]:
+    """Something else takes the space, but for this much."""
+    filler = folder / "filler"
+    with filler.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(b"x" * 65536)
+    os.truncate(filler, max(0, filler.stat().st_size - leave))
+    try:
+        yield
+    finally:
+        filler.unlink()
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def crowd(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowd]:
+    folder = tmp_path_factory.mktemp("disk")
+    if request.param == "sqlite":
+        with small_disk(folder / "data") as data:
+            service = Live(data, min_free="0").start()
+            yield from closing(Crowd(OnSqlite(service)))
+            service.kill()
+        return
+    server: Server = request.getfixturevalue("postgres")
+    with small_disk(folder / "data"), server.database() as url, cluster(folder, url) as parts:
+        yield from closing(Crowd(OnPostgresql(parts.start(apis=2, workers=1))))
+
+
+def closing(crowd: Crowd) -> Iterator[Crowd]:
+    """Hang up in the end."""
+    yield crowd
+    crowd.close()
+
+
+def assert_reads(crowd: Crowd, slug: str, rows: int, door: int = 0) -> None:
+    """What readers need goes on."""
+    admin = crowd.admin(door)
+    assert admin.get(f"/challenges/{slug}").status_code == 200
+    assert admin.get(f"/challenges/{slug}/phases/main/submissions").status_code == 200
+    assert len(admin.board(slug).json()["rows"]) == rows
+
+
+def test_below_the_space_that_is_kept_free_uploads_wait_and_reading_goes_on(tmp_path: Path, postgres: Server) -> None:
+    """On PostgreSQL here; a test of uploads does the same on SQLite."""
+    with (
+        small_disk(tmp_path / "data") as data,
+        postgres.database() as url,
+        cluster(tmp_path, url, min_free=SHORT) as parts,
+    ):
+        crowd = Crowd(OnPostgresql(parts.start(apis=1, workers=1)))
+        address = crowd.challenge("short")
+        blue = crowd.member("short")[0]
+        assert blue.submit("short", GOOD).json()["status"] == "finished"
+        with crowd.nothing_scored():
+            assert blue.post(address, json=GOOD).status_code == 202
+            with filled(data, leave=1 << 20):
+                refused = blue.post(address, json=GOOD)
+                assert (refused.status_code, refused.json()["code"]) == (503, "storage_short")
+                assert int(refused.headers["retry-after"]) >= 1
+                assert_reads(crowd, "short", rows=1)
+                ready = httpx.get(f"{crowd.service.doors()[0]}/readyz")
+                assert (ready.status_code, ready.json()["checks"]["database"]) == (503, "ok")
+                assert "nearly full" in ready.json()["checks"]["files"]
+        eventually(lambda: set(crowd.statuses("short")) == {"finished"}, "what was in the queue is scored")
+        assert httpx.get(f"{crowd.service.doors()[0]}/readyz").status_code == 200
+        assert blue.submit("short", GOOD).json()["status"] == "finished"
+        crowd.close()
+
+
+def test_what_is_acknowledged_while_the_disk_fills_up_is_scored_once_it_has_room(crowd: Crowd) -> None:
+    address = crowd.challenge("full", quota={"total": 1000})
+    blue = crowd.member("full")[0]
+    assert blue.submit("full", GOOD).json()["status"] == "finished"
+    known: set[str] = set()
+    with crowd.nothing_scored():
+        known |= {blue.post(address, json=GOOD).json()["id"] for _ in range(3)}
+        full = filled(crowd.service.folder, leave=ROOM)
+        full.__enter__()
+        answers = at_once([partial(blue.post, address, json=GOOD)] * 80)
+        assert set(codes(answers)) <= {202, 503}
+        assert codes(answers)[503] > 0
+        assert {each.json()["code"] for each in answers if each.status_code == 503} <= REFUSED
+        assert all(int(each.headers["retry-after"]) >= 1 for each in answers if each.status_code == 503)
+        known |= {each.json()["id"] for each in answers if each.status_code == 202}
+        assert_reads(crowd, "full", rows=1)
+    with suppress(AssertionError):  # settling needs room too, on SQLite
+        eventually(lambda: "_failed" in crowd.service.log(), "scoring meets the full disk", seconds=2)
+    assert_reads(crowd, "full", rows=1)
+    full.__exit__(None, None, None)
+    eventually(lambda: set(crowd.statuses("full")) <= ENDS, "all is scored without a restart", seconds=60)
+    assert set(crowd.statuses("full")) == {"finished"}
+    stored = {row[0] for row in crowd.service.rows("SELECT id FROM submissions")}
+    assert known <= stored
+    entries, count = crowd.ledger("full"), crowd.statuses("full")["finished"]
+    assert entries == {"reserve": count, "charge": count}
+    assert blue.submit("full", GOOD).json()["status"] == "finished"
+    for (key,) in crowd.service.rows("SELECT file_key FROM submissions"):
+        assert (crowd.service.folder / "files" / key).stat().st_size > 0
+    assert list((crowd.service.folder / "files" / "uploads").glob("*.part")) == []
+    if isinstance(crowd.service, OnSqlite):
+        with sqlite3.connect(crowd.service.folder / "assay.sqlite3") as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        connection.close()

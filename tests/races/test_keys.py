@@ -1,0 +1,177 @@
+"""An Idempotency-Key stands for one submission, whichever replica is asked and whatever became of the first answer."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import psycopg
+import pytest
+
+from tests.cluster import Part
+from tests.faults.support import eventually
+from tests.live import Caller
+from tests.races.support import BAD, GOOD, Crowd, OnPostgresql, at_once, codes
+
+TIMES = 20
+TABLES = ("submissions", "score_tasks", "quota_entries", "idempotency_keys")
+REFUSING = """
+CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'refused by the test' USING ERRCODE = '{code}'; END $$;
+CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON submissions DEFERRABLE INITIALLY {when}
+    FOR EACH ROW EXECUTE FUNCTION refuse();
+"""
+
+
+def test_one_key_sent_by_many_at_once_is_one_submission(crowd: Crowd) -> None:
+    address = crowd.challenge("one-key", quota={"total": 3})
+    blue, files = crowd.member("one-key"), crowd.stored()
+    key = {"Idempotency-Key": "the same"}
+    doors = [blue[number % len(blue)] for number in range(TIMES)]
+    with crowd.nothing_scored():
+        answers = at_once([lambda door=door: door.post(address, json=GOOD, headers=key) for door in doors])  # type: ignore[misc]
+        assert set(codes(answers)) <= {200, 202, 409}
+        assert codes(answers)[202] == 1
+        assert {each.json()["code"] for each in answers if each.status_code == 409} <= {"request_in_flight"}
+        assert len({each.json()["id"] for each in answers if each.status_code < 300}) == 1
+        for table in TABLES:
+            assert crowd.count(table, "one-key") == 1
+        assert crowd.stored() == files + 1  # what repetitions sent is gone
+        for door in blue:
+            assert door.post(address, json=GOOD, headers=key).status_code == 200
+            other = door.post(address, json=BAD, headers=key)
+            assert (other.status_code, other.json()["code"]) == (422, "idempotency_mismatch")
+            other = door.post(address, json=GOOD, headers=key, params={"method": "another"})
+            assert (other.status_code, other.json()["code"]) == (422, "idempotency_mismatch")
+        assert crowd.stored() == files + 1
+
+
+def test_many_keys_at_once_beside_a_crowd_of_expired_ones(on_postgresql: Crowd) -> None:
+    """Every request with a key removes expired ones, all of them the same."""
+    crowd = on_postgresql
+    address = crowd.challenge("many-keys")
+    blue = crowd.member("many-keys")
+
+    def rush(first: int) -> list[httpx.Response]:
+        sent = [(blue[number % 2], {"Idempotency-Key": f"key {number}"}) for number in range(first, first + 2 * TIMES)]
+        return at_once([lambda one=one: one[0].post(address, json=GOOD, headers=one[1]) for one in sent])  # type: ignore[misc]
+
+    assert codes(rush(0)) == {202: 2 * TIMES}
+    with edited(crowd) as connection:
+        connection.execute("UPDATE idempotency_keys SET created_at = created_at - interval '25 hours'")
+    assert codes(rush(TIMES)) == {202: 2 * TIMES}  # half of them under a key that has expired
+    assert crowd.count("submissions", "many-keys") == 4 * TIMES
+    assert crowd.count("idempotency_keys", "many-keys") == 2 * TIMES
+
+
+@contextmanager
+def edited(crowd: Crowd) -> Iterator[psycopg.Connection]:
+    """The database, beside the service."""
+    service = crowd.service
+    assert isinstance(service, OnPostgresql)
+    with psycopg.connect(service.cluster.database_url.replace("+psycopg", ""), autocommit=True) as connection:
+        yield connection
+
+
+@contextmanager
+def refusing(crowd: Crowd, code: str, when: str) -> Iterator[None]:
+    """Every transaction that stores a submission fails: at once, or when it commits."""
+    with edited(crowd) as connection:
+        connection.execute(REFUSING.format(code=code, when=when).encode())
+        try:
+            yield
+        finally:
+            connection.execute("DROP TRIGGER refuse ON submissions")
+
+
+@pytest.mark.parametrize("code", ["53100", "P0001"])  # the disk is full, a trigger raises
+def test_a_commit_that_fails_leaves_nothing_but_the_file(on_postgresql: Crowd, code: str) -> None:
+    """What became of a commit cannot always be known: its file stays until it is certain that no row names it."""
+    crowd, slug = on_postgresql, f"no-commit-{code.lower()}"
+    address = crowd.challenge(slug, quota={"total": 1})
+    blue, files = crowd.member(slug), crowd.stored()
+    eventually(lambda: crowd.service.rows("SELECT id FROM procrastinate_jobs") == [], "no job is left of other tests")
+    with refusing(crowd, code, "DEFERRED"):
+        answer = blue[0].post(address, json=GOOD, headers={"Idempotency-Key": slug})
+        assert (answer.status_code, answer.json()["code"]) == (503, "commit_uncertain"), answer.text
+        assert int(answer.headers["retry-after"]) >= 1
+        for table in TABLES:
+            assert crowd.count(table, slug) == 0
+        assert crowd.service.rows("SELECT id FROM procrastinate_jobs") == []
+        assert crowd.stored() == files + 1
+    again = blue[1].post(address, json=GOOD, headers={"Idempotency-Key": slug, "Prefer": "wait=30"})
+    assert again.status_code == 201, again.text
+    assert crowd.ledger(slug) == {"reserve": 1, "charge": 1}
+
+
+def test_a_transaction_that_fails_before_its_commit_leaves_nothing_at_all(on_postgresql: Crowd) -> None:
+    crowd = on_postgresql
+    address = crowd.challenge("no-row", quota={"total": 1})
+    blue, files = crowd.member("no-row"), crowd.stored()
+    with refusing(crowd, "53100", "IMMEDIATE"):
+        answer = blue[0].post(address, json=GOOD)
+        assert (answer.status_code, answer.json()["code"]) == (503, "database_away"), answer.text
+    assert [crowd.count(table, "no-row") for table in TABLES] == [0, 0, 0, 0]
+    assert crowd.stored() == files
+    assert blue[1].post(address, json=GOOD).status_code == 202
+
+
+@pytest.fixture(scope="module")
+def hasty(on_postgresql: Crowd) -> Part:
+    """A third replica, which does not wait long for locks; it is killed by the last test that uses it."""
+    service = on_postgresql.service
+    assert isinstance(service, OnPostgresql)
+    return service.cluster.part("api", database_wait="0.5").start().wait_ready()
+
+
+def test_a_lock_that_is_not_to_be_had_in_time_is_503_and_nothing_happened(on_postgresql: Crowd, hasty: Part) -> None:
+    crowd = on_postgresql
+    address = crowd.challenge("locked")
+    blue, files = crowd.member("locked"), crowd.stored()
+    sent = blue[0].post(address, json=GOOD, headers={"Prefer": "wait=30"}).json()["id"]
+    there = Caller(hasty.url, blue[0].headers["authorization"].removeprefix("Bearer "))
+    with there, edited(crowd) as connection:
+        with connection.transaction():
+            connection.execute("SELECT id FROM submissions WHERE id = %s FOR UPDATE", (sent,))
+            answer = there.post(f"/submissions/{sent}/select")
+            assert (answer.status_code, answer.json()["code"]) == (503, "database_away"), answer.text
+            assert int(answer.headers["retry-after"]) >= 1
+        with connection.transaction():
+            connection.execute("LOCK TABLE submissions IN EXCLUSIVE MODE")  # as a migration does
+            answer = there.post(address, json=GOOD)
+            assert (answer.status_code, answer.json()["code"]) == (503, "database_away"), answer.text
+            assert there.get(f"/submissions/{sent}").json()["selected"] is False
+        assert (crowd.count("submissions", "locked"), crowd.stored()) == (1, files + 1)
+        assert there.post(f"/submissions/{sent}/select").status_code == 200
+        assert there.post(address, json=GOOD).status_code == 202
+
+
+def test_a_replica_that_dies_between_commit_and_answer_is_stood_in_for(on_postgresql: Crowd, hasty: Part) -> None:
+    crowd = on_postgresql
+    address = crowd.challenge("killed", quota={"total": 1})
+    blue = crowd.member("killed")
+    key = {"Idempotency-Key": "killed", "Prefer": "wait=60"}
+    got: list[httpx.Response | httpx.HTTPError] = []
+
+    def send() -> None:
+        with Caller(hasty.url, blue[0].headers["authorization"].removeprefix("Bearer ")) as there:
+            try:
+                got.append(there.post(address, json=GOOD, headers=key))
+            except httpx.HTTPError as broken:
+                got.append(broken)
+
+    with crowd.nothing_scored():
+        sender = threading.Thread(target=send)
+        sender.start()
+        eventually(
+            lambda: crowd.count("submissions", "killed") == 1, "it is stored, and its answer is being waited for"
+        )
+        hasty.kill(group=True)
+        sender.join(30)
+        assert isinstance(got[0], httpx.HTTPError)
+    again = blue[1].post(address, json=GOOD, headers=key)
+    assert again.status_code == 200, again.text
+    assert crowd.count("submissions", "killed") == 1
+    of_it = f"/submissions/{again.json()['id']}"
+    eventually(lambda: blue[0].get(of_it).json()["status"] == "finished", "it is scored")
+    assert crowd.ledger("killed") == {"reserve": 1, "charge": 1}

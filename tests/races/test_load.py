@@ -1,0 +1,145 @@
+"""Many kinds of requests at once while workers settle: no fault of ours, no deadlock, no board of two states."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import count
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+from app.actions.access import VISITOR
+from app.actions.read_leaderboard import read_leaderboard
+from app.settings import Settings
+from app.store.session import Database
+from tests.faults.support import eventually
+from tests.races.support import BAD, ENDS, GOLD, GOOD, Crowd, OnPostgresql, codes
+
+SECONDS = 8.0
+CLEAN = {200, 201, 202, 204, 404, 409, 429, 503}
+DEADLOCKS = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+Act = Callable[[int], httpx.Response]
+
+
+def acts(crowd: Crowd, slug: str) -> list[Act]:
+    """What people do, each again and again."""
+    address = f"/challenges/{slug}/phases/main"
+    blue, red = crowd.member(slug, "Blue"), crowd.member(slug, "Red")
+    sent = [blue[0].post(f"{address}/submissions", json=GOOD).json()["id"] for _ in range(2)]
+    fresh = count()
+
+    def send(number: int) -> httpx.Response:
+        who = (blue, red)[number // 2 % 2][number % 2]
+        headers = {"Idempotency-Key": f"{slug} {number // 3}"} if number % 2 else {}
+        return who.post(f"{address}/submissions", json=BAD if number % 5 == 0 else GOOD, headers=headers)
+
+    def enter(number: int) -> httpx.Response:
+        entry = {"team": f"Baseline {number // 2}", "baseline": "true"}
+        return crowd.admin(number).post(f"{address}/submissions", json=GOOD, params=entry)
+
+    def choose(number: int) -> httpx.Response:
+        return blue[number % 2].post(f"/submissions/{sent[number % 2]}/{('select', 'unselect')[number // 2 % 2]}")
+
+    def change(number: int) -> httpx.Response:
+        if number % 3 == 0:
+            digits = {
+                "primary": "f1_macro",
+                "metrics": ["f1_macro", "accuracy"],
+                "disclosure": {"digits": 3 + number % 9},
+            }
+            return crowd.admin(number).put(f"/challenges/{slug}/recipe", json=digits)
+        if number % 3 == 1:
+            return crowd.admin(number).patch(address, json={"quota": {"total": 1000 + number}})
+        return crowd.admin(number).patch(f"/challenges/{slug}", json={"title": f"Title {number}"})
+
+    def join(number: int) -> httpx.Response:
+        person = (blue, red)[number % 2][number // 2 % 2]
+        return person.post(f"/challenges/{slug}-draft-{number // 8}/registrations", json={"team": f"Team {number % 3}"})
+
+    def found(number: int) -> httpx.Response:
+        """A challenge that comes, gets gold and an entry, and goes while that may be at work."""
+        own = f"{slug}-draft-{next(fresh)}"
+        admin, there = crowd.admin(number), f"/challenges/{own}/phases/main"
+        body = {"slug": own, "title": own, "task": "multiclass", "recipe": {"primary": "accuracy"}, "draft": True}
+        admin.post("/challenges", json=body).raise_for_status()
+        admin.post(f"{there}/gold", json=GOLD, params={"activate": "true"}).raise_for_status()
+        admin.post(f"{there}/submissions", json=GOOD, params={"team": "One"}).raise_for_status()
+        return crowd.admin(number + 1).delete(f"/challenges/{own}")
+
+    def look(number: int) -> httpx.Response:
+        return blue[number % 2].get(f"{address}/leaderboard")
+
+    return [send, send, enter, choose, change, join, found, look]
+
+
+def test_all_at_once_for_a_while_brings_no_fault_and_no_deadlock(on_postgresql: Crowd) -> None:
+    crowd = on_postgresql
+    slugs = ["load-a", "load-b"]
+    addresses = [crowd.challenge(slug) for slug in slugs]
+    doing = [act for slug in slugs for act in acts(crowd, slug)]
+    before = crowd.service.rows(DEADLOCKS)
+    until = time.monotonic() + SECONDS
+
+    def again_and_again(act: Act) -> list[httpx.Response]:
+        answers: list[httpx.Response] = []
+        for number in count():
+            if time.monotonic() > until:
+                return answers
+            answers.append(act(number))
+        raise AssertionError
+
+    with ThreadPoolExecutor(len(doing)) as pool:
+        answers = [answer for some in pool.map(again_and_again, doing) for answer in some]
+    assert set(codes(answers)) <= CLEAN, [each.text for each in answers if each.status_code not in CLEAN][:5]
+    assert codes(answers)[202] > len(addresses)
+    for slug in slugs:
+        eventually(partial(lambda one: set(crowd.statuses(one)) <= ENDS, slug), "all has ended", seconds=90)
+        assert set(crowd.statuses(slug)) == {"finished", "rejected"}
+        entries, ended = crowd.ledger(slug), crowd.statuses(slug)
+        assert entries["reserve"] == entries["charge"] + entries["refund"] <= sum(ended.values())
+    assert crowd.service.rows(DEADLOCKS) == before
+    log = crowd.service.log()
+    assert "deadlock detected" not in log
+    assert "unforeseen_error" not in log
+
+
+@pytest.fixture(scope="module")
+def beside(on_postgresql: Crowd) -> Database:
+    """The same database, read in the test's own process."""
+    service = on_postgresql.service
+    assert isinstance(service, OnPostgresql)
+    return Database(Settings(database_url=service.cluster.database_url))
+
+
+def test_a_reader_sees_one_state_however_much_is_settled_meanwhile(on_postgresql: Crowd, beside: Database) -> None:
+    crowd = on_postgresql
+    address = crowd.challenge("snapshot")
+    blue = crowd.member("snapshot")
+    blue[0].submit("snapshot", GOOD | {"t1": "cat"}).raise_for_status()
+    recipe = {"primary": "accuracy", "metrics": ["f1_macro", "accuracy"], "disclosure": {"digits": 3}}
+
+    def board(session: Any) -> dict[str, Any]:
+        return read_leaderboard(session, VISITOR, "snapshot", "main", split=None, metric=None)
+
+    with beside.read() as session:
+        seen = board(session)
+        with beside.read() as other:
+            assert board(other) == seen
+        sent = blue[1].submit("snapshot", GOOD)
+        assert sent.json()["status"] == "finished", sent.text
+        changed = crowd.admin(1).put("/challenges/snapshot/recipe", json=recipe | {"primary": "f1_macro"})
+        assert changed.status_code == 200, changed.text
+        session.expire_all()  # so that all is asked of the database again
+        assert board(session) == seen
+        with pytest.raises(DBAPIError, match="read-only"):
+            session.execute(text("UPDATE submissions SET status = 'failed'"))
+    with beside.read() as session:
+        after = board(session)
+    assert (seen["recipe_version"], after["recipe_version"]) == (1, 2)
+    assert [row["entries"] for row in (*seen["rows"], *after["rows"])] == [1, 2]
+    beside.close()
+    assert address
