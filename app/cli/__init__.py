@@ -10,7 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from app import __version__
-from app.cli import account, convert, demo, doctor, lookup, offline, organizer, participant, serve, what_if
+from app.cli import account, convert, demo, doctor, keep, lookup, offline, organizer, participant, serve, what_if
 from app.cli.output import WRONG_USAGE
 
 Command = tuple[str, Callable[..., None], str]
@@ -54,6 +54,8 @@ _MAIN: dict[str, tuple[Command, ...]] = {
         ("worker", serve.worker, "assay worker --workers 2"),
         ("doctor", doctor.doctor, "assay doctor --data-dir ./assay-data"),
         ("migrate", serve.migrate, "assay migrate --data-dir ./assay-data"),
+        ("backup", keep.backup, "assay backup backups/2026-01-31 --data-dir ./assay-data"),
+        ("restore", keep.restore, "assay restore backups/2026-01-31 --data-dir ./new-data"),
     ),
 }
 

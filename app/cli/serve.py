@@ -49,7 +49,7 @@ def serve(host: Host = None, port: Port = None, data_dir: DataDir = None, worker
         settings = settings_with(host=host, port=port, data_dir=data_dir, workers=workers)
         from app import main
 
-        with _refusals():
+        with refusals():
             main.serve(settings)
 
 
@@ -62,7 +62,7 @@ def api(host: Host = None, port: Port = None, data_dir: DataDir = None) -> None:
 
         if not settings.on_postgresql:
             raise NotShared("An API without scoring needs PostgreSQL and workers; on SQLite 'assay serve' does it all.")
-        with _refusals():
+        with refusals():
             main.serve(settings, scoring=False)
 
 
@@ -72,12 +72,12 @@ def worker(data_dir: DataDir = None, workers: Workers = None) -> None:
         settings = settings_with(data_dir=data_dir, workers=workers)
         from app import worker as program
 
-        with _refusals():
+        with refusals():
             program.serve(settings)
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
+def refusals() -> Iterator[None]:
     """Say in a sentence why a program cannot start."""
     from app import main, places
     from app.actions.bootstrap import WeakAdminToken
@@ -112,7 +112,7 @@ def migrate(data_dir: DataDir = None, as_json: AsJson = False) -> None:
         # On SQLite the schema must not change under a service at work; on PostgreSQL a lock of the database sees to it
         # that one migrates, and services of the earlier version go on as far as its changes let them.
         alone = nullcontext() if settings.on_postgresql else places.sole_service(settings.data_dir)
-        with _refusals(), alone:
+        with refusals(), alone:
             before, after = upgrade(settings)
         text = f"The database is at revision {after} already." if before == after else f"Migrated to revision {after}."
         out.result({"before": before, "after": after}, lambda _: out.say(text))
@@ -124,11 +124,11 @@ def _unit_of_work(settings: "Settings") -> Iterator["WriteSession"]:
     from app.store.migrate import current, require_head
     from app.store.session import Database
 
-    _require_file(settings)
+    require_file(settings)
     database = Database(settings)
     try:
         if current(database.engine()) is None:
-            raise _no_database(settings)
+            raise no_database(settings)
         require_head(database.engine())
         with database.write() as session:
             yield session
@@ -136,16 +136,17 @@ def _unit_of_work(settings: "Settings") -> Iterator["WriteSession"]:
         database.close()
 
 
-def _require_file(settings: "Settings") -> None:
+def require_file(settings: "Settings") -> None:
     """Refuse before SQLite would make an empty file."""
     from sqlalchemy.engine import make_url
 
     url = make_url(settings.database)
     if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).is_file():
-        raise _no_database(settings)
+        raise no_database(settings)
 
 
-def _no_database(settings: "Settings") -> Refused:
+def no_database(settings: "Settings") -> Refused:
+    """The refusal where a database has to be there."""
     where = "at ASSAY_DATABASE_URL" if settings.database_url else f"in {settings.data_dir}"
     remedy = "Check --data-dir; 'assay migrate' makes a database, and so does 'assay serve'."
     return Refused("no_database", f"There is no database {where}.", remedy)

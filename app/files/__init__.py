@@ -43,6 +43,12 @@ class Files(Protocol):
     def begin(self) -> Upload:
         """Start an upload; raises errors.StorageShort when little space is left."""
 
+    def put(self, key: str, path: Path, size: int) -> None:
+        """Store a copy of this file of so many bytes under a key that it had elsewhere, as durable as an upload.
+
+        Raises errors.StorageShort.
+        """
+
     def local(self, key: str) -> AbstractContextManager[Path]:
         """A readable path of the file while the block lasts; raises FileNotFoundError."""
 

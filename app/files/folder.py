@@ -16,6 +16,7 @@ from app.files import Stored
 from app.settings import Settings
 
 KEY = re.compile("[0-9a-f]{32}")
+COPIED_AT_ONCE = 1024 * 1024  # bytes
 
 
 class FolderAway(Unavailable):
@@ -85,6 +86,18 @@ class FolderFiles:
         except OSError as full:
             raise StorageShort from full
 
+    def put(self, key: str, path: Path, size: int) -> None:
+        """Store a copy of a file under a key that it had elsewhere; raises errors.StorageShort."""
+        final = self.root / key
+        part = final.with_name(f"{final.name}.part")
+        try:
+            _copy(path, part, size)
+            part.rename(final)
+            _sync_folder(final.parent)
+        except OSError as full:
+            part.unlink(missing_ok=True)
+            raise StorageShort from full
+
     @contextmanager
     def local(self, key: str) -> Iterator[Path]:
         """The path of the file itself; raises FileNotFoundError."""
@@ -125,6 +138,15 @@ class FolderFiles:
                     path.unlink()
                     removed += 1
         return removed
+
+
+def _copy(path: Path, part: Path, size: int) -> None:
+    with path.open("rb") as given, part.open("wb") as out:
+        shutil.copyfileobj(given, out, COPIED_AT_ONCE)
+        if out.tell() != size:
+            raise OSError(f"{path} does not hold {size} bytes")
+        out.flush()
+        os.fsync(out.fileno())
 
 
 def _sync_folder(folder: Path) -> None:

@@ -87,9 +87,13 @@ def upgrade(settings: Settings, revision: str = "head") -> tuple[str | None, str
         engine.dispose()
 
 
+def revisions() -> set[str]:
+    """All that this version knows."""
+    return {script.revision for script in ScriptDirectory.from_config(config()).walk_revisions()}
+
+
 def _require_known(revision: str | None) -> None:
-    known = {script.revision for script in ScriptDirectory.from_config(config()).walk_revisions()}
-    if revision is not None and revision not in known:
+    if revision is not None and revision not in revisions():
         raise SchemaAhead
 
 

@@ -1,9 +1,11 @@
 """Whether stored files may be swept now: a backup keeps every file that its copy of the database names."""
 
 import fcntl
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from sqlalchemy import func, select
 
@@ -40,7 +42,11 @@ def _held(db: Database, *, shared: bool, seconds: float) -> Iterator[bool]:
 @contextmanager
 def _file_lock(db: Database, *, shared: bool, seconds: float) -> Iterator[bool]:
     """On SQLite: a lock file beside the database; another program may make the backup."""
-    with open(f"{db.url.database}.sweeping", "w", encoding="utf-8") as file:  # noqa: PTH123 - a name, not a folder's path
+    database = Path(str(db.url.database))
+    with database.with_name(f"{database.name}.sweeping").open("w") as file:
+        if os.geteuid() == 0:  # a backup made by root must not shut the service's own account out
+            owner = database.stat()
+            os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
         deadline = time.monotonic() + seconds
         while True:
             try:

@@ -138,3 +138,12 @@ def forget_waits(session: WriteSession) -> None:
     session.execute(
         update(ScoreTask).where(ScoreTask.status == "queued", ScoreTask.not_before.is_not(None)).values(not_before=None)
     )
+
+
+def forget_claims(session: WriteSession) -> int:
+    """Queue what was running elsewhere when these rows were copied, and let all start at once; gives how many wait."""
+    undone = ScoreTask.status.in_(("queued", "running"))
+    fresh = {"status": "queued", "lease_until": None, "not_before": None}
+    waiting = session.execute(update(ScoreTask).where(undone).values(fresh).returning(ScoreTask.id)).all()
+    session.execute(update(Submission).where(Submission.status == "running").values(status="queued"))
+    return len(waiting)

@@ -37,6 +37,11 @@ def remove(session: WriteSession, worker_id: str) -> None:
     session.execute(delete(WorkerRow).where(WorkerRow.id == worker_id))
 
 
+def remove_all(session: WriteSession) -> None:
+    """Empty the list."""
+    session.execute(delete(WorkerRow))
+
+
 def remove_silent(session: WriteSession, before: datetime) -> None:
     """Take those off the list whose last sign of life is older."""
     session.execute(delete(WorkerRow).where(WorkerRow.heartbeat_at < before))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.errors import StorageShort
+from app.errors import StorageShort, Unavailable
 from app.files import Files, Stored
 from app.files.bucket import BucketFiles
 from app.files.folder import FolderFiles
@@ -145,3 +145,17 @@ def test_what_a_killed_process_left_is_cleared_and_whole_files_stay(files: Files
 
 def test_a_sound_store_passes_its_check(files: Files) -> None:
     files.check()
+
+
+def test_a_file_put_under_its_key_is_there_as_if_it_had_been_uploaded(files: Files, tmp_path: Path) -> None:
+    content = b"x" * LARGE
+    (tmp_path / "kept").write_bytes(content)
+    key = f"uploads/{'0123456789abcdef' * 2}"
+    for _ in range(2):  # a second time does no harm
+        files.put(key, tmp_path / "kept", LARGE)
+        assert all_keys(files) == [key]
+        assert read(files, key) == content
+    assert not on_the_way(tmp_path)
+    with pytest.raises(Unavailable):
+        files.put(f"{key[:-1]}0", tmp_path / "kept", LARGE + 1)
+    assert all_keys(files) == [key]

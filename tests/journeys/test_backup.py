@@ -1,0 +1,141 @@
+"""A service is backed up while submissions arrive, and goes on elsewhere from there: on one machine, and on several."""
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.command import run
+from tests.cluster import cluster
+from tests.faults.support import GOLD, GOOD, eventually, frozen, prepared, status_of
+from tests.live import Caller, Live, open_challenge
+
+SUBMISSIONS = "/challenges/pets/phases/main/submissions"
+ARRIVED = 6  # submissions that were acknowledged before the backup began
+
+
+@dataclass(frozen=True)
+class Story:
+    """A backup of a service at work, and what is known of it."""
+
+    backup: Path
+    keys: Path
+    token: str
+    member: str
+    acknowledged: list[str]
+    board: bytes
+    scores: dict[str, Any]
+    """Of a submission that was finished before, and of one that waited."""
+
+    def rows(self, query: str) -> list[Any]:
+        with closing(sqlite3.connect(f"{(self.backup / 'assay.sqlite3').as_uri()}?mode=ro", uri=True)) as database:
+            return database.execute(query).fetchall()
+
+    @property
+    def waiting(self) -> list[str]:
+        return [row[0] for row in self.rows("SELECT id FROM submissions WHERE status IN ('queued', 'running')")]
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+    folder = tmp_path_factory.mktemp("story")
+    service = Live(folder / "data", admin_token=None)
+    service.start()
+    service.admin_token = (service.data_dir / "admin-token").read_text().strip()
+    try:
+        yield backed_up(service, folder)
+    finally:
+        service.stop()
+
+
+def backed_up(service: Live, folder: Path) -> Story:
+    """Let submissions arrive before, during and after the backup; none of them is scored meanwhile."""
+    blue = prepared(service, quota={"total": 1000})
+    open_challenge(service.admin(), "quiet", GOLD)
+    first = blue.join("quiet", "Blue").submit("quiet", GOOD, method="m1").json()
+    assert first["status"] == "finished"
+    board = blue.board("quiet").content
+    acknowledged: list[str] = []
+    stop, enough = threading.Event(), threading.Event()
+
+    def send() -> None:
+        while not stop.is_set() and len(acknowledged) < 500:
+            acknowledged.append(blue.post(SUBMISSIONS, json=GOOD, params={"method": "m"}).json()["id"])
+            if len(acknowledged) >= ARRIVED:
+                enough.set()
+
+    with frozen(service):
+        sender = threading.Thread(target=send)
+        sender.start()
+        try:
+            assert enough.wait(60)
+            words = ("--keys", folder / "keys.json", "--data-dir", service.data_dir, "--json")
+            before = acknowledged[:ARRIVED]
+            ran = run("backup", folder / "backup", *words)
+        finally:
+            stop.set()
+            sender.join()
+        assert ran.status == 0, ran.out
+    eventually(lambda: status_of(blue, before[-1]) == "finished", "the original goes on")
+    scores = {each: blue.get(f"/submissions/{each}").json()["scores"] for each in (first["id"], before[-1])}
+    member = blue.headers["Authorization"].removeprefix("Bearer ")
+    return Story(folder / "backup", folder / "keys.json", service.admin_token, member, before, board, scores)
+
+
+def goes_on(story: Story, caller: Callable[[str], Caller]) -> None:
+    """Everybody finds the service as it was, and what waited is scored."""
+    blue = caller(story.member)
+    assert blue.board("quiet").content == story.board
+    eventually(lambda: {status_of(blue, each) for each in story.waiting} == {"finished"}, "what waited is finished", 60)
+    for each, scores in story.scores.items():
+        assert blue.get(f"/submissions/{each}").json()["scores"] == scores
+        sent = (story.backup / "files" / file_key(story, each)).read_bytes()
+        assert blue.get(f"/submissions/{each}/predictions").content == sent
+    assert blue.submit("pets", GOOD, method="m").json()["status"] == "finished"
+    assert caller(story.token).get("/me").json()["admin"] is True
+
+
+def file_key(story: Story, submission: str) -> str:
+    return str(story.rows(f"SELECT file_key FROM submissions WHERE id = '{submission}'")[0][0])
+
+
+def test_every_submission_of_a_backup_has_its_file_its_ledger_and_its_task(story: Story) -> None:
+    stored = {row[0] for row in story.rows("SELECT id FROM submissions")}
+    assert set(story.acknowledged) <= stored
+    assert set(story.acknowledged) <= set(story.waiting)
+    keys = {row[0] for row in story.rows("SELECT file_key FROM submissions UNION SELECT file_key FROM gold_versions")}
+    assert keys == {f"uploads/{path.name}" for path in (story.backup / "files" / "uploads").iterdir()}
+    for table in ("quota_entries", "score_tasks"):
+        assert {row[0] for row in story.rows(f"SELECT submission_id FROM {table}")} == stored
+    assert not [
+        path for path in story.backup.rglob("*") if path.is_file() and story.token.encode() in path.read_bytes()
+    ]
+
+
+def test_a_service_goes_on_in_another_folder(story: Story, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    ran = run("restore", story.backup, "--keys", story.keys, "--data-dir", data, "--json")
+    assert ran.value()["waiting"] == len(story.waiting)
+    service = Live(data, admin_token=None).start()
+    try:
+        goes_on(story, service.caller)
+    finally:
+        service.stop()
+
+
+def test_a_service_goes_on_on_several_machines(
+    story: Story, tmp_path: Path, postgres_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with cluster(tmp_path, postgres_database(), admin_token=story.token) as machines:
+        monkeypatch.setenv("ASSAY_DATABASE_URL", machines.database_url)
+        monkeypatch.setenv("ASSAY_FILES_SHARED", "true")
+        ran = run("restore", story.backup, "--data-dir", tmp_path / "data", "--json")
+        assert ran.value()["waiting"] == len(story.waiting)
+        machines.start(apis=1, workers=1)
+        goes_on(story, machines.caller)
+        assert machines.rows("SELECT sum(interruptions) FROM score_tasks") == [(0,)]
