@@ -1,0 +1,76 @@
+"""Storm: `python -m tests.storm.run --database sqlite|postgresql --submissions N --runs N --seed N --out FILE`.
+
+Each run is a service of its own, in a folder that is removed if nothing was found. The exit status is 1 when anything
+was lost, doubled or wrong.
+"""
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from tests.postgres import OwnServer
+from tests.storm.chaos import LASTING, SHORT
+from tests.storm.sites import LONG, QUICK, on_postgresql, on_sqlite
+from tests.storm.storm import Outcome, storm, told
+
+SMALL = 300  # submissions up to which a storm is a short one
+HEAD = ("database", "seed", "submissions", "requests", "actions", "interruptions", "crashes", "most attempts")
+TAIL = ("lost", "doubled", "wrong", "seconds", "longest_recovery")
+
+
+def one(name: str, seed: int, count: int, folder: Path) -> Outcome:
+    """One storm on a database of this name."""
+    leases, weather = (QUICK, SHORT) if count <= SMALL else (LONG, LASTING)
+    with ExitStack() as things:
+        if name == "postgresql":
+            server = OwnServer()
+            things.callback(server.close)
+            site = things.enter_context(on_postgresql(folder, server, leases))
+        else:
+            site = things.enter_context(on_sqlite(folder, leases))
+        return storm(site, seed, count, weather)
+
+
+def shown(line: dict[str, Any]) -> list[str]:
+    """A run as a row of the table."""
+    figures = {**line, "actions": sum(line["actions"].values()), "most attempts": max(line["attempts"], key=int)}
+    return [str(figures[name]) for name in (*HEAD, *TAIL)]
+
+
+def main() -> int:
+    """The program; 1 when anything was found."""
+    parser = argparse.ArgumentParser(prog="python -m tests.storm.run", description="Storm a service, and judge it.")
+    parser.add_argument("--database", choices=["sqlite", "postgresql"], action="append", help="this alone; else both")
+    parser.add_argument("--submissions", type=int, default=2000, help="of each run (2000)")
+    parser.add_argument("--runs", type=int, default=10, help="for each database (10)")
+    parser.add_argument("--seed", type=int, default=1, help="of the first run; the next has the next (1)")
+    parser.add_argument("--out", type=Path, help="a file to which each run adds a line of JSON")
+    asked = parser.parse_args()
+    lines = []
+    for name in asked.database or ["sqlite", "postgresql"]:
+        for seed in range(asked.seed, asked.seed + asked.runs):
+            folder = Path(tempfile.mkdtemp(prefix=f"assay-storm-{name}-{seed}-"))
+            outcome = one(name, seed, asked.submissions, folder)
+            lines.append(outcome.line)
+            print(told(outcome), flush=True)
+            if asked.out:
+                with asked.out.open("a", encoding="utf-8") as kept:
+                    kept.write(json.dumps(outcome.line) + "\n")
+            if outcome.verdict.clean:
+                shutil.rmtree(folder)
+            else:
+                print(f"kept: {folder}", flush=True)
+    rows = [[*HEAD, *TAIL], *map(shown, lines)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))
+    return int(any(line[name] for line in lines for name in ("lost", "doubled", "wrong")))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
