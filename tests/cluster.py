@@ -30,6 +30,7 @@ class Part:
         self._settings = settings
         self._folder = folder
         self._log = folder / f"{role}-{self.port}.log"
+        self._born = 0  # bytes of the log that earlier lives wrote
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -47,6 +48,7 @@ class Part:
         """Start it, without waiting until it is ready."""
         keep = {name: value for name, value in os.environ.items() if not name.startswith(("ASSAY_", "AWS_"))}
         name = "ASSAY_WORKER_PORT" if self.role == "worker" else "ASSAY_PORT"
+        self._born = self._log.stat().st_size if self._log.exists() else 0
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "app.cli", self.role],
@@ -70,10 +72,16 @@ class Part:
 
     def _ready(self) -> bool:
         if self.role == "worker":
-            return '"worker_started"' in self.log()
+            return self.begun
         with suppress(httpx.HTTPError):
             return httpx.get(f"{self.url}/readyz", timeout=5).status_code == 200
         return False
+
+    @property
+    def begun(self) -> bool:
+        """Whether this life of it got so far as to say that it works."""
+        written = self._log.read_bytes()[self._born :] if self._log.exists() else b""
+        return (b'"worker_started"' if self.role == "worker" else b" listens on ") in written
 
     def log(self) -> str:
         """What it has written so far, over all its lives."""

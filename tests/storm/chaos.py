@@ -33,7 +33,7 @@ class Weather:
     """How hard it storms."""
 
     pace: float
-    """Seconds from post to post, at least."""
+    """Seconds from post to post, on average, unless they take longer."""
     pauses: tuple[float, float]
     """Seconds from action to action, from and to."""
     spared: int
@@ -68,7 +68,9 @@ class Chaos:
         self.done: list[tuple[float, str]] = []
         """Every action, with the time of day when it began."""
         self.ended = Counter[str]()
-        """Processes that ended by themselves, by role."""
+        """Processes that ended by themselves, by role: while they start they do so when the database is away."""
+        self.faults: list[str] = []
+        """What processes that had begun to work said when they ended by themselves."""
 
     @property
     def counts(self) -> Counter[str]:
@@ -107,6 +109,8 @@ class Chaos:
         for part in self._site.parts:
             if part not in self._down and part.process is not None and part.process.poll() is not None:
                 self.ended[part.role] += 1
+                if part.begun:
+                    self.faults.append(f"a process at work ended ({part.role}): {part.log()[-1500:]}")
                 self._rest(part)
 
     def _rest(self, part: Part) -> None:

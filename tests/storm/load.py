@@ -12,7 +12,8 @@ from threading import Lock
 import httpx
 
 CLASSES = ["ant", "bee", "cat", "dog"]
-INSTANCES = 80
+INSTANCES = 200
+GUST = 20  # posts that come together, so that work is queued while things break
 PATIENCE = 120.0  # seconds for which a sender repeats a post
 ANSWER_SECONDS = 10.0
 ACKNOWLEDGED = {200, 201, 202}
@@ -176,7 +177,7 @@ class Sender:
 
 
 def rain(senders: list[Sender], waiting: list[Post], pace: float) -> None:
-    """Have the senders share the posts, one every `pace` seconds at the soonest; returns once all were sent."""
+    """Have the senders share the posts, which come in gusts, one every `pace` seconds on average; returns after all."""
     began = time.monotonic()
     left = iter(enumerate(waiting))
     lock = Lock()
@@ -187,7 +188,7 @@ def rain(senders: list[Sender], waiting: list[Post], pace: float) -> None:
                 number, post = next(left, (0, None))
             if post is None:
                 return
-            time.sleep(max(0.0, began + number * pace - time.monotonic()))
+            time.sleep(max(0.0, began + number // GUST * GUST * pace - time.monotonic()))
             sender.send(post)
 
     with ThreadPoolExecutor(len(senders)) as threads:

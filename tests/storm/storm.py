@@ -70,7 +70,7 @@ def storm(site: Site, seed: int, count: int, weather: Weather) -> Outcome:
     boards, used = _shown(site, tokens)
     evidence = Evidence(posts, heard.ids, read(site.settings), boards, used)
     verdict = judge(evidence, CAPS)
-    verdict.wrong += heard.faults
+    verdict.wrong += [*heard.faults, *chaos.faults]
     line = {"database": site.database, "seed": seed, **_line(site, evidence, heard, chaos, verdict), **seconds}
     return Outcome(evidence, verdict, line)
 

@@ -1,6 +1,7 @@
 """A short storm on each database loses nothing, doubles nothing and gets nothing wrong; and the verdict can tell."""
 
 import math
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from tests.live import ROOT
 from tests.postgres import OwnServer
-from tests.storm.chaos import SHORT
+from tests.storm.chaos import BAGS, SHORT
 from tests.storm.sites import QUICK, on_postgresql, on_sqlite
 from tests.storm.stored import Row, Stored
 from tests.storm.storm import CAPS, Outcome, storm, told
@@ -48,6 +50,13 @@ def test_a_storm_on_postgresql_does_no_harm(own_postgres: OwnServer, tmp_path: P
         outcome = storm(site, SEED, POSTS, SHORT)
     held(outcome)
     assert outcome.line["actions"]["crash_database"] > 0
+
+
+def test_the_page_explains_every_figure_and_every_action(after: Outcome) -> None:
+    page = (ROOT / "docs" / "storm.md").read_text(encoding="utf-8")
+    told = {name for cell in re.findall(r"^\| (`.+?`) \|", page, re.MULTILINE) for name in re.findall(r"\w+", cell)}
+    assert told >= set(after.line) - {"database", "seed", "versions"}
+    assert told >= {"crash_database", *BAGS["sqlite"], *BAGS["postgresql"]}
 
 
 # ---- the verdict finds what is doctored
