@@ -10,13 +10,13 @@ from markdown_parts import code, table
 
 from tests.storm.chaos import BAGS, LASTING, SHORT
 from tests.storm.load import GUST, INSTANCES
-from tests.storm.sites import APIS, LONG, QUICK, WORKERS
+from tests.storm.sites import APIS, CRASH_CAP, LONG, QUICK, WORKERS
 from tests.storm.storm import SENDERS
 
 RESULTS = Path(__file__).resolve().parent / "storm.jsonl"
 
 ACTIONS = {
-    "kill_child": "kill -9 of a scoring child, while it holds a request if one comes within half a second",
+    "kill_child": "kill -9 of a scoring child, while it holds a request if one comes within two seconds",
     "kill_worker": "kill -9 of a worker alone; its child is left to end by itself",
     "kill_worker_group": "kill -9 of a worker and its child",
     "freeze_worker": "SIGSTOP of a worker for longer than its lease, then SIGCONT: others have its task by then",
@@ -65,6 +65,7 @@ is started again up to a second and a half later.
 
 Leases are short, so that a storm is: heartbeat {LONG.heartbeat:g} s and lease {LONG.lease:g} s, in `make test` {QUICK.heartbeat:g} s and {QUICK.lease:g} s. An action comes every
 {LASTING.pauses[0]:g} to {LASTING.pauses[1]:g} s; a short storm, of up to 300 submissions, has {len(BAGS["sqlite"])} actions, {SHORT.pauses[0]:g} to {SHORT.pauses[1]:g} s apart, besides crashes of the database.
+The cap of crashes is {CRASH_CAP}, as it is the storm that kills the children, not their files.
 
 ## What is done
 """

@@ -19,7 +19,7 @@ from tests.faults.support import asked, children_of, ticks
 from tests.storm.sites import Site
 
 LOOK_SECONDS = 0.02
-HELD_SECONDS = 0.5  # that a child is held until it is asked for something
+HELD_SECONDS = 2.0  # that a child is held until it is asked for something
 LONGEST_REST = 1.5  # seconds that a killed process stays down, at most
 BAGS = {
     "postgresql": (*("kill_child",) * 3, "kill_worker", "kill_worker_group", "freeze_worker", "kill_api"),
@@ -162,8 +162,8 @@ class Chaos:
                 child = max(children, key=ticks)
                 os.kill(child, signal.SIGSTOP)
                 deadline = time.monotonic() + HELD_SECONDS
-                while not asked(child) and time.monotonic() < deadline:
-                    time.sleep(LOOK_SECONDS)
+                while not asked(child) and time.monotonic() < deadline and not self._stop.wait(LOOK_SECONDS):
+                    pass
                 os.kill(child, signal.SIGKILL)
                 return True
         return False

@@ -12,6 +12,7 @@ from tests.postgres import OwnServer
 
 APIS = 2
 WORKERS = 4
+CRASH_CAP = 20  # by default 3; here it is no file's fault that its child is killed, and the oldest task goes first
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class Site:
 def on_postgresql(folder: Path, server: OwnServer, leases: Leases) -> Iterator[Site]:
     """Two replicas of the API and four workers, on a database of their own; not yet started."""
     with server.database() as url:
-        parts = Cluster(folder, url, **leases.settings())
+        parts = Cluster(folder, url, crash_cap=str(CRASH_CAP), **leases.settings())
         try:
             for role in ["api"] * APIS + ["worker"] * WORKERS:
                 parts.part(role)
@@ -90,6 +91,7 @@ def on_sqlite(folder: Path, leases: Leases) -> Iterator[Site]:
         "rate_limits": "off",
         "min_free": "0",
         "workers": "1",
+        "crash_cap": str(CRASH_CAP),
         "log_format": "json",
         "admin_token": token,
     }

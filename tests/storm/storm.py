@@ -18,7 +18,7 @@ from tests.live import Caller, open_challenge
 from tests.storm import load
 from tests.storm.chaos import Chaos, Weather
 from tests.storm.load import Heard, Sender
-from tests.storm.sites import Site
+from tests.storm.sites import CRASH_CAP, Site
 from tests.storm.stored import Stored, at_work, database, read, version_of
 from tests.storm.verdict import SPLITS, Caps, Evidence, Verdict, judge
 
@@ -30,9 +30,7 @@ PASSWORD = "a password for storms"
 QUIET_SECONDS = 240.0
 
 
-CAPS = Caps(
-    crashes=Settings.model_fields["crash_cap"].default, interruptions=Settings.model_fields["interruption_cap"].default
-)
+CAPS = Caps(crashes=CRASH_CAP, interruptions=Settings.model_fields["interruption_cap"].default)
 
 
 @dataclass(frozen=True, slots=True)
