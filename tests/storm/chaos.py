@@ -43,7 +43,7 @@ class Weather:
 
 
 SHORT = Weather(pace=0.04, pauses=(0.2, 0.8), spared=40, bags=1)
-LASTING = Weather(pace=0.03, pauses=(0.4, 1.8), spared=150, bags=1000)
+LASTING = Weather(pace=0.03, pauses=(0.4, 1.8), spared=100, bags=1000)
 
 
 class Chaos:
