@@ -44,7 +44,7 @@ from app.rounds import Rounds
 from app.settings import Settings
 from app.store.locks import try_maintenance
 from app.store.migrate import require_head
-from app.store.session import Database, keepalive
+from app.store.session import Database, keepalive, silence
 from app.store.types import new_id
 
 log = structlog.get_logger()
@@ -80,9 +80,12 @@ def child_pool(settings: Settings, count: int) -> ChildPool:
 
 def shared_queue(settings: Settings, claim: Callable[[str], Claim | None], slots: int) -> Queue:
     """The queue on PostgreSQL."""
-    from app.queue.procrastinate import ProcrastinateQueue  # noqa: PLC0415 - a third of a second that SQLite is spared
+    # A third of a second that SQLite is spared.
+    from app.queue.procrastinate import Line, ProcrastinateQueue  # noqa: PLC0415
+    from app.store.patience import patient_async  # noqa: PLC0415
 
-    return ProcrastinateQueue(settings, keepalive(settings), claim, slots)
+    line = Line(keepalive(settings), patient_async(silence(settings)))
+    return ProcrastinateQueue(settings, line, claim, slots)
 
 
 def sending_queue(settings: Settings) -> Queue:

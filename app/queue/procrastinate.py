@@ -7,18 +7,21 @@ lost it is decided by the table of score tasks; the engine wakes workers and han
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from threading import Event
 from typing import Any
 
 import structlog
 from procrastinate import App, PsycopgConnector, SyncPsycopgConnector
+from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Status
+from psycopg import AsyncConnection, OperationalError
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
 from sqlalchemy.orm import Session
 
+from app.errors import DatabaseAway
 from app.queue import Claim, Work
 from app.settings import Settings
 
@@ -28,8 +31,8 @@ NAME = "scoring"
 TASK = "score"
 POLL_SECONDS = 1.0  # a net for jobs that become due by time; new ones wake the worker at once
 WATCH_SECONDS = 0.1
-TIDY_SECONDS = 10.0
 GRACE_SECONDS = 1.0  # that an engine waits for its jobs; their scoring goes on in the slots, and settles without it
+END_SECONDS = 5.0  # that it may take to end, its goodbye to the database included
 PAUSE_SECONDS = 1.0  # before the engine is started again
 MOST_LOST = 1000  # enqueued again at a time
 
@@ -48,15 +51,21 @@ LOST = text(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """How the engine's connections are made."""
+
+    connect_args: dict[str, Any]
+    kind: type[AsyncConnection[Any]]
+
+
 class ProcrastinateQueue:
     """Enqueues in the caller's transaction; a worker's process also runs it, claiming task by task."""
 
-    def __init__(
-        self, settings: Settings, connect_args: dict[str, Any], claim: Callable[[str], Claim | None], slots: int
-    ) -> None:
+    def __init__(self, settings: Settings, line: Line, claim: Callable[[str], Claim | None], slots: int) -> None:
         url = make_url(settings.database).set(drivername="postgresql")
         self._conninfo = url.render_as_string(hide_password=False)
-        self._connect_args = connect_args
+        self._line = line
         self._heartbeat = settings.heartbeat_seconds
         self._silent = settings.lease_seconds
         self._claim = claim
@@ -72,7 +81,12 @@ class ProcrastinateQueue:
         job = self._defers.configure_task(
             TASK, queue=NAME, connection=connection, priority=-priority, schedule_at=not_before
         )
-        job.defer(task_id=task_id)
+        try:
+            job.defer(task_id=task_id)
+        except ConnectorException as wrapped:
+            if isinstance(wrapped.__cause__, OperationalError):
+                raise DatabaseAway from wrapped
+            raise
 
     def lost(self, session: Session) -> list[str]:
         """Queued tasks that are due and have no live job."""
@@ -101,9 +115,19 @@ class ProcrastinateQueue:
                     log.warning("queue_engine_restarted")
 
     async def _serve(self, work: Work, stop: Event, slots: ThreadPoolExecutor) -> None:
-        """One life of the engine."""
+        """One life of the engine; it is left behind if it does not end, for a line that has died does not answer."""
+        engine = asyncio.create_task(self._engine(work, stop, slots))
+        while not (stop.is_set() or self._again.is_set() or engine.done()):
+            await asyncio.wait({engine}, timeout=WATCH_SECONDS)
+        engine.cancel()  # it stops fetching, and waits for the jobs at hand
+        await asyncio.wait({engine}, timeout=END_SECONDS)
+        if engine.done() and not engine.cancelled():
+            engine.result()
+
+    async def _engine(self, work: Work, stop: Event, slots: ThreadPoolExecutor) -> None:
         pool: dict[str, Any] = {"min_size": 1, "max_size": 4, "timeout": 5.0, "reconnect_timeout": 5.0}
-        app = _app(PsycopgConnector(conninfo=self._conninfo, kwargs=self._connect_args, **pool))
+        pool |= {"conninfo": self._conninfo, "kwargs": self._line.connect_args, "connection_class": self._line.kind}
+        app = _app(PsycopgConnector(**pool))
         loop = asyncio.get_running_loop()
 
         @app.task(name=TASK, queue=NAME)
@@ -111,8 +135,9 @@ class ProcrastinateQueue:
             await loop.run_in_executor(slots, self._take, work, stop, task_id)
 
         async with app.open_async():
-            engine = asyncio.create_task(
-                app.run_worker_async(
+            tidying = asyncio.create_task(self._tidy(app))
+            try:
+                await app.run_worker_async(
                     queues=[NAME],
                     concurrency=self._slots,
                     fetch_job_polling_interval=POLL_SECONDS,
@@ -122,16 +147,8 @@ class ProcrastinateQueue:
                     delete_jobs="always",  # our own tables keep the history; a large table of jobs slows fetching
                     install_signal_handlers=False,
                 )
-            )
-            tidying = asyncio.create_task(self._tidy(app))
-            try:
-                while not (stop.is_set() or self._again.is_set() or engine.done()):
-                    await asyncio.wait({engine}, timeout=WATCH_SECONDS)
             finally:
                 tidying.cancel()
-                engine.cancel()  # it stops fetching, and waits for the jobs at hand
-                with suppress(asyncio.CancelledError):
-                    await engine
 
     def _take(self, work: Work, stop: Event, task_id: str) -> None:
         """In a slot: claim the task of a job, if that is still to be done."""
@@ -147,7 +164,7 @@ class ProcrastinateQueue:
     async def _tidy(self, app: App) -> None:
         """Remove jobs of workers that went silent: their tasks, if still to be done, get new ones."""
         while True:
-            await asyncio.sleep(TIDY_SECONDS)
+            await asyncio.sleep(self._silent)
             try:
                 manager = app.job_manager
                 for job in await manager.get_stalled_jobs(queue=NAME, seconds_since_heartbeat=2 * self._silent):

@@ -156,11 +156,25 @@ def keepalive(settings: Settings) -> dict[str, Any]:
     return KEEPALIVE | {"options": options, "application_name": "assay"}
 
 
+def silence(settings: Settings) -> float:
+    """Seconds after which a database that says nothing has hung: it would have given up any statement itself."""
+    return 2 * settings.statement_seconds
+
+
 def _postgresql_engine(settings: Settings, **options: Any) -> Engine:
+    from app.store.patience import patient  # noqa: PLC0415 - SQLite is spared the driver
+
     pool = {"pool_size": settings.database_pool, "max_overflow": 0, "pool_timeout": settings.database_wait}
-    return create_engine(
+    engine = create_engine(
         settings.database, connect_args=keepalive(settings), pool_pre_ping=True, **pool, **options, **QUIET
     )
+    kind = patient(silence(settings))
+
+    @event.listens_for(engine, "do_connect")
+    def connect(_dialect: Any, _record: Any, words: Any, named: Any) -> Any:
+        return kind.connect(*words, **named)
+
+    return engine
 
 
 def _sqlite_engine(settings: Settings, *, begin: str, query_only: bool) -> Engine:

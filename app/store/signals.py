@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import psycopg
 import structlog
@@ -9,7 +10,8 @@ from sqlalchemy import func, select
 from sqlalchemy.engine import make_url
 
 from app.settings import Settings
-from app.store.session import WriteSession, keepalive
+from app.store.patience import patient
+from app.store.session import WriteSession, keepalive, silence
 
 log = structlog.get_logger()
 
@@ -30,7 +32,8 @@ class Listener:
     def __init__(self, settings: Settings, heard: Callable[[str], None], missed: Callable[[], None]) -> None:
         url = make_url(settings.database).set(drivername="postgresql")
         self._conninfo = url.render_as_string(hide_password=False)
-        self._connect_args = keepalive(settings)
+        self._connect_args = keepalive(settings) | {"application_name": "assay listener"}
+        self._kind = patient(silence(settings))
         self._heard = heard
         self._missed = missed
         self._stop = threading.Event()
@@ -48,7 +51,7 @@ class Listener:
     def _run(self) -> None:
         while not self._stop.is_set():
             try:
-                with psycopg.connect(self._conninfo, autocommit=True, **self._connect_args) as connection:
+                with self._kind.connect(self._conninfo, autocommit=True, **self._connect_args) as connection:
                     connection.execute(f"LISTEN {CHANNEL}")
                     self._missed()
                     self._listen(connection)
@@ -56,7 +59,7 @@ class Listener:
                 log.warning("listener_lost_the_database", reason=str(away).strip())
                 self._stop.wait(PAUSE_SECONDS)
 
-    def _listen(self, connection: "psycopg.Connection[tuple[object, ...]]") -> None:
+    def _listen(self, connection: "psycopg.Connection[Any]") -> None:
         while not self._stop.is_set():
             for notice in connection.notifies(timeout=LOOK_SECONDS):
                 self._heard(notice.payload)
