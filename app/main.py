@@ -1,5 +1,6 @@
 """Builds the web app: the only place where routes, pages, stores and queue meet."""
 
+import asyncio
 import math
 import os
 import signal
@@ -238,7 +239,21 @@ def serve(settings: Settings, *, scoring: bool = True) -> None:
             h11_max_incomplete_event_size=64 * 1024,
         )
         _announce(settings, listener.getsockname()[1], show_token=made_token and sys.stderr.isatty())
-        uvicorn.Server(config).run(sockets=[listener])
+        _Server(config, app.state.service.notifier).run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """Asked to end, it answers those who wait for scores halfway through the time that open requests have."""
+
+    def __init__(self, config: uvicorn.Config, notifier: Notifier) -> None:
+        super().__init__(config)
+        self._notifier = notifier
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let open requests end, then the service."""
+        seconds = self.config.timeout_graceful_shutdown or 0
+        asyncio.get_running_loop().call_later(seconds / 2, self._notifier.end)
+        await super().shutdown(sockets)
 
 
 def _listen(settings: Settings) -> socket.socket:

@@ -38,6 +38,7 @@ class Notifier:
         self._lock = threading.Lock()
         self._waiting: dict[str, list[tuple[asyncio.AbstractEventLoop, asyncio.Event]]] = {}
         self.count = 0
+        self.ended = False
 
     @contextmanager
     def listen(self, submission_id: str) -> Iterator[asyncio.Event]:
@@ -67,6 +68,11 @@ class Notifier:
         with self._lock:
             entries = [entry for waiting in self._waiting.values() for entry in waiting]
         self._tell(entries)
+
+    def end(self) -> None:
+        """The service is about to end: whoever waits is answered with what there is."""
+        self.ended = True
+        self.missed()
 
     @staticmethod
     def _tell(entries: "list[tuple[asyncio.AbstractEventLoop, asyncio.Event]]") -> None:

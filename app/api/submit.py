@@ -230,7 +230,7 @@ async def _wait(sent: Delivery, found: Seen) -> Seen:
             settled.clear()
             now = await run_in_threadpool(read)
             left = until - asyncio.get_running_loop().time()
-            if now.submission.status in FINAL or left <= 0:
+            if now.submission.status in FINAL or left <= 0 or sent.parts.notifier.ended:
                 return now
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(settled.wait(), left)
