@@ -15,7 +15,7 @@ import psycopg
 
 from app.settings import Settings
 from app.store.migrate import upgrade
-from tests.live import ROOT, Caller, free_port
+from tests.live import PASSWORD, ROOT, Caller, free_port
 
 START_SECONDS = 60.0
 END_SECONDS = 40.0
@@ -161,6 +161,13 @@ class Cluster:
         """The administrator."""
         return self.caller(self.admin_token, api)
 
+    def person(self, name: str, api: int = 0) -> Caller:
+        """A new account, logged in at one of the APIs."""
+        body = {"email": f"{name}-{secrets.token_hex(4)}@example.org", "name": name, "password": PASSWORD}
+        self.admin(api).post("/users", json=body).raise_for_status()
+        answer = self.caller(None, api).post("/tokens", json={"email": body["email"], "password": PASSWORD})
+        return self.caller(answer.raise_for_status().json()["token"], api)
+
     def rows(self, query: str) -> list[tuple[object, ...]]:
         """The rows of a query, read beside the service."""
         with psycopg.connect(self.database_url.replace("+psycopg", ""), autocommit=True) as connection:
@@ -184,7 +191,7 @@ def cluster(folder: Path, database_url: str, **settings: str) -> Iterator[Cluste
         made.close()
 
 
-def eventually(claim: Callable[[], bool], what: str, seconds: float = 60) -> None:
+def eventually(claim: Callable[[], bool], what: str, seconds: float = 25) -> None:
     """Wait until something holds; fail after a generous while."""
     deadline = time.monotonic() + seconds
     while not claim():

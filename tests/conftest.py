@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
+from app.settings import Settings
 from tests import s3
 from tests.live import Live
 from tests.postgres import NotStarted, OwnServer, Server, server
@@ -36,6 +38,17 @@ def own_postgres(postgres: Server) -> OwnServer:
     if not isinstance(postgres, OwnServer):
         pytest.skip("TEST_DATABASE_URL names a server that others run; this test would restart it")
     return postgres
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def given(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Settings]:
+    """Settings with an empty database, one of each kind in turn."""
+    if request.param == "sqlite":
+        yield Settings(data_dir=tmp_path / "data", min_free=0)
+        return
+    server: Server = request.getfixturevalue("postgres")  # asked for here, so that SQLite alone starts none
+    with server.database() as url:
+        yield Settings(data_dir=tmp_path / "data", database_url=url, min_free=0, files_shared=True)
 
 
 @pytest.fixture(scope="module")

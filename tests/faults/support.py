@@ -49,6 +49,16 @@ def ticks(pid: int) -> int:
     return int(fields[11]) + int(fields[12])
 
 
+def idle(pid: int) -> bool:
+    """Whether a process sleeps and uses no processor for a moment: a child that has started and waits to be asked."""
+    before = ticks(pid)
+    for _ in range(4):
+        if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "S":
+            return False
+        time.sleep(0.02)
+    return ticks(pid) == before
+
+
 def pid_of(service: Live) -> int:
     """The process id of a service that runs."""
     assert service.process is not None
@@ -85,15 +95,21 @@ def status_of(who: Caller, submission: str) -> str:
 @contextlib.contextmanager
 def frozen(service: Live) -> Iterator[list[int]]:
     """Stop the children of a service for a while, so that whatever they are asked stays unanswered."""
-    children = children_of(pid_of(service))
+    with frozen_children(pid_of(service)) as children:
+        yield children
+
+
+@contextlib.contextmanager
+def frozen_children(*parents: int) -> Iterator[list[int]]:
+    """The same for the children of these processes."""
+    children = [child for parent in parents for child in children_of(parent)]
     for child in children:
         freeze(child)
     try:
         yield children
     finally:
         for child in children:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(child, signal.SIGCONT)
+            thaw(child)
 
 
 def asked(child: int) -> bool:
@@ -109,6 +125,12 @@ def freeze(child: int) -> None:
     """Stop a process, and wait until each of its threads has stopped: the signal alone is only a promise."""
     os.kill(child, signal.SIGSTOP)
     eventually(lambda: all(map(_stopped, Path(f"/proc/{child}/task").iterdir())), f"{child} has stopped")
+
+
+def thaw(process: int) -> None:
+    """Let a stopped process go on, if there is still one."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, signal.SIGCONT)
 
 
 def _stopped(task: Path) -> bool:

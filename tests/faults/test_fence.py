@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,7 +28,7 @@ from app.store import clock, tasks
 from app.store.migrate import upgrade
 from app.store.session import Database
 from app.store.tables import GoldVersion, QuotaEntry, Score, ScoreTask, Submission
-from app.worker import child_pool
+from app.worker import child_pool, sending_queue
 from tests.faults.support import GOLD, GOOD
 from tests.store.rows import fill
 
@@ -43,7 +42,7 @@ class Store:
         upgrade(given)
         self.db = Database(given)
         self.files = FolderFiles(given)
-        self.queue = LocalQueue(lambda _: [], slots=1)
+        self.queue = LocalQueue(lambda _: [], slots=1) if self.db.sqlite else sending_queue(given)
         with self.db.write() as session:
             ids = fill(session)
             session.get_one(GoldVersion, ids.gold).file_key = self.keep(GOLD)
@@ -119,8 +118,8 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChildPool]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(Settings(data_dir=tmp_path / "data", min_free=0))
+def store(given: Settings) -> Iterator[Store]:
+    made = Store(given)
     yield made
     made.db.close()
 

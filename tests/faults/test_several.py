@@ -1,0 +1,254 @@
+"""Workers and APIs that die, hang and come back, on one PostgreSQL: whatever was acknowledged is scored, once."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.cluster import Cluster, Part, cluster, eventually
+from tests.faults.site import QUICK, SUBMISSIONS, Senders, Site
+from tests.faults.support import alive, asked, children_of, freeze, thaw
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, postgres_database: Callable[[], str]) -> Iterator[Site]:
+    with cluster(tmp_path_factory.mktemp("several"), postgres_database(), crash_cap="2", **QUICK) as made:
+        yield Site(made.start(apis=2, workers=2))
+
+
+@pytest.fixture
+def both(site: Site) -> Iterator[list[Part]]:
+    """Two workers at work; whatever a test does to the processes is mended after it."""
+    yield site.cluster.workers
+    site.release()
+    again = [part for part in site.cluster.parts if part.process is None or part.process.poll() is not None]
+    for part in again:
+        part.start()
+    for part in again:
+        part.wait_ready()
+
+
+def beats(made: Cluster) -> dict[str, object]:
+    """When each worker on the list last gave a sign of life, by the process that it is."""
+    return {str(name).rpartition(":")[2]: beat for name, beat in made.rows("SELECT name, heartbeat_at FROM workers")}
+
+
+def test_scores_come_back_to_whoever_waits_at_any_api(site: Site, both: list[Part]) -> None:
+    for api in (0, 1):
+        answer = site.waiting("Waiting", api=api).answer()
+        assert (answer.status_code, answer.json()["status"]) == (201, "finished")
+
+
+def test_a_notice_that_was_lost_with_its_line_is_made_good(site: Site, both: list[Part]) -> None:
+    """The submission settles while no API listens."""
+    site.hold(*both)
+    waiting = site.waiting("Deaf")
+    site.holder(both)
+    heard = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'assay listener'"
+    assert site.cluster.rows(heard) == [(True,), (True,)]
+    site.release()
+    answer = waiting.answer()
+    assert (answer.status_code, answer.json()["status"]) == (201, "finished")
+
+
+def test_many_at_once_are_each_worked_at_once(site: Site, both: list[Part]) -> None:
+    before = [len(worker.log()) for worker in both]
+    senders = Senders(site, 4)
+    senders.reach(40, "40 submissions")
+    sent = senders.end()
+    site.finished(*sent)
+    done = [
+        line.partition('"task": "')[2][:32]
+        for worker, start in zip(both, before, strict=True)
+        for line in worker.log()[start:].splitlines()
+        if '"task_done"' in line
+    ]
+    assert len(done) == len(set(done)) == len(sent)
+    assert {site.counts(each) for each in sent} == {(1, 0, 0)}
+
+
+def test_an_api_that_is_killed_amid_requests_loses_nothing_it_acknowledged(site: Site, both: list[Part]) -> None:
+    first = site.cluster.apis[0]
+    readers = children_of(first.pid)
+    senders = Senders(site, 4)
+    senders.reach(10, "some are acknowledged")
+    first.kill()
+    sent = senders.end()
+    stored = {str(row[0]) for row in site.cluster.rows("SELECT id FROM submissions")}
+    assert set(sent) <= stored
+    site.finished(*stored)  # stored and not acknowledged is scored too
+    eventually(lambda: not any(map(alive, readers)), "its readers are gone")
+    assert site.waiting("Other", api=1).answer().status_code == 201
+
+
+@pytest.mark.parametrize("group", [False, True], ids=["alone", "with its children"])
+def test_what_a_killed_worker_was_at_is_scored_by_another(site: Site, both: list[Part], group: bool) -> None:
+    site.hold(*both)
+    sent = [site.send(f"T{number}", api=number % 2) for number in range(6)]
+    eventually(lambda: all(any(map(asked, children_of(each.pid))) for each in both), "both workers are at work")
+    children = children_of(both[0].pid)
+    both[0].kill(group=group)
+    site.release()
+    site.finished(*sent)
+    assert sorted(site.counts(each) for each in sent) == [(1, 0, 0)] * 5 + [(2, 0, 1)]
+    eventually(lambda: not any(map(alive, children)), "no child outlives its worker")
+
+
+def test_the_kill_of_a_child_is_counted_for_its_submission_alone(site: Site, both: list[Part]) -> None:
+    site.hold(*both)
+    sent = [site.send(team) for team in ("Blue", "Red")]
+    eventually(lambda: all(any(map(asked, children_of(each.pid))) for each in both), "both workers are at work")
+    (child,) = children_of(both[0].pid)
+    os.kill(child, signal.SIGKILL)
+    site.release()
+    site.finished(*sent)
+    assert sorted(site.counts(each) for each in sent) == [(1, 0, 0), (2, 1, 0)]
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["alone", "with its children"])
+def test_a_worker_that_slept_past_its_lease_changes_nothing_and_works_on(
+    site: Site, both: list[Part], whole: bool
+) -> None:
+    site.hold(*both)
+    pending = site.send("Sleepy")
+    asleep = site.holder(both)
+    (other,) = [part for part in both if part is not asleep]
+    freeze(asleep.pid)
+    if not whole:
+        site.release(asleep)  # its child answers all the same
+    site.release(other)
+    site.finished(pending)
+    assert site.counts(pending) == (2, 0, 1)
+    # Longer asleep, it would be forgotten: by its own list, and by the engine's as soon as a worker starts.
+    site.cluster.rows(f"DELETE FROM workers WHERE name LIKE '%:{asleep.pid}' RETURNING 1")
+    site.cluster.rows("SELECT procrastinate_prune_stalled_workers_v1(2)")
+    before = asleep.log().count('"task_done"')
+    thaw(asleep.pid)
+    site.release()
+    eventually(lambda: asleep.log().count('"task_done"') > before, "its late answer has come to nothing")
+    assert site.counts(pending) == (2, 0, 1)
+    site.settled_once()
+    eventually(lambda: str(asleep.pid) in beats(site.cluster), "it is on the list again")
+    site.hold(other)
+    # The other one's frozen child takes one at most.
+    alone = [site.send(f"Awake {number}") for number in range(2)]
+    eventually(lambda: "finished" in {site.status(each) for each in alone}, "it works on")
+    site.release()
+    site.finished(*alone)
+
+
+def reading(child: int) -> int:
+    """Bytes that a child has read so far."""
+    for line in Path(f"/proc/{child}/io").read_text().splitlines():
+        if line.startswith("rchar:"):
+            return int(line.split()[1])
+    return 0
+
+
+def killed_while_it_reads(part: Part, size: int) -> None:
+    """Kill a child that has read so much more than its start and any ordinary file would make it read."""
+    for child in children_of(part.pid):
+        with suppress(FileNotFoundError, ProcessLookupError, PermissionError):
+            if reading(child) > size:
+                os.kill(child, signal.SIGKILL)
+
+
+def test_a_submission_that_kills_its_child_fails_at_the_cap_and_harms_nobody(site: Site, both: list[Part]) -> None:
+    size = 40_000_000  # of blanks; the records after them take their time
+    large = b"{" + b" " * size + b",".join(b'"x%d":"dog"' % number for number in range(400_000)) + b"}"
+    member = site.member()
+    poison = member.post(SUBMISSIONS, content=large, headers={"Content-Type": "application/json"}).json()["id"]
+    innocent = [site.send(f"Innocent {number}", api=number % 2) for number in range(6)]
+
+    def failed() -> bool:
+        for _ in range(20):
+            for part in both:
+                killed_while_it_reads(part, size)
+            time.sleep(0.01)
+        return site.status(poison) in {"failed", "finished", "rejected"}
+
+    eventually(failed, "the poison has failed")
+    body = member.get(f"/submissions/{poison}").json()
+    assert (body["status"], (body["failure"] or {}).get("code")) == ("failed", "crashed")
+    assert site.counts(poison) == (2, 2, 0)
+    site.finished(*innocent, site.send("Next"))  # which finds the refund in the ledger
+    assert {site.counts(each) for each in innocent} == {(1, 0, 0)}
+    assert all(part.process is not None and part.process.poll() is None for part in both)
+
+
+def test_interruptions_end_at_their_cap_with_a_reason_and_a_refund(site: Site, both: list[Part]) -> None:
+    site.hold(*both)
+    pending = site.send("Unlucky")
+    holder = site.holder(both)
+    site.cluster.rows(f"UPDATE score_tasks SET interruptions = 50 WHERE submission_id = '{pending}' RETURNING 1")
+    holder.kill(group=True)
+    eventually(lambda: site.status(pending) == "failed", "the reaper has given it up")
+    body = site.member().get(f"/submissions/{pending}").json()
+    assert body["failure"] == {"code": "interrupted", "detail": "Scoring was interrupted 51 times."}
+    site.settled_once()
+
+
+def test_a_job_that_vanished_is_made_again(site: Site, both: list[Part]) -> None:
+    site.hold(*both)
+    sent = [site.send(f"Lost {number}") for number in range(4)]
+    eventually(lambda: all(any(map(asked, children_of(each.pid))) for each in both), "both workers are at work")
+    assert len(site.cluster.rows("DELETE FROM procrastinate_jobs WHERE status = 'todo' RETURNING 1")) == 2
+    site.release()
+    site.finished(*sent)
+    assert {site.counts(each) for each in sent} == {(1, 0, 0)}
+
+
+def test_a_worker_asked_to_end_finishes_what_it_can(site: Site, both: list[Part]) -> None:
+    site.hold(*both)
+    pending = site.send("Finished")
+    worker = site.holder(both)
+    process = worker.process
+    assert process is not None
+    process.send_signal(signal.SIGTERM)
+    site.release()
+    assert process.wait(timeout=30) == 0
+    site.finished(pending)
+    assert str(process.pid) not in beats(site.cluster)
+
+
+def test_a_worker_asked_to_end_gives_back_what_takes_too_long(site: Site, both: list[Part]) -> None:
+    site.hold(*both)
+    pending = site.send("Given back")
+    worker = site.holder(both)
+    process = worker.process
+    assert process is not None
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=30) == 0
+    # Its signs went on until then, so that no lease has run out: the task was given back.
+    assert site.counts(pending)[1:] == (0, 1)
+    site.release()
+    site.finished(pending)
+    assert site.counts(pending) == (2, 0, 1)
+
+
+def test_an_api_asked_to_end_answers_whoever_waits(site: Site, both: list[Part]) -> None:
+    site.hold(*both)
+    waiting = site.waiting("Patient")
+    site.holder(both)
+    process = site.cluster.apis[0].process
+    assert process is not None
+    process.send_signal(signal.SIGTERM)
+    answer = waiting.answer()
+    assert answer.status_code == 202, answer.text
+    assert answer.headers["Retry-After"] == "1"
+    assert process.wait(timeout=30) == 0
+    site.release()
+    site.finished(str(answer.json()["id"]))
+
+
+def test_no_job_is_left_behind(site: Site) -> None:
+    assert site.cluster.rows("SELECT 1 FROM score_tasks WHERE status IN ('queued', 'running')") == []
+    site.nothing_left()
+
+
+def test_no_request_was_answered_with_a_fault_of_ours(site: Site) -> None:
+    assert [part.log()[-3000:] for part in site.cluster.apis if "unforeseen_error" in part.log()] == []

@@ -1,0 +1,275 @@
+"""What a queue promises, asked of the embedded one and of the one on PostgreSQL."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, select, text
+
+from app.actions.score_submission import claim_task, claim_tasks
+from app.errors import DatabaseAway
+from app.queue import Claim, Queue
+from app.queue.local import LocalQueue
+from app.scoring import SCORER_VERSION
+from app.settings import Settings
+from app.store import clock, tasks
+from app.store.migrate import upgrade
+from app.store.session import Database, WriteSession
+from app.store.tables import Score, ScoreTask
+from app.worker import shared_queue
+from tests.faults.support import eventually
+from tests.store.rows import Filled, added, fill, submission
+
+LEASE = timedelta(seconds=30)
+
+
+class Bed:
+    """A work list whose tasks are done by noting them."""
+
+    def __init__(self, given: Settings) -> None:
+        upgrade(given)
+        self._settings = given.model_copy(update={"heartbeat_seconds": 0.5, "lease_seconds": 2.0})
+        self.db = Database(given)
+        self.order: list[str] = []
+        self.moments: dict[str, datetime] = {}
+        self.hold = threading.Event()  # while it is not set, work does not end
+        self.hold.set()
+        self.failing: set[str] = set()
+        with self.db.write() as session:
+            self._ids: Filled = fill(session)
+            session.execute(delete(Score))
+            session.execute(delete(ScoreTask))
+
+    def queue(self, slots: int = 1) -> Queue:
+        if self.db.sqlite:
+            return LocalQueue(self._claim, slots)
+        return shared_queue(self._settings, self.claim_one, slots)
+
+    def _claim(self, count: int) -> list[Claim]:
+        with self.db.write() as session:
+            return claim_tasks(session, count)
+
+    def claim_one(self, task_id: str) -> Claim | None:
+        with self.db.write() as session:
+            return claim_task(session, task_id, lease=LEASE)
+
+    def add(self, session: WriteSession, queue: Queue, *, priority: int = 0, wait: timedelta | None = None) -> str:
+        ids = self._ids
+        sent = added(session, submission(ids.phase, ids.team, ids.user))
+        made: dict[str, Any] = {"gold_id": ids.gold, "recipe_id": ids.recipe, "scorer_version": SCORER_VERSION}
+        task_id = tasks.add(session, submission_id=sent, priority=priority, **made)
+        assert task_id is not None
+        not_before = None if wait is None else clock.steady(session) + wait
+        session.get_one(ScoreTask, task_id).not_before = not_before
+        queue.enqueue(session, task_id, priority=priority, not_before=not_before)
+        return task_id
+
+    def send(self, queue: Queue, *, priority: int = 0, wait: timedelta | None = None) -> str:
+        with self.db.write() as session:
+            return self.add(session, queue, priority=priority, wait=wait)
+
+    def broken_off(self, queue: Queue) -> None:
+        with self.db.write() as session:
+            self.add(session, queue)
+            raise ZeroDivisionError
+
+    def cut_off(self, queue: Queue) -> None:
+        with self.db.write() as session:
+            number = session.execute(text("SELECT pg_backend_pid()")).scalar_one()
+            with self.db.write() as other:
+                other.execute(text("SELECT pg_terminate_backend(:number, 5000)"), {"number": number})
+            queue.enqueue(session, "0" * 32)
+
+    def work(self, claim: Claim) -> None:
+        self.order.append(claim.task_id)
+        assert self.hold.wait(30)
+        with self.db.write() as session:
+            self.moments[claim.task_id] = clock.steady(session)
+            task = tasks.owned(session, claim.task_id, claim.attempt)
+            assert task is not None
+            task.status = "failed" if claim.task_id in self.failing else "done"
+        if claim.task_id in self.failing:
+            raise RuntimeError("this one was to fail")
+
+    @contextmanager
+    def running(self, *queues: Queue) -> Iterator[Callable[[], None]]:
+        """Run the queues; calling what is given asks them to end and waits until they have."""
+        stop = threading.Event()
+        threads = [threading.Thread(target=each.run, args=(self.work, stop)) for each in queues]
+
+        def end() -> None:
+            stop.set()
+            for each in queues:
+                each.wake()
+            for thread in threads:
+                thread.join(20)
+                assert not thread.is_alive(), "the queue did not end"
+
+        for thread in threads:
+            thread.start()
+        try:
+            yield end
+        finally:
+            self.hold.set()
+            end()
+
+    def worked(self, *wanted: str) -> None:
+        """Wait until these, and no others, have been worked at; nothing of the queue's own is left of them."""
+        eventually(lambda: sorted(self.moments) == sorted(wanted), f"{len(wanted)} tasks are done")
+        assert sorted(self.order) == sorted(wanted)
+        eventually(lambda: self.jobs() == 0, "finished jobs are gone")
+
+    def jobs(self) -> int:
+        if self.db.sqlite:
+            return 0
+        with self.db.read() as session:
+            return int(session.execute(text("SELECT count(*) FROM procrastinate_jobs")).scalar_one())
+
+    def lost(self, queue: Queue) -> list[str]:
+        with self.db.read() as session:
+            return queue.lost(session)
+
+
+@pytest.fixture
+def bed(given: Settings) -> Iterator[Bed]:
+    made = Bed(given)
+    yield made
+    made.db.close()
+
+
+def test_what_is_rolled_back_was_never_enqueued(bed: Bed) -> None:
+    queue = bed.queue()
+    with bed.running(queue):
+        with pytest.raises(ZeroDivisionError):
+            bed.broken_off(queue)
+        assert bed.jobs() == 0
+        bed.worked(bed.send(queue))
+
+
+def test_nothing_runs_before_its_transaction_has_committed(bed: Bed) -> None:
+    queue = bed.queue()
+    with bed.running(queue):
+        with bed.db.write() as session:
+            first = bed.add(session, queue)
+            threading.Event().wait(1.5)  # longer than both queues take to look for work
+            assert bed.order == []
+        bed.worked(first)
+
+
+def test_a_task_that_waits_is_not_worked_at_before_its_time(bed: Bed) -> None:
+    queue = bed.queue()
+    later = bed.send(queue, wait=timedelta(seconds=1.2))
+    with bed.db.read() as session:
+        not_before = session.get_one(ScoreTask, later).not_before
+    with bed.running(queue):
+        sooner = bed.send(queue)
+        bed.worked(sooner, later)
+    assert bed.order == [sooner, later]
+    assert not_before is not None
+    assert bed.moments[later] >= not_before
+
+
+def test_the_smaller_the_priority_the_sooner(bed: Bed) -> None:
+    queue = bed.queue()
+    sent = {priority: bed.send(queue, priority=priority) for priority in (5, 0, 9, 2)}
+    with bed.running(queue):
+        bed.worked(*sent.values())
+    assert bed.order == [sent[priority] for priority in sorted(sent)]
+
+
+def test_a_task_that_is_enqueued_twice_is_worked_at_once(bed: Bed) -> None:
+    queue = bed.queue(slots=2)
+    with bed.db.write() as session:
+        twice = bed.add(session, queue)
+        queue.enqueue(session, twice)
+    with bed.running(queue):
+        bed.worked(twice)
+
+
+def test_work_that_raises_leaves_the_queue_alive(bed: Bed) -> None:
+    queue = bed.queue()
+    first = bed.send(queue)
+    bed.failing.add(first)
+    with bed.running(queue):
+        eventually(lambda: first in bed.moments, "the first has failed")
+        second = bed.send(queue)
+        bed.worked(first, second)
+
+
+def test_asked_to_end_it_lets_the_work_at_hand_end_and_begins_nothing_more(bed: Bed) -> None:
+    queue = bed.queue()
+    bed.hold.clear()
+    sent = [bed.send(queue) for _ in range(4)]
+    with bed.running(queue) as end:
+        eventually(lambda: len(bed.order) == 1, "one is worked at")
+        threading.Timer(0.5, bed.hold.set).start()
+        end()
+    assert len(bed.order) == len(bed.moments) == 1
+    # The next life of a queue finds the others.
+    again = bed.queue()
+    with bed.running(again):
+        for task_id in bed.lost(again):
+            with bed.db.write() as session:
+                again.enqueue(session, task_id)
+        bed.worked(*sent)
+
+
+def test_several_queues_on_one_list_work_at_each_task_once(bed: Bed) -> None:
+    queues = [bed.queue(slots=3) for _ in range(2)]
+    with bed.running(*queues), ThreadPoolExecutor(4) as senders:
+        sent = list(senders.map(lambda _: bed.send(queues[0]), range(40)))
+        bed.worked(*sent)
+    with bed.db.read() as session:
+        assert set(session.scalars(select(ScoreTask.attempt))) == {1}
+
+
+def test_of_many_who_want_a_task_one_gets_it(bed: Bed) -> None:
+    queue = bed.queue()
+    for _ in range(5):
+        task_id = bed.send(queue)
+        together = threading.Barrier(16)
+
+        def claim(_: int, wanted: str = task_id, line: threading.Barrier = together) -> Claim | None:
+            line.wait(30)
+            return bed.claim_one(wanted)
+
+        with ThreadPoolExecutor(16) as racers:
+            claims = [each for each in racers.map(claim, range(16)) if each is not None]
+        assert claims == [Claim(task_id, 1)]
+
+
+def test_a_task_whose_job_vanished_is_lost_until_it_is_enqueued_again(bed: Bed) -> None:
+    queue = bed.queue()
+    if bed.db.sqlite:
+        bed.send(queue)
+        assert bed.lost(queue) == []
+        return
+    gone, taken, kept, later = (bed.send(queue, wait=wait) for wait in (None, None, None, timedelta(hours=1)))
+    assert bed.lost(queue) == []
+    with bed.db.write() as session:
+        of_it = {"gone": gone, "taken": taken, "later": later}
+        session.execute(text("DELETE FROM procrastinate_jobs WHERE args ->> 'task_id' IN (:gone, :later)"), of_it)
+        session.execute(
+            text("UPDATE procrastinate_jobs SET status = 'doing' WHERE args ->> 'task_id' = :taken"), of_it
+        )  # by a worker that is no more
+    assert bed.lost(queue) == sorted([gone, taken])
+    with bed.db.write() as session:
+        for task_id in queue.lost(session):
+            queue.enqueue(session, task_id)
+    assert bed.lost(queue) == []
+    with bed.running(queue):
+        eventually(lambda: len(bed.moments) == 3, "all but the one that waits are done")
+    assert sorted(bed.order) == sorted([gone, taken, kept])
+
+
+def test_a_database_that_goes_away_amid_a_transaction_is_away_for_the_queue_too(bed: Bed) -> None:
+    if bed.db.sqlite:
+        pytest.skip("SQLite is no program of its own")
+    queue = bed.queue()
+    with pytest.raises(DatabaseAway):
+        bed.cut_off(queue)
+    assert bed.jobs() == 0
