@@ -127,7 +127,7 @@ def reconcile(session: WriteSession, bench: Bench) -> int:
     """Enqueue again what is queued and known to no queue; returns how many tasks."""
     lost = bench.queue.lost(session)
     for task_id in lost:
-        bench.queue.enqueue(session, task_id)
+        bench.queue.enqueue(session, task_id, again=True)
     return len(lost)
 
 
@@ -257,7 +257,7 @@ def _requeue(session: WriteSession, bench: Bench, task: ScoreTask, wait: timedel
     if submission.status == "running":
         submission.status = "queued"
     session.flush()
-    bench.queue.enqueue(session, task.id, priority=task.priority, not_before=task.not_before)
+    bench.queue.enqueue(session, task.id, priority=task.priority, not_before=task.not_before, again=True)
 
 
 def _once_committed(session: WriteSession, count: Callable[[], None]) -> None:

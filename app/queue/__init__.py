@@ -23,10 +23,19 @@ Work = Callable[[Claim], None]
 class Queue(Protocol):
     """Tells workers that there is something to do."""
 
-    def enqueue(self, session: Session, task_id: str, *, priority: int = 0, not_before: datetime | None = None) -> None:
+    def enqueue(
+        self,
+        session: Session,
+        task_id: str,
+        *,
+        priority: int = 0,
+        not_before: datetime | None = None,
+        again: bool = False,
+    ) -> None:
         """Make the task known to workers once this session's transaction has committed, and only then.
 
-        They look at it when `not_before` has passed; the smaller the priority, the sooner.
+        They look at it when `not_before` has passed; the smaller the priority, the sooner; of equal ones a task that
+        comes `again` goes first, for it has waited before.
         """
 
     def run(self, work: Work, stop: Event) -> None:

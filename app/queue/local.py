@@ -34,6 +34,7 @@ class LocalQueue:
         *,
         priority: int = 0,  # noqa: ARG002
         not_before: datetime | None = None,  # noqa: ARG002
+        again: bool = False,  # noqa: ARG002
     ) -> None:
         """Wake the scheduler when this session's transaction has committed."""
         event.listen(session, "after_commit", lambda _session: self.wake(), once=True)

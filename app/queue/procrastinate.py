@@ -74,12 +74,20 @@ class ProcrastinateQueue:
         self._defers = _app(SyncPsycopgConnector())  # never opened: jobs travel on the caller's connection
         self._defers.task(name=TASK, queue=NAME)(_unused)
 
-    def enqueue(self, session: Session, task_id: str, *, priority: int = 0, not_before: datetime | None = None) -> None:
+    def enqueue(
+        self,
+        session: Session,
+        task_id: str,
+        *,
+        priority: int = 0,
+        not_before: datetime | None = None,
+        again: bool = False,
+    ) -> None:
         """A job in this session's transaction; its notice reaches the workers when that commits."""
         session.flush()
         connection = session.connection().connection.dbapi_connection
         job = self._defers.configure_task(
-            TASK, queue=NAME, connection=connection, priority=-priority, schedule_at=not_before
+            TASK, queue=NAME, connection=connection, priority=again - 2 * priority, schedule_at=not_before
         )
         try:
             job.defer(task_id=task_id)

@@ -181,6 +181,20 @@ def test_the_smaller_the_priority_the_sooner(bed: Bed) -> None:
     assert bed.order == [sent[priority] for priority in sorted(sent)]
 
 
+def test_a_task_that_comes_again_goes_before_those_that_came_after_it(bed: Bed) -> None:
+    queue = bed.queue()
+    first = bed.send(queue)
+    if not bed.db.sqlite:
+        with bed.db.write() as session:
+            session.execute(text("DELETE FROM procrastinate_jobs"))  # its worker was killed
+    others = [bed.send(queue) for _ in range(3)]
+    with bed.db.write() as session:
+        queue.enqueue(session, first, again=True)
+    with bed.running(queue):
+        bed.worked(first, *others)
+    assert bed.order == [first, *others]
+
+
 def test_a_task_that_is_enqueued_twice_is_worked_at_once(bed: Bed) -> None:
     queue = bed.queue(slots=2)
     with bed.db.write() as session:
