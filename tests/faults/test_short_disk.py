@@ -55,24 +55,32 @@ def filled(folder: Path, leave: int = 0) -> Iterator[None]:
         filler.unlink()
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def crowd(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowd]:
+@pytest.fixture(scope="module")
+def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowd]:
+    with small_disk(tmp_path_factory.mktemp("disk") / "data") as data:
+        service = Live(data).start()
+        crowd = Crowd(OnSqlite(service))
+        yield crowd
+        crowd.close()
+        service.kill()
+
+
+@pytest.fixture(scope="module")
+def on_postgresql(tmp_path_factory: pytest.TempPathFactory, postgres: Server) -> Iterator[Crowd]:
+    """Its first door takes uploads to the last byte, its second one keeps some space free."""
     folder = tmp_path_factory.mktemp("disk")
-    if request.param == "sqlite":
-        with small_disk(folder / "data") as data:
-            service = Live(data, min_free="0").start()
-            yield from closing(Crowd(OnSqlite(service)))
-            service.kill()
-        return
-    server: Server = request.getfixturevalue("postgres")
-    with small_disk(folder / "data"), server.database() as url, cluster(folder, url) as parts:
-        yield from closing(Crowd(OnPostgresql(parts.start(apis=2, workers=1))))
+    with small_disk(folder / "data"), postgres.database() as url, cluster(folder, url) as parts:
+        parts.start(apis=1, workers=1).start(apis=1, workers=0, min_free=SHORT)
+        crowd = Crowd(OnPostgresql(parts))
+        yield crowd
+        crowd.close()
 
 
-def closing(crowd: Crowd) -> Iterator[Crowd]:
-    """Hang up in the end."""
-    yield crowd
-    crowd.close()
+@pytest.fixture(params=["sqlite", "postgresql"])
+def crowd(request: pytest.FixtureRequest) -> Crowd:
+    """People before a service, one of each kind in turn."""
+    found: Crowd = request.getfixturevalue(f"on_{request.param}")
+    return found
 
 
 def assert_reads(crowd: Crowd, slug: str, rows: int, door: int = 0) -> None:
@@ -83,31 +91,25 @@ def assert_reads(crowd: Crowd, slug: str, rows: int, door: int = 0) -> None:
     assert len(admin.board(slug).json()["rows"]) == rows
 
 
-def test_below_the_space_that_is_kept_free_uploads_wait_and_reading_goes_on(tmp_path: Path, postgres: Server) -> None:
+def test_below_the_space_that_is_kept_free_uploads_wait_and_reading_goes_on(on_postgresql: Crowd) -> None:
     """On PostgreSQL here; a test of uploads does the same on SQLite."""
-    with (
-        small_disk(tmp_path / "data") as data,
-        postgres.database() as url,
-        cluster(tmp_path, url, min_free=SHORT) as parts,
-    ):
-        crowd = Crowd(OnPostgresql(parts.start(apis=1, workers=1)))
-        address = crowd.challenge("short")
-        blue = crowd.member("short")[0]
-        assert blue.submit("short", GOOD).json()["status"] == "finished"
-        with crowd.nothing_scored():
-            assert blue.post(address, json=GOOD).status_code == 202
-            with filled(data, leave=1 << 20):
-                refused = blue.post(address, json=GOOD)
-                assert (refused.status_code, refused.json()["code"]) == (503, "storage_short")
-                assert int(refused.headers["retry-after"]) >= 1
-                assert_reads(crowd, "short", rows=1)
-                ready = httpx.get(f"{crowd.service.doors()[0]}/readyz")
-                assert (ready.status_code, ready.json()["checks"]["database"]) == (503, "ok")
-                assert "nearly full" in ready.json()["checks"]["files"]
-        eventually(lambda: set(crowd.statuses("short")) == {"finished"}, "what was in the queue is scored")
-        assert httpx.get(f"{crowd.service.doors()[0]}/readyz").status_code == 200
-        assert blue.submit("short", GOOD).json()["status"] == "finished"
-        crowd.close()
+    crowd = on_postgresql
+    address, ready = crowd.challenge("short"), f"{crowd.service.doors()[1]}/readyz"
+    blue = crowd.member("short")[1]
+    assert blue.submit("short", GOOD).json()["status"] == "finished"
+    with crowd.nothing_scored():
+        assert blue.post(address, json=GOOD).status_code == 202
+        with filled(crowd.service.folder, leave=1 << 20):
+            refused = blue.post(address, json=GOOD)
+            assert (refused.status_code, refused.json()["code"]) == (503, "storage_short")
+            assert int(refused.headers["retry-after"]) >= 1
+            assert_reads(crowd, "short", rows=1, door=1)
+            answer = httpx.get(ready)
+            assert (answer.status_code, answer.json()["checks"]["database"]) == (503, "ok")
+            assert "nearly full" in answer.json()["checks"]["files"]
+    eventually(lambda: set(crowd.statuses("short")) == {"finished"}, "what was in the queue is scored")
+    assert httpx.get(ready).status_code == 200
+    assert blue.submit("short", GOOD).json()["status"] == "finished"
 
 
 def test_what_is_acknowledged_while_the_disk_fills_up_is_scored_once_it_has_room(crowd: Crowd) -> None:

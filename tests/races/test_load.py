@@ -19,7 +19,7 @@ from app.store.session import Database
 from tests.faults.support import eventually
 from tests.races.support import BAD, ENDS, GOLD, GOOD, Crowd, OnPostgresql, codes
 
-SECONDS = 8.0
+SECONDS = 6.0
 CLEAN = {200, 201, 202, 204, 404, 409, 429, 503}
 DEADLOCKS = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
 Act = Callable[[int], httpx.Response]

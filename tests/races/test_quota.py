@@ -20,7 +20,7 @@ def rush(callers: list[Caller], address: str, body: Any, posts: int) -> list[htt
 
 @pytest.mark.parametrize(
     ("name", "body", "posts"),
-    [("per_day", GOOD, 200), ("total", GOOD, 60), ("concurrent", GOOD, 60), ("invalid_per_day", BAD, 60)],
+    [("per_day", GOOD, 200), ("total", GOOD, 40), ("concurrent", GOOD, 40), ("invalid_per_day", BAD, 40)],
 )
 def test_a_rush_gets_what_the_quota_allows_and_no_more(crowd: Crowd, name: str, body: Any, posts: int) -> None:
     slug = f"rush-{name.replace('_', '-')}"
