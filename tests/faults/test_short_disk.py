@@ -106,7 +106,7 @@ def test_below_the_space_that_is_kept_free_uploads_wait_and_reading_goes_on(on_p
             assert_reads(crowd, "short", rows=1, door=1)
             answer = httpx.get(ready)
             assert (answer.status_code, answer.json()["checks"]["database"]) == (503, "ok")
-            assert "nearly full" in answer.json()["checks"]["files"]
+            assert "nearly full" in answer.json()["checks"]["space"]
     eventually(lambda: set(crowd.statuses("short")) == {"finished"}, "what was in the queue is scored")
     assert httpx.get(ready).status_code == 200
     assert blue.submit("short", GOOD).json()["status"] == "finished"
