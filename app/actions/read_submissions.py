@@ -17,7 +17,7 @@ from app.actions.change_recipe import scoring_recipe
 from app.actions.visibility import shown_split, view_for
 from app.errors import NotFinished, NotFound, NotRegistered, PhaseClosed, RegistrationPending
 from app.scoring import SCORER_VERSION
-from app.store import challenges, clock, gold, paging, submissions, teams
+from app.store import challenges, clock, gold, locks, paging, submissions, teams
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion, Phase, Recipe, Score, ScoreTask, Submission
 
@@ -128,6 +128,8 @@ def select_final(session: WriteSession, caller: Caller, submission_id: str, *, s
     One that is still in the queue may be chosen too: how long scoring takes must not decide what a team may choose.
     """
     submission, phase, organizer = see_submission(session, caller, submission_id)
+    locks.challenge(session, phase.challenge.slug, shared=True)
+    session.refresh(phase)  # it may have been closed while this waited
     require_scope(caller, "submit")
     if not edits(session, caller, phase.challenge):
         registration = require_membership(session, caller, phase.challenge)
