@@ -10,12 +10,12 @@ from app.doctor.declared import SETTINGS, Said, check, ok, problem, warning
 from app.doctor.patient import Patient
 from app.settings import Settings
 
-OF_THE_CLIENT = ("ASSAY_URL", "ASSAY_TOKEN")
+OTHERS = ("ASSAY_URL", "ASSAY_TOKEN", "ASSAY_REQUIRE")  # of the client, and of the tests
 
 
 def known_variables() -> list[str]:
     """Every variable that is read."""
-    return [*(f"ASSAY_{name.upper()}" for name in Settings.model_fields), *OF_THE_CLIENT]
+    return [*(f"ASSAY_{name.upper()}" for name in Settings.model_fields), *OTHERS]
 
 
 @check(SETTINGS, needs=(), remedy="Correct the variable that is named, or unset it; docs/settings.md lists all.")

@@ -7,18 +7,22 @@ import shutil
 import socket
 import stat
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import obstore
 import pytest
 import yaml
+from obstore.store import S3Store
 from typer.main import get_command
 
 from app.cli import root
 from app.settings import Settings
+from tests.require import skip_or_fail
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
@@ -304,6 +308,9 @@ def test_a_database_url_without_its_password_is_not_given_another_password(tmp_p
     assert not (tmp_path / "database_password").exists()
 
 
+WITH_TOOLS = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # those of the environment come first
+
+
 @contextmanager
 def object_store(folder: Path) -> Iterator[str]:
     """The object store's own command on a free port, with its paths in `folder`; gives its address."""
@@ -316,7 +323,8 @@ def object_store(folder: Path) -> Iterator[str]:
         assert word in script
         script = script.replace(word, instead)
     command = [*SERVICES["objects"]["entrypoint"], script]
-    process = subprocess.Popen(command, env={**os.environ, "ASSAY_S3_ACCESS_KEY": "assay"}, stderr=subprocess.DEVNULL)
+    own = {"ASSAY_S3_ACCESS_KEY": "assay", "PATH": WITH_TOOLS}
+    process = subprocess.Popen(command, env=os.environ | own, stderr=subprocess.DEVNULL)
     try:
         for _ in range(300):
             assert process.poll() is None
@@ -330,16 +338,15 @@ def object_store(folder: Path) -> Iterator[str]:
         process.wait(timeout=30)
 
 
-@pytest.mark.skipif(shutil.which("rclone") is None, reason="rclone is not installed")
 def test_the_object_store_keeps_files_for_the_key_of_its_secret_file_alone(tmp_path: Path) -> None:
-    obstore = pytest.importorskip("obstore")
-    store = pytest.importorskip("obstore.store")
+    if shutil.which("rclone", path=WITH_TOOLS) is None:
+        skip_or_fail("s3", "rclone is not installed")
     make_secrets(tmp_path)
     key = (tmp_path / "s3_secret_key").read_text().strip()
     with object_store(tmp_path) as address:
 
         def bucket(secret: str) -> Any:
-            return store.S3Store(
+            return S3Store(
                 "assay",
                 endpoint=address,
                 access_key_id="assay",
