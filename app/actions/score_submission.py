@@ -125,6 +125,7 @@ def reap(session: WriteSession, bench: Bench) -> list[str]:
 
 def reconcile(session: WriteSession, bench: Bench) -> int:
     """Enqueue again what is queued and known to no queue; returns how many tasks."""
+    bench.queue.forget_ended(session)
     lost = bench.queue.lost(session)
     for task_id in lost:
         bench.queue.enqueue(session, task_id, again=True)

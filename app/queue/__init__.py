@@ -49,3 +49,6 @@ class Queue(Protocol):
 
     def lost(self, session: Session) -> list[str]:
         """Ids of queued tasks that this queue would never hand out: for the reconciler, which enqueues them again."""
+
+    def forget_ended(self, session: Session) -> None:
+        """Remove what is left of tasks that have ended, where the queue could not note it at the time."""

@@ -46,6 +46,9 @@ class LocalQueue:
         """None: whatever is queued is seen."""
         return []
 
+    def forget_ended(self, session: Session) -> None:
+        """Nothing to do: the row is all there is."""
+
     def wake(self) -> None:
         """Look for tasks now."""
         self._awake.set()

@@ -36,17 +36,24 @@ END_SECONDS = 5.0  # that it may take to end, its goodbye to the database includ
 PAUSE_SECONDS = 1.0  # before the engine is started again
 MOST_LOST = 1000  # enqueued again at a time
 
-# A job is live while it waits, or while the worker that took it gives signs of life.
+# A job that waits will be handed out. One that was handed out is no promise: whoever took it may have failed to claim
+# the task while the database was away, live on, and never come back to it. A second job does no harm.
 LOST = text(
     """
     SELECT task.id FROM score_tasks AS task
     WHERE task.status = 'queued' AND (task.not_before IS NULL OR task.not_before <= clock_timestamp())
       AND NOT EXISTS (
-        SELECT 1 FROM procrastinate_jobs AS job LEFT JOIN procrastinate_workers AS worker ON worker.id = job.worker_id
-        WHERE job.args ->> 'task_id' = task.id
-          AND (job.status = 'todo' OR job.status = 'doing' AND worker.last_heartbeat > now() - make_interval(secs => :silent))
+        SELECT 1 FROM procrastinate_jobs AS job WHERE job.status = 'todo' AND job.args ->> 'task_id' = task.id
       )
     ORDER BY task.priority, task.id LIMIT :most
+    """
+)
+# Jobs whose end the engine could not note, for the same reason; their tasks have long ended.
+ENDED = text(
+    """
+    DELETE FROM procrastinate_jobs AS job USING score_tasks AS task
+    WHERE job.queue_name = :queue AND job.status <> 'todo' AND task.id = job.args ->> 'task_id'
+      AND task.finished_at < clock_timestamp() - make_interval(secs => :silent)
     """
 )
 
@@ -97,8 +104,12 @@ class ProcrastinateQueue:
             raise
 
     def lost(self, session: Session) -> list[str]:
-        """Queued tasks that are due and have no live job."""
-        return list(session.scalars(LOST, {"silent": self._silent, "most": MOST_LOST}))
+        """Queued tasks that are due and have no job that waits."""
+        return list(session.scalars(LOST, {"most": MOST_LOST}))
+
+    def forget_ended(self, session: Session) -> None:
+        """Delete jobs that were handed out and whose tasks have ended."""
+        session.execute(ENDED, {"queue": NAME, "silent": self._silent})
 
     def wake(self) -> None:
         """Nothing to do: the engine is told by the database, and looks for the end by itself."""

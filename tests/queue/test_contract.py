@@ -280,6 +280,34 @@ def test_a_task_whose_job_vanished_is_lost_until_it_is_enqueued_again(bed: Bed) 
     assert sorted(bed.order) == sorted([gone, taken, kept])
 
 
+HAND_OUT = """
+    WITH worker AS (INSERT INTO procrastinate_workers DEFAULT VALUES RETURNING id)
+    UPDATE procrastinate_jobs SET status = 'doing', worker_id = (SELECT id FROM worker)
+"""
+
+
+def test_a_job_in_the_hands_of_a_worker_that_lives_is_no_promise(bed: Bed) -> None:
+    """The database went away when it was to claim the task, and again when the engine was to note that the job failed."""
+    queue = bed.queue()
+    sent = bed.send(queue)
+    if bed.db.sqlite:
+        return
+    with bed.db.write() as session:
+        session.execute(text(HAND_OUT))
+    assert bed.lost(queue) == [sent]
+    with bed.db.write() as session:
+        queue.enqueue(session, sent, again=True)
+        queue.forget_ended(session)
+    assert bed.jobs() == 2, "the task has not ended"
+    with bed.running(queue):
+        eventually(lambda: sent in bed.moments, "the task is done")
+    with bed.db.write() as session:
+        session.get_one(ScoreTask, sent).finished_at = clock.now(session) - timedelta(hours=1)
+    with bed.db.write() as session:
+        queue.forget_ended(session)
+    assert bed.jobs() == 0
+
+
 def test_a_database_that_goes_away_amid_a_transaction_is_away_for_the_queue_too(bed: Bed) -> None:
     if bed.db.sqlite:
         pytest.skip("SQLite is no program of its own")
