@@ -1,6 +1,7 @@
 """Log lines: structured, for people on a terminal and as JSON elsewhere; never payloads, never tokens."""
 
 import logging
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +9,7 @@ from typing import Any
 
 import structlog
 
-from app.settings import Settings
+from app.settings import Settings, unknown_variables
 
 
 def for_people(settings: Settings) -> bool:
@@ -51,6 +52,8 @@ def configure(settings: Settings, process: str = "serve") -> None:
     root.handlers[:] = [handler]
     root.setLevel(max(level, logging.WARNING))
     logging.captureWarnings(capture=True)  # or they would be lines of another form
+    for name in unknown_variables(os.environ):
+        structlog.get_logger().warning("setting_unknown", variable=name)
 
 
 @contextmanager

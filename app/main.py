@@ -45,7 +45,7 @@ from app.api.deps import Limiter, Notifier, Service
 from app.api.made_files import MadeFiles
 from app.api.middleware import Envelope
 from app.figures import Figures
-from app.places import open_files, own_place
+from app.places import AddressTaken, open_files, own_place
 from app.settings import Settings
 from app.store.migrate import require_head, upgrade
 from app.store.session import Database
@@ -85,10 +85,6 @@ TAGS = [
     {"name": "leaderboards", "description": "Who stands where."},
     {"name": "health", "description": "Is it alive, can it serve, how is it doing."},
 ]
-
-
-class AddressTaken(RuntimeError):
-    """Another program listens there, or the address is not of this machine."""
 
 
 def describe_api(app: FastAPI) -> None:
@@ -262,8 +258,7 @@ def _listen(settings: Settings) -> socket.socket:
     try:
         return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
     except OSError as refused:
-        msg = f"cannot listen on {settings.host} port {settings.port}: {refused.strerror or refused}"
-        raise AddressTaken(msg) from refused
+        raise AddressTaken(settings.host, settings.port, refused) from refused
 
 
 def _end(_signal: int, _frame: FrameType | None) -> NoReturn:

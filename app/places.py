@@ -21,6 +21,16 @@ class AlreadyServed(RuntimeError):
     """Another service uses this data folder."""
 
 
+class AddressTaken(RuntimeError):
+    """Another program listens there, or the address is not of this machine."""
+
+    def __init__(self, host: str, port: int, refused: OSError) -> None:
+        """The address, and what the system said."""
+        # Python adds the address once more to some reasons.
+        why = os.strerror(refused.errno) if refused.errno and refused.errno > 0 else str(refused)
+        super().__init__(f"cannot listen on {host} port {port}: {why}")
+
+
 class FolderNotShared(AssayError):
     """PostgreSQL serves several machines, but uploads would be kept in a folder of this one."""
 

@@ -2,14 +2,18 @@
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 MIB = 1024 * 1024
-DATABASE = r"^((sqlite:///|postgresql\+psycopg://).+)?$"
+DATABASE = r"^(sqlite:///.+|postgresql\+psycopg://[^@]+(@[^@]+)?)?$"  # another @ is one of a password, seen as a host
+BUCKET = r"^(s3://[^/]+(/([^/.][^/]*|\.[^/.][^/]*)?)*)?$"  # no . and .. among the parts of the prefix
+OTHERS = ("ASSAY_URL", "ASSAY_TOKEN", "ASSAY_REQUIRE")  # of the client, and of the tests
+SIGNS = 2  # signs of life within a lease, at least: one may come late
 RATE = r"[1-9][0-9]{0,8}/(second|minute|hour|day)"
 
 
@@ -23,7 +27,8 @@ class Settings(BaseSettings):
     database_url: str = Field(
         "",
         pattern=DATABASE,
-        description="URL of the database: sqlite:///path or postgresql+psycopg://…; empty means SQLite inside the data folder.",
+        description="URL of the database: sqlite:///path or postgresql+psycopg://…, where @ : / in a password are %40 %3A %2F; "
+        "empty means SQLite inside the data folder.",
     )
     database_url_file: Path | None = Field(
         None, description="File that holds the URL of the database, which may contain a password."
@@ -33,7 +38,7 @@ class Settings(BaseSettings):
     )
     files_url: str = Field(
         "",
-        pattern="^(s3://[^/]+(/.*)?)?$",
+        pattern=BUCKET,
         description="Where uploads are kept: s3://bucket/prefix; empty means inside the data folder.",
     )
     files_shared: bool = Field(
@@ -131,7 +136,9 @@ class Settings(BaseSettings):
         4.0, gt=0, description="Seconds between signs of life of a worker on PostgreSQL, which renew its claims."
     )
     lease_seconds: float = Field(
-        12.0, gt=0, description="Seconds after its last sign of life that a worker's tasks go to others."
+        12.0,
+        gt=0,
+        description="Seconds after its last sign of life that a worker's tasks go to others; at least twice heartbeat_seconds.",
     )
     drain_seconds: float = Field(
         10.0, ge=0, description="Seconds that work at hand may still take when the service is asked to end."
@@ -148,6 +155,13 @@ class Settings(BaseSettings):
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least severe line logged.")
 
+    @model_validator(mode="after")
+    def _lease_outlasts_signs(self) -> Self:
+        """Otherwise workers that live lose what they are at, again and again, until it fails for good."""
+        if self.lease_seconds < SIGNS * self.heartbeat_seconds:
+            raise ValueError("lease_seconds has to be at least twice heartbeat_seconds")
+        return self
+
     @property
     def database(self) -> str:
         """The URL of the database in use; raises OSError, ValueError for a file that holds none."""
@@ -155,7 +169,9 @@ class Settings(BaseSettings):
         if self.database_url_file is not None:
             url = self.database_url_file.read_text().strip()
             if not url or not re.match(DATABASE, url):
-                raise ValueError(f"{self.database_url_file} holds no URL such as postgresql+psycopg://user@host/name")
+                raise ValueError(
+                    f"{self.database_url_file} holds no URL such as postgresql+psycopg://user@host/name, where @ : / in a password are %40 %3A %2F"
+                )
         return url or f"sqlite:///{(self.data_dir / 'assay.sqlite3').resolve()}"
 
     @property
@@ -167,6 +183,17 @@ class Settings(BaseSettings):
     def files_dir(self) -> Path:
         """The folder of uploaded files."""
         return self.data_dir / "files"
+
+
+def known_variables() -> list[str]:
+    """Every variable that is read."""
+    return [*(f"ASSAY_{name.upper()}" for name in Settings.model_fields), *OTHERS]
+
+
+def unknown_variables(environment: Iterable[str]) -> list[str]:
+    """Those of our variables that nobody reads, as a rule for a slip in their names."""
+    known = known_variables()
+    return sorted(name for name in environment if name.upper().startswith("ASSAY_") and name.upper() not in known)
 
 
 def describe() -> list[dict[str, str]]:

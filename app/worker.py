@@ -37,7 +37,7 @@ from app.figures import Figures
 from app.files import Files
 from app.formats import Limits
 from app.health_server import HealthServer
-from app.places import open_files, own_place
+from app.places import AddressTaken, open_files, own_place
 from app.queue import Claim, Queue
 from app.queue.local import LocalQueue
 from app.rounds import Rounds
@@ -262,7 +262,7 @@ class NotShared(AssayError):
 
 
 def serve(settings: Settings) -> None:
-    """Score until SIGINT or SIGTERM, beside any number of others; raises NotShared, FolderNotShared, SchemaBehind."""
+    """Score until SIGINT or SIGTERM, beside any number of others; raises NotShared, FolderNotShared, AddressTaken, SchemaBehind."""
     os.umask(0o077)
     logs.configure(settings, "worker")
     if not settings.on_postgresql:
@@ -295,7 +295,10 @@ def _health(settings: Settings, worker: Worker, figures: Figures) -> Iterator[No
         fault = worker.fault()
         return fault is None, {"status": "ok" if fault is None else fault}
 
-    server = HealthServer(settings.host, settings.worker_port, figures.registry, healthy)
+    try:
+        server = HealthServer(settings.host, settings.worker_port, figures.registry, healthy)
+    except OSError as refused:
+        raise AddressTaken(settings.host, settings.worker_port, refused) from refused
     try:
         yield
     finally:

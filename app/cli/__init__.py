@@ -1,8 +1,11 @@
 """The command `assay`: the tree of all commands, each with an example."""
 
 import json
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -182,5 +185,11 @@ root = build()
 
 
 def main() -> None:
-    """Run the command that sys.argv names."""
+    """Run the command that sys.argv names; a standard stream that the caller closed is one that nobody reads."""
+    with Path(os.devnull).open("w", encoding="utf-8") as nobody:
+        sys.stdout, sys.stderr = sys.stdout or nobody, sys.stderr or nobody
+        _run()
+
+
+def _run() -> None:
     root(prog_name="assay")

@@ -121,7 +121,7 @@ def explained(document: Mapping[str, Any], asked: Asked | None = None) -> dict[s
 
 
 def _advice(code: str, document: Mapping[str, Any], asked: Asked, parts: Mapping[str, str]) -> str | None:
-    if code == "not_found" and not asked.path:
+    if code in {"not_found", "database_away"} and not asked.path:
         return None  # said by this machine, with its own remedy
     kind = next((kind for kind in ("submission", "gold") if asked.with_token and kind in parts), None)
     narrower = (document.get("quota"), asked.scope, kind, "token" if asked.with_token else None)

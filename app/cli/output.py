@@ -12,7 +12,7 @@ import typer
 from app.cli.advice import Asked, asked_by, explained
 from app.cli.problems import show_problems
 from app.cli.text import PLAIN, clean
-from app.errors import AssayError
+from app.errors import AssayError, CommitUncertain, DatabaseAway
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 DONE, FAILED, WRONG_USAGE, STILL_WAITING = 0, 1, 2, 3
 """The exit statuses: done, failed or refused, wrong usage, the wait ended and it is still queued."""
 
+DATABASE_REMEDY = "Check ASSAY_DATABASE_URL, whether the database runs, and whether this host may reach it; 'assay doctor' looks closer."
 PIPED_WIDTH = 200  # columns of a table when nobody's terminal says how wide it is
 
 
@@ -158,8 +159,16 @@ def reporting(*, as_json: bool) -> Iterator[Output]:
         raise typer.Exit(FAILED) from None
 
 
+def _why_away(error: DatabaseAway) -> str:
+    """What is wrong in the driver's own words, which never hold a password."""
+    said = " ".join(str(getattr(error.__cause__, "orig", None) or "").split())
+    return f"The database cannot be used: {said[:500]}" if said else error.detail
+
+
 def document_of(error: AssayError | OSError) -> dict[str, Any]:
     """The JSON document of an error that was raised in this process; its remedy speaks of commands."""
+    if isinstance(error, DatabaseAway) and not isinstance(error, CommitUncertain):
+        return {"code": error.code, "detail": _why_away(error), "remedy": DATABASE_REMEDY}
     if isinstance(error, AssayError):
         document = {"code": error.code, "detail": error.detail, "remedy": error.advice, **error.extra}
         return document | {"remedy": explained(document)["remedy"]}

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from app.store.session import WriteSession
 
 
+WHERE_SETTINGS_ARE = "Correct the variable that is named, or unset it; docs/settings.md lists all."
+
+
 def settings_with(**given: Any) -> "Settings":
     """The settings of the environment, overridden by what was given on the command line."""
     from pydantic import ValidationError
@@ -26,18 +29,38 @@ def settings_with(**given: Any) -> "Settings":
         settings = Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
         # Names and reasons only: a value may be a secret.
-        faults = "; ".join(f"{_knob(fault['loc'])}: {fault['msg']}" for fault in error.errors(include_input=False))
-        raise Refused("bad_setting", f"A setting is wrong: {faults}.") from None
+        faults = "; ".join(_fault(fault) for fault in error.errors(include_input=False))
+        raise Refused("bad_setting", f"A setting is wrong: {faults}.", WHERE_SETTINGS_ARE) from None
     try:
         _ = settings.database
     except (OSError, ValueError) as error:
-        raise Refused("bad_setting", f"ASSAY_DATABASE_URL_FILE is wrong: {error}.") from None
+        raise Refused("bad_setting", f"ASSAY_DATABASE_URL_FILE is wrong: {error}.", WHERE_SETTINGS_ARE) from None
+    if settings.files_url and not settings.s3_secret_key:
+        _require_readable("s3_secret_key_file", settings.s3_secret_key_file)
     return settings
 
 
-def _knob(place: tuple[int | str, ...]) -> str:
-    name = str(place[0]) if place else "?"
-    return name.upper() if name.upper().startswith("ASSAY_") else f"ASSAY_{name.upper()}"
+def _fault(fault: Any) -> str:
+    """One fault of the settings: the variable, and what is wrong with it."""
+    from app.settings import Settings
+
+    if not fault["loc"]:  # several settings that do not go together
+        return str(fault["ctx"]["error"])
+    name = str(fault["loc"][0]).lower().removeprefix("assay_")
+    said = fault["msg"]
+    if fault["type"] == "string_pattern_mismatch":
+        said = f"it is not of the form wanted. {Settings.model_fields[name].description}".rstrip(".")
+    return f"ASSAY_{name.upper()}: {said}"
+
+
+def _require_readable(name: str, path: Path | None) -> None:
+    """Refuse a file of a secret that cannot be read, by the name of its setting."""
+    try:
+        if path is not None:
+            path.open("rb").close()
+    except OSError as error:
+        detail = f"ASSAY_{name.upper()} is wrong: {path}: {error.strerror or error}."
+        raise Refused("bad_setting", detail, WHERE_SETTINGS_ARE) from None
 
 
 Workers = Annotated[int | None, typer.Option("--workers", metavar="NUMBER", min=1, help="Number of scoring processes.")]
@@ -47,6 +70,7 @@ def serve(host: Host = None, port: Port = None, data_dir: DataDir = None, worker
     """Run everything in one process tree: migrations, API, scoring."""
     with reporting(as_json=False):
         settings = settings_with(host=host, port=port, data_dir=data_dir, workers=workers)
+        _require_readable("admin_token_file", settings.admin_token_file)
         from app import main
 
         with refusals():
@@ -57,6 +81,7 @@ def api(host: Host = None, port: Port = None, data_dir: DataDir = None) -> None:
     """Run the API alone, beside others and workers (PostgreSQL)."""
     with reporting(as_json=False):
         settings = settings_with(host=host, port=port, data_dir=data_dir)
+        _require_readable("admin_token_file", settings.admin_token_file)
         from app import main
         from app.worker import NotShared
 
@@ -79,7 +104,7 @@ def worker(data_dir: DataDir = None, workers: Workers = None) -> None:
 @contextmanager
 def refusals() -> Iterator[None]:
     """Say in a sentence why a program cannot start."""
-    from app import main, places
+    from app import places
     from app.actions.bootstrap import WeakAdminToken
 
     try:
@@ -90,8 +115,9 @@ def refusals() -> Iterator[None]:
             f"{error}.",
             "Put a longer one into ASSAY_ADMIN_TOKEN or its file (ASSAY_ADMIN_TOKEN_FILE), or unset it.",
         ) from None
-    except main.AddressTaken as error:
-        raise Refused("address_taken", f"{error}.", "Take another port: --port.") from None
+    except places.AddressTaken as error:
+        remedy = "Take another port: --port, for a worker's own ASSAY_WORKER_PORT."
+        raise Refused("address_taken", f"{error}.", remedy) from None
     except places.AlreadyServed as error:
         raise already_served(error) from None
 

@@ -8,14 +8,7 @@ from pathlib import Path
 from app.actions.bootstrap import SHORTEST
 from app.doctor.declared import SETTINGS, Said, check, ok, problem, warning
 from app.doctor.patient import Patient
-from app.settings import Settings
-
-OTHERS = ("ASSAY_URL", "ASSAY_TOKEN", "ASSAY_REQUIRE")  # of the client, and of the tests
-
-
-def known_variables() -> list[str]:
-    """Every variable that is read."""
-    return [*(f"ASSAY_{name.upper()}" for name in Settings.model_fields), *OTHERS]
+from app.settings import known_variables, unknown_variables
 
 
 @check(SETTINGS, needs=(), remedy="Correct the variable that is named, or unset it; docs/settings.md lists all.")
@@ -33,8 +26,7 @@ def values(patient: Patient) -> Said:
 def unknown(patient: Patient) -> Said:
     """Every ASSAY_ variable of the environment is one that is read."""
     known = known_variables()
-    strange = sorted(name for name in patient.environment if name.upper().startswith("ASSAY_"))
-    strange = [name for name in strange if name.upper() not in known]
+    strange = unknown_variables(patient.environment)
     if not strange:
         return ok("No ASSAY_ variable is mistyped.")
     return warning(f"Unknown: {', '.join(_with_nearest(name, known) for name in strange)}.")

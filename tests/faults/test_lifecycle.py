@@ -43,6 +43,15 @@ def test_a_port_in_use_is_told_in_a_sentence_and_nothing_is_made(own: Live, tmp_
     assert sorted(path.name for path in (tmp_path / "other").iterdir()) == ["lock"]
 
 
+def test_a_mistyped_setting_is_named_at_the_start_and_its_value_is_not(
+    own: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_DATABSE_URL", "postgresql+psycopg://a:secret@host/db")
+    second = served_beside(own.port, own.data_dir.parent / "mistyped")
+    assert '"variable": "ASSAY_DATABSE_URL", "event": "setting_unknown"' in second.stderr
+    assert "secret" not in second.stderr
+
+
 def test_asked_to_end_it_finishes_or_gives_back_its_work_and_clears_up_at_the_next_start(own: Live) -> None:
     blue = prepared(own)
     sent = [blue.submit("pets", GOOD, wait=0, method=f"m{number}").json()["id"] for number in range(8)]

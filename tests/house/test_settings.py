@@ -37,6 +37,7 @@ def test_a_setting_is_read_from_its_variable(name: str, monkeypatch: pytest.Monk
         "login_limit": "7/minute",
         "scoring_memory": str(1 << 30),
         "workers": "7",
+        "heartbeat_seconds": "3",
         "max_nesting": "100",
     }
     number = Settings.model_fields[name].annotation in {int, float}
