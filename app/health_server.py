@@ -13,6 +13,7 @@ import structlog
 from prometheus_client import CollectorRegistry
 
 from app import figures
+from app.errors import Unavailable
 
 log = structlog.get_logger()
 
@@ -52,6 +53,8 @@ Answer = tuple[HTTPStatus, str, bytes]
 def _health(healthy: Callable[[], tuple[bool, dict[str, Any]]]) -> Answer:
     try:
         well, state = healthy()
+    except Unavailable as away:
+        well, state = False, {"status": away.detail}
     except Exception:
         # Whatever is wrong with the question, a process that cannot answer it is not well.
         log.exception("health_unknown")

@@ -7,7 +7,11 @@ from threading import Event
 
 import structlog
 
+from app.errors import Unavailable
+
 log = structlog.get_logger()
+
+LONGEST = 300  # characters of what a driver said
 
 
 class Rounds:
@@ -31,6 +35,8 @@ class Rounds:
         while not self.stop.is_set():
             try:
                 call()
+            except Unavailable as away:  # for a while, as a rule: a line, not a page each time
+                log.warning("round_failed", round=call.__name__.strip("_"), reason=away.detail, cause=_cause(away))
             except Exception:
                 log.exception("round_failed", round=call.__name__.strip("_"))
             self.stop.wait(seconds)
@@ -40,3 +46,9 @@ class Rounds:
         deadline = None if seconds is None else time.monotonic() + seconds
         for thread in self._threads:
             thread.join(None if deadline is None else max(0.0, deadline - time.monotonic()))
+
+
+def _cause(away: Unavailable) -> str | None:
+    """The driver's own words, on one line."""
+    said = " ".join(str(getattr(away.__cause__, "orig", away.__cause__) or "").split())
+    return said[:LONGEST] or None
