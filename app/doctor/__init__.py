@@ -10,7 +10,7 @@ from app.bounded import within
 from app.doctor import challenges, children, configuration, database, disk, files, postgresql, queue, software, sqlite
 from app.doctor.declared import CHECKS, DEEP_SECONDS, SECONDS, Check, Said, State, problem, skipped
 from app.doctor.patient import Patient
-from app.errors import AssayError
+from app.errors import AssayError, Unavailable
 from app.settings import Settings
 
 AREAS = (configuration, software, disk, database, sqlite, postgresql, files, queue, children, challenges)
@@ -72,7 +72,8 @@ def _looked(check: Check, patient: Patient) -> Said:
     except TimeoutError:
         return Said(check.late, f"There was no answer within {seconds:g} s.")
     except AssayError as fault:
-        return problem(fault.detail, fault.advice)
+        # That something is away is told to callers with their remedy; whoever looks here has to mend it.
+        return problem(fault.detail, check.remedy if isinstance(fault, Unavailable) else fault.advice)
     except DBAPIError as fault:
         return problem(" ".join(str(fault.orig).split()))
     except OSError as fault:

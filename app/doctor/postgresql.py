@@ -59,7 +59,12 @@ def difference(patient: Patient) -> Said:
     return warning(seen) if seconds > MOST_DIFFERENCE else ok(seen)
 
 
-@check(ENGINE, needs=NEEDS, place="postgresql", remedy="Restore the database from a backup; 'assay migrate' made them.")
+@check(
+    ENGINE,
+    needs=(*NEEDS, SCHEMA),
+    place="postgresql",
+    remedy="Restore the database from a backup; 'assay migrate' made them.",
+)
 def engine(patient: Patient) -> Said:
     """The tables of the queue engine are there."""
     with patient.session() as session:
