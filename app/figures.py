@@ -22,7 +22,10 @@ class Figures:
         ProcessCollector(registry=mine)
         Info("assay_build", "The version that runs.", registry=mine).info({"version": __version__})
         self._requests = Counter(
-            "assay_http_requests", "Requests answered.", ("method", "route", "status"), registry=mine
+            "assay_http_requests",
+            "Requests answered; status 0 broke off before the reply.",
+            ("method", "route", "status"),
+            registry=mine,
         )
         self._request_seconds = Histogram(
             "assay_http_request_seconds",
@@ -46,7 +49,10 @@ class Figures:
             "assay_scoring_seconds", "Time of a child for one scoring.", registry=mine, buckets=WORK_SECONDS
         )
         self.queued_seconds = Histogram(
-            "assay_queued_seconds", "Time from submission to the start of scoring.", registry=mine, buckets=WORK_SECONDS
+            "assay_queued_seconds",
+            "Time from submission to the first start of scoring.",
+            registry=mine,
+            buckets=WORK_SECONDS,
         )
         for status in ("finished", "rejected", "failed"):
             self._settled.labels(status)

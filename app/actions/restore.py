@@ -35,7 +35,10 @@ class NotEmpty(AssayError):
     """A backup is restored into an empty installation only."""
 
     code = "installation_not_empty"
-    remedy = "Name a new data folder (--data-dir), or an empty database and an empty place for the uploads."
+    remedy = (
+        "Name a new data folder (--data-dir), or an empty database and an empty place for the uploads; "
+        "a service that was started once has made its administrator's account there."
+    )
 
 
 class StillServed(AssayError):
@@ -128,9 +131,10 @@ def restore(
 
 def _require_empty(db: Database, files: Files, whole: Whole) -> None:
     """Raise StillServed while workers live there, NotEmpty if there are rows, or files that are not of this backup."""
+    where = f"The database {db.engine().url.render_as_string(hide_password=True)}"
     with db.read() as session:
         occupied = snapshot.occupied(session.connection())
-        _require(occupied is None, NotEmpty(f"The database is not empty: its table {occupied} has rows."))
+        _require(occupied is None, NotEmpty(f"{where} is not empty: its table {occupied} has rows."))
         if migrate.current(session.connection()) is not None and not db.sqlite:
             _require_silence(session)
     present = set(files.keys(older=OF_ANY_AGE))
