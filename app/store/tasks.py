@@ -59,7 +59,10 @@ def due(moment: datetime) -> ColumnElement[bool]:
 def any_due(session: ReadSession, longer: timedelta = timedelta()) -> bool:
     """Whether a queued task may start, and might have started so long ago."""
     moment = clock.steady(session) - longer
-    return session.scalar(select(ScoreTask.id).where(due(moment), ScoreTask.created_at <= moment).limit(1)) is not None
+    query = select(ScoreTask.id).where(due(moment))
+    if longer:  # only then: a row made before somebody set the clock back seems to be of a time to come
+        query = query.where(ScoreTask.created_at <= moment)
+    return session.scalar(query.limit(1)) is not None
 
 
 def expired(session: WriteSession) -> list[ScoreTask]:

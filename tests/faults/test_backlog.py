@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.support import GOOD, children_of, eventually, frozen, pid_of, prepared
+from tests.faults.support import GOOD, children_of, eventually, frozen, pid_of, prepared, status_of
 from tests.figures import scrape
 from tests.live import Live
 
@@ -67,3 +67,16 @@ def test_while_the_database_cannot_be_read_the_rest_is_still_told(service: Live)
     found = scrape(service.url)
     assert found.value("assay_database_up") == 1
     assert "assay_queue_depth" in found.names()
+
+
+def test_work_of_a_time_to_come_is_done_after_somebody_set_the_clock_back_and_started_the_service_again(
+    service: Live,
+) -> None:
+    blue = prepared(service)
+    with frozen(service):
+        sent = blue.submit("pets", GOOD, wait=0).json()["id"]
+        service.kill()
+    with contextlib.closing(sqlite3.connect(service.data_dir / "assay.sqlite3")) as database, database:
+        database.execute("UPDATE score_tasks SET created_at = '2999-01-01 00:00:00.000000'")
+    service.start()
+    eventually(lambda: status_of(service.admin(), sent) == "finished", "it is scored", seconds=15)
