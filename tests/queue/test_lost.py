@@ -1,0 +1,46 @@
+"""What is queued and known to no queue is found among very many, also before PostgreSQL has counted its rows."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from app.store.migrate import upgrade
+from app.store.session import Database
+from app.worker import sending_queue
+from tests.api.served import settings
+
+MANY = 20_000
+TASKS = """
+    INSERT INTO score_tasks (id, submission_id, gold_id, recipe_id, scorer_version, status, priority, attempt, crashes,
+                             interruptions, created_at)
+    SELECT md5(i::text), md5(i::text), 'gold', 'recipe', 1, 'queued', 0, 0, 0, 0, now() FROM generate_series(0, :many) AS i
+"""
+JOBS = """
+    INSERT INTO procrastinate_jobs (queue_name, task_name, status, args)
+    SELECT 'scoring', 'score', 'todo', jsonb_build_object('task_id', md5(i::text)) FROM generate_series(1, :many) AS i
+"""
+
+
+@pytest.fixture
+def db(tmp_path: Path, postgres_database: Callable[[], str]) -> Database:
+    given = settings(tmp_path / "data", database_url=postgres_database(), files_shared=True)
+    upgrade(given)
+    made = Database(given)
+    with made.engine().begin() as connection:
+        for table in ("score_tasks", "procrastinate_jobs"):
+            connection.execute(text(f"ALTER TABLE {table} SET (autovacuum_enabled = false)"))
+        connection.execute(text("SET LOCAL session_replication_role = replica"))  # none of their parents is there
+        connection.execute(text(TASKS), {"many": MANY})
+        connection.execute(text(JOBS), {"many": MANY})
+    return made
+
+
+def test_the_one_task_without_a_job_is_found_at_once_among_very_many(db: Database, tmp_path: Path) -> None:
+    queue = sending_queue(settings(tmp_path / "data", database_url=db.url.render_as_string(hide_password=False)))
+    with db.write() as session:
+        session.execute(text("SET LOCAL statement_timeout = '5s'"))  # a hundred times what it needs
+        assert queue.lost(session) == ["cfcd208495d565ef66e7dff9f98764da"]
+        assert session.scalar(text("SHOW enable_nestloop")) == "on"
+    db.close()
