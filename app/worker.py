@@ -108,6 +108,8 @@ class Worker:
     ) -> None:
         self._settings = settings
         self._db = db
+        # A connection of its own: a sign must not wait in line with work that stands still, or others take that work.
+        self._sign_db = db if db.sqlite else Database(settings.model_copy(update={"database_pool": 1}))
         self._settled = settled
         self._lease = timedelta(seconds=settings.lease_seconds)
         self._id = new_id()
@@ -157,8 +159,9 @@ class Worker:
         self._signs.stop.set()
         self._signs.join()
         if not self._db.sqlite:
-            with suppress(AssayError), self._db.write() as session:  # the others would notice a little later
+            with suppress(AssayError), self._sign_db.write() as session:  # the others would notice a little later
                 sign_off(session, self._id)
+            self._sign_db.close()
 
     def fault(self) -> str | None:
         """Why this worker does not live as it should, None if it does; the database is asked."""
@@ -223,7 +226,7 @@ class Worker:
     def _give_sign(self) -> None:
         idle = time.monotonic() - self._last_claim if self._claimed else None
         sign = Sign(self._id, self._name, self._settings.workers, claims=list(self._held), idle=idle)
-        with self._db.write() as session:
+        with self._sign_db.write() as session:
             give_sign(session, sign, self._lease)
         self._last_sign = time.monotonic()
 

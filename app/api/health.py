@@ -1,14 +1,15 @@
 """Health: is the process alive, and can it serve."""
 
+import asyncio
 from typing import Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import BaseModel
 from starlette.responses import JSONResponse
 
 from app.actions.check_ready import OK
 from app.api import examples
-from app.api.deps import ServiceDep
+from app.api.deps import service
 from app.api.problems import showing
 from app.api.shapes import shown
 
@@ -46,9 +47,10 @@ async def healthz() -> Health:
         503: {"model": Readiness, "description": "Not ready; `checks` says why."} | showing(unready=examples.UNREADY)
     },
 )
-def readyz(parts: ServiceDep) -> JSONResponse:
+async def readyz(request: Request) -> JSONResponse:
     """Database, schema, files and free space; never the backlog."""
-    checks = parts.readiness.checks()
+    # None of the threads that requests share: when all of those wait, this process is busy, not unready.
+    checks = await asyncio.to_thread(service(request).readiness.checks)
     ready = all(state == OK for state in checks.values())
     body = Readiness(status="ready" if ready else "unready", checks=checks)
     return JSONResponse(body.model_dump(), status_code=200 if ready else 503)

@@ -1,0 +1,58 @@
+"""Work that stands still on a lock of the database: it holds up neither readiness nor a worker's signs of life."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+from sqlalchemy import text
+
+from tests.api.served import served, settings
+from tests.faults.support import eventually
+
+THREADS = 40  # that answer requests
+
+
+def answering() -> int:
+    return sum(thread.name.startswith("AnyIO worker") for thread in threading.enumerate())
+
+
+def test_a_service_whose_threads_all_wait_for_their_turn_is_busy_and_not_unready(tmp_path: Path) -> None:
+    given = settings(tmp_path / "data", database_wait=60)
+    body = {"slug": "pets", "title": "Pets", "task": "multiclass", "recipe": {"primary": "accuracy"}}
+    with served(given) as service, ThreadPoolExecutor(THREADS + 5) as several:
+        turn = service.app.state.service.db._lock
+        with turn:
+            asked = [several.submit(service.admin().post, "/challenges", json=body, timeout=90) for _ in range(45)]
+            eventually(lambda: answering() >= THREADS, "all threads are taken")
+            answer = httpx.get(f"{service.url}/readyz", timeout=30)
+            assert not any(each.done() for each in asked)
+        assert answer.json()["status"] == "ready"
+        assert sorted({each.result().status_code for each in asked}) == [201, 409]
+
+
+def test_a_worker_gives_signs_of_life_while_no_connection_to_write_is_free(
+    tmp_path: Path, postgres_database: Callable[[], str]
+) -> None:
+    given = settings(
+        tmp_path / "data",
+        database_url=postgres_database(),
+        files_shared=True,
+        database_pool=2,
+        database_wait=60,
+        heartbeat_seconds=0.2,
+        lease_seconds=2,
+    )
+    with served(given) as service, ExitStack() as taken:
+        db = service.app.state.service.db
+
+        def beat() -> object:
+            with db.read() as session:
+                return session.scalar(text("SELECT max(heartbeat_at) FROM workers"))
+
+        for _ in range(given.database_pool):
+            taken.enter_context(db.engine().connect())
+        before = beat()
+        eventually(lambda: beat() != before, "a sign was given", seconds=10)
