@@ -32,7 +32,10 @@ def configure(settings: Settings, process: str = "serve") -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     last: structlog.typing.Processor = (
-        structlog.dev.ConsoleRenderer() if console else structlog.processors.JSONRenderer()
+        # Not its own tracebacks: they show the values of variables, and with them tokens and passwords.
+        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+        if console
+        else structlog.processors.JSONRenderer()
     )
     errors: list[structlog.typing.Processor] = [] if console else [structlog.processors.format_exc_info]
     level = getattr(logging, settings.log_level.upper())

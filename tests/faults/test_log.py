@@ -1,6 +1,8 @@
 """What the log of a service holds, and what it never does."""
 
 import json
+import subprocess
+import sys
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,7 @@ from typing import Any
 import httpx
 
 from tests.faults.support import GOLD
-from tests.live import Live, open_challenge
+from tests.live import ROOT, Live, open_challenge
 
 PASSWORD = "marker-of-the-password"
 PAYLOAD = "marker-of-the-payload"
@@ -65,3 +67,23 @@ def test_a_slot_that_works_on_one_submission_after_another_names_each_on_its_own
     live.stop()
     lines = [json.loads(line) for line in live.log().splitlines()]
     assert [line["submission"] for line in lines if line["event"] == "task_done"] == ids
+
+
+def test_lines_for_people_show_where_it_went_wrong_and_no_value_of_a_variable() -> None:
+    program = """
+import structlog
+from app import logs
+from app.settings import Settings
+
+logs.configure(Settings(log_format="console"))
+def connect(address):
+    try:
+        raise RuntimeError("what went wrong")
+    except RuntimeError:
+        structlog.get_logger().exception("engine_failed")
+connect(":".join(["marker-of-the", "password"]))
+"""
+    ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "what went wrong" in ran.stderr
+    assert "in connect" in ran.stderr
+    assert "marker-of-the:password" not in ran.stderr
