@@ -12,7 +12,8 @@ from fastapi.routing import iter_route_contexts
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.problems import CODE, unforeseen
+from app.api.problems import CODE, problem_response, unforeseen
+from app.errors import NotFound
 from app.figures import OTHER, Figures
 
 log = structlog.get_logger()
@@ -37,8 +38,10 @@ class Envelope:
         structlog.contextvars.bind_contextvars(request=request_id)
         began = time.perf_counter()
         inner = {**scope, "method": "GET"} if head else scope
+        # Nothing has such a name, and PostgreSQL cannot even look for it.
+        asked = problem_response(NotFound()) if "\0" in scope["path"] else self.app
         try:
-            await self.app(inner, receive, reply.send)
+            await asked(inner, receive, reply.send)
         except Exception as error:
             if reply.status:
                 raise  # the answer has begun: all that is left is to break it off

@@ -4,9 +4,11 @@ import re
 
 import httpx
 import pytest
+from pydantic import SecretStr
 
+from app.settings import Settings
 from tests.api.conftest import GOLD
-from tests.api.served import Served
+from tests.api.served import ADMIN_TOKEN, Served, served
 
 READS = ("/metrics", "/challenges", "/challenges/digits", "/challenges/digits/phases/main/leaderboard", "/me")
 
@@ -159,3 +161,13 @@ def test_health_and_readiness(app: Served) -> None:
     assert ready.status_code == 200
     parts = ("database", "schema", "files", "space")
     assert ready.json() == {"status": "ready", "checks": dict.fromkeys(parts, "ok")}
+
+
+@pytest.mark.parametrize(
+    "path", ["/challenges/a%00b", "/challenges/digits/phases/a%00b", "/submissions/a%00", "/tokens/%00"]
+)
+def test_a_name_with_a_null_character_is_that_of_nothing(given: Settings, path: str) -> None:
+    own = {"admin_token": SecretStr(ADMIN_TOKEN), "workers": 1, "rate_limits": "off"}
+    with served(given.model_copy(update=own)) as service:
+        answer = service.admin().request("DELETE" if "tokens" in path else "GET", path)
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
