@@ -12,6 +12,7 @@ from app.cli.options import AsJson, DataDir, Email, Host, Password, Port
 from app.cli.output import Refused, reporting
 
 if TYPE_CHECKING:
+    from app.errors import DatabaseAway
     from app.settings import Settings
     from app.store.session import WriteSession
 
@@ -35,6 +36,7 @@ def settings_with(**given: Any) -> "Settings":
         _ = settings.database
     except (OSError, ValueError) as error:
         raise Refused("bad_setting", f"ASSAY_DATABASE_URL_FILE is wrong: {error}.", WHERE_SETTINGS_ARE) from None
+    _require_url(settings.database)
     if settings.files_url and not settings.s3_secret_key:
         _require_readable("s3_secret_key_file", settings.s3_secret_key_file)
     return settings
@@ -61,6 +63,23 @@ def _require_readable(name: str, path: Path | None) -> None:
     except OSError as error:
         detail = f"ASSAY_{name.upper()} is wrong: {path}: {error.strerror or error}."
         raise Refused("bad_setting", detail, WHERE_SETTINGS_ARE) from None
+
+
+def _require_url(address: str) -> None:
+    """Refuse what is no URL, without a word of it: a part of the password may stand where the host should."""
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        sound = "@" not in (make_url(address).host or "")
+    except (ArgumentError, ValueError):
+        sound = False
+    if not sound:
+        raise Refused(
+            "bad_setting",
+            "The URL of the database cannot be read.",
+            "Write postgresql+psycopg://user:password@host:5432/name; in the password %40 stands for @, %3A for :, %2F for /.",
+        )
 
 
 Workers = Annotated[int | None, typer.Option("--workers", metavar="NUMBER", min=1, help="Number of scoring processes.")]
@@ -106,6 +125,7 @@ def refusals() -> Iterator[None]:
     """Say in a sentence why a program cannot start."""
     from app import places
     from app.actions.bootstrap import WeakAdminToken
+    from app.errors import DatabaseAway
 
     try:
         yield
@@ -120,6 +140,18 @@ def refusals() -> Iterator[None]:
         raise Refused("address_taken", f"{error}.", remedy) from None
     except places.AlreadyServed as error:
         raise already_served(error) from None
+    except DatabaseAway as error:
+        raise _database_away(error) from None
+
+
+def _database_away(error: "DatabaseAway") -> Refused:
+    """What the driver said: nobody can mend a start without it. It names host, account and database, no password."""
+    said = " ".join(str(getattr(error.__cause__, "orig", "")).split())
+    return Refused(
+        "database_unreachable",
+        f"{error.detail} {said}".strip(),
+        "Is it there, and is ASSAY_DATABASE_URL right? 'assay doctor' checks every step.",
+    )
 
 
 def already_served(error: Exception) -> Refused:
