@@ -298,3 +298,8 @@ def test_an_upgrade_that_is_killed_midway_leaves_the_old_schema_and_its_rows(giv
         assert not names & {"encoding", "layout"}
     assert migrate.upgrade(given) == ("0001", migrate.head())
     assert counts(db) == before | {"workers": 0}  # a table that the first schema had not
+
+
+def test_looking_at_the_revisions_spares_sqlite_the_engine_of_several_machines() -> None:
+    program = "import sys; from app.store import migrate; migrate.head(); assert 'procrastinate' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
