@@ -205,7 +205,7 @@ async def _submit(sent: Delivery, slug: str, phase: str) -> tuple[Seen, bool]:
         if new:
             log.info("submission_stored")
         else:
-            await run_in_threadpool(sent.parts.files.delete, stored.key)
+            await _forget(sent, stored)
     return found, new
 
 

@@ -7,9 +7,11 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from app.errors import Unavailable
 from tests.api.served import ADMIN_TOKEN, Served, served, settings
 from tests.faults.support import GOLD, GOOD, eventually
 from tests.live import open_challenge
@@ -129,6 +131,7 @@ def test_files_that_no_row_points_to_are_swept_at_the_start_once_they_are_a_day_
 FULL = """
 import resource, signal, sys
 from pathlib import Path
+from typing import Any
 from app.errors import StorageShort
 from app.files.folder import FolderFiles
 from app.settings import Settings
@@ -164,3 +167,19 @@ def test_a_body_that_stops_coming_is_given_up(tmp_path: Path, line: str, begun: 
             answer = connection.recv(65536)
         assert answer.startswith(b"HTTP/1.1 408 ")
         assert files_in(tmp_path / "data") == before
+
+
+def test_a_repetition_is_answered_though_its_own_copy_cannot_be_removed_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_key: str) -> None:
+        raise Unavailable
+
+    with served(settings(tmp_path / "data")) as service:
+        admin = service.admin()
+        open_challenge(admin, "pets", GOLD)
+        body: dict[str, Any] = {"json": GOOD, "params": {"team": "Blue"}, "headers": {"Idempotency-Key": "k"}}
+        first = admin.post("/challenges/pets/phases/main/submissions", **body)
+        monkeypatch.setattr(service.app.state.service.files, "delete", away)
+        again = admin.post("/challenges/pets/phases/main/submissions", **body)
+    assert (again.status_code, again.json()["id"]) == (200, first.json()["id"])
