@@ -3,6 +3,7 @@
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from app.bounded import Bounded
 from app.errors import AssayError, FileAway, StorageShort
@@ -46,7 +47,8 @@ class Readiness:
     def _schema(self) -> None:
         with self._db.read() as session:
             if migrate.current(session.connection()) != self._head:
-                migrate.require_head(session.connection())  # it knows what is wrong
+                with suppress(migrate.SchemaAhead):  # an upgrade is under way: who runs goes on until it is replaced
+                    migrate.require_head(session.connection())  # it knows what is wrong
 
     def _store(self) -> None:
         try:
