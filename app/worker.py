@@ -121,6 +121,7 @@ class Worker:
         self._last_claim = time.monotonic()
         self._engine_started = time.monotonic()
         self._last_sign = time.monotonic()
+        self._reap_from = 0.0
         self._unsettled: deque[Claim] = deque()
         self.children = child_pool(settings, settings.workers)
         self.queue = (
@@ -228,10 +229,16 @@ class Worker:
         sign = Sign(self._id, self._name, self._settings.workers, claims=list(self._held), idle=idle)
         with self._sign_db.write() as session:
             give_sign(session, sign, self._lease)
+        if time.monotonic() - self._last_sign > self._settings.lease_seconds:
+            self._reap_from = time.monotonic() + 2 * self._settings.heartbeat_seconds
         self._last_sign = time.monotonic()
 
     def _reap(self) -> None:
+        """Not where this worker was silent itself: the database was away for all, and they come back one by one."""
         self._give_back_unsettled()
+        now = time.monotonic()
+        if now < self._reap_from or now - self._last_sign > self._settings.lease_seconds:
+            return
         with self._db.write() as session:
             lost = reap(session, self._bench) if try_maintenance(session) else []
         if lost:
