@@ -12,7 +12,6 @@ from app.cli.options import AsJson, DataDir, Email, Host, Password, Port
 from app.cli.output import Refused, reporting
 
 if TYPE_CHECKING:
-    from app.errors import DatabaseAway
     from app.settings import Settings
     from app.store.session import WriteSession
 
@@ -125,7 +124,6 @@ def refusals() -> Iterator[None]:
     """Say in a sentence why a program cannot start."""
     from app import places
     from app.actions.bootstrap import WeakAdminToken
-    from app.errors import DatabaseAway
 
     try:
         yield
@@ -140,18 +138,6 @@ def refusals() -> Iterator[None]:
         raise Refused("address_taken", f"{error}.", remedy) from None
     except places.AlreadyServed as error:
         raise already_served(error) from None
-    except DatabaseAway as error:
-        raise _database_away(error) from None
-
-
-def _database_away(error: "DatabaseAway") -> Refused:
-    """What the driver said: nobody can mend a start without it. It names host, account and database, no password."""
-    said = " ".join(str(getattr(error.__cause__, "orig", "")).split())
-    return Refused(
-        "database_unreachable",
-        f"{error.detail} {said}".strip(),
-        "Is it there, and is ASSAY_DATABASE_URL right? 'assay doctor' checks every step.",
-    )
 
 
 def already_served(error: Exception) -> Refused:

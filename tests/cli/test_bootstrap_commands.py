@@ -14,7 +14,6 @@ from app.places import sole_service
 from app.settings import Settings
 from app.store.session import Database
 from tests.cli.command import Ran, run
-from tests.live import free_port
 
 PASSWORD = "a long enough password"
 
@@ -165,17 +164,6 @@ def test_a_url_that_cannot_be_read_is_refused_without_a_word_of_it(
     monkeypatch.setenv("ASSAY_DATABASE_URL", wrong)
     ran = run("migrate", "--data-dir", folder, "--json")
     assert (ran.status, ran.value()["code"]) == (1, "bad_setting")
-    assert "%40" in ran.value()["remedy"]
+    assert "%40" in ran.value()["detail"] + ran.value()["remedy"]
     assert "ker@" not in ran.out + ran.err
     assert "5a" not in ran.out + ran.err
-
-
-def test_a_start_without_its_database_says_what_the_driver_said_and_no_password(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ASSAY_DATABASE_URL", f"postgresql+psycopg://ada:marker@127.0.0.1:{free_port()}/assay")
-    ran = run("migrate", "--data-dir", folder, "--json")
-    assert (ran.status, ran.value()["code"]) == (1, "database_unreachable")
-    assert "refused" in ran.value()["detail"]
-    assert "assay doctor" in ran.value()["remedy"]
-    assert "marker" not in ran.out + ran.err
