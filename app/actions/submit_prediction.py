@@ -17,6 +17,7 @@ from app.errors import (
     NoOpenPhase,
     NotRegistered,
     QuotaExceeded,
+    RequestInFlight,
     SeveralOpenPhases,
 )
 from app.files import Stored
@@ -146,12 +147,12 @@ def submit_prediction(
 ) -> tuple[Submission, bool]:
     """The stored submission, and whether it is new: the same request under the same key gives the earlier one.
 
-    Raises what admission raises, QuotaExceeded and IdempotencyMismatch.
+    Raises what admission raises, QuotaExceeded, RequestInFlight and IdempotencyMismatch.
     """
     user_id = require_scope(caller, "submit")
     locks.challenge(session, slug, shared=True)
-    if key is not None:
-        locks.key(session, user_id, key)
+    if key is not None and not locks.try_key(session, user_id, key):
+        raise RequestInFlight  # at another replica
     now = clock.now(session)
     mark = fingerprint(slug, phase_slug, entry, kind, stored.sha256)
     if key is not None:

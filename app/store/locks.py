@@ -24,9 +24,9 @@ def challenge(session: ReadSession, slug: str, *, shared: bool = False) -> None:
         _take(session, CHALLENGE, slug, shared=shared)
 
 
-def key(session: WriteSession, user_id: str, text: str) -> None:
-    """Hold an Idempotency-Key: the second request with it waits, and then finds what the first one stored."""
-    _take(session, "key", user_id, text)
+def try_key(session: WriteSession, user_id: str, text: str) -> bool:
+    """Hold an Idempotency-Key, unless another request does: once that has ended, its key tells what it stored."""
+    return _try(session, "key", user_id, text)
 
 
 def team_name(session: WriteSession, challenge_id: str, name_key: str) -> None:
@@ -46,15 +46,19 @@ def first_start(session: WriteSession) -> None:
 
 def try_maintenance(session: WriteSession) -> bool:
     """Whether this process may do now what only one should do at a time."""
-    if session.get_bind().dialect.name == "sqlite":
-        return True
-    return bool(session.scalar(select(func.pg_try_advisory_xact_lock(_number("maintenance")))))
+    return _try(session, "maintenance")
 
 
 def _take(session: WriteSession, *name: str, shared: bool = False) -> None:
     if session.get_bind().dialect.name != "sqlite":
         lock = func.pg_advisory_xact_lock_shared if shared else func.pg_advisory_xact_lock
         session.execute(select(lock(_number(*name))))
+
+
+def _try(session: WriteSession, *name: str) -> bool:
+    if session.get_bind().dialect.name == "sqlite":
+        return True
+    return bool(session.scalar(select(func.pg_try_advisory_xact_lock(_number(*name)))))
 
 
 def _number(*name: str) -> int:
