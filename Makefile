@@ -47,6 +47,7 @@ test: lint ## Check everything: lint, then all tests
 
 bench: $(VENV)/dev.stamp ## Print the benchmark tables
 	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.operations
 
 fuzz: $(VENV)/dev.stamp ## Fuzz every reader (SECONDS=60 for each)
 	$(BIN)/python -m tests.fuzz.run --seconds $(or $(SECONDS),60)

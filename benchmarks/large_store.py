@@ -47,8 +47,9 @@ def fill(url: str, slug: str, count: int, *, first: int) -> None:
                 first=first,
                 last=last,
             )
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.execute(text("ANALYZE"))
+    if engine.dialect.name == "postgresql":  # as its own housekeeping does sooner or later; SQLite has none
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.execute(text("ANALYZE"))
     engine.dispose()
 
 
