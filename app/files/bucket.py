@@ -1,6 +1,5 @@
 """A bucket of an S3 object store as the file store: for services that run on several machines."""
 
-import hashlib
 import os
 import re
 import shutil
@@ -22,6 +21,7 @@ from obstore.store import S3Store
 from app.errors import StorageShort, Unavailable
 from app.files import Stored
 from app.files.copies import Copies
+from app.files.part import PartFile
 from app.settings import MIB, Settings
 
 if TYPE_CHECKING:
@@ -63,27 +63,13 @@ class Patience:
     believed: float = 2
 
 
-class BucketUpload:
-    """Bytes into a spool file, hashed on the way; put into the bucket under a key of its own when whole."""
+class BucketUpload(PartFile):
+    """Bytes into a spool file; put into the bucket under a key of its own when whole."""
 
     def __init__(self, files: "BucketFiles", spool: Path) -> None:
         name = uuid.uuid4().hex
-        self.key = f"uploads/{name}"
-        self.size = 0
+        super().__init__(f"uploads/{name}", spool / name)
         self._files = files
-        self._hash = hashlib.sha256()
-        self._spool = spool / name
-        self._file = self._spool.open("xb")
-
-    def write(self, chunk: bytes) -> None:
-        """Append bytes; raises errors.StorageShort when the disk is full."""
-        try:
-            self._file.write(chunk)
-        except OSError as full:
-            self.abort()
-            raise StorageShort from full
-        self._hash.update(chunk)
-        self.size += len(chunk)
 
     def finish(self) -> Stored:
         """Put the file into the bucket: only after that may a row point to it; raises FilesAway, and nothing is left."""
@@ -93,16 +79,10 @@ class BucketUpload:
             self.abort()
             raise StorageShort from full
         try:
-            self._files.put(self.key, self._spool, self.size)
+            self._files.put(self.key, self._part, self.size)
         finally:
             self.abort()
         return Stored(self.key, self._hash.hexdigest(), self.size)
-
-    def abort(self) -> None:
-        """Forget the file; harmless after finish."""
-        with suppress(OSError):  # on a full disk closing tries to write what is left, and fails again
-            self._file.close()
-        self._spool.unlink(missing_ok=True)
 
 
 class BucketFiles:

@@ -1,7 +1,6 @@
 """A folder as the file store: the default on one machine."""
 
 import contextlib
-import hashlib
 import os
 import re
 import shutil
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from app.errors import StorageShort, Unavailable
 from app.files import Stored
+from app.files.part import PartFile
 from app.settings import Settings
 
 KEY = re.compile("[0-9a-f]{32}")
@@ -26,26 +26,13 @@ class FolderAway(Unavailable):
     remedy = "Tell the administrator: 'assay doctor' says what is wrong."
 
 
-class FolderUpload:
-    """Bytes into a part file, hashed on the way; renamed to its key when whole and durable."""
+class FolderUpload(PartFile):
+    """Bytes into a part file; renamed to its key when whole and durable."""
 
     def __init__(self, root: Path) -> None:
+        key = f"uploads/{uuid.uuid4().hex}"
+        super().__init__(key, root / f"{key}.part")
         self._root = root
-        self.key = f"uploads/{uuid.uuid4().hex}"
-        self._part = root / f"{self.key}.part"
-        self._hash = hashlib.sha256()
-        self.size = 0
-        self._file = self._part.open("xb")
-
-    def write(self, chunk: bytes) -> None:
-        """Append bytes; raises errors.StorageShort when the disk is full."""
-        try:
-            self._file.write(chunk)
-        except OSError as full:
-            self.abort()
-            raise StorageShort from full
-        self._hash.update(chunk)
-        self.size += len(chunk)
 
     def finish(self) -> Stored:
         """Bytes to disk, then the name, then the folder entry to disk: only after that may a row point here."""
@@ -60,12 +47,6 @@ class FolderUpload:
             self.abort()
             raise StorageShort from full
         return Stored(self.key, self._hash.hexdigest(), self.size)
-
-    def abort(self) -> None:
-        """Forget the file; harmless after finish."""
-        with contextlib.suppress(OSError):  # on a full disk closing tries to write what is left, and fails again
-            self._file.close()
-        self._part.unlink(missing_ok=True)
 
 
 class FolderFiles:

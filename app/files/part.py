@@ -1,0 +1,35 @@
+"""A file on its way into a store: hashed and counted while it is written to this machine's disk."""
+
+import hashlib
+from contextlib import suppress
+from pathlib import Path
+
+from app.errors import StorageShort
+
+
+class PartFile:
+    """Bytes on the disk that have no name in the store yet; each store finishes them in its own way."""
+
+    def __init__(self, key: str, part: Path) -> None:
+        """`part` must not exist; raises OSError."""
+        self.key = key
+        self.size = 0
+        self._part = part
+        self._hash = hashlib.sha256()
+        self._file = part.open("xb")
+
+    def write(self, chunk: bytes) -> None:
+        """Append bytes; raises errors.StorageShort when the disk is full."""
+        try:
+            self._file.write(chunk)
+        except OSError as full:
+            self.abort()
+            raise StorageShort from full
+        self._hash.update(chunk)
+        self.size += len(chunk)
+
+    def abort(self) -> None:
+        """Forget the file; harmless after it was finished."""
+        with suppress(OSError):  # on a full disk closing tries to write what is left, and fails again
+            self._file.close()
+        self._part.unlink(missing_ok=True)
