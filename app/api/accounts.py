@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from pydantic import Field
 
 from app import errors
@@ -13,9 +13,9 @@ from app.api import examples
 from app.api.deps import AccountDep, CallerDep, Cursor, Limit, ServiceDep, address
 from app.api.problems import OPEN, documented
 from app.api.shapes import Body, Email, Moment, Name, Page, Shape, example, shown
-from app.api.strict import StrictRoute
+from app.api.strict import api_router
 
-router = APIRouter(tags=["accounts"], route_class=StrictRoute)
+router = api_router("accounts")
 
 Scope = Literal["read", "submit", "organize", "admin"]
 Password = Annotated[str, Field(min_length=10, max_length=1000, examples=["correct horse battery staple"])]

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from app import errors
@@ -10,7 +10,7 @@ from app.api import examples
 from app.api.deps import CallerDep, Cursor, Limit, paged
 from app.api.problems import OPEN, documented
 from app.api.shapes import Page, shown
-from app.api.strict import StrictRoute
+from app.api.strict import api_router
 from app.scoring.asked import find, parse_metric
 from app.scoring.catalogue import describe, explain
 from app.scoring.metric import CATALOGUE
@@ -23,7 +23,7 @@ MetricString = Annotated[
     ),
 ]
 
-router = APIRouter(tags=["metrics"], route_class=StrictRoute)
+router = api_router("metrics")
 
 
 class Equation(BaseModel):

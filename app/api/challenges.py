@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import Depends, Query, Response
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from app import errors
@@ -38,11 +38,11 @@ from app.api.shapes import (
     plain_json,
     shown,
 )
-from app.api.strict import StrictRoute
+from app.api.strict import api_router
 from app.store.session import ReadSession
 from app.store.tables import Challenge, Organizer, Recipe
 
-router = APIRouter(tags=["challenges"], route_class=StrictRoute)
+router = api_router("challenges")
 
 TaskName = Literal["binary", "multiclass", "multilabel"]
 Visibility = Literal["public", "private"]

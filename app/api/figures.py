@@ -2,15 +2,16 @@
 
 import ipaddress
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from app import errors, figures
 from app.api import examples
 from app.api.deps import CallerDep, ServiceDep, address
 from app.api.problems import OPEN, documented, succeeds
+from app.api.strict import api_router
 
-router = APIRouter(tags=["health"])
+router = api_router("health", base="")
 
 FORWARDED = ("forwarded", "via", "x-real-ip")  # and all that begin with x-forwarded-
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Path, Query, Request
+from fastapi import Body, Path, Query, Request
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
@@ -25,13 +25,13 @@ from app.api import examples
 from app.api.deps import AccountDep, Cursor, Limit, OrganizerDep, Service, ServiceDep, paged
 from app.api.problems import documented, showing, succeeds
 from app.api.shapes import LARGEST_COUNT, Label, Moment, Page, Shape, bounded, is_count, is_label, is_weight, shown
-from app.api.strict import AccessoryRoute
+from app.api.strict import AccessoryRoute, api_router
 from app.api.uploads import Filename, Layout, download, file_body, kind_of, received
 from app.files import Stored
 from app.formats import FileKind
 from app.store.tables import GoldVersion
 
-router = APIRouter(prefix="/challenges/{slug}/phases/{phase}/gold", tags=["gold"], route_class=AccessoryRoute)
+router = api_router("gold", prefix="/challenges/{slug}/phases/{phase}/gold", route_class=AccessoryRoute)
 Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
 Cost = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
 

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Literal
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from pydantic import BaseModel
 from starlette.responses import JSONResponse
 
@@ -12,8 +12,9 @@ from app.api import examples
 from app.api.deps import service
 from app.api.problems import showing
 from app.api.shapes import shown
+from app.api.strict import api_router
 
-router = APIRouter(tags=["health"])
+router = api_router("health", base="")
 
 
 class Health(BaseModel):

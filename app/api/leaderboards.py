@@ -4,7 +4,7 @@ import csv
 import io
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import Field
 
 from app import errors
@@ -14,10 +14,10 @@ from app.api.deps import CallerDep, ServiceDep
 from app.api.examples import named
 from app.api.problems import OPEN, documented, succeeds
 from app.api.shapes import Moment, Shape, shown
-from app.api.strict import StrictRoute
+from app.api.strict import api_router
 from app.store.types import moment_text
 
-router = APIRouter(tags=["leaderboards"], route_class=StrictRoute)
+router = api_router("leaderboards")
 
 
 class RowTeam(Shape):

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import AfterValidator, Field
 from starlette.concurrency import run_in_threadpool
 
@@ -15,13 +15,13 @@ from app.api import examples
 from app.api.deps import CallerDep, Cursor, Limit, OrganizerDep, ServiceDep, paged
 from app.api.problems import OPEN, documented, succeeds
 from app.api.shapes import Body, Moment, Name, Page, Shape, example, shown
-from app.api.strict import StrictRoute
+from app.api.strict import api_router
 from app.api.uploads import WholeFile
 from app.formats.template import TEMPLATES
 from app.store.session import ReadSession
 from app.store.tables import GoldVersion, Phase
 
-router = APIRouter(tags=["phases"], route_class=StrictRoute)
+router = api_router("phases")
 
 Report = Literal["scores", "intervals", "per_class", "confusion", "curves", "significance", "rankings", "history"]
 BoardRule = Literal["public", "hidden", "after_close"]

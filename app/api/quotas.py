@@ -2,7 +2,6 @@
 
 from typing import Literal
 
-from fastapi import APIRouter
 from pydantic import Field
 
 from app import errors
@@ -11,9 +10,9 @@ from app.api import examples
 from app.api.deps import AccountDep, ServiceDep
 from app.api.problems import documented
 from app.api.shapes import Moment, Shape, shown
-from app.api.strict import StrictRoute
+from app.api.strict import api_router
 
-router = APIRouter(tags=["submissions"], route_class=StrictRoute)
+router = api_router("submissions")
 
 
 class LedgerEntry(Shape):

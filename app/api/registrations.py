@@ -2,7 +2,6 @@
 
 from typing import Literal
 
-from fastapi import APIRouter
 from pydantic import Field
 
 from app import errors
@@ -11,9 +10,9 @@ from app.api import examples
 from app.api.deps import AccountDep, Cursor, Limit, OrganizerDep, ServiceDep
 from app.api.problems import documented, showing
 from app.api.shapes import Body, Moment, Page, Shape, TeamName, Text, example, shown
-from app.api.strict import StrictRoute
+from app.api.strict import api_router
 
-router = APIRouter(tags=["teams"], route_class=StrictRoute)
+router = api_router("teams")
 
 
 BARRED = {"status": "barred", "reason": "The same people take part as another team."}

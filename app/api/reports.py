@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
@@ -12,11 +12,11 @@ from app.actions.read_report import ReportTooLarge, Wanted, make_report, wanted_
 from app.api import examples
 from app.api.deps import AccountDep, ServiceDep
 from app.api.problems import documented, succeeds
-from app.api.strict import StrictRoute
+from app.api.strict import api_router
 from app.api.uploads import WholeFile
 from app.scoring.detail import PARTS
 
-router = APIRouter(tags=["submissions"], route_class=StrictRoute)
+router = api_router("submissions")
 Part = Annotated[
     str | None,
     Query(description=f"One part alone: {', '.join(PARTS)}.", json_schema_extra={"enum": list(PARTS)}),

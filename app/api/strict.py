@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
+from fastapi import APIRouter
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
@@ -70,6 +71,15 @@ class StrictRoute(APIRoute):
             return await handler(self.request_class(request.scope, request.receive))
 
         return strict
+
+
+def api_router(
+    tag: str, *, prefix: str = "", base: str = "/api/v1", route_class: type[APIRoute] = StrictRoute
+) -> APIRouter:
+    """A router of one noun of the API; the name of a route is its operation id."""
+    return APIRouter(
+        prefix=base + prefix, tags=[tag], route_class=route_class, generate_unique_id_function=lambda route: route.name
+    )
 
 
 class AccessoryRequest(StrictRequest):

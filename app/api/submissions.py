@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from pydantic import Field
 
 from app import errors
@@ -12,10 +12,10 @@ from app.api import examples
 from app.api.deps import AccountDep, Cursor, Limit, ServiceDep
 from app.api.problems import documented, showing, succeeds
 from app.api.shapes import Moment, Page, Shape, shown
-from app.api.strict import StrictRoute
+from app.api.strict import api_router
 from app.api.uploads import download
 
-router = APIRouter(tags=["submissions"], route_class=StrictRoute)
+router = api_router("submissions")
 
 FINAL = frozenset({"finished", "rejected", "failed", "cancelled"})
 Status = Literal["queued", "running", "finished", "rejected", "failed", "cancelled"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import structlog
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import Depends, Header, Query, Request, Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse
@@ -27,13 +27,13 @@ from app.api import examples
 from app.api.deps import AccountDep, Service, ServiceDep, prefer_wait
 from app.api.problems import documented, showing
 from app.api.shapes import Shape, TeamName, Text, shown
-from app.api.strict import StrictRoute
+from app.api.strict import api_router
 from app.api.submissions import FINAL, SubmissionShape, submission_shape
 from app.api.uploads import Filename, Layout, file_body, kind_of, received
 from app.files import Stored
 from app.formats import FileKind
 
-router = APIRouter(tags=["submissions"], route_class=StrictRoute)
+router = api_router("submissions")
 log = structlog.get_logger()
 
 

@@ -115,6 +115,7 @@ class BucketFiles:
         try:
             self._put(key, path, size)
         except BaseException:
+            self._checked_until = 0.0  # an earlier answer of the check is believed no longer
             with suppress(FilesAway):  # the sweeper removes what cannot be removed now
                 self.delete(key)
             raise

@@ -5,6 +5,7 @@ lost it is decided by the table of score tasks; the engine wakes workers and han
 """
 
 import asyncio
+import gc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -134,6 +135,7 @@ class ProcrastinateQueue:
                     asyncio.run(self._serve(work, stop, slots))
                 except Exception:
                     log.exception("queue_engine_failed")
+                gc.collect()  # closes lines that were cut off while they logged in; the server would hold them for a minute
                 if not stop.wait(PAUSE_SECONDS):
                     log.warning("queue_engine_restarted")
 

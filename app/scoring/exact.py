@@ -72,12 +72,12 @@ def repeated(values: Floats, weights: NDArray[np.int64] | None) -> list[float]:
 def grid_mean(numerators: Integers, denominators: Integers, extra: int, divisor: int) -> float:
     """(Σ numerator / denominator + extra) / divisor, for terms that may cancel each other: what is 0 comes out as 0.
 
-    The quotients are taken to 128 binary places and their mean to 90, so that no rounding of a term is left in it. The
-    denominators are not 0, the divisor is above 0.
+    The quotients are taken to 512 binary places and their mean to 448, so that no rounding of a term is left in it: a
+    mean that is not 0 is correctly rounded down to about 2**-390. The denominators are not 0, the divisor is above 0.
     """
     pairs = zip(numerators.tolist(), denominators.tolist(), strict=True)
-    units = sum((int(a) << 128) // int(b) for a, b in pairs) + (extra << 128)
-    return float(Fraction(round(Fraction(units, divisor << 38)), 1 << 90)) + 0.0
+    units = sum((int(a) << 512) // int(b) for a, b in pairs) + (extra << 512)
+    return float(Fraction(round(Fraction(units, divisor << 64)), 1 << 448)) + 0.0
 
 
 def over(total: float, divisor: int) -> float:

@@ -89,7 +89,7 @@ def _repeated(text: str, count: int, index: str = "int8") -> pa.Array:
 @cache
 def bombs() -> dict[str, tuple[str, str, bytes]]:
     """Small files that swell, or that cost more than they look: format, encoding and bytes of each."""
-    many = pa.table({"id": _repeated("x" * 1000, 9_000_000), "label": _repeated("cat", 9_000_000)})
+    many = pa.table({"id": _repeated("x" * 1000, 2_000_000), "label": _repeated("cat", 2_000_000)})
     wide = _repeated("x" * MIB, 60_000)
     billion = pa.table({"id": pa.array(np.zeros(80 * MIB, dtype="int8"))})
     scores = json.dumps([{"id": "t1", "scores": {f"caat{n}": 0.1 for n in range(20_000)}}])
