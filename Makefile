@@ -43,7 +43,7 @@ format: $(VENV)/dev.stamp ## Format the code
 
 test: lint ## Check everything: lint, then all tests
 	$(BIN)/python -m compileall -q app migrations tests  # hundreds of processes are started: none need compile it again
-	$(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 4 --dist loadscope --no-loadscope-reorder
 
 bench: $(VENV)/dev.stamp ## Print the benchmark tables
 	$(BIN)/python -m benchmarks.run

@@ -72,3 +72,8 @@ def rclone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[s3.S3Server]:
     made = s3.rclone(tmp_path_factory.mktemp("rclone"))
     yield made
     made.stop()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest first, so that at the end no process works on it alone."""
+    items.sort(key=lambda item: "storm" not in item.path.parts)

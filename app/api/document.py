@@ -31,6 +31,7 @@ def completed(document: dict[str, Any]) -> dict[str, Any]:
     schemas.update(schemas["Problem"].pop("$defs", {}))
     for name in GUESSED:
         schemas.pop(name, None)
+    document["components"]["schemas"] = dict(sorted(schemas.items()))
     _show_pages(schemas)
     for operation in _operations(document):
         _correct(operation)

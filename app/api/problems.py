@@ -90,7 +90,7 @@ def documented(*kinds: type[AssayError]) -> dict[int | str, dict[str, Any]]:
     for kind in (*kinds, *ALWAYS):
         content = responses.setdefault(
             kind.status,
-            {"model": Problem, "description": "", "content": {MEDIA_TYPE: {"schema": SCHEMA, "examples": {}}}},
+            {"description": "", "content": {MEDIA_TYPE: {"schema": SCHEMA, "examples": {}}}},
         )
         summary = " ".join((kind.__doc__ or "").split())
         content["description"] = " ".join(filter(None, [content["description"], f"`{kind.code}`: {summary}"]))

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from itertools import takewhile
 from typing import Any
 
@@ -128,6 +128,7 @@ def agreed(given: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
+@lru_cache(1024)
 def _setting(name: str, text: str) -> str:
     """The canonical value of a setting that any metric knows."""
     declared = settings(name)
@@ -159,8 +160,14 @@ def _default(param: Param, shared: Mapping[str, str]) -> str | None:
     """The value of a setting where the metric does not say it: the shared one, if this metric knows that value."""
     if param.default is None or param.name not in shared:
         return param.default
+    return _known(param, shared[param.name])
+
+
+@lru_cache(1024)
+def _known(param: Param, text: str) -> str | None:
+    """The canonical value of a setting; its default where it has no such value."""
     try:
-        return _value(param, shared[param.name])
+        return _value(param, text)
     except InvalidMetric:
         return param.default
 

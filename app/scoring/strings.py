@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any
 from unicodedata import normalize
 
@@ -105,6 +106,7 @@ def label(name: str, text: str) -> str:
     return value
 
 
+@lru_cache(1024)  # a recipe says the same for each of its metrics
 def option(name: str, text: str) -> str:
     """The canonical value of a convention option; raises InvalidMetric for a value it does not have."""
     declared = OPTIONS[name]

@@ -1,6 +1,7 @@
 """Random cases for property tests: few classes and instances, odd labels, absent classes, empty sets, ties of scores."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from app.scoring.options import OPTIONS
 from app.scoring.task import Task
 from tests.scoring.build import case
 
+Pairs = tuple[tuple[str, str], ...]
 NAMES = ("übel", "日本", "a b", "x|y", "é", "0", "none", "🙂")
 INNER = ("inner", "other inner", "root")
 # Values of the parameters that have no default; a number that is not named here takes the middle of its bounds.
@@ -83,11 +85,18 @@ def asked(metric: Metric, of: Case) -> dict[str, Any]:
 def calls(of: Case, options: Mapping[str, str] | None = None) -> list[MetricCall]:
     """Every metric for a case, but for those that these options rule out."""
     lower = (options or {}).get("score_direction") == "lower"
+    shared = tuple((options or {}).items())
     return [
-        parse_metric(asked(metric, of), options=options, task=of.spec.task)
+        _call(metric.key, tuple(asked(metric, of)["params"].items()), shared, of.spec.task)
         for metric in CATALOGUE.values()
         if of.spec.task in metric.tasks and not (lower and PROBABILITIES in metric.needs)
     ]
+
+
+@lru_cache(10_000)
+def _call(key: str, params: Pairs, options: Pairs, task: Task) -> MetricCall:
+    """Parsed once, for one example is often evaluated several times."""
+    return parse_metric({"key": key, "params": dict(params)}, options=dict(options), task=task)
 
 
 def _settings() -> dict[str, list[str]]:
