@@ -10,7 +10,7 @@ COMPILE := pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --stri
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint format bench fuzz storm docs pins clean
+.PHONY: help setup run test lint compiled format bench fuzz storm docs pins clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,9 +41,14 @@ format: $(VENV)/dev.stamp ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-test: lint ## Check everything: lint, then all tests
-	$(BIN)/python -m compileall -q app migrations tests  # hundreds of processes are started: none need compile it again
+test: $(VENV)/dev.stamp ## Check everything: lint, then all tests
+	$(MAKE) --no-print-directory -j 2 lint compiled
 	$(BIN)/python -m pytest -n 4 --dist loadscope --no-loadscope-reorder
+
+# Hundreds of processes are started, and each process of pytest reads all tests: none need compile them again.
+compiled: $(VENV)/dev.stamp
+	$(BIN)/python -m compileall -q app migrations tests
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --collect-only -qq >/dev/null 2>&1 || true  # pytest itself tells
 
 bench: $(VENV)/dev.stamp ## Print the benchmark tables
 	$(BIN)/python -m benchmarks.run

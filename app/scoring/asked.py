@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from itertools import takewhile
 from typing import Any
 
@@ -128,7 +128,7 @@ def agreed(given: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-@lru_cache(1024)
+@strings.remembered
 def _setting(name: str, text: str) -> str:
     """The canonical value of a setting that any metric knows."""
     declared = settings(name)
@@ -163,7 +163,7 @@ def _default(param: Param, shared: Mapping[str, str]) -> str | None:
     return _known(param, shared[param.name])
 
 
-@lru_cache(1024)
+@strings.remembered
 def _known(param: Param, text: str) -> str | None:
     """The canonical value of a setting; its default where it has no such value."""
     try:

@@ -1,11 +1,11 @@
 """Metric strings taken apart and put together: `key:name=value,name=value` (contract: metric strings)."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from decimal import Decimal
 from difflib import get_close_matches
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, wraps
+from typing import Any, TypeVar
 from unicodedata import normalize
 
 from app.errors import InvalidMetric
@@ -15,6 +15,21 @@ _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 _DIGITS = 17
 _COMPARED = 500
+_SHORT = 64
+
+T = TypeVar("T", bound=Hashable)
+R = TypeVar("R")
+
+
+def remembered(function: Callable[[T, str], R]) -> Callable[[T, str], R]:
+    """Remember what short texts mean, for a recipe says the same for each of its metrics; long ones would fill memory."""
+    answers = lru_cache(1024)(function)
+
+    @wraps(function)
+    def answer(of: T, text: str) -> R:
+        return answers(of, text) if len(text) <= _SHORT else function(of, text)
+
+    return answer
 
 
 def take_apart(text: str) -> tuple[str, dict[str, str]]:
@@ -106,7 +121,7 @@ def label(name: str, text: str) -> str:
     return value
 
 
-@lru_cache(1024)  # a recipe says the same for each of its metrics
+@remembered
 def option(name: str, text: str) -> str:
     """The canonical value of a convention option; raises InvalidMetric for a value it does not have."""
     declared = OPTIONS[name]

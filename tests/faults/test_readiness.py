@@ -146,6 +146,15 @@ def test_a_worker_whose_engine_takes_nothing_says_so(
             eventually(lambda: worker.fault() == "There is work, and it takes none.", "it notices")
             rename_fetching(made, "broken_fetch_job", "procrastinate_fetch_job")
             eventually(lambda: worker.fault() is None, "it takes work again")
+        eventually(lambda: logging_in(made) == 0, "no line is left that was cut off while it logged in")
+
+
+def logging_in(made: Cluster) -> int:
+    """How many lines PostgreSQL waits for that have not said who they are; it gives each of them a minute."""
+    with psycopg.connect(made.database_url.replace("+psycopg", "")) as connection:
+        found = connection.execute("SELECT count(*) FROM pg_stat_activity WHERE state = 'starting'").fetchone()
+    assert found is not None
+    return int(found[0])
 
 
 def rename_fetching(made: Cluster, before: str, after: str) -> None:

@@ -285,6 +285,19 @@ def test_many_checks_are_one_question(settings: Settings, door: Faulty, tmp_path
     assert len(door.seen) == 1
 
 
+def test_after_an_upload_that_failed_an_earlier_answer_is_believed_no_longer(
+    settings: Settings, door: Faulty, tmp_path: Path
+) -> None:
+    files = BucketFiles(settings, tmp_path / "work", Patience(again=1, believed=600))
+    files.check()
+    door.refuse()
+    files.check()
+    with pytest.raises(FilesAway):
+        store(files, b"lost")
+    with pytest.raises(FilesAway):
+        files.check()
+
+
 @pytest.mark.parametrize("there", ["bucket", "keys"])
 def test_a_wrong_place_is_told_from_a_missing_file(rclone: S3Server, tmp_path: Path, there: str) -> None:
     """A bucket that somebody removed must not look like files that somebody deleted."""
