@@ -14,7 +14,7 @@ from app.scoring.lca import graph_error, joined, without_ancestors
 from tests.scoring.build import case, results, value
 from tests.scoring.by_paths import Labels, Parents, Slow, drawn, label_sets
 
-MANY = settings(max_examples=120, deadline=None)
+MANY = settings(max_examples=300, deadline=None)
 # 10 above 20 and 30, which stand above 1 and 2, 4 and 5
 SMALL = {"1": ["20"], "2": ["20"], "4": ["30"], "5": ["30"], "20": ["10"], "30": ["10"]}
 NODES = ["1", "2", "4", "5", "10", "20", "30"]
