@@ -22,9 +22,9 @@ from typing import Any
 
 from benchmarks.large_store import fill
 from benchmarks.run import machine
-from tests.cluster import Cluster, Part, eventually
+from tests.cluster import Cluster, Part
 from tests.faults.support import children_of, freeze
-from tests.live import Caller, open_challenge
+from tests.live import Caller, eventually, open_challenge
 from tests.postgres import Server, server
 
 RECORDS = 3500

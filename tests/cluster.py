@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -15,10 +15,7 @@ import psycopg
 
 from app.settings import Settings
 from app.store.migrate import upgrade
-from tests.live import PASSWORD, ROOT, Caller, free_port
-
-START_SECONDS = 60.0
-END_SECONDS = 40.0
+from tests.live import LONG, PASSWORD, ROOT, Caller, free_port
 
 
 class Part:
@@ -62,7 +59,7 @@ class Part:
 
     def wait_ready(self) -> "Part":
         """Wait until an API serves, or a worker has said that it works."""
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + LONG
         while not self._ready():
             assert self.process is not None
             assert self.process.poll() is None, f"{self.role} ended:\n{self.log()[-3000:]}"
@@ -100,7 +97,7 @@ class Part:
             return
         with suppress(ProcessLookupError):
             os.killpg(self.pid, how) if group else self.process.send_signal(how)
-        self.process.wait(timeout=END_SECONDS)
+        self.process.wait(timeout=LONG)
         self.process = None
 
 
@@ -189,11 +186,3 @@ def cluster(folder: Path, database_url: str, **settings: str) -> Iterator[Cluste
         yield made
     finally:
         made.close()
-
-
-def eventually(claim: Callable[[], bool], what: str, seconds: float = 25) -> None:
-    """Wait until something holds; fail after a generous while."""
-    deadline = time.monotonic() + seconds
-    while not claim():
-        assert time.monotonic() < deadline, f"still not so: {what}"
-        time.sleep(0.05)

@@ -22,7 +22,7 @@ class Scrape:
 
 def scrape(url: str) -> Scrape:
     """The figures of a service on this machine."""
-    answer = httpx.get(f"{url}/metrics", timeout=30)
+    answer = httpx.get(f"{url}/metrics", timeout=120)
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     return Scrape(answer.text)

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import httpx
 
 ROOT = Path(__file__).resolve().parents[1]
 PASSWORD = "a password for tests"
+LONG = 120.0  # seconds after which what should happen is taken to hang: no test is about how fast a machine is
 
 
 def free_port() -> int:
@@ -21,6 +23,14 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def eventually(claim: Callable[[], bool], what: str, seconds: float = LONG) -> None:
+    """Wait until something holds; fail after a generous while."""
+    deadline = time.monotonic() + seconds
+    while not claim():
+        assert time.monotonic() < deadline, f"still not so: {what}"
+        time.sleep(0.02)
 
 
 class Live:
@@ -68,7 +78,7 @@ class Live:
             raise
         return self
 
-    def wait_ready(self, seconds: float = 30) -> None:
+    def wait_ready(self, seconds: float = LONG) -> None:
         """Wait until /readyz says so."""
         assert self.process is not None
         deadline = time.monotonic() + seconds
@@ -101,7 +111,7 @@ class Live:
         if self.process is None:
             return
         self.process.send_signal(how)
-        self.process.wait(timeout=30)
+        self.process.wait(timeout=LONG)
         self.process = None
 
     def caller(self, token: str | None = None, email: str = "") -> "Caller":
@@ -129,7 +139,7 @@ class Caller(httpx.Client):
 
     def __init__(self, url: str, token: str | None, email: str = "") -> None:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        super().__init__(base_url=f"{url}/api/v1", headers=headers, timeout=60)
+        super().__init__(base_url=f"{url}/api/v1", headers=headers, timeout=LONG)
         self.email = email
 
     def join(self, slug: str, team: str) -> "Caller":

@@ -22,7 +22,7 @@ from tests.live import free_port
 
 Mode = Literal["smart", "fast", "immediate"]
 SIGNALS = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}
-PATIENCE = 30.0  # seconds for a server to start or to stop
+PATIENCE = 120.0  # seconds for a server to start or to stop
 ACCOUNT = "nobody"  # PostgreSQL refuses to run as root
 CONFIGURATION = """
 listen_addresses = '127.0.0.1'

@@ -6,7 +6,7 @@ from typing import Any
 from app.actions.access import Caller, may_organize, require_organizer, require_owner, see_challenge
 from app.actions.open_challenge import zone_faults
 from app.errors import InvalidRequest, LastOwner, NotDraft, NotFound
-from app.store import challenges, gold, paging, submissions, users
+from app.store import challenges, gold, paging, submissions, tasks, users
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, Organizer
 
@@ -51,8 +51,10 @@ def delete_challenge(session: WriteSession, caller: Caller, slug: str) -> list[s
     require_owner(session, caller, challenge)
     if challenge.status != "draft":
         raise NotDraft
+    phases = challenges.phases_of(session, challenge.id)
+    tasks.hold_all(session, [phase.id for phase in phases])
     keys = []
-    for phase in challenges.phases_of(session, challenge.id):
+    for phase in phases:
         keys += [version.file_key for version in gold.versions(session, phase.id)]
         keys += [row.file_key for row in session.scalars(submissions.of_phase(phase.id))]
     session.delete(challenge)

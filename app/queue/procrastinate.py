@@ -49,12 +49,20 @@ LOST = text(
     ORDER BY task.priority, task.id LIMIT :most
     """
 )
-# Jobs whose end the engine could not note, for the same reason; their tasks have long ended.
+# Jobs whose end the engine could not note, for the same reason; their tasks have long ended, or are deleted.
 ENDED = text(
     """
-    DELETE FROM procrastinate_jobs AS job USING score_tasks AS task
-    WHERE job.queue_name = :queue AND job.status <> 'todo' AND task.id = job.args ->> 'task_id'
-      AND task.finished_at < clock_timestamp() - make_interval(secs => :silent)
+    DELETE FROM procrastinate_jobs WHERE id IN (
+        SELECT job.id FROM procrastinate_jobs AS job LEFT JOIN score_tasks AS task ON task.id = job.args ->> 'task_id'
+        WHERE job.queue_name = :queue AND job.status <> 'todo' AND (
+            task.finished_at < clock_timestamp() - make_interval(secs => :silent)
+            OR task.id IS NULL AND NOT EXISTS (
+                SELECT 1 FROM procrastinate_events AS event
+                WHERE event.job_id = job.id AND event.at > clock_timestamp() - interval '1 hour'  -- it may be at work
+            )
+        )
+        FOR UPDATE OF job SKIP LOCKED
+    )
     """
 )
 
@@ -113,7 +121,7 @@ class ProcrastinateQueue:
         return found
 
     def forget_ended(self, session: Session) -> None:
-        """Delete jobs that were handed out and whose tasks have ended."""
+        """Delete jobs that were handed out and whose tasks have ended or are deleted."""
         session.execute(ENDED, {"queue": NAME, "silent": self._silent})
 
     def wake(self) -> None:

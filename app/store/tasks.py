@@ -3,7 +3,7 @@
 Leases and waits go by the steady clock. On SQLite a service owns its work list alone, so that its claims need no lease.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -117,15 +117,28 @@ def _take(session: WriteSession, query: Select[ScoreTask], lease: timedelta | No
 
 
 def renew(session: WriteSession, claims: Iterable[tuple[str, int]], lease: timedelta) -> None:
-    """Prolong the leases of what a worker is at; what it has lost in the meantime stays lost."""
+    """Prolong the leases of what a worker is at; what it has lost in the meantime stays lost.
+
+    A task that somebody holds is settled, given back or deleted just now: it is passed over, for one who waits for a
+    task while holding others may wait for ever.
+    """
     mine = [and_(ScoreTask.id == task_id, ScoreTask.attempt == attempt) for task_id, attempt in claims]
     if mine:
-        session.execute(
-            update(ScoreTask)
-            .where(or_(*mine), ScoreTask.status == "running")
-            .values(lease_until=clock.steady(session) + lease)
-            .execution_options(synchronize_session=False)
-        )
+        held = select(ScoreTask).where(or_(*mine), ScoreTask.status == "running").with_for_update(skip_locked=True)
+        until = clock.steady(session) + lease
+        for task in session.scalars(held):
+            task.lease_until = until
+
+
+def hold_all(session: WriteSession, phase_ids: Collection[str]) -> None:
+    """Hold every task of these phases, before any other row of theirs.
+
+    Whoever works on a task holds it first and then reaches for its submission, gold and recipe; one who deleted those
+    first and came to the task last would meet it halfway.
+    """
+    query = select(ScoreTask.id).join(Submission, Submission.id == ScoreTask.submission_id)
+    held = query.where(Submission.phase_id.in_(phase_ids)).order_by(ScoreTask.id).with_for_update(of=ScoreTask)
+    session.execute(held)
 
 
 def owned(session: WriteSession, task_id: str, attempt: int) -> ScoreTask | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.api.served import Served, served, settings
+from tests.live import LONG
 
 PATH = "/challenges/large/phases/main/gold/1"
 MAX = 4 << 20
@@ -33,7 +34,7 @@ def test_folds_of_sixty_thousand_and_a_hierarchy_of_thirty_thousand(app: Served)
         assert answer.status_code == 200, answer.text
         assert int(answer.request.headers["content-length"]) > 1 << 20
         assert name in answer.json()["accessories"]
-        assert time.perf_counter() - began < 20
+        assert time.perf_counter() - began < LONG
 
 
 def test_larger_ones_are_refused(app: Served) -> None:

@@ -124,7 +124,7 @@ def test_on_a_terminal_a_password_is_asked_for_twice_and_not_echoed(ready: Path)
             while not said.endswith(prompt) and (more := asked.stderr.read(1)):
                 said += more
             os.write(ours, f"{PASSWORD}\n".encode())
-        out, rest = asked.communicate(timeout=60)
+        out, rest = asked.communicate(timeout=120)
     os.close(ours)
     os.close(theirs)
     assert asked.returncode == 0, said + rest

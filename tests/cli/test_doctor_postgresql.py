@@ -11,8 +11,8 @@ import pytest
 from app.store.types import utcnow
 from tests.cli.command import run
 from tests.cli.test_doctor import GOLD, GOOD, QUOTA, Findings, findings, states
-from tests.cluster import Cluster, cluster, eventually
-from tests.live import open_challenge
+from tests.cluster import Cluster, cluster
+from tests.live import eventually, open_challenge
 from tests.postgres import Server
 from tests.s3 import S3Server
 

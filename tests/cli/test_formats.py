@@ -147,7 +147,7 @@ def test_what_comes_through_a_pipe_is_told_by_its_first_bytes(service: Service, 
     service.on(SUBMISSIONS, Answer(201, DONE))
     service.on("GET /api/v1/challenges/pets", Answer(200, CHALLENGE))
     command = [sys.executable, "-m", "app.cli", "submit", "pets", "-f", "-", "--url", service.url]
-    subprocess.run(command, input=content, capture_output=True, timeout=60, check=True)
+    subprocess.run(command, input=content, capture_output=True, timeout=120, check=True)
     (sent,) = service.sent("POST")
     assert (sent.query["filename"], sent.body) == ([name], content)
 
@@ -186,7 +186,7 @@ except BadRequest:
     raise SystemExit(0)
 raise SystemExit("template")
 """
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import httpx
 
-from tests.cluster import Cluster, Part, eventually
+from tests.cluster import Cluster, Part
 from tests.faults.support import GOLD, GOOD, asked, children_of, freeze, idle, thaw
-from tests.live import Caller, open_challenge
+from tests.live import Caller, eventually, open_challenge
 
 SUBMISSIONS = "/challenges/pets/phases/main/submissions"
 QUICK = {"heartbeat_seconds": "0.5", "lease_seconds": "3", "database_wait": "3", "drain_seconds": "3"}
@@ -185,4 +185,4 @@ def ending(part: Part, how: Callable[[], None]) -> int:
     process = part.process
     assert process is not None
     how()
-    return process.wait(timeout=30)
+    return process.wait(timeout=120)

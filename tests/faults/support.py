@@ -7,22 +7,14 @@ import signal
 import sqlite3
 import termios
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.live import Caller, Live, open_challenge
+from tests.live import Caller, Live, eventually, open_challenge
 
 GOLD = [{"id": f"t{number}", "label": "cat" if number % 3 else "dog"} for number in range(12)]
 GOOD = {row["id"]: row["label"] for row in GOLD}
-
-
-def eventually(claim: Callable[[], bool], what: str, seconds: float = 30) -> None:
-    """Wait until something holds; fail after a generous while."""
-    deadline = time.monotonic() + seconds
-    while not claim():
-        assert time.monotonic() < deadline, f"still not so: {what}"
-        time.sleep(0.02)
 
 
 def alive(pid: int) -> bool:
@@ -67,7 +59,7 @@ def pid_of(service: Live) -> int:
 
 def rows(service: Live, query: str) -> list[tuple[Any, ...]]:
     """The rows of a query, read beside the service."""
-    connection = sqlite3.connect(f"file:{service.data_dir / 'assay.sqlite3'}?mode=ro", uri=True, timeout=30)
+    connection = sqlite3.connect(f"file:{service.data_dir / 'assay.sqlite3'}?mode=ro", uri=True, timeout=120)
     try:
         return connection.execute(query).fetchall()
     finally:

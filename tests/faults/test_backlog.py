@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.support import GOOD, children_of, eventually, frozen, pid_of, prepared, status_of
+from tests.faults.support import GOOD, children_of, frozen, pid_of, prepared, status_of
 from tests.figures import scrape
-from tests.live import Live
+from tests.live import Live, eventually
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_a_crash_of_a_child_is_counted_as_a_retry(service: Live) -> None:
 
 def rename(service: Live, old: str, new: str) -> None:
     """Change the name of a table beside the service."""
-    with contextlib.closing(sqlite3.connect(service.data_dir / "assay.sqlite3", timeout=30)) as other:
+    with contextlib.closing(sqlite3.connect(service.data_dir / "assay.sqlite3", timeout=120)) as other:
         other.execute(f"ALTER TABLE {old} RENAME TO {new}")
 
 
@@ -79,4 +79,4 @@ def test_work_of_a_time_to_come_is_done_after_somebody_set_the_clock_back_and_st
     with contextlib.closing(sqlite3.connect(service.data_dir / "assay.sqlite3")) as database, database:
         database.execute("UPDATE score_tasks SET created_at = '2999-01-01 00:00:00.000000'")
     service.start()
-    eventually(lambda: status_of(service.admin(), sent) == "finished", "it is scored", seconds=15)
+    eventually(lambda: status_of(service.admin(), sent) == "finished", "it is scored")

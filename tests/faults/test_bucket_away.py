@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.cluster import Cluster, cluster, eventually
+from tests.cluster import Cluster, cluster
 from tests.faults.support import GOLD, GOOD
-from tests.live import Caller, open_challenge
+from tests.live import Caller, eventually, open_challenge
 from tests.s3 import Faulty, S3Server
 
 SUBMISSIONS = "/challenges/pets/phases/main/submissions"

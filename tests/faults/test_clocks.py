@@ -28,8 +28,8 @@ from app.store import types, users
 from app.store.migrate import upgrade
 from app.store.session import Database
 from tests.api.served import Served, served, settings
-from tests.faults.support import children_of, eventually, freeze
-from tests.live import Caller, open_challenge
+from tests.faults.support import children_of, freeze
+from tests.live import Caller, eventually, open_challenge
 from tests.races.support import GOLD, GOOD
 
 STEP = timedelta(days=1, hours=1)
@@ -165,7 +165,7 @@ def test_a_step_of_a_day_moves_windows_and_quota_days_and_nothing_else(
             with service.app.state.service.db.read() as session:
                 return bool(session.execute(everything).scalar_one() == 0)
 
-        eventually(done, "no wait has become a day", seconds=60)
+        eventually(done, "no wait has become a day")
         for one in (running, first, later):
             assert scene.task(one) == {"status": "done", "attempt": 1, "crashes": 0, "interruptions": 0}
 

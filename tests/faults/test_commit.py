@@ -13,8 +13,8 @@ from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import OperationalError
 
 from tests.api.served import Served, served, settings
-from tests.faults.support import GOLD, GOOD, eventually, frozen, pid_of, rows, status_of
-from tests.live import Live, open_challenge
+from tests.faults.support import GOLD, GOOD, frozen, pid_of, rows, status_of
+from tests.live import Live, eventually, open_challenge
 
 SUBMISSIONS = "/challenges/pets/phases/main/submissions"
 

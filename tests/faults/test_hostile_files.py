@@ -10,7 +10,7 @@ import pytest
 from app.formats import FORMATS
 from tests.faults.hostile import MIB, files
 from tests.faults.support import GOLD, GOOD, children_of, pid_of, rows, uploads
-from tests.live import Caller, Live, open_challenge
+from tests.live import LONG, Caller, Live, open_challenge
 
 MAIN = "/challenges/pets/phases/main"
 MEMORY = 768 * MIB
@@ -77,7 +77,7 @@ def test_five_hundred_hostile_files_leave_nothing_behind(strong: Live) -> None:
         began = time.monotonic()
         answer = send(admin, shift, form, encoding, body)
         check(answer, f"{number}: {form} {encoding} {body[:60]!r}")
-        assert time.monotonic() - began < 60, (number, form, encoding)
+        assert time.monotonic() - began < LONG, (number, form, encoding)
         dry += shift % 3 == 0
         stored += shift % 3 == 1 and answer.status_code == 201
         gold += shift % 3 == 2 and answer.status_code == 201
@@ -98,4 +98,4 @@ def test_five_hundred_hostile_files_leave_nothing_behind(strong: Live) -> None:
     began = time.monotonic()
     answer = admin.submit("pets", GOOD, team="Green")
     assert answer.json()["scores"]["accuracy"]["value"] == 1.0, answer.text
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < LONG

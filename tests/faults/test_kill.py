@@ -14,7 +14,6 @@ from tests.faults.support import (
     alive,
     asked,
     children_of,
-    eventually,
     frozen,
     pid_of,
     prepared,
@@ -22,7 +21,7 @@ from tests.faults.support import (
     status_of,
     uploads,
 )
-from tests.live import Live, open_challenge
+from tests.live import Live, eventually, open_challenge
 
 SUBMISSIONS = "/challenges/pets/phases/main/submissions"
 LARGE = "/challenges/letters/phases/main/submissions"
@@ -53,11 +52,11 @@ def test_every_acknowledged_submission_survives_the_kill_of_the_service(own: Liv
     # With frozen children everything is still queued or running when the service dies.
     with frozen(own) as before, ThreadPoolExecutor(8) as senders:
         sent = [senders.submit(send, number) for number in range(60)]
-        assert enough.wait(30)
+        assert enough.wait(120)
         assert own.process is not None
         own.process.kill()
         for each in sent:
-            each.result(timeout=60)
+            each.result(timeout=120)
     own.kill()
     eventually(lambda: not any(map(alive, before)), "the children of the dead service are gone")
     stored = {str(row[0]) for row in rows(own, "SELECT id FROM submissions")}
@@ -94,8 +93,8 @@ def test_the_kill_of_a_child_while_it_scores_is_counted_and_harms_nobody_else(ow
         eventually(lambda: any(map(asked, children)), "a child has been asked to score the first submission")
         for child in children:
             os.kill(child, signal.SIGKILL)
-    eventually(lambda: status_of(blue, victim) == "finished", "the submission is finished all the same", 60)
-    eventually(lambda: status_of(red, innocent) == "finished", "the other one is finished", 60)
+    eventually(lambda: status_of(blue, victim) == "finished", "the submission is finished all the same")
+    eventually(lambda: status_of(red, innocent) == "finished", "the other one is finished")
     counts = dict(rows(own, "SELECT submission_id, crashes FROM score_tasks"))
     assert counts.pop(victim) == 1
     assert counts.pop(innocent) == 0

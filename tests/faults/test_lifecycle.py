@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.support import GOOD, alive, children_of, eventually, frozen, pid_of, prepared, rows, status_of
-from tests.live import ROOT, Live
+from tests.faults.support import GOOD, alive, children_of, frozen, pid_of, prepared, rows, status_of
+from tests.live import ROOT, Live, eventually
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_asked_to_end_it_finishes_or_gives_back_its_work_and_clears_up_at_the_ne
     assert own.process is not None
     process, children = own.process, children_of(pid_of(own))
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=60) == 0, own.log()[-2000:]
+    assert process.wait(timeout=120) == 0, own.log()[-2000:]
     assert not any(map(alive, children))
     assert "Traceback" not in own.log()
     statuses = dict(rows(own, "SELECT id, status FROM submissions"))
@@ -82,7 +82,7 @@ def test_work_that_does_not_end_in_time_is_given_back_when_it_is_asked_to_end(ow
         assert own.process is not None
         process = own.process
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=60) == 0, own.log()[-2000:]
+        assert process.wait(timeout=120) == 0, own.log()[-2000:]
     assert not any(map(alive, children))
     own.start()
     eventually(lambda: status_of(own.admin(), pending) == "finished", "it is finished in the next life")
@@ -93,6 +93,6 @@ def test_interrupted_from_the_keyboard_it_ends_in_order(own: Live) -> None:
     assert own.process is not None
     process, children = own.process, children_of(pid_of(own))
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=60) == 130
+    assert process.wait(timeout=120) == 130
     assert not any(map(alive, children))
     assert "Traceback" not in own.log()

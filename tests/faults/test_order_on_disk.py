@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.cluster import cluster
-from tests.faults.support import eventually
-from tests.live import Live
+from tests.live import Live, eventually
 from tests.postgres import Server
 from tests.races.support import GOOD, Crowd, OnPostgresql, OnSqlite, Service
 from tests.require import skip_or_fail
@@ -65,7 +64,7 @@ def traced(process: int, record: Path) -> Iterator[None]:
             yield
         finally:
             tracer.terminate()
-            tracer.wait(30)
+            tracer.wait(120)
 
 
 def first(found: list[Call], names: str, said: str, after: int) -> Call:

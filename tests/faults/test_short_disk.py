@@ -12,8 +12,7 @@ import httpx
 import pytest
 
 from tests.cluster import cluster
-from tests.faults.support import eventually
-from tests.live import Live
+from tests.live import Live, eventually
 from tests.postgres import Server
 from tests.races.support import ENDS, GOOD, Crowd, OnPostgresql, OnSqlite, at_once, codes
 from tests.require import skip_or_fail
@@ -132,7 +131,7 @@ def test_what_is_acknowledged_while_the_disk_fills_up_is_scored_once_it_has_room
         eventually(lambda: "_failed" in crowd.service.log(), "scoring meets the full disk", seconds=2)
     assert_reads(crowd, "full", rows=1)
     full.__exit__(None, None, None)
-    eventually(lambda: set(crowd.statuses("full")) <= ENDS, "all is scored without a restart", seconds=60)
+    eventually(lambda: set(crowd.statuses("full")) <= ENDS, "all is scored without a restart")
     assert set(crowd.statuses("full")) == {"finished"}
     stored = {row[0] for row in crowd.service.rows("SELECT id FROM submissions")}
     assert known <= stored

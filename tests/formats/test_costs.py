@@ -13,18 +13,18 @@ from app.formats.text import composed, decode
 def test_similar_texts_are_looked_for_a_few_hundred_times_only() -> None:
     near = Near([f"class number {number}" for number in range(300)])
     assert near.of("class numbr 7x") is not None
-    began = time.perf_counter()
+    began = time.process_time()
     for number in range(20_000):
         near.of(f"clas numbr {number}x")
-    assert time.perf_counter() - began < 10  # without a bound, a minute and more
+    assert time.process_time() - began < 10  # without a bound, a minute and more
 
 
 def test_columns_of_faulty_bytes_are_counted_once() -> None:
     body = b'["' + "ä".encode() * (4 << 20) + b"\xff," * 100
     problems = Problems()
-    began = time.perf_counter()
+    began = time.process_time()
     decode(body, by_line=False, problems=problems)
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3
     start = 3 + (4 << 20)
     assert [each.column for each in problems.first] == list(range(start, start + 200, 2))
 

@@ -12,8 +12,8 @@ import pytest
 
 from tests.cli.command import run
 from tests.cluster import cluster
-from tests.faults.support import GOLD, GOOD, eventually, frozen, prepared, status_of
-from tests.live import Caller, Live, open_challenge
+from tests.faults.support import GOLD, GOOD, frozen, prepared, status_of
+from tests.live import Caller, Live, eventually, open_challenge
 
 SUBMISSIONS = "/challenges/pets/phases/main/submissions"
 ARRIVED = 6  # submissions that were acknowledged before the backup began
@@ -73,7 +73,7 @@ def backed_up(service: Live, folder: Path) -> Story:
         sender = threading.Thread(target=send)
         sender.start()
         try:
-            assert enough.wait(60)
+            assert enough.wait(120)
             words = ("--keys", folder / "keys.json", "--data-dir", service.data_dir, "--json")
             before = acknowledged[:ARRIVED]
             ran = run("backup", folder / "backup", *words)
@@ -91,7 +91,7 @@ def goes_on(story: Story, caller: Callable[[str], Caller]) -> None:
     """Everybody finds the service as it was, and what waited is scored."""
     blue = caller(story.member)
     assert blue.board("quiet").content == story.board
-    eventually(lambda: {status_of(blue, each) for each in story.waiting} == {"finished"}, "what waited is finished", 60)
+    eventually(lambda: {status_of(blue, each) for each in story.waiting} == {"finished"}, "what waited is finished")
     for each, scores in story.scores.items():
         assert blue.get(f"/submissions/{each}").json()["scores"] == scores
         sent = (story.backup / "files" / file_key(story, each)).read_bytes()

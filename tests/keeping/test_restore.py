@@ -168,7 +168,7 @@ def test_a_restore_that_is_killed_leaves_no_row_and_can_be_done_again(
 ) -> None:
     with told(target):
         words = [sys.executable, "-c", KILLED, amid, str(whole), str(target.data_dir)]
-        killed = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+        killed = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert not any(everything(target).values())
     left = len(stored(target))

@@ -21,7 +21,7 @@ from app.store.migrate import upgrade
 from app.store.session import Database, WriteSession
 from app.store.tables import Score, ScoreTask
 from app.worker import shared_queue
-from tests.faults.support import eventually
+from tests.live import eventually
 from tests.store.rows import Filled, added, fill, submission
 
 LEASE = timedelta(seconds=30)
@@ -86,7 +86,7 @@ class Bed:
 
     def work(self, claim: Claim) -> None:
         self.order.append(claim.task_id)
-        assert self.hold.wait(30)
+        assert self.hold.wait(120)
         with self.db.write() as session:
             self.moments[claim.task_id] = clock.steady(session)
             task = tasks.owned(session, claim.task_id, claim.attempt)
@@ -247,7 +247,7 @@ def test_of_many_who_want_a_task_one_gets_it(bed: Bed) -> None:
         together = threading.Barrier(16)
 
         def claim(_: int, wanted: str = task_id, line: threading.Barrier = together) -> Claim | None:
-            line.wait(30)
+            line.wait(120)
             return bed.claim_one(wanted)
 
         with ThreadPoolExecutor(16) as racers:
@@ -303,6 +303,23 @@ def test_a_job_in_the_hands_of_a_worker_that_lives_is_no_promise(bed: Bed) -> No
     with bed.db.write() as session:
         session.get_one(ScoreTask, sent).finished_at = clock.now(session) - timedelta(hours=1)
     with bed.db.write() as session:
+        queue.forget_ended(session)
+    assert bed.jobs() == 0
+
+
+def test_a_job_of_a_deleted_task_is_forgotten_once_nobody_can_be_at_it(bed: Bed) -> None:
+    queue = bed.queue()
+    sent = bed.send(queue)
+    if bed.db.sqlite:
+        return
+    with bed.db.write() as session:
+        session.execute(text(HAND_OUT))
+        session.delete(session.get_one(ScoreTask, sent))
+    with bed.db.write() as session:
+        queue.forget_ended(session)
+    assert bed.jobs() == 1, "a worker may be at it"
+    with bed.db.write() as session:
+        session.execute(text("UPDATE procrastinate_events SET at = at - interval '2 hours'"))
         queue.forget_ended(session)
     assert bed.jobs() == 0
 

@@ -11,6 +11,7 @@ from signal import SIGCONT
 from typing import Any, Protocol
 
 import httpx
+import psycopg
 
 from tests.cluster import Cluster
 from tests.faults import support
@@ -196,7 +197,7 @@ def at_once(calls: Sequence[Callable[[], httpx.Response]], threads: int = SEVERA
 
     def make(number: int) -> httpx.Response:
         if number < count:
-            ready.wait(30)
+            ready.wait(120)
         return calls[number]()
 
     with ThreadPoolExecutor(count) as pool:
@@ -208,3 +209,12 @@ def at_once(calls: Sequence[Callable[[], httpx.Response]], threads: int = SEVERA
 def codes(answers: Sequence[httpx.Response]) -> Counter[int]:
     """How often each status was answered."""
     return Counter(each.status_code for each in answers)
+
+
+@contextmanager
+def edited(crowd: Crowd) -> Iterator[psycopg.Connection]:
+    """The database, beside the service."""
+    service = crowd.service
+    assert isinstance(service, OnPostgresql)
+    with psycopg.connect(service.cluster.database_url.replace("+psycopg", ""), autocommit=True) as connection:
+        yield connection

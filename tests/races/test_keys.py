@@ -5,13 +5,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import httpx
-import psycopg
 import pytest
 
 from tests.cluster import Part
-from tests.faults.support import eventually
-from tests.live import Caller
-from tests.races.support import BAD, GOOD, Crowd, OnPostgresql, at_once, codes
+from tests.live import Caller, eventually
+from tests.races.support import BAD, GOOD, Crowd, OnPostgresql, at_once, codes, edited
 
 TIMES = 20
 TABLES = ("submissions", "score_tasks", "quota_entries", "idempotency_keys")
@@ -62,15 +60,6 @@ def test_many_keys_at_once_beside_a_crowd_of_expired_ones(on_postgresql: Crowd) 
     assert codes(rush(TIMES)) == {202: 2 * TIMES}  # half of them under a key that has expired
     assert crowd.count("submissions", "many-keys") == 4 * TIMES
     assert crowd.count("idempotency_keys", "many-keys") == 2 * TIMES
-
-
-@contextmanager
-def edited(crowd: Crowd) -> Iterator[psycopg.Connection]:
-    """The database, beside the service."""
-    service = crowd.service
-    assert isinstance(service, OnPostgresql)
-    with psycopg.connect(service.cluster.database_url.replace("+psycopg", ""), autocommit=True) as connection:
-        yield connection
 
 
 @contextmanager

@@ -16,8 +16,8 @@ from app.actions.access import VISITOR
 from app.actions.read_leaderboard import read_leaderboard
 from app.settings import Settings
 from app.store.session import Database
-from tests.faults.support import eventually
-from tests.races.support import BAD, ENDS, GOLD, GOOD, Crowd, OnPostgresql, codes
+from tests.live import LONG, eventually
+from tests.races.support import BAD, ENDS, GOLD, GOOD, Crowd, OnPostgresql, codes, edited
 
 SECONDS = 6.0
 CLEAN = {200, 201, 202, 204, 404, 409, 429, 503}
@@ -97,7 +97,7 @@ def test_all_at_once_for_a_while_brings_no_fault_and_no_deadlock(on_postgresql: 
     assert set(codes(answers)) <= CLEAN, [each.text for each in answers if each.status_code not in CLEAN][:5]
     assert codes(answers)[202] > len(addresses)
     for slug in slugs:
-        eventually(partial(lambda one: set(crowd.statuses(one)) <= ENDS, slug), "all has ended", seconds=90)
+        eventually(partial(lambda one: set(crowd.statuses(one)) <= ENDS, slug), "all has ended")
         assert set(crowd.statuses(slug)) == {"finished", "rejected"}
         entries, ended = crowd.ledger(slug), crowd.statuses(slug)
         assert entries["reserve"] == entries["charge"] + entries["refund"] <= sum(ended.values())
@@ -105,6 +105,33 @@ def test_all_at_once_for_a_while_brings_no_fault_and_no_deadlock(on_postgresql: 
     log = crowd.service.log()
     assert "deadlock detected" not in log
     assert "unforeseen_error" not in log
+
+
+@pytest.mark.parametrize(
+    "reached_for", ["submissions FOR UPDATE", "gold_versions FOR KEY SHARE", "recipes FOR KEY SHARE"]
+)
+def test_whoever_deletes_a_challenge_waits_for_work_at_hand_before_touching_anything(
+    on_postgresql: Crowd, reached_for: str
+) -> None:
+    """A worker holds its task and then reaches for what its scores refer to: it must not find that half deleted."""
+    table, how = reached_for.split(" ", 1)
+    crowd, slug = on_postgresql, f"halfway-{table.replace('_', '-')}"
+    admin, there = crowd.admin(), f"/challenges/{slug}/phases/main"
+    body = {"slug": slug, "title": slug, "task": "multiclass", "recipe": {"primary": "accuracy"}, "draft": True}
+    admin.post("/challenges", json=body).raise_for_status()
+    admin.post(f"{there}/gold", json=GOLD, params={"activate": "true"}).raise_for_status()
+    entry = admin.post(f"{there}/submissions", json=GOOD, params={"team": "One"}, headers={"Prefer": "wait=30"})
+    column = {"submissions": "submission_id", "gold_versions": "gold_id", "recipes": "recipe_id"}[table]
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    with edited(crowd) as worker, ThreadPoolExecutor(1) as pool:
+        with worker.transaction():
+            task = f"submission_id = '{entry.json()['id']}'"
+            worker.execute("SET LOCAL lock_timeout = '20s'")
+            (named,) = worker.execute(f"SELECT {column} FROM score_tasks WHERE {task} FOR UPDATE".encode()).fetchall()
+            deleted = pool.submit(crowd.admin(1).delete, f"/challenges/{slug}")
+            eventually(lambda: crowd.service.rows(waiting) == [(1,)], "the deletion waits for the task")
+            worker.execute(f"SELECT 1 FROM {table} WHERE id = '{named[0]}' {how}".encode())
+        assert deleted.result(LONG).status_code == 204
 
 
 @pytest.fixture(scope="module")

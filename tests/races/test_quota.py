@@ -5,8 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.faults.support import eventually
-from tests.live import Caller
+from tests.live import Caller, eventually
 from tests.races.support import BAD, ENDS, GOOD, Crowd, at_once, codes
 
 LIMIT = 5

@@ -7,8 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.faults.support import eventually
-from tests.live import PASSWORD, Caller
+from tests.live import PASSWORD, Caller, eventually
 from tests.races.support import ENDS, GOLD, GOOD, Crowd, at_once, codes
 
 RECIPES = [{"primary": name, "metrics": [name]} for name in ("f1_macro", "accuracy", "precision_macro", "recall_macro")]

@@ -101,10 +101,10 @@ def test_all_faults_come_at_once_but_not_without_end() -> None:
 
 def test_a_deep_chain_is_read_in_linear_time() -> None:
     n = 100_000
-    began = time.perf_counter()
+    began = time.process_time()
     chain = Hierarchy.of({str(number): [str(number + 1)] for number in range(n)})
     assert len(chain.downward) == n + 1
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
     ring = refused({str(number): [str((number + 1) % n)] for number in range(n)})
     assert ring.detail.endswith("8 -> … (99990 more) … -> 99999 -> 0.")
 

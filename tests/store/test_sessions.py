@@ -84,7 +84,7 @@ def test_many_writers_lose_no_update(db: Database) -> None:
             row.size += 1
 
     with ThreadPoolExecutor(40) as writers:
-        list(writers.map(count, range(200), timeout=60))
+        list(writers.map(count, range(200), timeout=120))
     with db.read() as reading:
         assert reading.get_one(Submission, ids.submission).size == 201
 
@@ -99,11 +99,11 @@ def test_a_writer_whose_turn_does_not_come_is_told_that_the_database_is_busy(
     def hold() -> None:
         with db.write():
             begun.set()
-            done.wait(30)
+            done.wait(120)
 
     holder = threading.Thread(target=hold)
     holder.start()
-    assert begun.wait(30)
+    assert begun.wait(120)
     try:
         with pytest.raises(errors.DatabaseAway, match="writers"), db.write():
             pass
