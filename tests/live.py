@@ -148,7 +148,7 @@ class Caller(httpx.Client):
         return self
 
     def submit(
-        self, slug: str, predictions: Any, *, phase: str = "main", wait: int = 30, **query: Any
+        self, slug: str, predictions: Any, *, phase: str = "main", wait: int = 60, **query: Any
     ) -> httpx.Response:
         """Submit JSON predictions and wait for the final status."""
         return self.post(

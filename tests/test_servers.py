@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
+from tests.live import LONG
 from tests.postgres import OwnServer, Server, server
 from tests.require import skip_or_fail
 
@@ -124,10 +125,10 @@ def alive(pid: int) -> bool:
 
 def test_a_server_and_its_data_go_with_the_tests_even_when_these_are_killed(own_postgres: OwnServer) -> None:
     ran = subprocess.run(
-        [sys.executable, "-c", DIES], check=False, cwd=ROOT, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", DIES], check=False, cwd=ROOT, capture_output=True, text=True, timeout=LONG
     )
     pid, folder = ran.stdout.split()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + LONG
     while time.monotonic() < deadline and (alive(int(pid)) or Path(folder).exists()):
         time.sleep(0.05)
     assert not alive(int(pid))

@@ -129,7 +129,8 @@ def select_final(session: WriteSession, caller: Caller, submission_id: str, *, s
     """
     submission, phase, organizer = see_submission(session, caller, submission_id)
     locks.challenge(session, phase.challenge.slug, shared=True)
-    session.refresh(phase)  # it may have been closed while this waited
+    if session.get(Phase, phase.id, populate_existing=True) is None:  # closed or deleted while this waited
+        raise NotFound
     require_scope(caller, "submit")
     if not edits(session, caller, phase.challenge):
         registration = require_membership(session, caller, phase.challenge)

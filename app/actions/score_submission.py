@@ -222,8 +222,12 @@ def _settle(session: WriteSession, claim: Claim, job: Job, answer: dict[str, Any
 
 
 def _held(session: WriteSession, submission_id: str) -> Submission:
-    """The submission, locked: its status changes once."""
-    return session.get_one(Submission, submission_id, with_for_update={"of": Submission})
+    """The submission, locked: its status changes once.
+
+    Rows that refer to it may come meanwhile: another task of it, whose scores do, would wait for this lock while this one
+    waits for those.
+    """
+    return session.get_one(Submission, submission_id, with_for_update={"of": Submission, "key_share": True})
 
 
 def _final(session: WriteSession, submission: Submission, task: ScoreTask, status: str) -> str:

@@ -174,7 +174,7 @@ def submit_prediction(
     _enqueue(session, queue, submission, admission)
     if key is not None:
         moment = clock.steady(session)
-        submissions.forget_old_keys(session, moment)
+        submissions.forget_old_keys(session, user_id, key, moment)
         session.add(
             IdempotencyKey(user_id=user_id, key=key, fingerprint=mark, submission_id=submission.id, created_at=moment)
         )

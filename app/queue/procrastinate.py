@@ -8,6 +8,7 @@ import asyncio
 import gc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from threading import Event
@@ -199,9 +200,10 @@ class ProcrastinateQueue:
         while True:
             await asyncio.sleep(self._silent)
             try:
-                manager = app.job_manager
-                for job in await manager.get_stalled_jobs(queue=NAME, seconds_since_heartbeat=2 * self._silent):
-                    await manager.finish_job(job, status=Status.FAILED, delete_job=True)
+                stalled = await app.job_manager.get_stalled_jobs(queue=NAME, seconds_since_heartbeat=2 * self._silent)
+                for job in stalled:
+                    with suppress(ConnectorException):  # another worker was quicker
+                        await app.job_manager.finish_job(job, status=Status.FAILED, delete_job=True)
             except Exception:
                 log.exception("queue_tidying_failed")
 

@@ -69,7 +69,7 @@ class Database:
             self._read = _sqlite_engine(settings, begin="BEGIN", query_only=True)
             self._write = _sqlite_engine(settings, begin="BEGIN IMMEDIATE", query_only=False)
         else:
-            self._write = _postgresql_engine(settings)
+            self._write = _postgresql_engine(settings, isolation_level="READ COMMITTED")  # whatever the server's is
             self._read = _postgresql_engine(
                 settings,
                 isolation_level="REPEATABLE READ",
@@ -91,6 +91,7 @@ class Database:
         session = WriteSession(self._write, expire_on_commit=False, info=self._info)
         with translated(), self._turn(), session:
             yield session
+            session.flush()  # what fails here is certain to be stored in no part; of a commit one cannot be sure
             try:
                 session.commit()
             except IntegrityError:

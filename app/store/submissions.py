@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from sqlalchemy import Select, delete, func, or_, select
+from sqlalchemy import Select, delete, func, or_, select, tuple_
 
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import IdempotencyKey, Score, ScoreTask, Submission
@@ -69,6 +69,11 @@ def key_of(session: ReadSession, user_id: str, key: str, now: datetime) -> Idemp
     return row if row is not None and row.created_at > now - KEY_LIFE else None
 
 
-def forget_old_keys(session: WriteSession, now: datetime) -> None:
-    """Remove keys past their life."""
-    session.execute(delete(IdempotencyKey).where(IdempotencyKey.created_at <= now - KEY_LIFE))
+def forget_old_keys(session: WriteSession, user_id: str, key: str, now: datetime) -> None:
+    """Remove this key if it is past its life, and all others that are; those that somebody else removes now are his."""
+    old = IdempotencyKey.created_at <= now - KEY_LIFE
+    session.execute(delete(IdempotencyKey).where(IdempotencyKey.user_id == user_id, IdempotencyKey.key == key, old))
+    row = (IdempotencyKey.user_id, IdempotencyKey.key)
+    session.execute(
+        delete(IdempotencyKey).where(tuple_(*row).in_(select(*row).where(old).with_for_update(skip_locked=True)))
+    )

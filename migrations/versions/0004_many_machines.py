@@ -12,6 +12,7 @@ INDEXES = (
     ("ix_submissions_file_key", "submissions", "file_key"),
     ("ix_gold_versions_file_key", "gold_versions", "file_key"),
     ("ix_idempotency_keys_created_at", "idempotency_keys", "created_at"),
+    ("ix_idempotency_keys_submission_id", "idempotency_keys", "submission_id"),
 )
 ENGINE = "procrastinate\\_%"
 

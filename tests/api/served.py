@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from app.main import build
 from app.settings import Settings
 from app.store.migrate import upgrade
-from tests.live import Caller
+from tests.live import LONG, Caller
 
 ADMIN_TOKEN = "an administrator's token for tests only"
 
@@ -59,7 +59,7 @@ def served(given: Settings, now: Callable[[datetime], datetime] | None = None) -
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + LONG
     while not server.started:
         assert thread.is_alive(), "the app did not start"
         assert time.monotonic() < deadline, "the app is not ready yet"
@@ -70,6 +70,6 @@ def served(given: Settings, now: Callable[[datetime], datetime] | None = None) -
     finally:
         made.close()
         server.should_exit = True
-        thread.join(60)
+        thread.join(LONG)
         assert not thread.is_alive()
         listener.close()

@@ -50,7 +50,7 @@ def as_body(media: str, value: Any) -> dict[str, Any]:
 def stored(name: Mapping[str, Any]) -> dict[str, Any]:
     """The very bytes that a download shows, to be sent."""
     text = name["application/octet-stream"]["file"]["value"]
-    return {"content": text, "headers": {"Content-Type": "application/json", "Prefer": "wait=30"}}
+    return {"content": text, "headers": {"Content-Type": "application/json", "Prefer": "wait=60"}}
 
 
 def first(shape: str) -> Any:

@@ -8,11 +8,17 @@ import httpx
 
 from tests.cluster import Cluster, Part
 from tests.faults.support import GOLD, GOOD, asked, children_of, freeze, idle, thaw
-from tests.live import Caller, eventually, open_challenge
+from tests.live import LONG, Caller, eventually, open_challenge
 
 SUBMISSIONS = "/challenges/pets/phases/main/submissions"
-QUICK = {"heartbeat_seconds": "0.5", "lease_seconds": "3", "database_wait": "3", "drain_seconds": "3"}
-PATIENCE = 25.0  # of a client; less than a Prefer: wait that nobody ends
+QUICK = {
+    "heartbeat_seconds": "0.5",
+    "lease_seconds": "8",
+    "database_wait": "20",
+    "drain_seconds": "3",
+    "scoring_seconds": "600",  # children are frozen for as long as a test needs
+}
+PATIENCE = 55.0  # of a client; less than a Prefer: wait that nobody ends
 
 
 class Site:
@@ -176,7 +182,7 @@ class Senders:
         """Stop; gives the ids that were acknowledged."""
         self._stop.set()
         for thread in self._threads:
-            thread.join(60)
+            thread.join(LONG)
         return self.acknowledged
 
 

@@ -33,7 +33,7 @@ from tests.live import Caller, eventually, open_challenge
 from tests.races.support import GOLD, GOOD
 
 STEP = timedelta(days=1, hours=1)
-LEASE = 2.0
+LEASE = 5.0
 KEY = {"Idempotency-Key": "k"}
 
 

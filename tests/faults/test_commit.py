@@ -87,7 +87,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def within(folder: Path) -> Iterator[Served]:
-    with served(settings(folder, database_wait=0.3)) as service:
+    with served(settings(folder, database_wait=3)) as service:
         open_challenge(service.admin(), "pets", GOLD)
         yield service
 

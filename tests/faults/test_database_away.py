@@ -139,7 +139,7 @@ def test_a_line_that_says_nothing_is_hung_up_and_the_database_is_away(
     own_postgres: OwnServer, line: Proxy, postgres_database: Callable[[], str], tmp_path: Path
 ) -> None:
     url = by(line, postgres_database())
-    db = Database(Settings(data_dir=tmp_path, database_url=url, statement_seconds=0.5))
+    db = Database(Settings(data_dir=tmp_path, database_url=url, statement_seconds=3))
     try:
         with pytest.raises(DatabaseAway):
             silenced(db, line)

@@ -14,7 +14,7 @@ MIB = 1024 * 1024
 @pytest.fixture(scope="module")
 def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     folder = tmp_path_factory.mktemp("limits") / "data"
-    service = Live(folder, scoring_memory=str(256 * MIB), scoring_seconds="8", crash_cap="1").start()
+    service = Live(folder, scoring_memory=str(256 * MIB), scoring_seconds="20", crash_cap="1").start()
     open_challenge(service.admin(), "pets", GOLD, phases=[{"name": "main", "quota": {"per_day": 2}}])
     yield service
     service.kill()

@@ -9,7 +9,7 @@ import pytest
 from tests.faults.support import GOLD, GOOD, rows, uploads
 from tests.live import LONG, Live, eventually, open_challenge
 
-IDLE = 0.5
+IDLE = 1.0
 MAIN = "/api/v1/challenges/pets/phases/main"
 WAYS = {
     "submission": f"{MAIN}/submissions?team=Blue",
@@ -40,16 +40,17 @@ def head(service: Live, way: str, *headers: str) -> bytes:
 
 
 def connected(service: Live) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", service.port), timeout=120)
+    return socket.create_connection(("127.0.0.1", service.port), timeout=LONG)
 
 
 def read(line: socket.socket) -> bytes:
     """All that comes until the service hangs up, or has nothing more to say."""
     received = b""
-    line.settimeout(6 * IDLE)
+    line.settimeout(LONG)
     try:
         while chunk := line.recv(65536):
             received += chunk
+            line.settimeout(3 * IDLE)
     except (TimeoutError, ConnectionResetError):
         pass
     return received

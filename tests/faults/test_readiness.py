@@ -19,7 +19,7 @@ from app.worker import Worker, all_figures
 from tests.api.served import served, settings
 from tests.cluster import Cluster, cluster
 from tests.faults.support import GOLD, GOOD, frozen, prepared
-from tests.live import Live, eventually, open_challenge
+from tests.live import LONG, Live, eventually, open_challenge
 from tests.postgres import OwnServer
 from tests.s3 import Faulty, S3Server
 
@@ -91,10 +91,10 @@ def test_a_call_that_hangs_is_waited_for_only_so_long_and_not_made_again_meanwhi
     assert made == [1]
     pending = call.begin()
     end.set()
-    assert pending.result(30) == 1
-    assert call.begin().result(30) == 2
+    assert pending.result(LONG) == 1
+    assert call.begin().result(LONG) == 2
     with pytest.raises(ZeroDivisionError):
-        within(30, lambda: 1 // 0)
+        within(LONG, lambda: 1 // 0)
 
 
 def test_a_worker_says_whether_it_reaches_the_database(own_postgres: OwnServer, tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def working(given: Settings, **parts: Any) -> Iterator[Worker]:
 def test_a_worker_whose_engine_takes_nothing_says_so(
     postgres_database: Callable[[], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.worker.STUCK_SECONDS", 1.0)
+    monkeypatch.setattr("app.worker.STUCK_SECONDS", 5.0)
     with cluster(tmp_path, postgres_database(), drain_seconds="1") as made:
         made.start(apis=1, workers=0)
         open_challenge(made.admin(), "pets", GOLD)

@@ -20,12 +20,12 @@ def answering() -> int:
 
 
 def test_a_service_whose_threads_all_wait_for_their_turn_is_busy_and_not_unready(tmp_path: Path) -> None:
-    given = settings(tmp_path / "data", database_wait=60)
+    given = settings(tmp_path / "data", database_wait=300)
     body = {"slug": "pets", "title": "Pets", "task": "multiclass", "recipe": {"primary": "accuracy"}}
     with served(given) as service, ThreadPoolExecutor(THREADS + 5) as several:
         turn = service.app.state.service.db._lock
         with turn:
-            asked = [several.submit(service.admin().post, "/challenges", json=body, timeout=90) for _ in range(45)]
+            asked = [several.submit(service.admin().post, "/challenges", json=body, timeout=400) for _ in range(45)]
             eventually(lambda: answering() >= THREADS, "all threads are taken")
             answer = httpx.get(f"{service.url}/readyz", timeout=120)
             assert not any(each.done() for each in asked)

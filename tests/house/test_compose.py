@@ -326,7 +326,7 @@ def object_store(folder: Path) -> Iterator[str]:
     own = {"ASSAY_S3_ACCESS_KEY": "assay", "PATH": WITH_TOOLS}
     process = subprocess.Popen(command, env=os.environ | own, stderr=subprocess.DEVNULL)
     try:
-        for _ in range(300):
+        for _ in range(1200):
             assert process.poll() is None
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", port)) == 0:

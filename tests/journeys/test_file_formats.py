@@ -43,7 +43,7 @@ def written(rows: dict[str, Any], field: str) -> dict[str, tuple[bytes, str]]:
 def post(who: Caller, slug: str, body: bytes, query: dict[str, str] | None = None, **headers: str) -> httpx.Response:
     given = {name.replace("_", "-"): value for name, value in headers.items()}
     path = f"{MAIN.format(slug)}/submissions"
-    return who.post(path, content=body, params=query or {}, headers={"Prefer": "wait=30"} | given)
+    return who.post(path, content=body, params=query or {}, headers={"Prefer": "wait=60"} | given)
 
 
 def ways(body: bytes, media: str) -> dict[str, tuple[bytes, dict[str, str], dict[str, str]]]:

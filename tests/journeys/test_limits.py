@@ -40,7 +40,7 @@ def padded(size: int) -> bytes:
 
 
 def send(caller: Caller, slug: str, content: Any, **headers: str) -> httpx.Response:
-    return caller.post(f"{MAIN.format(slug)}/submissions", content=content, headers={"Prefer": "wait=30", **headers})
+    return caller.post(f"{MAIN.format(slug)}/submissions", content=content, headers={"Prefer": "wait=60", **headers})
 
 
 def test_a_body_may_be_as_large_as_the_limit_and_no_larger(small: Live, slug: str, blue: Caller) -> None:

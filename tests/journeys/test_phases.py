@@ -63,7 +63,7 @@ def test_the_short_address_finds_the_one_open_phase(people: People) -> None:
     slug = challenge(people.admin, "short", phases=phases)
     blue = people["Blue"].join(slug, "Blue")
     short = f"/challenges/{slug}/submissions"
-    answer = blue.post(short, json=RIGHT, params={"method": "m"}, headers={"Prefer": "wait=30"})
+    answer = blue.post(short, json=RIGHT, params={"method": "m"}, headers={"Prefer": "wait=60"})
     assert finished(answer)["phase"] == "now"
     assert blue.post(short, json=RIGHT, params={"dry_run": "true"}).json()["valid"] is True
     assert people.admin.patch(f"/challenges/{slug}/phases/future", json={"opens_at": None}).json()["open"] is True

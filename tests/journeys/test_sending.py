@@ -62,7 +62,7 @@ def test_a_wait_answers_with_the_final_status(people: People) -> None:
     blue = people["Blue"].join(slug, "Blue")
     answer = blue.submit(slug, RIGHT)
     assert finished(answer)["scores"]["f1_macro"] == {"value": 1.0}
-    assert answer.headers["preference-applied"] == "wait=30"
+    assert answer.headers["preference-applied"] == "wait=60"
     assert answer.json() == blue.get(answer.headers["location"].removeprefix("/api/v1")).json()
     rejected = blue.submit(slug, FAULTY)
     assert (rejected.status_code, rejected.json()["status"]) == (201, "rejected")
@@ -127,7 +127,7 @@ def test_the_file_comes_back_byte_for_byte(people: People) -> None:
     slug = challenge(people.admin, "round-trip")
     blue = people["Blue"].join(slug, "Blue")
     body = b' {"t4":"b",  "t3": "b",\n"t2":"a", "t1":"\\u0061"}\n'
-    answer = blue.post(f"{MAIN.format(slug)}/submissions", content=body, headers={"Prefer": "wait=30"})
+    answer = blue.post(f"{MAIN.format(slug)}/submissions", content=body, headers={"Prefer": "wait=60"})
     sent = finished(answer)
     for caller in (blue, people.admin):
         back = caller.get(f"/submissions/{sent['id']}/predictions")
@@ -264,7 +264,7 @@ def test_broken_json_is_a_rejection_with_its_place(people: People) -> None:
         b"\xff\xfe": "encoding",
         b"": "syntax",
     }.items():
-        answer = blue.post(f"{MAIN.format(slug)}/submissions", content=body, headers={"Prefer": "wait=30"})
+        answer = blue.post(f"{MAIN.format(slug)}/submissions", content=body, headers={"Prefer": "wait=60"})
         assert answer.json()["status"] == "rejected", body
         assert code in answer.json()["total"], (body, answer.json()["total"])
     assert json.dumps(people.visitor.board(slug).json()["rows"]) == "[]"
@@ -272,7 +272,7 @@ def test_broken_json_is_a_rejection_with_its_place(people: People) -> None:
 
 def test_a_wish_in_a_second_prefer_line_counts_too(people: People) -> None:
     slug = challenge(people.admin, "prefer-lines")
-    lines = [("Prefer", "respond-async"), ("Prefer", 'wait=20; foo="bar"')]
+    lines = [("Prefer", "respond-async"), ("Prefer", 'wait=60; foo="bar"')]
     answer = people.admin.post(f"{MAIN.format(slug)}/submissions", params={"team": "B"}, json=RIGHT, headers=lines)
-    assert answer.headers["Preference-Applied"] == "wait=20"
+    assert answer.headers["Preference-Applied"] == "wait=60"
     finished(answer)

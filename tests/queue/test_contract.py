@@ -21,7 +21,7 @@ from app.store.migrate import upgrade
 from app.store.session import Database, WriteSession
 from app.store.tables import Score, ScoreTask
 from app.worker import shared_queue
-from tests.live import eventually
+from tests.live import LONG, eventually
 from tests.store.rows import Filled, added, fill, submission
 
 LEASE = timedelta(seconds=30)
@@ -106,7 +106,7 @@ class Bed:
             for each in queues:
                 each.wake()
             for thread in threads:
-                thread.join(20)
+                thread.join(LONG)
                 assert not thread.is_alive(), "the queue did not end"
 
         for thread in threads:

@@ -10,11 +10,12 @@ from tests.postgres import Server
 from tests.races.support import Crowd, OnPostgresql, OnSqlite
 
 PATIENT = "30"  # seconds that a writer waits: races are about order, not about how fast a machine is
+HELD = "600"  # and that a child may be held up
 
 
 @pytest.fixture(scope="package")
 def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowd]:
-    service = Live(tmp_path_factory.mktemp("alone") / "data", database_wait=PATIENT).start()
+    service = Live(tmp_path_factory.mktemp("alone") / "data", database_wait=PATIENT, scoring_seconds=HELD).start()
     crowd = Crowd(OnSqlite(service))
     yield crowd
     crowd.close()
@@ -24,7 +25,7 @@ def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowd]:
 @pytest.fixture(scope="package")
 def on_postgresql(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowd]:
     folder = tmp_path_factory.mktemp("pair")
-    with postgres.database() as url, cluster(folder, url, database_wait=PATIENT) as parts:
+    with postgres.database() as url, cluster(folder, url, database_wait=PATIENT, scoring_seconds=HELD) as parts:
         crowd = Crowd(OnPostgresql(parts.start(apis=2, workers=1)))
         yield crowd
         crowd.close()

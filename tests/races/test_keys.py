@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.cluster import Part
-from tests.live import Caller, eventually
+from tests.live import LONG, PASSWORD, Caller, eventually
 from tests.races.support import BAD, GOOD, Crowd, OnPostgresql, at_once, codes, edited
 
 TIMES = 20
@@ -62,6 +62,25 @@ def test_many_keys_at_once_beside_a_crowd_of_expired_ones(on_postgresql: Crowd) 
     assert crowd.count("idempotency_keys", "many-keys") == 2 * TIMES
 
 
+def test_expired_keys_that_somebody_else_removes_are_not_waited_for(on_postgresql: Crowd) -> None:
+    crowd = on_postgresql
+    address = crowd.challenge("old-keys")
+    blue, red = crowd.member("old-keys"), crowd.member("old-keys", "Red")
+    for name in ("first", "second"):
+        assert blue[0].post(address, json=GOOD, headers={"Idempotency-Key": f"old {name}"}).status_code == 202
+    of_blue = "user_id IN (SELECT user_id FROM idempotency_keys WHERE key = 'old first') AND key IN ('old first', 'old second')"
+    with edited(crowd) as other:
+        other.execute(
+            f"UPDATE idempotency_keys SET created_at = created_at - interval '25 hours' WHERE {of_blue}".encode()
+        )
+        with other.transaction():
+            other.execute("SELECT 1 FROM idempotency_keys WHERE key = 'old first' FOR UPDATE")
+            assert red[0].post(address, json=GOOD, headers={"Idempotency-Key": "new"}).status_code == 202
+            assert crowd.service.rows(f"SELECT key FROM idempotency_keys WHERE {of_blue}") == [("old first",)]
+    assert blue[1].post(address, json=GOOD, headers={"Idempotency-Key": "old first"}).status_code == 202  # a new life
+    assert crowd.count("submissions", "old-keys") == 4
+
+
 @contextmanager
 def refusing(crowd: Crowd, code: str, when: str) -> Iterator[None]:
     """Every transaction that stores a submission fails: at once, or when it commits."""
@@ -88,7 +107,7 @@ def test_a_commit_that_fails_leaves_nothing_but_the_file(on_postgresql: Crowd, c
             assert crowd.count(table, slug) == 0
         assert crowd.service.rows("SELECT id FROM procrastinate_jobs") == []
         assert crowd.stored() == files + 1
-    again = blue[1].post(address, json=GOOD, headers={"Idempotency-Key": slug, "Prefer": "wait=30"})
+    again = blue[1].post(address, json=GOOD, headers={"Idempotency-Key": slug, "Prefer": "wait=60"})
     assert again.status_code == 201, again.text
     assert crowd.ledger(slug) == {"reserve": 1, "charge": 1}
 
@@ -110,14 +129,14 @@ def hasty(on_postgresql: Crowd) -> Part:
     """A third replica, which does not wait long for locks; it is killed by the last test that uses it."""
     service = on_postgresql.service
     assert isinstance(service, OnPostgresql)
-    return service.cluster.part("api", database_wait="0.5").start().wait_ready()
+    return service.cluster.part("api", database_wait="3").start().wait_ready()
 
 
 def test_a_lock_that_is_not_to_be_had_in_time_is_503_and_nothing_happened(on_postgresql: Crowd, hasty: Part) -> None:
     crowd = on_postgresql
     address = crowd.challenge("locked")
     blue, files = crowd.member("locked"), crowd.stored()
-    sent = blue[0].post(address, json=GOOD, headers={"Prefer": "wait=30"}).json()["id"]
+    sent = blue[0].post(address, json=GOOD, headers={"Prefer": "wait=60"}).json()["id"]
     there = Caller(hasty.url, blue[0].headers["authorization"].removeprefix("Bearer "))
     with there, edited(crowd) as connection:
         with connection.transaction():
@@ -133,6 +152,19 @@ def test_a_lock_that_is_not_to_be_had_in_time_is_503_and_nothing_happened(on_pos
         assert (crowd.count("submissions", "locked"), crowd.stored()) == (1, files + 1)
         assert there.post(f"/submissions/{sent}/select").status_code == 200
         assert there.post(address, json=GOOD).status_code == 202
+
+
+def test_a_row_that_cannot_be_deleted_in_time_is_certain_to_be_there(on_postgresql: Crowd, hasty: Part) -> None:
+    """It is deleted last of all in its transaction, but before the commit: nothing is uncertain."""
+    crowd = on_postgresql
+    blue = crowd.person("Blue")[0]
+    made = blue.post("/tokens", json={"email": blue.email, "password": PASSWORD}).json()
+    with Caller(hasty.url, made["token"]) as there, edited(crowd) as connection:
+        with connection.transaction():
+            connection.execute("SELECT 1 FROM tokens WHERE id = %s FOR UPDATE", (made["id"],))
+            answer = there.delete(f"/tokens/{made['id']}")
+            assert (answer.status_code, answer.json()["code"]) == (503, "database_away"), answer.text
+        assert there.delete(f"/tokens/{made['id']}").status_code == 204
 
 
 def test_a_replica_that_dies_between_commit_and_answer_is_stood_in_for(on_postgresql: Crowd, hasty: Part) -> None:
@@ -156,7 +188,7 @@ def test_a_replica_that_dies_between_commit_and_answer_is_stood_in_for(on_postgr
             lambda: crowd.count("submissions", "killed") == 1, "it is stored, and its answer is being waited for"
         )
         hasty.kill(group=True)
-        sender.join(30)
+        sender.join(LONG)
         assert isinstance(got[0], httpx.HTTPError)
     again = blue[1].post(address, json=GOOD, headers=key)
     assert again.status_code == 200, again.text

@@ -1,10 +1,12 @@
 """Many kinds of requests at once while workers settle: no fault of ours, no deadlock, no board of two states."""
 
+import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count
+from signal import SIGCONT
 from typing import Any
 
 import httpx
@@ -15,7 +17,9 @@ from sqlalchemy.exc import DBAPIError
 from app.actions.access import VISITOR
 from app.actions.read_leaderboard import read_leaderboard
 from app.settings import Settings
+from app.store import locks
 from app.store.session import Database
+from tests.faults.support import children_of
 from tests.live import LONG, eventually
 from tests.races.support import BAD, ENDS, GOLD, GOOD, Crowd, OnPostgresql, codes, edited
 
@@ -120,9 +124,10 @@ def test_whoever_deletes_a_challenge_waits_for_work_at_hand_before_touching_anyt
     body = {"slug": slug, "title": slug, "task": "multiclass", "recipe": {"primary": "accuracy"}, "draft": True}
     admin.post("/challenges", json=body).raise_for_status()
     admin.post(f"{there}/gold", json=GOLD, params={"activate": "true"}).raise_for_status()
-    entry = admin.post(f"{there}/submissions", json=GOOD, params={"team": "One"}, headers={"Prefer": "wait=30"})
+    entry = admin.post(f"{there}/submissions", json=GOOD, params={"team": "One"}, headers={"Prefer": "wait=60"})
     column = {"submissions": "submission_id", "gold_versions": "gold_id", "recipes": "recipe_id"}[table]
-    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    waiting = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+        AND wait_event_type = 'Lock' AND query LIKE '%score_tasks%FOR UPDATE%'"""
     with edited(crowd) as worker, ThreadPoolExecutor(1) as pool:
         with worker.transaction():
             task = f"submission_id = '{entry.json()['id']}'"
@@ -132,6 +137,36 @@ def test_whoever_deletes_a_challenge_waits_for_work_at_hand_before_touching_anyt
             eventually(lambda: crowd.service.rows(waiting) == [(1,)], "the deletion waits for the task")
             worker.execute(f"SELECT 1 FROM {table} WHERE id = '{named[0]}' {how}".encode())
         assert deleted.result(LONG).status_code == 204
+
+
+def test_a_choice_that_waited_for_the_deletion_of_its_challenge_finds_nothing(on_postgresql: Crowd) -> None:
+    crowd = on_postgresql
+    address = crowd.challenge("chosen-late")
+    blue = crowd.member("chosen-late")
+    sent = blue[0].post(address, json=GOOD, headers={"Prefer": "wait=60"}).json()["id"]
+    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with edited(crowd) as organizer, ThreadPoolExecutor(1) as pool:
+        with organizer.transaction():
+            organizer.execute("SELECT pg_advisory_xact_lock(%s)", (locks._number(locks.CHALLENGE, "chosen-late"),))
+            chosen = pool.submit(blue[1].post, f"/submissions/{sent}/select")
+            eventually(lambda: crowd.service.rows(waiting) == [(1,)], "the choice waits for the challenge")
+            organizer.execute("DELETE FROM challenges WHERE slug = 'chosen-late'")
+        assert chosen.result(LONG).status_code == 404
+
+
+def test_scores_settle_beside_rows_that_refer_to_their_submission(on_postgresql: Crowd) -> None:
+    """A foreign key holds its parent's key: two tasks of one submission would wait for one another."""
+    crowd = on_postgresql
+    address = crowd.challenge("referred-to")
+    blue = crowd.member("referred-to")
+    with crowd.nothing_scored():
+        sent = blue[0].post(address, json=GOOD).json()["id"]
+        with edited(crowd) as other, other.transaction():
+            other.execute("SELECT 1 FROM submissions WHERE id = %s FOR KEY SHARE", (sent,))
+            for pid in crowd.service.scorers():
+                for child in children_of(pid):
+                    os.kill(child, SIGCONT)
+            eventually(lambda: crowd.statuses("referred-to") == {"finished": 1}, "it is scored beside that row")
 
 
 @pytest.fixture(scope="module")
