@@ -55,6 +55,8 @@ from app.worker import READER_CHILDREN, Worker, all_figures, child_pool, sending
 log = structlog.get_logger()
 
 STATIC = Path(__file__).parent / "web" / "static"
+# Longer than clients keep a connection that is idle, many of them 5 s: one that closes as a request comes loses it.
+KEEP_ALIVE = 75
 ROUTERS = (
     accounts,
     catalogue,
@@ -229,6 +231,7 @@ def serve(settings: Settings, *, scoring: bool = True) -> None:
             log_config=None,
             access_log=False,
             server_header=False,
+            timeout_keep_alive=KEEP_ALIVE,
             timeout_graceful_shutdown=math.ceil(settings.drain_seconds),
             proxy_headers=bool(settings.trusted_proxies),
             forwarded_allow_ips=settings.trusted_proxies,

@@ -11,7 +11,7 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from app.main import build
+from app.main import KEEP_ALIVE, build
 from app.settings import Settings
 from app.store.migrate import upgrade
 from tests.live import LONG, Caller
@@ -54,7 +54,9 @@ def served(given: Settings, now: Callable[[datetime], datetime] | None = None) -
     """Serve the app that the settings describe while the block lasts; `now` shifts its calendar."""
     upgrade(given)
     app = build(given, now=now)
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, access_log=False, server_header=False)
+    config = uvicorn.Config(
+        app, port=0, log_config=None, access_log=False, server_header=False, timeout_keep_alive=KEEP_ALIVE
+    )
     listener = config.bind_socket()
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

@@ -198,7 +198,7 @@ def test_a_report_is_written_in_utf_8_wherever_it_goes(tmp_path: Path, classes: 
         [*command, "--classes", str(classes), "--json"],
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
         capture_output=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert ran.returncode == 1

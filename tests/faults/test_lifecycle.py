@@ -1,15 +1,19 @@
 """Start and end of the service: one per data folder, an orderly end on SIGTERM, nothing left behind."""
 
+import contextlib
+import http.client
+import json
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.faults.support import GOOD, alive, children_of, frozen, pid_of, prepared, rows, status_of
-from tests.live import ROOT, Live, eventually
+from tests.live import LONG, ROOT, Live, eventually
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +27,7 @@ def served_beside(port: int, folder: Path) -> "subprocess.CompletedProcess[str]"
     """Start a service that is bound to be refused."""
     words = ["serve", "--port", str(port), "--data-dir", str(folder)]
     return subprocess.run(
-        [sys.executable, "-m", "app.cli", *words], cwd=ROOT, check=False, capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", "app.cli", *words], cwd=ROOT, check=False, capture_output=True, text=True, timeout=120
     )
 
 
@@ -50,6 +54,19 @@ def test_a_mistyped_setting_is_named_at_the_start_and_its_value_is_not(
     second = served_beside(own.port, own.data_dir.parent / "mistyped")
     assert '"variable": "ASSAY_DATABSE_URL", "event": "setting_unknown"' in second.stderr
     assert "secret" not in second.stderr
+
+
+def test_a_connection_outlives_the_patience_of_usual_clients(own: Live) -> None:
+    """They keep an idle one for 5 s: a service that closes it at that moment loses a request now and then."""
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", own.port, timeout=LONG)) as line:
+        line.connect()
+        first = line.sock
+        for pause in (0, 6):
+            time.sleep(pause)
+            line.request("GET", "/healthz")
+            answer = line.getresponse()
+            assert (answer.status, json.loads(answer.read())["status"]) == (200, "ok")
+        assert line.sock is first
 
 
 def test_asked_to_end_it_finishes_or_gives_back_its_work_and_clears_up_at_the_next_start(own: Live) -> None:

@@ -152,7 +152,7 @@ def test_the_wheel_builds_from_what_the_image_copies_and_holds_program_migration
         cwd=source,
         capture_output=True,
         check=True,
-        timeout=60,
+        timeout=120,
     )
     (wheel,) = wheels.iterdir()
     assert wheel.name == f"assay-{PROJECT['version']}-py3-none-any.whl"
