@@ -74,6 +74,15 @@ def rclone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[s3.S3Server]:
     made.stop()
 
 
+WAITING = ("faults", "keeping", "queue")
+"""Folders whose tests wait more than they compute."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest first, so that at the end no process works on it alone."""
-    items.sort(key=lambda item: "storm" not in item.path.parts)
+    """Storms first, for they take longest; then files that wait among files that compute, so that neither waits alone."""
+    files = list(dict.fromkeys(item.path for item in items))
+    waiting = [path for path in files if not set(WAITING).isdisjoint(path.parts)]
+    others = [path for path in files if path not in set(waiting)]
+    place = {path: at / len(others) for at, path in enumerate(others)}
+    place |= {path: 0.7 * at / len(waiting) for at, path in enumerate(waiting)}
+    items.sort(key=lambda item: ("storm" not in item.path.parts, place[item.path], item.path))

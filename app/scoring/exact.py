@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 Integers = NDArray[Any]  # int64, or Python integers (dtype object) where int64 could overflow
 Floats = NDArray[np.float64]
 
+_SHORT = 24  # up to so many values Python is quicker than numpy
 _EXACT = 2**53  # integers below it are exact as binary64, so an IEEE division rounds once
 
 
@@ -26,10 +28,10 @@ def combine(coefficients: tuple[int, ...], columns: tuple[Integers, ...]) -> Int
     used = [(c, column) for c, column in zip(coefficients, columns, strict=True) if c]
     # at least 1 as the peak: the coefficient itself has to fit even where all counts are 0
     bound = sum(abs(c) * max(1, _peak(column)) for c, column in used)
-    combined: NDArray[Any] = np.zeros(len(columns[0]), dtype=np.int64 if bound < _EXACT else object)
-    for c, column in used:
-        combined = combined + c * (column if bound < _EXACT else column.astype(object))
-    return np.asarray(combined)
+    if not used:
+        return np.zeros(len(columns[0]), dtype=np.int64)
+    terms = ((c, column if bound < _EXACT else column.astype(object)) for c, column in used)
+    return np.asarray(reduce(np.add, (column if c == 1 else c * column for c, column in terms)))
 
 
 def times(left: Integers, right: Integers) -> Integers:
@@ -128,4 +130,6 @@ def integer_weights(weights: Iterable[float]) -> list[int]:
 
 
 def _peak(column: Integers) -> int:
-    return max(abs(int(column.max())), abs(int(column.min()))) if len(column) else 0
+    if len(column) <= _SHORT:
+        return max(map(abs, column.tolist()), default=0)
+    return max(int(np.maximum.reduce(column)), -int(np.minimum.reduce(column)))
