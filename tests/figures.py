@@ -3,6 +3,8 @@
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.live import LONG
+
 
 class Scrape:
     """The figures of one moment."""
@@ -22,7 +24,7 @@ class Scrape:
 
 def scrape(url: str) -> Scrape:
     """The figures of a service on this machine."""
-    answer = httpx.get(f"{url}/metrics", timeout=120)
+    answer = httpx.get(f"{url}/metrics", timeout=LONG)
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     return Scrape(answer.text)

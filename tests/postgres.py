@@ -18,11 +18,11 @@ import psycopg
 from psycopg import sql
 from sqlalchemy.engine import make_url
 
-from tests.live import free_port
+from tests.live import LONG, free_port
 
 Mode = Literal["smart", "fast", "immediate"]
 SIGNALS = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}
-PATIENCE = 120.0  # seconds for a server to start or to stop
+PATIENCE = LONG  # seconds for a server to start or to stop
 ACCOUNT = "nobody"  # PostgreSQL refuses to run as root
 CONFIGURATION = """
 listen_addresses = '127.0.0.1'

@@ -21,7 +21,7 @@ import httpx
 from pydantic import SecretStr
 
 from app.settings import Settings
-from tests.live import free_port
+from tests.live import LONG, free_port
 from tests.require import skip_or_fail
 
 ACCESS_KEY = "accesskeyfortests"
@@ -70,7 +70,7 @@ class S3Server:
     def stop(self) -> None:
         """End the process."""
         self._process.kill()
-        self._process.wait(timeout=120)
+        self._process.wait(timeout=LONG)
 
 
 def moto() -> S3Server:
@@ -80,7 +80,7 @@ def moto() -> S3Server:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    return _started(S3Server(command, url, lambda name: _expect_made(httpx.put(f"{url}/{name}", timeout=120))))
+    return _started(S3Server(command, url, lambda name: _expect_made(httpx.put(f"{url}/{name}", timeout=LONG))))
 
 
 def rclone(folder: Path) -> S3Server:

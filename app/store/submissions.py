@@ -70,7 +70,7 @@ def key_of(session: ReadSession, user_id: str, key: str, now: datetime) -> Idemp
 
 
 def forget_old_keys(session: WriteSession, user_id: str, key: str, now: datetime) -> None:
-    """Remove this key if it is past its life, and all others that are; those that somebody else removes now are his."""
+    """Remove this key if it is past its life, and all others that are; those that another removes now are left to it."""
     old = IdempotencyKey.created_at <= now - KEY_LIFE
     session.execute(delete(IdempotencyKey).where(IdempotencyKey.user_id == user_id, IdempotencyKey.key == key, old))
     row = (IdempotencyKey.user_id, IdempotencyKey.key)

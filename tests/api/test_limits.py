@@ -13,7 +13,7 @@ from app.api.deps import Limiter, Notifier, prefer_wait
 from app.errors import BadRequest, TooMany, WrongPassword
 from app.settings import Settings
 from tests.api.served import Served, served, settings
-from tests.live import PASSWORD, open_challenge
+from tests.live import LONG, PASSWORD, open_challenge
 
 GOLD = [{"id": "t1", "label": "cat"}, {"id": "t2", "label": "dog"}]
 
@@ -150,7 +150,7 @@ def test_the_right_password_is_refused_too_after_too_many_wrong_ones(strict: Ser
 def test_guesses_from_many_addresses_end_at_the_limit_of_the_account(tmp_path: Path) -> None:
     def log_in_from(address: str, email: str, password: str) -> httpx.Response:
         body = {"email": email, "password": password}
-        with httpx.Client(transport=httpx.HTTPTransport(local_address=address), timeout=120) as client:
+        with httpx.Client(transport=httpx.HTTPTransport(local_address=address), timeout=LONG) as client:
             return client.post(f"{running.url}/api/v1/tokens", json=body)
 
     with served(settings(tmp_path / "data", rate_limits="1000/hour", login_limit="1/hour")) as running:

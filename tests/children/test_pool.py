@@ -17,7 +17,7 @@ import pytest
 from app.children import ChildDied, ChildOutOfMemory, ChildrenBusy, ChildrenClosed, ChildTimedOut
 from app.children.pool import Child, ChildPool
 from tests.faults.support import alive, asked, freeze
-from tests.live import ROOT, eventually
+from tests.live import LONG, ROOT, eventually
 
 MIB = 1024 * 1024
 LIMITS = ["--memory", str(512 * MIB), "--limits", json.dumps({"records": 1000})]
@@ -132,7 +132,7 @@ def test_a_child_that_dies_at_work_is_reported_and_replaced(request_of: dict[str
         eventually(lambda: asked(victim), "the question has been asked")
         os.kill(victim, signal.SIGKILL)
         with pytest.raises(ChildDied) as refused:
-            answer.result(timeout=120)
+            answer.result(timeout=LONG)
         assert refused.value.code == "crashed"
         assert children.ask(request_of)["valid"] is True
 
@@ -149,7 +149,7 @@ def test_a_child_that_died_idle_costs_nobody_anything(request_of: dict[str, Any]
 def test_more_askers_than_children_wait_for_their_turn(request_of: dict[str, Any]) -> None:
     with pool(2) as children, ThreadPoolExecutor(12) as askers:
         before = children.pids()
-        answers = list(askers.map(lambda _: children.ask(request_of), range(64), timeout=120))
+        answers = list(askers.map(lambda _: children.ask(request_of), range(64), timeout=LONG))
         assert all(answer["valid"] for answer in answers)
         assert children.pids() == before
 
@@ -158,7 +158,7 @@ def test_askers_beyond_the_line_are_turned_away_and_nobody_waits_for_ever(reques
     with pool(1, seconds=6) as children, ThreadPoolExecutor(30) as askers:
         freeze(children.pids()[0])
         asked = [askers.submit(children.ask, request_of) for _ in range(30)]
-        ends = [each.exception(timeout=120) for each in asked]
+        ends = [each.exception(timeout=LONG) for each in asked]
         busy = [end for end in ends if isinstance(end, ChildrenBusy)]
         assert len(busy) >= 15  # one was being served, at most thirteen stood in line
         assert any(isinstance(end, ChildTimedOut) for end in ends)
@@ -174,7 +174,7 @@ def test_closing_ends_the_work_at_hand_and_what_still_waits(request_of: dict[str
         eventually(children._free.empty, "both children are at work")
         children.close()
         for each in asked:
-            assert isinstance(each.exception(timeout=120), ChildrenClosed)
+            assert isinstance(each.exception(timeout=LONG), ChildrenClosed)
         assert not any(map(alive, pids))
         assert children.pids() == []
         with pytest.raises(ChildrenClosed):
@@ -192,10 +192,10 @@ def test_closing_amid_work_leaves_no_child(request_of: dict[str, Any]) -> None:
 
             asked = [askers.submit(ask) for _ in range(4)]
             for _ in range(20):
-                assert answered.acquire(timeout=120)
+                assert answered.acquire(timeout=LONG)
             children.close()
             for each in asked:
-                assert isinstance(each.exception(timeout=120), ChildrenClosed)
+                assert isinstance(each.exception(timeout=LONG), ChildrenClosed)
             assert children.pids() == []
 
 
@@ -209,7 +209,7 @@ def test_a_child_ends_when_its_pipe_closes() -> None:
     assert child.stdin is not None
     assert child.stdout is not None
     child.stdin.close()
-    assert child.wait(timeout=120) == 0
+    assert child.wait(timeout=LONG) == 0
     child.stdout.close()
 
 
@@ -221,5 +221,5 @@ def test_so_many_may_wait_and_no_more(request_of: dict[str, Any]) -> None:
         eventually(lambda: any(each.done() for each in asked), "somebody is turned away")
         for pid in children.pids():
             os.kill(pid, signal.SIGCONT)
-        failures = [each.exception(timeout=120) for each in asked]
+        failures = [each.exception(timeout=LONG) for each in asked]
         assert {type(failure) for failure in failures} == {type(None), ChildrenBusy}

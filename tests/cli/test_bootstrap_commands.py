@@ -14,6 +14,7 @@ from app.places import sole_service
 from app.settings import Settings
 from app.store.session import Database
 from tests.cli.command import Ran, run
+from tests.live import LONG
 
 PASSWORD = "a long enough password"
 
@@ -124,7 +125,7 @@ def test_on_a_terminal_a_password_is_asked_for_twice_and_not_echoed(ready: Path)
             while not said.endswith(prompt) and (more := asked.stderr.read(1)):
                 said += more
             os.write(ours, f"{PASSWORD}\n".encode())
-        out, rest = asked.communicate(timeout=120)
+        out, rest = asked.communicate(timeout=LONG)
     os.close(ours)
     os.close(theirs)
     assert asked.returncode == 0, said + rest

@@ -9,6 +9,7 @@ import pytest
 from app import __version__
 from app.cli import _GROUPS, _MAIN
 from tests.cli.command import run
+from tests.live import LONG
 
 COMMANDS: list[tuple[str, ...]] = [(name,) for commands in _MAIN.values() for name, _, _ in commands] + [
     (group, name) for group, (_, _, commands) in _GROUPS.items() for name, _, _ in commands
@@ -129,7 +130,7 @@ def test_wrong_usage_is_one_json_value_too(words: list[str]) -> None:
 def test_the_tree_is_built_without_what_commands_need_only_when_they_run() -> None:
     code = "import sys, app.cli; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     loaded = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True, timeout=LONG
     ).stdout.split()
     assert "typer" in loaded
     assert not {"numpy", "sqlalchemy", "httpx", "fastapi", "pydantic", "yaml", "alembic"} & set(loaded)

@@ -20,6 +20,7 @@ from app.scoring.task import TaskSpec
 from tests.cli.command import run
 from tests.cli.service import Answer, Service
 from tests.formats.support import packed as compressed
+from tests.live import LONG
 
 IDS = ["t1", "t2", "t3"]
 CLASSES = ["cat", "dog"]
@@ -147,7 +148,7 @@ def test_what_comes_through_a_pipe_is_told_by_its_first_bytes(service: Service, 
     service.on(SUBMISSIONS, Answer(201, DONE))
     service.on("GET /api/v1/challenges/pets", Answer(200, CHALLENGE))
     command = [sys.executable, "-m", "app.cli", "submit", "pets", "-f", "-", "--url", service.url]
-    subprocess.run(command, input=content, capture_output=True, timeout=120, check=True)
+    subprocess.run(command, input=content, capture_output=True, timeout=LONG, check=True)
     (sent,) = service.sent("POST")
     assert (sent.query["filename"], sent.body) == ([name], content)
 
@@ -186,7 +187,7 @@ except BadRequest:
     raise SystemExit(0)
 raise SystemExit("template")
 """
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=LONG, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
@@ -198,7 +199,7 @@ def test_a_report_is_written_in_utf_8_wherever_it_goes(tmp_path: Path, classes: 
         [*command, "--classes", str(classes), "--json"],
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
         capture_output=True,
-        timeout=120,
+        timeout=LONG,
         check=False,
     )
     assert ran.returncode == 1

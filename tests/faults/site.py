@@ -191,4 +191,4 @@ def ending(part: Part, how: Callable[[], None]) -> int:
     process = part.process
     assert process is not None
     how()
-    return process.wait(timeout=120)
+    return process.wait(timeout=LONG)

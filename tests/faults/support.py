@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.live import Caller, Live, eventually, open_challenge
+from tests.live import LONG, Caller, Live, eventually, open_challenge
 
 GOLD = [{"id": f"t{number}", "label": "cat" if number % 3 else "dog"} for number in range(12)]
 GOOD = {row["id"]: row["label"] for row in GOLD}
@@ -59,7 +59,7 @@ def pid_of(service: Live) -> int:
 
 def rows(service: Live, query: str) -> list[tuple[Any, ...]]:
     """The rows of a query, read beside the service."""
-    connection = sqlite3.connect(f"file:{service.data_dir / 'assay.sqlite3'}?mode=ro", uri=True, timeout=120)
+    connection = sqlite3.connect(f"file:{service.data_dir / 'assay.sqlite3'}?mode=ro", uri=True, timeout=LONG)
     try:
         return connection.execute(query).fetchall()
     finally:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.faults.support import GOOD, children_of, frozen, pid_of, prepared, status_of
 from tests.figures import scrape
-from tests.live import Live, eventually
+from tests.live import LONG, Live, eventually
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_a_crash_of_a_child_is_counted_as_a_retry(service: Live) -> None:
 
 def rename(service: Live, old: str, new: str) -> None:
     """Change the name of a table beside the service."""
-    with contextlib.closing(sqlite3.connect(service.data_dir / "assay.sqlite3", timeout=120)) as other:
+    with contextlib.closing(sqlite3.connect(service.data_dir / "assay.sqlite3", timeout=LONG)) as other:
         other.execute(f"ALTER TABLE {old} RENAME TO {new}")
 
 

@@ -14,7 +14,7 @@ from app.settings import Settings
 from app.store.session import Database
 from tests.cluster import cluster
 from tests.faults.site import QUICK, Senders, Site
-from tests.live import eventually
+from tests.live import LONG, eventually
 from tests.postgres import Mode, OwnServer
 from tests.proxy import Proxy, proxy
 
@@ -101,9 +101,9 @@ def test_a_database_that_stays_away_longer_than_leases_last_is_told_and_waited_f
         until = time.monotonic() + 4
         site.release()  # scored, and nowhere to write it to
         eventually(lambda: any(each.status_code == 503 for each in senders.answers), "requests are refused")
-        ready = httpx.get(f"{api.url}/readyz", timeout=120)
+        ready = httpx.get(f"{api.url}/readyz", timeout=LONG)
         assert (ready.status_code, ready.json()["checks"]["database"][:8]) == (503, "The data")
-        assert httpx.get(f"{api.url}/healthz", timeout=120).status_code == 200
+        assert httpx.get(f"{api.url}/healthz", timeout=LONG).status_code == 200
         time.sleep(max(0.0, until - time.monotonic()))
     finally:
         own_postgres.start()

@@ -1,6 +1,5 @@
 """Five hundred files that mean harm, one after the other: nothing of them is left but what was to be kept."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 from app.formats import FORMATS
 from tests.faults.hostile import MIB, files
 from tests.faults.support import GOLD, GOOD, children_of, pid_of, rows, uploads
-from tests.live import LONG, Caller, Live, open_challenge
+from tests.live import Caller, Live, open_challenge
 
 MAIN = "/challenges/pets/phases/main"
 MEMORY = 768 * MIB
@@ -74,10 +73,8 @@ def test_five_hundred_hostile_files_leave_nothing_behind(strong: Live) -> None:
     before: tuple[int, int] | None = None
     for number, (form, encoding, body) in enumerate(files(500, seed=7)):
         shift = number + number // 22  # so that each kind of bomb meets one way, and the rest all of them
-        began = time.monotonic()
         answer = send(admin, shift, form, encoding, body)
         check(answer, f"{number}: {form} {encoding} {body[:60]!r}")
-        assert time.monotonic() - began < LONG, (number, form, encoding)
         dry += shift % 3 == 0
         stored += shift % 3 == 1 and answer.status_code == 201
         gold += shift % 3 == 2 and answer.status_code == 201
@@ -95,7 +92,5 @@ def test_five_hundred_hostile_files_leave_nothing_behind(strong: Live) -> None:
     for child in children:
         limit = next(line for line in Path(f"/proc/{child}/limits").read_text().splitlines() if "data size" in line)
         assert int(limit.split()[3]) == MEMORY
-    began = time.monotonic()
     answer = admin.submit("pets", GOOD, team="Green")
     assert answer.json()["scores"]["accuracy"]["value"] == 1.0, answer.text
-    assert time.monotonic() - began < LONG

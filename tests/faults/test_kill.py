@@ -21,7 +21,7 @@ from tests.faults.support import (
     status_of,
     uploads,
 )
-from tests.live import Live, eventually, open_challenge
+from tests.live import LONG, Live, eventually, open_challenge
 
 SUBMISSIONS = "/challenges/pets/phases/main/submissions"
 LARGE = "/challenges/letters/phases/main/submissions"
@@ -52,11 +52,11 @@ def test_every_acknowledged_submission_survives_the_kill_of_the_service(own: Liv
     # With frozen children everything is still queued or running when the service dies.
     with frozen(own) as before, ThreadPoolExecutor(8) as senders:
         sent = [senders.submit(send, number) for number in range(60)]
-        assert enough.wait(120)
+        assert enough.wait(LONG)
         assert own.process is not None
         own.process.kill()
         for each in sent:
-            each.result(timeout=120)
+            each.result(timeout=LONG)
     own.kill()
     eventually(lambda: not any(map(alive, before)), "the children of the dead service are gone")
     stored = {str(row[0]) for row in rows(own, "SELECT id FROM submissions")}

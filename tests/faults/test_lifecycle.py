@@ -27,7 +27,7 @@ def served_beside(port: int, folder: Path) -> "subprocess.CompletedProcess[str]"
     """Start a service that is bound to be refused."""
     words = ["serve", "--port", str(port), "--data-dir", str(folder)]
     return subprocess.run(
-        [sys.executable, "-m", "app.cli", *words], cwd=ROOT, check=False, capture_output=True, text=True, timeout=120
+        [sys.executable, "-m", "app.cli", *words], cwd=ROOT, check=False, capture_output=True, text=True, timeout=LONG
     )
 
 
@@ -75,7 +75,7 @@ def test_asked_to_end_it_finishes_or_gives_back_its_work_and_clears_up_at_the_ne
     assert own.process is not None
     process, children = own.process, children_of(pid_of(own))
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=120) == 0, own.log()[-2000:]
+    assert process.wait(timeout=LONG) == 0, own.log()[-2000:]
     assert not any(map(alive, children))
     assert "Traceback" not in own.log()
     statuses = dict(rows(own, "SELECT id, status FROM submissions"))
@@ -99,7 +99,7 @@ def test_work_that_does_not_end_in_time_is_given_back_when_it_is_asked_to_end(ow
         assert own.process is not None
         process = own.process
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=120) == 0, own.log()[-2000:]
+        assert process.wait(timeout=LONG) == 0, own.log()[-2000:]
     assert not any(map(alive, children))
     own.start()
     eventually(lambda: status_of(own.admin(), pending) == "finished", "it is finished in the next life")
@@ -110,6 +110,6 @@ def test_interrupted_from_the_keyboard_it_ends_in_order(own: Live) -> None:
     assert own.process is not None
     process, children = own.process, children_of(pid_of(own))
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=120) == 130
+    assert process.wait(timeout=LONG) == 130
     assert not any(map(alive, children))
     assert "Traceback" not in own.log()

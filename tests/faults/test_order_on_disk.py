@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.cluster import cluster
-from tests.live import Live, eventually
+from tests.live import LONG, Live, eventually
 from tests.postgres import Server
 from tests.races.support import GOOD, Crowd, OnPostgresql, OnSqlite, Service
 from tests.require import skip_or_fail
@@ -64,7 +64,7 @@ def traced(process: int, record: Path) -> Iterator[None]:
             yield
         finally:
             tracer.terminate()
-            tracer.wait(120)
+            tracer.wait(LONG)
 
 
 def first(found: list[Call], names: str, said: str, after: int) -> Call:

@@ -150,7 +150,7 @@ def test_a_body_that_drips_is_given_up(patient: Live, way: str) -> None:
         line.sendall(head(patient, way, "Content-Length: 5000"))
         began = time.monotonic()
         try:
-            while time.monotonic() - began < LONG:
+            while time.monotonic() - began < 60 * IDLE:
                 line.sendall(b" ")
                 line.settimeout(IDLE / 6)
                 try:
@@ -160,7 +160,7 @@ def test_a_body_that_drips_is_given_up(patient: Live, way: str) -> None:
                     continue
         except ConnectionError:
             answer = b""
-    assert time.monotonic() - began >= IDLE
+    assert IDLE <= time.monotonic() - began < 30 * IDLE
     assert answer.startswith(b"HTTP/1.1 408 "), answer[:300]
     assert_as_before(patient, before)
 

@@ -25,7 +25,7 @@ from tests.s3 import Faulty, S3Server
 
 
 def ready(url: str) -> tuple[int, dict[str, str]]:
-    answer = httpx.get(f"{url}/readyz", timeout=120)
+    answer = httpx.get(f"{url}/readyz", timeout=LONG)
     return answer.status_code, answer.json()["checks"]
 
 
@@ -81,7 +81,7 @@ def test_a_call_that_hangs_is_waited_for_only_so_long_and_not_made_again_meanwhi
 
     def hang() -> int:
         made.append(1)
-        assert end.wait(120)
+        assert end.wait(LONG)
         return len(made)
 
     call = Bounded(hang)
@@ -102,7 +102,7 @@ def test_a_worker_says_whether_it_reaches_the_database(own_postgres: OwnServer, 
         worker = made.start(apis=1, workers=1).workers[0]
 
         def health() -> int:
-            return httpx.get(f"{worker.url}/healthz", timeout=120).status_code
+            return httpx.get(f"{worker.url}/healthz", timeout=LONG).status_code
 
         assert health() == 200
         own_postgres.stop()

@@ -12,7 +12,7 @@ import pytest
 from tests.cluster import Cluster, Part, cluster
 from tests.faults.site import QUICK, SUBMISSIONS, Senders, Site
 from tests.faults.support import alive, asked, children_of, freeze, thaw
-from tests.live import eventually
+from tests.live import LONG, eventually
 
 
 @pytest.fixture(scope="module")
@@ -217,7 +217,7 @@ def test_a_worker_asked_to_end_finishes_what_it_can(site: Site, both: list[Part]
     assert process is not None
     process.send_signal(signal.SIGTERM)
     site.release()
-    assert process.wait(timeout=120) == 0
+    assert process.wait(timeout=LONG) == 0
     site.finished(pending)
     assert str(process.pid) not in beats(site.cluster)
 
@@ -229,7 +229,7 @@ def test_a_worker_asked_to_end_gives_back_what_takes_too_long(site: Site, both: 
     process = worker.process
     assert process is not None
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=120) == 0
+    assert process.wait(timeout=LONG) == 0
     # Its signs went on until then, so that no lease has run out: the task was given back.
     assert site.counts(pending)[1:] == (0, 1)
     site.release()
@@ -247,7 +247,7 @@ def test_an_api_asked_to_end_answers_whoever_waits(site: Site, both: list[Part])
     answer = waiting.answer()
     assert answer.status_code == 202, answer.text
     assert answer.headers["Retry-After"] == "1"
-    assert process.wait(timeout=120) == 0
+    assert process.wait(timeout=LONG) == 0
     site.release()
     site.finished(str(answer.json()["id"]))
 

@@ -10,7 +10,7 @@ import httpx
 from sqlalchemy import text
 
 from tests.api.served import served, settings
-from tests.live import eventually
+from tests.live import LONG, eventually
 
 THREADS = 40  # that answer requests
 
@@ -27,7 +27,7 @@ def test_a_service_whose_threads_all_wait_for_their_turn_is_busy_and_not_unready
         with turn:
             asked = [several.submit(service.admin().post, "/challenges", json=body, timeout=400) for _ in range(45)]
             eventually(lambda: answering() >= THREADS, "all threads are taken")
-            answer = httpx.get(f"{service.url}/readyz", timeout=120)
+            answer = httpx.get(f"{service.url}/readyz", timeout=LONG)
             assert not any(each.done() for each in asked)
         assert answer.json()["status"] == "ready"
         assert sorted({each.result().status_code for each in asked}) == [201, 409]

@@ -14,7 +14,7 @@ import pytest
 from app.errors import Unavailable
 from tests.api.served import ADMIN_TOKEN, Served, served, settings
 from tests.faults.support import GOLD, GOOD
-from tests.live import eventually, open_challenge
+from tests.live import LONG, eventually, open_challenge
 
 SUBMISSIONS = "/challenges/pets/phases/main/submissions"
 HEAD = f"POST /api/v1{SUBMISSIONS}?team=Blue HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {ADMIN_TOKEN}\r\n"
@@ -49,7 +49,7 @@ def test_a_client_that_hangs_up_midway_leaves_no_file_and_no_row(running: Served
     before = files_in(folder)
     items = running.admin().get(SUBMISSIONS).json()["items"]
     host, port = running.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=120) as line:
+    with socket.create_connection((host, int(port)), timeout=LONG) as line:
         line.sendall(sent.encode())
         eventually(lambda: any(name.endswith(".part") for name in files_in(folder)), "the upload has begun")
     eventually(lambda: files_in(folder) == before, "nothing of it is left")
@@ -64,7 +64,7 @@ def test_forty_writers_at_once_are_all_served(running: Served, folder: Path) -> 
         return admin.post(SUBMISSIONS, json=GOOD, params={"team": f"T{number}"}).status_code
 
     with ThreadPoolExecutor(40) as writers:
-        assert list(writers.map(write, range(40), timeout=120)) == [202] * 40
+        assert list(writers.map(write, range(40), timeout=LONG)) == [202] * 40
     assert len(files_in(folder)) == before + 40
 
     def board() -> int:
@@ -77,7 +77,7 @@ def test_one_name_wanted_by_many_at_once_is_given_once(running: Served) -> None:
     admin = running.admin()
     body = {"slug": "wanted", "title": "Wanted", "task": "multiclass", "recipe": {"primary": "accuracy"}}
     with ThreadPoolExecutor(8) as writers:
-        answers = list(writers.map(lambda _: admin.post("/challenges", json=body).status_code, range(8), timeout=120))
+        answers = list(writers.map(lambda _: admin.post("/challenges", json=body).status_code, range(8), timeout=LONG))
     assert sorted(answers) == [201] + [409] * 7
 
 
@@ -162,7 +162,7 @@ def test_a_body_that_stops_coming_is_given_up(tmp_path: Path, line: str, begun: 
         open_challenge(service.admin(), "pets", GOLD)
         before = files_in(tmp_path / "data")
         host, port = service.url.removeprefix("http://").split(":")
-        with socket.create_connection((host, int(port)), timeout=120) as connection:
+        with socket.create_connection((host, int(port)), timeout=LONG) as connection:
             connection.sendall(f"{line}{JSON}Content-Length: 3000\r\n\r\n{begun}".encode())
             answer = connection.recv(65536)
         assert answer.startswith(b"HTTP/1.1 408 ")

@@ -14,7 +14,7 @@ from app.errors import StorageShort
 from app.files.bucket import BucketFiles, FilesAway, Patience
 from app.settings import Settings
 from tests.files.test_contract import LARGE, all_keys, read, store
-from tests.live import eventually
+from tests.live import LONG, eventually
 from tests.s3 import Faulty, S3Server
 
 QUICK = Patience(again=1, believed=0)
@@ -58,7 +58,7 @@ def spooled(tmp_path: Path) -> list[Path]:
 def test_many_who_ask_for_a_file_at_once_share_one_download(files: BucketFiles, door: Faulty) -> None:
     stored, other = store(files, b"for all"), store(files, b"for one")
     door.flowing.clear()
-    together = threading.Barrier(8, timeout=120)
+    together = threading.Barrier(8, timeout=LONG)
 
     def ask() -> tuple[bytes, Path]:
         with files.local(stored.key) as path:
@@ -69,7 +69,7 @@ def test_many_who_ask_for_a_file_at_once_share_one_download(files: BucketFiles, 
         asked = [pool.submit(ask) for _ in range(8)]
         eventually(lambda: door.asked("GET") == 1, "the download has begun")
         door.flowing.set()
-        answers = [each.result(timeout=120) for each in asked]
+        answers = [each.result(timeout=LONG) for each in asked]
     assert {content for content, _ in answers} == {b"for all"}
     assert len({path for _, path in answers}) == 1
     assert door.asked("GET") == 1
@@ -89,7 +89,7 @@ def test_a_slow_download_holds_up_no_other_file(settings: Settings, door: Faulty
         assert read(files, quick.key) == b"quick"
         assert not waiting.done()
         door.flowing.set()
-        assert waiting.result(timeout=120) == b"slow"
+        assert waiting.result(timeout=LONG) == b"slow"
 
 
 def test_the_least_recently_used_copies_go_when_there_are_too_many_bytes(files: BucketFiles, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.fuzz.seeds import CORPUS
 from tests.fuzz.targets import TARGETS, cases, examine
+from tests.live import LONG
 
 ROOT = Path(__file__).resolve().parents[2]
 BY_TARGET = {target: sorted((CORPUS / target).iterdir()) for target in TARGETS}
@@ -37,7 +38,7 @@ def test_the_corpus_is_small(target: str) -> None:
 @pytest.mark.skipif(find_spec("atheris") is None, reason="atheris runs on Linux x86_64 only")
 def test_the_fuzzer_tries_inputs_and_finds_nothing() -> None:
     program = [sys.executable, "-m", "tests.fuzz.run", "--seconds", "3", "--seed", "1", "--format", "jsonl"]
-    done = subprocess.run(program, cwd=ROOT, check=False, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(program, cwd=ROOT, check=False, capture_output=True, text=True, timeout=LONG)
     assert done.returncode == 0, done.stdout + done.stderr
     target, inputs, found = done.stdout.splitlines()[1].split()
     assert target == "jsonl"

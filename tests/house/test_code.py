@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.live import LONG
+
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = sorted(path for path in (ROOT / "app").rglob("*.py") if "_shipped" not in path.parts)
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
@@ -68,7 +70,7 @@ def test_imports_go_down_only() -> None:
         check=False,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LONG,
     )
     assert checked.returncode == 0, checked.stdout[-3000:]
     assert "0 broken" in checked.stdout
@@ -78,6 +80,6 @@ def test_the_scoring_program_loads_no_database_and_no_web() -> None:
     """What reads participants' files holds nothing that it could give away."""
     code = "import sys, app.scoring_child; print(*sorted({name.split('.')[0] for name in sys.modules}))"
     loaded = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=LONG, check=True
     )
     assert set(loaded.stdout.split()) & {"sqlalchemy", "fastapi", "starlette", "httpx", "sqlite3", "alembic"} == set()

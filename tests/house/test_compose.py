@@ -22,6 +22,7 @@ from typer.main import get_command
 
 from app.cli import root
 from app.settings import Settings
+from tests.live import LONG
 from tests.require import skip_or_fail
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -272,7 +273,7 @@ def test_the_proxys_health_check_asks_a_port_that_it_serves_inside_only() -> Non
 
 def make_secrets(folder: Path) -> subprocess.CompletedProcess[str]:
     script = str(ROOT / "deploy" / "make-secrets.sh")
-    return subprocess.run(["bash", script, str(folder)], capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(["bash", script, str(folder)], capture_output=True, text=True, timeout=LONG, check=False)
 
 
 def test_the_secrets_are_made_once_in_a_folder_that_keeps_others_out(tmp_path: Path) -> None:
@@ -335,7 +336,7 @@ def object_store(folder: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
-        process.wait(timeout=120)
+        process.wait(timeout=LONG)
 
 
 def test_the_object_store_keeps_files_for_the_key_of_its_secret_file_alone(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.live import LONG
+
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 HEALTH = "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz', timeout=4)"
@@ -152,7 +154,7 @@ def test_the_wheel_builds_from_what_the_image_copies_and_holds_program_migration
         cwd=source,
         capture_output=True,
         check=True,
-        timeout=120,
+        timeout=LONG,
     )
     (wheel,) = wheels.iterdir()
     assert wheel.name == f"assay-{PROJECT['version']}-py3-none-any.whl"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.live import Live
+from tests.live import LONG, Live
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -20,7 +20,7 @@ def test_the_curl_walk_ends_with_the_board_it_promises(live: Live) -> None:
     walk = next(block for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) if "curl" in block)
     assert "http://127.0.0.1:8000" in walk
     script = walk.replace("http://127.0.0.1:8000", live.url).replace("$(cat assay-data/admin-token)", live.admin_token)
-    done = subprocess.run(["bash", "-euc", script], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(["bash", "-euc", script], capture_output=True, text=True, timeout=LONG, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     board = done.stdout.rsplit("rank,team,", 1)[1].splitlines()
     assert board[0].endswith("f1_macro,f1_of_averages_macro,accuracy")
@@ -50,7 +50,7 @@ def test_the_command_line_walk_ends_with_the_board_it_promises(live: Live, tmp_p
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LONG,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
@@ -61,7 +61,9 @@ def test_the_command_line_walk_ends_with_the_board_it_promises(live: Live, tmp_p
 def test_the_offline_example_runs() -> None:
     line = next(line for line in README.splitlines() if line.startswith(".venv/bin/assay score"))
     command = line.replace(".venv/bin/assay", f"{sys.executable} -m app.cli")
-    done = subprocess.run(["bash", "-euc", command], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        ["bash", "-euc", command], cwd=ROOT, capture_output=True, text=True, timeout=LONG, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert "f1_macro" in done.stdout
 
@@ -69,7 +71,9 @@ def test_the_offline_example_runs() -> None:
 def test_the_walk_through_the_catalogue_runs() -> None:
     block = next(block for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) if "assay metrics" in block)
     command = block.replace(".venv/bin/assay", f"{sys.executable} -m app.cli")
-    done = subprocess.run(["bash", "-euc", command], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        ["bash", "-euc", command], cwd=ROOT, capture_output=True, text=True, timeout=LONG, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert "∑_{j∈L}" in done.stdout
 
@@ -79,7 +83,9 @@ def test_the_offline_check_runs() -> None:
         block for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) if "assay validate -f $D" in block
     )
     command = block.replace(".venv/bin/assay", f"{sys.executable} -m app.cli")
-    done = subprocess.run(["bash", "-euc", command], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        ["bash", "-euc", command], cwd=ROOT, capture_output=True, text=True, timeout=LONG, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert "nearest_neighbours.csv.gz is valid." in done.stdout
 

@@ -10,6 +10,7 @@ import pytest
 
 from app.scoring.convert.demands import WHOLE
 from app.scoring.convert.measures import ONE_CLASS, RATIOS
+from tests.live import LONG
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("what-if.md", "convert.md")
@@ -23,7 +24,7 @@ def printed(script: str, folder: Path) -> str:
     command = script.replace(".venv/bin/assay", f"{sys.executable} -m app.cli")
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", "COLUMNS": "120"}
     done = subprocess.run(
-        ["bash", "-uc", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+        ["bash", "-uc", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=LONG, check=False
     )
     assert "Traceback" not in done.stderr, done.stderr
     return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())

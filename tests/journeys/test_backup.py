@@ -13,7 +13,7 @@ import pytest
 from tests.cli.command import run
 from tests.cluster import cluster
 from tests.faults.support import GOLD, GOOD, frozen, prepared, status_of
-from tests.live import Caller, Live, eventually, open_challenge
+from tests.live import LONG, Caller, Live, eventually, open_challenge
 
 SUBMISSIONS = "/challenges/pets/phases/main/submissions"
 ARRIVED = 6  # submissions that were acknowledged before the backup began
@@ -73,7 +73,7 @@ def backed_up(service: Live, folder: Path) -> Story:
         sender = threading.Thread(target=send)
         sender.start()
         try:
-            assert enough.wait(120)
+            assert enough.wait(LONG)
             words = ("--keys", folder / "keys.json", "--data-dir", service.data_dir, "--json")
             before = acknowledged[:ARRIVED]
             ran = run("backup", folder / "backup", *words)

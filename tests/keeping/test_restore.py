@@ -20,7 +20,7 @@ from app.store import migrate
 from app.store.tables import WorkerRow
 from app.store.types import utcnow
 from tests.keeping.kept import everything, opened, refused, restore, store_of, stored, told
-from tests.live import ROOT
+from tests.live import LONG, ROOT
 from tests.store.rows import fill
 
 
@@ -168,7 +168,7 @@ def test_a_restore_that_is_killed_leaves_no_row_and_can_be_done_again(
 ) -> None:
     with told(target):
         words = [sys.executable, "-c", KILLED, amid, str(whole), str(target.data_dir)]
-        killed = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+        killed = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=LONG, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert not any(everything(target).values())
     left = len(stored(target))

@@ -22,6 +22,7 @@ from app.store.session import Database, WriteSession
 from app.store.tables import Score, ScoreTask
 from app.worker import shared_queue
 from tests.live import LONG, eventually
+from tests.store.engines import only_postgresql
 from tests.store.rows import Filled, added, fill, submission
 
 LEASE = timedelta(seconds=30)
@@ -86,7 +87,7 @@ class Bed:
 
     def work(self, claim: Claim) -> None:
         self.order.append(claim.task_id)
-        assert self.hold.wait(120)
+        assert self.hold.wait(LONG)
         with self.db.write() as session:
             self.moments[claim.task_id] = clock.steady(session)
             task = tasks.owned(session, claim.task_id, claim.attempt)
@@ -247,7 +248,7 @@ def test_of_many_who_want_a_task_one_gets_it(bed: Bed) -> None:
         together = threading.Barrier(16)
 
         def claim(_: int, wanted: str = task_id, line: threading.Barrier = together) -> Claim | None:
-            line.wait(120)
+            line.wait(LONG)
             return bed.claim_one(wanted)
 
         with ThreadPoolExecutor(16) as racers:
@@ -285,14 +286,19 @@ HAND_OUT = """
 """
 
 
-def test_a_job_in_the_hands_of_a_worker_that_lives_is_no_promise(bed: Bed) -> None:
-    """The database went away when it was to claim the task, and again when the engine was to note that the job failed."""
+def handed_out(bed: Bed) -> tuple[Queue, str]:
+    """A queue, and a task whose job is in the hands of a worker."""
     queue = bed.queue()
     sent = bed.send(queue)
-    if bed.db.sqlite:
-        return
     with bed.db.write() as session:
         session.execute(text(HAND_OUT))
+    return queue, sent
+
+
+@only_postgresql
+def test_a_job_in_the_hands_of_a_worker_that_lives_is_no_promise(bed: Bed) -> None:
+    """The database went away when it was to claim the task, and again when the engine was to note that the job failed."""
+    queue, sent = handed_out(bed)
     assert bed.lost(queue) == [sent]
     with bed.db.write() as session:
         queue.enqueue(session, sent, again=True)
@@ -307,13 +313,10 @@ def test_a_job_in_the_hands_of_a_worker_that_lives_is_no_promise(bed: Bed) -> No
     assert bed.jobs() == 0
 
 
+@only_postgresql
 def test_a_job_of_a_deleted_task_is_forgotten_once_nobody_can_be_at_it(bed: Bed) -> None:
-    queue = bed.queue()
-    sent = bed.send(queue)
-    if bed.db.sqlite:
-        return
+    queue, sent = handed_out(bed)
     with bed.db.write() as session:
-        session.execute(text(HAND_OUT))
         session.delete(session.get_one(ScoreTask, sent))
     with bed.db.write() as session:
         queue.forget_ended(session)
@@ -324,9 +327,8 @@ def test_a_job_of_a_deleted_task_is_forgotten_once_nobody_can_be_at_it(bed: Bed)
     assert bed.jobs() == 0
 
 
+@only_postgresql
 def test_a_database_that_goes_away_amid_a_transaction_is_away_for_the_queue_too(bed: Bed) -> None:
-    if bed.db.sqlite:
-        pytest.skip("SQLite is no program of its own")
     queue = bed.queue()
     with pytest.raises(DatabaseAway):
         bed.cut_off(queue)

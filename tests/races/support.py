@@ -16,7 +16,7 @@ import psycopg
 from tests.cluster import Cluster
 from tests.faults import support
 from tests.faults.support import children_of, freeze
-from tests.live import PASSWORD, Caller, Live, open_challenge
+from tests.live import LONG, PASSWORD, Caller, Live, open_challenge
 
 GOLD, GOOD = support.GOLD, support.GOOD
 BAD = {"t1": "zebra"}
@@ -197,7 +197,7 @@ def at_once(calls: Sequence[Callable[[], httpx.Response]], threads: int = SEVERA
 
     def make(number: int) -> httpx.Response:
         if number < count:
-            ready.wait(120)
+            ready.wait(LONG)
         return calls[number]()
 
     with ThreadPoolExecutor(count) as pool:

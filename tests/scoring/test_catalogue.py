@@ -9,6 +9,7 @@ import pytest
 from app.scoring.asked import parse_metric
 from app.scoring.catalogue import describe, describe_call
 from app.scoring.metric import CATALOGUE, register
+from tests.live import LONG
 
 BASES = (
     "recall",
@@ -135,4 +136,4 @@ def test_a_key_is_declared_once() -> None:
 
 def test_scoring_does_not_load_the_renderer_of_equations() -> None:
     script = "import sys, app.scoring.evaluate, app.scoring.catalogue; sys.exit('latex2mathml' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", script], check=False, timeout=120).returncode == 0
+    assert subprocess.run([sys.executable, "-c", script], check=False, timeout=LONG).returncode == 0

@@ -259,7 +259,7 @@ def test_upgrades_at_the_same_time_take_turns_and_all_end_well(given: Settings) 
         while connection.scalar(text(WAITING), {"key": migrate.LOCK}) != len(replicas):
             assert time.monotonic() < deadline, "an upgrade did not wait for its turn"
             time.sleep(0.02)
-    ended = [replica.communicate(timeout=120) for replica in replicas]
+    ended = [replica.communicate(timeout=LONG) for replica in replicas]
     assert [(out.strip(), err) for out, err in ended] == [(migrate.head(), "")] * 3
     with plain(given) as connection:
         assert set(Base.metadata.tables) < set(inspect(connection).get_table_names())
@@ -290,7 +290,7 @@ def test_an_upgrade_that_is_killed_midway_leaves_the_old_schema_and_its_rows(giv
     db.close()
     downgrade(given, "0001")
     killed = program(KILLED, given)
-    _, err = killed.communicate(timeout=120)
+    _, err = killed.communicate(timeout=LONG)
     assert killed.returncode == -signal.SIGKILL, err
     with plain(given) as connection:
         assert migrate.current(connection) == "0001"

@@ -15,6 +15,7 @@ from app.store.paging import page
 from app.store.session import Database, Overtaken
 from app.store.tables import Challenge, Submission, Team, User
 from app.store.types import Moment, new_id
+from tests.live import LONG
 from tests.store.engines import only_postgresql, only_sqlite
 from tests.store.rows import fill, submission
 
@@ -84,7 +85,7 @@ def test_many_writers_lose_no_update(db: Database) -> None:
             row.size += 1
 
     with ThreadPoolExecutor(40) as writers:
-        list(writers.map(count, range(200), timeout=120))
+        list(writers.map(count, range(200), timeout=LONG))
     with db.read() as reading:
         assert reading.get_one(Submission, ids.submission).size == 201
 
@@ -99,11 +100,11 @@ def test_a_writer_whose_turn_does_not_come_is_told_that_the_database_is_busy(
     def hold() -> None:
         with db.write():
             begun.set()
-            done.wait(120)
+            done.wait(LONG)
 
     holder = threading.Thread(target=hold)
     holder.start()
-    assert begun.wait(120)
+    assert begun.wait(LONG)
     try:
         with pytest.raises(errors.DatabaseAway, match="writers"), db.write():
             pass
