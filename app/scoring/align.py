@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.scoring.task import TaskSpec
+from app.scoring.texts import TextTable
 
 NOTHING = -1
 
@@ -122,12 +124,33 @@ class IdIndex:
     def __init__(self, ids: Sequence[str]) -> None:
         """Ids in row order; each may come once (ValueError otherwise)."""
         self.ids = list(ids)
-        self._row = {name: row for row, name in enumerate(self.ids)}
         if len(self._row) != len(self.ids):
             raise ValueError("an id occurs twice")
 
+    @classmethod
+    def of_table(cls, table: TextTable) -> "IdIndex":
+        """The index of a table's texts; strings are made of them when one is asked for."""
+        index = cls.__new__(cls)
+        index.table = table
+        return index
+
+    @cached_property
+    def table(self) -> TextTable | None:
+        """The ids as arrays; None where they do not fit (see app.scoring.texts)."""
+        return TextTable.build(self.ids)
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """The ids in row order."""
+        assert self.table is not None
+        return self.table.texts()
+
+    @cached_property
+    def _row(self) -> dict[str, int]:
+        return {name: row for row, name in enumerate(self.ids)}
+
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self.table) if "ids" not in self.__dict__ and self.table is not None else len(self.ids)
 
     def __contains__(self, name: object) -> bool:
         return name in self._row
