@@ -16,6 +16,7 @@ from app.errors import InvalidContent
 from app.formats import gold as gold_rules
 from app.formats.check import check
 from app.formats.columns import Table
+from app.formats.fast import Tables, read_quickly
 from app.formats.guess import holds_sets
 from app.formats.kinds import FileKind
 from app.formats.problem import Problems
@@ -29,6 +30,7 @@ from app.scoring.evaluate import Ceilings, evaluate
 from app.scoring.metric import MetricCall, Result
 from app.scoring.strings import counted
 from app.scoring.task import Task, TaskSpec
+from app.scoring.texts import TextTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,8 @@ class Gold:
     groups: Grouping | None = None
     ceilings: dict[str, Ceilings] = field(default_factory=dict)
     """Per split, what scoring has found out about this gold alone."""
+    tables: Tables | None = None
+    """Ids and classes for the fast tier of reading; None where they do not fit into tables."""
 
     def case(self, labels: Labels, scores: NDArray[np.float64] | None = None) -> Case:
         """The case of predictions, in gold order."""
@@ -83,6 +87,12 @@ class Outcome:
 
 class FileTooHeavy(MemoryError):
     """Reading and checking a file of predictions took more memory than there is."""
+
+
+def tables_of(known: IdIndex, classes: Sequence[str]) -> Tables | None:
+    """Ids and classes for the fast tier of reading, if they fit into tables."""
+    codes = None if known.table is None else TextTable.build(classes)
+    return None if known.table is None or codes is None else Tables(known.table, codes)
 
 
 @contextmanager
@@ -219,7 +229,8 @@ def build_gold(table: Table, spec: TaskSpec, void: frozenset[str], rules: Rules,
         table.notes.append("no instance is public: until the phase's final release nobody but organizers sees a score")
     if weights is not None:
         table.notes.append("the instances have weights: all counts are sums of them, scaled to whole numbers")
-    return Gold(ids, index, spec, found.labels, splits, weights, void, listed, table.notes)
+    tables = tables_of(index, spec.classes)
+    return Gold(ids, index, spec, found.labels, splits, weights, void, listed, table.notes, tables=tables)
 
 
 def validate(
@@ -229,25 +240,40 @@ def validate(
     *,
     rules: Rules | None = None,
     void: Iterable[str] = (),
+    tables: Tables | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[Predicted | None, Problems, list[str]]:
     """Read predictions and check them; what they say (in the order of `ids`) is None exactly where there are problems.
 
     Needs no gold labels, and answers the same with and without them. Of `ids` given as a list, `void` ones are
-    dropped; an IdIndex is taken to be without them. Raises InvalidContent where an id is listed twice, and FileTooHeavy.
+    dropped; an IdIndex is taken to be without them. With `tables` (of these ids and classes) the fast tier reads files
+    that are beyond doubt. Raises InvalidContent where an id is listed twice, and FileTooHeavy.
     """
     rules = rules or Rules()
-    voided = frozenset(normalized(void))
-    known = ids if isinstance(ids, IdIndex) else IdIndex([name for name in normalized(ids) if name not in voided])
     problems = Problems()
     wanted = rules.scores != "ignored"
     try:
         with collector_off():
+            labels = None if rules.scores == "due" else _quickly(predictions, spec, tables, limits)
+            if labels is not None:
+                return Predicted(labels), problems, []
+            voided = frozenset(normalized(void))
+            known = (
+                ids if isinstance(ids, IdIndex) else IdIndex([name for name in normalized(ids) if name not in voided])
+            )
             table = read_source(predictions, spec, gold=False, problems=problems, limits=limits, wants_scores=wanted)
             found = check(table, known, spec, rules=rules, void=voided, problems=problems)
     except MemoryError as lack:
         raise FileTooHeavy from lack
     return found, problems, table.notes
+
+
+def _quickly(predictions: Source, spec: TaskSpec, tables: Tables | None, limits: Limits) -> Labels | None:
+    """The labels as the fast tier reads them; None where it does not."""
+    if tables is None:
+        return None
+    with predictions.path.open("rb") as stream:
+        return read_quickly(stream, predictions.kind, tables, sets=spec.task == "multilabel", limits=limits)
 
 
 def score(
@@ -267,7 +293,9 @@ def score(
     give follow from its scores by `decision`, as a recipe has it, under the recipe's `options`. Raises FileTooHeavy.
     """
     rules = rules or Rules.strictest(calls, primary)
-    found, problems, notes = validate(gold.index, gold.spec, predictions, rules=rules, void=gold.void, limits=limits)
+    found, problems, notes = validate(
+        gold.index, gold.spec, predictions, rules=rules, void=gold.void, tables=gold.tables, limits=limits
+    )
     if found is None:
         return Outcome(problems, notes)
     labels, rule, said = hard_labels(gold, found, decision, options or {})
@@ -285,7 +313,9 @@ def predicted_case(
     limits: Limits = DEFAULT_LIMITS,
 ) -> Case:
     """The case of a file of predictions that was scored before, on one split; raises ValueError where it has problems."""
-    found, problems, _ = validate(gold.index, gold.spec, predictions, rules=rules, void=gold.void, limits=limits)
+    found, problems, _ = validate(
+        gold.index, gold.spec, predictions, rules=rules, void=gold.void, tables=gold.tables, limits=limits
+    )
     if found is None:
         raise ValueError(f"stored predictions no longer read: {problems.to_dict()['total']}")
     labels, rule, _ = hard_labels(gold, found, decision, options or {})

@@ -99,7 +99,13 @@ def answer_validate(golds: Golds, request: dict[str, Any]) -> Answer:
     recipe = _recipe(request, gold)
     rules = Rules.strictest(recipe.metrics, recipe.primary)
     _, problems, notes = validate(
-        gold.index, gold.spec, _source(request["predictions"]), rules=rules, void=gold.void, limits=golds.limits
+        gold.index,
+        gold.spec,
+        _source(request["predictions"]),
+        rules=rules,
+        void=gold.void,
+        tables=gold.tables,
+        limits=golds.limits,
     )
     return problems.to_dict() | {"notes": notes}
 

@@ -108,12 +108,12 @@ def _quick(table: Table, known: IdIndex, codes: dict[str, int]) -> _Joined | Non
         found = np.fromiter(map(look, table.labels), dtype=np.int32, count=len(table.labels))  # type: ignore[arg-type]
     except TypeError:  # an unknown label has the code None
         return None
-    if table.counts is not None and _repeats(found, table.counts, len(codes)):
+    if table.counts is not None and repeats(found, table.counts, len(codes)):
         return None
     return _Joined(assemble(targets, found, table.counts, len(known)), targets)
 
 
-def _repeats(codes: NDArray[np.int32], counts: Sequence[int], m: int) -> bool:
+def repeats(codes: NDArray[np.int32], counts: Sequence[int], m: int) -> bool:
     """Whether any set of labels holds one twice."""
     owner = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
     keys = np.sort(owner * m + codes)

@@ -1,7 +1,7 @@
 """From a byte stream to the bytes of the file itself: decompression under a limit, with every fault told."""
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from io import BytesIO
 from typing import BinaryIO, Protocol
 
@@ -16,13 +16,14 @@ _PIECE = 1 << 14
 _MEMBERS = 100_000
 """Members or frames of one compressed file; block-wise compressors make one per 64 KiB."""
 _CHUNK = 1 << 20
+_MEND_SIZE = "Leave out what is not scored."
 _WINDOW_LOG = 27
 """Largest window of zstd data, as a power of two: 128 MiB, the most that the zstd program takes by itself."""
 _SKIPPABLE = range(0x184D2A50, 0x184D2A60)
 """How skippable frames of zstd begin (RFC 8878, section 3.1.2)."""
 
 
-class _Refused(Exception):
+class Refused(Exception):
     """The bytes cannot be unpacked."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -35,35 +36,46 @@ def read_bytes(stream: BinaryIO, encoding: str, *, limits: Limits, problems: Pro
 
     `encoding` is a key of ENCODINGS, or empty. Never holds more than `limits.expanded_bytes` plus one chunk of output.
     """
+    kept = BytesIO()
     try:
-        if encoding:
-            return _expand(stream, encoding, limits.expanded_bytes)
-        return _plain(stream, limits.expanded_bytes)
-    except _Refused as refused:
+        for piece in pieces(stream, encoding, limits.expanded_bytes):
+            kept.write(piece)
+        data = kept.getvalue()
+        if known := _packed(data):
+            raise Refused("encoding", _packed_message(encoding, known))  # noqa: TRY301 (told like all others)
+    except Refused as refused:
         problems.add(problem(refused.code, str(refused), Place()))
-    return None
-
-
-def _plain(stream: BinaryIO, limit: int) -> bytes:
-    kept = BytesIO()  # a single read of so many bytes would allocate them all, whatever the file's size
-    while chunk := stream.read(min(_CHUNK, limit + 1 - kept.tell())):
-        kept.write(chunk)
-    if kept.tell() > limit:
-        raise _too_large(limit)
-    data = kept.getvalue()
-    if known := _packed(data):
-        mend = f"Send Content-Encoding: {known.key}, or a file name that ends in {known.ending}."
-        raise _Refused("encoding", f"The file is compressed with {known.key}. {mend}")
+        return None
     return data
+
+
+def pieces(stream: BinaryIO, encoding: str, limit: int) -> Iterator[bytes]:
+    """The bytes, decompressed, in pieces of at most 1 MiB; raises Refused after `limit` bytes, and where they are damaged."""
+    total = 0
+    for piece in _expanded(stream, encoding, limit) if encoding else _plain(stream, limit):
+        total += len(piece)
+        if total > limit:
+            raise Refused("too_large", f"The file has more than {limit} bytes when expanded. {_MEND_SIZE}")
+        yield piece
+
+
+def _plain(stream: BinaryIO, limit: int) -> Iterator[bytes]:
+    left = limit + 1  # a single read of so many bytes would allocate them all, whatever the file's size
+    while left and (piece := stream.read(min(_CHUNK, left))):
+        left -= len(piece)
+        yield piece
+
+
+def _packed_message(encoding: str, known: Encoding) -> str:
+    if encoding:
+        return f"Within the {encoding} data, {known.key} data follows. Compress the file once."
+    mend = f"Send Content-Encoding: {known.key}, or a file name that ends in {known.ending}."
+    return f"The file is compressed with {known.key}. {mend}"
 
 
 def _packed(data: bytes) -> Encoding | None:
     """The encoding that these bytes have, by how they begin: no format begins so."""
     return next((known for known in ENCODINGS.values() if data.startswith(known.magic)), None)
-
-
-def _too_large(limit: int) -> _Refused:
-    return _Refused("too_large", f"The file has more than {limit} bytes when expanded. Leave out what is not scored.")
 
 
 class _Member(Protocol):
@@ -106,13 +118,13 @@ class _ZstdFrame:
 _MEMBER: Mapping[str, Callable[[], _Member]] = {"gzip": _GzipMember, "zstd": _ZstdFrame}
 
 
-def _expand(stream: BinaryIO, encoding: str, limit: int) -> bytes:
-    """Expand all members of a compressed file, one bounded chunk after the other."""
-    kept = BytesIO()
+def _expanded(stream: BinaryIO, encoding: str, limit: int) -> Iterator[bytes]:
+    """All members of a compressed file, one bounded chunk after the other."""
     member: _Member | None = None
     members = 0
+    left = limit + 1
     pending = b""
-    while True:
+    while left > 0:
         if not pending and (member is None or member.hungry):
             pending = stream.read(_PIECE)
             if not pending:
@@ -123,40 +135,35 @@ def _expand(stream: BinaryIO, encoding: str, limit: int) -> bytes:
             _check_member(pending, encoding, first=members == 1)
             member = _MEMBER[encoding]()
         try:
-            part, pending = member.expand(pending, min(_CHUNK, limit + 1 - kept.tell()))
+            part, pending = member.expand(pending, min(_CHUNK, left))
         except (zlib.error, zstd.ZstdError) as error:
             raise _damaged(encoding, error) from None
-        kept.write(part)
-        if kept.tell() > limit:
-            raise _too_large(limit)
+        left -= len(part)
+        yield part
         member = None if member.ended else member
     if not members:
-        raise _Refused("encoding", f"The file is empty: there is no {encoding} data. {_mend(encoding)}")
+        raise Refused("encoding", f"The file is empty: there is no {encoding} data. {_mend(encoding)}")
     if member is not None:
         mend = _mend(encoding)
-        raise _Refused("encoding", f"The {encoding} data ends before its end mark: it is cut off. {mend}")
-    data = kept.getvalue()
-    if known := _packed(data):
-        raise _Refused("encoding", f"Within the {encoding} data, {known.key} data follows. Compress the file once.")
-    return data
+        raise Refused("encoding", f"The {encoding} data ends before its end mark: it is cut off. {mend}")
 
 
 def _mend(encoding: str) -> str:
     return f"Compress the file with {encoding} again and send it whole."
 
 
-def _damaged(encoding: str, error: Exception) -> _Refused:
+def _damaged(encoding: str, error: Exception) -> Refused:
     reason = str(error).rsplit(": ", 1)[-1].rstrip(".")
     if "too much memory" in reason:
         most = f"{(1 << _WINDOW_LOG) >> 20} MiB"
-        return _Refused("too_large", f"The zstd data needs a window of more than {most}. Compress it without --long.")
-    return _Refused("encoding", f"The {encoding} data is damaged ({reason}). {_mend(encoding)}")
+        return Refused("too_large", f"The zstd data needs a window of more than {most}. Compress it without --long.")
+    return Refused("encoding", f"The {encoding} data is damaged ({reason}). {_mend(encoding)}")
 
 
 def _counted(members: int, encoding: str) -> int:
     if members >= _MEMBERS:
         message = f"The {encoding} data has more than {_MEMBERS} members. Compress the file in one piece."
-        raise _Refused("too_large", message)
+        raise Refused("too_large", message)
     return members + 1
 
 
@@ -173,5 +180,5 @@ def _check_member(head: bytes, encoding: str, *, first: bool) -> None:
         message = (
             f"The file is said to be compressed with {encoding}, but is not. Leave the encoding away, or compress it."
         )
-        raise _Refused("encoding", message)
-    raise _Refused("encoding", f"Something that is not {encoding} follows the {encoding} data. {_mend(encoding)}")
+        raise Refused("encoding", message)
+    raise Refused("encoding", f"Something that is not {encoding} follows the {encoding} data. {_mend(encoding)}")

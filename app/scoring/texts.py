@@ -39,7 +39,10 @@ def words_of(buffer: Bytes) -> Words:
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """k texts in a buffer (see words_of, PAD): where each begins, and its length in bytes."""
+    """k texts in a buffer (see words_of, PAD): where each begins, and its length in bytes.
+
+    None may hold NUL: that is what fills the last word, and a text with one behind it would be the same.
+    """
 
     view: Words
     starts: Int

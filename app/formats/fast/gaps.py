@@ -1,0 +1,68 @@
+"""What stands between two texts of a JSON file, told apart by meaning; each spelling is learned where it is first met."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.formats.fast.window import Window
+from app.scoring.texts import Int
+
+_SPELLINGS = 32
+"""So many spellings of gaps a file may have."""
+_LONGEST = 200
+"""Bytes of one gap."""
+UNKNOWN = -1
+
+
+@dataclass(slots=True)
+class Gaps:
+    """The meanings that gaps may have: patterns, from the last mark of one text to the first of the next, both included."""
+
+    patterns: "Sequence[re.Pattern[bytes]]"
+    spellings: list[tuple[bytes, int, int]] = field(default_factory=list)
+    """Spelling, position of its pattern, and how many times the pattern's group `empty` is in it."""
+
+    def tell(self, window: Window, begins: Int, ends: Int) -> tuple[NDArray[np.int8], int]:
+        """For each gap the position of its spelling, and how many gaps come before the first that means nothing here."""
+        found = np.full(len(begins), UNKNOWN, dtype=np.int8)
+        lengths = ends - begins + 1
+        places = (begins, lengths)
+        for number in range(len(self.spellings)):
+            self._mark(found, window, places, number)
+        while True:
+            strange = np.flatnonzero(found == UNKNOWN)[:1]
+            if not len(strange):
+                return found, len(found)
+            at = int(strange[0])
+            if not self._learn(window.text(int(begins[at]), min(int(lengths[at]), _LONGEST + 1))):
+                return found, at
+            self._mark(found, window, places, len(self.spellings) - 1)
+
+    def _mark(self, found: NDArray[np.int8], window: Window, places: tuple[Int, Int], number: int) -> None:
+        """Mark the gaps of one spelling."""
+        begins, lengths = places
+        spelling = self.spellings[number][0]
+        alike = np.flatnonzero(lengths == len(spelling))
+        found[alike[window.equal(begins[alike], spelling)]] = number
+
+    def _learn(self, spelling: bytes) -> bool:
+        if len(spelling) > _LONGEST or len(self.spellings) == _SPELLINGS:
+            return False
+        for meaning, pattern in enumerate(self.patterns):
+            match = pattern.fullmatch(spelling)
+            if match is not None:
+                empty = match["empty"].count(b"[") if "empty" in pattern.groupindex else 0
+                self.spellings.append((spelling, meaning, empty))
+                return True
+        return False
+
+    def meanings(self, told: NDArray[np.int8]) -> NDArray[np.int8]:
+        """The meaning of gaps by their spelling."""
+        return np.array([meaning for _, meaning, _ in self.spellings], dtype=np.int8)[told]
+
+    def empties(self, told: NDArray[np.int8]) -> Int:
+        """How many empty lists there are in gaps of these spellings."""
+        return np.array([empty for _, _, empty in self.spellings], dtype=np.int64)[told]
