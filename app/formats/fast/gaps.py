@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.formats.fast.window import Window
-from app.scoring.texts import Int
+from app.scoring.texts import Int, Words
 
 _SPELLINGS = 32
 """So many spellings of gaps a file may have."""
@@ -28,24 +28,27 @@ class Gaps:
     def tell(self, window: Window, begins: Int, ends: Int) -> tuple[NDArray[np.int8], int]:
         """For each gap the position of its spelling, and how many gaps come before the first that means nothing here."""
         found = np.full(len(begins), UNKNOWN, dtype=np.int8)
-        lengths = ends - begins + 1
-        places = (begins, lengths)
+        places = (begins, window.view[begins])
         for number in range(len(self.spellings)):
             self._mark(found, window, places, number)
         while True:
-            strange = np.flatnonzero(found == UNKNOWN)[:1]
-            if not len(strange):
+            at = int(np.argmax(found == UNKNOWN)) if len(found) else 0
+            if not len(found) or found[at] != UNKNOWN:
                 return found, len(found)
-            at = int(strange[0])
-            if not self._learn(window.text(int(begins[at]), min(int(lengths[at]), _LONGEST + 1))):
+            length = int(ends[at] - begins[at]) + 1
+            if not self._learn(window.text(int(begins[at]), min(length, _LONGEST + 1))):
                 return found, at
             self._mark(found, window, places, len(self.spellings) - 1)
 
-    def _mark(self, found: NDArray[np.int8], window: Window, places: tuple[Int, Int], number: int) -> None:
-        """Mark the gaps of one spelling."""
-        begins, lengths = places
+    def _mark(self, found: NDArray[np.int8], window: Window, places: tuple[Int, Words], number: int) -> None:
+        """Mark the gaps of one spelling: it ends with the first mark that follows, so equal bytes are the whole gap."""
+        begins, first = places
         spelling = self.spellings[number][0]
-        alike = np.flatnonzero(lengths == len(spelling))
+        if len(spelling) <= 8:
+            mask = np.uint64((1 << 8 * len(spelling)) - 1)
+            np.copyto(found, number, where=(first & mask) == int.from_bytes(spelling, "little"))
+            return
+        alike = np.flatnonzero(first == int.from_bytes(spelling[:8], "little"))
         found[alike[window.equal(begins[alike], spelling)]] = number
 
     def _learn(self, spelling: bytes) -> bool:
