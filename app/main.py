@@ -144,9 +144,9 @@ def build(
     files = open_files(settings, work)
     notifier = Notifier()
     counted = all_figures(settings, db)
-    worker = Worker(settings, db, files, notifier.settled, counted) if scoring else None
+    worker = Worker(settings, db, files, work, settled=notifier.settled, figures=counted) if scoring else None
     listener = None if db.sqlite else Listener(settings, notifier.settled, notifier.missed)
-    readers = child_pool(settings, READER_CHILDREN)
+    readers = child_pool(settings, READER_CHILDREN, work)
     made = MadeFiles(work / "made")
     if not scoring:
         require_head(db.engine())

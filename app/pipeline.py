@@ -3,7 +3,7 @@
 import gc
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -45,7 +45,6 @@ class Source:
 class Gold:
     """Gold that is ready to score with: n ids, their labels, and what the metrics need beside them."""
 
-    ids: list[str]
     index: IdIndex
     spec: TaskSpec
     labels: Labels
@@ -53,7 +52,7 @@ class Gold:
     """Per id 0 for public, 1 for private; None where the gold has no splits."""
     weights: NDArray[np.int64] | None = None
     """Per id its weight, scaled to whole numbers; None where all weigh the same."""
-    void: frozenset[str] = frozenset()
+    void: Collection[str] = frozenset()
     listed: Sequence[str] = ()
     """All ids of the file in its order, those that are not scored too: what a template holds."""
     notes: list[str] = field(default_factory=list)
@@ -63,6 +62,11 @@ class Gold:
     """Per split, what scoring has found out about this gold alone."""
     tables: Tables | None = None
     """Ids and classes for the fast tier of reading; None where they do not fit into tables."""
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids, in the order of all arrays."""
+        return self.index.ids
 
     def case(self, labels: Labels, scores: NDArray[np.float64] | None = None) -> Case:
         """The case of predictions, in gold order."""
@@ -230,7 +234,7 @@ def build_gold(table: Table, spec: TaskSpec, void: frozenset[str], rules: Rules,
     if weights is not None:
         table.notes.append("the instances have weights: all counts are sums of them, scaled to whole numbers")
     tables = tables_of(index, spec.classes)
-    return Gold(ids, index, spec, found.labels, splits, weights, void, listed, table.notes, tables=tables)
+    return Gold(index, spec, found.labels, splits, weights, void, listed, table.notes, tables=tables)
 
 
 def validate(

@@ -15,6 +15,8 @@ from app.files.folder import FolderFiles
 from app.settings import Settings
 
 MOST_PROCESSES = 1000
+PREPARED = "prepared"
+"""The folder of gold that is ready to score with, among what a process makes; it can be made again."""
 
 
 class AlreadyServed(RuntimeError):

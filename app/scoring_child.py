@@ -5,14 +5,12 @@ standard input closes, whatever it is doing, so that it never outlives the servi
 """
 
 import argparse
-import gc
 import json
 import os
 import queue
 import resource
 import sys
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -20,60 +18,17 @@ from pathlib import Path
 from typing import IO, Any
 
 from app.errors import BadRequest, InvalidContent
-from app.formats import FileKind, Limits, Problems, Rules
+from app.formats import Limits, Problems, Rules
 from app.formats.reader import too_much_memory
 from app.formats.template import template
-from app.pipeline import FileTooHeavy, Gold, Source, load_gold, predicted_case, score, validate
+from app.pipeline import FileTooHeavy, Gold, predicted_case, score, validate
+from app.prepared.folder import PreparedGold
+from app.prepared.golds import Golds, Unprepared, source
 from app.scoring.align import Case
 from app.scoring.detail import detailed, write_csv
-from app.scoring.recipe import Recipe, parse_recipe
+from app.scoring.recipe import Recipe
 
 Answer = dict[str, Any]
-
-KEPT_GOLDS = 4
-_KIND = ("format", "encoding", "layout")
-
-
-class Golds:
-    """The golds used last, ready to score with: a submission pays only for itself."""
-
-    def __init__(self, limits: Limits, memory: int) -> None:
-        self.limits = limits
-        self.memory = memory
-        self._kept: OrderedDict[str, Gold] = OrderedDict()
-
-    def load(self, request: dict[str, Any]) -> tuple[Gold | None, Problems]:
-        """The gold of a request; None where it has problems."""
-        problems = Problems()
-        name = _name(request)
-        if name in self._kept:
-            self._kept.move_to_end(name)
-            return self._kept[name], problems
-        fields = {key: value for key, value in request.items() if key not in {"path", *_KIND}}
-        gold, problems = load_gold(_source(request), limits=self.limits, **fields)
-        if gold is not None:
-            self._kept[name] = gold
-            while len(self._kept) > KEPT_GOLDS:
-                self._kept.popitem(last=False)
-        return gold, problems
-
-    def forget_all_but(self, request: dict[str, Any]) -> bool:
-        """Give back the memory of other golds than that of this request; False where there were none."""
-        own = self._kept.pop(_name(request), None)
-        held = bool(self._kept)
-        self._kept.clear()
-        if own is not None:
-            self._kept[_name(request)] = own
-        gc.collect()
-        return held
-
-    def sound(self, request: dict[str, Any]) -> Gold:
-        """The gold of a request that was checked when it was uploaded."""
-        gold, problems = self.load(request)
-        if gold is None:
-            msg = f"stored gold no longer reads: {problems.to_dict()['total']}"
-            raise RuntimeError(msg)
-        return gold
 
 
 def answer_gold(golds: Golds, request: dict[str, Any]) -> Answer:
@@ -86,7 +41,7 @@ def answer_gold(golds: Golds, request: dict[str, Any]) -> Answer:
     if gold is None:
         return problems.to_dict()
     return problems.to_dict() | {
-        "instances": len(gold.ids),
+        "instances": len(gold.index),
         "classes": list(gold.spec.classes),
         "has_splits": gold.splits is not None,
         "notes": gold.notes,
@@ -96,12 +51,12 @@ def answer_gold(golds: Golds, request: dict[str, Any]) -> Answer:
 def answer_validate(golds: Golds, request: dict[str, Any]) -> Answer:
     """Check predictions without scoring them."""
     gold = golds.sound(request["gold"])
-    recipe = _recipe(request, gold)
+    recipe = golds.recipe(request, gold)
     rules = Rules.strictest(recipe.metrics, recipe.primary)
     _, problems, notes = validate(
         gold.index,
         gold.spec,
-        _source(request["predictions"]),
+        source(request["predictions"]),
         rules=rules,
         void=gold.void,
         tables=gold.tables,
@@ -113,10 +68,10 @@ def answer_validate(golds: Golds, request: dict[str, Any]) -> Answer:
 def answer_score(golds: Golds, request: dict[str, Any]) -> Answer:
     """Check predictions and score them, per split."""
     gold = golds.sound(request["gold"])
-    recipe = _recipe(request, gold)
+    recipe = golds.recipe(request, gold)
     outcome = score(
         gold,
-        _source(request["predictions"]),
+        source(request["predictions"]),
         recipe.metrics,
         primary=recipe.primary,
         decision=recipe.decision,
@@ -147,7 +102,7 @@ def answer_template(golds: Golds, request: dict[str, Any]) -> Answer:
 def answer_report(golds: Golds, request: dict[str, Any]) -> Answer:
     """Write the detailed report of a submission to the path given."""
     gold = golds.sound(request["gold"])
-    recipe = _recipe(request, gold)
+    recipe = golds.recipe(request, gold)
     case = _case(golds, gold, recipe, request)
     found = detailed(case, recipe.options, request["parts"], request["digits"])
     if request["csv"] and "left_out" in found:
@@ -167,7 +122,7 @@ def _case(golds: Golds, gold: Gold, recipe: Recipe, request: dict[str, Any]) -> 
         with suppress(ValueError):
             return predicted_case(
                 gold,
-                _source(request["predictions"]),
+                source(request["predictions"]),
                 tried,
                 split=request["split"],
                 decision=recipe.decision,
@@ -187,19 +142,6 @@ ANSWERS: dict[str, Callable[[Golds, dict[str, Any]], Answer]] = {
 }
 
 
-def _name(request: dict[str, Any]) -> str:
-    return json.dumps(request, sort_keys=True)
-
-
-def _source(request: dict[str, Any]) -> Source:
-    return Source(Path(request["path"]), FileKind(**{name: request[name] for name in _KIND}))
-
-
-def _recipe(request: dict[str, Any], gold: Gold) -> Recipe:
-    rules: dict[str, Any] = {"positive_label": gold.spec.positive_label, "classes": gold.spec.classes}
-    return parse_recipe(request["recipe"], gold.spec.task, **rules, stored=True)
-
-
 def _listen(lines: IO[bytes], requests: "queue.SimpleQueue[bytes]") -> None:
     """Pass requests on; when the pipe closes the service is gone, and so is the reason to go on."""
     for line in lines:
@@ -212,6 +154,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Scores files for the service; not for use by hand.")
     parser.add_argument("--memory", type=int, required=True, help="bytes of data memory allowed")
     parser.add_argument("--limits", type=json.loads, required=True, help="JSON of how large a file may be")
+    parser.add_argument("--prepared", type=json.loads, help="JSON of where prepared gold is, and how much of it")
     given = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_DATA, (given.memory, given.memory))
     replies = os.fdopen(os.dup(1), "wb")
@@ -219,14 +162,27 @@ def main() -> None:
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin.buffer, requests), daemon=True).start()
     _reply(replies, {"ready": True})
-    golds = Golds(Limits(**given.limits), given.memory)
+    remarks: list[str] = []
+    golds = Golds(Limits(**given.limits), given.memory, _prepared(given.prepared, remarks.append))
     while True:
-        _reply(replies, _answer(golds, json.loads(requests.get())))
+        answer = _answer(golds, json.loads(requests.get()))
+        _reply(replies, answer | {"remarks": remarks} if remarks else answer)
+        remarks.clear()
+
+
+def _prepared(told: dict[str, Any] | None, say: Callable[[str], None]) -> PreparedGold | None:
+    if told is None:
+        return None
+    prepared = PreparedGold(Path(told["folder"]), told["limit"], told["free"], say)
+    prepared.tidy()
+    return prepared
 
 
 def _answer(golds: Golds, request: dict[str, Any]) -> Answer:
     try:
         return ANSWERS[request["kind"]](golds, request)
+    except Unprepared:
+        return {"unprepared": True}
     except FileNotFoundError as lost:
         return {"error": "file", "file": str(lost.filename)}
     except MemoryError as lack:

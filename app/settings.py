@@ -98,6 +98,11 @@ class Settings(BaseSettings):
         description="Number of scoring children.",
     )
     scoring_seconds: float = Field(60.0, gt=0, description="Time that one scoring may take.")
+    prepared_gold: int = Field(
+        4096 * MIB,
+        ge=0,
+        description="Bytes of gold that a process keeps ready to score with, on its disk; 0 reads the gold file in every scoring child.",
+    )
     scoring_memory: int = Field(2048 * MIB, ge=256 * MIB, description="Bytes of data memory of one scoring child.")
     crash_cap: int = Field(3, ge=1, description="Crashes or limits hit by one task before it fails for good.")
     interruption_cap: int = Field(50, ge=1, description="Interruptions of one task before it fails for good.")

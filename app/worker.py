@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import timedelta
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -37,7 +38,7 @@ from app.figures import Figures
 from app.files import Files
 from app.formats import Limits
 from app.health_server import HealthServer
-from app.places import AddressTaken, open_files, own_place
+from app.places import PREPARED, AddressTaken, open_files, own_place
 from app.queue import Claim, Queue
 from app.queue.local import LocalQueue
 from app.rounds import Rounds
@@ -69,12 +70,16 @@ def file_limits(settings: Settings) -> Limits:
     )
 
 
-def child_pool(settings: Settings, count: int) -> ChildPool:
-    """Children under the limits of the settings."""
+def child_pool(settings: Settings, count: int, work: Path | None = None) -> ChildPool:
+    """Children under the limits of the settings; those of one `work` folder share prepared gold there."""
     arguments = [
         *("--memory", str(settings.scoring_memory)),
         *("--limits", json.dumps(asdict(file_limits(settings)))),
     ]
+    if work is not None:
+        folder = str((work / PREPARED).resolve())  # children have a working folder of their own
+        told = {"folder": folder, "limit": settings.prepared_gold, "free": settings.min_free}
+        arguments += ["--prepared", json.dumps(told)]
     return ChildPool(count, arguments=arguments, seconds=settings.scoring_seconds)
 
 
@@ -104,7 +109,14 @@ class Worker:
     """Lives in threads of its process, its scoring in child programs."""
 
     def __init__(
-        self, settings: Settings, db: Database, files: Files, settled: Callable[[str], None], figures: Figures
+        self,
+        settings: Settings,
+        db: Database,
+        files: Files,
+        work: Path,
+        *,
+        settled: Callable[[str], None],
+        figures: Figures,
     ) -> None:
         self._settings = settings
         self._db = db
@@ -123,7 +135,7 @@ class Worker:
         self._last_sign = time.monotonic()
         self._reap_from = 0.0
         self._unsettled: deque[Claim] = deque()
-        self.children = child_pool(settings, settings.workers)
+        self.children = child_pool(settings, settings.workers, work)
         self.queue = (
             LocalQueue(self._claim, slots=settings.workers)
             if db.sqlite
@@ -284,7 +296,7 @@ def serve(settings: Settings) -> None:
         db = Database(settings)
         require_head(db.engine())
         figures = all_figures(settings, db)
-        worker = Worker(settings, db, open_files(settings, work), lambda _: None, figures)
+        worker = Worker(settings, db, open_files(settings, work), work, settled=lambda _: None, figures=figures)
         with _health(settings, worker, figures):
             worker.start()
             log.info("worker_started", slots=settings.workers)

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from app.actions.access import Caller, see_phase
-from app.actions.upload_gold import request_of
+from app.actions.ask_about_gold import NamedGold, ask_about_gold, named_gold
 from app.children import Children
 from app.errors import BadRequest, NoGold
 from app.files import Files
@@ -12,14 +12,11 @@ from app.scoring.metric import SCORES
 from app.scoring.recipe import parse_recipe
 from app.scoring.task import Task
 from app.store import challenges, gold
-from app.store.session import ReadSession
-from app.store.tables import GoldVersion, Phase
+from app.store.session import Database, ReadSession
 
 
-def template_source(
-    session: ReadSession, caller: Caller, slug: str, phase_slug: str
-) -> tuple[Phase, GoldVersion, bool]:
-    """The phase, the gold whose ids the template lists, and whether a metric of the recipe needs scores; raises NoGold."""
+def template_source(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> tuple[NamedGold, bool]:
+    """The gold whose ids the template lists, and whether a metric of the recipe needs scores; raises NoGold."""
     phase = see_phase(session, caller, slug, phase_slug)
     version = gold.active(session, phase.id)
     if version is None:
@@ -28,29 +25,21 @@ def template_source(
     challenge = phase.challenge
     rules: dict[str, Any] = {"positive_label": challenge.positive_label, "classes": version.classes}
     metrics = parse_recipe(recipe.body, cast("Task", challenge.task), **rules, stored=True).metrics
-    return phase, version, any(SCORES in call.metric.needs for call in metrics)
+    return named_gold(version, challenge), any(SCORES in call.metric.needs for call in metrics)
 
 
 def make_template(
+    db: Database,
     files: Files,
     children: Children,
-    phase: Phase,
-    version: GoldVersion,
+    gold: NamedGold,
     *,
     format_name: str,
     scores: bool,
     target: Path,
 ) -> None:
     """Have a child write the template to `target`; raises BadRequest where it cannot be made."""
-    with files.local(version.file_key) as path:
-        answer = children.ask(
-            {
-                "kind": "template",
-                "gold": request_of(path, version, phase.challenge),
-                "format": format_name,
-                "scores": scores,
-                "target": str(target),
-            }
-        )
+    request = {"kind": "template", "format": format_name, "scores": scores, "target": str(target)}
+    answer = ask_about_gold(db, files, children, gold, request)
     if not answer["valid"]:
         raise BadRequest(answer["detail"], remedy=answer["remedy"])

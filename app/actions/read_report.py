@@ -1,14 +1,15 @@
 """The detailed report of one submission: as much of it as the phase allows its reader."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from app.actions.access import Caller, require_scope
+from app.actions.ask_about_gold import NamedGold, ask_about_gold, named_gold
 from app.actions.change_recipe import scoring_recipe
 from app.actions.read_submissions import read_submission
-from app.actions.upload_gold import request_of, stored_kind
+from app.actions.upload_gold import stored_kind
 from app.actions.visibility import split_for, view_for
 from app.children import ChildOutOfMemory, Children, ChildTimedOut
 from app.errors import Conflict, Forbidden, NotFinished
@@ -16,8 +17,8 @@ from app.files import Files
 from app.scoring import SCORER_VERSION
 from app.scoring.detail import PARTS
 from app.store import challenges, gold
-from app.store.session import ReadSession
-from app.store.tables import GoldVersion, Phase, Recipe, Submission
+from app.store.session import Database, ReadSession
+from app.store.tables import Recipe, Submission
 
 
 class ReportTooLarge(Conflict):
@@ -32,8 +33,7 @@ class Wanted:
     """A report that may be made: of what, which parts of it, and with how many digits."""
 
     submission: Submission
-    phase: Phase
-    gold: GoldVersion
+    gold: NamedGold
     recipe: Recipe
     split: str
     parts: tuple[str, ...]
@@ -75,8 +75,7 @@ def wanted_report(
     scores = (seen.splits or {}).get(shown, {}) if seen.organizer else seen.scores
     return Wanted(
         submission=seen.submission,
-        phase=phase,
-        gold=version,
+        gold=named_gold(version, phase.challenge),
         recipe=recipe,
         split=shown,
         parts=parts if part is None else (part,),
@@ -95,15 +94,14 @@ def wanted_report(
     )
 
 
-def make_report(files: Files, children: Children, wanted: Wanted, *, as_csv: bool, target: Path) -> None:
+def make_report(db: Database, files: Files, children: Children, wanted: Wanted, *, as_csv: bool, target: Path) -> None:
     """Have a child write the report to `target`; raises ReportTooLarge."""
     row = wanted.submission
-    with files.local(wanted.gold.file_key) as gold_path, files.local(row.file_key) as path:
+    with files.local(row.file_key) as path:
         ask_for_report(
-            children,
+            lambda request: ask_about_gold(db, files, children, wanted.gold, request),
             {
                 "kind": "report",
-                "gold": request_of(gold_path, wanted.gold, wanted.phase.challenge),
                 "predictions": {"path": str(path), **stored_kind(row).to_dict()},
                 "recipe": wanted.recipe.body,
                 "split": wanted.split,
@@ -116,10 +114,10 @@ def make_report(files: Files, children: Children, wanted: Wanted, *, as_csv: boo
         )
 
 
-def ask_for_report(children: Children, request: dict[str, Any]) -> None:
+def ask_for_report(ask: Callable[[dict[str, Any]], dict[str, Any]], request: dict[str, Any]) -> None:
     """Have a child answer this; raises ReportTooLarge where it refuses, or takes too long or too much memory."""
     try:
-        answer = children.ask(request)
+        answer = ask(request)
     except (ChildTimedOut, ChildOutOfMemory) as beyond:
         what = "time" if isinstance(beyond, ChildTimedOut) else "memory"
         raise ReportTooLarge(f"Making this report takes more {what} than one may take.") from beyond

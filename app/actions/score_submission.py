@@ -12,7 +12,8 @@ from typing import Any
 import structlog
 from sqlalchemy import event
 
-from app.actions.upload_gold import request_of, stored_kind
+from app.actions.ask_about_gold import NamedGold, ask_about_gold, named_gold
+from app.actions.upload_gold import stored_kind
 from app.children import ChildError, ChildNotStarted, Children, ChildrenClosed
 from app.errors import Unavailable
 from app.figures import Figures
@@ -59,8 +60,7 @@ class Job:
     """All that scoring one task needs, read in one snapshot."""
 
     submission: Submission
-    gold: GoldVersion
-    phase: Phase
+    gold: NamedGold
     recipe: Recipe
 
 
@@ -163,8 +163,9 @@ def _load(session: ReadSession, claim: Claim) -> Job | None:
     submission = session.get_one(Submission, task.submission_id)
     return Job(
         submission=submission,
-        gold=session.get_one(GoldVersion, task.gold_id),
-        phase=session.get_one(Phase, submission.phase_id),
+        gold=named_gold(
+            session.get_one(GoldVersion, task.gold_id), session.get_one(Phase, submission.phase_id).challenge
+        ),
         recipe=session.get_one(Recipe, task.recipe_id),
     )
 
@@ -178,19 +179,10 @@ def _note_wait(bench: Bench, job: Job, claim: Claim) -> None:
 
 def _ask(bench: Bench, job: Job) -> dict[str, Any]:
     kind = stored_kind(job.submission)
-    with (
-        bench.files.local(job.gold.file_key) as gold_path,
-        bench.files.local(job.submission.file_key) as path,
-        bench.figures.scoring_seconds.time(),
-    ):
-        return bench.children.ask(
-            {
-                "kind": "score",
-                "gold": request_of(gold_path, job.gold, job.phase.challenge),
-                "predictions": {"path": str(path), **kind.to_dict()},
-                "recipe": job.recipe.body,
-            }
-        )
+    with bench.files.local(job.submission.file_key) as path, bench.figures.scoring_seconds.time():
+        predictions = {"path": str(path), **kind.to_dict()}
+        request = {"kind": "score", "predictions": predictions, "recipe": job.recipe.body}
+        return ask_about_gold(bench.db, bench.files, bench.children, job.gold, request)
 
 
 def _settle(session: WriteSession, claim: Claim, job: Job, answer: dict[str, Any]) -> str | None:

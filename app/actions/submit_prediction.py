@@ -271,11 +271,6 @@ def _enqueue(session: WriteSession, queue: Queue, submission: Submission, admiss
     queue.enqueue(session, task_id)
 
 
-def dry_run_request(gold_request: Mapping[str, Any], path: str, kind: FileKind, recipe: Recipe) -> dict[str, Any]:
-    """What a child needs to know to check predictions without scoring them."""
-    return {
-        "kind": "validate",
-        "gold": dict(gold_request),
-        "predictions": {"path": path, **kind.to_dict()},
-        "recipe": recipe.body,
-    }
+def dry_run_request(path: str, kind: FileKind, recipe: Recipe) -> dict[str, Any]:
+    """What a child needs to know, besides the gold, to check predictions without scoring them."""
+    return {"kind": "validate", "predictions": {"path": path, **kind.to_dict()}, "recipe": recipe.body}

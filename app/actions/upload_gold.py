@@ -25,11 +25,18 @@ def check_gold_upload(session: ReadSession, caller: Caller, slug: str, phase_slu
 
 
 def gold_request(
-    path: Path, kind: FileKind, challenge: Challenge, *, classes: list[str] | None, accessories: Mapping[str, Any]
+    path: Path,
+    kind: FileKind,
+    challenge: Challenge,
+    *,
+    sha256: str,
+    classes: list[str] | None,
+    accessories: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """What a child needs to know to read gold."""
+    """What a child needs to know to read gold; with the SHA-256 of its file it can make it ready for the time to come."""
     return {
         "path": str(path),
+        "sha256": sha256,
         **kind.to_dict(),
         "task": challenge.task,
         "positive_label": challenge.positive_label,
@@ -49,6 +56,7 @@ def request_of(path: Path, version: GoldVersion, challenge: Challenge) -> dict[s
         path,
         stored_kind(version),
         challenge,
+        sha256=version.sha256,
         classes=version.classes,
         accessories=version.accessories,
     )

@@ -110,7 +110,8 @@ def _store(
         challenge = check_gold_upload(session, who, slug, phase).challenge
     with parts.files.local(stored.key) as path:
         inspected = inspect(
-            parts.readers, gold_request(path, kind, challenge, classes=challenge.classes, accessories={})
+            parts.readers,
+            gold_request(path, kind, challenge, sha256=stored.sha256, classes=challenge.classes, accessories={}),
         )
     with parts.db.write() as session:
         declared = challenge.classes is not None

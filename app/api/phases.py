@@ -9,6 +9,7 @@ from starlette.concurrency import run_in_threadpool
 
 from app import errors
 from app.actions.access import see_phase
+from app.actions.ask_about_gold import NamedGold
 from app.actions.make_template import make_template, template_source
 from app.actions.plan_phases import create_phase, edit_phase, is_open_now, list_phases, vocabulary
 from app.api import examples
@@ -19,7 +20,7 @@ from app.api.strict import api_router
 from app.api.uploads import WholeFile
 from app.formats.template import TEMPLATES
 from app.store.session import ReadSession
-from app.store.tables import GoldVersion, Phase
+from app.store.tables import Phase
 
 router = api_router("phases")
 
@@ -201,11 +202,11 @@ async def get_template(
     if format_name not in TEMPLATES:
         raise errors.BadRequest(f"format must be one of {', '.join(TEMPLATES)}, not '{format_name}'.")
 
-    def find() -> tuple[Phase, GoldVersion, bool]:
+    def find() -> tuple[NamedGold, bool]:
         with parts.db.read() as session:
             return template_source(session, who, slug, phase)
 
-    found, version, needed = await run_in_threadpool(find)
+    gold, needed = await run_in_threadpool(find)
     if values == "labels" and format_name == "npz":
         raise errors.BadRequest(
             "A template in the format 'npz' has a place for scores.", remedy="Ask for another format."
@@ -216,14 +217,14 @@ async def get_template(
 
     def make(target: Path) -> None:
         parts.files.check()
-        make_template(parts.files, parts.readers, found, version, format_name=format_name, scores=scores, target=target)
+        make_template(parts.db, parts.files, parts.readers, gold, format_name=format_name, scores=scores, target=target)
 
-    name = f"{version.id}.{kind}"
+    name = f"{gold.id}.{kind}"
     path = await parts.made.path(name, make)
     return WholeFile(
         path,
         media_type=made.media_type,
         filename=f"{slug}-{phase}{made.ending}",
-        tag=f"{version.id}-{kind}",
+        tag=f"{gold.id}-{kind}",
         sending=parts.made.sending(name),
     )

@@ -59,7 +59,7 @@ async def get_report(
 
     def make(target: Path) -> None:
         parts.files.check()
-        make_report(parts.files, parts.readers, wanted, as_csv=as_csv, target=target)
+        make_report(parts.db, parts.files, parts.readers, wanted, as_csv=as_csv, target=target)
 
     name = f"{wanted.name}.{format_name}"
     path = await parts.made.path(name, make)

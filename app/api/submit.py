@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse
 
 from app import errors
 from app.actions.access import Caller
+from app.actions.ask_about_gold import ask_about_gold, named_gold
 from app.actions.read_submissions import Seen, follow_submission
 from app.actions.submit_prediction import (
     Entry,
@@ -22,7 +23,6 @@ from app.actions.submit_prediction import (
     refuse_early,
     submit_prediction,
 )
-from app.actions.upload_gold import request_of
 from app.api import examples
 from app.api.deps import AccountDep, Service, ServiceDep, prefer_wait
 from app.api.problems import documented, showing
@@ -166,12 +166,13 @@ def _refuse_early(sent: Delivery, slug: str, phase: str) -> None:
 
 async def _dry_run(sent: Delivery, slug: str, phase: str) -> Response:
     def check(stored: Stored) -> dict[str, Any]:
-        files = sent.parts.files
-        with sent.parts.db.read() as session:
+        parts = sent.parts
+        with parts.db.read() as session:
             admission = admit(session, sent.who, slug, phase, sent.entry)
-        with files.local(admission.gold.file_key) as gold_path, files.local(stored.key) as path:
-            gold = request_of(gold_path, admission.gold, admission.phase.challenge)
-            return sent.parts.readers.ask(dry_run_request(gold, str(path), sent.kind, admission.recipe))
+            gold = named_gold(admission.gold, admission.phase.challenge)
+        with parts.files.local(stored.key) as path:
+            request = dry_run_request(str(path), sent.kind, admission.recipe)
+            return ask_about_gold(parts.db, parts.files, parts.readers, gold, request)
 
     async with received(sent.request, sent.parts) as stored:
         try:

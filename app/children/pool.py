@@ -90,6 +90,8 @@ class Child:
         except ChildError:
             self.stop()
             raise
+        for remark in answer.pop("remarks", ()):
+            log.warning("child_remark", remark=remark)
         if answer.pop("spent", False):
             self.stop()  # its memory ran out once: a fresh one goes on
         if answer.get("error") == "file":

@@ -66,7 +66,7 @@ class Predicted:
 class Grouping:
     """A partition of the instances, such as folds: the position in `names` for each instance."""
 
-    names: tuple[str, ...]
+    names: Sequence[str]
     codes: NDArray[np.int32]
 
     def take(self, rows: NDArray[np.integer]) -> "Grouping":

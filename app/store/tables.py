@@ -186,10 +186,12 @@ class GoldVersion(Base):
     encoding: Mapped[str] = mapped_column(String(16), server_default=text("''"))
     layout: Mapped[str] = mapped_column(String(16), server_default=text("''"))
     instances: Mapped[int]
-    classes: Mapped[list[str]]
+    classes: Mapped[list[str]] = mapped_column(deferred=True, deferred_group="large")
     classes_declared: Mapped[bool]
     has_splits: Mapped[bool]
-    accessories: Mapped[JSONObject] = mapped_column(default=dict, server_default=text("'{}'"))
+    accessories: Mapped[JSONObject] = mapped_column(
+        default=dict, server_default=text("'{}'"), deferred=True, deferred_group="large"
+    )
     """What stands beside the labels, by field (app.scoring.accessories)."""
     notes: Mapped[list[str]]
     created_by: Mapped[str | None] = mapped_column(ForeignKey("users.id"))

@@ -84,7 +84,7 @@ class Store:
 
 
 class Interrupted:
-    """Children whose answer comes only after something else has happened."""
+    """Children whose answer, other than that they need the gold first, comes only after something else has happened."""
 
     def __init__(self, pool: ChildPool, meanwhile: Callable[[], object]) -> None:
         self._pool = pool
@@ -92,7 +92,8 @@ class Interrupted:
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         answer = self._pool.ask(request)
-        self._meanwhile()
+        if "unprepared" not in answer:
+            self._meanwhile()
         return answer
 
     def close(self) -> None:

@@ -121,7 +121,7 @@ def test_a_worker_says_whether_it_reaches_the_database(own_postgres: OwnServer, 
 def working(given: Settings, **parts: Any) -> Iterator[Worker]:
     """A worker in threads of the test's own process."""
     db = Database(given)
-    worker = Worker(given, db, parts["files"], lambda _: None, all_figures(given, db))
+    worker = Worker(given, db, parts["files"], given.data_dir, settled=lambda _: None, figures=all_figures(given, db))
     worker.start()
     try:
         yield worker

@@ -1,10 +1,13 @@
 """Gold labels: uploaded, completed, put in force, and kept from everybody who must guess them."""
 
 import json
+import os
+import signal
 from typing import Any
 
 import pytest
 
+from tests.faults.support import children_of, pid_of
 from tests.journeys.support import (
     GOLD,
     MAIN,
@@ -19,6 +22,7 @@ from tests.journeys.support import (
     refused,
     values,
 )
+from tests.live import Live, eventually
 
 OTHER_GOLD = [{"id": row["id"], "label": {"a": "b", "b": "a"}[row["label"]]} for row in GOLD]
 
@@ -269,12 +273,23 @@ def test_a_flood_of_invalid_labels_is_one_fault(people: People) -> None:
         assert len(answer["errors"]) == 1, name
 
 
+def forget_prepared(live: Live) -> None:
+    """Leave the service no gold but the files that were uploaded; its scoring programs start again when they are asked."""
+    for path in (live.data_dir / "prepared").iterdir():
+        path.unlink()
+    for child in children_of(pid_of(live)):
+        os.kill(child, signal.SIGKILL)
+    eventually(lambda: not children_of(pid_of(live)), "they have ended")
+
+
 def test_a_file_of_ours_that_cannot_be_read_is_not_the_callers_fault(people: People) -> None:
     uploads = people.live.data_dir / "files" / "uploads"
     before = set(uploads.iterdir())
     slug = challenge(people.admin, "gold-away")
     (file,) = set(uploads.iterdir()) - before
     away = file.rename(uploads.parent / "away")
+    assert people.admin.submit(slug, RIGHT, team="Bench", dry_run="true").json()["valid"] is True  # gold is prepared
+    forget_prepared(people.live)
     answer = people.admin.submit(slug, RIGHT, team="Bench", dry_run="true")
     away.rename(file)
     refused(answer, 503, "file_away")

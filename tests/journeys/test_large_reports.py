@@ -9,8 +9,9 @@ import pytest
 from app.actions.read_report import ReportTooLarge, ask_for_report
 from app.children import ChildOutOfMemory, ChildTimedOut
 from app.formats import Limits
+from app.prepared.golds import Golds
 from app.scoring import detail_size
-from app.scoring_child import Golds, answer_report
+from app.scoring_child import answer_report
 
 
 class Answering:
@@ -40,7 +41,7 @@ class Answering:
 )
 def test_a_report_beyond_the_limits_is_no_file_to_make_smaller(answer: Exception | dict[str, Any], said: str) -> None:
     with pytest.raises(ReportTooLarge, match=said) as refused:
-        ask_for_report(Answering(answer), {"kind": "report"})
+        ask_for_report(Answering(answer).ask, {"kind": "report"})
     assert refused.value.status == 409
     assert "one part alone" in refused.value.advice
 
