@@ -1,7 +1,7 @@
 """A file of arrays beside a JSON header: written whole, checked whole, then mapped into memory and never copied.
 
-The file begins with a fixed head (magic, SHA-256 of all that follows the head, length of the header); then come the
-header and the arrays, each at a multiple of 64 bytes.
+The file begins with a fixed head (magic, SHA-256 of all that follows, length of the header); then come the header and
+the arrays, each at a multiple of 64 bytes.
 """
 
 import errno
@@ -11,7 +11,7 @@ import math
 import mmap
 import os
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -19,11 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 Arrays = Mapping[str, NDArray[Any]]
+Piece = bytes | memoryview
 
 MAGIC: Final = b"AssayG01"
 """Names the layout: another layout has another number."""
 
-_HEAD: Final = struct.Struct("<8s32sQ")
+_HEAD: Final = struct.Struct("<8s32s8s")
+_LENGTH: Final = struct.Struct("<Q")
 _ALIGNED: Final = 64
 _CHUNK: Final = 1 << 20
 _NO_ROOM_BEFOREHAND: Final = (errno.EOPNOTSUPP, errno.EINVAL)
@@ -33,23 +35,23 @@ class Damaged(ValueError):
     """The file is not what was written, or of another layout."""
 
 
-def write(file: BinaryIO, header: Mapping[str, Any], arrays: Arrays) -> None:
-    """Write header and arrays to a new file, durably; raises OSError where there is no room."""
-    pieces = list(_pieces(header, arrays))
-    digest = hashlib.sha256()
-    for piece in pieces[1:]:
+def laid_out(header: Mapping[str, Any], arrays: Arrays) -> list[Piece]:
+    """The bytes of a file, piece after piece; those of arrays are not copied."""
+    text, *rest = _body(header, arrays)
+    length = _LENGTH.pack(len(text))
+    digest = hashlib.sha256(length)
+    for piece in (text, *rest):
         digest.update(piece)
-    head = _HEAD.pack(MAGIC, digest.digest(), len(pieces[1]))
+    head = _HEAD.pack(MAGIC, digest.digest(), length)
+    return [head.ljust(_whole(len(head)), b"\0"), text, *rest]
+
+
+def write(file: BinaryIO, pieces: Sequence[Piece]) -> None:
+    """Write the pieces to a new file, durably; raises OSError where there is no room."""
     _take_room(file, sum(map(len, pieces)))
-    for piece in (head.ljust(len(pieces[0]), b"\0"), *pieces[1:]):
-        file.write(piece)
+    file.writelines(pieces)
     file.flush()
     os.fsync(file.fileno())
-
-
-def size(header: Mapping[str, Any], arrays: Arrays) -> int:
-    """The bytes of the file that `write` makes."""
-    return sum(map(len, _pieces(header, arrays)))
 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -65,22 +67,22 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         if magic != MAGIC:
             raise Damaged(f"{path} has another layout")
         file.seek(_whole(_HEAD.size))
-        if _digest(file) != digest:
+        if _digest(length, file) != digest:
             raise Damaged(f"{path} is damaged")
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     start = _whole(_HEAD.size)
-    header = json.loads(mapped[start : start + length])
-    return header["of"], _mapped(mapped, header["arrays"], _whole(start + length))
+    end = start + _LENGTH.unpack(length)[0]
+    header = json.loads(mapped[start:end])
+    return header["of"], _mapped(mapped, header["arrays"], _whole(end))
 
 
-def _pieces(header: Mapping[str, Any], arrays: Arrays) -> Iterator[bytes | memoryview]:
-    """Room for the head, the header, then array after array, each with what fills it up."""
+def _body(header: Mapping[str, Any], arrays: Arrays) -> Iterator[Piece]:
+    """The header, then array after array, each with what fills it up."""
     table, at = {}, 0
     for name, array in arrays.items():
         table[name] = {"dtype": array.dtype.newbyteorder("<").str, "shape": list(array.shape), "at": at}
         at += _whole(array.nbytes)
     text = json.dumps({"of": header, "arrays": table}).encode()
-    yield bytes(_whole(_HEAD.size))
     yield text
     yield bytes(_whole(len(text)) - len(text))
     for array in arrays.values():
@@ -103,8 +105,8 @@ def _whole(count: int) -> int:
     return -(-count // _ALIGNED) * _ALIGNED
 
 
-def _digest(file: BinaryIO) -> bytes:
-    digest = hashlib.sha256()
+def _digest(length: bytes, file: BinaryIO) -> bytes:
+    digest = hashlib.sha256(length)
     while chunk := file.read(_CHUNK):
         digest.update(chunk)
     return digest.digest()

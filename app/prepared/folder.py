@@ -4,6 +4,7 @@ Whatever is wrong with a file, it is removed and the gold counts as not prepared
 map of one that is removed stays readable.
 """
 
+import errno
 import fcntl
 import os
 import shutil
@@ -83,13 +84,15 @@ class PreparedGold:
         return self.folder / f"{name}{_SUFFIX}"
 
     def _write(self, name: str, gold: Gold) -> None:
-        header, made = taken_apart(gold)
-        size = arrays.size(header, made)
+        pieces = arrays.laid_out(*taken_apart(gold))
+        size = sum(map(len, pieces))
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if size > self.limit or shutil.disk_usage(self.folder).free - size < self.free:
+        if size > self.limit:
             return
+        if shutil.disk_usage(self.folder).free - size < self.free:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.folder))
         with _part(self._path(name)) as file:
-            arrays.write(file, header, made)
+            arrays.write(file, pieces)
         _sync(self.folder)
 
 

@@ -23,7 +23,8 @@ _Made = dict[str, NDArray[Any]]
 def taken_apart(gold: Gold) -> tuple[_Header, _Made]:
     """Gold as a JSON object and arrays."""
     ids = gold.index.ids
-    arrays: _Made = _ids(ids) | {"codes": gold.labels.codes}
+    arrays: _Made = {"codes": gold.labels.codes, **_table("classes", gold.spec.classes)}
+    arrays |= _table("ids", ids) or {"ids": written(ids)}
     for name, array in (("offsets", gold.labels.offsets), ("splits", gold.splits), ("weights", gold.weights)):
         if array is not None:
             arrays[name] = array
@@ -32,54 +33,47 @@ def taken_apart(gold: Gold) -> tuple[_Header, _Made]:
             arrays |= {name: parts.codes, f"{name}_names": written(parts.names)}
     if gold.void:
         arrays["void"] = written(sorted(gold.void))
-    own = list(gold.listed) != ids
-    if own:
+    if list(gold.listed) != ids:
         arrays["listed"] = written(gold.listed)
-    counts = {"void": len(gold.void), "listed": len(gold.listed) if own else None}
-    counts |= {name: len(parts.names) for name, parts in (("folds", gold.folds), ("groups", gold.groups)) if parts}
-    return {"program": __version__, "spec": _spec(gold.spec), "notes": gold.notes, "counts": counts}, arrays
+    return {"program": __version__, "spec": _spec(gold.spec), "notes": gold.notes}, arrays
 
 
 def put_together(header: _Header, arrays: Arrays) -> Gold:
     """Gold of what `taken_apart` gave; its arrays are those given. Raises Damaged for what another program wrote."""
     if header["program"] != __version__:
         raise Damaged("another version of the program wrote it, and may have read the gold otherwise")
-    counts = header["counts"]
-    index = _index(arrays)
-    own = counts["listed"]
-    listed = LateTexts(len(index), lambda: index.ids) if own is None else late(arrays["listed"], own)
+    table = _table_of("ids", arrays)
+    index = IdIndex(late(arrays["ids"])) if table is None else IdIndex.of_table(table)
     return Gold(
         index=index,
         spec=_spec_of(header["spec"]),
         labels=Labels(arrays["codes"], arrays.get("offsets")),
         splits=arrays.get("splits"),
         weights=arrays.get("weights"),
-        void=late(arrays["void"], counts["void"]) if counts["void"] else frozenset(),
-        listed=listed,
+        void=late(arrays["void"]) if "void" in arrays else frozenset(),
+        listed=late(arrays["listed"]) if "listed" in arrays else LateTexts(len(index), lambda: index.ids),
         notes=header["notes"],
-        folds=_grouping("folds", counts, arrays),
-        groups=_grouping("groups", counts, arrays),
+        folds=_grouping("folds", arrays),
+        groups=_grouping("groups", arrays),
     )
 
 
-def _ids(ids: Sequence[str]) -> _Made:
-    """The ids as a table whose hash nobody outside can foresee; as a list where they do not fit into one."""
-    table = TextTable.build(ids, os.urandom(KEY_BYTES))
+def _table(name: str, texts: Sequence[str]) -> _Made:
+    """Texts as a table whose hash nobody outside can foresee; nothing where they do not fit into one."""
+    table = TextTable.build(texts, os.urandom(KEY_BYTES))
     if table is None:
-        return {"ids": written(ids)}
-    return {"id_words": table.words, "id_slots": table.slots, "id_key": table.key}
+        return {}
+    return {f"{name}_words": table.words, f"{name}_slots": table.slots, f"{name}_key": table.key}
 
 
-def _index(arrays: Arrays) -> IdIndex:
-    if "ids" in arrays:
-        return IdIndex(late(arrays["ids"], len(arrays["codes"])))
-    return IdIndex.of_table(TextTable(arrays["id_words"], arrays["id_slots"], arrays["id_key"]))
-
-
-def _grouping(name: str, counts: dict[str, int], arrays: Arrays) -> Grouping | None:
-    if name not in arrays:
+def _table_of(name: str, arrays: Arrays) -> TextTable | None:
+    if f"{name}_words" not in arrays:
         return None
-    return Grouping(late(arrays[f"{name}_names"], counts[name]), arrays[name])
+    return TextTable(arrays[f"{name}_words"], arrays[f"{name}_slots"], arrays[f"{name}_key"])
+
+
+def _grouping(name: str, arrays: Arrays) -> Grouping | None:
+    return Grouping(late(arrays[f"{name}_names"]), arrays[name]) if name in arrays else None
 
 
 def _spec(spec: TaskSpec) -> dict[str, Any]:

@@ -1,11 +1,14 @@
 """Texts that become strings only when one is asked for."""
 
 import json
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
+
+_COUNT = struct.Struct("<Q")
 
 
 class LateTexts(Sequence[str]):
@@ -39,10 +42,11 @@ class LateTexts(Sequence[str]):
 
 
 def written(texts: Sequence[str]) -> NDArray[np.uint8]:
-    """Texts as one array of bytes: a JSON list, which holds any text."""
-    return np.frombuffer(json.dumps(list(texts)).encode(), dtype=np.uint8)
+    """Texts as one array of bytes: how many they are, then a JSON list, which holds any text."""
+    return np.frombuffer(_COUNT.pack(len(texts)) + json.dumps(list(texts)).encode(), dtype=np.uint8)
 
 
-def late(data: NDArray[np.uint8], count: int) -> LateTexts:
-    """So many texts of such an array again."""
-    return LateTexts(count, lambda: json.loads(data.tobytes()))
+def late(data: NDArray[np.uint8]) -> LateTexts:
+    """The texts of such an array again."""
+    (count,) = _COUNT.unpack(data[: _COUNT.size].tobytes())
+    return LateTexts(count, lambda: json.loads(data[_COUNT.size :].tobytes()))

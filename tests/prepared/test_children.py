@@ -1,0 +1,215 @@
+"""Scoring children share prepared gold: made once, by whoever is asked first, whatever becomes of the others."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.children.pool import ChildPool
+from app.prepared.folder import PreparedGold
+from tests.faults.support import alive, freeze
+from tests.faults.test_short_disk import filled, small_disk
+from tests.live import LONG, ROOT, eventually
+from tests.prepared.golds import KINDS, loaded
+
+MIB = 1 << 20
+KIND = {"format": "json", "encoding": "", "layout": ""}
+RECORDS, FIELDS = KINDS["plain"]
+RIGHT = [{"id": row["id"], "label": row["label"]} for row in RECORDS]
+NAME = "a" * 64
+
+
+@contextmanager
+def pool(folder: Path | None, count: int = 1, limit: int = 64 * MIB) -> Iterator[ChildPool]:
+    """Real children that share a folder."""
+    told = {"folder": str(folder), "limit": limit, "free": 0}
+    arguments = ["--memory", str(512 * MIB), "--limits", json.dumps({"records": 1_000_000})]
+    made = ChildPool(count, arguments=[*arguments, *(["--prepared", json.dumps(told)] if folder else [])], seconds=LONG)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+class Files:
+    """Gold and predictions on disk, and the requests that name them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.gold = folder / "gold"
+        self.gold.write_text(json.dumps(RECORDS))
+        sent = folder / "sent"
+        sent.write_text(json.dumps(RIGHT))
+        self._scored = {
+            "kind": "score",
+            "predictions": {"path": str(sent), **KIND},
+            "recipe": {"primary": "accuracy", "metrics": ["accuracy", "f1_macro"]},
+        }
+
+    def whole(self, **more: Any) -> dict[str, Any]:
+        """All that is to be known about the gold."""
+        return {"path": str(self.gold), **KIND, "positive_label": None, "beside": {}, **FIELDS, "name": NAME, **more}
+
+    def by_name(self) -> dict[str, Any]:
+        """A score of gold that is asked for by its name."""
+        return self._scored | {"gold": {"name": NAME}}
+
+    def in_full(self) -> dict[str, Any]:
+        """A score of gold that is given with its file."""
+        return self._scored | {"gold": self.whole()}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    return Files(folder)
+
+
+def accuracy(answer: dict[str, Any]) -> float:
+    assert answer["valid"], answer
+    return float(answer["scores"]["all"]["accuracy"]["value"])
+
+
+def test_gold_asked_for_by_name_is_scored_with_once_some_child_has_made_it_ready(files: Files, tmp_path: Path) -> None:
+    folder = tmp_path / "prepared"
+    with pool(folder) as children, pool(folder) as others:
+        assert children.ask(files.by_name()) == {"unprepared": True}
+        assert others.ask(files.by_name()) == {"unprepared": True}
+        assert accuracy(children.ask(files.in_full())) == 1
+        files.gold.unlink()
+        assert accuracy(children.ask(files.by_name())) == 1
+        assert accuracy(others.ask(files.by_name())) == 1
+        assert accuracy(others.ask(files.in_full())) == 1
+    with pool(folder) as later:
+        assert accuracy(later.ask(files.by_name())) == 1
+
+
+def test_without_a_folder_each_child_keeps_gold_in_its_own_memory(files: Files) -> None:
+    with pool(None) as children, pool(None) as others:
+        assert accuracy(children.ask(files.in_full())) == 1
+        assert accuracy(children.ask(files.by_name())) == 1
+        assert others.ask(files.by_name()) == {"unprepared": True}
+
+
+def test_inspected_gold_is_ready_under_the_name_of_its_content(files: Files, tmp_path: Path) -> None:
+    folder = tmp_path / "prepared"
+    with pool(folder) as children:
+        asked = files.whole(sha256="0" * 64)
+        del asked["name"]
+        assert children.ask({"kind": "gold", "gold": asked})["valid"]
+        (made,) = folder.iterdir()
+        # What is not to be stored is not prepared either.
+        del asked["sha256"]
+        assert children.ask({"kind": "gold", "gold": asked | {"classes": ["eel", "dog", "cat"]}})["valid"]
+        assert list(folder.iterdir()) == [made]
+        request = files.by_name() | {"gold": {"name": made.stem}}
+        assert accuracy(children.ask(request)) == 1
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda path: os.truncate(path, path.stat().st_size // 2),
+        lambda path: path.write_bytes(path.read_bytes()[:-9] + b"\1" + path.read_bytes()[-8:]),
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(b"AssayG00" + path.read_bytes()[8:]),
+    ],
+    ids=["cut short", "one byte changed", "empty", "another layout"],
+)
+def test_a_damaged_file_costs_one_more_reading_and_is_told_to_the_operator(
+    files: Files, tmp_path: Path, harm: Callable[[Path], object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "prepared"
+    with pool(folder) as children:
+        assert accuracy(children.ask(files.in_full())) == 1
+    (path,) = folder.iterdir()
+    harm(path)
+    with pool(folder) as children:
+        assert children.ask(files.by_name()) == {"unprepared": True}
+        assert "not sound" in capsys.readouterr().out
+        assert accuracy(children.ask(files.in_full())) == 1
+    with pool(folder) as children:
+        assert accuracy(children.ask(files.by_name())) == 1
+
+
+def test_children_that_make_the_same_gold_ready_at_once_do_not_disturb_each_other(files: Files, tmp_path: Path) -> None:
+    folder = tmp_path / "prepared"
+    for _ in range(5):
+        with pool(folder, 3) as children, ThreadPoolExecutor(3) as askers:
+            children.warm_up()
+            together = threading.Barrier(3)
+
+            def ask(wait: Callable[[], int] = together.wait, children: ChildPool = children) -> float:
+                wait()
+                return accuracy(children.ask(files.in_full()))
+
+            assert [each.result(timeout=LONG) for each in [askers.submit(ask) for _ in range(3)]] == [1, 1, 1]
+        (path,) = folder.iterdir()
+        assert PreparedGold(folder, 64 * MIB).load(NAME) is not None
+        path.unlink()
+
+
+def test_a_full_disk_is_nobodys_error(files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with small_disk(tmp_path / "small") as disk:
+        folder = disk / "prepared"
+        with pool(folder) as children:
+            with filled(disk):
+                assert accuracy(children.ask(files.in_full())) == 1
+                assert "could not be prepared" in capsys.readouterr().out
+                assert accuracy(children.ask(files.by_name())) == 1
+            assert not list(folder.glob("*"))
+            with filled(disk):  # found out only as it is written
+                PreparedGold(folder, 64 * MIB, -(1 << 62)).keep(NAME, loaded(tmp_path, "plain"))
+            assert not list(folder.glob("*"))
+        with pool(folder) as children:
+            assert accuracy(children.ask(files.in_full())) == 1
+            assert [path.stem for path in folder.iterdir()] == [NAME]
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from app.prepared.folder import PreparedGold
+from tests.prepared.golds import loaded
+
+folder = Path(sys.argv[1])
+gold = loaded(folder.parent, "plain")
+gold.notes = ["long " * 4_000_000]
+print("ready", flush=True)
+while True:
+    PreparedGold(folder, 1 << 30).keep("b" * 64, gold)
+"""
+
+
+def test_a_writer_that_is_killed_leaves_nothing_that_is_used_or_stays(tmp_path: Path) -> None:
+    folder = tmp_path / "prepared"
+    prepared, midway = PreparedGold(folder, 1 << 30), 0
+    for _ in range(8):
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, folder], cwd=ROOT, stdout=subprocess.PIPE)
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        eventually(lambda: any(folder.glob("*.part")), "it writes")
+        freeze(writer.pid)
+        parts = [path for path in folder.glob("*.part") if path.stat().st_size]  # locked first, then filled
+        prepared.tidy()
+        assert set(folder.glob("*.part")) >= set(parts)  # their writer lives
+        writer.kill()
+        writer.wait()
+        writer.stdout.close()
+        midway += len(parts)
+        found = folder / f"{'b' * 64}.gold"
+        assert not found.exists() or prepared.load(found.stem) is not None
+        prepared.tidy()
+        assert not list(folder.glob("*.part"))
+    assert midway, "no writer was killed amid its work"
+    assert not alive(writer.pid)
+    prepared.keep("b" * 64, loaded(tmp_path, "plain"))
+    assert prepared.load("b" * 64) is not None

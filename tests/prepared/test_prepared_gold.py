@@ -1,0 +1,243 @@
+"""Prepared gold is the gold it was made of, and whatever is wrong with its file, it is not used."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.errors import InvalidMetric
+from app.pipeline import Gold, score_labels
+from app.prepared import arrays
+from app.prepared.folder import UNUSED, PreparedGold
+from app.prepared.gold import taken_apart
+from app.scoring.align import Grouping, Labels
+from app.scoring.asked import parse_metric
+from app.scoring.metric import CATALOGUE, MetricCall
+from app.scoring.task import Task
+from tests.prepared.golds import KINDS, loaded
+
+NAME = "0" * 64
+
+
+@pytest.fixture
+def said() -> list[str]:
+    """What is told to the operator."""
+    return []
+
+
+@pytest.fixture
+def prepared(tmp_path: Path, said: list[str]) -> PreparedGold:
+    """A folder with room."""
+    return PreparedGold(tmp_path / "prepared", 1 << 30, 0, said.append)
+
+
+def file_of(prepared: PreparedGold, name: str = NAME) -> Path:
+    return prepared.folder / f"{name}.gold"
+
+
+def kept(prepared: PreparedGold, folder: Path, kind: str = "beside", name: str = NAME) -> tuple[Gold, Gold]:
+    """Gold as it was read, and as it comes back prepared."""
+    gold = loaded(folder, kind)
+    prepared.keep(name, gold)
+    back = prepared.load(name)
+    assert back is not None
+    return gold, back
+
+
+def plain(value: Any) -> Any:
+    """What a part of gold says, however it is held."""
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.tolist()
+    if isinstance(value, Labels):
+        return plain(value.codes), plain(value.offsets)
+    if isinstance(value, Grouping):
+        return list(value.names), plain(value.codes)
+    return value
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_says_what_the_gold_said(prepared: PreparedGold, tmp_path: Path, kind: str) -> None:
+    gold, back = kept(prepared, tmp_path, kind)
+    assert back.ids == gold.ids
+    assert set(back.void) == set(gold.void)
+    assert list(back.listed) == list(gold.listed)
+    assert len(back.listed) == len(gold.listed)
+    assert back.index.rows([*reversed(gold.ids), "unknown"]).tolist() == [*reversed(range(len(gold.ids))), -1]
+    own = {"index", "void", "listed", "tables"}
+    for name in (each.name for each in fields(Gold) if each.name not in own):
+        assert plain(getattr(back, name)) == plain(getattr(gold, name)), name
+
+
+def understood(task: Task) -> Iterator[MetricCall]:
+    """Every metric that can be asked for in a task without thinking about its parameters."""
+    for metric in CATALOGUE.values():
+        params = dict(metric.example.params) | (
+            {"label": "dog"} if "label" in {each.name for each in metric.params} else {}
+        )
+        with suppress(InvalidMetric):
+            yield parse_metric({"key": metric.key, "params": params}, task=task)
+
+
+@pytest.mark.parametrize("kind", ["beside", "sets", "acceptable answers", "splits and weights", "binary"])
+def test_every_metric_gives_the_same_on_arrays_that_nobody_may_write(
+    prepared: PreparedGold, tmp_path: Path, kind: str
+) -> None:
+    gold, back = kept(prepared, tmp_path, kind)
+    assert not back.labels.codes.flags.writeable
+    calls = list(understood(gold.spec.task))
+    assert len(calls) > 100
+    rng = np.random.default_rng(3)
+    rows = rng.permutation(gold.labels.n)
+    guess = (
+        gold.labels.take(rows)
+        if kind != "acceptable answers"
+        else Labels(rng.integers(3, size=len(rows)).astype(np.int32))
+    )
+    chances = rng.dirichlet(np.ones(len(gold.spec.classes)), len(rows))
+    assert score_labels(back, guess, calls, chances) == score_labels(gold, guess, calls, chances)
+
+
+def test_no_id_is_a_string_until_one_is_asked_for(prepared: PreparedGold, tmp_path: Path) -> None:
+    _, back = kept(prepared, tmp_path, "plain")
+    assert len(back.index) == len(back.listed) == 60
+    assert "ids" not in vars(back.index)
+    assert back.listed[0] == "doc-000"
+    assert "ids" in vars(back.index)
+
+
+def test_the_key_of_its_hash_is_another_each_time_and_stands_in_the_file(
+    prepared: PreparedGold, tmp_path: Path
+) -> None:
+    """Whoever could foresee it could send a million ids that all collide."""
+    tables = [kept(prepared, tmp_path, "plain")[1].index.table for _ in range(2)]
+    assert tables[0] is not None
+    assert tables[1] is not None
+    assert tables[0].key.tolist() != tables[1].key.tolist()
+
+
+def test_only_its_own_account_may_read_it(prepared: PreparedGold, tmp_path: Path) -> None:
+    kept(prepared, tmp_path)
+    assert prepared.folder.stat().st_mode & 0o777 == 0o700
+    assert file_of(prepared).stat().st_mode & 0o777 == 0o600
+
+
+# ---- files that are not what was written
+
+
+def unsound(prepared: PreparedGold, data: bytes, said: list[str]) -> None:
+    """A file of these bytes is not used, is removed and is spoken of; made again it is sound."""
+    path = file_of(prepared)
+    path.write_bytes(data)
+    said.clear()
+    assert prepared.load(NAME) is None
+    assert not path.exists()
+    assert len(said) == 1
+
+
+def test_a_file_cut_short_anywhere_is_made_again(prepared: PreparedGold, tmp_path: Path, said: list[str]) -> None:
+    gold, _ = kept(prepared, tmp_path)
+    whole = file_of(prepared).read_bytes()
+    for length in {*range(130), *range(130, len(whole), 97), len(whole) - 1}:
+        unsound(prepared, whole[:length], said)
+    unsound(prepared, whole + b"\0", said)
+    prepared.keep(NAME, gold)
+    assert prepared.load(NAME) is not None
+
+
+def test_a_flipped_bit_anywhere_is_noticed(prepared: PreparedGold, tmp_path: Path, said: list[str]) -> None:
+    gold, _ = kept(prepared, tmp_path)
+    whole = file_of(prepared).read_bytes()
+    ends = 48  # of the head, after which zeros stand up to the header
+    for at in [*range(ends), *range(64, len(whole), 61), len(whole) - 1]:
+        changed = bytearray(whole)
+        changed[at] ^= 1 << at % 8
+        unsound(prepared, bytes(changed), said)
+    prepared.keep(NAME, gold)
+    assert prepared.load(NAME) is not None
+
+
+@pytest.mark.parametrize("data", [b"", b"\0" * 4096, b"{}", os.urandom(10_000)])
+def test_what_never_was_prepared_gold_is_removed(prepared: PreparedGold, data: bytes, said: list[str]) -> None:
+    prepared.folder.mkdir()
+    unsound(prepared, data, said)
+
+
+def test_another_layout_and_another_version_of_the_program_are_made_again(
+    prepared: PreparedGold, tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, name, value in (
+        ("app.prepared.arrays", "MAGIC", b"AssayG99"),
+        ("app.prepared.gold", "__version__", "9"),
+    ):
+        with monkeypatch.context() as other:
+            other.setattr(f"{module}.{name}", value)
+            gold, _ = kept(prepared, tmp_path)
+        unsound(prepared, file_of(prepared).read_bytes(), said)
+        prepared.keep(NAME, gold)
+        assert prepared.load(NAME) is not None
+
+
+def test_where_it_cannot_be_written_gold_is_scored_with_as_it_is(
+    prepared: PreparedGold, tmp_path: Path, said: list[str]
+) -> None:
+    prepared.folder.write_text("no folder")
+    prepared.tidy()
+    assert prepared.load(NAME) is None
+    prepared.keep(NAME, loaded(tmp_path, "plain"))
+    assert len(said) >= 1
+    prepared.folder.unlink()
+    file_of(prepared).mkdir(parents=True)  # a folder of its name
+    prepared.keep(NAME, loaded(tmp_path, "plain"))
+    assert prepared.load(NAME) is None
+    assert [path.name for path in prepared.folder.iterdir()] == [f"{NAME}.gold"]
+
+
+# ---- what is kept
+
+
+def aged(prepared: PreparedGold, name: str, seconds: float) -> None:
+    """As if it had been used so long ago."""
+    moment = time.time() - seconds
+    os.utime(file_of(prepared, name), (moment, moment))
+
+
+def names(prepared: PreparedGold) -> set[str]:
+    return {path.stem for path in prepared.folder.iterdir()}
+
+
+def test_the_least_recently_used_goes_first_and_a_map_of_it_stays_readable(tmp_path: Path) -> None:
+    size = sum(map(len, arrays.laid_out(*taken_apart(loaded(tmp_path, "plain")))))
+    prepared = PreparedGold(tmp_path / "prepared", 3 * size)
+    maps = {}
+    for at, name in enumerate("abc"):
+        maps[name] = kept(prepared, tmp_path, "plain", name)[1]
+        aged(prepared, name, 100 - at)
+    prepared.used("a")
+    kept(prepared, tmp_path, "plain", "d")
+    assert names(prepared) == {"a", "c", "d"}
+    assert maps["b"].ids == maps["a"].ids
+    assert maps["b"].labels.codes.tolist() == maps["a"].labels.codes.tolist()
+
+
+def test_gold_beyond_the_limit_or_the_free_space_is_not_prepared_and_drops_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "prepared"
+    kept(PreparedGold(folder, 1 << 30), tmp_path, "plain", "small")
+    for limit, free in ((0, 0), (100, 0), (1 << 30, 1 << 62)):
+        PreparedGold(folder, limit, free).keep("more", loaded(tmp_path, "plain"))
+        assert not (folder / "more.gold").exists()
+
+
+def test_what_nobody_used_for_long_is_dropped(prepared: PreparedGold, tmp_path: Path) -> None:
+    """It may be of a challenge that was deleted."""
+    for name in "ab":
+        kept(prepared, tmp_path, "plain", name)
+    aged(prepared, "a", UNUSED + 60)
+    aged(prepared, "b", UNUSED - 600)
+    prepared.tidy()
+    assert names(prepared) == {"b"}
