@@ -7,6 +7,7 @@ from typing import Any, Final
 from numpy.typing import NDArray
 
 from app import __version__
+from app.formats.fast import Tables
 from app.pipeline import Gold
 from app.prepared.arrays import Arrays, Damaged
 from app.prepared.texts import LateTexts, late, written
@@ -42,8 +43,8 @@ def put_together(header: _Header, arrays: Arrays) -> Gold:
     """Gold of what `taken_apart` gave; its arrays are those given. Raises Damaged for what another program wrote."""
     if header["program"] != __version__:
         raise Damaged("another version of the program wrote it, and may have read the gold otherwise")
-    table = _table_of("ids", arrays)
-    index = IdIndex(late(arrays["ids"])) if table is None else IdIndex.of_table(table)
+    ids, classes = _table_of("ids", arrays), _table_of("classes", arrays)
+    index = IdIndex(late(arrays["ids"])) if ids is None else IdIndex.of_table(ids)
     return Gold(
         index=index,
         spec=_spec_of(header["spec"]),
@@ -55,6 +56,7 @@ def put_together(header: _Header, arrays: Arrays) -> Gold:
         notes=header["notes"],
         folds=_grouping("folds", arrays),
         groups=_grouping("groups", arrays),
+        tables=None if ids is None or classes is None else Tables(ids, classes),
     )
 
 

@@ -69,6 +69,9 @@ def test_it_says_what_the_gold_said(prepared: PreparedGold, tmp_path: Path, kind
     assert list(back.listed) == list(gold.listed)
     assert len(back.listed) == len(gold.listed)
     assert back.index.rows([*reversed(gold.ids), "unknown"]).tolist() == [*reversed(range(len(gold.ids))), -1]
+    assert (back.tables is None) == (gold.tables is None) == (kind == "uneven ids")
+    if back.tables is not None:
+        assert (back.tables.ids.texts(), tuple(back.tables.classes.texts())) == (gold.ids, gold.spec.classes)
     own = {"index", "void", "listed", "tables"}
     for name in (each.name for each in fields(Gold) if each.name not in own):
         assert plain(getattr(back, name)) == plain(getattr(gold, name)), name
