@@ -8,6 +8,7 @@ from pathlib import Path
 
 from app.doctor.declared import SETTINGS, Said, check, ok, problem, skipped, warning
 from app.doctor.patient import Patient
+from app.places import PREPARED
 from app.store.looking import database_file
 
 FOLDER = "data.folder"
@@ -40,7 +41,7 @@ def folder(patient: Patient) -> Said:
 def private(patient: Patient) -> Said:
     """Nobody else may read the data: gold labels and hashes of passwords are among it."""
     settings = patient.settings
-    places = [settings.data_dir, settings.files_dir, database_file(settings)]
+    places = [settings.data_dir, settings.files_dir, settings.data_dir / PREPARED, database_file(settings)]
     there = [path for path in places if path is not None and path.exists()]
     modes = {path: stat.S_IMODE(path.stat().st_mode) for path in there}
     open_to_others = [f"{path} (mode {mode:o})" for path, mode in modes.items() if mode & 0o077]

@@ -143,6 +143,7 @@ def failed(data: Path) -> None:
 BROKEN: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
     "folder away": (shutil.rmtree, "data.folder", "problem", "is no folder"),
     "folder open": (lambda data: data.chmod(0o755), "data.private", "problem", "mode 755"),
+    "gold open": (lambda data: (data / "prepared").chmod(0o750), "data.private", "problem", "prepared (mode 750)"),
     "no database": (lambda data: (data / "assay.sqlite3").unlink(), "database.reachable", "problem", "no database"),
     "no such file": (
         lambda data: (data / "assay.sqlite3").write_text("hello " * 1000),

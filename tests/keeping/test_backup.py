@@ -12,6 +12,7 @@ from app.actions.back_up import back_up
 from app.actions.backups import digest_of
 from app.actions.sweep_files import Sweeper
 from app.files.folder import FolderFiles
+from app.places import PREPARED
 from app.settings import Settings
 from app.store import migrate
 from app.store.tables import IdempotencyKey, QuotaEntry, Score, ScoreTask, Submission
@@ -70,6 +71,14 @@ def test_a_backup_is_for_its_owner_alone_and_holds_no_key(source: Settings, fold
     assert backup(source, tmp_path / "second", "--keys", keys).status == 0
     assert keys.stat().st_mode & 0o077 == 0
     assert TOKEN in keys.read_text()
+
+
+def test_what_can_be_made_again_is_not_in_a_backup(source: Settings, folder: Path) -> None:
+    made = source.data_dir / PREPARED / "0.gold"
+    made.parent.mkdir()
+    made.write_bytes(b"gold that is ready to score with")
+    assert backup(source, folder).status == 0
+    assert not [path for path in folder.rglob("*") if path.is_file() and made.read_bytes() in path.read_bytes()]
 
 
 def test_keys_come_back_where_they_are_given(source: Settings, folder: Path, tmp_path: Path) -> None:

@@ -1,0 +1,167 @@
+"""Prepared gold of a service at work: what is read for a submission, and what becomes of it when files are away or damaged."""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import event, select, update
+
+from app.actions.ask_about_gold import named_gold
+from app.actions.score_submission import score_submission
+from app.settings import Settings
+from app.store.session import Database
+from app.store.tables import GoldVersion, Phase, ScoreTask
+from app.worker import child_pool
+from tests.faults.support import GOOD, prepared
+from tests.faults.test_fence import Store
+from tests.live import Caller, Live
+
+LARGE = re.compile(r"gold_versions\.(accessories|classes)\b")
+WRONG_DOGS = dict.fromkeys(GOOD, "cat")
+
+
+@pytest.fixture
+def store(given: Settings) -> Iterator[Store]:
+    made = Store(given)
+    yield made
+    made.db.close()
+
+
+@contextmanager
+def statements(db: Database) -> Iterator[list[str]]:
+    """What is asked of the database while the block lasts."""
+    found: list[str] = []
+    engines = [db._read, db._write]
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        found.append(statement)
+
+    for engine in engines:
+        event.listen(engine, "before_cursor_execute", note)
+    try:
+        yield found
+    finally:
+        for engine in engines:
+            event.remove(engine, "before_cursor_execute", note)
+
+
+def again(store: Store) -> None:
+    """The same submission is to be scored once more."""
+    with store.db.write() as session:
+        task = session.scalars(select(ScoreTask)).one()
+        task.status, task.scorer_version = "queued", task.scorer_version + 1
+
+
+def test_the_second_score_reads_neither_the_gold_file_nor_what_stands_beside_it(store: Store, tmp_path: Path) -> None:
+    with store.db.read() as session:
+        key = session.scalars(select(GoldVersion.file_key)).one()
+    for scored, known in enumerate((False, True, True), 1):
+        # Another pool each time: nothing is in the memory of its children.
+        children = child_pool(Settings(), 1, tmp_path)
+        try:
+            with statements(store.db) as asked:
+                score_submission(store.bench(children), store.claim())
+        finally:
+            children.close()
+        assert store.state()[0] == "done"
+        assert store.state()[3] == scored
+        assert any(map(LARGE.search, asked)) is not known
+        assert len([each for each in asked if "FROM gold_versions" in each]) >= 1
+        store.files.delete(key)
+        again(store)
+
+
+def test_a_draft_is_named_by_what_it_holds_now_and_gold_in_force_is_read_for_its_name_once(store: Store) -> None:
+    def name() -> str:
+        with store.db.read() as session:
+            version = session.scalars(select(GoldVersion)).one()
+            return named_gold(version, session.get_one(Phase, version.phase_id).challenge).name
+
+    def put(**values: Any) -> None:
+        with store.db.write() as session:
+            session.execute(update(GoldVersion).values(**values))
+
+    put(status="draft", accessories={})
+    first = name()
+    put(accessories={"class_weights": {"cat": 2}})
+    second = name()
+    assert second != first
+    put(status="active")
+    assert name() == second
+    with statements(store.db) as asked:
+        assert name() == second
+    assert not list(filter(LARGE.search, asked))
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[Live]:
+    service = Live(tmp_path / "data").start()
+    yield service
+    service.kill()
+
+
+def weighted(who: Caller, predictions: Any) -> float:
+    """The weighted accuracy of a submission."""
+    answer = who.submit("pets", predictions)
+    assert answer.json()["status"] == "finished", answer.text
+    return float(answer.json()["scores"]["weighted_accuracy"]["value"])
+
+
+def drafted(admin: Caller) -> str:
+    """A challenge that scores by class weights, and its gold, which is a draft still."""
+    recipe = {"primary": "weighted_accuracy", "metrics": ["weighted_accuracy"]}
+    admin.post("/challenges", json={"slug": "pets", "title": "pets", "task": "multiclass", "recipe": recipe})
+    address = "/challenges/pets/phases/main/gold"
+    gold = [{"id": key, "label": label} for key, label in GOOD.items()]
+    assert admin.post(address, json=gold).status_code == 201
+    return f"{address}/1"
+
+
+def test_the_accessories_that_a_draft_had_last_are_those_it_is_scored_with(live: Live) -> None:
+    admin = live.admin()
+    draft = drafted(admin)
+    for weights in ({"cat": 1, "dog": 1}, {"cat": 1, "dog": 3}):
+        assert admin.put(f"{draft}/class-weights", json=weights).status_code == 200
+    assert admin.post(f"{draft}/activate").status_code == 201
+    blue = live.person("Blue").join("pets", "Blue")
+    assert weighted(blue, WRONG_DOGS) == pytest.approx(0.25)
+    assert weighted(blue, GOOD) == pytest.approx(1)
+
+
+def test_damaged_gold_is_made_anew_without_anybody_but_the_operator_noticing(live: Live) -> None:
+    blue = prepared(live)
+    assert blue.submit("pets", GOOD).json()["status"] == "finished"
+    live.kill()
+    (path,) = (live.data_dir / "prepared").iterdir()
+    os.truncate(path, path.stat().st_size - 1)
+    live.start()
+    answer = blue_again(live, blue).submit("pets", GOOD)
+    assert answer.json()["status"] == "finished"
+    assert answer.json()["notes"] == []
+    assert [json.loads(line) for line in live.log().splitlines() if "child_remark" in line]
+    assert path.exists()
+    live.kill()
+    for upload in (live.data_dir / "files" / "uploads").iterdir():
+        upload.unlink()  # the gold among them: what was made anew is whole
+    live.start()
+    assert blue_again(live, blue).submit("pets", GOOD).json()["status"] == "finished"
+
+
+def blue_again(live: Live, blue: Caller) -> Caller:
+    """The same person at the service's next life."""
+    return live.caller(blue.headers["Authorization"].removeprefix("Bearer "), email=blue.email)
+
+
+def test_with_no_room_for_prepared_gold_everything_is_scored_all_the_same(tmp_path: Path) -> None:
+    service = Live(tmp_path / "data", prepared_gold="0").start()
+    try:
+        blue = prepared(service)
+        assert [blue.submit("pets", GOOD).json()["status"] for _ in range(2)] == ["finished"] * 2
+        assert not list((service.data_dir / "prepared").glob("*"))
+    finally:
+        service.kill()

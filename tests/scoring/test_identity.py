@@ -1,0 +1,44 @@
+"""Two golds have the same name exactly if they are the same to a scorer."""
+
+from typing import Any
+
+import pytest
+
+from app.scoring.identity import gold_name
+
+OWN: dict[str, Any] = {
+    "sha256": "0" * 64,
+    "kind": {"format": "csv", "encoding": "", "layout": ""},
+    "task": "multiclass",
+    "positive_label": None,
+    "classes": ("a", "b"),
+    "beside": {"folds": {"t1": "1", "t2": "2"}},
+}
+
+
+def test_it_is_a_name_for_a_file_and_the_same_every_time() -> None:
+    name = gold_name(**OWN)
+    assert len(name) == 64
+    assert set(name) <= set("0123456789abcdef")
+    assert gold_name(**OWN | {"classes": ["a", "b"], "kind": OWN["kind"] | {"path": "elsewhere"}}) == name
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("sha256", "1" * 64),
+        ("kind", {"format": "tsv", "encoding": "", "layout": ""}),
+        ("kind", {"format": "csv", "encoding": "gzip", "layout": ""}),
+        ("kind", {"format": "csv", "encoding": "", "layout": "long"}),
+        ("task", "multilabel"),
+        ("positive_label", "a"),
+        ("classes", ("b", "a")),
+        ("classes", ("a", "b", "c")),
+        ("beside", {}),
+        ("beside", {"folds": {"t1": "1", "t2": "1"}}),
+        ("beside", {"groups": {"t1": "1", "t2": "2"}}),
+        ("beside", {"folds": {"t2": "2", "t1": "1"}}),
+    ],
+)
+def test_whatever_scoring_depends_on_changes_it(field: str, value: Any) -> None:
+    assert gold_name(**OWN | {field: value}) != gold_name(**OWN)
