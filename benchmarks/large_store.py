@@ -13,8 +13,8 @@ NUMBERS = {
 ID = {"sqlite": "printf('{mark}%031x', {value})", "postgresql": "'{mark}' || lpad(to_hex({value}), 31, '0')"}
 
 
-def fill(url: str, slug: str, count: int, *, first: int) -> None:
-    """Copy a finished submission of the challenge `count` times with all its rows, spread over a hundred teams."""
+def fill(url: str, slug: str, count: int, *, first: int, teams: int = TEAMS) -> None:
+    """Copy a finished submission of the challenge `count` times with all its rows, spread over so many teams."""
     engine = create_engine(url)
     find = "SELECT s.id, s.team_id FROM submissions s JOIN phases p ON p.id = s.phase_id JOIN challenges c ON c.id = p.challenge_id"
     with engine.connect() as connection:
@@ -23,14 +23,14 @@ def fill(url: str, slug: str, count: int, *, first: int) -> None:
         ).one()
     last = first + count - 1
     block = first // 10  # of teams: each fill has its own
-    numbered, in_team = ("0", "n.i"), ("e", f"{block} + n.i % {TEAMS}")
+    numbered, in_team = ("0", "n.i"), ("e", f"{block} + n.i % {teams}")
     _copy(
         engine,
         "teams",
         team,
         new={"id": ("e", "n.i"), "name": ("", "n.i"), "name_key": ("", "n.i")},
         first=block,
-        last=block + TEAMS - 1,
+        last=block + teams - 1,
     )
     _copy(engine, "submissions", submission, new={"id": numbered, "team_id": in_team}, first=first, last=last)
     for table in FOLLOWERS:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.large_store import fill
-from benchmarks.run import machine
+from benchmarks.machine import machine
 from tests.cluster import Cluster, Part
 from tests.faults.support import children_of, freeze
 from tests.live import Caller, eventually, open_challenge
@@ -300,14 +300,17 @@ def main() -> None:
             for database in ("SQLite", "PostgreSQL")
             for figure in measure(database, postgres)
         ]
+        with postgres.connect() as connection:
+            version = str(connection.execute("SHOW server_version").fetchone()[0])  # type: ignore[index]
     finally:
         postgres.close()
-    print(", ".join(f"{key} {value}" for key, value in machine().items()))
+    facts = machine() | {"postgresql": version}
+    print(", ".join(f"{key} {value}" for key, value in facts.items()))
     print()
     print(table(figures))
     if given.json:
         given.json.write_text(
-            json.dumps({"machine": machine(), "figures": [asdict(each) for each in figures]}, indent=1)
+            json.dumps({"machine": facts, "figures": [asdict(each) for each in figures]}, indent=1) + "\n"
         )
 
 

@@ -1,14 +1,30 @@
-"""Areas under curves and pairs of classes on a matrix of scores, beside scikit-learn on the same arrays."""
+"""Metrics of a matrix of scores, on one thread, beside scikit-learn on the same arrays and the limit of sorting (W3)."""
 
+import warnings
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from sklearn.metrics import average_precision_score, roc_auc_score
+from numpy.typing import NDArray
+from sklearn.metrics import (
+    average_precision_score,
+    coverage_error,
+    label_ranking_average_precision_score,
+    label_ranking_loss,
+    log_loss,
+    roc_auc_score,
+)
 
 from app.scoring.align import Case, Labels
 from app.scoring.asked import parse_metric
 from app.scoring.evaluate import evaluate
 from app.scoring.task import TaskSpec
+from benchmarks.figures import Measured
+from benchmarks.measure import timed
+from benchmarks.sizes import Sizes
+
+Ways = dict[str, Callable[[], list[float]]]
 
 
 def made(instances: int, classes: int) -> Case:
@@ -24,44 +40,112 @@ def made(instances: int, classes: int) -> Case:
     return Case(TaskSpec("multiclass", tuple(f"class-{k}" for k in range(classes))), labels, labels, scores)
 
 
-def ours(of: Case, *asked: str) -> Callable[[], object]:
+def as_sets(of: Case) -> Case:
+    """The same as a multi-label task: each instance has a set of one label."""
+    labels = of.gold.as_sets()
+    return Case(TaskSpec("multilabel", of.spec.classes), labels, labels, of.scores)
+
+
+def ours(of: Case, *asked: str) -> Callable[[], list[float]]:
     """These metrics of a case, from its arrays."""
     calls = [parse_metric(text, task=of.spec.task) for text in asked]
 
-    def run() -> object:
-        found = evaluate(of, calls)
-        assert all(result.value is not None for result in found.values())
-        return [result.value for result in found.values()]
+    def run() -> list[float]:
+        values = [result.value for result in evaluate(of, calls).values()]
+        return [float(value) for value in values if value is not None]
 
     return run
 
 
-def one_against_rest(of: Case) -> Callable[[], object]:
-    """scikit-learn's mean AUC and mean average precision; the one-hot gold is made beforehand."""
+def areas(of: Case) -> Ways:
+    """AUC and average precision of every class, averaged; the one-hot gold of scikit-learn is made beforehand."""
     one_hot = np.eye(len(of.spec.classes), dtype=np.int8)[of.gold.codes]
+    assert of.scores is not None
+    single = of.scores.astype(np.float32)
 
-    def run() -> object:
+    def theirs() -> list[float]:
         auc = roc_auc_score(of.gold.codes, of.scores, multi_class="ovr", average="macro")
-        return [auc, average_precision_score(one_hot, of.scores, average="macro")]
+        return [float(auc), float(average_precision_score(one_hot, of.scores, average="macro"))]
 
-    return run
+    def sorts(rows: NDArray[Any]) -> Callable[[], list[float]]:
+        return lambda: [float(np.sort(np.ascontiguousarray(rows.T), axis=1)[0, 0])]
 
-
-def one_against_one(of: Case) -> Callable[[], object]:
-    """scikit-learn's Hand & Till M."""
-    return lambda: [roc_auc_score(of.gold.codes, of.scores, multi_class="ovo", average="macro")]
-
-
-def areas(instances: int = 100_000, classes: int = 100) -> dict[str, Callable[[], object]]:
-    """AUC and average precision of every class."""
-    of = made(instances, classes)
     return {
         "assay, AUC and average precision": ours(of, "auc_ovr_macro", "average_precision_macro"),
-        "scikit-learn": one_against_rest(of),
+        "scikit-learn": theirs,
+        SORT: sorts(single),
+        "np.sort of every column alone, float64": sorts(of.scores),
     }
 
 
-def pairs(instances: int = 100_000, classes: int = 100) -> dict[str, Callable[[], object]]:
+SORT = "np.sort of every column alone, float32"
+
+
+def pairs(of: Case) -> Ways:
     """Hand & Till's M over every pair of classes."""
-    of = made(instances, classes)
-    return {"assay, Hand & Till M": ours(of, "auc_ovo_macro"), "scikit-learn": one_against_one(of)}
+
+    def theirs() -> list[float]:
+        return [float(roc_auc_score(of.gold.codes, of.scores, multi_class="ovo", average="macro"))]
+
+    return {"assay, Hand & Till M": ours(of, "auc_ovo_macro"), "scikit-learn": theirs}
+
+
+def losses(of: Case) -> Ways:
+    """Log loss."""
+    classes = np.arange(len(of.spec.classes))
+    return {
+        "assay, log loss": ours(of, "log_loss"),
+        "scikit-learn": lambda: [float(log_loss(of.gold.codes, of.scores, labels=classes))],
+    }
+
+
+def rankings(of: Case) -> Ways:
+    """Label ranking average precision, coverage and ranking loss, with one true label in each row."""
+    sets = as_sets(of)
+    one_hot = np.eye(len(of.spec.classes), dtype=np.int8)[of.gold.codes]
+    functions = (label_ranking_average_precision_score, coverage_error, label_ranking_loss)
+    return {
+        "assay, LRAP, coverage, ranking loss": ours(
+            sets, "average_precision_samples", "coverage_plus_one", "ranking_loss"
+        ),
+        "scikit-learn": lambda: [float(function(one_hot, of.scores)) for function in functions],
+    }
+
+
+def measure(sizes: Sizes, _folder: Path) -> Measured:
+    """All four; scikit-learn's slowest run once."""
+    of, found = made(*sizes.matrix), Measured()
+    instances, classes = sizes.matrix
+    of_size = f"of {instances:,} by {classes} scores"
+    few = min(3, sizes.repetitions)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scikit-learn's, about rows that sum to 1 up to rounding
+        areas_spent = _beside(found, f"AUC and average precision {of_size}", areas(of), sizes.repetitions)
+        pairs_spent = _beside(found, f"Hand & Till {of_size}", pairs(of), few, once="scikit-learn")
+        _beside(found, f"log loss {of_size}", losses(of), few)
+        _beside(found, f"ranked labels {of_size}", rankings(of), few, once="scikit-learn")
+    ours_first = next(iter(areas_spent.values()))
+    found.at_least("scikit-learn's AUC and average precision, over ours", 28, areas_spent["scikit-learn"] / ours_first)
+    found.at_most("our AUC and average precision, over np.sort alone", 1.5, ours_first / areas_spent[SORT])
+    found.at_least(
+        "scikit-learn's Hand & Till, over ours", 14, pairs_spent["scikit-learn"] / pairs_spent["assay, Hand & Till M"]
+    )
+    return found
+
+
+def _beside(found: Measured, what: str, ways: Ways, repetitions: int, once: str = "") -> dict[str, float]:
+    """Measure ours beside theirs, and how far the values are apart."""
+    values: dict[str, list[float]] = {}
+
+    def keeping(name: str, run: Callable[[], list[float]]) -> Callable[[], None]:
+        return lambda: values.update({name: run()})
+
+    spent = timed({name: keeping(name, run) for name, run in ways.items()}, repetitions=repetitions, once=[once])
+    found.ways(what, spent, "ms")
+    mine, theirs, *_ = values.values()
+    difference = max(abs(one - other) for one, other in zip(mine, theirs, strict=True))
+    # Values with logarithms are kept at 12 significant digits.
+    found.at_most(
+        f"difference to scikit-learn, {what}", 1e-11 if what.startswith("log loss") else 1e-12, difference, ""
+    )
+    return spent

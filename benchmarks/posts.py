@@ -1,0 +1,74 @@
+"""Large predictions accepted over HTTP, durable before the answer, beside routes that do less, and memory (W6)."""
+
+from pathlib import Path
+
+from benchmarks.figures import Measured
+from benchmarks.load import loaded, request
+from benchmarks.measure import MIB, forget_peak, resident
+from benchmarks.served import Address, Cost, costs, peers, pin
+from benchmarks.sizes import Sizes
+from tests.faults.support import GOLD, GOOD, frozen, pid_of
+from tests.live import Live, open_challenge
+
+PATH = "/api/v1/challenges/bench/phases/main/submissions?team=Bench"
+BOARD = b'{"rows": []}'
+CONNECTIONS = 4
+OURS, BODY, MODEL = "assay, accepted and durable", "FastAPI, request.body() alone", "FastAPI, pydantic body"
+PEERS = {
+    BODY: "/body",
+    "FastAPI, stream to a file": "/file",
+    "FastAPI, stream to a file, SHA-256, fsync": "/durable",
+    "FastAPI, msgspec typed body": "/msgspec",
+    MODEL: "/pydantic",
+}
+
+
+def records_of(size: int) -> bytes:
+    """Records of so many bytes, or a few less."""
+    record = '{"id":"doc-%07d","label":"label-0001"}'
+    count = (size - len('{"predictions":[]}')) // (len(record % 0) + 1)
+    return f'{{"predictions":[{",".join(record % row for row in range(count))}]}}'.encode()
+
+
+def measure(sizes: Sizes, folder: Path) -> Measured:
+    """The memory of the API during the largest upload, while it is new; then every address, while nothing is scored."""
+    service = Live(folder / "data", scoring_seconds="3600").start()  # or frozen children would be replaced
+    try:
+        open_challenge(service.admin(), "bench", GOLD)
+        assert service.admin().submit("bench", GOOD, team="Bench").json()["status"] == "finished"
+        token = {"Authorization": f"Bearer {service.admin_token}", "Content_Type": "application/json"}
+        extra = _upload(service, sizes.upload_mebibytes, token)
+        body = records_of(sizes.post_bytes)
+        with peers(folder / "peers", BOARD) as (port, pid), frozen(service):
+            pin(pid_of(service))
+            mine = Address(service.port, pid_of(service), [request("POST", PATH, body, **token)], 202, sizes.posts)
+            theirs = {
+                name: Address(port, pid, [request("POST", path, body, Content_Type="application/json")], 202,
+                              min(sizes.posts, 2) if name == MODEL else sizes.posts)
+                for name, path in PEERS.items()
+            }  # fmt: skip
+            spent = costs({OURS: mine} | theirs, turns=sizes.repetitions, seconds=60, connections=CONNECTIONS)
+    finally:
+        service.kill()
+    found = _figures(spent, f"POST of {len(body) / 1e6:.3g} MB, {CONNECTIONS} connections")
+    found.at_most(f"extra peak of the API during an upload of {sizes.upload_mebibytes} MiB", 8, extra, "MiB")
+    return found
+
+
+def _upload(service: Live, mebibytes: int, token: dict[str, str]) -> float:
+    """MiB by which one upload raises what the API process holds, at its highest."""
+    pid = pid_of(service)
+    forget_peak(pid)
+    before = resident(pid, "VmRSS")
+    counts = loaded(service.port, [request("POST", PATH, records_of(mebibytes * MIB), **token)], 1, 60, most=1)
+    assert set(counts.statuses) == {202}, counts.statuses
+    return (resident(pid, "VmHWM") - before) / MIB
+
+
+def _figures(spent: dict[str, Cost], work: str) -> Measured:
+    found = Measured()
+    found.ways(work, {name: cost.rate for name, cost in spent.items()}, "per second")
+    found.ways(f"{work}, processor of the server", {name: cost.milliseconds for name, cost in spent.items()}, "ms each")
+    found.at_least("POST accepted, over request.body() alone", 0.7, spent[OURS].rate / spent[BODY].rate)
+    found.at_least("POST accepted, over a pydantic body", 50, spent[OURS].rate / spent[MODEL].rate)
+    return found

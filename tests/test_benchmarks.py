@@ -1,0 +1,148 @@
+"""The benchmark program runs to its end with tiny work: every piece, its peers and the agreement of their values."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import measure, records
+from benchmarks.apart import Failed, apart
+from benchmarks.figures import Measured, target_cells
+from benchmarks.load import loaded, request
+from benchmarks.machine import machine
+from benchmarks.run import PIECES, chosen, report
+from tests.live import LONG, ROOT, Live, eventually
+
+
+def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "benchmarks.run", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=8 * LONG)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    path = tmp_path_factory.mktemp("bench") / "figures.json"
+    done = bench("--size", "tiny", "--json", str(path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    figures: dict[str, Any] = json.loads(path.read_text())
+    assert report(figures["pieces"]) in done.stdout
+    return figures
+
+
+def test_every_piece_gives_ways_beside_each_other_and_targets(kept: dict[str, Any]) -> None:
+    assert list(kept["pieces"]) == list(PIECES)
+    assert (kept["size"], kept["machine"]) == ("tiny", machine())
+    for piece, each in kept["pieces"].items():
+        ways = Counter(row["work"] for row in each["rows"])
+        assert max(ways.values()) > 1, piece
+        assert all(row["value"] >= 0 for row in each["rows"])
+        assert each["targets"], piece
+
+
+def test_what_is_measured_gives_the_values_of_scikit_learn(kept: dict[str, Any]) -> None:
+    targets = [target for each in kept["pieces"].values() for target in each["targets"]]
+    agreement = [target for target in targets if target["what"].startswith("difference to scikit-learn")]
+    assert len(agreement) == 6
+    assert all(target["met"] and target["limit"] <= 1e-11 for target in agreement)
+
+
+def test_the_page_shows_what_was_kept(kept: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    page = import_module("performance_page")
+    monkeypatch.setattr(page, "RESULTS", tmp_path / "kept.json")
+    assert "## Targets" not in page.page()
+    (tmp_path / "kept.json").write_text(json.dumps(kept))
+    text = page.page()
+    assert "Size of the work: tiny." in text
+    for piece, each in kept["pieces"].items():
+        assert f"| `{piece}` |" in text
+        assert all(f"| {piece} | {target['what']} |" in text for target in each["targets"])
+        assert all(row["way"] in text for row in each["rows"])
+
+
+def test_pieces_are_chosen_by_name_or_by_how_names_begin() -> None:
+    assert chosen("W6-posts,W3") == ["W3-metrics", "W3-files", "W6-posts"]
+    refused = bench("--only", "W9")
+    assert refused.returncode == 2
+    assert "no piece 'W9'; there are W1, W2" in refused.stderr
+
+
+def test_a_target_is_met_on_its_own_side_only() -> None:
+    found = Measured()
+    found.at_least("speed", 8, 7.99)
+    found.at_most("memory", 40, 40.0, "MiB")
+    pieces = {"W1": {"targets": [vars(each) | {"met": each.met} for each in found.targets]}}
+    assert [cells[-2:] for cells in target_cells(pieces)] == [["7.99", "not met"], ["40", "met"]]
+
+
+def crash() -> None:
+    os._exit(3)
+
+
+def stay(path: Path) -> None:
+    child = subprocess.Popen(["sleep", str(LONG)])
+    path.write_text(str(child.pid))
+    child.wait()
+
+
+def test_a_failure_apart_is_told_and_leaves_no_process(tmp_path: Path) -> None:
+    assert apart(LONG, divmod, 7, 3) == (2, 1)
+    with pytest.raises(Failed, match="ZeroDivisionError"):
+        apart(LONG, divmod, 7, 0)
+    with pytest.raises(Failed, match="status 3"):
+        apart(LONG, crash)
+    path, began = tmp_path / "pid", time.monotonic()
+    while not path.exists() or not path.read_text():  # a machine may be too slow to start it in the first seconds
+        assert time.monotonic() - began < LONG
+        with pytest.raises(Failed, match="longer than"):
+            apart(2 + time.monotonic() - began, stay, path)
+    pid = int(path.read_text())
+    eventually(lambda: not Path(f"/proc/{pid}").exists(), "what it started has ended")
+
+
+def test_the_extra_peak_is_what_a_call_held_at_most() -> None:
+    peak = apart(LONG, measure.extra_peak, held)
+    assert 60 < peak < 80  # not 96, and the system counts in pages that it has yet to add up
+
+
+def held() -> None:
+    bytearray(b"x") * (32 * measure.MIB)
+    bytearray(b"x") * (64 * measure.MIB)
+
+
+def test_the_files_are_what_their_shape_says(tmp_path: Path) -> None:
+    of = records.drawn(300, 7)
+    read = {name: path.read_text() for name, path in written(tmp_path, of).items()}
+    expected = [
+        {"id": f"doc-{row:08d}", "label": f"label-{code:04d}"}
+        for row, code in zip(of.order.tolist(), of.predicted[of.order].tolist(), strict=True)
+    ]
+    assert json.loads(read["compact"]) == {"predictions": expected}
+    assert read["spaced"] == json.dumps({"predictions": expected})
+    assert [json.loads(line) for line in read["lines"].splitlines()] == expected
+    columns = {"ids": [row["id"] for row in expected], "labels": [row["label"] for row in expected]}
+    assert json.loads(read["columns"]) == columns
+
+
+def written(folder: Path, of: records.Drawn) -> dict[str, Path]:
+    return {
+        "compact": records.as_records(folder / "compact.json", of).path,
+        "spaced": records.as_records(folder / "spaced.json", of, spaced=True).path,
+        "lines": records.as_lines(folder / "lines.jsonl", of).path,
+        "columns": records.as_columns(folder / "columns.json", of).path,
+    }
+
+
+def test_load_counts_every_reply_by_its_status(live: Live) -> None:
+    asked = [request("GET", "/healthz"), request("GET", "/nowhere")]
+    counts = loaded(live.port, asked, 3, LONG, most=40)
+    assert counts.statuses == {200: 20, 404: 20}
+    assert counts.replies == 40
+    assert counts.received > 40 * 100
