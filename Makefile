@@ -50,9 +50,9 @@ compiled: $(VENV)/dev.stamp
 	$(BIN)/python -m compileall -q app migrations tests
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --collect-only -qq >/dev/null 2>&1 || true  # pytest itself tells
 
-bench: $(VENV)/dev.stamp ## Print the benchmark tables
-	$(BIN)/python -m benchmarks.run
-	$(BIN)/python -m benchmarks.operations
+bench: $(VENV)/dev.stamp ## Print the benchmark tables (KEEP=1 keeps them for the page, ONLY=W1,W3 some of them)
+	$(BIN)/python -m benchmarks.run $(if $(ONLY),--only $(ONLY)) $(if $(KEEP),--json docs/performance.json)
+	$(if $(ONLY),,$(BIN)/python -m benchmarks.operations $(if $(KEEP),--json docs/performance_service.json))
 
 fuzz: $(VENV)/dev.stamp ## Fuzz every reader (SECONDS=60 for each)
 	$(BIN)/python -m tests.fuzz.run --seconds $(or $(SECONDS),60)

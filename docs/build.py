@@ -38,6 +38,7 @@ def _pages() -> dict[str, Callable[[], str]]:
         "doctor.md": _beside("doctor_page").page,
         "formats.md": _beside("formats_page").page,
         "errata.md": _beside("errata_page").page,
+        "performance.md": _beside("performance_page").page,
         "storm.md": _beside("storm_page").page,
         "openapi.json": openapi,
     }
