@@ -17,6 +17,7 @@ from app.formats import gold as gold_rules
 from app.formats.check import check
 from app.formats.columns import Table
 from app.formats.fast import Tables, read_quickly
+from app.formats.fast_scores import read_scores
 from app.formats.guess import holds_sets
 from app.formats.kinds import FileKind
 from app.formats.problem import Problems
@@ -261,6 +262,9 @@ def validate(
             labels = None if rules.scores == "due" else _quickly(predictions, spec, tables, limits)
             if labels is not None:
                 return Predicted(labels), problems, []
+            scores = _scores_quickly(predictions, spec, tables, rules, limits)
+            if scores is not None:
+                return Predicted(None, scores), problems, []
             voided = frozenset(normalized(void))
             known = (
                 ids if isinstance(ids, IdIndex) else IdIndex([name for name in normalized(ids) if name not in voided])
@@ -278,6 +282,16 @@ def _quickly(predictions: Source, spec: TaskSpec, tables: Tables | None, limits:
         return None
     with predictions.path.open("rb") as stream:
         return read_quickly(stream, predictions.kind, tables, sets=spec.task == "multilabel", limits=limits)
+
+
+def _scores_quickly(
+    predictions: Source, spec: TaskSpec, tables: Tables | None, rules: Rules, limits: Limits
+) -> NDArray[np.float64] | None:
+    """The scores of a file without labels as the fast tier reads them; None where it does not."""
+    if tables is None:
+        return None
+    with predictions.path.open("rb") as stream:
+        return read_scores(stream, predictions.kind, tables.ids, spec, rules=rules, limits=limits)
 
 
 def score(

@@ -13,6 +13,7 @@ from app.formats.check import check
 from app.formats.columns import Table
 from app.formats.fast import read_quickly
 from app.formats.fast.window import SIZE
+from app.formats.fast_scores import read_scores
 from app.formats.kinds import FileKind
 from app.formats.problem import Problems
 from app.formats.reader import read_table
@@ -95,8 +96,10 @@ def answers(
         limits=limits,
     )
     found = check(table, IdIndex(ids), spec, rules=rules, void=void, problems=problems)
+    data = packed(raw.encode("utf-8", "surrogatepass"), encoding) if isinstance(raw, str) else raw
+    form = FileKind(kind, encoding, layout)
+    agree_on_scores(data, form, spec, ids, found, rules=rules, notes=table.notes, limits=limits)
     if rules.scores != "due":
-        data = packed(raw.encode("utf-8", "surrogatepass"), encoding) if isinstance(raw, str) else raw
         agree(data, FileKind(kind, encoding, layout), spec, ids, found, notes=table.notes, limits=limits)
     return found, problems
 
@@ -127,6 +130,35 @@ def agree(
         assert np.array_equal(quick.codes, strict.labels.codes)
         for offsets, other in ((quick.offsets, strict.labels.offsets), (strict.labels.offsets, quick.offsets)):
             assert offsets is None or (other is not None and np.array_equal(offsets, other))
+        read += 1
+    return read
+
+
+def agree_on_scores(
+    data: bytes,
+    kind: FileKind,
+    spec: TaskSpec,
+    ids: Sequence[str],
+    strict: Predicted | None,
+    *,
+    rules: Rules,
+    notes: Sequence[str],
+    limits: Limits = DEFAULT_LIMITS,
+) -> int:
+    """The fast tier of scores reads what the strict reader reads, or nothing; gives of how many sizes of windows it did."""
+    table = IdIndex(ids).table
+    read = 0
+    for size in (1 << 18, 512, 96, 40) if table is not None else ():
+        assert table is not None
+        quick = read_scores(io.BytesIO(data), kind, table, spec, rules=rules, limits=limits, window=size)
+        if quick is None:
+            continue
+        assert strict is not None, f"the fast tier took a file that the strict reader refuses: {data[:2000]!r}"
+        assert strict.labels is None
+        assert strict.scores is not None
+        assert not notes
+        assert quick.shape == strict.scores.shape
+        assert quick.tobytes() == np.ascontiguousarray(strict.scores).tobytes()
         read += 1
     return read
 

@@ -19,7 +19,7 @@ from app.formats.rules import Limits, Rules
 from app.pipeline import Source, guess_task, load_gold
 from app.scoring.align import IdIndex, Labels, Predicted
 from app.scoring.task import Task, TaskSpec
-from tests.formats.support import agree
+from tests.formats.support import agree, agree_on_scores
 
 IDS = ("t1", "t2", "t3")
 LIMITS = Limits(expanded_bytes=1 << 20, records=10_000)
@@ -76,6 +76,7 @@ def _prediction(data: bytes, kind: FileKind, spec: TaskSpec, rules: Rules) -> bo
     assert said["valid"] is (found is not None)
     if found is not None:
         _assert_whole(found, spec, rules)
+    agree_on_scores(data, kind, spec, IDS, found, rules=rules, notes=notes, limits=LIMITS)
     if rules.scores != "due":
         agree(data, kind, spec, IDS, found, notes=notes, limits=LIMITS)
     return found is not None

@@ -1,0 +1,353 @@
+"""Scores that are read fast: whatever the bytes, the strict readers give the same matrix and find nothing wrong."""
+
+import io
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from app.formats.fast_scores import read_scores
+from app.formats.fast_scores.decimals import FRONT, binary64
+from app.formats.fast_scores.window import SIZE
+from app.formats.kinds import FileKind
+from app.formats.rules import DEFAULT_LIMITS, Limits, Rules
+from app.pipeline import Source, tables_of, validate
+from app.scoring.align import IdIndex
+from app.scoring.exact import Floats
+from app.scoring.task import TaskSpec
+from app.scoring.texts import PAD
+from tests.formats.support import answers
+
+SETTLED = settings(max_examples=150, deadline=None)
+NAMES = ("ä", "b c", "dog", "e-5", "naïve", "zu,viel", "0.5")
+
+
+def numbers(texts: Sequence[str]) -> Floats | None:
+    """The numbers of these texts, from a buffer in which they follow each other."""
+    raw = ",".join(texts).encode()
+    buffer = np.frombuffer(b"9" * FRONT + raw + b"," + b"7" * PAD, dtype=np.uint8)
+    ends = np.flatnonzero(buffer[: FRONT + len(raw) + 1] == ord(","))
+    return binary64(buffer, np.concatenate([[FRONT], ends[:-1] + 1]), ends)
+
+
+def is_number(text: str) -> bool:
+    """Whether strict JSON reads a text as a finite number, and not as the integer -0."""
+    try:
+        value = json.loads(text, parse_constant=lambda _: None)
+    except ValueError:
+        return False
+    return type(value) in {int, float} and abs(value) < float("inf") and text == text.strip() and text != "-0"
+
+
+DIGITS = st.text("0123456789", min_size=1, max_size=25)
+WRITTEN = st.one_of(
+    st.floats(0, 1).map(repr),
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.floats(0, 1, width=32).map(repr),
+    st.integers(-(10**20), 10**20).map(str),
+    st.tuples(st.floats(-1e6, 1e6), st.integers(0, 25)).map(lambda pair: f"{pair[0]:.{pair[1]}f}"),
+    st.tuples(st.floats(-1e6, 1e6), st.integers(0, 25)).map(lambda pair: f"{pair[0]:.{pair[1]}e}"),
+    st.tuples(DIGITS, DIGITS, st.integers(-330, 330)).map(lambda parts: f"{int(parts[0])}.{parts[1]}E{parts[2]:+}"),
+    # half way between two binary64 numbers, and a hair beside it
+    st.tuples(st.integers(2**52, 2**53 - 1), st.sampled_from(["5", "50", "4999999999", "5000000001"])).map(
+        lambda pair: f"{pair[0]}.{pair[1]}"
+    ),
+)
+
+
+@given(st.lists(WRITTEN, min_size=1, max_size=20))
+@SETTLED
+def test_numbers_are_to_the_bit_what_python_makes_of_them(texts: list[str]) -> None:
+    found = numbers(texts)
+    if found is None:
+        assert not all(map(is_number, texts))
+    else:
+        assert found.tobytes() == np.array([float(text) for text in texts]).tobytes()
+
+
+@given(st.lists(WRITTEN, max_size=3), st.text('0123456789+-.eE/:;x _é"\0', max_size=12))
+@example(["0.5"], "")
+@example([], "-")
+@example([], "1.")
+@example([], "01.5")
+@example([], "0.5e")
+@example(["1e-7"], "-0")
+@SETTLED
+def test_what_is_no_number_is_never_read(others: list[str], text: str) -> None:
+    texts = [*(other for other in others if is_number(other)), text]
+    assert (numbers(texts) is not None) == is_number(text)
+
+
+@pytest.mark.parametrize("write", [repr, "{:.6f}".format, "{:.9e}".format], ids=["repr", "fixed", "exponent"])
+def test_usual_numbers_are_not_left_to_python(write: Callable[[float], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [write(value) for value in np.random.default_rng(1).random(2000).tolist()]
+    monkeypatch.setattr("app.formats.fast_scores.decimals._NUMBER", None)
+    assert numbers(texts) is not None
+
+
+# ---- whole files --------------------------------------------------------------------------------
+
+
+def records(ids: Sequence[str], rows: Sequence[Sequence[str]], _: Sequence[str]) -> str:
+    """Records with lists."""
+    made = [
+        f'{{"id": {json.dumps(name, ensure_ascii=False)}, "scores": [{", ".join(row)}]}}'
+        for name, row in zip(ids, rows, strict=True)
+    ]
+    return f'{{"predictions": [{", ".join(made)}]}}\n'
+
+
+def objects(ids: Sequence[str], rows: Sequence[Sequence[str]], classes: Sequence[str]) -> str:
+    """A list of records with objects, without spaces."""
+    made = []
+    for name, row in zip(ids, rows, strict=True):
+        pairs = ",".join(
+            f"{json.dumps(label, ensure_ascii=False)}:{text}" for label, text in zip(classes, row, strict=True)
+        )
+        made.append(f'{{"scores":{{{pairs}}},"id":{json.dumps(name, ensure_ascii=False)}}}')
+    return f"[{','.join(made)}]"
+
+
+def lines(ids: Sequence[str], rows: Sequence[Sequence[str]], _: Sequence[str]) -> str:
+    """JSON Lines."""
+    return "".join(
+        f'{{"id":{json.dumps(name, ensure_ascii=False)},"scores":[{",".join(row)}]}}\n'
+        for name, row in zip(ids, rows, strict=True)
+    )
+
+
+def columns(ids: Sequence[str], rows: Sequence[Sequence[str]], classes: Sequence[str]) -> str:
+    """Columns, the classes named first."""
+    lists = ",\n ".join(f"[{', '.join(row)}]" for row in rows)
+    named, given = (json.dumps(list(names), ensure_ascii=False) for names in (classes, ids))
+    return f'{{"classes": {named}, "ids": {given}, "scores": [\n {lists}\n]}}'
+
+
+def columns_late(ids: Sequence[str], rows: Sequence[Sequence[str]], classes: Sequence[str]) -> str:
+    """Columns, the ids and classes behind the scores."""
+    lists = ",".join(f"[{','.join(row)}]" for row in rows)
+    named, given = (json.dumps(list(names), ensure_ascii=False) for names in (classes, ids))
+    return f'{{"scores": [{lists}], "ids": {given}, "classes": {named}}}'
+
+
+def table(ids: Sequence[str], rows: Sequence[Sequence[str]], classes: Sequence[str]) -> str:
+    """CSV."""
+    body = [",".join([name, *row]) for name, row in zip(ids, rows, strict=True)]
+    return "\r\n".join([",".join(["id", *classes]), *body]) + "\r\n"
+
+
+def tabs(ids: Sequence[str], rows: Sequence[Sequence[str]], classes: Sequence[str]) -> str:
+    """TSV, without a line end behind the last row."""
+    return table(ids, rows, classes).replace(",", "\t").replace("\r\n", "\n").removesuffix("\n")
+
+
+Writer = Callable[[Sequence[str], Sequence[Sequence[str]], Sequence[str]], str]
+WRITERS: dict[str, tuple[Writer, str]] = {
+    "records": (records, "json"),
+    "objects": (objects, "json"),
+    "lines": (lines, "jsonl"),
+    "columns": (columns, "json"),
+    "columns, scores first": (columns_late, "json"),
+    "table": (table, "csv"),
+    "tabs": (tabs, "tsv"),
+}
+OWN_ORDER = {"objects", "columns", "table", "tabs"}
+"""Writers whose files may have the classes in any order."""
+
+
+def fast(
+    raw: bytes,
+    kind: str,
+    ids: Sequence[str],
+    spec: TaskSpec,
+    rules: Rules,
+    *,
+    size: int = SIZE,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Floats | None:
+    """The scores as they are read fast."""
+    known = IdIndex(ids).table
+    assert known is not None
+    return read_scores(io.BytesIO(raw), FileKind(kind), known, spec, rules=rules, limits=limits, window=size)
+
+
+def strict(raw: bytes, kind: str, ids: Sequence[str], spec: TaskSpec, rules: Rules) -> tuple[Floats | None, list[str]]:
+    """The scores as the strict readers have them, and what they find wrong."""
+    found, problems = answers(
+        raw, kind, ids=ids, classes=spec.classes, rules=rules, task=spec.task, positive_label=spec.positive_label
+    )
+    return None if found is None else found.scores, list(problems.to_dict()["total"])
+
+
+@st.composite
+def files(draw: st.DrawFn) -> tuple[bytes, str, list[str], TaskSpec]:
+    """A sound file of some writer: its bytes and kind, the known ids and the task."""
+    name = draw(st.sampled_from(sorted(WRITERS)))
+    writer, kind = WRITERS[name]
+    names = st.sampled_from([text for text in NAMES if "," not in text or kind in {"json", "jsonl"}])
+    ids = draw(st.lists(names, min_size=2, max_size=6, unique=True))
+    classes = draw(st.lists(names, min_size=2, max_size=4, unique=True))
+    texts = WRITTEN.filter(is_number)
+    rows = [[draw(texts) for _ in classes] for _ in ids]
+    order = draw(st.permutations(range(len(ids))))
+    own = draw(st.permutations(range(len(classes)))) if name in OWN_ORDER else range(len(classes))
+    raw = writer([ids[at] for at in order], [[rows[at][k] for k in own] for at in order], [classes[k] for k in own])
+    return raw.encode(), kind, ids, TaskSpec(draw(st.sampled_from(["multiclass", "multilabel"])), tuple(classes))
+
+
+@given(files(), st.booleans())
+@SETTLED
+def test_sound_files_are_read_fast_and_are_what_the_strict_readers_give(
+    drawn: tuple[bytes, str, list[str], TaskSpec], probabilities: bool
+) -> None:
+    raw, kind, ids, spec = drawn
+    rules = Rules(scores="due", probabilities=probabilities)
+    found, (due, _) = fast(raw, kind, ids, spec, rules), strict(raw, kind, ids, spec, rules)
+    if due is None:
+        assert found is None
+    elif not any("," in text for text in ids):
+        assert found is not None
+    if found is not None:
+        assert due is not None
+        assert found.tobytes() == np.ascontiguousarray(due).tobytes()
+
+
+@given(files(), st.data())
+@settings(max_examples=300, deadline=None)
+def test_damaged_files_are_read_fast_only_where_the_strict_readers_agree(
+    drawn: tuple[bytes, str, list[str], TaskSpec], data: st.DataObject
+) -> None:
+    raw, kind, ids, spec = drawn
+    at = data.draw(st.integers(0, len(raw)))
+    cut = data.draw(st.integers(0, 3))
+    put = data.draw(
+        st.sampled_from(
+            [b"", b" ", b",", b'"', b"]", b"}", b"\n", b"0", b"-", b"\\", b"\xff", b"e", b'{"id":', raw[:at]]
+        )
+    )
+    raw = raw[:at] + put + raw[at + cut :]
+    rules = Rules(scores="due")
+    found = fast(raw, kind, ids, spec, rules)
+    if found is not None:
+        due, wrong = strict(raw, kind, ids, spec, rules)
+        assert due is not None, (raw, ids, spec, wrong)
+        assert found.tobytes() == np.ascontiguousarray(due).tobytes()
+
+
+def made(n: int, m: int) -> tuple[list[str], list[list[str]], list[str], Floats]:
+    """Ids, texts of scores, classes, and the scores."""
+    scores = np.random.default_rng(3).dirichlet(np.ones(m) / 4, size=n)
+    rows = [[repr(value) for value in row] for row in scores.tolist()]
+    return [f"instance-{at}" for at in range(n)], rows, [f"class-{k}" for k in range(m)], scores
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("at_once", [64, 1000, 1 << 18])
+def test_files_larger_than_what_is_looked_at_together(name: str, at_once: int) -> None:
+    ids, rows, classes, scores = made(300, 7)
+    order = np.random.default_rng(4).permutation(300)
+    writer, kind = WRITERS[name]
+    raw = writer([ids[at] for at in order], [rows[at] for at in order], classes).encode()
+    found = fast(
+        raw, kind, ids, TaskSpec("multiclass", tuple(classes)), Rules(scores="due", probabilities=True), size=at_once
+    )
+    assert found is not None
+    assert np.array_equal(found, scores)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('{"ids": ["t1", "t2"], "scores": [0.25, 1]}', "json"),
+        ('[{"id": "t1", "score": 0.25}, {"id": "t2", "score": 1}]', "json"),
+        ('{"id": "t1", "score": 0.25}\n{"id": "t2", "score": 1}\n', "jsonl"),
+        ("id,score\nt1,0.25\nt2,1\n", "csv"),
+    ],
+)
+def test_the_score_of_the_positive_label_may_stand_alone(text: str, kind: str) -> None:
+    spec = TaskSpec("binary", ("yes", "no"), "yes")
+    found = fast(text.encode(), kind, ["t1", "t2"], spec, Rules())
+    assert found is not None
+    assert found.tolist() == [[0.25], [1.0]]
+    assert fast(text.encode(), kind, ["t1", "t2"], TaskSpec("multiclass", ("yes", "no")), Rules()) is None
+
+
+ODD: dict[str, Any] = {
+    "another key": '{"predictions": [{"id":"a","scores":[1,2]},{"id":"b","scores":[1,2]}], "x": 1}',
+    "a key twice": '{"predictions": [{"id":"a","scores":[1,2]},{"id":"b","scores":[1,2]}], "predictions": []}',
+    "classes twice": '{"classes":["x","y"],"ids":["a","b"],"classes":["x","y"],"scores":[[1,2],[1,2]]}',
+    "classes beside objects": '{"predictions":[{"id":"a","scores":{"x":1,"y":2}},{"id":"b","scores":{"x":1,"y":2}}],"classes":["x","y"]}',
+    "an object with a key twice": '[{"id":"a","scores":{"x":1,"x":2}},{"id":"b","scores":{"x":1,"x":2}}]',
+    "an id twice": '[{"id":"a","scores":[1,2]},{"id":"a","scores":[1,2]}]',
+    "an id too few": '[{"id":"a","scores":[1,2]}]',
+    "an id too many": '[{"id":"a","scores":[1,2]},{"id":"b","scores":[1,2]},{"id":"b","scores":[1,2]}]',
+    "something behind": '[{"id":"a","scores":[1,2]},{"id":"b","scores":[1,2]}] 1',
+    "other classes": '{"classes":["x","z"],"ids":["a","b"],"scores":[[1,2],[1,2]]}',
+    "too few scores": '[{"id":"a","scores":[1]},{"id":"b","scores":[1]}]',
+    "rows of other widths": '[{"id":"a","scores":[1,2,3]},{"id":"b","scores":[1]}]',
+    "labels too": '[{"id":"a","label":"x","scores":[1,2]},{"id":"b","label":"x","scores":[1,2]}]',
+    "NaN": '[{"id":"a","scores":[1,NaN]},{"id":"b","scores":[1,2]}]',
+    "a comma at the end": '[{"id":"a","scores":[1,2]},{"id":"b","scores":[1,2]},]',
+    "minus zero, an integer": '[{"id":"a","scores":[1,-0]},{"id":"b","scores":[1,2]}]',
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_at_the_first_doubt_nothing_is_read(name: str) -> None:
+    assert fast(ODD[name].encode(), "json", ["a", "b"], TaskSpec("multiclass", ("x", "y")), Rules()) is None
+
+
+def test_a_line_end_in_the_last_row_is_not_taken_for_a_separator() -> None:
+    spec = TaskSpec("multiclass", ("x", "y"))
+    assert fast(b"id,x,y\na,1,2\nb,1,2", "csv", ["a", "b"], spec, Rules()) is not None
+    assert fast(b"id,x,y\na,1,2\nb,1\n2", "csv", ["a", "b"], spec, Rules()) is None
+
+
+def test_a_known_id_with_a_quotation_mark_does_not_make_bad_json_good() -> None:
+    raw = b'[{"id":"a"b","scores":[1,2]},{"id":"c","scores":[1,2]}]'
+    assert fast(raw, "json", ['a"b', "c"], TaskSpec("multiclass", ("x", "y")), Rules()) is None
+
+
+def test_validation_takes_the_fast_way(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids, rows, classes, scores = made(50, 3)
+    path = tmp_path / "scores.json"
+    path.write_text(records(ids, rows, classes))
+    monkeypatch.setattr("app.pipeline.read_source", None)
+    spec, source = TaskSpec("multiclass", tuple(classes)), Source(path, FileKind("json"))
+    found, problems, notes = validate(ids, spec, source, tables=tables_of(IdIndex(ids), classes))
+    assert found is not None
+    assert found.scores is not None
+    assert found.labels is None
+    assert np.array_equal(found.scores, scores)
+    assert not problems
+    assert not notes
+
+
+def test_much_that_is_no_row_is_read_in_a_time_that_grows_with_it_alone() -> None:
+    spec, space = TaskSpec("multiclass", ("x", "y")), b" \n" * 400_000
+    row = b'[{"id":"a","scores":[1,2]},{"id":"b","scores":[1,2]}]'
+    for raw in (
+        space + b"!",
+        b"[" + space,
+        row + space + b"x",
+        row[:-1] + space + b"x",
+        b'{"classes": ["x"' + space + b"x",
+        b'{"scores": [[' + b"1," * 400_000,
+        b'{"ids": ["' + b"a" * 1_000_000,
+        b'[{"id":"a","label":"x"},' + space,
+    ):
+        assert fast(raw, "json", ["a", "b"], spec, Rules()) is None
+
+
+@pytest.mark.parametrize(
+    "limits", [Limits(records=9), Limits(text_length=100), Limits(nesting=2), Limits(expanded_bytes=200)]
+)
+def test_stricter_limits_hold_in_both_tiers(limits: Limits) -> None:
+    ids, rows, classes, _ = made(10, 3)
+    raw, spec = records(ids, rows, classes).encode(), TaskSpec("multiclass", tuple(classes))
+    assert fast(raw, "json", ids, spec, Rules()) is not None
+    assert fast(raw, "json", ids, spec, Rules(), limits=limits) is None
