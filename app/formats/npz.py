@@ -19,6 +19,7 @@ from app.formats.columns import Columns, GivenScores, Reading, check_count
 from app.formats.layout import ColumnLists, Names
 from app.formats.problem import Place, Problems, problem, quote, shorten, token
 from app.formats.records import refused_in_gold
+from app.formats.rules import Limits
 
 Array = NDArray[Any]
 _PACKED = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
@@ -30,8 +31,17 @@ _HEADER_FAULTS = (
     *(RecursionError, MemoryError),  # Python's parser says either of an expression that is nested too deeply
 )
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
+_LOCAL_SIZE, _NAME_SIZE = 30, 26
+"""Bytes of what stands before each file in an archive, and where it tells the length of what follows: name and extras."""
+_HEADER = 1 << 17
+"""Bytes of an array that are looked at for its header; NumPy refuses those of more than 10,000."""
 _LISTED = b"PK\x01\x02"
 """How each entry of the list of files begins at the end of an archive."""
+_LAST = b"PK\x05\x06"
+"""How the last record of an archive begins, which tells the size of that list."""
+_BEYOND = 0xFFFFFFFF
+"""What stands there for a size that another record tells, before this one, which takes so many bytes with its pointer."""
+_LONG_RECORDS = 76
 _KNOWN = ("ids", "classes", "scores", "labels", "split", "Usage", "weight")
 
 
@@ -41,6 +51,25 @@ class _Refused(Exception):
     def __init__(self, code: str, message: str, name: str | None = None, got: str | None = None) -> None:
         super().__init__(message)
         self.code, self.name, self.got = code, name, got
+
+
+def scores_alone(data: bytes, limits: Limits) -> tuple[Array, Array, list[str] | None] | None:
+    """The arrays of ids and scores, and the names of the classes, of an .npz file that has nothing else; None for others.
+
+    None too where the strict reader may have something to say of the archive or of an array. Ids are texts of any kind,
+    scores (n or n × k) binary32 or binary64.
+    """
+    reading = Reading("multilabel", gold=False, limits=limits, problems=Problems())
+    try:
+        arrays = _arrays(data, reading)
+        if not {"ids", "scores"} <= arrays.keys() <= {"ids", "scores", "classes"}:
+            return None
+        ids, scores = arrays["ids"], arrays["scores"]
+        names = list(map(str, _texts("classes", arrays))) if "classes" in arrays else None
+    except _Refused:
+        return None
+    kinds = ids.dtype.kind in "US" and scores.dtype.kind == "f" and scores.dtype.itemsize in {4, 8}
+    return (ids, scores, names) if kinds and ids.ndim == 1 and len(ids) == len(scores) else None
 
 
 def read_npz(data: bytes, reading: Reading) -> Columns | None:
@@ -61,14 +90,14 @@ def _arrays(data: bytes, reading: Reading) -> dict[str, Array]:
     """All arrays by name; those that nobody asks for are not loaded and are empty here."""
     if not data:
         raise _Refused("syntax", f"The file is empty. {_MEND}")
-    if (entries := data.count(_LISTED)) > 2 * _MEMBERS:  # before a list of them is made; numbers may look like a few
-        raise _Refused("too_large", f"The archive holds {entries} files; at most {_MEMBERS} are allowed.")
     end = _end(data)
     if end is not None and (not data.startswith(b"PK") or len(data) != end):
         raise _Refused("syntax", f"Something stands before or behind the archive. {_MEND}")
+    if (entries := _listed(data)) > 2 * _MEMBERS:  # before a list of them is made; names may look like a few
+        raise _Refused("too_large", f"The archive holds {entries} files; at most {_MEMBERS} are allowed.")
     try:
         archive = zipfile.ZipFile(BytesIO(data))
-        return _members(archive, reading)
+        return _members(archive, data, reading)
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -84,8 +113,18 @@ def _arrays(data: bytes, reading: Reading) -> dict[str, Array]:
 
 def _end(data: bytes) -> int | None:
     """Where the archive ends by its own account: behind its last record and the comment that this announces, if any."""
-    at = data.rfind(b"PK\x05\x06")
+    at = data.rfind(_LAST)
     return at + 22 + int.from_bytes(data[at + 20 : at + 22], "little") if at >= 0 else None
+
+
+def _listed(data: bytes) -> int:
+    """How many entries the list of files at the end of an archive has at most: numbers are not searched for them."""
+    at = data.rfind(_LAST)
+    if at < 0:
+        return 0
+    size = int.from_bytes(data[at + 12 : at + 16], "little")
+    start = 0 if size == _BEYOND else max(0, at - size - _LONG_RECORDS)
+    return data.count(_LISTED, start, at)
 
 
 def _plain(fault: Exception) -> str:
@@ -93,7 +132,7 @@ def _plain(fault: Exception) -> str:
     return _ADDRESS.sub("", str(fault).split("\n", 1)[0]).rstrip(".")[:100] or type(fault).__name__
 
 
-def _members(archive: zipfile.ZipFile, reading: Reading) -> dict[str, Array]:
+def _members(archive: zipfile.ZipFile, data: bytes, reading: Reading) -> dict[str, Array]:
     members = archive.infolist()
     if len(members) > _MEMBERS:
         raise _Refused("too_large", f"The archive holds {len(members)} files; at most {_MEMBERS} are allowed.")
@@ -107,21 +146,23 @@ def _members(archive: zipfile.ZipFile, reading: Reading) -> dict[str, Array]:
     found = {}
     for name, member in zip(names, members, strict=True):
         if name in _KNOWN:
-            found[name] = _array(archive, member, name)
+            found[name] = _array(archive, data, member, name)
         else:
             found[name] = np.zeros(0)
     return found
 
 
-def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Array:
+def _array(archive: zipfile.ZipFile, data: bytes, member: zipfile.ZipInfo, name: str) -> Array:
     """One array, read only if its header tells a plain type and just as many bytes as there are."""
     if member.flag_bits & 0x1:
         raise _Refused("syntax", f"The archive is encrypted. {_MEND}", name)
     if member.compress_type not in _PACKED:
         raise _Refused("syntax", f"The archive uses a compression that NumPy does not. {_MEND}", name)
     with archive.open(member) as stream:
-        raw = stream.read(member.file_size + 1)
-    body = BytesIO(raw)
+        raw = _stored(data, member)
+        if raw is None:
+            raw = memoryview(stream.read(member.file_size + 1))
+    body = BytesIO(raw[:_HEADER])
     try:
         version = npy.read_magic(body)
         if version not in {(1, 0), (2, 0), (3, 0)}:
@@ -135,7 +176,17 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Arra
     if dtype.hasobject:
         message = f"{quote(name)} holds Python objects, which are never loaded. Make it an array of texts or numbers: "
         raise _Refused("wrong_shape", f"{message}numpy.array(values, dtype=str).", name, "dtype object")
-    return _checked(name, memoryview(raw)[body.tell() :], shape, fortran, dtype)
+    return _checked(name, raw[body.tell() :], shape, fortran, dtype)
+
+
+def _stored(data: bytes, member: zipfile.ZipInfo) -> memoryview | None:
+    """The bytes of a member as they stand in the archive, without a copy; None unless they stand there whole and plain."""
+    start = member.header_offset
+    name, extra = struct.unpack_from("<HH", data, start + _NAME_SIZE)
+    start += _LOCAL_SIZE + name + extra
+    found = memoryview(data)[start : start + member.file_size]
+    plain = member.compress_type == zipfile.ZIP_STORED and member.compress_size == member.file_size == len(found)
+    return found if plain and zlib.crc32(found) == member.CRC else None
 
 
 def _checked(name: str, body: memoryview, shape: tuple[int, ...], fortran: bool, dtype: np.dtype[Any]) -> Array:

@@ -9,6 +9,7 @@ from typing import BinaryIO, Final
 from app.formats.columns import Reading
 from app.formats.fast_scores.collected import Collected, order_of
 from app.formats.fast_scores.decimals import LONGEST
+from app.formats.fast_scores.npz import read_arrays
 from app.formats.fast_scores.rows import read_lines, read_rows, read_values, skip_white
 from app.formats.fast_scores.template import Kind, Sample, Template, Unfit
 from app.formats.fast_scores.window import SIZE, Window
@@ -36,17 +37,26 @@ def read_scores(
     limits: Limits,
     window: int = SIZE,
 ) -> Floats | None:
-    """The scores of n instances in a file of text, n × m in the order of the ids and classes, or n × 1.
+    """The scores of n instances in a file, n × m in the order of the ids and classes, or n × 1.
 
     None at the first doubt, which says nothing of the file. So many bytes are looked at together (`window`).
     """
     few = limits.records >= len(ids) and limits.text_length >= LONGEST and limits.nesting >= 8
-    if not few or kind.layout or kind.format not in _FORMS or not ids.plain or len(ids) < 2:
+    if (
+        not few
+        or kind.layout
+        or kind.format not in {"npz", *_FORMS}
+        or (kind.format == "npz" and kind.encoding)
+        or len(ids) < 2
+    ):
         return None
     into = Collected(ids, spec, probabilities=rules.probabilities)
     try:
-        bytes_of = pieces(stream, kind.encoding, limits.expanded_bytes)
-        _FORMS[kind.format](Window(bytes_of, window), into, spec, limits)
+        if kind.format == "npz":
+            read_arrays(stream, into, spec, limits)
+        elif ids.plain:
+            bytes_of = pieces(stream, kind.encoding, limits.expanded_bytes)
+            _FORMS[kind.format](Window(bytes_of, window), into, spec, limits)
     except (Unfit, Refused, ValueError):
         return None
     return into.matrix()
