@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn import metrics as sk
 
 from app.scoring.align import Case, Labels
-from app.scoring.probability import sums_to_one
+from app.scoring.probability import row_sums, sums_to_one
 from app.scoring.task import Task, TaskSpec
 from tests.scoring.build import results
 
@@ -100,3 +100,35 @@ def test_what_is_surely_wrong_costs_52_bits_and_no_more() -> None:
 def test_decimals_that_are_a_thousandth_off_are_let_pass_and_no_more(row: list[float], fits: bool) -> None:
     assert sums_to_one(np.array([row, [1.0] + [0.0] * (len(row) - 1)])).tolist() == [fits, True]
     assert sums_to_one(np.array([row[::-1]])).tolist() == [fits]  # in any order
+
+
+_SHARES = st.floats(0, 1) | st.floats(0, 1, width=32) | st.integers(0, 10**6).map(lambda parts: parts / 10**6)
+
+
+@given(st.integers(1, 8).flatmap(lambda m: st.lists(st.lists(_SHARES, min_size=m, max_size=m), min_size=1, max_size=6)))
+def test_sums_of_rows_are_correctly_rounded(rows: list[list[float]]) -> None:
+    assert row_sums(np.array(rows)).tolist() == [math.fsum(row) for row in rows]
+
+
+@pytest.mark.parametrize("m", [2, 100, 4096, 5000])
+def test_sums_of_many_probabilities_are_correctly_rounded(m: int) -> None:
+    chance = np.random.default_rng(m)
+    for alpha in (0.01, 1.0):
+        rows = chance.dirichlet(np.full(m, alpha), size=200)
+        assert row_sums(rows).tolist() == [math.fsum(row) for row in rows.tolist()]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        [1.0, 2.0**-53],
+        [1.0, 2.0**-53, 2.0**-120],
+        [1.0, 2.0**-54, 2.0**-54],
+        [0.0, 0.0],
+        [5e-324, 5e-324],
+        [-1.0, 2.0],
+        [1e300, 1.0],
+    ],
+)
+def test_sums_at_the_edge_of_rounding(row: list[float]) -> None:
+    assert row_sums(np.array([row, row[::-1]])).tolist() == [math.fsum(row)] * 2
