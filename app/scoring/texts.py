@@ -29,6 +29,7 @@ _TRIES: Final = 4
 _U: Final = np.uint64
 _FREE: Final = _U((1 << 64) - 1)
 _TAG: Final = _U(0xFFFFFFFF)
+_LOW: Final = _U(0xFF)
 _MASKS: Final = np.array([(1 << (8 * count)) - 1 for count in range(9)], dtype=np.uint64)
 
 
@@ -39,10 +40,7 @@ def words_of(buffer: Bytes) -> Words:
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """k texts in a buffer (see words_of, PAD): where each begins, and its length in bytes.
-
-    None may hold NUL: that is what fills the last word, and a text with one behind it would be the same.
-    """
+    """k texts in a buffer (see words_of, PAD): where each begins, and its length in bytes."""
 
     view: Words
     starts: Int
@@ -58,6 +56,14 @@ class Spans:
         shortest, longest = int(self.lengths.min()), int(self.lengths.max())
         count = max(1, -(-longest // 8))
         return [self._word(at, shortest, longest) for at in range(count)] if count <= most else None
+
+    def end_with_nul(self) -> bool:
+        """Whether any text ends with NUL, which is what fills the last word: it would look like a shorter text."""
+        last = self.starts + self.lengths
+        last -= 1
+        empty = self.lengths == 0
+        found = (self.view[last] & _LOW) == 0
+        return bool((found & ~empty).any())
 
     def _word(self, at: int, shortest: int, longest: int) -> Words:
         found: Words = self.view[self.starts + 8 * at] if at else self.view[self.starts]
@@ -130,6 +136,8 @@ class TextTable:
         words = asked.words(self.width)
         if not words:
             return None if words is None else np.empty(0, dtype=np.int32)
+        if asked.end_with_nul():
+            return None
         if self._in_order(words, likely):
             return np.arange(likely, likely + len(asked), dtype=np.int32)
         found = _find(self.slots, _hashed(words, self.key))

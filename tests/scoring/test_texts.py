@@ -70,6 +70,15 @@ def test_texts_that_do_not_fit_have_no_table() -> None:
     assert TextTable.build(uneven) is None
 
 
+def test_a_text_that_ends_with_nul_is_not_the_one_without() -> None:
+    table = TextTable.build(["a", "bcdefghi"], KEY)
+    assert table is not None
+    for text in ("a\0", "a\0\0\0", "bcdefghi\0", "\0"):
+        assert table.rows(spans([text])) is None
+        assert table.rows(spans(["a", text, "bcdefghi"])) is None
+        assert table.rows(spans(["a", text]), likely=0) is None
+
+
 def test_what_json_has_to_escape_is_noticed() -> None:
     for text in ('a"', "a\\", "\ta", "\x1f"):
         table = TextTable.build(["b", text])

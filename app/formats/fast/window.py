@@ -19,7 +19,7 @@ class Doubt(Exception):
 class Window:
     """The bytes of a file from where reading is, at least `size` of them unless the file ends before.
 
-    Raises Doubt for NUL, and for the other byte that never stands in a file of the fast tier (`never`).
+    Raises Doubt for a byte that never stands in a file of the fast tier (`never`).
     """
 
     def __init__(self, pieces: Iterator[bytes], never: bytes, size: int = SIZE) -> None:
@@ -48,7 +48,7 @@ class Window:
                 piece = next(self._pieces, None)
                 self.ended = piece is None
                 self._pending = piece or b""
-                if self._never in self._pending or b"\0" in self._pending:
+                if self._never in self._pending:
                     raise Doubt
             room = 2 * self._due - self._size
             self.append(self._pending[:room])
