@@ -42,8 +42,10 @@ from app.api import (
     submit,
 )
 from app.api.deps import Limiter, Notifier, Service
+from app.api.kept_boards import KeptBoards
 from app.api.made_files import MadeFiles
 from app.api.middleware import Envelope
+from app.api.quick_boards import KeptReplies, MadeReplies
 from app.figures import Figures
 from app.places import AddressTaken, open_files, own_place
 from app.settings import Settings
@@ -124,7 +126,10 @@ def bare_app(counted: Figures | None = None, **options: Any) -> FastAPI:
         **options,
     )
     describe_api(app)
-    app.add_middleware(Envelope, figures=counted or Figures())
+    counted = counted or Figures()
+    app.add_middleware(MadeReplies)
+    app.add_middleware(Envelope, figures=counted)
+    app.add_middleware(KeptReplies, figures=counted)
     return app
 
 
@@ -143,9 +148,11 @@ def build(
     db = Database(settings, now)
     files = open_files(settings, work)
     notifier = Notifier()
+    boards = KeptBoards(hears=not db.sqlite)
+    db.tell(boards.drop)
     counted = all_figures(settings, db)
     worker = Worker(settings, db, files, work, settled=notifier.settled, figures=counted) if scoring else None
-    listener = None if db.sqlite else Listener(settings, notifier.settled, notifier.missed)
+    listener = None if db.sqlite else Listener(settings, notifier.settled, notifier.missed, boards)
     readers = child_pool(settings, READER_CHILDREN, work)
     made = MadeFiles(work / "made")
     if not scoring:
@@ -172,6 +179,7 @@ def build(
         readers=readers,
         made=made,
         notifier=notifier,
+        boards=boards,
         figures=counted,
         limiter=Limiter(settings),
         administrator=built_in,

@@ -1,31 +1,122 @@
 """Read a board: a pure query over scores and recipe, never a flag on a submission."""
 
+import math
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from app.actions.access import Caller, membership, organizes, see_phase
+from app.actions.access import VISITOR, Caller, membership, organizes, see_phase
 from app.actions.change_recipe import scoring_recipe
 from app.actions.visibility import require_board, split_for, view_for
-from app.errors import BadRequest, InvalidMetric, NoGold
+from app.errors import AssayError, BadRequest, InvalidMetric, LeaderboardHidden, NoGold, NotFound, SplitHidden
 from app.scoring import SCORER_VERSION
 from app.scoring.asked import parse_metric
 from app.scoring.catalogue import describe_call
 from app.scoring.recipe import Recipe as ScoringRecipe
 from app.scoring.standings import Entry, Standing, standings
-from app.store import challenges, clock, gold, submissions
+from app.store import challenges, changes, clock, gold, submissions
 from app.store.session import ReadSession
 from app.store.tables import GoldVersion, Phase, Recipe, Score, Submission
+
+VISITOR_VIEW = "visitor"
+TEAM = "team "
+LOOK_AGAIN = 1.0  # seconds between two looks at the calendar of a board that will be shown later
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A phase as somebody sees its board; a team of one's own matters where the phase is anonymous, for its name."""
+
+    phase: Phase
+    organizer: bool
+    own_team: str | None = None
+
+    @property
+    def view(self) -> str:
+        """The name of what is seen: those who share it see the same board, and only they."""
+        challenge = self.phase.challenge
+        if self.organizer:
+            return "organizer"
+        if self.phase.anonymous and self.own_team is not None:
+            return TEAM + self.own_team
+        return VISITOR_VIEW if challenge.status == "published" and challenge.visibility == "public" else "member"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A board, or why it is refused; what it was made of (app.store.changes), and for how long the calendar leaves it so."""
+
+    board: dict[str, Any] | None
+    refusal: AssayError | None
+    marks: frozenset[str]
+    seconds: float
 
 
 def read_leaderboard(
     session: ReadSession, caller: Caller, slug: str, phase_slug: str, *, split: str | None, metric: str | None
 ) -> dict[str, Any]:
-    """The board of a phase, best first, in the shape that the contract gives.
+    """The board of a phase, best first, in the shape that the contract gives: the pure query.
 
     Raises NotFound, LeaderboardHidden, SplitHidden, NoGold, and BadRequest for a metric that the recipe lacks.
     """
+    return _board(session, see_board(session, caller, slug, phase_slug), split=split, metric=metric)[0]
+
+
+def see_board(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> Sight:
+    """How the caller sees the board, whether or not it may be shown now; raises NotFound."""
     phase = see_phase(session, caller, slug, phase_slug)
-    organizer = organizes(session, caller, phase.challenge)
+    if organizes(session, caller, phase.challenge):
+        return Sight(phase, organizer=True)
+    own = membership(session, caller, phase.challenge)
+    return Sight(phase, organizer=False, own_team=own.team_id if own else None)
+
+
+def prepare_board(
+    session: ReadSession, view: str, slug: str, phase_slug: str, *, split: str | None, metric: str | None
+) -> Prepared:
+    """The board of a view, for all who share it: who they are was looked into before, except that visitors are nobody.
+
+    Raises NotFound, and BadRequest for a metric that the recipe lacks.
+    """
+    sight = _sight_of(session, view, slug, phase_slug)
+    phase = sight.phase
+    marks = {changes.of_challenge(phase.challenge_id), changes.of_phase(phase.id)}
+    seconds = _lasting(session, sight)
+    try:
+        board, version = _board(session, sight, split=split, metric=metric)
+    except (LeaderboardHidden, SplitHidden, NoGold) as refusal:
+        return Prepared(None, refusal.with_traceback(None), frozenset(marks), seconds)
+    marks.add(changes.of_scores(version.id, board["scorer_version"]))
+    return Prepared(board, None, frozenset(marks), seconds)
+
+
+def _sight_of(session: ReadSession, view: str, slug: str, phase_slug: str) -> Sight:
+    if view == VISITOR_VIEW:
+        return see_board(session, VISITOR, slug, phase_slug)
+    challenge = challenges.by_slug(session, slug)
+    phase = None if challenge is None else challenges.phase_by_slug(session, challenge.id, phase_slug)
+    if phase is None:
+        raise NotFound
+    own = view.removeprefix(TEAM) if view.startswith(TEAM) else None
+    return Sight(phase, organizer=view == "organizer", own_team=own)
+
+
+def _lasting(session: ReadSession, sight: Sight) -> float:
+    """Seconds for which nothing but a change of rows changes the board; somebody may set the clock before the close."""
+    phase = sight.phase
+    if sight.organizer or phase.leaderboard != "after_close" or phase.closes_at is None:
+        return math.inf
+    if session.info.get("now") is not None:  # the calendar of a test may jump at any time
+        return 0.0
+    left = (phase.closes_at - clock.now(session)).total_seconds()
+    return math.inf if left <= 0 else min(left, LOOK_AGAIN)
+
+
+def _board(
+    session: ReadSession, sight: Sight, *, split: str | None, metric: str | None
+) -> tuple[dict[str, Any], GoldVersion]:
+    """The board, and the gold in force."""
+    phase, organizer = sight.phase, sight.organizer
     require_board(phase, clock.now(session), organizer=organizer)
     version = gold.active(session, phase.id)
     if version is None:
@@ -38,8 +129,7 @@ def read_leaderboard(
     scores = _scores(session, phase, version, stored, chosen)
     selecting = _scores(session, phase, version, stored, "public") if version.has_splits else scores
     ranked = _ranked(entries, scores, selecting, recipe, ranked_by)
-    own = membership(session, caller, phase.challenge)
-    names = _names(ranked, phase, own_team=own.team_id if own else None, organizer=organizer)
+    names = _names(ranked, phase, own_team=sight.own_team, organizer=organizer)
     view = view_for(recipe, organizer=organizer)
     by_id = {entry.id: entry for entry in entries}
     call = next(call for call in recipe.metrics if call.text == ranked_by)
@@ -58,7 +148,7 @@ def read_leaderboard(
             _row(standing, by_id[standing.entry.key], names, view.metrics(scores[standing.entry.key].metrics))
             for standing in ranked
         ],
-    }
+    }, version
 
 
 def _metric(recipe: ScoringRecipe, asked: str | None) -> str:

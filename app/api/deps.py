@@ -18,6 +18,7 @@ from starlette.concurrency import run_in_threadpool
 from app.actions.access import VISITOR, Caller, require_organizer, see_challenge
 from app.actions.check_ready import Readiness
 from app.actions.issue_token import caller_of
+from app.api.kept_boards import KeptBoards
 from app.api.made_files import MadeFiles
 from app.api.windows import Windows
 from app.children import Children
@@ -142,6 +143,7 @@ class Service:
     readers: Children  # children for what callers wait on: gold, dry runs, templates, reports
     made: MadeFiles
     notifier: Notifier
+    boards: KeptBoards
     figures: Figures
     limiter: Limiter
     administrator: Caller

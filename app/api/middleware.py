@@ -12,15 +12,19 @@ from fastapi.routing import iter_route_contexts
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.api.negotiation import has
 from app.api.problems import CODE, problem_response, unforeseen
 from app.errors import NotFound
 from app.figures import OTHER, Figures
 
 log = structlog.get_logger()
 
+SAFE = (("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"))
+UNTAGGED = "no-cache"  # to who shows no token: anybody may keep it, and asks again each time
+
 
 class Envelope:
-    """The outermost layer of the app."""
+    """The layer around all routes."""
 
     def __init__(self, app: ASGIApp, figures: Figures) -> None:
         self.app = app
@@ -99,12 +103,12 @@ class Reply:
         self.status = message["status"]
         headers = MutableHeaders(scope=message)
         headers["X-Request-ID"] = self._request_id
-        headers["X-Content-Type-Options"] = "nosniff"
-        headers.setdefault("Referrer-Policy", "no-referrer")
+        for name, value in SAFE:
+            headers.setdefault(name, value)
         if "authorization" in self._asked:
             headers["Cache-Control"] = "private, no-cache"
         else:
-            headers.setdefault("Cache-Control", "no-cache")
+            headers.setdefault("Cache-Control", UNTAGGED)
         headers.add_vary_header("Authorization")
         if self._reads and self.status == 200 and "etag" in headers:
             self._mute = self._not_modified(message, headers["etag"])
@@ -116,11 +120,12 @@ class Reply:
 
     def _not_modified(self, start: Message, tag: str) -> bool:
         """Turn the reply into a 304 if the caller has these bytes already."""
-        if not _matches(self._asked.get("if-none-match"), tag):
+        given = self._asked.getlist("if-none-match")
+        if not given or not has(",".join(given), tag):
             return False
         self.status = start["status"] = 304
         headers = MutableHeaders(scope=start)
-        for name in ("content-length", "content-type", "content-disposition"):
+        for name in ("content-length", "content-type", "content-disposition", "content-encoding"):
             if name in headers:
                 del headers[name]
         return True
@@ -134,11 +139,3 @@ class Reply:
 
     async def _pass(self, message: Message) -> None:
         await self._send({**message, "body": b""} if self._mute or self._head else message)
-
-
-def _matches(header: str | None, tag: str) -> bool:
-    """Whether an If-None-Match header names this tag; weak marks do not matter for a read."""
-    if header is None:
-        return False
-    named = [part.strip().removeprefix("W/") for part in header.split(",")]
-    return "*" in named or tag in named

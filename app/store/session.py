@@ -28,6 +28,7 @@ from app.settings import Settings
 POOL: dict[str, Any] = {"pool_size": 48, "max_overflow": 0, "pool_timeout": 10}  # more than threads that ask
 QUIET: dict[str, Any] = {"hide_parameters": True}  # an error names its statement, never the values: they reach the log
 UNIQUE_VIOLATION = "23505"
+HEARD = "heard"  # in the info of a session: who is told what its transaction changed
 KEEPALIVE: dict[str, Any] = {  # a machine that vanished is noticed within half a minute, whichever side it was
     "connect_timeout": 5,
     "keepalives": 1,
@@ -59,7 +60,7 @@ class Database:
     def __init__(self, settings: Settings, now: Callable[[datetime], datetime] | None = None) -> None:
         """`now` turns the true moment into the one that windows and quota days go by; for tests of the calendar."""
         self.url = make_url(settings.database)
-        self._info = {"now": now}
+        self._info: dict[str, Any] = {"now": now}
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self._lock = threading.Lock()
         self._wait = settings.database_wait
@@ -75,6 +76,10 @@ class Database:
                 isolation_level="REPEATABLE READ",
                 execution_options={"postgresql_readonly": True},
             )
+
+    def tell(self, heard: "Callable[[frozenset[str]], None]") -> None:
+        """From now on say what each transaction of this process changed, once it has ended (app.store.changes)."""
+        self._info[HEARD] = heard
 
     @contextmanager
     def read(self) -> Iterator[ReadSession]:

@@ -1,8 +1,9 @@
-"""Tells every replica of the API that a submission has its final status, through PostgreSQL's own notices."""
+"""Tells every replica of the API what is new, through PostgreSQL's own notices: final statuses, and boards that changed."""
 
 import threading
+import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import psycopg
 import structlog
@@ -10,6 +11,7 @@ from sqlalchemy import func, select
 from sqlalchemy.engine import make_url
 
 from app.settings import Settings
+from app.store import changes
 from app.store.patience import patient
 from app.store.session import WriteSession, keepalive, silence
 
@@ -18,6 +20,7 @@ log = structlog.get_logger()
 CHANNEL = "assay_settled"
 LOOK_SECONDS = 1.0
 PAUSE_SECONDS = 1.0
+BELIEVED_SECONDS = 5.0  # after a question that the database answered
 
 
 def tell_settled(session: WriteSession, submission_id: str) -> None:
@@ -26,16 +29,32 @@ def tell_settled(session: WriteSession, submission_id: str) -> None:
         session.execute(select(func.pg_notify(CHANNEL, submission_id)))
 
 
+class Kept(Protocol):
+    """What is made of rows and kept in memory for as long as every change of them is heard of."""
+
+    def drop(self, marks: frozenset[str]) -> None:
+        """What bears one of these marks has changed."""
+
+    def hear(self, until: float) -> None:
+        """All that changed so far was said; what is kept may be believed until this moment of time.monotonic()."""
+
+    def go_deaf(self) -> None:
+        """Changes may have been missed, and are from now on."""
+
+
 class Listener:
     """Hears the notices on a connection of its own, in a thread; `missed` is called when some may have been lost."""
 
-    def __init__(self, settings: Settings, heard: Callable[[str], None], missed: Callable[[], None]) -> None:
+    def __init__(
+        self, settings: Settings, settled: Callable[[str], None], missed: Callable[[], None], kept: Kept
+    ) -> None:
         url = make_url(settings.database).set(drivername="postgresql")
         self._conninfo = url.render_as_string(hide_password=False)
         self._connect_args = keepalive(settings) | {"application_name": "assay listener"}
         self._kind = patient(silence(settings))
-        self._heard = heard
+        self._settled = settled
         self._missed = missed
+        self._kept = kept
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="listener", daemon=True)
 
@@ -53,16 +72,29 @@ class Listener:
             try:
                 with self._kind.connect(self._conninfo, autocommit=True, **self._connect_args) as connection:
                     connection.execute(f"LISTEN {CHANNEL}")
+                    connection.execute(f"LISTEN {changes.CHANNEL}")
+                    self._kept.go_deaf()  # what was made of rows read before is of unknown age
                     self._missed()
                     self._listen(connection)
             except psycopg.Error as away:
                 log.warning("listener_lost_the_database", reason=str(away).strip())
+                self._kept.go_deaf()
                 self._stop.wait(PAUSE_SECONDS)
 
     def _listen(self, connection: "psycopg.Connection[Any]") -> None:
         while not self._stop.is_set():
-            for notice in connection.notifies(timeout=LOOK_SECONDS):
-                self._heard(notice.payload)
-                if self._stop.is_set():
-                    return
+            asked = time.monotonic()
             connection.execute("SELECT 1")  # a line that died in silence is found out
+            self._hear(connection, 0)  # what was sent before the answer came before it
+            self._kept.hear(asked + BELIEVED_SECONDS)
+            self._hear(connection, LOOK_SECONDS)
+        self._kept.go_deaf()
+
+    def _hear(self, connection: "psycopg.Connection[Any]", seconds: float) -> None:
+        for notice in connection.notifies(timeout=seconds):
+            if notice.channel == changes.CHANNEL:
+                self._kept.drop(frozenset(notice.payload.split("\n")))
+            else:
+                self._settled(notice.payload)
+            if self._stop.is_set():
+                return

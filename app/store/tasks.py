@@ -13,6 +13,7 @@ from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from app.store import clock
+from app.store.changes import UNSEEN
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import ScoreTask, Submission
 from app.store.types import id_of
@@ -111,6 +112,7 @@ def _take(session: WriteSession, query: Select[ScoreTask], lease: timedelta | No
             update(Submission)
             .where(Submission.id == task.submission_id, Submission.status == "queued")
             .values(status="running", started_at=now)
+            .execution_options(**UNSEEN)
         )
         taken.append((task.id, task.attempt))
     return taken
@@ -161,5 +163,6 @@ def forget_claims(session: WriteSession) -> int:
     undone = ScoreTask.status.in_(("queued", "running"))
     fresh = {"status": "queued", "lease_until": None, "not_before": None}
     waiting = session.execute(update(ScoreTask).where(undone).values(fresh).returning(ScoreTask.id)).all()
-    session.execute(update(Submission).where(Submission.status == "running").values(status="queued"))
+    running = update(Submission).where(Submission.status == "running").values(status="queued")
+    session.execute(running.execution_options(**UNSEEN))
     return len(waiting)

@@ -1,0 +1,40 @@
+"""What a reader asks for beside the address: an encoding that it knows, bytes other than those that it has."""
+
+from functools import lru_cache
+
+
+@lru_cache(maxsize=256)
+def prefers_gzip(header: str) -> bool:
+    """Whether an Accept-Encoding header ranks gzip no lower than plain bytes (RFC 9110, section 12.5.3).
+
+    Plain bytes are what is sent to who accepts nothing.
+    """
+    weights: dict[str, float] = {}
+    for part in header.lower().split(","):
+        name, *parameters = (piece.strip() for piece in part.split(";"))
+        name = "gzip" if name == "x-gzip" else name
+        weights[name] = max(_weight(parameters), weights.get(name, 0.0))
+    others = weights.get("*", 0.0)
+    gzip = weights.get("gzip", others)
+    return gzip > 0 and gzip >= weights.get("identity", others)
+
+
+def _weight(parameters: list[str]) -> float:
+    """From 0 to 1; what is not written as a weight asks for nothing."""
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip() != "q":
+            continue
+        whole, _, fraction = value.strip().partition(".")
+        if whole not in {"0", "1"} or (fraction and not (fraction.isascii() and fraction.isdigit())):
+            return 0.0
+        return min(float(f"{whole}.{fraction[:3] or 0}"), 1.0)
+    return 1.0
+
+
+def has(if_none_match: str | None, tag: str) -> bool:
+    """Whether an If-None-Match header names this tag; weak marks do not matter for a read."""
+    if if_none_match is None:
+        return False
+    named = [part.strip().removeprefix("W/") for part in if_none_match.split(",")]
+    return "*" in named or tag in named
