@@ -34,6 +34,7 @@ class Figures:
             registry=mine,
             buckets=REPLY_SECONDS,
         )
+        self._known: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self._refused = Counter(
             "assay_refused", "Requests refused, by the code of the problem.", ("code",), registry=mine
         )
@@ -61,9 +62,13 @@ class Figures:
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request by the template of its route; one that broke off before the reply began has status 0."""
-        method = method if method in METHODS else OTHER
-        self._requests.labels(method, route, str(status)).inc()
-        self._request_seconds.labels(method, route).observe(seconds)
+        key = (method if method in METHODS else OTHER, route, status)
+        known = self._known.get(key)
+        if known is None:  # routes and statuses are few, and to find a figure by its labels takes longer than to count
+            counted = self._requests.labels(key[0], route, str(status))
+            known = self._known[key] = (counted, self._request_seconds.labels(key[0], route))
+        known[0].inc()
+        known[1].observe(seconds)
 
     def refused(self, code: str) -> None:
         """Count a request that was answered with a problem."""

@@ -45,7 +45,7 @@ from app.api.deps import Limiter, Notifier, Service
 from app.api.kept_boards import KeptBoards
 from app.api.made_files import MadeFiles
 from app.api.middleware import Envelope
-from app.api.quick_boards import KeptReplies, MadeReplies
+from app.api.quick_boards import MadeReplies, QuickApp
 from app.figures import Figures
 from app.places import AddressTaken, open_files, own_place
 from app.settings import Settings
@@ -113,7 +113,7 @@ def describe_api(app: FastAPI) -> None:
 
 def bare_app(counted: Figures | None = None, **options: Any) -> FastAPI:
     """The app with its routes, not yet joined to any part that does work."""
-    app = FastAPI(
+    app = QuickApp(
         title="Assay",
         version=__version__,
         description=DESCRIPTION,
@@ -126,10 +126,8 @@ def bare_app(counted: Figures | None = None, **options: Any) -> FastAPI:
         **options,
     )
     describe_api(app)
-    counted = counted or Figures()
     app.add_middleware(MadeReplies)
-    app.add_middleware(Envelope, figures=counted)
-    app.add_middleware(KeptReplies, figures=counted)
+    app.add_middleware(Envelope, figures=counted or Figures())
     return app
 
 
