@@ -12,7 +12,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from starlette.concurrency import run_in_threadpool
@@ -172,14 +172,15 @@ class KeptBoards:
         self._size -= self._kept.pop(asked).size
 
     def _keep(self, asked: Asked, entry: Entry, flight: _Flight) -> None:
-        """Unless it has changed while it was made."""
+        """Unless it has changed while it was made, is not to be believed, or would leave no room for others."""
         now = time.monotonic()
-        entry_until = min(entry.until, now + OLDEST)
-        if EVERYTHING in flight.missed or flight.missed & entry.marks or now >= min(entry_until, self._believed_until):
+        until = min(entry.until, now + OLDEST)
+        changed = EVERYTHING in flight.missed or flight.missed & entry.marks
+        if changed or now >= min(until, self._believed_until) or entry.size > LARGEST:
             return
         if asked in self._kept:
             self._remove(asked)
-        self._kept[asked] = Entry(entry.plain, entry.packed, entry.refusal, entry.marks, entry_until)
+        self._kept[asked] = replace(entry, until=until)
         self._size += entry.size
         while self._size > LARGEST or len(self._kept) > MOST:
             self._remove(next(iter(self._kept)))

@@ -1,0 +1,61 @@
+"""An API that does not hear what changes shows nothing from memory."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy.engine import make_url
+
+from app.settings import Settings
+from app.store.session import Database
+from app.store.tables import Team
+from tests.api.served import Served, served, settings
+from tests.live import eventually, open_challenge
+from tests.postgres import OwnServer
+from tests.proxy import Proxy, proxy
+
+GOLD = [{"id": f"t{number}", "label": "ab"[number % 2]} for number in range(4)]
+BOARD = "/challenges/deaf/phases/main/leaderboard"
+
+
+@pytest.fixture
+def line(own_postgres: OwnServer) -> Iterator[Proxy]:
+    with proxy(own_postgres.port) as made:
+        yield made
+
+
+def shown(app: Served) -> tuple[int, list[str]]:
+    answer = app.caller().get(BOARD)
+    body = answer.json()
+    return answer.status_code, [row["team"]["name"] for row in body.get("rows", ())]
+
+
+def rename(url: str, name: str) -> None:
+    """As another process of the service does."""
+    db = Database(Settings(database_url=url, files_shared=True))
+    with db.write() as session:
+        session.query(Team).one().name = name
+    db.close()
+
+
+def test_what_changed_while_nothing_was_heard_is_shown(
+    tmp_path: Path, line: Proxy, postgres_database: Callable[[], str]
+) -> None:
+    url = postgres_database()
+    far = make_url(url).set(port=line.port).render_as_string(hide_password=False)
+    given = settings(tmp_path / "data", database_url=far, files_shared=True, statement_seconds=2)
+    with served(given) as app:
+        open_challenge(app.admin(), "deaf", GOLD)
+        sent = app.admin().submit("deaf", {row["id"]: row["label"] for row in GOLD}, team="Blue")
+        assert sent.status_code == 201, sent.text
+        boards = app.app.state.service.boards
+        eventually(lambda: shown(app) == (200, ["Blue"]) and bool(boards._kept), "the board is kept")
+        rename(url, "Green")
+        eventually(lambda: shown(app) == (200, ["Green"]), "it heard of the change")
+        assert line.silence() > 1
+        rename(url, "Red")
+        eventually(lambda: shown(app) == (200, ["Red"]), "what nobody vouches for is not shown for long")
+        line.drop()
+        eventually(lambda: shown(app) == (200, ["Red"]) and bool(boards._kept), "it listens again")
+        rename(url, "Black")
+        eventually(lambda: shown(app) == (200, ["Black"]), "and hears")

@@ -1,0 +1,247 @@
+"""Whatever is written, a board that was prepared is the one that the pure query gives: every view of it, at every API."""
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from app.actions.access import VISITOR
+from app.actions.issue_token import caller_of
+from app.actions.read_leaderboard import read_leaderboard
+from app.api.leaderboards import board_bytes
+from app.api.problems import problem_response
+from app.errors import AssayError
+from app.settings import Settings
+from app.store.session import Database
+from app.store.tables import GoldVersion, Phase, Submission, Team
+from app.store.types import utcnow
+from tests.api.served import served, settings
+from tests.cluster import cluster
+from tests.live import Caller, eventually, open_challenge
+from tests.postgres import Server
+
+IDS = [f"t{number}" for number in range(12)]
+GOLD = [{"id": name, "label": "ab"[at % 2], "split": ("public", "private")[at % 3 == 0]} for at, name in enumerate(IDS)]
+RECIPE = {"primary": "f1_macro", "metrics": ["f1_macro", "accuracy"], "disclosure": {"digits": 3}}
+BOARD = "/challenges/walk/phases/main"
+ASKED: tuple[dict[str, str], ...] = (
+    {},
+    {"format": "csv"},
+    {"metric": "accuracy"},
+    {"metric": "f1_micro"},
+    {"split": "private"},
+    {"split": "all", "metric": "accuracy"},
+)
+STEPS = 18
+PAST, FUTURE = "2021-01-01T00:00:00Z", "2999-01-01T00:00:00Z"
+
+
+class Walk:
+    """A challenge that is changed in all ways, one at a time; whoever may look at its board does so after each."""
+
+    def __init__(self, tokens: list[str | None], apis: list[Callable[[str | None], Caller]], db: Database) -> None:
+        """`tokens` are those of a visitor, the owner, an outsider and the members of two teams."""
+        self.db = db
+        self.seen = [[api(token) for token in tokens] for api in apis]
+        self.tokens = tokens
+        self.draw = random.Random(20_261)
+
+    def person(self, number: int) -> tuple[int, Caller]:
+        """An API, and somebody who talks to it."""
+        api = self.draw.randrange(len(self.seen))
+        return api, self.seen[api][number]
+
+    def expected(self, token: str | None, asked: dict[str, str]) -> tuple[int, bytes]:
+        """What the pure query gives."""
+        given: dict[str, Any] = {"split": asked.get("split"), "metric": asked.get("metric")}
+        with self.db.read() as session:
+            who = VISITOR if token is None else caller_of(session, token)
+            try:
+                board = read_leaderboard(session, who, "walk", "main", **given)
+            except AssayError as refusal:
+                return refusal.status, bytes(problem_response(refusal).body)
+        return 200, board_bytes(board, "csv" if asked.get("format") == "csv" else "json")
+
+    def check(self, changed: int, what: str) -> None:
+        """At once at the API that made the change, and at the others as soon as they hear of it."""
+        for number, token in enumerate(self.tokens):
+            for asked in ASKED:
+                wanted = self.expected(token, asked)
+                for at, callers in enumerate(self.seen):
+                    says = f"{what}: API {at}, caller {number}, {asked}"
+
+                    def same(caller: Caller = callers[number], asked: dict[str, str] = asked) -> bool:
+                        answer = caller.get(f"{BOARD}/leaderboard", params=asked)
+                        return (answer.status_code, answer.content) == wanted  # noqa: B023
+
+                    if at == changed:
+                        assert same(), says
+                    else:
+                        eventually(same, says)
+
+    # ---- changes
+
+    def submits(self) -> int:
+        """A team sends a file, good or bad."""
+        api, team = self.person(self.draw.choice((3, 4)))
+        sent = {row["id"]: self.draw.choice("ab") for row in GOLD}
+        if self.draw.random() < 0.25:
+            sent["t1"] = "no such label"
+        answer = team.submit("walk", sent, method=self.draw.choice(("tree", "net")))
+        assert answer.status_code == 201, answer.text
+        return api
+
+    def selects(self) -> int:
+        """A team names a submission, or takes that back."""
+        api, team = self.person(self.draw.choice((3, 4)))
+        done = [row for row in team.get(f"{BOARD}/submissions").json()["items"] if row["status"] == "finished"]
+        if done:
+            verb = self.draw.choice(("select", "select", "unselect"))
+            assert team.post(f"/submissions/{self.draw.choice(done)['id']}/{verb}").status_code == 200
+        return api
+
+    def phase(self) -> int:
+        """The organizers change who sees what, and when."""
+        rule: dict[str, Any] = self.draw.choice(
+            (
+                {"leaderboard": "public"},
+                {"leaderboard": "hidden"},
+                {"leaderboard": "after_close", "closes_at": FUTURE},
+                {"leaderboard": "public", "anonymous": True},
+                {"leaderboard": "public", "anonymous": False},
+            )
+        )
+        return self._owner("PATCH", BOARD, rule)
+
+    def shown_after_the_close(self) -> int:
+        """A phase closes, and is open again."""
+        self._owner(
+            "PATCH", BOARD, {"leaderboard": "after_close", "opens_at": "2020-01-01T00:00:00Z", "closes_at": PAST}
+        )
+        self.check(-1, "closed")
+        return self._owner("PATCH", BOARD, {"closes_at": FUTURE})
+
+    def challenge(self) -> int:
+        """The challenge is hidden, shown or called otherwise."""
+        change: dict[str, str] = self.draw.choice(
+            ({"visibility": "private"}, {"visibility": "public"}, {"title": "New"})
+        )
+        return self._owner("PATCH", "/challenges/walk", change)
+
+    def recipe(self) -> int:
+        """Another rule of ranking, other digits."""
+        body = RECIPE | {"selection": self.draw.choice(("best", "latest", "selected"))}
+        digits = {"disclosure": {"digits": self.draw.choice((2, 5, "full"))}}
+        return self._owner("PUT", "/challenges/walk/recipe", body | digits)
+
+    def organizer(self) -> int:
+        """The outsider becomes an organizer, or is none any longer."""
+        email = self.seen[0][2].get("/me").json()["email"]
+        if self.draw.random() < 0.5:
+            return self._owner("POST", "/challenges/walk/organizers", {"email": email, "role": "viewer"})
+        api, owner = self.person(1)
+        owner.delete("/challenges/walk/organizers", params={"email": email})
+        return api
+
+    def bars(self) -> int:
+        """A member is barred or let in."""
+        api, owner = self.person(1)
+        one = self.draw.choice(owner.get("/challenges/walk/registrations").json()["items"])
+        decided = {"status": self.draw.choice(("approved", "barred")), "reason": "so"}
+        assert owner.patch(f"/challenges/walk/registrations/{one['id']}", json=decided).status_code == 200
+        return api
+
+    def rows(self) -> int:
+        """What has no route yet, and what is done by hand through the same sessions."""
+        with self.db.write() as session:
+            change = self.draw.choice(("withdraw", "disqualify", "baseline", "rename", "release", "gold"))
+            done = session.query(Submission).filter_by(status="finished").order_by(Submission.id).all()
+            one = self.draw.choice(done) if done else None
+            if change == "rename":
+                team = self.draw.choice(session.query(Team).order_by(Team.id).all())
+                team.name = f"Renamed {self.draw.randrange(100)}"
+            elif change == "release":
+                phase = session.query(Phase).one()
+                phase.released_at = None if phase.released_at else utcnow()
+            elif change == "gold":
+                session.query(GoldVersion).one().activated_at = utcnow()
+            elif one is not None and change == "baseline":
+                one.baseline = not one.baseline
+            elif one is not None:
+                name = {"withdraw": "withdrawn_at", "disqualify": "disqualified_at"}[change]
+                setattr(one, name, None if getattr(one, name) else utcnow())
+        return 0 if self.db.sqlite else -1
+
+    def _owner(self, method: str, path: str, body: dict[str, Any]) -> int:
+        api, owner = self.person(1)
+        answer = owner.request(method, path, json=body)
+        assert answer.status_code < 300, answer.text
+        return api
+
+    def go(self) -> None:
+        """Change and look, again and again."""
+        ways = [self.submits, self.submits, self.selects, self.phase, self.shown_after_the_close, self.challenge]
+        ways += [self.recipe, self.organizer, self.bars, self.rows, self.rows, self.rows]
+        self.check(-1, "at first")
+        for step in range(STEPS):
+            way = ways[step % len(ways)] if step < len(ways) else self.draw.choice(ways)
+            # what teams send is stored only while the challenge lets them
+            if way in {self.submits, self.selects}:
+                self._open_again()
+            self.check(way(), f"step {step}, {way.__name__}")
+
+    def _open_again(self) -> None:
+        owner = self.seen[0][1]
+        assert owner.patch("/challenges/walk", json={"visibility": "public"}).status_code == 200
+        for one in owner.get("/challenges/walk/registrations").json()["items"]:
+            owner.patch(f"/challenges/walk/registrations/{one['id']}", json={"status": "approved"}).raise_for_status()
+
+
+def people(admin: Caller, person: Callable[[str], Caller]) -> list[str | None]:
+    """The tokens of a visitor, the owner, an outsider and the members of two teams."""
+    named = [person(name) for name in ("owner", "outsider", "blue", "green")]
+    open_challenge(admin, "walk", GOLD, recipe=RECIPE)
+    email = named[0].get("/me").json()["email"]
+    admin.post("/challenges/walk/organizers", json={"email": email, "role": "owner"}).raise_for_status()
+    for caller, team in zip(named[2:], ("Blue", "Green"), strict=True):
+        caller.join("walk", team)
+    return [None, *(each.headers["authorization"].removeprefix("Bearer ") for each in named)]
+
+
+@contextmanager
+def on_sqlite(folder: Path) -> Iterator[Walk]:
+    with served(settings(folder / "data")) as service:
+        tokens = people(service.admin(), lambda name: _person(service.admin(), service.caller, name))
+        yield Walk(tokens, [service.caller], service.app.state.service.db)
+
+
+def _person(admin: Caller, caller: Callable[[str | None], Caller], name: str) -> Caller:
+    body = {"email": f"{name}@example.org", "name": name, "password": "a password for tests"}
+    admin.post("/users", json=body).raise_for_status()
+    scopes = ["read", "submit", "organize"]
+    answer = caller(None).post("/tokens", json={"email": body["email"], "password": body["password"], "scopes": scopes})
+    return caller(answer.raise_for_status().json()["token"])
+
+
+@contextmanager
+def on_postgresql(folder: Path, postgres: Server) -> Iterator[Walk]:
+    with postgres.database() as url, cluster(folder, url) as parts:
+        parts.start(apis=2, workers=1)
+        tokens = people(parts.admin(), lambda name: _person(parts.admin(), parts.caller, name))
+        db = Database(Settings(data_dir=folder / "data", database_url=url))
+        apis = [lambda token: parts.caller(token, 0), lambda token: parts.caller(token, 1)]
+        try:
+            yield Walk(tokens, apis, db)
+        finally:
+            db.close()
+
+
+def test_every_view_is_that_of_the_pure_query_on_sqlite(tmp_path: Path) -> None:
+    with on_sqlite(tmp_path) as walk:
+        walk.go()
+
+
+def test_every_view_is_that_of_the_pure_query_at_two_apis(tmp_path: Path, postgres: Server) -> None:
+    with on_postgresql(tmp_path, postgres) as walk:
+        walk.go()
