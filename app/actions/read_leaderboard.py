@@ -16,7 +16,8 @@ from app.scoring.recipe import Recipe as ScoringRecipe
 from app.scoring.standings import Entry, Standing, standings
 from app.store import challenges, changes, clock, gold, submissions
 from app.store.session import ReadSession
-from app.store.tables import GoldVersion, Phase, Recipe, Score, Submission
+from app.store.submissions import Counted, Values
+from app.store.tables import GoldVersion, Phase, Recipe
 
 VISITOR_VIEW = "visitor"
 TEAM = "team "
@@ -145,7 +146,7 @@ def _board(
         "as_of": _as_of(entries, version, stored),
         "metrics": [describe_call(each) for each in recipe.metrics],
         "rows": [
-            _row(standing, by_id[standing.entry.key], names, view.metrics(scores[standing.entry.key].metrics))
+            _row(standing, by_id[standing.entry.key], names, view.metrics(scores[standing.entry.key]))
             for standing in ranked
         ],
     }, version
@@ -165,7 +166,7 @@ def _metric(recipe: ScoringRecipe, asked: str | None) -> str:
     return text
 
 
-def _scores(session: ReadSession, phase: Phase, version: GoldVersion, recipe: Recipe, split: str) -> dict[str, Score]:
+def _scores(session: ReadSession, phase: Phase, version: GoldVersion, recipe: Recipe, split: str) -> dict[str, Values]:
     """Scores of one gold, one scorer version and recipes that compute the same: a board is never mixed."""
     same = [
         row.id for row in challenges.recipes_of(session, phase.challenge_id) if row.fingerprint == recipe.fingerprint
@@ -176,9 +177,9 @@ def _scores(session: ReadSession, phase: Phase, version: GoldVersion, recipe: Re
 
 
 def _ranked(
-    entries: list[Submission],
-    scores: dict[str, Score],
-    selecting: dict[str, Score],
+    entries: list[Counted],
+    scores: dict[str, Values],
+    selecting: dict[str, Values],
     recipe: ScoringRecipe,
     ranked_by: str,
 ) -> list[Standing]:
@@ -200,8 +201,8 @@ def _ranked(
     return standings(chosen, recipe, metric=None if ranked_by == recipe.primary else ranked_by)
 
 
-def _values(score: Score) -> dict[str, float | None]:
-    return {name: value["value"] for name, value in score.metrics.items()}
+def _values(score: Values) -> dict[str, float | None]:
+    return {name: value["value"] for name, value in score.items()}
 
 
 def _names(ranked: list[Standing], phase: Phase, *, own_team: str | None, organizer: bool) -> dict[str, str] | None:
@@ -213,17 +214,17 @@ def _names(ranked: list[Standing], phase: Phase, *, own_team: str | None, organi
     return {team: f"Anonymous {number}" for number, team in enumerate(dict.fromkeys(others), 1)}
 
 
-def _as_of(entries: list[Submission], version: GoldVersion, recipe: Recipe) -> datetime:
+def _as_of(entries: list[Counted], version: GoldVersion, recipe: Recipe) -> datetime:
     """When the board last changed: the same board has the same bytes, and so the same ETag."""
     moments = [row.finished_at for row in entries if row.finished_at is not None]
     return max([*moments, version.activated_at or version.created_at, recipe.created_at])
 
 
 def _row(
-    standing: Standing, submission: Submission, names: dict[str, str] | None, scores: dict[str, dict[str, Any]]
+    standing: Standing, submission: Counted, names: dict[str, str] | None, scores: dict[str, dict[str, Any]]
 ) -> dict[str, Any]:
     hidden = names is not None and submission.team_id in names
-    name = names[submission.team_id] if names is not None and hidden else submission.team.name
+    name = names[submission.team_id] if names is not None and hidden else submission.team_name
     return {
         "rank": standing.rank,
         "rank_low": standing.rank_low,

@@ -1,12 +1,13 @@
 """Queries for submissions, their scores and their idempotency keys."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 
 from sqlalchemy import Select, delete, func, or_, select, tuple_
 
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import IdempotencyKey, Score, ScoreTask, Submission
+from app.store.tables import IdempotencyKey, Score, ScoreTask, Submission, Team
 
 KEY_LIFE = timedelta(hours=24)
 
@@ -17,20 +18,52 @@ def of_phase(phase_id: str, team_id: str | None = None) -> Select[Submission]:
     return query if team_id is None else query.where(Submission.team_id == team_id)
 
 
-def counted(session: ReadSession, phase_id: str) -> list[Submission]:
-    """Finished submissions that neither were withdrawn nor disqualified: those that a board is made of."""
-    query = of_phase(phase_id).where(
-        Submission.status == "finished", Submission.withdrawn_at.is_(None), Submission.disqualified_at.is_(None)
+class Counted(NamedTuple):
+    """What a board needs to know of a submission."""
+
+    id: str
+    team_id: str
+    team_name: str
+    method: str
+    baseline: bool
+    submitted_at: datetime
+    finished_at: datetime | None
+    selected_at: datetime | None
+
+
+Values = Mapping[str, Mapping[str, Any]]  # of one score, by the canonical string of the metric
+
+
+def counted(session: ReadSession, phase_id: str) -> list[Counted]:
+    """Finished submissions that neither were withdrawn nor disqualified: those that a board is made of.
+
+    Columns, not rows of the session: a board reads thousands, for each of its changes.
+    """
+    query = select(
+        Submission.id,
+        Submission.team_id,
+        Team.name,
+        Submission.method,
+        Submission.baseline,
+        Submission.submitted_at,
+        Submission.finished_at,
+        Submission.selected_at,
+    ).join(Team, Team.id == Submission.team_id)
+    shown = query.where(
+        Submission.phase_id == phase_id,
+        Submission.status == "finished",
+        Submission.withdrawn_at.is_(None),
+        Submission.disqualified_at.is_(None),
     )
-    return list(session.scalars(query.order_by(Submission.id)))
+    return [Counted(*row) for row in session.execute(shown.order_by(Submission.id))]
 
 
 def scores_for_board(
     session: ReadSession, phase_id: str, *, gold_id: str, recipe_ids: Iterable[str], scorer_version: int, split: str
-) -> dict[str, Score]:
-    """Scores by submission id, all of one gold, recipe family, scorer version and split."""
+) -> dict[str, Values]:
+    """Metric values by submission id, all of one gold, recipe family, scorer version and split."""
     query = (
-        select(Score)
+        select(Score.submission_id, Score.metrics)
         .join(Submission, Submission.id == Score.submission_id)
         .where(
             Submission.phase_id == phase_id,
@@ -40,7 +73,7 @@ def scores_for_board(
             Score.split == split,
         )
     )
-    return {score.submission_id: score for score in session.scalars(query)}
+    return dict(session.execute(query).tuples().all())
 
 
 def scores_of(session: ReadSession, submission_id: str) -> list[Score]:
