@@ -20,6 +20,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.staticfiles import StaticFiles
 
 from app import __version__, logs
+from app.actions.access import Caller
 from app.actions.bootstrap import admin_token, administrator
 from app.actions.check_ready import Readiness
 from app.actions.sweep_files import DAY
@@ -146,17 +147,13 @@ def build(
     db = Database(settings, now)
     files = open_files(settings, work)
     notifier = Notifier()
-    boards = KeptBoards(hears=not db.sqlite)
-    db.tell(boards.drop)
+    boards = _kept_boards(db)
     counted = all_figures(settings, db)
     worker = Worker(settings, db, files, work, settled=notifier.settled, figures=counted) if scoring else None
     listener = None if db.sqlite else Listener(settings, notifier.settled, notifier.missed, boards)
     readers = child_pool(settings, READER_CHILDREN, work)
     made = MadeFiles(work / "made")
-    if not scoring:
-        require_head(db.engine())
-    with db.write() as session:
-        built_in = administrator(session)
+    built_in = _administrator(db, migrated=scoring)
 
     def before() -> None:
         made.clear()
@@ -184,6 +181,21 @@ def build(
         admin_token=admin_token(settings)[0],
     )
     return app
+
+
+def _kept_boards(db: Database) -> KeptBoards:
+    """Boards that hear of what this process writes, and on PostgreSQL have to hear of what others do."""
+    boards = KeptBoards(hears=not db.sqlite)
+    db.tell(boards.drop)
+    return boards
+
+
+def _administrator(db: Database, *, migrated: bool) -> Caller:
+    """The one built in; raises SchemaBehind where others should have migrated and did not."""
+    if not migrated:
+        require_head(db.engine())
+    with db.write() as session:
+        return administrator(session)
 
 
 class Living(Protocol):

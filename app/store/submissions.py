@@ -73,7 +73,7 @@ def scores_for_board(
             Score.split == split,
         )
     )
-    return dict(session.execute(query).tuples().all())
+    return {row.submission_id: row.metrics for row in session.execute(query)}
 
 
 def scores_of(session: ReadSession, submission_id: str) -> list[Score]:

@@ -63,7 +63,8 @@ def on(kind: type[Any], of: str, **values: object) -> Change:
 
 def score(session: Session, filled: Filled, **given: object) -> None:
     key = {"submission_id": filled.submission, "gold_id": filled.gold, "recipe_id": filled.recipe}
-    session.add(Score(**key, **{"scorer_version": SCORER_VERSION, "split": "public", "metrics": {}, **given}))
+    values: dict[str, Any] = {"scorer_version": SCORER_VERSION, "split": "public", "metrics": {}}
+    session.add(Score(**key | values | given))
 
 
 SHOWN: dict[str, tuple[Change, str]] = {
