@@ -46,6 +46,10 @@ class Figures:
         )
         self._retries = Counter("assay_retries", "Scorings to be tried again, by reason.", ("reason",), registry=mine)
         self.reaped = Counter("assay_reaped", "Tasks given back because their lease had run out.", registry=mine)
+        self._rescored = Counter("assay_rescored", "Submissions scored again here.", registry=mine)
+        self._differences = Counter(
+            "assay_score_differences", "Those of them whose values differ from what is stored.", registry=mine
+        )
         self.scoring_seconds = Histogram(
             "assay_scoring_seconds", "Time of a child for one scoring.", registry=mine, buckets=WORK_SECONDS
         )
@@ -79,6 +83,11 @@ class Figures:
         self._settled.labels(status).inc()
         for code in problems:
             self._rejected.labels(code).inc()
+
+    def rescored(self, count: int, different: int) -> None:
+        """Count submissions that were scored again, and those that came out otherwise."""
+        self._rescored.inc(count)
+        self._differences.inc(different)
 
     def retried(self, reason: str) -> None:
         """Count a scoring that will be tried again."""

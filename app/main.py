@@ -39,6 +39,7 @@ from app.api import (
     quotas,
     registrations,
     reports,
+    reruns,
     submissions,
     submit,
 )
@@ -69,6 +70,7 @@ ROUTERS = (
     gold,
     submit,
     submissions,
+    reruns,
     reports,
     quotas,
     leaderboards,

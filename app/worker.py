@@ -41,6 +41,7 @@ from app.health_server import HealthServer
 from app.places import PREPARED, AddressTaken, open_files, own_place
 from app.queue import Claim, Queue
 from app.queue.local import LocalQueue
+from app.rescorer import Rescorer
 from app.rounds import Rounds
 from app.settings import Settings
 from app.store.locks import try_maintenance
@@ -143,6 +144,8 @@ class Worker:
         )
         caps = Caps(crashes=settings.crash_cap, interruptions=settings.interruption_cap)
         self._bench = Bench(db, files, self.children, self.queue, caps, figures)
+        lease = None if db.sqlite else self._lease
+        self._rescorer = Rescorer(self._bench, settings.workers, lease, self._unsettled.append)
         self._sweeper = Sweeper(db, files)
 
     def start(self) -> None:
@@ -160,12 +163,15 @@ class Worker:
             self._rounds.every(RECONCILE_SECONDS, self._reconcile)
             self._rounds.every(RECONCILE_SECONDS, self._watch)
         self._rounds.every(SWEEP_SECONDS, self._sweep)
+        self._rounds.every(RECONCILE_SECONDS, self._rescorer.raise_scorer)
         self._rounds.run(lambda: self.queue.run(self._work, self._rounds.stop), "scheduler")
+        self._rounds.run(lambda: self._rescorer.run(self._rounds.stop), "rescorer")
 
     def stop(self) -> None:
         """Claim nothing more, let the work at hand finish within its time, then end the children."""
         self._rounds.stop.set()
         self.queue.wake()
+        self._rescorer.end()
         self._rounds.join(self._settings.drain_seconds)
         self.children.close()
         self._rounds.join()
@@ -215,7 +221,8 @@ class Worker:
         structlog.contextvars.bind_contextvars(task=claim.task_id, attempt=claim.attempt)
         self._held[claim] = time.monotonic()
         try:
-            submission_id = score_submission(self._bench, claim)
+            with self._rescorer.places.submitted():
+                submission_id = score_submission(self._bench, claim)
         except Exception:
             # The database or the disk went away: the task is given back by the first round that reaches them again.
             self._unsettled.append(claim)
@@ -238,7 +245,9 @@ class Worker:
 
     def _give_sign(self) -> None:
         idle = time.monotonic() - self._last_claim if self._claimed else None
-        sign = Sign(self._id, self._name, self._settings.workers, claims=list(self._held), idle=idle)
+        sign = Sign(
+            self._id, self._name, self._settings.workers, claims=[*self._held, *self._rescorer.held()], idle=idle
+        )
         with self._sign_db.write() as session:
             give_sign(session, sign, self._lease)
         if time.monotonic() - self._last_sign > self._settings.lease_seconds:

@@ -50,6 +50,12 @@ def fingerprint(recipe: ScoringRecipe) -> str:
     return hashlib.sha256("\n".join([*parts, decision]).encode()).hexdigest()
 
 
+def same_values(session: ReadSession, recipe: Recipe) -> list[str]:
+    """Ids of the recipes that compute what this one does: their scores stand for each other."""
+    every = challenges.recipes_of(session, recipe.challenge_id)
+    return [row.id for row in every if row.fingerprint == recipe.fingerprint]
+
+
 def scoring_recipe(challenge: Challenge, recipe: Recipe) -> ScoringRecipe:
     """A stored recipe as scoring reads it."""
     rules: dict[str, Any] = {

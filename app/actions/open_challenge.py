@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from app.actions.access import Caller, require_scope
 from app.actions.change_recipe import fingerprint, parsed
 from app.errors import Forbidden, InvalidRecipe, InvalidRequest, PhaseNameTaken, SlugTaken
+from app.scoring import SCORER_VERSION
 from app.scoring.recipe import Recipe as ScoringRecipe
 from app.store import challenges, clock
 from app.store.session import WriteSession
@@ -71,6 +72,7 @@ def add_phase(session: WriteSession, challenge: Challenge, plan: Mapping[str, An
         leaderboard=plan.get("leaderboard", "public"),
         reports=list(plan.get("reports", ["scores"])),
         anonymous=plan.get("anonymous", False),
+        scorer_version=SCORER_VERSION,
         created_at=now,
         challenge=challenge,
     )

@@ -6,10 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from app.actions.access import VISITOR, Caller, membership, organizes, see_phase
-from app.actions.change_recipe import scoring_recipe
+from app.actions.change_recipe import same_values, scoring_recipe
 from app.actions.visibility import require_board, split_for, view_for
 from app.errors import AssayError, BadRequest, InvalidMetric, LeaderboardHidden, NoGold, NotFound, SplitHidden
-from app.scoring import SCORER_VERSION
 from app.scoring.asked import parse_metric
 from app.scoring.catalogue import describe_call
 from app.scoring.recipe import Recipe as ScoringRecipe
@@ -142,7 +141,7 @@ def _board(
         "direction": call.metric.direction,
         "gold_version": version.version,
         "recipe_version": stored.version,
-        "scorer_version": SCORER_VERSION,
+        "scorer_version": phase.scorer_version,
         "as_of": _as_of(entries, version, stored),
         "metrics": [describe_call(each) for each in recipe.metrics],
         "rows": [
@@ -168,11 +167,9 @@ def _metric(recipe: ScoringRecipe, asked: str | None) -> str:
 
 def _scores(session: ReadSession, phase: Phase, version: GoldVersion, recipe: Recipe, split: str) -> dict[str, Values]:
     """Scores of one gold, one scorer version and recipes that compute the same: a board is never mixed."""
-    same = [
-        row.id for row in challenges.recipes_of(session, phase.challenge_id) if row.fingerprint == recipe.fingerprint
-    ]
+    same = same_values(session, recipe)
     return submissions.scores_for_board(
-        session, phase.id, gold_id=version.id, recipe_ids=same, scorer_version=SCORER_VERSION, split=split
+        session, phase.id, gold_id=version.id, recipe_ids=same, scorer_version=phase.scorer_version, split=split
     )
 
 

@@ -46,7 +46,7 @@ class Wanted:
     def name(self) -> str:
         """What the report hangs on, as the beginning of a file's name."""
         allowed = "".join("y" if part in self.parts else "n" for part in PARTS)
-        version = f"{self.gold.id}-{self.recipe.id}-{SCORER_VERSION}"
+        version = f"{self.gold.id}-{self.recipe.id}-{self.phase.scorer_version}-{SCORER_VERSION}"
         shown = "unscored" if "scores" not in self.head else "reasoned" if self.organizer else "scored"
         return f"report-{self.submission.id}-{version}-{self.split}-{allowed}-{shown}-{self.digits or 'full'}"
 
@@ -88,7 +88,7 @@ def wanted_report(
             "split": shown,
             "gold_version": version.version,
             "recipe_version": recipe.version,
-            "scorer_version": SCORER_VERSION,
+            "scorer_version": phase.scorer_version,
             **({"scores": scores} if scores else {}),
         },
     )

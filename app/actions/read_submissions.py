@@ -13,10 +13,9 @@ from app.actions.access import (
     see_phase,
     see_submission,
 )
-from app.actions.change_recipe import scoring_recipe
+from app.actions.change_recipe import same_values, scoring_recipe
 from app.actions.visibility import shown_split, view_for
 from app.errors import NotFinished, NotFound, NotRegistered, PhaseClosed, RegistrationPending
-from app.scoring import SCORER_VERSION
 from app.store import challenges, clock, gold, locks, paging, submissions, teams
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion, Phase, Recipe, Score, ScoreTask, Submission
@@ -52,23 +51,24 @@ def read_submission(session: ReadSession, caller: Caller, submission_id: str) ->
 def follow_submission(session: ReadSession, caller: Caller, submission_id: str) -> Seen:
     """One submission for whoever sent it: with a token that may not read, without scores; raises NotFound."""
     submission, phase, organizer = see_submission(session, caller, submission_id)
-    return _seen(session, caller, submission, phase, organizer=organizer)
+    return seen(session, caller, submission, phase, organizer=organizer)
 
 
-def _seen(session: ReadSession, caller: Caller, submission: Submission, phase: Phase, *, organizer: bool) -> Seen:
+def seen(session: ReadSession, caller: Caller, submission: Submission, phase: Phase, *, organizer: bool) -> Seen:
     """The submission with its task and the scores that this reader may see."""
     task = submissions.task_of(session, submission.id)
     version = gold.active(session, phase.id)
     recipe = challenges.active_recipe(session, phase.challenge_id)
-    score_rows = _in_force(session, submission, version, recipe)
+    score_rows = _in_force(session, submission, phase, version, recipe)
     split = shown_split(phase, version) if version is not None else None
+    again = submission.status not in {"queued", "running"}  # what is done to it now is to compare
     shown = _shown(score_rows, recipe, phase, organizer=organizer)
     allowed = may_read(caller) and (organizer or "scores" in phase.reports)
     return Seen(
         submission=submission,
         phase=phase,
         task=task,
-        queue_position=submissions.queue_position(session, task) if task is not None else None,
+        queue_position=submissions.queue_position(session, task) if task is not None and not again else None,
         scores=shown.get(split or "", {}) if allowed else {},
         splits=shown if organizer else None,
         split=split,
@@ -79,17 +79,17 @@ def _seen(session: ReadSession, caller: Caller, submission: Submission, phase: P
     )
 
 
-def _in_force(session: ReadSession, submission: Submission, version: GoldVersion | None, recipe: Recipe) -> list[Score]:
-    """The scores that the board would show: of the active gold, of recipes that compute the same, of this scorer."""
+def _in_force(
+    session: ReadSession, submission: Submission, phase: Phase, version: GoldVersion | None, recipe: Recipe
+) -> list[Score]:
+    """The scores that the board would show: of gold, recipes and scorer version in force."""
     if submission.status != "finished" or version is None:
         return []
-    same = {
-        row.id for row in challenges.recipes_of(session, recipe.challenge_id) if row.fingerprint == recipe.fingerprint
-    }
+    same = same_values(session, recipe)
     return [
         row
         for row in submissions.scores_of(session, submission.id)
-        if row.gold_id == version.id and row.recipe_id in same and row.scorer_version == SCORER_VERSION
+        if row.gold_id == version.id and row.recipe_id in same and row.scorer_version == phase.scorer_version
     ]
 
 
@@ -109,7 +109,7 @@ def list_submissions(
     rows, following = paging.page(
         session, submissions.of_phase(phase.id, team_id), Submission, limit=limit, cursor=cursor
     )
-    return [_seen(session, caller, row, phase, organizer=organizer) for row in rows], following
+    return [seen(session, caller, row, phase, organizer=organizer) for row in rows], following
 
 
 def own_team(session: ReadSession, caller: Caller, phase: Phase) -> str:
@@ -142,4 +142,4 @@ def select_final(session: WriteSession, caller: Caller, submission_id: str, *, s
         raise NotFinished(f"The submission is {submission.status}.")
     submission.selected_at = (submission.selected_at or clock.now(session)) if selected else None
     session.flush()
-    return _seen(session, caller, submission, phase, organizer=organizer)
+    return seen(session, caller, submission, phase, organizer=organizer)

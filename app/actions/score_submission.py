@@ -3,7 +3,7 @@
 Every write is fenced by the attempt number: a worker that lost its task in the meantime changes nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -18,14 +18,17 @@ from app.children import ChildError, ChildNotStarted, Children, ChildrenClosed
 from app.errors import Unavailable
 from app.figures import Figures
 from app.files import Files
+from app.priorities import RESCORING
 from app.queue import Claim, Queue
-from app.store import clock, quota, signals, tasks
+from app.scoring import SCORER_VERSION
+from app.store import clock, quota, rescoring, signals, tasks
 from app.store.session import Database, ReadSession, WriteSession
 from app.store.tables import GoldVersion, Phase, Recipe, Score, ScoreTask, Submission
 
 LONGEST_WAIT = timedelta(minutes=5)
 CRASHED = "crashed"
 INTERRUPTED = "interrupted"
+REFUSED = "refused_again"
 FILE_LOST = "file_lost"  # its disk may come back, so it is tried again like an interruption
 DETAILS = {
     INTERRUPTED: "Scoring was interrupted {} times.",
@@ -64,19 +67,28 @@ class Job:
     recipe: Recipe
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one scoring: an answer, or why there is none."""
+
+    answer: dict[str, Any] | None = None
+    crash: ChildError | None = None
+    lost: str = INTERRUPTED
+
+
 def work_waits(session: ReadSession, *, longer: timedelta = timedelta()) -> bool:
-    """Whether any task is due, and has been for so long."""
-    return tasks.any_due(session, longer)
+    """Whether any task of a new submission is due, and has been for so long."""
+    return tasks.any_due(session, SCORER_VERSION, longer)
 
 
 def claim_tasks(session: WriteSession, count: int) -> list[Claim]:
     """Take up to `count` due tasks of a work list that this process owns alone."""
-    return [Claim(task_id=task_id, attempt=attempt) for task_id, attempt in tasks.claim(session, count)]
+    return [Claim(task_id=task_id, attempt=attempt) for task_id, attempt in tasks.claim(session, SCORER_VERSION, count)]
 
 
 def claim_task(session: WriteSession, task_id: str, *, lease: timedelta) -> Claim | None:
     """Take this task for as long as the lease lasts, unless it is no longer to be done or somebody else has it."""
-    taken = tasks.claim_one(session, task_id, lease)
+    taken = tasks.claim_one(session, SCORER_VERSION, task_id, lease)
     return None if taken is None else Claim(*taken)
 
 
@@ -88,23 +100,35 @@ def score_submission(bench: Bench, claim: Claim) -> str | None:
         return None
     structlog.contextvars.bind_contextvars(submission=job.submission.id)
     _note_wait(bench, job, claim)
-    try:
-        answer = _ask(bench, job)
-    except (ChildrenClosed, ChildNotStarted):
-        with bench.db.write() as session:
-            return give_back(session, bench, claim)
-    except ChildError as crash:
-        with bench.db.write() as session:
-            return _crashed(session, bench, claim, crash)
-    except (FileNotFoundError, Unavailable) as lost:
-        log.warning("file_away", file=str(lost))
-        with bench.db.write() as session:
-            return give_back(session, bench, claim, FILE_LOST)
+    outcome = outcome_of(bench, job)
+    answer = outcome.answer
     with bench.db.write() as session:
+        if answer is None:
+            return try_again(session, bench, claim, outcome)
         settled = _settle(session, claim, job, answer)
     if settled is not None:
         bench.figures.settled("finished" if answer["valid"] else "rejected", tuple(answer["total"]))
     return settled
+
+
+def outcome_of(bench: Bench, job: Job) -> Outcome:
+    """Have a child score this; nothing is stored."""
+    try:
+        return Outcome(_ask(bench, job))
+    except (ChildrenClosed, ChildNotStarted):
+        return Outcome()
+    except ChildError as crash:
+        return Outcome(crash=crash)
+    except (FileNotFoundError, Unavailable) as lost:
+        log.warning("file_away", file=str(lost))
+        return Outcome(lost=FILE_LOST)
+
+
+def try_again(session: WriteSession, bench: Bench, claim: Claim, outcome: Outcome) -> str | None:
+    """Queue a task again that got no answer, or fail it; gives the submission's id when that made its status final."""
+    if outcome.crash is not None:
+        return _crashed(session, bench, claim, outcome.crash)
+    return give_back(session, bench, claim, outcome.lost)
 
 
 def requeue_interrupted(session: WriteSession, bench: Bench) -> int:
@@ -119,7 +143,7 @@ def requeue_interrupted(session: WriteSession, bench: Bench) -> int:
 def reap(session: WriteSession, bench: Bench) -> list[str]:
     """Give back the tasks of workers that went silent; returns the ids of the tasks."""
     lost = _interrupt_all(session, bench, tasks.expired(session))
-    _once_committed(session, partial(bench.figures.reaped.inc, len(lost)))
+    once_committed(session, partial(bench.figures.reaped.inc, len(lost)))
     return lost
 
 
@@ -152,7 +176,7 @@ def _interrupted(session: WriteSession, bench: Bench, task: ScoreTask, why: str 
         return _fail(session, bench, task, why, DETAILS[why].format(task.interruptions))
     wait = timedelta(seconds=2 ** min(task.interruptions - 1, 8) - 1)
     _requeue(session, bench, task, min(wait, LONGEST_WAIT))
-    _once_committed(session, partial(bench.figures.retried, why))
+    once_committed(session, partial(bench.figures.retried, why))
     return None
 
 
@@ -205,12 +229,21 @@ def _settle(session: WriteSession, claim: Claim, job: Job, answer: dict[str, Any
             for split, metrics in answer["scores"].items()
         )
     submission = _held(session, job.submission.id)
-    if submission.status not in {"queued", "running"}:
-        return None  # scored anew: what the first scoring said of its status stands
+    if submission.status not in {"queued", "running"}:  # an older scorer was quicker: what it said of the status stands
+        if not answer["valid"]:
+            unread(session, task, answer)
+        return None
     submission.problems = answer["problems"]
     submission.problem_totals = answer["total"]
     submission.notes = answer["notes"]
     return _final(session, submission, task, "finished" if answer["valid"] else "rejected")
+
+
+def unread(session: WriteSession, task: ScoreTask, answer: Mapping[str, Any]) -> None:
+    """Fail a scoring again that refuses a file which was accepted once: the submission keeps its scores and status."""
+    task.status, task.finished_at, task.lease_until = "failed", clock.now(session), None
+    found = ", ".join(f"{code}: {count}" for code, count in sorted(answer["total"].items()))
+    task.failure = {"code": REFUSED, "detail": f"This scorer refuses a file that an earlier one scored ({found})."}
 
 
 def _held(session: WriteSession, submission_id: str) -> Submission:
@@ -242,7 +275,7 @@ def _crashed(session: WriteSession, bench: Bench, claim: Claim, crash: ChildErro
         detail = f"Scoring ended {task.crashes} times: {str(crash) or crash.__doc__}"
         return _fail(session, bench, task, crash.code, detail)
     _requeue(session, bench, task, timedelta(seconds=task.crashes))
-    _once_committed(session, partial(bench.figures.retried, CRASHED))
+    once_committed(session, partial(bench.figures.retried, CRASHED))
     return None
 
 
@@ -254,21 +287,32 @@ def _requeue(session: WriteSession, bench: Bench, task: ScoreTask, wait: timedel
     if submission.status == "running":
         submission.status = "queued"
     session.flush()
-    bench.queue.enqueue(session, task.id, priority=task.priority, not_before=task.not_before, again=True)
+    if task.priority >= RESCORING:
+        return  # whoever has time looks for it
+    bench.queue.enqueue(
+        session,
+        task.id,
+        priority=task.priority,
+        not_before=task.not_before,
+        again=True,
+        scorer_version=task.scorer_version,
+    )
 
 
-def _once_committed(session: WriteSession, count: Callable[[], None]) -> None:
+def once_committed(session: WriteSession, count: Callable[[], None]) -> None:
     """Count what this transaction does, but only if it comes to be."""
     event.listen(session, "after_commit", lambda _session: count(), once=True)
 
 
 def _fail(session: WriteSession, bench: Bench, task: ScoreTask, code: str, detail: str) -> str | None:
     """Our fault after all retries: never charged, always with a reason."""
-    task.status, task.finished_at, task.lease_until = "failed", clock.now(session), None
+    now = clock.now(session)
+    task.status, task.finished_at, task.lease_until = "failed", now, None
     task.failure = {"code": code, "detail": detail}
+    rescoring.count(session, [rescoring.Settled(task.rerun_id, failed=True)], now)
     submission = _held(session, task.submission_id)
     if submission.status not in {"queued", "running"}:
         return None
     submission.failure = task.failure
-    _once_committed(session, partial(bench.figures.settled, "failed"))
+    once_committed(session, partial(bench.figures.settled, "failed"))
     return _final(session, submission, task, "failed")

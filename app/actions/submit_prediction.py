@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from app.actions.access import Caller, edits, require_membership, require_scope, see_challenge, see_phase
 from app.actions.admit_team import add_team
+from app.actions.raise_scorer import version_for
 from app.errors import (
     Forbidden,
     IdempotencyMismatch,
@@ -24,7 +25,6 @@ from app.files import Stored
 from app.formats import FileKind
 from app.names import name_key
 from app.queue import Queue
-from app.scoring import SCORER_VERSION
 from app.store import challenges, clock, gold, locks, quota, submissions, tasks, teams
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, GoldVersion, IdempotencyKey, Phase, Recipe, Submission, Team
@@ -260,15 +260,16 @@ def _row(
 
 
 def _enqueue(session: WriteSession, queue: Queue, submission: Submission, admission: Admission) -> None:
+    version = version_for(admission.phase)
     task_id = tasks.add(
         session,
         submission_id=submission.id,
         gold_id=admission.gold.id,
         recipe_id=admission.recipe.id,
-        scorer_version=SCORER_VERSION,
+        scorer_version=version,
     )
     assert task_id is not None, "a new submission has no task yet"
-    queue.enqueue(session, task_id)
+    queue.enqueue(session, task_id, scorer_version=version)
 
 
 def dry_run_request(path: str, kind: FileKind, recipe: Recipe) -> dict[str, Any]:

@@ -134,6 +134,24 @@ SUBMISSION: JSON = {
         "seconds_queued": 0.02,
         "seconds_scoring": 0.03,
     },
+    "rerun": None,
+}
+RERUN: JSON = {
+    "id": "01a1fbbde2c17d0a8f5a2f1a7f2f6a30",
+    "status": "running",
+    "challenge": "pets",
+    "phase": "main",
+    "scorer_version": 1,
+    "total": 10000,
+    "done": 4200,
+    "failed": 0,
+    "different": 0,
+    "differences": [],
+    "started_at": AT,
+    "finished_at": None,
+    "rate": 140.0,
+    "eta": "2027-01-31T12:01:11.428571Z",
+    "next": {"total": 5800, "seconds": 41.4},
 }
 QUEUED: JSON = SUBMISSION | {
     "status": "queued",

@@ -38,6 +38,16 @@ class Timings(Shape):
     seconds_scoring: float | None = Field(description="From the start of scoring to its end.")
 
 
+class RerunState(Shape):
+    """The last time that a submission was scored again."""
+
+    status: str = Field(examples=["done"])
+    scorer_version: int
+    compared_at: Moment | None = Field(description="When it was compared with what is stored.")
+    difference: dict[str, Any] | None = Field(description="How the values differ from those stored, if they do.")
+    failure: dict[str, Any] | None
+
+
 class SubmissionShape(Shape):
     """A submission as its reader may see it."""
 
@@ -67,10 +77,20 @@ class SubmissionShape(Shape):
     attempt: int
     queue_position: int | None
     timings: Timings
+    rerun: RerunState | None = Field(None, description="If it was scored again; organizers only.")
 
 
 def _seconds(start: Any, end: Any) -> float | None:
     return round((end - start).total_seconds(), 6) if start is not None and end is not None else None
+
+
+def _rerun(found: Seen) -> RerunState | None:
+    task = found.task
+    if not found.organizer or task is None or found.submission.status not in FINAL:
+        return None
+    again = task.compared_at is not None or task.status in {"queued", "running"}
+    again |= task.status == "failed" and found.submission.status == "finished"
+    return RerunState.model_validate(task) if again else None
 
 
 def submission_shape(found: Seen) -> SubmissionShape:
@@ -107,6 +127,7 @@ def submission_shape(found: Seen) -> SubmissionShape:
             seconds_queued=_seconds(row.submitted_at, row.started_at),
             seconds_scoring=_seconds(row.started_at, row.finished_at),
         ),
+        rerun=_rerun(found),
     )
 
 

@@ -8,6 +8,8 @@ from typing import Protocol
 
 from sqlalchemy.orm import Session
 
+from app.scoring import SCORER_VERSION
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -31,11 +33,12 @@ class Queue(Protocol):
         priority: int = 0,
         not_before: datetime | None = None,
         again: bool = False,
+        scorer_version: int = SCORER_VERSION,
     ) -> None:
         """Make the task known to workers once this session's transaction has committed, and only then.
 
         They look at it when `not_before` has passed; the smaller the priority, the sooner; of equal ones a task that
-        comes `again` goes first, for it has waited before.
+        comes `again` goes first, for it has waited before. Workers of another scorer version never see it.
         """
 
     def run(self, work: Work, stop: Event) -> None:

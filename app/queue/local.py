@@ -11,6 +11,7 @@ from sqlalchemy import event
 from sqlalchemy.orm import Session
 
 from app.queue import Claim, Work
+from app.scoring import SCORER_VERSION
 
 log = structlog.get_logger()
 
@@ -35,6 +36,7 @@ class LocalQueue:
         priority: int = 0,  # noqa: ARG002
         not_before: datetime | None = None,  # noqa: ARG002
         again: bool = False,  # noqa: ARG002
+        scorer_version: int = SCORER_VERSION,  # noqa: ARG002
     ) -> None:
         """Wake the scheduler when this session's transaction has committed."""
         event.listen(session, "after_commit", lambda _session: self.wake(), once=True)

@@ -24,7 +24,9 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.orm import Session
 
 from app.errors import DatabaseAway
+from app.priorities import RESCORING
 from app.queue import Claim, Work
+from app.scoring import SCORER_VERSION
 from app.settings import Settings
 
 log = structlog.get_logger()
@@ -44,20 +46,23 @@ LOST = text(
     """
     SELECT task.id FROM score_tasks AS task
     WHERE task.status = 'queued' AND (task.not_before IS NULL OR task.not_before <= clock_timestamp())
+      AND task.scorer_version = :version AND task.priority < :rescoring
       AND NOT EXISTS (
-        SELECT 1 FROM procrastinate_jobs AS job WHERE job.status = 'todo' AND job.args ->> 'task_id' = task.id
+        SELECT 1 FROM procrastinate_jobs AS job
+        WHERE job.status = 'todo' AND job.queue_name = :queue AND job.args ->> 'task_id' = task.id
       )
     ORDER BY task.priority, task.id LIMIT :most
     """
 )
-# Jobs whose end the engine could not note, for the same reason; their tasks have long ended, or are deleted.
+# Jobs whose end the engine could not note, for the same reason; their tasks have long ended, or are deleted. One that
+# still waits has no worker: its task was given up for one of a newer scorer version.
 ENDED = text(
     """
     DELETE FROM procrastinate_jobs WHERE id IN (
         SELECT job.id FROM procrastinate_jobs AS job LEFT JOIN score_tasks AS task ON task.id = job.args ->> 'task_id'
-        WHERE job.queue_name = :queue AND job.status <> 'todo' AND (
+        WHERE job.task_name = :name AND (
             task.finished_at < clock_timestamp() - make_interval(secs => :silent)
-            OR task.id IS NULL AND NOT EXISTS (
+            OR job.status <> 'todo' AND task.id IS NULL AND NOT EXISTS (
                 SELECT 1 FROM procrastinate_events AS event
                 WHERE event.job_id = job.id AND event.at > clock_timestamp() - interval '1 hour'  -- it may be at work
             )
@@ -88,8 +93,9 @@ class ProcrastinateQueue:
         self._claim = claim
         self._slots = slots
         self._again = Event()
+        self._mine = {"version": SCORER_VERSION, "queue": _line_of(SCORER_VERSION), "rescoring": RESCORING}
         self._defers = _app(SyncPsycopgConnector())  # never opened: jobs travel on the caller's connection
-        self._defers.task(name=TASK, queue=NAME)(_unused)
+        self._defers.task(name=TASK)(_unused)
 
     def enqueue(
         self,
@@ -99,12 +105,17 @@ class ProcrastinateQueue:
         priority: int = 0,
         not_before: datetime | None = None,
         again: bool = False,
+        scorer_version: int = SCORER_VERSION,
     ) -> None:
         """A job in this session's transaction; its notice reaches the workers when that commits."""
         session.flush()
         connection = session.connection().connection.dbapi_connection
         job = self._defers.configure_task(
-            TASK, queue=NAME, connection=connection, priority=again - 2 * priority, schedule_at=not_before
+            TASK,
+            queue=_line_of(scorer_version),
+            connection=connection,
+            priority=again - 2 * priority,
+            schedule_at=not_before,
         )
         try:
             job.defer(task_id=task_id)
@@ -117,13 +128,13 @@ class ProcrastinateQueue:
         """Queued tasks that are due and have no job that waits."""
         # In the minute after a gust the planner knows of few rows yet, and would compare each task with each job.
         session.execute(text("SET LOCAL enable_nestloop = off"))
-        found = list(session.scalars(LOST, {"most": MOST_LOST}))
+        found = list(session.scalars(LOST, {"most": MOST_LOST} | self._mine))
         session.execute(text("SET LOCAL enable_nestloop = on"))
         return found
 
     def forget_ended(self, session: Session) -> None:
         """Delete jobs that were handed out and whose tasks have ended or are deleted."""
-        session.execute(ENDED, {"queue": NAME, "silent": self._silent})
+        session.execute(ENDED, {"name": TASK, "silent": self._silent})
 
     def wake(self) -> None:
         """Nothing to do: the engine is told by the database, and looks for the end by itself."""
@@ -164,7 +175,9 @@ class ProcrastinateQueue:
         app = _app(PsycopgConnector(**pool))
         loop = asyncio.get_running_loop()
 
-        @app.task(name=TASK, queue=NAME)
+        line = _line_of(SCORER_VERSION)
+
+        @app.task(name=TASK, queue=line)
         async def score(task_id: str) -> None:
             await loop.run_in_executor(slots, self._take, work, stop, task_id)
 
@@ -172,7 +185,7 @@ class ProcrastinateQueue:
             tidying = asyncio.create_task(self._tidy(app))
             try:
                 await app.run_worker_async(
-                    queues=[NAME],
+                    queues=[line],
                     concurrency=self._slots,
                     fetch_job_polling_interval=POLL_SECONDS,
                     update_heartbeat_interval=self._heartbeat,
@@ -200,12 +213,17 @@ class ProcrastinateQueue:
         while True:
             await asyncio.sleep(self._silent)
             try:
-                stalled = await app.job_manager.get_stalled_jobs(queue=NAME, seconds_since_heartbeat=2 * self._silent)
+                stalled = await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=2 * self._silent)
                 for job in stalled:
                     with suppress(ConnectorException):  # another worker was quicker
                         await app.job_manager.finish_job(job, status=Status.FAILED, delete_job=True)
             except Exception:
                 log.exception("queue_tidying_failed")
+
+
+def _line_of(scorer_version: int) -> str:
+    """The engine's queue for tasks of this scorer version: a worker of another one would take jobs in vain."""
+    return f"{NAME}-{scorer_version}"
 
 
 def _app(connector: PsycopgConnector | SyncPsycopgConnector) -> App:

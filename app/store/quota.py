@@ -47,12 +47,14 @@ def reserve(session: WriteSession, submission: Submission, day: str) -> None:
 
 
 def settle(session: WriteSession, submission: Submission) -> None:
-    """Charge a finished submission; give back one that was rejected, failed or cancelled."""
-    reserved = session.scalar(
-        select(QuotaEntry).where(QuotaEntry.submission_id == submission.id, QuotaEntry.kind == "reserve")
-    )
-    if reserved is None:
+    """Charge a finished submission; give back one that was rejected, failed or cancelled.
+
+    One that failed and is scored after all was given back then, and stays so: it is never charged.
+    """
+    ledger = session.scalars(select(QuotaEntry).where(QuotaEntry.submission_id == submission.id)).all()
+    if len(ledger) != 1:
         return  # organizers' entries are never charged
+    (reserved,) = ledger
     kind = "charge" if submission.status == "finished" else "refund"
     session.add(_entry(submission, kind, reserved.day, submission.status))
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Select, delete, func, or_, select, tuple_
 
+from app.store.origin import Origin
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import IdempotencyKey, Score, ScoreTask, Submission, Team
 
@@ -85,6 +86,13 @@ def task_of(session: ReadSession, submission_id: str) -> ScoreTask | None:
     """The newest score task of a submission."""
     query = select(ScoreTask).where(ScoreTask.submission_id == submission_id).order_by(ScoreTask.id.desc())
     return session.scalar(query.limit(1))
+
+
+def task_for(session: WriteSession, submission_id: str, origin: Origin) -> ScoreTask | None:
+    """The submission's task of this origin, locked; who works on it meanwhile is waited for."""
+    query = select(ScoreTask).where(ScoreTask.submission_id == submission_id, origin.of_task())
+    locked = query.order_by(ScoreTask.id.desc()).limit(1).with_for_update()
+    return session.scalar(locked.execution_options(populate_existing=True))
 
 
 def queue_position(session: ReadSession, task: ScoreTask) -> int | None:

@@ -154,6 +154,8 @@ class Phase(Base):
     reports: Mapped[list[str]]
     anonymous: Mapped[bool] = mapped_column(default=False)
     released_at: Mapped[datetime | None]
+    scorer_version: Mapped[int] = mapped_column(server_default=text("1"))
+    """The one in force: whose scores the board shows."""
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
 
     challenge: Mapped[Challenge] = relationship(lazy="joined")
@@ -283,6 +285,12 @@ class ScoreTask(Base):
         one_of("status", "queued", "running", "done", "failed", "cancelled"),
         UniqueConstraint("submission_id", "gold_id", "recipe_id", "scorer_version"),
         Index("ix_score_tasks_claim", "status", "priority", "id"),
+        Index(
+            "ix_score_tasks_different",
+            "id",
+            sqlite_where=text("difference IS NOT NULL"),
+            postgresql_where=text("difference IS NOT NULL"),
+        ),
     )
 
     id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
@@ -301,6 +309,28 @@ class ScoreTask(Base):
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
     failure: Mapped[JSONObject | None]
+    rerun_id: Mapped[str | None] = mapped_column(ID)  # no foreign key: SQLite would have to copy the table for it
+    compared_at: Mapped[datetime | None]
+    difference: Mapped[JSONObject | None]
+    """How values computed again differ from those stored, if they did the last time."""
+
+
+class Rerun(Base):
+    """A re-scoring of a phase's finished submissions: asked for once, counted as its tasks settle."""
+
+    __tablename__ = "reruns"
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
+    phase_id: Mapped[str] = mapped_column(ForeignKey("phases.id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id"))
+    scorer_version: Mapped[int]
+    total: Mapped[int]
+    done: Mapped[int] = mapped_column(default=0)
+    failed: Mapped[int] = mapped_column(default=0)
+    different: Mapped[int] = mapped_column(default=0)
+    started_at: Mapped[datetime] = mapped_column(default=utcnow)
+    finished_at: Mapped[datetime | None]
+    cancelled_at: Mapped[datetime | None]
 
 
 class Score(Base):

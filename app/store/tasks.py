@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Select, and_, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
+from app.priorities import RESCORING, SUBMITTED
 from app.store import clock
 from app.store.changes import UNSEEN
 from app.store.session import ReadSession, WriteSession
@@ -29,7 +30,14 @@ class Backlog:
 
 
 def add(
-    session: WriteSession, *, submission_id: str, gold_id: str, recipe_id: str, scorer_version: int, priority: int = 0
+    session: WriteSession,
+    *,
+    submission_id: str,
+    gold_id: str,
+    recipe_id: str,
+    scorer_version: int,
+    priority: int = SUBMITTED,
+    status: str = "queued",
 ) -> str | None:
     """Put a task on the list; None when it is there already (the key decides, never the engine's locks)."""
     insert = sqlite_insert if session.get_bind().dialect.name == "sqlite" else postgresql_insert
@@ -40,7 +48,7 @@ def add(
         "gold_id": gold_id,
         "recipe_id": recipe_id,
         "scorer_version": scorer_version,
-        "status": "queued",
+        "status": status,
         "priority": priority,
         "attempt": 0,
         "crashes": 0,
@@ -57,10 +65,15 @@ def due(moment: datetime) -> ColumnElement[bool]:
     return (ScoreTask.status == "queued") & ready
 
 
-def any_due(session: ReadSession, longer: timedelta = timedelta()) -> bool:
-    """Whether a queued task may start, and might have started so long ago."""
+def for_submissions(scorer_version: int, moment: datetime) -> ColumnElement[bool]:
+    """Due at this moment, of this scorer version, and no scoring again."""
+    return due(moment) & (ScoreTask.scorer_version == scorer_version) & (ScoreTask.priority < RESCORING)
+
+
+def any_due(session: ReadSession, scorer_version: int, longer: timedelta = timedelta()) -> bool:
+    """Whether a queued task of a new submission may start, and might have started so long ago."""
     moment = clock.steady(session) - longer
-    query = select(ScoreTask.id).where(due(moment))
+    query = select(ScoreTask.id).where(for_submissions(scorer_version, moment))
     if longer:  # only then: a row made before somebody set the clock back seems to be of a time to come
         query = query.where(ScoreTask.created_at <= moment)
     return session.scalar(query.limit(1)) is not None
@@ -88,15 +101,15 @@ def backlog(session: ReadSession) -> Backlog:
     return Backlog(queued=depth.get("queued", 0), running=depth.get("running", 0), oldest_seconds=age)
 
 
-def claim(session: WriteSession, count: int) -> list[tuple[str, int]]:
-    """Take up to `count` due tasks, the most urgent and oldest first; gives (task id, attempt)."""
-    query = select(ScoreTask).where(due(clock.steady(session))).order_by(ScoreTask.priority, ScoreTask.id)
-    return _take(session, query.limit(count), lease=None)
+def claim(session: WriteSession, scorer_version: int, count: int) -> list[tuple[str, int]]:
+    """Take up to `count` due tasks of new submissions, the most urgent and oldest first; gives (task id, attempt)."""
+    query = select(ScoreTask).where(for_submissions(scorer_version, clock.steady(session)))
+    return _take(session, query.order_by(ScoreTask.priority, ScoreTask.id).limit(count), lease=None)
 
 
-def claim_one(session: WriteSession, task_id: str, lease: timedelta) -> tuple[str, int] | None:
+def claim_one(session: WriteSession, scorer_version: int, task_id: str, lease: timedelta) -> tuple[str, int] | None:
     """Take this task for as long as the lease lasts, unless it is not due or somebody else takes it now."""
-    query = select(ScoreTask).where(ScoreTask.id == task_id, due(clock.steady(session)))
+    query = select(ScoreTask).where(ScoreTask.id == task_id, for_submissions(scorer_version, clock.steady(session)))
     return next(iter(_take(session, query.with_for_update(skip_locked=True), lease=lease)), None)
 
 

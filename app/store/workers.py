@@ -32,6 +32,11 @@ def alive(session: ReadSession, silent: timedelta) -> int:
     return session.scalars(query.where(WorkerRow.heartbeat_at > clock.steady(session) - silent)).one()
 
 
+def slots(session: ReadSession) -> int:
+    """How many tasks all on the list can be at together; 0 where nobody is on it."""
+    return session.scalars(select(func.coalesce(func.sum(WorkerRow.slots), 0))).one()
+
+
 def remove(session: WriteSession, worker_id: str) -> None:
     """Take it off the list."""
     session.execute(delete(WorkerRow).where(WorkerRow.id == worker_id))

@@ -23,6 +23,7 @@ from app.children.pool import ChildPool
 from app.files.folder import FolderFiles
 from app.queue import Claim
 from app.queue.local import LocalQueue
+from app.scoring import SCORER_VERSION
 from app.settings import Settings
 from app.store import clock, tasks
 from app.store.migrate import upgrade
@@ -255,10 +256,14 @@ def test_a_scoring_program_that_cannot_start_is_an_interruption_and_no_crash(
     assert (task.status, task.interruptions, task.crashes) == ("queued", 1, 0)
 
 
-def test_scoring_anew_leaves_the_status_and_the_ledger_as_they_are(store: Store, pool: ChildPool) -> None:
+def test_a_newer_scorer_that_comes_second_leaves_the_status_and_the_ledger_as_they_are(
+    store: Store, pool: ChildPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert score_submission(store.bench(pool), store.claim()) is not None
     with store.db.write() as session:
         task = session.scalars(select(ScoreTask)).one()
-        task.status, task.scorer_version = "queued", task.scorer_version + 1
+        task.status, task.scorer_version = "queued", SCORER_VERSION + 1
+        assert claim_tasks(session, 1) == []  # it is no work of this version
+    monkeypatch.setattr("app.actions.score_submission.SCORER_VERSION", SCORER_VERSION + 1)
     assert score_submission(store.bench(pool), store.claim()) is None
     assert store.state() == ("done", "finished", ["reserve", "charge"], 2)

@@ -19,7 +19,7 @@ TASKS = """
 """
 JOBS = """
     INSERT INTO procrastinate_jobs (queue_name, task_name, status, args)
-    SELECT 'scoring', 'score', 'todo', jsonb_build_object('task_id', md5(i::text)) FROM generate_series(1, :many) AS i
+    SELECT 'scoring-1', 'score', 'todo', jsonb_build_object('task_id', md5(i::text)) FROM generate_series(1, :many) AS i
 """
 
 

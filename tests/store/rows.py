@@ -17,6 +17,7 @@ from app.store.tables import (
     QuotaEntry,
     Recipe,
     Registration,
+    Rerun,
     Score,
     ScoreTask,
     Submission,
@@ -94,4 +95,6 @@ def fill(session: Session) -> Filled:
     added(session, IdempotencyKey(user_id=user, key="k", fingerprint="f", submission_id=sent))
     seen = {"started_at": utcnow(), "heartbeat_at": utcnow()}
     added(session, WorkerRow(id="0" * 32, name="host:1", slots=1, **seen))
+    order = {"phase_id": phase, "user_id": user, "scorer_version": SCORER_VERSION}
+    added(session, Rerun(total=1, **order))
     return Filled(user, challenge, recipe, phase, gold, team, sent)

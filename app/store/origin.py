@@ -1,0 +1,29 @@
+"""What scores come from besides the submission: gold, recipes that compute the same, scorer version."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement
+
+from app.store.tables import Score, ScoreTask
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Scores of one origin may stand on one board."""
+
+    gold_id: str
+    recipe_ids: Collection[str]
+    scorer_version: int
+
+    def of_task(self) -> ColumnElement[bool]:
+        """Whether a task is to give scores of this origin."""
+        return self._of(ScoreTask)
+
+    def of_score(self) -> ColumnElement[bool]:
+        """Whether a score is of this origin."""
+        return self._of(Score)
+
+    def _of(self, row: type[ScoreTask] | type[Score]) -> ColumnElement[bool]:
+        recipes = row.recipe_id.in_(self.recipe_ids)
+        return (row.gold_id == self.gold_id) & recipes & (row.scorer_version == self.scorer_version)
