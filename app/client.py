@@ -174,6 +174,22 @@ class Client(Transport):
         """Choose a finished submission for the final standing, or take the choice back."""
         return self._json("POST", _path("submissions", submission, "select" if chosen else "unselect"))
 
+    def rerun(self, submission: str) -> Json:
+        """Score a submission again: a failed one anew, a finished one to compare (`rerun` tells organizers)."""
+        return self._json("POST", _path("submissions", submission, "rerun"))
+
+    def rerun_phase(self, slug: str, phase: str) -> Json:
+        """Score all finished submissions of a phase again; the order that runs already, if one does."""
+        return self._json("POST", _in_phase(slug, phase, "rerun"))
+
+    def rerun_state(self, slug: str, phase: str) -> Json:
+        """How far that is; `next` says how many another one would be, and how long it would take."""
+        return self._json("GET", _in_phase(slug, phase, "rerun"))
+
+    def cancel_rerun(self, slug: str, phase: str) -> Json:
+        """Take back what of it has not begun."""
+        return self._json("DELETE", _in_phase(slug, phase, "rerun"))
+
     def quota(self, slug: str, phase: str) -> Json:
         """Limits, use and ledger of the caller's own team in a phase."""
         return self._json("GET", _in_phase(slug, phase, "quota"))

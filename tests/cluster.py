@@ -24,6 +24,7 @@ class Part:
     def __init__(self, role: str, folder: Path, settings: dict[str, str]) -> None:
         self.role = role
         self.port = free_port()
+        self.program = [sys.executable, "-m", "app.cli"]
         self._settings = settings
         self._folder = folder
         self._log = folder / f"{role}-{self.port}.log"
@@ -48,7 +49,7 @@ class Part:
         self._born = self._log.stat().st_size if self._log.exists() else 0
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "app.cli", self.role],
+                [*self.program, self.role],
                 cwd=ROOT,
                 env=keep | self._settings | {name: str(self.port)},
                 stdout=log,

@@ -45,6 +45,7 @@ class Live:
         self.url = f"http://127.0.0.1:{self.port}"
         self.admin_token = secrets.token_urlsafe(32)
         self._settings = settings
+        self.program = [sys.executable, "-m", "app.cli"]
         self.umask = -1  # to start it with; -1 is that of the tests
         self._log = data_dir.parent / f"{data_dir.name}.log"
         self.process: subprocess.Popen[bytes] | None = None
@@ -64,7 +65,7 @@ class Live:
         env = {name: value for name, value in (keep | own | given).items() if value is not None}
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "app.cli", "serve", "--port", str(self.port), "--data-dir", str(self.data_dir)],
+                [*self.program, "serve", "--port", str(self.port), "--data-dir", str(self.data_dir)],
                 cwd=ROOT,
                 env=env,
                 stdout=log,

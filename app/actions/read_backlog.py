@@ -1,15 +1,26 @@
 """How much work waits, for whoever watches the service: read from the database, so that all replicas say the same."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import timedelta
 
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
+from app.actions.raise_scorer import phases_behind, withheld
 from app.errors import DatabaseAway
-from app.store import tasks, workers
+from app.store import rescoring, tasks, workers
 from app.store.session import Database, ReadSession
 from app.store.tasks import Backlog
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What is known of scoring again."""
+
+    behind: int
+    withheld: int
+    different: int
 
 
 def read_backlog(session: ReadSession) -> Backlog:
@@ -31,7 +42,7 @@ class SharedFigures:
         yield GaugeMetricFamily("assay_database_up", "Whether the database answers.", float(read is not None))
         if read is None:
             return
-        found, living = read
+        found, living, again = read
         depth = GaugeMetricFamily("assay_queue_depth", "Tasks at this moment, by status.", labels=("status",))
         depth.add_metric(("queued",), found.queued)
         depth.add_metric(("running",), found.running)
@@ -39,12 +50,25 @@ class SharedFigures:
         yield GaugeMetricFamily(
             "assay_queue_oldest_seconds", "Age of the oldest task that could start now.", found.oldest_seconds
         )
+        yield GaugeMetricFamily(
+            "assay_phases_behind", "Phases that still show the scores of an older scorer version.", again.behind
+        )
+        yield GaugeMetricFamily(
+            "assay_switch_withheld",
+            "Submissions that keep them from a newer one, for scoring them failed.",
+            again.withheld,
+        )
+        yield GaugeMetricFamily(
+            "assay_scores_different", "Submissions that gave other values when last scored again.", again.different
+        )
         if not self._db.sqlite:  # there the service scores by itself
             yield GaugeMetricFamily("assay_workers", "Workers that gave a sign of life of late.", living)
 
-    def _read(self) -> tuple[Backlog, int] | None:
+    def _read(self) -> tuple[Backlog, int, Again] | None:
         try:
             with self._db.read() as session:
-                return read_backlog(session), workers.alive(session, self._silent)
+                behind = len(phases_behind(session))
+                again = Again(behind, withheld(session) if behind else 0, rescoring.all_different(session))
+                return read_backlog(session), workers.alive(session, self._silent), again
         except DatabaseAway:
             return None

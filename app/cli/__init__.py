@@ -13,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from app import __version__
-from app.cli import account, convert, demo, doctor, keep, lookup, offline, organizer, participant, serve, what_if
+from app.cli import account, convert, demo, doctor, keep, lookup, offline, organizer, participant, rerun, serve, what_if
 from app.cli.output import WRONG_USAGE
 
 Command = tuple[str, Callable[..., None], str]
@@ -50,6 +50,7 @@ _MAIN: dict[str, tuple[Command, ...]] = {
         ("quota", participant.quota, "assay quota digits"),
         ("leaderboard", participant.leaderboard, "assay leaderboard digits --csv"),
     ),
+    "Organize": (("rerun", rerun.rerun, "assay rerun digits --phase main --wait"),),
     "Run the service": (
         ("serve", serve.serve, "assay serve --port 8000 --data-dir ./assay-data"),
         ("demo", demo.demo, "assay demo"),

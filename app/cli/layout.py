@@ -53,6 +53,14 @@ def moment(text: object) -> str:
         return str(text)
 
 
+def duration(seconds: float) -> str:
+    """A length of time, roughly."""
+    for size, name in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.0f} {name}"
+    return f"{max(1, round(seconds))} s"
+
+
 def moments(values: Sequence[Any]) -> list[str]:
     """Times to the second; None is an empty cell."""
     return ["" if value is None else clean(moment(value)) for value in values]

@@ -86,6 +86,26 @@ class Output:
             yield update
 
     @contextmanager
+    def count_bar(self, label: str) -> Iterator[Callable[[int, int], None]]:
+        """A progress bar on standard error with count, rate and time left, fed with (done, total)."""
+        if not sys.stderr.isatty():
+            yield lambda _done, _total: None
+            return
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        rate = TextColumn("{task.fields[rate]}")
+        parts = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), rate)
+        with Progress(*parts, TimeRemainingColumn(), console=self.aside, transient=True) as progress:
+            task = progress.add_task(clean(label), total=None, rate="")
+
+            def update(done: int, total: int) -> None:
+                progress.update(task, completed=done, total=total)
+                speed = progress.tasks[0].speed
+                progress.update(task, rate="" if speed is None else f"{speed:.1f}/s")
+
+            yield update
+
+    @contextmanager
     def waiting(self, text: str) -> Iterator[None]:
         """A spinner on standard error while something is awaited; nothing when nobody watches."""
         if not sys.stderr.isatty():

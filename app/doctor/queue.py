@@ -2,11 +2,13 @@
 
 from datetime import timedelta
 
-from app.doctor.declared import REACHABLE, SCHEMA, SETTINGS, Said, check, ok, warning
+from app.actions.raise_scorer import withheld
+from app.doctor.declared import REACHABLE, SCHEMA, SETTINGS, Said, check, ok, problem, warning
 from app.doctor.patient import Patient
 from app.doctor.postgresql import ENGINE
 from app.places import holder
-from app.store import checkup
+from app.scoring import SCORER_VERSION
+from app.store import checkup, rescoring
 from app.worker import sending_queue
 
 NEEDS = (SETTINGS, REACHABLE, SCHEMA)
@@ -39,6 +41,44 @@ def workers(patient: Patient) -> Said:
         return ok(f"{len(alive)} at work: {', '.join(alive)}.")
     waiting = work.queued + work.running
     return warning(f"{waiting} tasks wait, and nobody works.") if waiting else ok("None, and nothing waits.")
+
+
+@check(
+    "queue.scorer",
+    needs=NEEDS,
+    remedy="A worker of this version scores everything again, then switches. What failed for good: see why in each "
+    "submission, then 'assay rerun SLUG --wait'.",
+)
+def scorer(patient: Patient) -> Said:
+    """Every phase shows the scores of this version's scorer."""
+    with patient.session() as session:
+        older, newer = checkup.installed(session, SCORER_VERSION)
+        failed = withheld(session) if older else 0
+    if newer:
+        return problem(
+            f"{newer} phases are in force at a newer scorer version than {SCORER_VERSION}, which this program is.",
+            "Install the newer version again: this one scores nothing of theirs.",
+        )
+    if failed:
+        return problem(f"{failed} submissions failed to be scored again, which withholds the switch of their phases.")
+    return (
+        warning(f"{older} phases are still to be switched to scorer version {SCORER_VERSION}.")
+        if older
+        else ok("All do.")
+    )
+
+
+@check(
+    "queue.differences",
+    needs=NEEDS,
+    remedy="Scores do not follow from the stored files by this program: find out what changed (files, software, machine), "
+    "then 'assay rerun SLUG --wait' tells whether it still is so.",
+)
+def differences(patient: Patient) -> Said:
+    """Scores that were computed again came out as they are stored."""
+    with patient.session() as session:
+        count = rescoring.all_different(session)
+    return problem(f"{count} submissions have other values now.") if count else ok("None differs.")
 
 
 @check("queue.leases", needs=NEEDS, place="postgresql", remedy="Any worker gives them back within seconds: start one.")

@@ -46,6 +46,13 @@ def work(session: ReadSession) -> Work:
     )
 
 
+def installed(session: ReadSession, scorer_version: int) -> tuple[int, int]:
+    """How many phases are in force at an older, and at a newer scorer version."""
+    counts = select(func.count(Phase.id))
+    older = session.scalars(counts.where(Phase.scorer_version < scorer_version)).one()
+    return older, session.scalars(counts.where(Phase.scorer_version > scorer_version)).one()
+
+
 def living(session: ReadSession, lease: timedelta) -> list[WorkerRow]:
     """The workers that gave a sign of life within their lease."""
     alive = WorkerRow.heartbeat_at > clock.steady(session) - lease

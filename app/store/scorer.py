@@ -19,11 +19,6 @@ def behind(session: ReadSession, scorer_version: int) -> list[Phase]:
     return list(session.scalars(select(Phase).where(Phase.scorer_version < scorer_version).order_by(Phase.id)))
 
 
-def ahead(session: ReadSession, scorer_version: int) -> int:
-    """How many phases are in force at a newer version."""
-    return session.scalars(select(func.count(Phase.id)).where(Phase.scorer_version > scorer_version)).one()
-
-
 def missing(session: ReadSession, phase_id: str, origin: Origin, most: int) -> list[tuple[str, str]]:
     """Submissions, with their statuses, that have or may get scores and no task of this origin, the oldest first."""
     task = exists().where(ScoreTask.submission_id == Submission.id, origin.of_task())

@@ -1,0 +1,164 @@
+"""The command that scores submissions again, for organizers: it asks, orders, and follows with progress."""
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from app.cli.connection import connected
+from app.cli.layout import duration
+from app.cli.options import AsJson, Phase, Slug, Token, Url
+from app.cli.output import FAILED, STILL_WAITING, Output, reporting
+
+if TYPE_CHECKING:
+    from app.client import Client
+
+PAUSE = 0.5  # seconds between two looks
+AT_WORK = frozenset({"queued", "running"})
+
+
+def rerun(
+    *,
+    slug: Slug,
+    phase: Phase = None,
+    submission: Annotated[
+        list[str] | None,
+        typer.Option("--submission", metavar="ID", help="Only this one, finished or failed; repeat it."),
+    ] = None,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Only those that failed by a fault of the service; they are not charged.")
+    ] = False,
+    cancel: Annotated[
+        bool, typer.Option("--cancel", help="Take back what of the running order has not begun.")
+    ] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until all are scored again.")] = False,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", metavar="SECONDS", min=0, help="Seconds to wait at most, with --wait.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")] = False,
+    url: Url = None,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score a phase's finished submissions again and compare: what is stored stays, a difference is told.
+
+    New submissions go first. With --wait the exit status is 1 if a value differs or a scoring failed, 3 if the time is
+    over first.
+    """
+    if bool(submission) + failed + cancel > 1:
+        raise typer.BadParameter("give one of --submission, --failed and --cancel")
+    until = None if timeout is None else time.monotonic() + timeout
+    with reporting(as_json=as_json) as out, connected(out, url, token) as client:
+        if submission:
+            _some(out, client, submission, wait=wait, until=until)
+            return
+        name = client.phase(slug, phase)
+        if failed:
+            found = [str(row["id"]) for row in client.submissions(slug, name) if row["status"] == "failed"]
+            _some(out, client, found, wait=wait, until=until)
+        elif cancel:
+            _tell(out, client.cancel_rerun(slug, name))
+        else:
+            _all(out, client, slug, name, ask=not yes, wait=wait, until=until)
+
+
+def _all(out: Output, client: "Client", slug: str, phase: str, *, ask: bool, wait: bool, until: float | None) -> None:
+    if ask and not _agreed(client.rerun_state(slug, phase), f"{slug}/{phase}"):
+        raise typer.Exit(FAILED)
+    made = client.rerun_phase(slug, phase)
+    if wait:
+        with out.count_bar(f"Scoring {slug}/{phase} again") as progress:
+            while made["status"] == "running" and not _over(until):
+                progress(made["done"] + made["failed"], made["total"])
+                time.sleep(PAUSE)
+                made = client.rerun_state(slug, phase)
+    _tell(out, made)
+    if wait:
+        raise typer.Exit(_status(made["status"] == "running", bool(made["different"] or made["failed"])))
+
+
+def _agreed(state: dict[str, Any], where: str) -> bool:
+    """Ask on the terminal, with count and estimate; an order that runs already needs no leave."""
+    if state["status"] == "running":
+        return True
+    if not sys.stdin.isatty():
+        raise typer.BadParameter("there is no terminal to ask on, so give it", param_hint="--yes")
+    count, seconds = state["next"]["total"], state["next"]["seconds"]
+    takes = "" if seconds is None else f" It takes about {duration(seconds)}."
+    return typer.confirm(f"Score {count} finished submissions of {where} again?{takes}", err=True)
+
+
+def _tell(out: Output, made: dict[str, Any]) -> None:
+    where = f"{made['challenge']}/{made['phase']}"
+    said = {"none": f"{where} was never scored again.", "cancelled": f"Cancelled: {made['done']} were scored again."}
+    said["finished"] = (
+        f"Scored {made['done']} of {made['total']} again: {made['different']} differ, {made['failed']} failed."
+    )
+    said["running"] = (
+        f"{made['done']} of {made['total']} are scored again. Follow it with: "
+        f"assay rerun {made['challenge']} --phase {made['phase']} --wait"
+    )
+    out.result(made, lambda _: out.say(said[made["status"]]))
+    for row in made["differences"]:
+        out.note(f"{row['submission']} differs: {_values(row)}")
+
+
+def _values(found: dict[str, Any]) -> str:
+    if found.get("refused"):
+        return "its file is refused now."
+    shown = [
+        f"{one['metric']} ({one['split']}): {one['stored']} stored, {one['computed']} now" for one in found["values"]
+    ]
+    more = found["count"] - len(shown)
+    return "; ".join(shown) + (f"; and {more} more." if more > 0 else ".")
+
+
+def _some(out: Output, client: "Client", ids: Sequence[str], *, wait: bool, until: float | None) -> None:
+    found = [client.rerun(each) for each in ids]
+    if wait:
+        with out.count_bar("Scoring again") as progress:
+            found = _followed(client, found, until, progress)
+    out.result(found, lambda _: out.say(_summary(found)))
+    bad = [one for one in found if one["status"] == "failed" or _difference(one) or _state(one).get("failure")]
+    for one in found:
+        if _difference(one):
+            out.note(f"{one['id']} differs: {_values(_difference(one))}")
+    if wait:
+        raise typer.Exit(_status(any(map(_at_work, found)), bool(bad)))
+
+
+def _followed(
+    client: "Client", found: list[dict[str, Any]], until: float | None, progress: Callable[[int, int], None]
+) -> list[dict[str, Any]]:
+    while any(map(_at_work, found)) and not _over(until):
+        progress(sum(not _at_work(one) for one in found), len(found))
+        time.sleep(PAUSE)
+        found = [client.submission(str(one["id"])) if _at_work(one) else one for one in found]
+    return found
+
+
+def _summary(found: Sequence[dict[str, Any]]) -> str:
+    waiting = sum(map(_at_work, found))
+    return f"{len(found) - waiting} of {len(found)} are scored again." if waiting else f"Scored {len(found)} again."
+
+
+def _state(one: dict[str, Any]) -> dict[str, Any]:
+    return one.get("rerun") or {}
+
+
+def _difference(one: dict[str, Any]) -> dict[str, Any]:
+    return _state(one).get("difference") or {}
+
+
+def _at_work(one: dict[str, Any]) -> bool:
+    return one["status"] in AT_WORK or _state(one).get("status") in AT_WORK
+
+
+def _over(until: float | None) -> bool:
+    return until is not None and time.monotonic() >= until
+
+
+def _status(waiting: bool, bad: bool) -> int:
+    return STILL_WAITING if waiting else FAILED if bad else 0
