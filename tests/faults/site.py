@@ -98,7 +98,7 @@ class Site:
     def settled_once(self) -> None:
         """What holds of every submission that has its final status."""
         rows = self.cluster.rows
-        assert rows("SELECT 1 FROM scores GROUP BY submission_id, split HAVING count(*) > 1") == []
+        assert rows("SELECT 1 FROM scores GROUP BY submission_id, split, scorer_version HAVING count(*) > 1") == []
         assert (
             rows(
                 "SELECT id FROM submissions WHERE status = 'finished' AND id NOT IN (SELECT submission_id FROM scores)"

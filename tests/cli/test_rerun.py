@@ -1,0 +1,88 @@
+"""The command that scores again: what it asks, orders and says, and how it ends."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.cli.command import run
+from tests.cli.service import Answer, Service
+
+PATH = "/api/v1/challenges/irony/phases/main/rerun"
+STATE: dict[str, Any] = {
+    "id": "r1",
+    "status": "running",
+    "challenge": "irony",
+    "phase": "main",
+    "total": 3,
+    "done": 1,
+    "failed": 0,
+    "different": 0,
+    "differences": [],
+    "next": {"total": 3, "seconds": 0.5},
+}
+DONE = STATE | {"status": "finished", "done": 3}
+VALUE = {"split": "all", "metric": "f1", "stored": 0.5, "computed": 0.75}
+FOUND = {"count": 2, "values": [VALUE], "refused": {}}
+DIFFERENT = DONE | {"different": 1, "differences": [{"submission": "s1", **FOUND}]}
+ORDER = ("rerun", "irony", "--phase", "main")
+
+
+def test_without_a_terminal_it_wants_to_be_told(service: Service) -> None:
+    service.on(f"GET {PATH}", Answer(200, STATE | {"status": "none"}))
+    ended = run(*ORDER)
+    assert ended.status == 2
+    assert "--yes" in ended.err
+    assert service.sent("POST") == []
+
+
+def test_an_order_is_given_and_told(service: Service) -> None:
+    service.on(f"POST {PATH}", Answer(202, STATE))
+    ended = run(*ORDER, "--yes")
+    assert ended.status == 0
+    assert "1 of 3 are scored again" in ended.out
+    assert "assay rerun irony --phase main --wait" in ended.out
+
+
+@pytest.mark.parametrize(("end", "code"), [(DONE, 0), (DIFFERENT, 1), (DONE | {"failed": 1}, 1)])
+def test_waiting_ends_with_what_was_found(service: Service, end: dict[str, Any], code: int) -> None:
+    service.on(f"POST {PATH}", Answer(202, STATE))
+    service.on(f"GET {PATH}", Answer(200, STATE), Answer(200, end))
+    ended = run(*ORDER, "--yes", "--wait", "--json")
+    assert ended.status == code
+    assert json.loads(ended.out) == end
+    if end is DIFFERENT:
+        assert "s1 differs: f1 (all): 0.5 stored, 0.75 now; and 1 more." in ended.err
+
+
+def test_the_wait_may_be_over_first(service: Service) -> None:
+    service.on(f"POST {PATH}", Answer(202, STATE))
+    assert run(*ORDER, "--yes", "--wait", "--timeout", "0").status == 3
+
+
+def test_an_order_is_taken_back(service: Service) -> None:
+    service.on(f"DELETE {PATH}", Answer(200, STATE | {"status": "cancelled"}))
+    ended = run(*ORDER, "--cancel")
+    assert (ended.status, ended.out) == (0, "Cancelled: 1 were scored again.\n")
+
+
+def test_single_submissions_are_followed_until_they_are_done(service: Service) -> None:
+    again = {"id": "s1", "status": "finished", "rerun": {"status": "queued", "difference": None}}
+    service.on("POST /api/v1/submissions/s1/rerun", Answer(202, again))
+    service.on("GET /api/v1/submissions/s1", Answer(200, again), Answer(200, again | {"rerun": {"status": "done"}}))
+    ended = run("rerun", "irony", "--submission", "s1", "--wait")
+    assert (ended.status, ended.out) == (0, "Scored 1 again.\n")
+
+
+def test_only_those_that_failed(service: Service) -> None:
+    rows = [{"id": "s1", "status": "finished"}, {"id": "s2", "status": "failed"}]
+    service.on("GET /api/v1/challenges/irony/phases/main/submissions", Answer(200, {"items": rows, "next": None}))
+    service.on("POST /api/v1/submissions/s2/rerun", Answer(202, {"id": "s2", "status": "queued"}))
+    ended = run(*ORDER, "--failed")
+    assert (ended.status, ended.out) == (0, "0 of 1 are scored again.\n")
+    assert [request.path for request in service.sent("POST")] == ["/api/v1/submissions/s2/rerun"]
+
+
+def test_one_kind_of_order_at_a_time(service: Service) -> None:
+    assert run(*ORDER, "--failed", "--cancel").status == 2
+    assert service.asked == []
