@@ -88,9 +88,10 @@ def post_rerun(slug: str, phase: str, who: OrganizerDep, parts: ServiceDep, resp
 
     New submissions go first. While an order runs, another one changes nothing and answers with that one.
     """
-    response.headers["Location"] = f"/api/v1/challenges/{slug}/phases/{phase}/rerun"
     with parts.db.write() as session:
-        return _shape(start_rerun(session, who, slug, phase, slots=parts.settings.workers))
+        made = _shape(start_rerun(session, who, slug, phase, slots=parts.settings.workers))
+    response.headers["Location"] = f"/api/v1/challenges/{made.challenge}/phases/{made.phase}/rerun"
+    return made
 
 
 @router.get(
@@ -125,6 +126,7 @@ def post_submission_rerun(
     submission_id: str, who: AccountDep, parts: ServiceDep, response: Response
 ) -> SubmissionShape:
     """A failed one is queued again, and never charged; a finished one is computed again and compared, see `rerun`."""
-    response.headers["Location"] = f"/api/v1/submissions/{submission_id}"
     with parts.db.write() as session:
-        return submission_shape(rerun_submission(session, parts.queue, who, submission_id))
+        made = submission_shape(rerun_submission(session, parts.queue, who, submission_id))
+    response.headers["Location"] = f"/api/v1/submissions/{made.id}"
+    return made

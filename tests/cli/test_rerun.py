@@ -1,6 +1,7 @@
 """The command that scores again: what it asks, orders and says, and how it ends."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +27,11 @@ VALUE = {"split": "all", "metric": "f1", "stored": 0.5, "computed": 0.75}
 FOUND = {"count": 2, "values": [VALUE], "refused": {}}
 DIFFERENT = DONE | {"different": 1, "differences": [{"submission": "s1", **FOUND}]}
 ORDER = ("rerun", "irony", "--phase", "main")
+
+
+@pytest.fixture(autouse=True)
+def address(service: Service, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_URL", service.url)
 
 
 def test_without_a_terminal_it_wants_to_be_told(service: Service) -> None:
