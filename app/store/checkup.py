@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import func, or_, select
 
+from app.priorities import RESCORING
 from app.store import clock
 from app.store.session import ReadSession
 from app.store.tables import Challenge, GoldVersion, Phase, ScoreTask, Submission, WorkerRow
@@ -14,7 +15,7 @@ from app.store.tasks import due
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The work list at a moment; `oldest` is how long the oldest task that may start has waited."""
+    """The work list at a moment; `oldest` is how long the oldest new submission that may start has waited."""
 
     queued: int
     running: int
@@ -36,7 +37,8 @@ def work(session: ReadSession) -> Work:
     now = clock.now(session)
     counts = session.execute(select(ScoreTask.status, func.count()).group_by(ScoreTask.status))
     by_status = {status: count for status, count in counts}  # noqa: C416 - a row is no pair to the type checker
-    since = session.scalar(select(func.min(func.coalesce(ScoreTask.not_before, ScoreTask.created_at))).where(due(now)))
+    oldest = select(func.min(func.coalesce(ScoreTask.not_before, ScoreTask.created_at)))
+    since = session.scalar(oldest.where(due(now), ScoreTask.priority < RESCORING))
     late = (ScoreTask.status == "running") & (ScoreTask.lease_until < now)
     return Work(
         queued=by_status.get("queued", 0),

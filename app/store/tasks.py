@@ -22,7 +22,7 @@ from app.store.types import id_of
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """The work that is not done yet; the age is that of the oldest task that could start now, 0 without one."""
+    """The work that is not done yet; the age is that of the oldest new submission that could start now, 0 without one."""
 
     queued: int
     running: int
@@ -96,7 +96,7 @@ def backlog(session: ReadSession) -> Backlog:
     unfinished = ScoreTask.status.in_(("queued", "running"))
     counts = select(ScoreTask.status, func.count()).where(unfinished).group_by(ScoreTask.status)
     depth = {row[0]: row[1] for row in session.execute(counts)}
-    oldest = session.scalar(select(func.min(ScoreTask.created_at)).where(due(now)))
+    oldest = session.scalar(select(func.min(ScoreTask.created_at)).where(due(now), ScoreTask.priority < RESCORING))
     age = 0.0 if oldest is None else max(0.0, (now - oldest).total_seconds())
     return Backlog(queued=depth.get("queued", 0), running=depth.get("running", 0), oldest_seconds=age)
 

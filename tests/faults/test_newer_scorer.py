@@ -117,6 +117,7 @@ def test_workers_of_two_versions_at_once_take_only_what_is_theirs(
         versions = {str(row[0]): row[1] for row in made.rows("SELECT id, scorer_version FROM score_tasks")}
         for worker, own_version in zip(made.workers, (1, 2), strict=True):
             assert {versions[task] for task in done_by(worker)} <= {own_version}
+        assert ['"rescored"' in worker.log() for worker in made.workers] == [False, True]
         unscored = (
             "SELECT id FROM submissions WHERE id NOT IN (SELECT submission_id FROM scores WHERE scorer_version = 2)"
         )
