@@ -140,13 +140,19 @@ class Rescorer:
             self._tell_withheld()
 
     def _raise(self, phase_id: str, slug: str) -> None:
+        db = self._bench.db
         while not self.places.ended:
-            with self._bench.db.write() as session:
+            with db.read() as session:
+                standing = raise_scorer.standing(session, phase_id)
+            if standing == "waiting":
+                return
+            with db.write() as session:
+                if standing == "ready":
+                    raise_scorer.switch(session, phase_id, slug)
+                    return
                 alone = try_maintenance(session)  # two would add the same
                 if not alone or not raise_scorer.add_tasks(session, self._bench.queue, phase_id, slug):
-                    break
-        with self._bench.db.write() as session:
-            raise_scorer.switch(session, phase_id, slug)
+                    return
 
     def _tell_withheld(self) -> None:
         with self._bench.db.read() as session:

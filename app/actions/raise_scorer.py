@@ -1,5 +1,7 @@
 """After the scorer version was raised: score everything by it, then put it in force in each phase at once."""
 
+from typing import Literal
+
 import structlog
 
 from app.actions.change_recipe import same_values
@@ -12,6 +14,7 @@ from app.store.tables import Phase, Recipe
 
 log = structlog.get_logger()
 
+Standing = Literal["tasks are missing", "waiting", "ready"]
 STEP = 500  # tasks added in one transaction: others wait for no more than that
 
 
@@ -42,6 +45,20 @@ def leftovers(session: ReadSession) -> bool:
 def clear_leftovers(session: WriteSession) -> None:
     """Cancel them."""
     scorer.give_up_overtaken(session, SCORER_VERSION, clock.now(session))
+
+
+def standing(session: ReadSession, phase_id: str) -> Standing:
+    """How far a phase is, without keeping anybody waiting."""
+    phase = session.get(Phase, phase_id)
+    if phase is None or phase.scorer_version >= SCORER_VERSION:
+        return "waiting"  # another worker was quicker
+    wanted = origin_of(session, phase)
+    if wanted is None:
+        return "ready"
+    if scorer.missing(session, phase_id, wanted[0], 1):
+        return "tasks are missing"
+    at_work = scorer.at_work_before(session, phase_id, SCORER_VERSION)
+    return "waiting" if at_work or scorer.any_unscored(session, phase_id, wanted[0]) else "ready"
 
 
 def add_tasks(session: WriteSession, queue: Queue, phase_id: str, slug: str) -> int:
@@ -75,16 +92,9 @@ def switch(session: WriteSession, phase_id: str, slug: str) -> bool:
     phase = _held(session, phase_id, slug)
     if phase is None or phase.scorer_version >= SCORER_VERSION:
         return False
-    wanted = origin_of(session, phase)
-    if wanted is not None:
-        origin, _ = wanted
-        scorer.give_up_overtaken(session, SCORER_VERSION, clock.now(session))
-        if (
-            scorer.missing(session, phase_id, origin, 1)
-            or scorer.at_work_before(session, phase_id, SCORER_VERSION)
-            or scorer.any_unscored(session, phase_id, origin)
-        ):
-            return False
+    scorer.give_up_overtaken(session, SCORER_VERSION, clock.now(session))
+    if standing(session, phase_id) != "ready":
+        return False  # what came between the look and the lock
     phase.scorer_version = SCORER_VERSION
     session.flush()
     log.info("scorer_switched", challenge=slug, phase=phase.slug, scorer_version=SCORER_VERSION)
