@@ -140,6 +140,18 @@ def failed(data: Path) -> None:
     change(data, f"UPDATE submissions SET status = 'failed', failure = {reason}, finished_at = datetime('now')")
 
 
+def newer_scorer(data: Path) -> None:
+    change(data, "UPDATE phases SET scorer_version = 9")
+
+
+def older_scorer(data: Path) -> None:
+    change(data, "UPDATE phases SET scorer_version = 0")
+
+
+def differing(data: Path) -> None:
+    change(data, """UPDATE score_tasks SET difference = '{"count": 1, "values": [], "refused": {}}'""")
+
+
 BROKEN: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
     "folder away": (shutil.rmtree, "data.folder", "problem", "is no folder"),
     "folder open": (lambda data: data.chmod(0o755), "data.private", "problem", "mode 755"),
@@ -158,6 +170,9 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
     "rows gone": (lambda data: change(data, "DELETE FROM teams"), "sqlite.references", "problem", "submissions"),
     "no uploads": (lambda data: shutil.rmtree(data / "files"), "files.works", "warning", "does not exist yet"),
     "uploads lost": (lambda data: shutil.rmtree(data / "files"), "files.present", "problem", "2 rows name files"),
+    "newer scorer": (newer_scorer, "queue.scorer", "problem", "at a newer scorer version"),
+    "older scorer": (older_scorer, "queue.scorer", "warning", "still to be switched"),
+    "other scores": (differing, "queue.differences", "problem", "have other values now"),
     "upload lost": (remove_upload, "files.present", "problem", "is missing"),
     "upload cut": (
         lambda data: next((data / "files" / "uploads").iterdir()).write_text(""),
