@@ -13,6 +13,7 @@ from typing import Any
 
 import structlog
 
+from app.actions.ask_about_gold import named_gold
 from app.actions.score_submission import Bench, Job, Outcome, once_committed, outcome_of, try_again, unread
 from app.queue import Claim
 from app.scoring import SCORER_VERSION
@@ -53,8 +54,8 @@ def claim_group(session: WriteSession, lease: timedelta | None) -> Group | None:
         return None
     first, submission = taken[0]
     gold, recipe = session.get_one(GoldVersion, first.gold_id), session.get_one(Recipe, first.recipe_id)
-    phase = session.get_one(Phase, submission.phase_id)
-    return Group({Claim(task.id, task.attempt): Job(row, gold, phase, recipe) for task, row in taken})
+    named = named_gold(gold, session.get_one(Phase, submission.phase_id).challenge)
+    return Group({Claim(task.id, task.attempt): Job(row, named, recipe) for task, row in taken})
 
 
 def rescore(bench: Bench, group: Group, turn: Callable[[], bool], settled: Callable[[Iterable[Claim]], None]) -> None:
