@@ -46,7 +46,7 @@ class Wanted:
     def name(self) -> str:
         """What the report hangs on, as the beginning of a file's name."""
         allowed = "".join("y" if part in self.parts else "n" for part in PARTS)
-        version = f"{self.gold.id}-{self.recipe.id}-{self.phase.scorer_version}-{SCORER_VERSION}"
+        version = f"{self.gold.id}-{self.recipe.id}-{self.head['scorer_version']}-{SCORER_VERSION}"
         shown = "unscored" if "scores" not in self.head else "reasoned" if self.organizer else "scored"
         return f"report-{self.submission.id}-{version}-{self.split}-{allowed}-{shown}-{self.digits or 'full'}"
 
