@@ -206,7 +206,7 @@ class Worker:
         with self._db.read() as session:
             if not work_waits(session):  # an idle service writes nothing
                 return []
-        with self._db.write() as session:
+        with self._db.write(promised=False) as session:  # one that a power cut undoes is claimed again
             return claim_tasks(session, count)
 
     def _claim_one(self, task_id: str) -> Claim | None:

@@ -11,7 +11,8 @@ from app.errors import (
     RegistrationPending,
     Unauthorized,
 )
-from app.store import challenges, locks, teams
+from app.store import admission, challenges, locks, teams
+from app.store.admission import Facts
 from app.store.session import ReadSession
 from app.store.tables import Challenge, Phase, Registration, Submission
 
@@ -60,9 +61,7 @@ def role_in(session: ReadSession, caller: Caller, challenge: Challenge) -> str |
     """The caller's role among the organizers, 'owner' for an administrator, None for everybody else."""
     if caller.user_id is None:
         return None
-    if caller.rules_site:
-        return "owner"
-    return challenges.role_of(session, challenge.id, caller.user_id)
+    return "owner" if caller.rules_site else challenges.role_of(session, challenge.id, caller.user_id)
 
 
 def organizes(session: ReadSession, caller: Caller, challenge: Challenge) -> bool:
@@ -86,16 +85,23 @@ def see_challenge(session: ReadSession, caller: Caller, slug: str) -> Challenge:
     challenge = challenges.by_slug(session, slug)
     if challenge is None:
         raise NotFound
-    if challenge.status == "published" and challenge.visibility == "public":
+    if _open_to_all(challenge):
         return challenge
-    if caller.user_id is None or not (may_read(caller) or "submit" in caller.scopes):
+    joined = membership(session, caller, challenge) is not None
+    if not _let_in(caller, challenge, role=role_in(session, caller, challenge), joined=joined):
         raise NotFound
-    if organizes(session, caller, challenge):
-        return challenge
-    registration = teams.registration_of(session, challenge.id, caller.user_id)
-    if challenge.status == "published" and registration is not None and registration.status == "approved":
-        return challenge
-    raise NotFound
+    return challenge
+
+
+def _open_to_all(challenge: Challenge | Facts) -> bool:
+    return challenge.status == "published" and challenge.visibility == "public"
+
+
+def _let_in(caller: Caller, challenge: Challenge | Facts, *, role: str | None, joined: bool) -> bool:
+    """Whether the caller may see a challenge that is not open to all."""
+    if caller.user_id is None or not (may_read(caller) or "submit" in caller.scopes):
+        return False
+    return (may_organize(caller) and role is not None) or (challenge.status == "published" and joined)
 
 
 def see_phase(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> Phase:
@@ -105,6 +111,24 @@ def see_phase(session: ReadSession, caller: Caller, slug: str, phase_slug: str) 
     if phase is None:
         raise NotFound
     return phase
+
+
+def see_facts(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> Facts:
+    """What admission goes by, if the caller may see the phase; raises NotFound."""
+    locks.challenge(session, slug)
+    facts = admission.facts(session, slug, phase_slug, caller.user_id)
+    if facts is None:
+        raise NotFound
+    if not _open_to_all(facts):
+        joined = facts.registration == "approved"
+        if not _let_in(caller, facts, role=role_by(caller, facts.role), joined=joined):
+            raise NotFound
+    return facts
+
+
+def role_by(caller: Caller, role: str | None) -> str | None:
+    """The caller's role among the organizers, where that of their account was read already."""
+    return "owner" if caller.rules_site else role
 
 
 def require_organizer(session: ReadSession, caller: Caller, challenge: Challenge, *, writes: bool = True) -> str:
@@ -140,11 +164,18 @@ def require_membership(session: ReadSession, caller: Caller, challenge: Challeng
     registration = teams.registration_of(session, challenge.id, user_id)
     if registration is None:
         raise NotRegistered
-    if registration.status == "pending":
-        raise RegistrationPending
-    if registration.status == "barred":
-        raise RegistrationBarred(reason=registration.reason)
+    require_approved(registration.status, registration.reason)
     return registration
+
+
+def require_approved(status: str | None, reason: str | None) -> None:
+    """Raise NotRegistered, RegistrationPending or RegistrationBarred unless a registration has been approved."""
+    if status is None:
+        raise NotRegistered
+    if status == "pending":
+        raise RegistrationPending
+    if status == "barred":
+        raise RegistrationBarred(reason=reason)
 
 
 def see_submission(session: ReadSession, caller: Caller, submission_id: str) -> tuple[Submission, Phase, bool]:
@@ -153,9 +184,16 @@ def see_submission(session: ReadSession, caller: Caller, submission_id: str) -> 
     if submission is None or caller.user_id is None:
         raise NotFound
     phase = session.get_one(Phase, submission.phase_id)
-    if organizes(session, caller, phase.challenge):
-        return submission, phase, True
+    role = role_in(session, caller, phase.challenge)
     registration = teams.registration_of(session, phase.challenge_id, caller.user_id)
-    if registration is None or registration.team_id != submission.team_id or registration.status == "pending":
+    own = registration is not None and registration.team_id == submission.team_id and registration.status != "pending"
+    return submission, phase, reads_as_organizer(caller, role, own=own)
+
+
+def reads_as_organizer(caller: Caller, role: str | None, *, own: bool) -> bool:
+    """Whether the caller reads a submission as an organizer, or as one of its own team; raises NotFound for all others."""
+    if may_organize(caller) and role is not None:
+        return True
+    if not own:
         raise NotFound
-    return submission, phase, False
+    return False

@@ -58,7 +58,15 @@ def caller_of(session: ReadSession, text: str) -> Caller:
     token = users.live_token(session, token_id, clock.steady(session)) if prefix == PREFIX and secret else None
     if token is None or not hmac.compare_digest(digest(secret), token.secret_hash):
         raise Unauthorized("This token is unknown, expired or revoked.")
-    return as_caller(token.user, token.scopes, token.id)
+    return Caller(
+        user_id=token.user_id,
+        email=token.email,
+        name=token.name,
+        admin=token.admin,
+        approved=token.approved,
+        scopes=frozenset(token.scopes),
+        token_id=token_id,
+    )
 
 
 def as_caller(user: User, scopes: list[str], token_id: str | None = None) -> Caller:

@@ -18,9 +18,9 @@ Standing = Literal["tasks are missing", "waiting", "ready"]
 STEP = 500  # tasks added in one transaction: others wait for no more than that
 
 
-def version_for(phase: Phase) -> int:
+def version_for(in_force: int) -> int:
     """The scorer version for what comes in now: during a change the new one, whoever takes it in."""
-    return max(phase.scorer_version, SCORER_VERSION)
+    return max(in_force, SCORER_VERSION)
 
 
 def origin_of(session: ReadSession, phase: Phase) -> tuple[Origin, Recipe] | None:
@@ -29,7 +29,7 @@ def origin_of(session: ReadSession, phase: Phase) -> tuple[Origin, Recipe] | Non
     if version is None:
         return None
     recipe = challenges.active_recipe(session, phase.challenge_id)
-    return Origin(version.id, same_values(session, recipe), version_for(phase)), recipe
+    return Origin(version.id, same_values(session, recipe), version_for(phase.scorer_version)), recipe
 
 
 def phases_behind(session: ReadSession) -> list[tuple[str, str]]:

@@ -28,7 +28,7 @@ def read_quota(session: ReadSession, caller: Caller, slug: str, phase_slug: str)
     phase = see_phase(session, caller, slug, phase_slug)
     require_scope(caller, "read")
     team_id = own_team(session, caller, phase)
-    day, reset_at = quota_day(phase, clock.now(session))
+    day, reset_at = quota_day(phase.challenge.timezone, clock.now(session))
     use = quota.usage(session, phase.id, team_id, day)
     used: dict[str, int] = {name: getattr(use, name) for name in ("per_day", "total", "concurrent", "invalid_per_day")}
     limits: dict[str, Any] = {name: phase.quota.get(name) for name in used}

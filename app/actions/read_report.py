@@ -18,7 +18,7 @@ from app.scoring import SCORER_VERSION
 from app.scoring.detail import PARTS
 from app.store import challenges, gold
 from app.store.session import Database, ReadSession
-from app.store.tables import Recipe, Submission
+from app.store.tables import Phase, Recipe, Submission
 
 
 class ReportTooLarge(Conflict):
@@ -60,7 +60,7 @@ def wanted_report(
     """
     seen = read_submission(session, caller, submission_id)
     require_scope(caller, "read")
-    phase = seen.phase
+    phase = session.get_one(Phase, seen.submission.phase_id)
     version = gold.active(session, phase.id)
     if seen.submission.status != "finished" or version is None or not seen.scored:
         raise NotFinished("There is a report once the submission has scores.", remedy="Wait until it is finished.")

@@ -1,6 +1,7 @@
 """Read submissions: their state, problems and scores, as far as the reader may see them."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from app.actions.access import (
@@ -8,26 +9,41 @@ from app.actions.access import (
     edits,
     may_read,
     organizes,
+    reads_as_organizer,
     require_membership,
     require_scope,
+    role_by,
     see_phase,
     see_submission,
 )
-from app.actions.change_recipe import same_values, scoring_recipe
-from app.actions.visibility import shown_split, view_for
+from app.actions.visibility import View, split_now
 from app.errors import NotFinished, NotFound, NotRegistered, PhaseClosed, RegistrationPending
-from app.store import challenges, clock, gold, locks, paging, submissions, teams
+from app.scoring.recipe import disclosed_digits
+from app.store import clock, following, locks, paging, submissions, teams
+from app.store.following import Followed
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import GoldVersion, Phase, Recipe, Score, ScoreTask, Submission
+from app.store.tables import Phase, Submission
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """The last time that a submission was scored again."""
+
+    status: str
+    scorer_version: int
+    compared_at: datetime | None
+    difference: dict[str, Any] | None
+    failure: dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A submission as its reader sees it."""
+    """A submission as its reader sees it; the object itself belongs to no session."""
 
     submission: Submission
-    phase: Phase
-    task: ScoreTask | None
+    challenge: str
+    phase: str
+    attempt: int
     queue_position: int | None
     scores: dict[str, dict[str, Any]]
     splits: dict[str, dict[str, dict[str, Any]]] | None  # organizers see every split
@@ -36,6 +52,7 @@ class Seen:
     recipe_version: int | None
     organizer: bool
     scored: bool  # whether there are scores in force, whoever may read them
+    rerun: Again | None = None  # organizers see it
 
 
 def read_submission(session: ReadSession, caller: Caller, submission_id: str) -> Seen:
@@ -50,52 +67,75 @@ def read_submission(session: ReadSession, caller: Caller, submission_id: str) ->
 
 def follow_submission(session: ReadSession, caller: Caller, submission_id: str) -> Seen:
     """One submission for whoever sent it: with a token that may not read, without scores; raises NotFound."""
-    submission, phase, organizer = see_submission(session, caller, submission_id)
-    return seen(session, caller, submission, phase, organizer=organizer)
+    found = following.followed(session, [submission_id], caller.user_id)
+    if caller.user_id is None or submission_id not in found:
+        raise NotFound
+    row = found[submission_id]
+    around = row.around
+    own = around.registered_team == row.submission.team_id and around.registration != "pending"
+    return _seen(session, caller, row, organizer=reads_as_organizer(caller, role_by(caller, around.role), own=own))
 
 
-def seen(session: ReadSession, caller: Caller, submission: Submission, phase: Phase, *, organizer: bool) -> Seen:
-    """The submission with its task and the scores that this reader may see."""
-    task = submissions.task_of(session, submission.id)
-    version = gold.active(session, phase.id)
-    recipe = challenges.active_recipe(session, phase.challenge_id)
-    score_rows = _in_force(session, submission, phase, version, recipe)
-    split = shown_split(phase, version) if version is not None else None
-    again = submission.status not in {"queued", "running"}  # what is done to it now is to compare
-    shown = _shown(score_rows, recipe, phase, organizer=organizer)
-    allowed = may_read(caller) and (organizer or "scores" in phase.reports)
-    return Seen(
-        submission=submission,
-        phase=phase,
-        task=task,
-        queue_position=submissions.queue_position(session, task) if task is not None and not again else None,
-        scores=shown.get(split or "", {}) if allowed else {},
-        splits=shown if organizer else None,
-        split=split,
-        gold_version=version.version if version is not None else None,
-        recipe_version=recipe.version,
+def seen_now(session: ReadSession, caller: Caller, submission_id: str, *, organizer: bool) -> Seen:
+    """A submission that the caller may see, as it stands in this transaction."""
+    return _seen(
+        session,
+        caller,
+        following.followed(session, [submission_id], caller.user_id)[submission_id],
         organizer=organizer,
-        scored=bool(score_rows),
     )
 
 
-def _in_force(
-    session: ReadSession, submission: Submission, phase: Phase, version: GoldVersion | None, recipe: Recipe
-) -> list[Score]:
-    """The scores that the board would show: of gold, recipes and scorer version in force."""
-    if submission.status != "finished" or version is None:
-        return []
-    same = same_values(session, recipe)
-    return [
-        row
-        for row in submissions.scores_of(session, submission.id)
-        if row.gold_id == version.id and row.recipe_id in same and row.scorer_version == phase.scorer_version
-    ]
+def _seen(session: ReadSession, caller: Caller, row: Followed, *, organizer: bool) -> Seen:
+    """The submission with the scores that this reader may see."""
+    around = row.around
+    shown = _shown(row, organizer=organizer)
+    split = None if around.has_splits is None else split_now(has_splits=around.has_splits, released=around.released_at)
+    allowed = may_read(caller) and (organizer or "scores" in around.reports)
+    return Seen(
+        submission=row.submission,
+        challenge=around.challenge,
+        phase=around.phase,
+        attempt=around.attempt or 0,
+        queue_position=_place(session, row),
+        scores=shown.get(split or "", {}) if allowed else {},
+        splits=shown if organizer else None,
+        split=split,
+        gold_version=around.gold_version,
+        recipe_version=around.recipe_version,
+        organizer=organizer,
+        scored=bool(row.scores),
+        rerun=_rerun(row) if organizer else None,
+    )
 
 
-def _shown(rows: list[Score], recipe: Recipe, phase: Phase, *, organizer: bool) -> dict[str, dict[str, dict[str, Any]]]:
-    view = view_for(scoring_recipe(phase.challenge, recipe), organizer=organizer)
-    return {row.split: view.metrics(row.metrics) for row in rows}
+def _place(session: ReadSession, row: Followed) -> int | None:
+    """Where it stands in the line; what is done to a submission that has its status is to compare, and is in no line."""
+    around = row.around
+    if around.task_id is None or around.task_priority is None or around.task_status != "queued":
+        return None
+    if row.submission.status not in {"queued", "running"}:
+        return None
+    return submissions.place_in_line(session, around.task_id, around.task_priority)
+
+
+def _rerun(row: Followed) -> Again | None:
+    """What scoring it again came to, if that was done."""
+    around, status = row.around, row.submission.status
+    if around.task_status is None or status in {"queued", "running"}:
+        return None
+    again = around.compared_at is not None or around.task_status in {"queued", "running"}
+    again |= around.task_status == "failed" and status == "finished"
+    if not again:
+        return None
+    return Again(
+        around.task_status, around.task_scorer_version or 0, around.compared_at, around.difference, around.task_failure
+    )
+
+
+def _shown(row: Followed, *, organizer: bool) -> dict[str, dict[str, dict[str, Any]]]:
+    view = View(organizer=organizer, digits=None if organizer else disclosed_digits(row.around.recipe))
+    return {split: view.metrics(metrics) for split, metrics in row.scores.items()}
 
 
 def list_submissions(
@@ -106,10 +146,9 @@ def list_submissions(
     require_scope(caller, "read")
     organizer = organizes(session, caller, phase.challenge)
     team_id = None if organizer else own_team(session, caller, phase)
-    rows, following = paging.page(
-        session, submissions.of_phase(phase.id, team_id), Submission, limit=limit, cursor=cursor
-    )
-    return [seen(session, caller, row, phase, organizer=organizer) for row in rows], following
+    rows, later = paging.page(session, submissions.of_phase(phase.id, team_id), Submission, limit=limit, cursor=cursor)
+    found = following.followed(session, [row.id for row in rows], caller.user_id)
+    return [_seen(session, caller, found[row.id], organizer=organizer) for row in rows], later
 
 
 def own_team(session: ReadSession, caller: Caller, phase: Phase) -> str:
@@ -142,4 +181,4 @@ def select_final(session: WriteSession, caller: Caller, submission_id: str, *, s
         raise NotFinished(f"The submission is {submission.status}.")
     submission.selected_at = (submission.selected_at or clock.now(session)) if selected else None
     session.flush()
-    return seen(session, caller, submission, phase, organizer=organizer)
+    return seen_now(session, caller, submission.id, organizer=organizer)

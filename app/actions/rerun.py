@@ -6,7 +6,7 @@ from typing import Any
 
 from app.actions.access import Caller, require_organizer, see_phase, see_submission
 from app.actions.raise_scorer import origin_of
-from app.actions.read_submissions import Seen, seen
+from app.actions.read_submissions import Seen, seen_now
 from app.errors import Conflict, NoGold, NotFound
 from app.priorities import RESCORING, SUBMITTED
 from app.queue import Queue
@@ -90,7 +90,7 @@ def rerun_submission(session: WriteSession, queue: Queue, caller: Caller, submis
         raise NotRescorable(f"The submission is {submission.status}.")
     if task.status not in {"queued", "running"}:
         _queue_again(session, queue, submission, task)
-    return seen(session, caller, submission, phase, organizer=organizer)
+    return seen_now(session, caller, submission.id, organizer=organizer)
 
 
 def _queue_again(session: WriteSession, queue: Queue, submission: Submission, task: ScoreTask) -> None:

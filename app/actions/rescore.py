@@ -14,7 +14,7 @@ from typing import Any
 import structlog
 
 from app.actions.ask_about_gold import named_gold
-from app.actions.score_submission import Bench, Job, Outcome, once_committed, outcome_of, try_again, unread
+from app.actions.score_submission import Bench, Job, Outcome, once_committed, outcome_of, refused, try_again
 from app.queue import Claim
 from app.scoring import SCORER_VERSION
 from app.store import clock, rescoring
@@ -114,7 +114,7 @@ def _end(
         session.add_all(Score(split=split, metrics=values, **key) for split, values in answer["scores"].items())
         return Settled(task.rerun_id)
     if not stored:
-        unread(session, task, answer)
+        task.status, task.finished_at, task.lease_until, task.failure = "failed", now, None, refused(answer)
         once_committed(
             session, partial(log.error, "rescoring_failed", submission=task.submission_id, failure=task.failure)
         )

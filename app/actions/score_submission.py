@@ -21,9 +21,9 @@ from app.files import Files
 from app.priorities import RESCORING
 from app.queue import Claim, Queue
 from app.scoring import SCORER_VERSION
-from app.store import clock, quota, rescoring, signals, tasks
+from app.store import changes, clock, quota, rescoring, signals, submissions, tasks
 from app.store.session import Database, ReadSession, WriteSession
-from app.store.tables import GoldVersion, Phase, Recipe, Score, ScoreTask, Submission
+from app.store.tables import Recipe, ScoreTask, Submission
 
 LONGEST_WAIT = timedelta(minutes=5)
 CRASHED = "crashed"
@@ -105,7 +105,7 @@ def score_submission(bench: Bench, claim: Claim) -> str | None:
     with bench.db.write() as session:
         if answer is None:
             return try_again(session, bench, claim, outcome)
-        settled = _settle(session, claim, job, answer)
+        settled = _settle(session, claim, answer)
     if settled is not None:
         bench.figures.settled("finished" if answer["valid"] else "rejected", tuple(answer["total"]))
     return settled
@@ -181,17 +181,11 @@ def _interrupted(session: WriteSession, bench: Bench, task: ScoreTask, why: str 
 
 
 def _load(session: ReadSession, claim: Claim) -> Job | None:
-    task = session.get(ScoreTask, claim.task_id)
-    if task is None or task.attempt != claim.attempt or task.status != "running":
+    row = tasks.with_all(session, claim.task_id, claim.attempt)
+    if row is None:
         return None
-    submission = session.get_one(Submission, task.submission_id)
-    return Job(
-        submission=submission,
-        gold=named_gold(
-            session.get_one(GoldVersion, task.gold_id), session.get_one(Phase, submission.phase_id).challenge
-        ),
-        recipe=session.get_one(Recipe, task.recipe_id),
-    )
+    submission, gold, phase, recipe = row
+    return Job(submission=submission, gold=named_gold(gold, phase.challenge), recipe=recipe)
 
 
 def _note_wait(bench: Bench, job: Job, claim: Claim) -> None:
@@ -209,41 +203,32 @@ def _ask(bench: Bench, job: Job) -> dict[str, Any]:
         return ask_about_gold(bench.db, bench.files, bench.children, job.gold, request)
 
 
-def _settle(session: WriteSession, claim: Claim, job: Job, answer: dict[str, Any]) -> str | None:
+def _settle(session: WriteSession, claim: Claim, answer: dict[str, Any]) -> str | None:
     """Scores, statuses and quota in this one transaction."""
-    task = tasks.owned(session, claim.task_id, claim.attempt)
+    now = clock.now(session)
+    task = tasks.end(session, claim.task_id, claim.attempt, now)
     if task is None:
         return None
-    now = clock.now(session)
-    task.status, task.finished_at, task.lease_until = "done", now, None
+    marks = []
     if answer["valid"]:
-        session.add_all(
-            Score(
-                submission_id=task.submission_id,
-                gold_id=task.gold_id,
-                recipe_id=task.recipe_id,
-                scorer_version=task.scorer_version,
-                split=split,
-                metrics=metrics,
-            )
-            for split, metrics in answer["scores"].items()
-        )
-    submission = _held(session, job.submission.id)
-    if submission.status not in {"queued", "running"}:  # an older scorer was quicker: what it said of the status stands
-        if not answer["valid"]:
-            unread(session, task, answer)
-        return None
-    submission.problems = answer["problems"]
-    submission.problem_totals = answer["total"]
-    submission.notes = answer["notes"]
-    return _final(session, submission, task, "finished" if answer["valid"] else "rejected")
+        submissions.add_scores(session, task, answer["scores"])
+        marks.append(changes.of_scores(task["gold_id"], task["scorer_version"]))
+    status = "finished" if answer["valid"] else "rejected"
+    phase_id = submissions.end(session, task["submission_id"], status, now, answer)
+    if phase_id is not None and answer["valid"]:
+        marks.append(changes.of_phase(phase_id))
+    changes.changed(session, *marks)
+    if phase_id is not None:
+        return _told(session, task["submission_id"], status)
+    if not answer["valid"]:  # an older scorer was quicker: what it said of the status stands
+        tasks.fail(session, claim.task_id, now, refused(answer))
+    return None
 
 
-def unread(session: WriteSession, task: ScoreTask, answer: Mapping[str, Any]) -> None:
-    """Fail a scoring again that refuses a file which was accepted once: the submission keeps its scores and status."""
-    task.status, task.finished_at, task.lease_until = "failed", clock.now(session), None
+def refused(answer: Mapping[str, Any]) -> dict[str, str]:
+    """Why scoring again failed that refuses a file which was accepted once: the submission keeps its scores and status."""
     found = ", ".join(f"{code}: {count}" for code, count in sorted(answer["total"].items()))
-    task.failure = {"code": REFUSED, "detail": f"This scorer refuses a file that an earlier one scored ({found})."}
+    return {"code": REFUSED, "detail": f"This scorer refuses a file that an earlier one scored ({found})."}
 
 
 def _held(session: WriteSession, submission_id: str) -> Submission:
@@ -256,13 +241,17 @@ def _held(session: WriteSession, submission_id: str) -> Submission:
 
 
 def _final(session: WriteSession, submission: Submission, task: ScoreTask, status: str) -> str:
-    """The one place where a submission gets the status that it keeps; whoever waits for it is told."""
+    """Give a submission that was not scored the status that it keeps; whoever waits for it is told."""
     submission.status = status
     submission.finished_at = task.finished_at
-    quota.settle(session, submission)
     session.flush()
-    signals.tell_settled(session, submission.id)
-    return submission.id
+    return _told(session, submission.id, status)
+
+
+def _told(session: WriteSession, submission_id: str, status: str) -> str:
+    quota.settle(session, submission_id, status)
+    signals.tell_settled(session, submission_id)
+    return submission_id
 
 
 def _crashed(session: WriteSession, bench: Bench, claim: Claim, crash: ChildError) -> str | None:

@@ -5,12 +5,23 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from app.actions.access import Caller, edits, require_membership, require_scope, see_challenge, see_phase
+from app.actions.access import (
+    Caller,
+    may_organize,
+    require_approved,
+    require_scope,
+    role_by,
+    see_challenge,
+    see_facts,
+)
 from app.actions.admit_team import add_team
 from app.actions.raise_scorer import version_for
+from app.actions.read_submissions import Seen, follow_submission
+from app.actions.visibility import split_now
 from app.errors import (
     Forbidden,
     IdempotencyMismatch,
@@ -25,7 +36,8 @@ from app.files import Stored
 from app.formats import FileKind
 from app.names import name_key
 from app.queue import Queue
-from app.store import challenges, clock, gold, locks, quota, submissions, tasks, teams
+from app.store import challenges, clock, locks, quota, submissions, tasks, teams
+from app.store.admission import Facts
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, GoldVersion, IdempotencyKey, Phase, Recipe, Submission, Team
 from app.store.types import id_of, moment_text
@@ -51,13 +63,18 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Leave to submit: to which phase, under which gold and recipe; the team is None while it has to be founded."""
+    """Leave to submit to a phase: as which team, by id and name, and None while it has to be founded."""
 
-    phase: Phase
-    gold: GoldVersion
-    recipe: Recipe
-    team: Team | None
+    facts: Facts
+    team: tuple[str, str] | None
     by_organizer: bool
+
+    @property
+    def gold_id(self) -> str:
+        """The gold in force; raises NoGold."""
+        if self.facts.gold_id is None:
+            raise NoGold
+        return self.facts.gold_id
 
 
 def only_open_phase(session: ReadSession, caller: Caller, slug: str, *, key: str | None) -> str:
@@ -81,23 +98,31 @@ def only_open_phase(session: ReadSession, caller: Caller, slug: str, *, key: str
 
 def admit(session: ReadSession, caller: Caller, slug: str, phase_slug: str, entry: Entry) -> Admission:
     """The one rule of admission, for every way in; raises the reason for a refusal. The quota is checked apart."""
-    phase = see_phase(session, caller, slug, phase_slug)
+    admission = _admission(session, caller, slug, phase_slug, entry)
+    _require_open(admission, clock.now(session))
+    return admission
+
+
+def _admission(session: ReadSession, caller: Caller, slug: str, phase_slug: str, entry: Entry) -> Admission:
+    """Who may submit for whom, whatever time it is."""
+    facts = see_facts(session, caller, slug, phase_slug)
     require_scope(caller, "submit")
-    by_organizer = edits(session, caller, phase.challenge)
+    by_organizer = may_organize(caller) and role_by(caller, facts.role) in {"owner", "editor"}
     if (entry.team is not None or entry.baseline) and not by_organizer:
         raise Forbidden("Only organizers may name a team or enter a baseline.")
-    team = _team(session, caller, phase, entry, by_organizer=by_organizer)
-    if not by_organizer and not challenges.is_open(phase, clock.now(session)):
+    return Admission(facts, _team(session, facts, entry, by_organizer=by_organizer), by_organizer)
+
+
+def _require_open(admission: Admission, now: datetime) -> None:
+    """Raise NoOpenPhase or NoGold unless the phase takes submissions at this moment."""
+    facts = admission.facts
+    if not admission.by_organizer and not challenges.within(facts.opens_at, facts.closes_at, now):
         raise NoOpenPhase(
-            f"The phase '{phase.slug}' is not open now.",
-            opens_at=moment_text(phase.opens_at),
-            closes_at=moment_text(phase.closes_at) if phase.closes_at else None,
+            f"The phase '{facts.phase}' is not open now.",
+            opens_at=moment_text(facts.opens_at),
+            closes_at=moment_text(facts.closes_at) if facts.closes_at else None,
         )
-    active = gold.active(session, phase.id)
-    if active is None:
-        raise NoGold
-    recipe = challenges.active_recipe(session, phase.challenge_id)
-    return Admission(phase=phase, gold=active, recipe=recipe, team=team, by_organizer=by_organizer)
+    _ = admission.gold_id
 
 
 def refuse_early(
@@ -107,30 +132,35 @@ def refuse_early(
 
     A repetition under a known key is let through: its submission was admitted then, whatever holds now.
     """
-    see_phase(session, caller, slug, phase_slug)
-    user_id = require_scope(caller, "submit")
-    if key is None or submissions.key_of(session, user_id, key, clock.steady(session)) is None:
-        admit(session, caller, slug, phase_slug, entry)
+    if key is not None:
+        see_facts(session, caller, slug, phase_slug)
+        if submissions.key_of(session, require_scope(caller, "submit"), key, clock.steady(session)) is not None:
+            return
+    admit(session, caller, slug, phase_slug, entry)
 
 
-def _team(session: ReadSession, caller: Caller, phase: Phase, entry: Entry, *, by_organizer: bool) -> Team | None:
-    if not by_organizer:
-        return require_membership(session, caller, phase.challenge).team
+def _team(session: ReadSession, facts: Facts, entry: Entry, *, by_organizer: bool) -> tuple[str, str] | None:
     if entry.team is not None:
-        return teams.by_name(session, phase.challenge_id, entry.team)
-    registration = teams.registration_of(session, phase.challenge_id, caller.user_id or "")
-    if registration is None:
+        named = teams.by_name(session, facts.challenge_id, entry.team)
+        return None if named is None else (named.id, named.name)
+    if by_organizer and facts.registration is None:
         raise NotRegistered(
             "You organize this challenge but have no team in it.",
             remedy="Add ?team=NAME (and &baseline=true for a baseline) to the request.",
         )
-    return registration.team
+    if not by_organizer:
+        require_approved(facts.registration, facts.reason)
+    assert facts.team_id is not None
+    assert facts.team is not None
+    return facts.team_id, facts.team
 
 
-def _founded(session: WriteSession, challenge: Challenge, name: str) -> Team:
+def _founded(session: WriteSession, challenge_id: str, name: str) -> tuple[str, str]:
     """The team that an organizer names, unless another request founds it at this very moment."""
-    locks.team_name(session, challenge.id, name_key(name))
-    return teams.by_name(session, challenge.id, name) or add_team(session, challenge, name)
+    locks.team_name(session, challenge_id, name_key(name))
+    challenge = session.get_one(Challenge, challenge_id)
+    team = teams.by_name(session, challenge_id, name) or add_team(session, challenge, name)
+    return team.id, team.name
 
 
 def submit_prediction(
@@ -144,7 +174,7 @@ def submit_prediction(
     stored: Stored,
     kind: FileKind,
     key: str | None = None,
-) -> tuple[Submission, bool]:
+) -> tuple[Seen, bool]:
     """The stored submission, and whether it is new: the same request under the same key gives the earlier one.
 
     Raises what admission raises, QuotaExceeded, RequestInFlight and IdempotencyMismatch.
@@ -153,43 +183,74 @@ def submit_prediction(
     locks.challenge(session, slug, shared=True)
     if key is not None and not locks.try_key(session, user_id, key):
         raise RequestInFlight  # at another replica
-    now = clock.now(session)
     mark = fingerprint(slug, phase_slug, entry, kind, stored.sha256)
-    if key is not None:
-        earlier = known(session, user_id, key, mark)
-        if earlier is not None:
-            return earlier, False
-    admission = admit(session, caller, slug, phase_slug, entry)
-    team = admission.team or _founded(session, admission.phase.challenge, entry.team or "")
-    day, reset_at = quota_day(admission.phase, now)
+    earlier = known(session, user_id, key, mark) if key is not None else None
+    if earlier is not None:
+        return follow_submission(session, caller, earlier), False
+    admission = _admission(session, caller, slug, phase_slug, entry)
+    team = admission.team or _founded(session, admission.facts.challenge_id, entry.team or "")
     if not admission.by_organizer:
-        locks.team(session, admission.phase.id, team.id)
-        _require_quota(session, admission.phase, team, day=day, reset_at=reset_at, now=now)
-    submission = _row(admission, team, entry, stored, kind, user_id=user_id, now=now)
-    submission.id = id_of(clock.steady(session))  # which of a team's is the latest is told by it
-    session.add(submission)
-    session.flush()
-    if not admission.by_organizer:
-        quota.reserve(session, submission, day)
-    _enqueue(session, queue, submission, admission)
+        locks.team(session, admission.facts.phase_id, team[0])
+    moment = clock.read(session)  # once the line is passed: which of a team's is the latest is told by it
+    _require_open(admission, moment.now)
+    submission = _row(admission, team, entry, stored, kind, user_id=user_id, moment=moment)
+    _reserve_and_add(session, admission, submission, moment.now)
+    task_id = _enqueue(session, queue, submission, admission, moment.steady)
     if key is not None:
-        moment = clock.steady(session)
-        submissions.forget_old_keys(session, user_id, key, moment)
-        session.add(
-            IdempotencyKey(user_id=user_id, key=key, fingerprint=mark, submission_id=submission.id, created_at=moment)
-        )
+        note = IdempotencyKey(user_id=user_id, key=key, fingerprint=mark, submission_id=submission.id)
+        _note_key(session, note, moment.steady)
     session.flush()
-    return submission, True
+    return _as_sent(session, caller, admission, submission, task_id), True
 
 
-def known(session: ReadSession, user_id: str, key: str, mark: str) -> Submission | None:
-    """The submission that this key stood for; raises IdempotencyMismatch when it stood for another request."""
+def _reserve_and_add(session: WriteSession, admission: Admission, submission: Submission, now: datetime) -> None:
+    """The row, and unless an organizer sends it the quota that it takes."""
+    if admission.by_organizer:
+        submissions.add(session, submission)
+        return
+    day, reset_at = quota_day(admission.facts.timezone, now)
+    limits = {name: limit for name, limit in admission.facts.quota.items() if limit is not None}
+    if limits:
+        used = quota.usage(session, submission.phase_id, submission.team_id, day)
+        _require_quota(limits, used, reset_at=reset_at, now=now)
+    submissions.add(session, submission)
+    quota.reserve(session, submission, day)
+
+
+def _note_key(session: WriteSession, note: IdempotencyKey, moment: datetime) -> None:
+    note.created_at = moment
+    submissions.forget_old_keys(session, note.user_id, note.key, moment)
+    session.add(note)
+
+
+def _as_sent(session: ReadSession, caller: Caller, admission: Admission, submission: Submission, task_id: str) -> Seen:
+    """A submission as its sender sees it at this moment, without reading it back."""
+    facts = admission.facts
+    organizer = may_organize(caller) and role_by(caller, facts.role) is not None
+    return Seen(
+        submission=submission,
+        challenge=facts.challenge,
+        phase=facts.phase,
+        attempt=0,
+        queue_position=submissions.place_in_line(session, task_id),
+        scores={},
+        splits={} if organizer else None,
+        split=split_now(has_splits=bool(facts.has_splits), released=facts.released_at),
+        gold_version=facts.gold_version,
+        recipe_version=facts.recipe_version,
+        organizer=organizer,
+        scored=False,
+    )
+
+
+def known(session: ReadSession, user_id: str, key: str, mark: str) -> str | None:
+    """The id of the submission that this key stood for; raises IdempotencyMismatch when it stood for another request."""
     row = submissions.key_of(session, user_id, key, clock.steady(session))
     if row is None:
         return None
     if row.fingerprint != mark:
         raise IdempotencyMismatch
-    return session.get_one(Submission, row.submission_id)
+    return row.submission_id
 
 
 def fingerprint(slug: str, phase_slug: str, entry: Entry, kind: FileKind, sha256: str) -> str:
@@ -199,17 +260,14 @@ def fingerprint(slug: str, phase_slug: str, entry: Entry, kind: FileKind, sha256
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def quota_day(phase: Phase, now: datetime) -> tuple[str, datetime]:
+def quota_day(timezone: str, now: datetime) -> tuple[str, datetime]:
     """The day of the challenge's calendar, and when the next one begins."""
-    zone = ZoneInfo(phase.challenge.timezone)
+    zone = ZoneInfo(timezone)
     today = now.astimezone(zone).date()
     return today.isoformat(), datetime.combine(today + timedelta(days=1), time.min, tzinfo=zone)
 
 
-def _require_quota(
-    session: WriteSession, phase: Phase, team: Team, *, day: str, reset_at: datetime, now: datetime
-) -> None:
-    used = quota.usage(session, phase.id, team.id, day)
+def _require_quota(limits: Mapping[str, int], used: quota.Usage, *, reset_at: datetime, now: datetime) -> None:
     counts: Mapping[str, int] = {
         "per_day": used.per_day,
         "total": used.total,
@@ -217,8 +275,8 @@ def _require_quota(
         # each one at work may turn out invalid: sent one after the other without waiting, they must not pass the limit
         "invalid_per_day": used.invalid_per_day + used.concurrent,
     }
-    for name, limit in phase.quota.items():
-        if limit is None or counts[name] < limit:
+    for name, limit in limits.items():
+        if counts[name] < limit:
             continue
         at_work = name == "concurrent" or (name == "invalid_per_day" and used.invalid_per_day < limit)
         daily = name in {"per_day", "invalid_per_day"} and not at_work
@@ -236,12 +294,20 @@ def _require_quota(
 
 
 def _row(
-    admission: Admission, team: Team, entry: Entry, stored: Stored, kind: FileKind, *, user_id: str, now: datetime
+    admission: Admission,
+    team: tuple[str, str],
+    entry: Entry,
+    stored: Stored,
+    kind: FileKind,
+    *,
+    user_id: str,
+    moment: clock.Reading,
 ) -> Submission:
     return Submission(
-        phase_id=admission.phase.id,
-        team_id=team.id,
-        team=team,
+        id=id_of(moment.steady),
+        phase_id=admission.facts.phase_id,
+        team_id=team[0],
+        team=Team(id=team[0], name=team[1]),
         user_id=user_id,
         status="queued",
         method=entry.method,
@@ -252,26 +318,52 @@ def _row(
         sha256=stored.sha256,
         size=stored.size,
         **kind.to_dict(),
-        submitted_at=now,
+        submitted_at=moment.now,
         problems=[],
         problem_totals={},
         notes=[],
     )
 
 
-def _enqueue(session: WriteSession, queue: Queue, submission: Submission, admission: Admission) -> None:
-    version = version_for(admission.phase)
+def _enqueue(
+    session: WriteSession, queue: Queue, submission: Submission, admission: Admission, moment: datetime
+) -> str:
+    version = version_for(admission.facts.scorer_version)
     task_id = tasks.add(
         session,
         submission_id=submission.id,
-        gold_id=admission.gold.id,
-        recipe_id=admission.recipe.id,
+        gold_id=admission.gold_id,
+        recipe_id=admission.facts.recipe_id,
         scorer_version=version,
+        moment=moment,
     )
     assert task_id is not None, "a new submission has no task yet"
     queue.enqueue(session, task_id, scorer_version=version)
+    return task_id
 
 
-def dry_run_request(path: str, kind: FileKind, recipe: Recipe) -> dict[str, Any]:
-    """What a child needs to know, besides the gold, to check predictions without scoring them."""
-    return {"kind": "validate", "predictions": {"path": path, **kind.to_dict()}, "recipe": recipe.body}
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """What predictions are checked against, without scoring them."""
+
+    gold: GoldVersion
+    challenge: Challenge
+    recipe: Recipe
+
+    def request(self, path: Path, kind: FileKind) -> dict[str, Any]:
+        """What a child needs to know besides the gold."""
+        return {
+            "kind": "validate",
+            "predictions": {"path": str(path), **kind.to_dict()},
+            "recipe": self.recipe.body,
+        }
+
+
+def dry_run(session: ReadSession, caller: Caller, slug: str, phase_slug: str, entry: Entry) -> DryRun:
+    """What to check predictions against; raises what admission raises."""
+    admission = admit(session, caller, slug, phase_slug, entry)
+    return DryRun(
+        gold=session.get_one(GoldVersion, admission.gold_id),
+        challenge=session.get_one(Challenge, admission.facts.challenge_id),
+        recipe=session.get_one(Recipe, admission.facts.recipe_id),
+    )

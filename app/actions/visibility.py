@@ -43,9 +43,14 @@ def view_for(recipe: Recipe, *, organizer: bool) -> View:
 
 def shown_split(phase: Phase, gold: GoldVersion) -> str:
     """The split that participants and visitors see now: public until the final release, then private."""
-    if not gold.has_splits:
+    return split_now(has_splits=gold.has_splits, released=phase.released_at)
+
+
+def split_now(*, has_splits: bool, released: datetime | None) -> str:
+    """The same by what was read of gold and phase."""
+    if not has_splits:
         return "all"
-    return "private" if phase.released_at is not None else "public"
+    return "private" if released is not None else "public"
 
 
 def split_for(phase: Phase, gold: GoldVersion, asked: str | None, *, organizer: bool) -> str:

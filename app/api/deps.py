@@ -5,7 +5,7 @@ import hmac
 import math
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, TypeVar
@@ -32,31 +32,51 @@ from app.store.session import Database
 Row = TypeVar("Row")
 
 
+class Waiter(asyncio.Event):
+    """Set when what it waits for has settled; of the loop that made it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loop = asyncio.get_running_loop()
+        self.submission_id: str | None = None
+
+
 class Notifier:
     """Tells waiting requests that a submission has its final status; waiters hold no thread and no session."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._waiting: dict[str, list[tuple[asyncio.AbstractEventLoop, asyncio.Event]]] = {}
+        self._waiting: dict[str, list[Waiter]] = {}
         self.count = 0
         self.ended = False
 
     @contextmanager
-    def listen(self, submission_id: str) -> Iterator[asyncio.Event]:
-        """An event of the running loop, set when the submission settles while the block lasts."""
-        entry = (asyncio.get_running_loop(), asyncio.Event())
-        with self._lock:
-            self._waiting.setdefault(submission_id, []).append(entry)
-            self.count += 1
+    def listen(self, submission_id: str | None = None) -> Iterator[Waiter]:
+        """What is set when the submission settles while the block lasts; which one may be said later."""
+        waiter = Waiter()
+        if submission_id is not None:
+            self.follow(waiter, submission_id)
         try:
-            yield entry[1]
+            yield waiter
         finally:
             with self._lock:
-                self.count -= 1
-                entries = self._waiting[submission_id]
-                entries.remove(entry)
-                if not entries:
-                    del self._waiting[submission_id]
+                self._leave(waiter)
+
+    def follow(self, waiter: Waiter, submission_id: str) -> None:
+        """From any thread: wait for this submission; before it is committed, so that nothing can be missed."""
+        with self._lock:
+            waiter.submission_id = submission_id
+            self.count += 1
+            self._waiting.setdefault(submission_id, []).append(waiter)
+
+    def _leave(self, waiter: Waiter) -> None:
+        if waiter.submission_id is None:
+            return
+        self.count -= 1
+        entries = self._waiting[waiter.submission_id]
+        entries.remove(waiter)
+        if not entries:
+            del self._waiting[waiter.submission_id]
 
     def settled(self, submission_id: str) -> None:
         """From any thread: the submission has its final status."""
@@ -76,9 +96,9 @@ class Notifier:
         self.missed()
 
     @staticmethod
-    def _tell(entries: "list[tuple[asyncio.AbstractEventLoop, asyncio.Event]]") -> None:
-        for loop, waiter in entries:
-            loop.call_soon_threadsafe(waiter.set)
+    def _tell(waiters: Iterable[Waiter]) -> None:
+        for waiter in waiters:
+            waiter.loop.call_soon_threadsafe(waiter.set)
 
 
 class Limiter:
@@ -171,7 +191,12 @@ def service(request: Request) -> Service:
     return found
 
 
-ServiceDep = Annotated[Service, Depends(service)]
+async def _service(request: Request) -> Service:
+    """The same for routes: what waits for nothing is async, or each request would visit a thread for it."""
+    return service(request)
+
+
+ServiceDep = Annotated[Service, Depends(_service)]
 
 _bearer = HTTPBearer(
     auto_error=False, description="A token from POST /api/v1/tokens.", bearerFormat="assay_<id>.<secret>"
@@ -214,14 +239,18 @@ def _bearer_of(parts: Service, credentials: HTTPAuthorizationCredentials | None)
 CallerDep = Annotated[Caller, Depends(caller)]
 
 
-def account(found: CallerDep) -> Caller:
+def account(found: Caller) -> Caller:
     """Who calls, with an account; raises Unauthorized for a visitor."""
     if found.user_id is None:
         raise Unauthorized
     return found
 
 
-AccountDep = Annotated[Caller, Depends(account)]
+async def _account(found: CallerDep) -> Caller:
+    return account(found)
+
+
+AccountDep = Annotated[Caller, Depends(_account)]
 
 
 def organizing(slug: str, who: AccountDep, parts: ServiceDep) -> Caller:

@@ -26,7 +26,7 @@ from app.api.deps import AccountDep, Cursor, Limit, OrganizerDep, Service, Servi
 from app.api.problems import documented, showing, succeeds
 from app.api.shapes import LARGEST_COUNT, Label, Moment, Page, Shape, bounded, is_count, is_label, is_weight, shown
 from app.api.strict import AccessoryRoute, api_router
-from app.api.uploads import Filename, Layout, download, file_body, kind_of, received
+from app.api.uploads import Filename, Layout, download, file_body, kept, kind_of
 from app.files import Stored
 from app.formats import FileKind
 from app.store.tables import GoldVersion
@@ -94,8 +94,11 @@ async def post_gold(
     """A draft, or with `activate=true` in force at once; a file with problems is refused with all of them."""
     await run_in_threadpool(_check, parts, who, slug, phase)
     kind = kind_of(request, filename, layout)
-    async with received(request, parts) as stored:
-        return await run_in_threadpool(_store, parts, who, slug, phase, stored, kind, activate=activate)
+
+    def store(stored: Stored) -> GoldShape:
+        return _store(parts, who, slug, phase, stored, kind, activate=activate)
+
+    return await kept(request, parts, store)
 
 
 def _check(parts: Service, who: Caller, slug: str, phase: str) -> None:

@@ -84,23 +84,14 @@ def _seconds(start: Any, end: Any) -> float | None:
     return round((end - start).total_seconds(), 6) if start is not None and end is not None else None
 
 
-def _rerun(found: Seen) -> RerunState | None:
-    task = found.task
-    if not found.organizer or task is None or found.submission.status not in FINAL:
-        return None
-    again = task.compared_at is not None or task.status in {"queued", "running"}
-    again |= task.status == "failed" and found.submission.status == "finished"
-    return RerunState.model_validate(task) if again else None
-
-
 def submission_shape(found: Seen) -> SubmissionShape:
     """A submission as a reply."""
     row = found.submission
     return SubmissionShape(
         id=row.id,
         status=row.status,
-        challenge=found.phase.challenge.slug,
-        phase=found.phase.slug,
+        challenge=found.challenge,
+        phase=found.phase,
         team=Submitter(id=row.team_id, name=row.team.name),
         method=row.method,
         description=row.description,
@@ -118,7 +109,7 @@ def submission_shape(found: Seen) -> SubmissionShape:
         total=row.problem_totals,
         notes=row.notes,
         failure=row.failure,
-        attempt=found.task.attempt if found.task is not None else 0,
+        attempt=found.attempt,
         queue_position=found.queue_position,
         timings=Timings(
             submitted_at=row.submitted_at,
@@ -127,7 +118,7 @@ def submission_shape(found: Seen) -> SubmissionShape:
             seconds_queued=_seconds(row.submitted_at, row.started_at),
             seconds_scoring=_seconds(row.started_at, row.finished_at),
         ),
-        rerun=_rerun(found),
+        rerun=None if found.rerun is None else RerunState.model_validate(found.rerun),
     )
 
 

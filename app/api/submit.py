@@ -17,19 +17,18 @@ from app.actions.ask_about_gold import ask_about_gold, named_gold
 from app.actions.read_submissions import Seen, follow_submission
 from app.actions.submit_prediction import (
     Entry,
-    admit,
-    dry_run_request,
+    dry_run,
     only_open_phase,
     refuse_early,
     submit_prediction,
 )
 from app.api import examples
-from app.api.deps import AccountDep, Service, ServiceDep, prefer_wait
+from app.api.deps import AccountDep, Service, ServiceDep, Waiter, prefer_wait
 from app.api.problems import documented, showing
 from app.api.shapes import Shape, TeamName, Text, shown
 from app.api.strict import api_router
 from app.api.submissions import FINAL, SubmissionShape, submission_shape
-from app.api.uploads import Filename, Layout, file_body, kind_of, received
+from app.api.uploads import Filename, Layout, file_body, forget, kept, kind_of
 from app.files import Stored
 from app.formats import FileKind
 
@@ -133,11 +132,13 @@ async def post_submission(slug: str, phase: str, sent: DeliveryDep) -> Response:
     await run_in_threadpool(_refuse_early, sent, slug, phase)
     if sent.dry_run:
         return await _dry_run(sent, slug, phase)
-    with sent.parts.only_one(sent.who.user_id or "", sent.key):
-        found, new = await _submit(sent, slug, phase)
-    if new and sent.seconds and found.submission.status not in FINAL:
-        with contextlib.suppress(errors.AssayError):  # it is stored: whatever fails now, the answer has to say so
-            found = await _wait(sent, found)
+    waits = bool(sent.seconds) and sent.parts.notifier.count < sent.parts.settings.max_waiters
+    with sent.parts.notifier.listen() as waiter:
+        with sent.parts.only_one(sent.who.user_id or "", sent.key):
+            found, new = await _submit(sent, slug, phase, waiter if waits else None)
+        if new and waits:
+            with contextlib.suppress(errors.AssayError):  # it is stored: whatever fails now, the answer has to say so
+                found = await _wait(sent, found, waiter)
     final = found.submission.status in FINAL
     return JSONResponse(
         submission_shape(found).model_dump(mode="json"),
@@ -167,27 +168,26 @@ def _refuse_early(sent: Delivery, slug: str, phase: str) -> None:
 async def _dry_run(sent: Delivery, slug: str, phase: str) -> Response:
     def check(stored: Stored) -> dict[str, Any]:
         parts = sent.parts
-        with parts.db.read() as session:
-            admission = admit(session, sent.who, slug, phase, sent.entry)
-            gold = named_gold(admission.gold, admission.phase.challenge)
-        with parts.files.local(stored.key) as path:
-            request = dry_run_request(str(path), sent.kind, admission.recipe)
-            return ask_about_gold(parts.db, parts.files, parts.readers, gold, request)
-
-    async with received(sent.request, sent.parts) as stored:
         try:
-            answer = await run_in_threadpool(check, stored)
+            with parts.db.read() as session:
+                checking = dry_run(session, sent.who, slug, phase, sent.entry)
+                gold = named_gold(checking.gold, checking.challenge)
+            with parts.files.local(stored.key) as path:
+                request = checking.request(path, sent.kind)
+                return ask_about_gold(parts.db, parts.files, parts.readers, gold, request)
         finally:
-            await _forget(sent, stored)
+            forget(parts.files, stored)
+
+    answer = await kept(sent.request, sent.parts, check)
     return JSONResponse(DryRun.model_validate(answer).model_dump(mode="json"))
 
 
-async def _submit(sent: Delivery, slug: str, phase: str) -> tuple[Seen, bool]:
-    """The stored submission, and whether it is new."""
+async def _submit(sent: Delivery, slug: str, phase: str, waiter: Waiter | None) -> tuple[Seen, bool]:
+    """The stored submission, and whether it is new; the waiter hears of it."""
 
     def store(stored: Stored) -> tuple[Seen, bool]:
         with sent.parts.db.write() as session:
-            submission, new = submit_prediction(
+            found, new = submit_prediction(
                 session,
                 sent.parts.queue,
                 sent.who,
@@ -198,40 +198,33 @@ async def _submit(sent: Delivery, slug: str, phase: str) -> tuple[Seen, bool]:
                 kind=sent.kind,
                 key=sent.key,
             )
-            return follow_submission(session, sent.who, submission.id), new
+            if waiter is not None:
+                sent.parts.notifier.follow(waiter, found.submission.id)
+        if not new:
+            forget(sent.parts.files, stored)
+        return found, new
 
-    async with received(sent.request, sent.parts) as stored:
-        found, new = await run_in_threadpool(store, stored)
-        structlog.contextvars.bind_contextvars(submission=found.submission.id)
-        if new:
-            log.info("submission_stored")
-        else:
-            await _forget(sent, stored)
+    found, new = await kept(sent.request, sent.parts, store)
+    structlog.contextvars.bind_contextvars(submission=found.submission.id)
+    if new:
+        log.info("submission_stored")
     return found, new
 
 
-async def _forget(sent: Delivery, stored: Stored) -> None:
-    """Remove a file that no row will point to; where that cannot be done now the sweeper will find it."""
-    with contextlib.suppress(errors.Unavailable):
-        await run_in_threadpool(sent.parts.files.delete, stored.key)
-
-
-async def _wait(sent: Delivery, found: Seen) -> Seen:
+async def _wait(sent: Delivery, found: Seen, waiter: Waiter) -> Seen:
     """Wait for the final status without holding a thread or a session."""
-    if sent.parts.notifier.count >= sent.parts.settings.max_waiters:
-        return found
 
     def read() -> Seen:
         with sent.parts.db.read() as session:
             return follow_submission(session, sent.who, found.submission.id)
 
-    with sent.parts.notifier.listen(found.submission.id) as settled:
-        until = asyncio.get_running_loop().time() + sent.seconds
-        while True:
-            settled.clear()
-            now = await run_in_threadpool(read)
-            left = until - asyncio.get_running_loop().time()
-            if now.submission.status in FINAL or left <= 0 or sent.parts.notifier.ended:
-                return now
+    until = asyncio.get_running_loop().time() + sent.seconds
+    while True:
+        left = until - asyncio.get_running_loop().time()
+        if left > 0 and not sent.parts.notifier.ended:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(settled.wait(), left)
+                await asyncio.wait_for(waiter.wait(), left)
+        waiter.clear()
+        now = await run_in_threadpool(read)
+        if now.submission.status in FINAL or left <= 0 or sent.parts.notifier.ended:
+            return now

@@ -1,10 +1,10 @@
 """Streams an upload from the request to the file store: hashed and counted on the way, never held whole or parsed."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Query
 from starlette.concurrency import run_in_threadpool
@@ -16,7 +16,7 @@ from app.actions.upload_gold import stored_kind
 from app.api.deps import Service
 from app.api.examples import JSON
 from app.errors import BadRequest, CommitUncertain, TooLarge, TooSlow, Unavailable
-from app.files import Stored
+from app.files import Files, Stored, Upload
 from app.formats import FORMATS, FileKind, file_kind
 from app.store.tables import GoldVersion, Submission
 
@@ -24,6 +24,8 @@ Filename = Annotated[str | None, Query(description="Tells the format where the m
 Layout = Annotated[
     str | None, Query(description="'long' where a table has one row per pair of instance and label (multi-label).")
 ]
+
+Result = TypeVar("Result")
 
 BUFFER = 1 << 20  # bytes gathered before a write to disk
 
@@ -34,45 +36,93 @@ def kind_of(request: Request, filename: str | None, layout: str | None) -> FileK
     return file_kind(filename, request.headers.get("content-type"), encodings, layout)
 
 
-@asynccontextmanager
-async def received(request: Request, parts: Service) -> AsyncIterator[Stored]:
-    """The body as a stored file; it is removed again when the block refuses it, and kept when the block succeeds.
+async def kept(request: Request, parts: Service, then: Callable[[Stored], Result]) -> Result:
+    """What `then` gives for the body as a stored file; it is called in a thread, and the file goes where it raises.
 
-    Raises TooLarge, StorageShort, BadRequest when the client breaks off.
+    A body below BUFFER bytes waits in memory until it is whole, so that all of it costs one visit to a thread. Raises
+    TooLarge, StorageShort, BadRequest when the client breaks off, and whatever `then` raises.
     """
-    stored = await _store(request, parts)
+    body = Body(parts.files)
     try:
-        yield stored
-    except CommitUncertain:
-        raise  # a row may point to the file, so it has to stay
-    except Exception:  # not a cancellation: then the thread that stores the row may still be at work
-        with suppress(Unavailable):  # the sweeper will find it
-            await run_in_threadpool(parts.files.delete, stored.key)
+        rest = await _receive(request, parts, body)
+    except ClientDisconnect as gone:
+        await run_in_threadpool(body.abort)
+        raise BadRequest("The upload broke off before its end.") from gone
+    except BaseException:
+        await run_in_threadpool(body.abort)
         raise
+    return await run_in_threadpool(body.keep, rest, then)
 
 
-async def _store(request: Request, parts: Service) -> Stored:
+class Body:
+    """A body on its way to the store; its file is begun with the first bytes that are written."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._upload: Upload | None = None
+
+    def write(self, chunks: Sequence[bytes]) -> None:
+        """Append bytes; raises StorageShort."""
+        if self._upload is None:
+            self._upload = self._files.begin()
+        self._upload.write(b"".join(chunks))
+
+    def abort(self) -> None:
+        """Forget it."""
+        if self._upload is not None:
+            self._upload.abort()
+
+    def keep(self, rest: Sequence[bytes], then: Callable[[Stored], Result]) -> Result:
+        """Make the file durable with its last bytes, and go on with it; what refuses it takes it away again."""
+        stored = self._whole(rest)
+        try:
+            return then(stored)
+        except CommitUncertain:
+            raise  # a row may point to the file, so it has to stay
+        except Exception:
+            forget(self._files, stored)
+            raise
+
+    def _whole(self, rest: Sequence[bytes]) -> Stored:
+        try:
+            self.write(rest)
+            assert self._upload is not None
+            return self._upload.finish()
+        except BaseException:
+            self.abort()
+            raise
+
+
+def forget(files: Files, stored: Stored) -> None:
+    """Remove a file that no row will point to; where that cannot be done now the sweeper will find it."""
+    with suppress(Unavailable):
+        files.delete(stored.key)
+
+
+async def _receive(request: Request, parts: Service, body: Body) -> list[bytes]:
+    """Write the body but for its last bytes, which are given: while some are written, the next may come."""
     limit = parts.settings.max_upload
     declared = request.headers.get("content-length", "")
     _require_size(int(declared) if declared.isdigit() else 0, limit)
-    upload = await run_in_threadpool(parts.files.begin)
+    waiting: list[bytes] = []
+    held = size = 0
+    writing: asyncio.Future[None] | None = None
     try:
-        buffer = bytearray()
         async for chunk in steady(request, parts.settings.upload_idle, parts.settings.upload_rate):
-            buffer += chunk
-            _require_size(upload.size + len(buffer), limit)
-            if len(buffer) >= BUFFER:
-                await run_in_threadpool(upload.write, bytes(buffer))
-                buffer.clear()
-        if buffer:
-            await run_in_threadpool(upload.write, bytes(buffer))
-        return await run_in_threadpool(upload.finish)
-    except ClientDisconnect as gone:
-        await run_in_threadpool(upload.abort)
-        raise BadRequest("The upload broke off before its end.") from gone
-    except BaseException:
-        await run_in_threadpool(upload.abort)
-        raise
+            waiting.append(chunk)
+            held, size = held + len(chunk), size + len(chunk)
+            _require_size(size, limit)
+            if held >= BUFFER:
+                if writing is not None:
+                    await writing
+                writing = asyncio.ensure_future(run_in_threadpool(body.write, waiting))
+                waiting, held = [], 0
+        if writing is not None:
+            await writing
+    finally:
+        if writing is not None:
+            await asyncio.wait([writing])  # whatever becomes of the body, nobody writes to it any more
+    return waiting
 
 
 async def steady(request: Request, idle: float, rate: int = 0) -> AsyncIterator[bytes]:
@@ -85,7 +135,8 @@ async def steady(request: Request, idle: float, rate: int = 0) -> AsyncIterator[
     began, received = clock(), 0
     while True:
         try:
-            chunk = await asyncio.wait_for(anext(chunks), idle)
+            async with asyncio.timeout(idle):  # wait_for() would make a task of each chunk
+                chunk = await anext(chunks)
         except StopAsyncIteration:
             return
         except TimeoutError as stalled:

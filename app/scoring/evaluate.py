@@ -40,7 +40,7 @@ class Ceilings:
 
     def note(self, call: MetricCall, value: float) -> tuple[str, ...]:
         """The sentence for a metric whose best value is out of reach with this gold."""
-        ceiling = self._values.get(_key(call))
+        ceiling = self._values.get(_key(call)) if self.lacking else None
         metric = call.metric
         if ceiling is None or ceiling == metric.range[metric.direction == "higher"]:
             return ()
@@ -98,20 +98,17 @@ def _value(ws: Workspace, call: MetricCall) -> Result:
 
 def _unfit(ws: Workspace, metric: Metric) -> str | None:
     """Why a metric has no value on data like these, whatever they say."""
-    reasons = (
-        (ws.spec.task not in metric.tasks, f"{metric.key} is not defined for {ws.spec.task} tasks"),
-        (ws.case.gold.n == 0, "there are no instances to score"),
-        (
-            ws.case.acceptable and not metric.acceptable,
-            f"{metric.key} is not defined for gold that gives sets of acceptable answers",
-        ),
-        (ws.total == 0, "all instances weigh 0"),
-        (
-            ws.case.weights is not None and not metric.weighable,
-            f"{metric.key} depends on how many instances there are, and weights do not say",
-        ),
-    )
-    return next((reason for holds, reason in reasons if holds), None) or lacking(metric, met_by(ws.case))
+    if ws.spec.task not in metric.tasks:
+        return f"{metric.key} is not defined for {ws.spec.task} tasks"
+    if ws.case.gold.n == 0:
+        return "there are no instances to score"
+    if ws.case.acceptable and not metric.acceptable:
+        return f"{metric.key} is not defined for gold that gives sets of acceptable answers"
+    if ws.total == 0:
+        return "all instances weigh 0"
+    if ws.case.weights is not None and not metric.weighable:
+        return f"{metric.key} depends on how many instances there are, and weights do not say"
+    return lacking(metric, ws.shared("needs met", lambda: met_by(ws.case)))
 
 
 __all__ = ["SCORER_VERSION", "Ceilings", "Result", "evaluate"]

@@ -95,6 +95,11 @@ def parse_recipe(
     )
 
 
+def disclosed_digits(stored: Mapping[str, Any]) -> int | None:
+    """The digits that participants see by a stored recipe, None for all; the rest of it is not read."""
+    return _digits(stored.get("disclosure") or {}, _Faults())
+
+
 def _check_shape(body: Mapping[str, Any], task: Task, positive_label: str | None, faults: _Faults) -> None:
     for name in body:
         if name not in _FIELDS:

@@ -6,7 +6,7 @@ pooled sums and its instance.
 """
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -68,6 +68,13 @@ class Tally:
     cells: int
     wrong_cells: int
     _instances: "Callable[[], Instances] | None" = None
+    _parts: "dict[Hashable, Int]" = field(default_factory=dict)
+
+    def part(self, form: "Callable[[tuple[Int, Int, Int, Int]], Int]") -> Int:
+        """A function of the counts of the classes, which the averages of a measure share."""
+        if form not in self._parts:
+            self._parts[form] = form(self.classes.columns)
+        return self._parts[form]
 
     @cached_property
     def instances(self) -> "Instances":

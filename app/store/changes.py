@@ -1,7 +1,8 @@
 """What a board is made of, and which boards a transaction concerns: said once it has ended, here and on all other hosts.
 
 Rows are watched as they are flushed. A statement that writes to these tables past the rows concerns every board, unless
-it says by the execution option `UNSEEN` that no board shows what it changes.
+it says by the execution option `UNSEEN` that no board shows what it changes. What is sent to the connection itself is
+not seen at all: who does that says what `changed`.
 """
 
 from collections.abc import Callable, Iterable
@@ -93,6 +94,11 @@ SOURCES: dict[type[Any], Source] = {
     Score: Source(lambda row: of_scores(row.gold_id, row.scorer_version)),
 }
 _TABLES = frozenset(kind.__tablename__ for kind in SOURCES)
+
+
+def changed(session: WriteSession, *marks: str) -> None:
+    """Say what a statement changed that was sent past the session, where no event sees it."""
+    _note(session, marks)
 
 
 @event.listens_for(WriteSession, "after_flush")

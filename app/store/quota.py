@@ -1,11 +1,13 @@
 """The quota ledger: what a team has used, from its entries alone."""
 
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import case, func, select
+from sqlalchemy import Insert, Select, bindparam, case, exists, func, insert, select
 
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import QuotaEntry, Submission
+from app.store.types import new_id, utcnow
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,19 +22,29 @@ class Usage:
 
 def usage(session: ReadSession, phase_id: str, team_id: str, day: str) -> Usage:
     """What the team has used in the phase, and on this day of the challenge's calendar."""
-    weight = case((QuotaEntry.kind == "reserve", 1), (QuotaEntry.kind == "refund", -1), else_=0)
-    at_work = case((QuotaEntry.kind == "reserve", 1), else_=-1)  # a charge or a refund ends what was reserved
-    mine = (QuotaEntry.phase_id == phase_id) & (QuotaEntry.team_id == team_id)
-    invalid = (QuotaEntry.kind == "refund") & (QuotaEntry.reason == "rejected")
-    row = session.execute(
-        select(
-            func.coalesce(func.sum(weight), 0),
-            func.coalesce(func.sum(case((QuotaEntry.day == day, weight), else_=0)), 0),
-            func.coalesce(func.sum(case((invalid & (QuotaEntry.day == day), 1), else_=0)), 0),
-            func.coalesce(func.sum(at_work), 0),
-        ).where(mine)
-    ).one()
+    names = {"phase_id": phase_id, "team_id": team_id, "day": day}
+    row = session.connection().execute(_USAGE, names).one()
     return Usage(per_day=int(row[1]), total=int(row[0]), concurrent=int(row[3]), invalid_per_day=int(row[2]))
+
+
+def _usage() -> Select[Any]:
+    kind, reason = QuotaEntry.__table__.c.kind, QuotaEntry.__table__.c.reason
+    today = QuotaEntry.__table__.c.day == bindparam("day")
+    weight = case((kind == "reserve", 1), (kind == "refund", -1), else_=0)
+    at_work = case((kind == "reserve", 1), else_=-1)  # a charge or a refund ends what was reserved
+    invalid = (kind == "refund") & (reason == "rejected")
+    return select(
+        func.coalesce(func.sum(weight), 0),
+        func.coalesce(func.sum(case((today, weight), else_=0)), 0),
+        func.coalesce(func.sum(case((invalid & today, 1), else_=0)), 0),
+        func.coalesce(func.sum(at_work), 0),
+    ).where(
+        QuotaEntry.__table__.c.phase_id == bindparam("phase_id"),
+        QuotaEntry.__table__.c.team_id == bindparam("team_id"),
+    )
+
+
+_USAGE = _usage()
 
 
 def entries(session: ReadSession, phase_id: str, team_id: str) -> list[QuotaEntry]:
@@ -43,28 +55,35 @@ def entries(session: ReadSession, phase_id: str, team_id: str) -> list[QuotaEntr
 
 def reserve(session: WriteSession, submission: Submission, day: str) -> None:
     """Take one from the quota at admission."""
-    session.add(_entry(submission, "reserve", day, "admitted"))
+    entry = _of(submission.id) | {"phase_id": submission.phase_id, "team_id": submission.team_id, "day": day}
+    session.connection().execute(_RESERVE, entry | {"kind": "reserve", "reason": "admitted"})
 
 
-def settle(session: WriteSession, submission: Submission) -> None:
+def settle(session: WriteSession, submission_id: str, status: str) -> None:
     """Charge a finished submission; give back one that was rejected, failed or cancelled.
 
-    One that failed and is scored after all was given back then, and stays so: it is never charged.
+    Organizers' entries are never charged: where nothing was reserved nothing is written. One that failed and is scored
+    after all was given back then, and stays so.
     """
-    ledger = session.scalars(select(QuotaEntry).where(QuotaEntry.submission_id == submission.id)).all()
-    if len(ledger) != 1:
-        return  # organizers' entries are never charged
-    (reserved,) = ledger
-    kind = "charge" if submission.status == "finished" else "refund"
-    session.add(_entry(submission, kind, reserved.day, submission.status))
+    kind = "charge" if status == "finished" else "refund"
+    session.connection().execute(_SETTLE, _of(submission_id) | {"kind": kind, "reason": status})
 
 
-def _entry(submission: Submission, kind: str, day: str, reason: str) -> QuotaEntry:
-    return QuotaEntry(
-        phase_id=submission.phase_id,
-        team_id=submission.team_id,
-        submission_id=submission.id,
-        kind=kind,
-        day=day,
-        reason=reason,
-    )
+def _of(submission_id: str) -> dict[str, Any]:
+    return {"id": new_id(), "submission_id": submission_id, "created_at": utcnow()}
+
+
+def _settlement() -> Insert:
+    """The opposite entry to a reservation that has none, in its phase, team and day."""
+    table = QuotaEntry.__table__
+    other = table.alias()
+    settled = exists().where(other.c.submission_id == bindparam("submission_id"), other.c.kind != "reserve")
+    reserved = (table.c.submission_id == bindparam("submission_id")) & (table.c.kind == "reserve") & ~settled
+    given = {name: bindparam(name, type_=table.c[name].type) for name in ("id", "kind", "reason", "created_at")}
+    copied = {name: table.c[name] for name in ("phase_id", "team_id", "submission_id", "day")}
+    columns = given | copied
+    return insert(table).from_select(list(columns), select(*columns.values()).where(reserved))
+
+
+_RESERVE = insert(QuotaEntry.__table__)
+_SETTLE = _settlement()

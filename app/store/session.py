@@ -68,9 +68,11 @@ class Database:
             if self.url.database:
                 Path(self.url.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._read = _sqlite_engine(settings, begin="BEGIN", query_only=True)
-            self._write = _sqlite_engine(settings, begin="BEGIN IMMEDIATE", query_only=False)
+            self._write = _sqlite_engine(settings, begin="BEGIN IMMEDIATE")
+            self._write_soon = _sqlite_engine(settings, begin="BEGIN IMMEDIATE", synchronous="NORMAL")
         else:
             self._write = _postgresql_engine(settings, isolation_level="READ COMMITTED")  # whatever the server's is
+            self._write_soon = self._write
             self._read = _postgresql_engine(
                 settings,
                 isolation_level="REPEATABLE READ",
@@ -88,12 +90,14 @@ class Database:
             yield session  # closing ends the transaction; a rollback would also forget what was read
 
     @contextmanager
-    def write(self) -> Iterator[WriteSession]:
+    def write(self, *, promised: bool = True) -> Iterator[WriteSession]:
         """A session that commits when the block ends and rolls back when it raises.
 
-        A commit that fails raises errors.CommitUncertain: the caller must not acknowledge.
+        A commit that fails raises errors.CommitUncertain: the caller must not acknowledge. What is not `promised` to
+        anybody reaches SQLite's disk with the next commit that is: a power cut in between undoes it, nothing else does.
         """
-        session = WriteSession(self._write, expire_on_commit=False, info=self._info)
+        engine = self._write if promised else self._write_soon
+        session = WriteSession(engine, expire_on_commit=False, info=self._info)
         with translated(), self._turn(), session:
             yield session
             session.flush()  # what fails here is certain to be stored in no part; of a commit one cannot be sure
@@ -131,6 +135,7 @@ class Database:
         """Close all connections."""
         self._read.dispose()
         self._write.dispose()
+        self._write_soon.dispose()
 
 
 @contextmanager
@@ -183,7 +188,7 @@ def _postgresql_engine(settings: Settings, **options: Any) -> Engine:
     return engine
 
 
-def _sqlite_engine(settings: Settings, *, begin: str, query_only: bool) -> Engine:
+def _sqlite_engine(settings: Settings, *, begin: str, query_only: bool = False, synchronous: str = "FULL") -> Engine:
     """An engine that opens its transactions itself: the driver's own habit of delaying BEGIN is switched off."""
     wait = settings.database_wait
     arguments = {"check_same_thread": False, "timeout": wait}
@@ -195,7 +200,7 @@ def _sqlite_engine(settings: Settings, *, begin: str, query_only: bool) -> Engin
         cursor = connection.cursor()
         cursor.execute("PRAGMA journal_mode=WAL")
         # FULL: an acknowledged submission survives power loss, not only a crash of the process.
-        cursor.execute("PRAGMA synchronous=FULL")
+        cursor.execute(f"PRAGMA synchronous={synchronous}")
         cursor.execute("PRAGMA foreign_keys=ON")
         cursor.execute(f"PRAGMA busy_timeout={math.ceil(wait * 1000)}")
         if query_only:

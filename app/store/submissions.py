@@ -4,13 +4,49 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, delete, func, or_, select, tuple_
+from sqlalchemy import BindParameter, Select, bindparam, delete, func, insert, or_, select, tuple_, update
 
 from app.store.origin import Origin
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import IdempotencyKey, Score, ScoreTask, Submission, Team
 
 KEY_LIFE = timedelta(hours=24)
+_ADD = insert(Submission.__table__)
+_ADD_SCORE = insert(Score.__table__)
+_END = (
+    update(Submission.__table__)
+    .where(Submission.id == bindparam("submission"), Submission.status.in_(("queued", "running")))
+    .values(
+        status=bindparam("final", type_=Submission.status.type),
+        finished_at=bindparam("now", type_=Submission.finished_at.type),
+        problems=bindparam("wrong", type_=Submission.problems.type),
+        problem_totals=bindparam("totals", type_=Submission.problem_totals.type),
+        notes=bindparam("said", type_=Submission.notes.type),
+    )
+    .returning(Submission.phase_id)
+)
+
+
+def add(session: WriteSession, submission: Submission) -> None:
+    """Store a new submission; the object itself stays outside the session, which would read it back."""
+    table = Submission.__table__
+    session.connection().execute(_ADD, {name: value for name, value in vars(submission).items() if name in table.c})
+
+
+def add_scores(session: WriteSession, key: Mapping[str, Any], scores: Mapping[str, Any]) -> None:
+    """Store the metric values of each split under the key of their task; boards are not told (app.store.changes)."""
+    session.connection().execute(_ADD_SCORE, [{**key, "split": split, "metrics": scores[split]} for split in scores])
+
+
+def end(session: WriteSession, submission_id: str, status: str, now: datetime, found: Mapping[str, Any]) -> str | None:
+    """Give a submission the status that it keeps, with what was `found` in its file; boards are not told.
+
+    Gives the id of its phase; None where it has such a status already.
+    """
+    said = {"wrong": found["problems"], "totals": found["total"], "said": found["notes"]}
+    names = {"submission": submission_id, "final": status, "now": now, **said}
+    phase_id: str | None = session.connection().execute(_END, names).scalar_one_or_none()
+    return phase_id
 
 
 def of_phase(phase_id: str, team_id: str | None = None) -> Select[Submission]:
@@ -77,15 +113,17 @@ def scores_for_board(
     return {row.submission_id: row.metrics for row in session.execute(query)}
 
 
-def scores_of(session: ReadSession, submission_id: str) -> list[Score]:
-    """All scores of one submission, oldest first."""
-    return list(session.scalars(select(Score).where(Score.submission_id == submission_id).order_by(Score.id)))
+def place_in_line(session: ReadSession, task_id: str, priority: int = 0) -> int:
+    """How many queued tasks go before a queued one, plus one."""
+    ahead: int = session.connection().execute(_AHEAD, {"id": task_id, "priority": priority}).scalar_one()
+    return ahead + 1
 
 
-def task_of(session: ReadSession, submission_id: str) -> ScoreTask | None:
-    """The newest score task of a submission."""
-    query = select(ScoreTask).where(ScoreTask.submission_id == submission_id).order_by(ScoreTask.id.desc())
-    return session.scalar(query.limit(1))
+def _ahead() -> Select[int]:
+    tasks = ScoreTask.__table__.c
+    priority: BindParameter[int] = bindparam("priority")
+    first = or_(tasks.priority < priority, (tasks.priority == priority) & (tasks.id < bindparam("id")))
+    return select(func.count()).where(tasks.status == "queued", first)
 
 
 def task_for(session: WriteSession, submission_id: str, origin: Origin) -> ScoreTask | None:
@@ -95,13 +133,7 @@ def task_for(session: WriteSession, submission_id: str, origin: Origin) -> Score
     return session.scalar(locked.execution_options(populate_existing=True))
 
 
-def queue_position(session: ReadSession, task: ScoreTask) -> int | None:
-    """How many queued tasks go first, plus one; None once the task is not queued."""
-    if task.status != "queued":
-        return None
-    ahead = or_(ScoreTask.priority < task.priority, (ScoreTask.priority == task.priority) & (ScoreTask.id < task.id))
-    query = select(func.count()).select_from(ScoreTask).where(ScoreTask.status == "queued", ahead)
-    return session.scalars(query).one() + 1
+_AHEAD = _ahead()
 
 
 def key_of(session: ReadSession, user_id: str, key: str, now: datetime) -> IdempotencyKey | None:

@@ -1,9 +1,9 @@
 """The tables, as SQLAlchemy classes; migrations/ builds the same schema and a test holds the two together."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
-from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, MetaData, String, Text, UniqueConstraint, text
+from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, MetaData, String, Table, Text, UniqueConstraint, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from app.store.types import Moment, new_id, utcnow
@@ -23,6 +23,7 @@ JSONObject = dict[str, Any]
 class Base(DeclarativeBase):
     """Common ground of all tables."""
 
+    __table__: ClassVar[Table]
     metadata = MetaData(naming_convention=NAMING)
     type_annotation_map = {  # noqa: RUF012 - SQLAlchemy reads it from the class
         datetime: Moment,

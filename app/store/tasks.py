@@ -8,16 +8,79 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select, update
+from sqlalchemy import BindParameter, ColumnElement, Select, and_, bindparam, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.orm import lazyload
 
 from app.priorities import RESCORING, SUBMITTED
 from app.store import clock
 from app.store.changes import UNSEEN
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import ScoreTask, Submission
+from app.store.tables import GoldVersion, Phase, Recipe, ScoreTask, Submission
 from app.store.types import id_of
+
+_ADD = {
+    "sqlite": sqlite_insert(ScoreTask.__table__).on_conflict_do_nothing().returning(ScoreTask.__table__.c.id),
+    "postgresql": postgresql_insert(ScoreTask.__table__).on_conflict_do_nothing().returning(ScoreTask.__table__.c.id),
+}
+_WITH_ALL = (
+    select(Submission, GoldVersion, Phase, Recipe)
+    .select_from(ScoreTask)
+    .join(Submission, Submission.id == ScoreTask.submission_id)
+    .join(GoldVersion, GoldVersion.id == ScoreTask.gold_id)
+    .join(Phase, Phase.id == Submission.phase_id)
+    .join(Recipe, Recipe.id == ScoreTask.recipe_id)
+    .where(ScoreTask.id == bindparam("task_id"), ScoreTask.attempt == bindparam("attempt"))
+    .where(ScoreTask.status == "running")
+    .options(lazyload(Submission.team))
+)
+
+
+def due(moment: "datetime | BindParameter[datetime]") -> ColumnElement[bool]:
+    """Queued, and not to wait any longer."""
+    ready = or_(ScoreTask.not_before.is_(None), ScoreTask.not_before <= moment)
+    return (ScoreTask.status == "queued") & ready
+
+
+def for_submissions(
+    scorer_version: "int | BindParameter[int]", moment: "datetime | BindParameter[datetime]"
+) -> ColumnElement[bool]:
+    """Due at this moment, of this scorer version, and no scoring again."""
+    return due(moment) & (ScoreTask.scorer_version == scorer_version) & (ScoreTask.priority < RESCORING)
+
+
+_SCORER: BindParameter[int] = bindparam("scorer", type_=ScoreTask.scorer_version.type)
+_MOMENT: BindParameter[datetime] = bindparam("moment", type_=ScoreTask.not_before.type)
+_STARTED: BindParameter[datetime] = bindparam("now", type_=ScoreTask.started_at.type)
+_DUE = for_submissions(_SCORER, _MOMENT)
+_ANY = select(ScoreTask.id).where(_DUE).limit(1)
+_ANY_OLD = _ANY.where(ScoreTask.created_at <= _MOMENT)
+_CLAIMABLE = select(ScoreTask.id, ScoreTask.attempt, ScoreTask.submission_id).where(_DUE)
+_NEXT = _CLAIMABLE.order_by(ScoreTask.priority, ScoreTask.id).limit(bindparam("count"))
+_THIS = _CLAIMABLE.where(ScoreTask.id == bindparam("task_id")).with_for_update(skip_locked=True)
+_START = (
+    update(ScoreTask.__table__)
+    .where(ScoreTask.id.in_(bindparam("tasks", expanding=True)))
+    .values(
+        status="running",
+        attempt=ScoreTask.attempt + 1,
+        started_at=_STARTED,
+        lease_until=bindparam("until", type_=ScoreTask.lease_until.type),
+    )
+)
+_SHOW_STARTED = (
+    update(Submission.__table__)
+    .where(Submission.id.in_(bindparam("submissions", expanding=True)), Submission.status == "queued")
+    .values(status="running", started_at=_STARTED)
+)
+_END = (
+    update(ScoreTask.__table__)
+    .where(ScoreTask.id == bindparam("task"), ScoreTask.attempt == bindparam("fence"))
+    .where(ScoreTask.status == "running")
+    .values(status="done", finished_at=bindparam("now", type_=ScoreTask.finished_at.type), lease_until=None)
+    .returning(*(ScoreTask.__table__.c[name] for name in ("submission_id", "gold_id", "recipe_id", "scorer_version")))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +101,13 @@ def add(
     scorer_version: int,
     priority: int = SUBMITTED,
     status: str = "queued",
+    moment: datetime | None = None,
 ) -> str | None:
-    """Put a task on the list; None when it is there already (the key decides, never the engine's locks)."""
-    insert = sqlite_insert if session.get_bind().dialect.name == "sqlite" else postgresql_insert
-    now = clock.steady(session)
+    """Put a task on the list; None when it is there already (the key decides, never the engine's locks).
+
+    `moment` is the steady one, where the caller has read it already.
+    """
+    now = moment or clock.steady(session)
     values: dict[str, Any] = {
         "id": id_of(now),
         "submission_id": submission_id,
@@ -55,28 +121,16 @@ def add(
         "interruptions": 0,
         "created_at": now,
     }
-    added = session.execute(insert(ScoreTask).values(values).on_conflict_do_nothing().returning(ScoreTask.id))
+    added = session.connection().execute(_ADD[session.get_bind().dialect.name], values)
     return added.scalar_one_or_none()
-
-
-def due(moment: datetime) -> ColumnElement[bool]:
-    """Queued, and not to wait any longer."""
-    ready = or_(ScoreTask.not_before.is_(None), ScoreTask.not_before <= moment)
-    return (ScoreTask.status == "queued") & ready
-
-
-def for_submissions(scorer_version: int, moment: datetime) -> ColumnElement[bool]:
-    """Due at this moment, of this scorer version, and no scoring again."""
-    return due(moment) & (ScoreTask.scorer_version == scorer_version) & (ScoreTask.priority < RESCORING)
 
 
 def any_due(session: ReadSession, scorer_version: int, longer: timedelta = timedelta()) -> bool:
     """Whether a queued task of a new submission may start, and might have started so long ago."""
     moment = clock.steady(session) - longer
-    query = select(ScoreTask.id).where(for_submissions(scorer_version, moment))
-    if longer:  # only then: a row made before somebody set the clock back seems to be of a time to come
-        query = query.where(ScoreTask.created_at <= moment)
-    return session.scalar(query.limit(1)) is not None
+    # Their age only then: a row made before somebody set the clock back seems to be of a time to come.
+    query = _ANY_OLD if longer else _ANY
+    return session.connection().execute(query, {"moment": moment, "scorer": scorer_version}).first() is not None
 
 
 def expired(session: WriteSession) -> list[ScoreTask]:
@@ -103,32 +157,26 @@ def backlog(session: ReadSession) -> Backlog:
 
 def claim(session: WriteSession, scorer_version: int, count: int) -> list[tuple[str, int]]:
     """Take up to `count` due tasks of new submissions, the most urgent and oldest first; gives (task id, attempt)."""
-    query = select(ScoreTask).where(for_submissions(scorer_version, clock.steady(session)))
-    return _take(session, query.order_by(ScoreTask.priority, ScoreTask.id).limit(count), lease=None)
+    return _take(session, _NEXT, {"count": count, "scorer": scorer_version}, lease=None)
 
 
 def claim_one(session: WriteSession, scorer_version: int, task_id: str, lease: timedelta) -> tuple[str, int] | None:
     """Take this task for as long as the lease lasts, unless it is not due or somebody else takes it now."""
-    query = select(ScoreTask).where(ScoreTask.id == task_id, for_submissions(scorer_version, clock.steady(session)))
-    return next(iter(_take(session, query.with_for_update(skip_locked=True), lease=lease)), None)
+    found = _take(session, _THIS, {"task_id": task_id, "scorer": scorer_version}, lease=lease)
+    return next(iter(found), None)
 
 
-def _take(session: WriteSession, query: Select[ScoreTask], lease: timedelta | None) -> list[tuple[str, int]]:
-    now = clock.now(session)
-    taken = []
-    for task in session.scalars(query):
-        task.status = "running"
-        task.attempt += 1
-        task.started_at = now
-        task.lease_until = None if lease is None else clock.steady(session) + lease
-        session.execute(
-            update(Submission)
-            .where(Submission.id == task.submission_id, Submission.status == "queued")
-            .values(status="running", started_at=now)
-            .execution_options(**UNSEEN)
-        )
-        taken.append((task.id, task.attempt))
-    return taken
+def _take(
+    session: WriteSession, which: Select[str, int, str], named: dict[str, Any], lease: timedelta | None
+) -> list[tuple[str, int]]:
+    moment, connection = clock.read(session), session.connection()
+    taken = connection.execute(which, named | {"moment": moment.steady}).all()
+    if taken:
+        until = None if lease is None else moment.steady + lease
+        ids = {"tasks": [row.id for row in taken], "submissions": [row.submission_id for row in taken]}
+        connection.execute(_START, {"tasks": ids["tasks"], "now": moment.now, "until": until})
+        connection.execute(_SHOW_STARTED, {"submissions": ids["submissions"], "now": moment.now})
+    return [(row.id, row.attempt + 1) for row in taken]
 
 
 def renew(session: WriteSession, claims: Iterable[tuple[str, int]], lease: timedelta) -> None:
@@ -162,6 +210,25 @@ def owned(session: WriteSession, task_id: str, attempt: int) -> ScoreTask | None
         ScoreTask.id == task_id, ScoreTask.attempt == attempt, ScoreTask.status == "running"
     )
     return session.scalar(query.with_for_update())
+
+
+def end(session: WriteSession, task_id: str, attempt: int, now: datetime) -> dict[str, Any] | None:
+    """The task is done; gives the key that its scores carry, None where this attempt does not own it."""
+    names = {"task": task_id, "fence": attempt, "now": now}
+    row = session.connection().execute(_END, names).mappings().one_or_none()
+    return None if row is None else {**row}
+
+
+def fail(session: WriteSession, task_id: str, now: datetime, failure: dict[str, str]) -> None:
+    """A task that this transaction has ended failed after all."""
+    ended = update(ScoreTask).where(ScoreTask.id == task_id)
+    session.execute(ended.values(status="failed", finished_at=now, lease_until=None, failure=failure))
+
+
+def with_all(session: ReadSession, task_id: str, attempt: int) -> tuple[Submission, GoldVersion, Phase, Recipe] | None:
+    """What this attempt works with, if it still owns the task."""
+    row = session.execute(_WITH_ALL, {"task_id": task_id, "attempt": attempt}).one_or_none()
+    return None if row is None else (row[0], row[1], row[2], row[3])
 
 
 def forget_waits(session: WriteSession) -> None:

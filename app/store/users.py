@@ -1,8 +1,10 @@
 """Queries for users and their tokens."""
 
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, bindparam, select
 
 from app.store.session import ReadSession
 from app.store.tables import Token, User
@@ -20,12 +22,36 @@ def administrator(session: ReadSession) -> User | None:
     return by_email(session, ADMINISTRATOR_EMAIL)
 
 
-def live_token(session: ReadSession, token_id: str, now: datetime) -> Token | None:
+@dataclass(frozen=True, slots=True)
+class Bearer:
+    """What a token says, and whose it is."""
+
+    secret_hash: str
+    scopes: list[str]
+    expires_at: datetime
+    revoked_at: datetime | None
+    user_id: str
+    email: str
+    name: str
+    admin: bool
+    approved: bool
+
+
+_BEARER: Select[Any] = (
+    select(
+        *(Token.__table__.c[name] for name in ("secret_hash", "scopes", "expires_at", "revoked_at")),
+        *(User.__table__.c[name] for name in ("id", "email", "name", "admin", "approved")),
+    )
+    .join(User.__table__, User.__table__.c.id == Token.__table__.c.user_id)
+    .where(Token.__table__.c.id == bindparam("token_id"))
+)  # every request asks it
+
+
+def live_token(session: ReadSession, token_id: str, now: datetime) -> Bearer | None:
     """A token that is neither revoked nor expired."""
-    token = session.get(Token, token_id)
-    if token is None or token.revoked_at is not None or token.expires_at <= now:
-        return None
-    return token
+    row = session.connection().execute(_BEARER, {"token_id": token_id}).first()
+    found = None if row is None else Bearer(*row)
+    return found if found is not None and found.revoked_at is None and found.expires_at > now else None
 
 
 def tokens_of(user_id: str) -> Select[Token]:

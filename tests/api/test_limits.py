@@ -211,6 +211,22 @@ def test_whoever_waits_for_a_submission_is_told_and_nobody_else() -> None:
     notifier.settled("a")  # nobody waits any more
 
 
+def test_a_waiter_may_say_later_what_it_waits_for() -> None:
+    notifier = Notifier()
+
+    async def wait() -> bool:
+        with notifier.listen() as settled:
+            assert notifier.count == 0  # it does not wait yet
+            await asyncio.to_thread(notifier.follow, settled, "a")
+            assert notifier.count == 1
+            await asyncio.to_thread(notifier.settled, "a")
+            return await asyncio.wait_for(settled.wait(), LONG)
+
+    assert asyncio.run(wait())
+    assert notifier.count == 0
+    assert notifier._waiting == {}
+
+
 def test_a_waiter_that_gives_up_is_forgotten() -> None:
     notifier = Notifier()
 

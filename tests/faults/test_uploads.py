@@ -41,7 +41,7 @@ def files_in(folder: Path) -> list[str]:
     "sent",
     [
         f"{HEAD}{JSON}Content-Length: 3000000\r\n\r\n" + '{"t1": "' + "a" * 2_000_000,
-        f'{HEAD}{JSON}Transfer-Encoding: chunked\r\n\r\n5\r\n{{"t1"\r\n',
+        f"{HEAD}{JSON}Transfer-Encoding: chunked\r\n\r\n200000\r\n" + "a" * 0x200000 + "\r\n",
     ],
     ids=["length", "chunked"],
 )

@@ -88,7 +88,7 @@ SHOWN: dict[str, tuple[Change, str]] = {
     ),
     "score": (score, "scores"),
     "statement": (lambda session, _filled: session.execute(update(Phase).values(anonymous=True)), "all"),
-    "statement of the table": (lambda session, _filled: session.execute(delete(Score.__table__)), "all"),  # type: ignore[arg-type]
+    "statement of the table": (lambda session, _filled: session.execute(delete(Score.__table__)), "all"),
     "rows by statement": (
         lambda session, filled: session.execute(
             insert(Team).values(id="t", challenge_id=filled.challenge, name="N", name_key="n", created_at=utcnow())
@@ -102,7 +102,7 @@ UNSEEN: dict[str, Change] = {
     "what a submission says of itself": on(Submission, "submission", description="long"),
     "a new team": lambda session, filled: session.add(Team(challenge_id=filled.challenge, name="N", name_key="n")),
     "the key of a name": on(Team, "team", name_key="x"),
-    "a claim": lambda session, _filled: tasks.claim(session, 1),  # type: ignore[arg-type]
+    "a claim": lambda session, _filled: tasks.claim(session, 1, 1),  # type: ignore[arg-type]
     "claims forgotten": lambda session, _filled: tasks.forget_claims(session),  # type: ignore[arg-type]
     "a member": lambda session, _filled: session.execute(update(Registration).values(status="barred")),
     "a value set to what it was": on(Phase, "phase", leaderboard="public"),

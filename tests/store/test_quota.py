@@ -27,7 +27,7 @@ def test_only_scored_submissions_are_charged(db: Database, status: str, expected
         row = session.get_one(Submission, filled.submission)
         row.status = status
         if status != "queued":
-            quota.settle(session, row)
+            quota.settle(session, row.id, status)
         session.flush()
         assert quota.usage(session, filled.phase, filled.team, DAY) == expected
         tomorrow = quota.usage(session, filled.phase, filled.team, OTHER_DAY)

@@ -37,6 +37,19 @@ def test_a_reading_session_refuses_to_write(db: Database) -> None:
     assert emails(db) == []
 
 
+@only_sqlite
+def test_what_was_promised_is_on_disk_before_the_commit_returns_and_the_rest_soon(db: Database) -> None:
+    def mode(*, promised: bool) -> int:
+        with db.write(promised=promised) as session:
+            return int(session.execute(text("PRAGMA synchronous")).scalar_one())
+
+    full, normal = 2, 1  # https://www.sqlite.org/pragma.html#pragma_synchronous
+    assert mode(promised=True) == full
+    assert mode(promised=False) == normal
+    with db.write() as session:
+        assert session.execute(text("PRAGMA synchronous")).scalar_one() == full
+
+
 def test_a_block_that_raises_writes_nothing(db: Database) -> None:
     def broken() -> None:
         with db.write() as session:

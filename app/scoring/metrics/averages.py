@@ -122,7 +122,7 @@ def lfb_train(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
 def _over_classes(tally: Tally, call: MetricCall, ratio: Ratio, over_these: _Labels) -> Result:
     """The `fsum` of the correctly rounded weight × numerator / denominator, divided by the sum of the weights."""
     mask, weights, notes = over_these.mask, over_these.weights, over_these.notes
-    numerator, denominator = ratio.parts(tally.classes.columns)
+    numerator, denominator = tally.part(ratio.numerator), tally.part(ratio.denominator)
     matters = mask & (weights > 0)
     fired = matters & (denominator == 0)
     value = None

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import reduce
 
 import numpy as np
 
-from app.scoring.exact import Floats, Integers, combine, quotients, square_root, times
+from app.scoring.exact import Floats, Integers, combine, quotient_root, quotients, times
 from app.scoring.metric import Direction
 
 Columns = tuple[Integers, Integers, Integers, Integers]
@@ -87,5 +86,5 @@ def _roots(numerator: Integers, denominator: Integers) -> Floats:
     pairs = list(zip(numerator.tolist(), denominator.tolist(), strict=True))
     for pair in pairs:
         if pair not in known:
-            known[pair] = square_root(Fraction(*pair))
+            known[pair] = quotient_root(*pair)
     return np.array([known[pair] for pair in pairs], dtype=np.float64)

@@ -1,0 +1,64 @@
+"""What a submission asks of the database, counted: how quick it is hangs on that, on any machine."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from sqlalchemy import Engine, event
+
+from tests.api.served import Served, served, settings
+from tests.faults.support import GOLD, GOOD
+from tests.live import PASSWORD, Caller, open_challenge
+
+MOST = 34  # statements from the token to the reply with scores, each BEGIN among them
+
+
+@pytest.fixture(scope="module")
+def within(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(settings(tmp_path_factory.mktemp("economy") / "data")) as service:
+        open_challenge(service.admin(), "pets", GOLD)
+        yield service
+
+
+@pytest.fixture(scope="module")
+def blue(within: Served) -> Caller:
+    login = {"email": "blue@example.org", "password": PASSWORD}
+    within.caller().post("/users", json=login | {"name": "Blue"}).raise_for_status()
+    token = within.caller().post("/tokens", json=login)
+    return within.caller(token.json()["token"]).join("pets", "Blue")
+
+
+@contextmanager
+def counted() -> Iterator[list[str]]:
+    """The statements of all connections while the block lasts."""
+    told: list[str] = []
+    lock = threading.Lock()
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        with lock:
+            told.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        yield told
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+
+
+def test_a_submission_that_waits_for_its_scores_asks_the_database_for_little(blue: Caller) -> None:
+    assert blue.submit("pets", GOOD).status_code == 201  # connections are open from now on
+    with counted() as told:
+        assert blue.submit("pets", GOOD).status_code == 201
+    assert len(told) <= MOST, "\n".join(told)
+    assert sum("BEGIN IMMEDIATE" in statement for statement in told) == 3  # stored, claimed, settled
+
+
+def test_what_the_gold_holds_is_not_read_to_store_or_to_follow_a_submission(blue: Caller) -> None:
+    """The classes of a gold may be many; only its scoring needs them."""
+    blue.submit("pets", GOOD)
+    with counted() as told:
+        assert blue.submit("pets", GOOD, wait=0).status_code == 202
+        blue.get("/challenges/pets/phases/main/submissions").raise_for_status()
+    asked_by_the_api = [statement for statement in told if "gold_versions.classes" in statement]
+    assert all("score_tasks.attempt" in statement for statement in asked_by_the_api), asked_by_the_api
