@@ -70,5 +70,4 @@ def _figures(spent: dict[str, Cost], work: str) -> Measured:
     found.ways(work, {name: cost.rate for name, cost in spent.items()}, "per second")
     found.ways(f"{work}, processor of the server", {name: cost.milliseconds for name, cost in spent.items()}, "ms each")
     found.at_least("POST accepted, over request.body() alone", 0.7, spent[OURS].rate / spent[BODY].rate)
-    found.at_least("POST accepted, over a pydantic body", 50, spent[OURS].rate / spent[MODEL].rate)
     return found

@@ -32,12 +32,16 @@ def confusion(case: Case) -> dict[str, Any]:
     if case.spec.task == "multilabel" or case.acceptable:
         raise ValueError("a confusion matrix needs one label per instance")
     m = len(case.spec.classes)
-    gold = case.gold.codes.astype(np.int64)
-    predicted = case.predicted.codes.astype(np.int64)
+    gold, predicted, weights = case.gold.codes, case.predicted.codes, case.weights
     known = (gold >= 0) & (gold < m)
-    weights = None if case.weights is None else case.weights[known]
-    places = gold[known] * (m + 2) + predicted[known] - NOTHING
-    cells = np.bincount(places, weights=weights, minlength=m * (m + 2)).astype(np.int64)
+    if not known.all():
+        gold, predicted = gold[known], predicted[known]
+        weights = None if weights is None else weights[known]
+    places = gold.astype(np.int64)  # in place from here on: there may be ten million of them
+    places *= m + 2
+    places += predicted
+    places -= NOTHING
+    cells = np.bincount(places, weights=weights, minlength=m * (m + 2)).astype(np.int64, copy=False)
     table = cells.reshape(m, m + 2)
     return {
         "rows": "gold",
@@ -52,16 +56,18 @@ def confusion(case: Case) -> dict[str, Any]:
 def sparse_confusion(case: Case) -> dict[str, Any]:
     """The same without zeros: `cells` holds (gold position, predicted position, count) in place of `matrix`."""
     m = len(case.spec.classes)
-    gold, predicted = case.gold.codes.astype(np.int64), case.predicted.codes.astype(np.int64)
+    gold, predicted = case.gold.codes, case.predicted.codes
     known = (gold >= 0) & (gold < m)
-    gold, predicted = gold[known], predicted[known]
-    weights = np.ones(len(gold), dtype=np.int64) if case.weights is None else case.weights[known]
-    inside = (predicted >= 0) & (predicted < m)
-    places, counts = _summed(gold[inside] * m + predicted[inside], weights[inside])
+    inside = known & (predicted >= 0) & (predicted < m)
+    cells = gold[inside].astype(np.int64)
+    cells *= m
+    cells += predicted[inside]
+    places, counts = summed(cells, None if case.weights is None else case.weights[inside])
 
     def beyond(code: int) -> list[int]:
-        rows = predicted == code
-        return [int(count) for count in np.bincount(gold[rows], weights=weights[rows], minlength=m)]
+        rows = known & (predicted == code)
+        weights = None if case.weights is None else case.weights[rows]
+        return [int(count) for count in np.bincount(gold[rows], weights=weights, minlength=m)]
 
     return {
         "rows": "gold",
@@ -73,8 +79,12 @@ def sparse_confusion(case: Case) -> dict[str, Any]:
     }
 
 
-def _summed(places: Int, weights: Int) -> tuple[Int, Int]:
-    """The distinct places in order, and the sum of the weights at each."""
+def summed(places: Int, weights: Int | None) -> tuple[Int, Int]:
+    """The distinct places in order, and the sum of the weights at each, or how often each occurs; reorders `places`."""
+    if weights is None:
+        places.sort()
+        first = _first(places)
+        return places[first], np.diff(first, append=len(places))
     order = np.argsort(places, kind="stable")
     places, weights = places[order], weights[order]
     first = _first(places)
@@ -188,7 +198,7 @@ def _cells(whole: tuple[Int, Int], spread: tuple[Int, Int], sizes: Int, weights:
     rows, cells = (np.concatenate(parts) for parts in zip(whole, spread, strict=True))
     below = np.concatenate([np.ones(len(whole[0]), dtype=np.int64), sizes[spread[0]]])
     most = int(sizes.max(initial=1)) + 1
-    places, counts = _summed(cells * most + below, weights[rows])
+    places, counts = summed(cells * most + below, weights[rows])
     cells, below = places // most, places % most
     common = math.lcm(*np.flatnonzero(np.bincount(below)).tolist())
     first = _first(cells)

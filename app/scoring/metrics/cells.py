@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from app.scoring.crosstab import summed
 from app.scoring.metrics.rules import UndefinedError
 from app.scoring.tally import Tally, Workspace
 
@@ -32,8 +33,8 @@ def cells_of(ws: Workspace, tally: Tally, place: str) -> Cells:
 
 def _count(ws: Workspace) -> Cells:
     m = len(ws.spec.classes)
-    keys = ws.case.gold.codes.astype(np.int64) * m + ws.case.predicted.codes
-    found, at = np.unique(keys, return_inverse=True)
-    counts = np.zeros(len(found), dtype=np.int64)
-    np.add.at(counts, at, 1 if ws.case.weights is None else ws.case.weights)
+    keys = ws.case.gold.codes.astype(np.int64)
+    keys *= m
+    keys += ws.case.predicted.codes
+    found, counts = summed(keys, ws.case.weights)
     return Cells(found // m, found % m, counts)
