@@ -98,14 +98,19 @@ class TextTable:
 
     @classmethod
     def build(cls, texts: Sequence[str], key: bytes = UNKEYED) -> "TextTable | None":
-        """A table of different texts; None where they are too long or too uneven to stand side by side, or one has NUL.
+        """A table of different texts; None where they are too long or too uneven to stand side by side.
+
+        None too where one is empty, has NUL or is no UTF-8: no file may say it, so none is looked for.
 
         `key` seeds the hash: keep it secret, or others can choose texts that collide (they then cost time, never a
         wrong row).
         """
         if not texts:
             return None
-        joined = "\0".join(texts).encode()
+        try:
+            joined = "\0".join(texts).encode()
+        except UnicodeEncodeError:
+            return None
         buffer = np.frombuffer(joined + b"\0" + bytes(PAD), dtype=np.uint8)
         ends = np.flatnonzero(buffer[: len(joined) + 1] == 0)
         if len(ends) != len(texts):
@@ -114,7 +119,8 @@ class TextTable:
         lengths = ends - starts
         longest = int(lengths.max())
         width = max(1, -(-longest // 8))
-        if longest > LONGEST or len(texts) * width * 8 > 4 * len(joined) + _SLACK:
+        uneven = len(texts) * width * 8 > 4 * len(joined) + _SLACK
+        if uneven or longest > LONGEST or not lengths.all():
             return None
         words = Spans(words_of(buffer), starts, lengths).words(width)
         assert words is not None

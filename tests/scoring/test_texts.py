@@ -11,7 +11,7 @@ from app.scoring import texts
 from app.scoring.align import IdIndex
 from app.scoring.texts import LONGEST, PAD, Spans, TextTable, words_of
 
-TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)
 KEY = b"of these tests, of 32 bytes, yes"
 
 
@@ -38,7 +38,7 @@ def test_known_texts_have_their_rows_and_an_unknown_one_makes_all_unknown(
     in_order = table.rows(spans(known[likely:]), likely)
     assert in_order is not None
     assert in_order.tolist() == list(range(likely, len(known)))
-    strange = data.draw(TEXTS)
+    strange = data.draw(st.just("") | TEXTS)
     if strange not in known:
         place = data.draw(st.integers(0, len(asked)))
         assert table.rows(spans([*asked[:place], strange, *asked[place:]])) is None
@@ -66,6 +66,8 @@ def test_texts_that_do_not_fit_have_no_table() -> None:
     assert TextTable.build(["a", "b" * (LONGEST + 1)]) is None
     assert TextTable.build(["a", "b" * LONGEST]) is not None
     assert TextTable.build(["a\0b"]) is None
+    assert TextTable.build(["a", ""]) is None
+    assert TextTable.build(["a", "\ud800"]) is None
     uneven = [*(f"{number}" for number in range(200_000)), "x" * LONGEST]
     assert TextTable.build(uneven) is None
 

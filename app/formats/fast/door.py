@@ -31,6 +31,7 @@ def read_quickly(
     `sets`: each instance has a list of labels. So many bytes are looked at together (`window`).
     """
     few = limits.records >= len(tables.ids) and limits.text_length >= LONGEST and limits.nesting >= 8
+    few = few and limits.columns >= 2
     if not few or kind.layout or kind.format not in {"json", "jsonl", *_SEPARATORS}:
         return None
     join = Join(tables)

@@ -85,8 +85,10 @@ def read_lists(window: Window, join: Join, *, sets: bool) -> None:
     if turn is None or turn[1] == found[1]:
         raise Doubt
     window.drop(turn.end())
-    rest = _read_column(window, join, _Column.of(turn[1], sets=sets))
-    if not _CLOSE.match(rest):
+    _read_column(window, join, _Column.of(turn[1], sets=sets))
+    window.fill()
+    # Only where the file has ended is the end of what is here the end of the file.
+    if not window.ended or not _CLOSE.match(b'"' + window.text(1, len(window.data))):
         raise Doubt
 
 

@@ -6,6 +6,7 @@ import random
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,11 +15,12 @@ from hypothesis import strategies as st
 
 from app.formats.check import check
 from app.formats.fast import read_quickly
+from app.formats.fast.frame import HEAD
 from app.formats.kinds import FileKind
 from app.formats.problem import Problems
 from app.formats.reader import read_table
 from app.formats.rules import DEFAULT_LIMITS, Limits, Rules
-from app.pipeline import tables_of
+from app.pipeline import Source, tables_of, validate
 from app.scoring.align import IdIndex
 from app.scoring.task import Task, TaskSpec
 from tests.formats.support import agree, packed
@@ -240,6 +242,25 @@ def test_what_is_repeated_or_misplaced_is_left_to_the_strict_reader(data: str, f
     assert _both(data.encode(), FileKind(form), ["t1", "t2"], "multilabel" if several else "multiclass") == 0
 
 
+@pytest.mark.parametrize("several", [False, True])
+def test_what_follows_much_space_behind_the_last_column_is_seen(several: bool) -> None:
+    label = '["cat"]' if several else '"cat"'
+    for first, second in (('"ids": ["t1"]', f'"labels": [{label}]'), (f'"labels": [{label}]', '"ids": ["t1"]')):
+        data, task = f"{{{first}, {second}}}".encode(), "multilabel" if several else "multiclass"
+        assert _both(data + b" " * 20_000, FileKind("json"), ["t1"], task) > 0
+        for space in (*range(40), *range(60, 100), HEAD - 3, HEAD - 2, HEAD - 1, HEAD, 20_000):
+            assert _both(data + b" " * space + b"x", FileKind("json"), ["t1"], task) == 0
+
+
+def test_a_class_that_no_file_may_name_is_left_to_the_strict_reader(tmp_path: Path) -> None:
+    spec, data = TaskSpec("multiclass", ("", "cat")), b'[{"id": "t1", "label": ""}, {"id": "t2", "label": "cat"}]'
+    source, ids = Source(tmp_path / "labels.json", FileKind("json")), IdIndex(["t1", "t2"])
+    source.path.write_bytes(data)
+    found, problems, _ = validate(ids, spec, source, tables=tables_of(ids, spec.classes))
+    assert found is None
+    assert dict(problems.total) == {"empty_label": 1}
+
+
 @pytest.mark.parametrize(
     "limits", [Limits(records=9), Limits(text_length=100), Limits(nesting=2), Limits(expanded_bytes=200)]
 )
@@ -247,6 +268,12 @@ def test_stricter_limits_hold_in_both_tiers(limits: Limits) -> None:
     answers = _answers(10, several=False)
     data = WRITERS["records"][1](answers, "label", {})
     assert _both(data, FileKind("json"), sorted(answers), "multiclass", limits) == 0
+
+
+def test_a_table_has_two_columns_at_least() -> None:
+    data = b"id,label\nt1,cat\nt2,dog\n"
+    assert _both(data, FileKind("csv"), ["t1", "t2"], "multiclass", Limits(columns=2)) > 0
+    assert _both(data, FileKind("csv"), ["t1", "t2"], "multiclass", Limits(columns=1)) == 0
 
 
 def test_much_space_is_read_in_a_time_that_grows_with_it_alone() -> None:
