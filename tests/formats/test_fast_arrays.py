@@ -42,6 +42,15 @@ def test_arrays_of_any_kind_are_put_in_order(pack: Callable[..., None], text: st
     assert np.array_equal(found, scores.astype(kind))
 
 
+@pytest.mark.parametrize("text", ["<U9", ">U3", "S2", "S17"])
+def test_ids_of_different_lengths_are_read_fast(text: str) -> None:
+    ids = ["b", "a3", "c"]
+    raw = archive(ids=np.array(ids, dtype=text), scores=np.array([[1.0, 2], [3, 4], [5, 6]]))
+    found = both(raw, ["a3", "b", "c"], TaskSpec("multiclass", ("x", "y")), Rules())
+    assert found is not None
+    assert found.tolist() == [[3, 4], [1, 2], [5, 6]]
+
+
 @pytest.mark.parametrize(
     "change",
     [

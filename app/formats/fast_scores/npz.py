@@ -67,9 +67,10 @@ def _spans(ids: NDArray[Any]) -> Spans:
     else:
         signs = np.ascontiguousarray(ids).view(np.uint8).reshape(len(ids), -1)
     width = signs.shape[1]
-    while width > 1 and not signs[:, width - 1].any():
-        width -= 1
-    buffer = np.zeros(len(ids) * width + PAD, dtype=np.uint8)
-    buffer[: len(ids) * width].reshape(len(ids), width)[:] = signs[:, :width]
+    lengths = width - (signs[:, ::-1] != 0).argmax(axis=1)
+    if not signs[np.arange(len(ids)), lengths - 1].all():
+        raise Unfit  # one is empty
+    buffer = np.zeros(signs.size + PAD, dtype=np.uint8)
+    buffer[: signs.size] = signs.ravel()
     starts = np.arange(len(ids), dtype=np.int64) * width
-    return Spans(words_of(buffer), starts, np.full(len(ids), width, dtype=np.int64))
+    return Spans(words_of(buffer), starts, lengths)
