@@ -82,6 +82,14 @@ def test_what_is_no_number_is_never_read(others: list[str], text: str) -> None:
     assert (numbers(texts) is not None) == is_number(text)
 
 
+def test_digits_beyond_64_bits_are_read_without_a_warning() -> None:
+    text = "0.000018446744073709551615"  # added up without a look at what is lost, they are 2^64 - 1
+    with np.errstate(all="raise"):
+        found = numbers([text])
+    assert found is not None
+    assert found[0] == float(text)
+
+
 @pytest.mark.parametrize("write", [repr, "{:.6f}".format, "{:.9e}".format], ids=["repr", "fixed", "exponent"])
 def test_usual_numbers_are_not_left_to_python(write: Callable[[float], str], monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [write(value) for value in np.random.default_rng(1).random(2000).tolist()]
@@ -168,11 +176,12 @@ def fast(
     *,
     size: int = SIZE,
     limits: Limits = DEFAULT_LIMITS,
+    encoding: str = "",
 ) -> Floats | None:
     """The scores as they are read fast."""
     known = IdIndex(ids).table
     assert known is not None
-    return read_scores(io.BytesIO(raw), FileKind(kind), known, spec, rules=rules, limits=limits, window=size)
+    return read_scores(io.BytesIO(raw), FileKind(kind, encoding), known, spec, rules=rules, limits=limits, window=size)
 
 
 def strict(raw: bytes, kind: str, ids: Sequence[str], spec: TaskSpec, rules: Rules) -> tuple[Floats | None, list[str]]:

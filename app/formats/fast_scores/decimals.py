@@ -221,7 +221,8 @@ def _scaled(mantissa: Words, scales: Int) -> Floats:
     scales = scales - _FIRST
     power = _UPPER.take(scales)
     most = mantissa.astype(np.float64)
-    rest = (mantissa - most.astype(np.uint64)).view(np.int64).astype(np.float64)
+    with np.errstate(invalid="ignore"):  # what is no number at all may be beyond 64 bits
+        rest = (mantissa - most.astype(np.uint64)).view(np.int64).astype(np.float64)
     found, error = _product(most, power)
     error += most * _LOWER.take(scales)
     error += rest * power

@@ -23,7 +23,8 @@ from app.scoring.task import TaskSpec
 from app.scoring.texts import TextTable
 
 _KEY: Final = re.compile(rb'"(ids|scores|classes|predictions)"[ \t\r\n]*:[ \t\r\n]*\[')
-_CLASSES: Final = re.compile(rb'"[^"\\\x00-\x1f]*"(?:[ \t\r\n]*,[ \t\r\n]*"[^"\\\x00-\x1f]*")*[ \t\r\n]*')
+_CLASSES: Final = re.compile(rb'"[^"\\\x00-\x1f]*+"(?:[ \t\r\n]*+,[ \t\r\n]*+"[^"\\\x00-\x1f]*+")*+[ \t\r\n]*+')
+"""Possessive: to remember where it could give back takes a hundred bytes a name."""
 _LONGEST_KEY: Final = 1 << 10
 
 
@@ -57,7 +58,7 @@ def read_scores(
         elif ids.plain:
             bytes_of = pieces(stream, kind.encoding, limits.expanded_bytes)
             _FORMS[kind.format](Window(bytes_of, window), into, spec, limits)
-    except (Unfit, Refused, ValueError):
+    except (Unfit, Refused, ValueError, MemoryError):  # the scores of all instances may not fit, those of the file may
         return None
     return into.matrix()
 
@@ -77,10 +78,11 @@ def _read_json_lines(window: Window, into: Collected, spec: TaskSpec, _: Limits)
 def _read_table(separator: str, window: Window, into: Collected, spec: TaskSpec, limits: Limits) -> None:
     """Rows of text behind a line that names the columns: the id, and scores."""
     line, end, _ = window.ahead().partition(b"\n")
-    if not end or b'"' in line:
-        raise Unfit
     after = b"\r" if line.endswith(b"\r") else b""
-    names = line.removesuffix(b"\r").decode().split(separator)
+    line = line.removesuffix(after)
+    if not end or b'"' in line or b"\r" in line:
+        raise Unfit
+    names = line.decode().split(separator)
     reading = Reading(spec.task, gold=False, limits=limits, problems=Problems(), classes=spec.classes)
     header, _ = tell_columns(names, reading, separator=separator)
     if header is None or dict(header.used) != {"id": 0} or list(header.scores) != list(range(1, len(names))):
@@ -88,7 +90,7 @@ def _read_table(separator: str, window: Window, into: Collected, spec: TaskSpec,
     if header.score_names is None:
         _check_single(spec)
     order = None if header.score_names is None else order_of(header.score_names, spec.classes)
-    window.at += len(line) + 1
+    window.at += len(line + after) + 1
     count = len(header.scores)
     template = Template([b""] * (1 + count), [b""] * count + [after], ["id", *["score"] * count])  # type: ignore[list-item]
     read_rows(window, template, separator.encode() + b"\n", into, order)
@@ -159,7 +161,7 @@ class _Document:
         skip_white(self.window)
         self.window.hold(_LONGEST_KEY)
         found = _KEY.match(self.window.ahead(_LONGEST_KEY))
-        if found is None:
+        if found is None or found[1] in self.seen:
             raise Unfit
         self.window.at += found.end()
         if found[1] == b"classes":

@@ -39,7 +39,8 @@ class Window:
         wider[FRONT : FRONT + left] = self.text[self.at : self.end].copy()
         self.text, self.at, self.end = wider, FRONT, FRONT + left
         while room := len(self.text) - PAD - self.end:
-            self._pending = self._pending or memoryview(next(self._pieces, b""))
+            # An empty piece is not the end: a member of compressed data may hold nothing.
+            self._pending = self._pending or memoryview(next(filter(None, self._pieces), b""))
             part = self._pending[:room]
             if not part:
                 break
