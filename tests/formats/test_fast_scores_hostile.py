@@ -8,6 +8,7 @@ import tracemalloc
 import pytest
 
 from app.formats.fast_scores import door
+from app.formats.fast_scores.rows import skip_white
 from app.formats.fast_scores.window import Window
 from app.formats.rules import Rules
 from app.scoring.task import TaskSpec
@@ -39,11 +40,10 @@ def test_a_class_with_a_line_end_is_no_column() -> None:
 
 def test_what_a_file_repeats_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[int] = []
-    white = door.skip_white
 
     def counted(window: Window) -> None:
         looked.append(window.at)
-        white(window)
+        skip_white(window)
 
     monkeypatch.setattr(door, "skip_white", counted)
     raw = b"{" + b",".join([b'"classes":["x","y"]'] * 1000) + b"}"

@@ -23,7 +23,7 @@ from app.formats.rules import DEFAULT_LIMITS, Limits, Rules
 from app.pipeline import Source, tables_of, validate
 from app.scoring.align import IdIndex
 from app.scoring.task import Task, TaskSpec
-from tests.formats.support import agree, packed
+from tests.formats.support import agree, packed, task_of
 
 CLASSES = ("cat", "dog", "a label of more than eight bytes", "éé")
 Answers = Mapping[str, Any]
@@ -246,7 +246,7 @@ def test_what_is_repeated_or_misplaced_is_left_to_the_strict_reader(data: str, f
 def test_what_follows_much_space_behind_the_last_column_is_seen(several: bool) -> None:
     label = '["cat"]' if several else '"cat"'
     for first, second in (('"ids": ["t1"]', f'"labels": [{label}]'), (f'"labels": [{label}]', '"ids": ["t1"]')):
-        data, task = f"{{{first}, {second}}}".encode(), "multilabel" if several else "multiclass"
+        data, task = f"{{{first}, {second}}}".encode(), task_of(multilabel=several)
         assert _both(data + b" " * 20_000, FileKind("json"), ["t1"], task) > 0
         for space in (*range(40), *range(60, 100), HEAD - 3, HEAD - 2, HEAD - 1, HEAD, 20_000):
             assert _both(data + b" " * space + b"x", FileKind("json"), ["t1"], task) == 0
