@@ -35,13 +35,18 @@ LABELS = {row["id"]: row["label"] for row in GOLD}
 ASKED = Asked("digits", "main", "visitor")
 
 
+BACKGROUND = ("scheduler", "slot", "rescor", "raise")
+"""How the threads of a worker are called."""
+
+
 @contextmanager
 def sessions(db: Database) -> Iterator[list[Any]]:
-    """What is taken out of the pools meanwhile."""
+    """What requests take out of the pools meanwhile; a worker looks for work of its own accord."""
     taken: list[Any] = []
 
     def out(*what: Any) -> None:
-        taken.append(what)
+        if not threading.current_thread().name.startswith(BACKGROUND):
+            taken.append(what)
 
     engines = (db._read, db._write)
     for engine in engines:

@@ -43,7 +43,9 @@ def test_what_changed_while_nothing_was_heard_is_shown(
 ) -> None:
     url = postgres_database()
     far = make_url(url).set(port=line.port).render_as_string(hide_password=False)
-    given = settings(tmp_path / "data", database_url=far, files_shared=True, statement_seconds=2)
+    given = settings(
+        tmp_path / "data", database_url=far, files_shared=True, statement_seconds=6
+    )  # long enough for a slow machine
     with served(given) as app:
         open_challenge(app.admin(), "deaf", GOLD)
         sent = app.admin().submit("deaf", {row["id"]: row["label"] for row in GOLD}, team="Blue")
