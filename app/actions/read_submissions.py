@@ -170,6 +170,8 @@ def select_final(session: WriteSession, caller: Caller, submission_id: str, *, s
     locks.challenge(session, phase.challenge.slug, shared=True)
     if session.get(Phase, phase.id, populate_existing=True) is None:  # closed or deleted while this waited
         raise NotFound
+    # It may have been settled since it was read: as it was then, no board would be told of the choice.
+    session.refresh(submission, with_for_update={"of": Submission, "key_share": True})
     require_scope(caller, "submit")
     if not edits(session, caller, phase.challenge):
         registration = require_membership(session, caller, phase.challenge)

@@ -1,0 +1,56 @@
+"""What a team chooses while its submission is being settled is told to boards."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from sqlalchemy import text
+
+from app.actions.access import Caller
+from app.actions.read_submissions import select_final
+from app.settings import Settings
+from app.store import locks
+from app.store.changes import of_phase
+from app.store.migrate import upgrade
+from app.store.session import Database
+from app.store.tables import Submission
+from tests.live import LONG, eventually
+from tests.store.rows import Filled, fill
+
+WAITING = text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = :number")
+HERE = text("SELECT oid FROM pg_database WHERE datname = current_database()")
+
+
+def waits(db: Database) -> bool:
+    """Whether somebody stands before a lock of this database."""
+    with db.read() as session:
+        return bool(session.scalar(WAITING, {"number": session.scalar(HERE)}))
+
+
+def choose(db: Database, filled: Filled) -> None:
+    member = Caller(user_id=filled.user, scopes=frozenset({"read", "submit"}))
+    with db.write() as session:
+        select_final(session, member, filled.submission, selected=True)
+
+
+def test_a_choice_made_while_the_submission_is_settled_is_told_to_boards(
+    tmp_path: Path, postgres_database: Callable[[], str]
+) -> None:
+    given = Settings(data_dir=tmp_path / "data", database_url=postgres_database(), files_shared=True)
+    upgrade(given)
+    db = Database(given)
+    with db.write() as session:
+        filled = fill(session)
+    told: list[frozenset[str]] = []
+    db.tell(told.append)
+    with ThreadPoolExecutor(1) as pool:
+        with db.write() as session:  # an organizer changes something: who chooses has read the submission, and waits
+            locks.challenge(session, "pets")
+            chosen = pool.submit(choose, db, filled)
+            eventually(lambda: waits(db), "the choice waits")
+            with db.write() as settling:
+                settling.get_one(Submission, filled.submission).status = "finished"
+            told.clear()
+        chosen.result(LONG)
+    db.close()
+    assert told == [frozenset({of_phase(filled.phase)})]
