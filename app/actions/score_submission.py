@@ -300,7 +300,7 @@ def _fail(session: WriteSession, bench: Bench, task: ScoreTask, code: str, detai
     task.failure = {"code": code, "detail": detail}
     rescoring.count(session, [rescoring.Settled(task.rerun_id, failed=True)], now)
     submission = _held(session, task.submission_id)
-    if submission.status not in {"queued", "running"}:
+    if submission.status not in {"queued", "running"} or tasks.newer_waits(session, task):
         return None
     submission.failure = task.failure
     once_committed(session, partial(bench.figures.settled, "failed"))

@@ -212,6 +212,13 @@ def owned(session: WriteSession, task_id: str, attempt: int) -> ScoreTask | None
     return session.scalar(query.with_for_update())
 
 
+def newer_waits(session: ReadSession, task: ScoreTask) -> bool:
+    """Whether a newer scorer version has still to say what becomes of the submission."""
+    newer = (ScoreTask.submission_id == task.submission_id) & (ScoreTask.scorer_version > task.scorer_version)
+    undone = newer & ScoreTask.status.in_(("queued", "running"))
+    return session.scalar(select(ScoreTask.id).where(undone).limit(1)) is not None
+
+
 def end(session: WriteSession, task_id: str, attempt: int, now: datetime) -> dict[str, Any] | None:
     """The task is done; gives the key that its scores carry, None where this attempt does not own it."""
     names = {"task": task_id, "fence": attempt, "now": now}

@@ -267,3 +267,24 @@ def test_a_newer_scorer_that_comes_second_leaves_the_status_and_the_ledger_as_th
     monkeypatch.setattr("app.actions.score_submission.SCORER_VERSION", SCORER_VERSION + 1)
     assert score_submission(store.bench(pool), store.claim()) is None
     assert store.state() == ("done", "finished", ["reserve", "charge"], 2)
+
+
+def test_an_older_scorer_that_gives_up_leaves_the_submission_to_a_newer_one(
+    store: Store, pool: ChildPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with store.db.write() as session:
+        of = session.scalars(select(ScoreTask)).one()
+        names = ("submission_id", "gold_id", "recipe_id")
+        key = {name: getattr(of, name) for name in names} | {"scorer_version": SCORER_VERSION + 1}
+        newer = tasks.add(session, **key)
+    assert score_submission(store.bench(Dying(), replace(CAPS, crashes=1)), store.claim()) is None
+    with store.db.read() as session:
+        statuses = list(session.scalars(select(ScoreTask.status).order_by(ScoreTask.scorer_version)))
+        assert (statuses, session.scalars(select(Submission)).one().failure) == (["failed", "queued"], None)
+    monkeypatch.setattr("app.actions.score_submission.SCORER_VERSION", SCORER_VERSION + 1)
+    claim = store.claim()
+    assert claim.task_id == newer
+    assert score_submission(store.bench(pool), claim) is not None
+    with store.db.read() as session:
+        assert session.scalars(select(Submission)).one().status == "finished"
+        assert list(session.scalars(select(QuotaEntry.kind).order_by(QuotaEntry.id))) == ["reserve", "charge"]
