@@ -101,16 +101,22 @@ class Rescorer:
         with self._bench.db.read() as session:
             if not rescoring_waits(session):
                 return []
-        groups = []
+        names: list[Claim] = []
         for _ in range(count):
-            with self._bench.db.write() as session:
-                group = claim_group(session, self._lease)
+            try:
+                with self._bench.db.write() as session:
+                    group = claim_group(session, self._lease)
+            except Exception:
+                if not names:
+                    raise
+                log.exception("claim_failed")  # what was claimed before it has to be worked on
+                break
             if group is None:
                 break
-            groups.append(group)
+            names.append(group.name)
             self._groups[group.name] = group
             self._held.update(group.jobs)
-        return [group.name for group in groups]
+        return names
 
     def _work(self, name: Claim) -> None:
         structlog.contextvars.clear_contextvars()
