@@ -172,9 +172,9 @@ def queue_again(session: WriteSession, rerun: Rerun, origin: Origin) -> int:
 
 
 def stand_down(session: WriteSession, rerun_id: str, now: datetime) -> None:
-    """Take back what is still queued for this order: it is again what it was, done or failed."""
+    """Take back what is still queued for this order: it is again what it was, done or failed, and of no order."""
     mine = (ScoreTask.rerun_id == rerun_id) & (ScoreTask.status == "queued")
-    before = {"finished_at": now, "not_before": None}
+    before = {"finished_at": now, "not_before": None, "rerun_id": None}
     quiet = {"synchronize_session": False}
     failed = update(ScoreTask).where(mine, ScoreTask.failure.is_not(None)).values(status="failed", **before)
     session.execute(failed, execution_options=quiet)
@@ -182,11 +182,14 @@ def stand_down(session: WriteSession, rerun_id: str, now: datetime) -> None:
 
 
 def different(session: ReadSession, rerun_id: str, most: int) -> list[tuple[ScoreTask, Submission]]:
-    """Tasks of this order whose values differ from those stored, the oldest submission first."""
+    """Tasks done by this order whose values differ from those stored, the oldest submission first.
+
+    One that is still to be done shows how it differed the time before.
+    """
     query = (
         select(ScoreTask, Submission)
         .join(Submission, Submission.id == ScoreTask.submission_id)
-        .where(ScoreTask.difference.is_not(None), ScoreTask.rerun_id == rerun_id)
+        .where(ScoreTask.difference.is_not(None), ScoreTask.rerun_id == rerun_id, ScoreTask.status == "done")
     )
     return [(task, submission) for task, submission in session.execute(query.order_by(Submission.id).limit(most))]
 
