@@ -110,9 +110,12 @@ class Entry:
 
 @dataclass(slots=True, eq=False)
 class _Flight:
-    """A board that is being made, once for all who ask meanwhile, and what has changed since that began."""
+    """A board that is being made, once for all who ask meanwhile, and what has changed since that began.
 
-    answer: "Future[Entry]" = field(default_factory=Future)
+    The answer is None where who was to make it got no thread for that.
+    """
+
+    answer: "Future[Entry | None]" = field(default_factory=Future)
     taken: bool = False  # by the thread that makes it
     missed: set[str] = field(default_factory=set)
 
@@ -194,10 +197,8 @@ class KeptBoards:
             if kept is not None:
                 return kept
             flight, first, old = self._join(asked)
-            if first:
-                return await run_in_threadpool(self._fly, asked, flight, make)
-            entry = await asyncio.wrap_future(flight.answer)
-            if not old:
+            entry = await (self._fly_from_loop(asked, flight, make) if first else asyncio.wrap_future(flight.answer))
+            if entry is not None and not old:
                 return entry
         return await run_in_threadpool(make)
 
@@ -209,7 +210,7 @@ class KeptBoards:
                 return kept
             flight, _first, old = self._join(asked)
             entry = self._fly(asked, flight, make)
-            if not old:
+            if entry is not None and not old:
                 return entry
         return make()
 
@@ -222,7 +223,17 @@ class KeptBoards:
             self._flights[asked] = flight = _Flight()
             return flight, True, False
 
-    def _fly(self, asked: Asked, flight: _Flight, make: Callable[[], Entry]) -> Entry:
+    async def _fly_from_loop(self, asked: Asked, flight: _Flight, make: Callable[[], Entry]) -> Entry | None:
+        try:
+            return await run_in_threadpool(self._fly, asked, flight, make)
+        finally:
+            with self._lock:
+                mine, flight.taken = not flight.taken, True
+            if mine:  # it hung up, or there are no threads: another one makes it for those who wait
+                self._land(asked, flight, None)
+                flight.answer.set_result(None)
+
+    def _fly(self, asked: Asked, flight: _Flight, make: Callable[[], Entry]) -> Entry | None:
         """Make the board, or wait for the thread that is making it: never for one that is still to come."""
         with self._lock:
             mine, flight.taken = not flight.taken, True

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
+import anyio.to_thread
 import httpx
 import pytest
 from sqlalchemy import event
@@ -48,7 +49,7 @@ def sessions(db: Database) -> Iterator[list[Any]]:
         if not threading.current_thread().name.startswith(BACKGROUND):
             taken.append(what)
 
-    engines = (db._read, db._write)
+    engines = (db._read, db._write, db._write_soon)
     for engine in engines:
         event.listen(engine, "checkout", out)
     yield taken
@@ -321,6 +322,27 @@ def test_a_thread_does_not_wait_for_one_that_has_no_thread_yet() -> None:
     assert first
     assert boards.find(ASKED, entry) == entry()
     assert boards._fly(ASKED, flight, lambda: entry(b"another")) == entry()
+
+
+def test_who_hangs_up_before_there_is_a_thread_keeps_nobody_waiting() -> None:
+    boards = KeptBoards(hears=False)
+
+    async def ask() -> Entry:
+        threads = anyio.to_thread.current_default_thread_limiter()
+        for taken in range(int(threads.total_tokens)):
+            threads.acquire_on_behalf_of_nowait(taken)
+        first = asyncio.ensure_future(boards.find_from_loop(ASKED, entry))
+        await asyncio.sleep(0)
+        second = asyncio.ensure_future(boards.find_from_loop(ASKED, entry))
+        await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.wait([first])
+        for taken in range(int(threads.total_tokens)):
+            threads.release_on_behalf_of(taken)
+        return await asyncio.wait_for(second, LONG)
+
+    assert asyncio.run(ask()) == entry()
+    assert boards._flights == {}
 
 
 def test_who_hears_nothing_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
