@@ -1,6 +1,6 @@
 """Which boards a transaction concerns, and that it says so once it has ended."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -8,12 +8,15 @@ import pytest
 from sqlalchemy import delete, insert, update
 from sqlalchemy.orm import Session
 
+from app.actions.read_leaderboard import VISITOR_VIEW, prepare_board
+from app.actions.score_submission import _settle, claim_tasks
 from app.scoring import SCORER_VERSION
 from app.settings import Settings
-from app.store import tasks
+from app.store import changes, signals, tasks
 from app.store.changes import CHANNEL, EVERYTHING, of_challenge, of_phase, of_scores
 from app.store.migrate import upgrade
 from app.store.session import Database, WriteSession
+from app.store.submissions import Counted
 from app.store.tables import (
     Challenge,
     GoldVersion,
@@ -26,7 +29,7 @@ from app.store.tables import (
     User,
 )
 from app.store.types import utcnow
-from tests.live import LONG
+from tests.live import LONG, eventually
 from tests.postgres import Server
 from tests.store.rows import Filled, fill, gold_version, submission
 
@@ -149,6 +152,43 @@ def test_a_submission_that_is_scored_is_said_when_it_is_finished(
     assert told == [{of_phase(filled.phase)}]
 
 
+COUNTED = [*Counted._fields, "phase_id", "status", "withdrawn_at", "disqualified_at"]  # what a board reads of them
+
+
+@pytest.mark.parametrize("column", [name for name in COUNTED if name not in {"id", "team_name"}])
+def test_every_column_that_a_board_reads_is_said(
+    db: Database, filled: Filled, told: list[set[str]], column: str
+) -> None:
+    with db.write() as session:
+        other = Phase(challenge_id=filled.challenge, slug="next", name="next", position=1, opens_at=utcnow(), quota={},
+                      leaderboard="public", reports=[], anonymous=False)  # fmt: skip
+        session.add_all([other, Team(id="red", challenge_id=filled.challenge, name="Red", name_key="red")])
+    values: dict[str, Any] = {"team_id": "red", "method": "other", "baseline": True, "status": "failed"}
+    values["phase_id"] = other.id
+    told.clear()
+    with db.write() as session:
+        setattr(session.get_one(Submission, filled.submission), column, values.get(column, utcnow()))
+    assert told == [{of_phase(other.id if column == "phase_id" else filled.phase)}]
+
+
+ANSWER: dict[str, Any] = {"valid": True, "scores": {"all": {}}, "problems": [], "total": {}, "notes": []}
+
+
+@pytest.mark.parametrize("valid", [True, False])
+def test_what_is_scored_by_statements_past_the_session_is_said(
+    db: Database, filled: Filled, told: list[set[str]], *, valid: bool
+) -> None:
+    with db.write() as session:
+        session.get_one(Submission, filled.submission).status = "queued"
+        session.execute(delete(Score).execution_options(**changes.UNSEEN))
+        (claim,) = claim_tasks(session, 1)
+    told.clear()
+    with db.write() as session:
+        assert _settle(session, claim, ANSWER | {"valid": valid}) == filled.submission
+        assert told == []
+    assert told == ([{of_phase(filled.phase), of_scores(filled.gold, SCORER_VERSION)}] if valid else [])
+
+
 def test_scores_under_gold_that_is_not_in_force_have_a_mark_of_their_own(
     db: Database, filled: Filled, told: list[set[str]]
 ) -> None:
@@ -209,3 +249,77 @@ def test_every_replica_is_told_once_it_is_stored_and_only_then(postgres: Server)
             found = [notice.payload for notice in listening.notifies(timeout=LONG, stop_after=3)]
         db.close()
     assert found == [of_challenge(filled.challenge), of_phase(filled.phase), EVERYTHING]
+
+
+def test_a_board_bears_the_marks_of_all_that_it_was_made_of(db: Database, filled: Filled) -> None:
+    def marks() -> set[str]:
+        with db.read() as session:
+            found = prepare_board(session, VISITOR_VIEW, "pets", "main", split=None, metric=None)
+        return set(found.marks)
+
+    always = {of_challenge(filled.challenge), of_phase(filled.phase)}
+    assert marks() == always | {of_scores(filled.gold, 1)}
+    with db.write() as session:
+        session.get_one(Phase, filled.phase).leaderboard = "hidden"
+    assert marks() == always
+
+
+@pytest.fixture
+def shared(postgres: Server) -> Iterator[tuple[Settings, Database, Filled]]:
+    """A database that replicas share."""
+    with postgres.database() as url:
+        given = Settings(database_url=url, files_shared=True)
+        upgrade(given)
+        db = Database(given)
+        with db.write() as session:
+            filled = fill(session)
+        yield given, db, filled
+        db.close()
+
+
+def test_boards_are_told_before_those_who_wait_for_the_submission(
+    shared: tuple[Settings, Database, Filled], postgres: Server
+) -> None:
+    given, db, filled = shared
+    with db.write() as session:
+        session.execute(delete(Score).execution_options(**changes.UNSEEN))
+        (claim,) = claim_tasks(session, 1)
+    with postgres.connect(given.database.rpartition("/")[2]) as listening:
+        for channel in (CHANNEL, signals.CHANNEL):
+            listening.execute(f"LISTEN {channel}")
+        with db.write() as session:
+            _settle(session, claim, ANSWER)
+        found = [(notice.channel, notice.payload) for notice in listening.notifies(timeout=LONG, stop_after=2)]
+    marks = sorted([of_phase(filled.phase), of_scores(filled.gold, SCORER_VERSION)])
+    assert found == [(CHANNEL, "\n".join(marks)), (signals.CHANNEL, filled.submission)]
+
+
+class Heard:
+    """What a listener says of changes, one after the other."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def drop(self, marks: frozenset[str]) -> None:
+        """Something changed."""
+        self.said.extend(marks)
+
+    def hear(self, until: float) -> None:
+        """All was said until now."""
+        assert until > 0
+        self.said.append("hears")
+
+    def go_deaf(self) -> None:
+        """Nothing is heard."""
+        self.said.append("deaf")
+
+
+def test_what_was_begun_before_a_listener_listens_is_not_believed(shared: tuple[Settings, Database, Filled]) -> None:
+    """A board that is being made of rows read before would be kept, though nobody heard of what changed since."""
+    heard = Heard()
+    listener = signals.Listener(shared[0], lambda _: None, lambda: heard.said.append("look"), heard)
+    listener.start()
+    eventually(lambda: "hears" in heard.said, "it listens")
+    listener.stop()
+    assert heard.said[:3] == ["deaf", "look", "hears"]
+    assert heard.said[-1] == "deaf"
