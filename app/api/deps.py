@@ -62,9 +62,14 @@ class Notifier:
             with self._lock:
                 self._leave(waiter)
 
-    def follow(self, waiter: Waiter, submission_id: str) -> None:
-        """From any thread: wait for this submission; before it is committed, so that nothing can be missed."""
+    def follow(self, waiter: Waiter, submission_id: str, most: float = math.inf) -> None:
+        """From any thread: wait for this submission, unless `most` wait already.
+
+        Before it is committed, so that nothing can be missed.
+        """
         with self._lock:
+            if self.count >= most:
+                return
             waiter.submission_id = submission_id
             self.count += 1
             self._waiting.setdefault(submission_id, []).append(waiter)

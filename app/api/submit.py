@@ -132,11 +132,10 @@ async def post_submission(slug: str, phase: str, sent: DeliveryDep) -> Response:
     await run_in_threadpool(_refuse_early, sent, slug, phase)
     if sent.dry_run:
         return await _dry_run(sent, slug, phase)
-    waits = bool(sent.seconds) and sent.parts.notifier.count < sent.parts.settings.max_waiters
     with sent.parts.notifier.listen() as waiter:
         with sent.parts.only_one(sent.who.user_id or "", sent.key):
-            found, new = await _submit(sent, slug, phase, waiter if waits else None)
-        if new and waits:
+            found, new = await _submit(sent, slug, phase, waiter)
+        if new and waiter.submission_id is not None:
             with contextlib.suppress(errors.AssayError):  # it is stored: whatever fails now, the answer has to say so
                 found = await _wait(sent, found, waiter)
     final = found.submission.status in FINAL
@@ -182,8 +181,8 @@ async def _dry_run(sent: Delivery, slug: str, phase: str) -> Response:
     return JSONResponse(DryRun.model_validate(answer).model_dump(mode="json"))
 
 
-async def _submit(sent: Delivery, slug: str, phase: str, waiter: Waiter | None) -> tuple[Seen, bool]:
-    """The stored submission, and whether it is new; the waiter hears of it."""
+async def _submit(sent: Delivery, slug: str, phase: str, waiter: Waiter) -> tuple[Seen, bool]:
+    """The stored submission, and whether it is new; the waiter hears of it, if it shall wait and so many may."""
 
     def store(stored: Stored) -> tuple[Seen, bool]:
         with sent.parts.db.write() as session:
@@ -198,8 +197,8 @@ async def _submit(sent: Delivery, slug: str, phase: str, waiter: Waiter | None) 
                 kind=sent.kind,
                 key=sent.key,
             )
-            if waiter is not None:
-                sent.parts.notifier.follow(waiter, found.submission.id)
+            if new and sent.seconds:
+                sent.parts.notifier.follow(waiter, found.submission.id, sent.parts.settings.max_waiters)
         if not new:
             forget(sent.parts.files, stored)
         return found, new

@@ -13,7 +13,7 @@ from app.api.deps import Limiter, Notifier, prefer_wait
 from app.errors import BadRequest, TooMany, WrongPassword
 from app.settings import Settings
 from tests.api.served import Served, served, settings
-from tests.live import LONG, PASSWORD, open_challenge
+from tests.live import LONG, PASSWORD, eventually, open_challenge
 
 GOLD = [{"id": "t1", "label": "cat"}, {"id": "t2", "label": "dog"}]
 
@@ -191,6 +191,24 @@ def test_over_the_limit_of_waiters_the_answer_comes_at_once(tmp_path: Path) -> N
         answer = running.admin().submit("pets", {"t1": "cat", "t2": "dog"}, team="Blue", wait=60)
         assert answer.status_code == 202
         assert answer.headers["location"] == f"/api/v1/submissions/{answer.json()['id']}"
+
+
+def test_who_began_to_wait_while_a_file_came_counts_against_the_limit(tmp_path: Path) -> None:
+    with served(settings(tmp_path / "data", max_waiters=1)) as running:
+        parts = running.app.state.service
+        open_challenge(running.admin(), "pets", GOLD)
+
+        def body() -> Iterator[bytes]:
+            yield b'{"t1": "cat",'
+            eventually(lambda: bool(parts.in_flight), "it was let in")
+            parts.notifier.count += 1
+            yield b'"t2": "dog"}'
+
+        headers = {"Content-Type": "application/json", "Prefer": "wait=60", "Idempotency-Key": "k"}
+        path = "/challenges/pets/phases/main/submissions"
+        answer = running.admin().post(path, params={"team": "Blue"}, content=body(), headers=headers)
+        assert answer.status_code == 202
+        assert parts.notifier.count == 1
 
 
 # ---- waiting --------------------------------------------------------------------------------------
