@@ -119,7 +119,7 @@ def agree(
     if tables is None:
         return 0
     read = 0
-    for size in (SIZE, 512, 96, 40):
+    for size in (SIZE, 96):
         several = spec.task == "multilabel"
         quick = read_quickly(io.BytesIO(data), kind, tables, sets=several, limits=limits, window=size)
         if quick is None:
@@ -148,7 +148,7 @@ def agree_on_scores(
     """The fast tier of scores reads what the strict reader reads, or nothing; gives of how many sizes of windows it did."""
     table = IdIndex(ids).table
     read = 0
-    for size in (1 << 18, 512, 96, 40) if table is not None else ():
+    for size in (1 << 18, 96) if table is not None else ():
         assert table is not None
         quick = read_scores(io.BytesIO(data), kind, table, spec, rules=rules, limits=limits, window=size)
         if quick is None:
