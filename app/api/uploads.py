@@ -65,7 +65,8 @@ class Body:
         """Append bytes; raises StorageShort."""
         if self._upload is None:
             self._upload = self._files.begin()
-        self._upload.write(b"".join(chunks))
+        for chunk in chunks:
+            self._upload.write(chunk)
 
     def abort(self) -> None:
         """Forget it."""

@@ -88,8 +88,9 @@ def _distances(ws: Workspace, call: MetricCall) -> Integers:
     drop = call.options["unknown_label"] == "drop"
     gold = pairs_of(ws.case.gold, m, as_sets, drop_unknown=False)
     predicted = pairs_of(ws.case.predicted, m, as_sets, drop_unknown=drop)
+    keys = [pairs.rows * (m + 1) + pairs.codes for pairs in (gold, predicted)]
     try:
-        return edit_distances(gold.keys, predicted.keys, ws.case.gold.n, m + 1)
+        return edit_distances(keys[0], keys[1], ws.case.gold.n, m + 1)
     except TooFarError:
         raise UndefinedError("the sets differ in too many labels of too many to find the distances in time") from None
 
