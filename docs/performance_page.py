@@ -78,13 +78,12 @@ _LIMITS = """\
   processor time that the event loop alone would not.
 - *Waits under a recipe of few metrics.* Scoring such a file takes about a millisecond or two, and everything around it is
   not scoring: per submission the service spent some 13 ms of processor in its one process (of them: receiving, storing
-  and committing 3.4; the event loop with HTTP 2.9; loading, asking a child and settling 2.9; reading the answer back 1.3;
-  claiming 1.3; refusing early what will be refused 1.2), measured by thread while 20 were in flight. The disk is not what
-  bounds it: with the data folder in memory the rate rose by about a tenth. Nor is the interpreter's switching: other
-  intervals changed nothing. Processes of their own for the API and the workers, as on PostgreSQL, would share that
-  between cores. Under a recipe of all metrics the waits come near the targets.
-- *Many small files.* Some fifty numpy calls, each of microseconds, make a file of a few thousand records cost more for each
-  record than one of a million.
+  and committing 3.4; the event loop with HTTP 3.0; loading, asking a child and settling 2.7; reading the answer back 1.3;
+  refusing early what will be refused 1.2; claiming 0.9), measured by thread while 20 were in flight. The disk is not what
+  bounds it: with the data folder in memory the rate rose by a tenth to a fifth. Processes of their own for the API and the
+  workers, as on PostgreSQL, would share that between cores. Under a recipe of all metrics the waits come near the targets.
+- *Small files.* Each window costs a number of numpy calls however little is in it, and each metric its own: for each
+  record a file of ten thousand costs several times what one of a million does.
 """
 _SERVICE = f"""\
 ## The service as a whole
