@@ -357,7 +357,9 @@ class QuotaExceeded(TooMany):
     """The team has used up its quota."""
 
     code = "quota_exceeded"
-    remedy = "Wait until the time in 'reset_at', or for a running submission to end."
+    remedy = (
+        "'quota' names the limit: wait until 'reset_at', or for a running submission; only organizers raise a total."
+    )
 
 
 class Unavailable(AssayError):

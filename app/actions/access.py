@@ -52,6 +52,14 @@ def require_scope(caller: Caller, scope: str) -> str:
     return caller.user_id
 
 
+def require_administrator(caller: Caller, detail: str, *, remedy: str | None = None) -> None:
+    """Raise Forbidden with this message unless the caller rules the site; InsufficientScope where only the scope lacks."""
+    if caller.admin:
+        require_scope(caller, "admin")
+    if not caller.rules_site:
+        raise Forbidden(detail, remedy=remedy)
+
+
 def may_read(caller: Caller) -> bool:
     """Whether the caller's token lets them read more than a visitor may."""
     return bool(caller.scopes & {"read", "organize", "admin"})
@@ -109,8 +117,18 @@ def see_phase(session: ReadSession, caller: Caller, slug: str, phase_slug: str) 
     challenge = see_challenge(session, caller, slug)
     phase = challenges.phase_by_slug(session, challenge.id, phase_slug)
     if phase is None:
-        raise NotFound
+        raise no_phase(session, challenge, phase_slug)
     return phase
+
+
+def no_phase(session: ReadSession, challenge: Challenge, phase_slug: str) -> NotFound:
+    """The error for a phase that a challenge, which the caller may see, does not have."""
+    known = [phase.slug for phase in challenges.phases_of(session, challenge.id)]
+    return NotFound(
+        f"The challenge '{challenge.slug}' has no phase '{phase_slug}'.",
+        remedy=f"Its phases are: {', '.join(known)}.",
+        known_phases=known,
+    )
 
 
 def see_facts(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> Facts:
@@ -118,7 +136,7 @@ def see_facts(session: ReadSession, caller: Caller, slug: str, phase_slug: str) 
     locks.challenge(session, slug)
     facts = admission.facts(session, slug, phase_slug, caller.user_id)
     if facts is None:
-        raise NotFound
+        raise no_phase(session, see_challenge(session, caller, slug), phase_slug)
     if not _open_to_all(facts):
         joined = facts.registration == "approved"
         if not _let_in(caller, facts, role=role_by(caller, facts.role), joined=joined):

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from app.actions.access import Caller, require_scope
+from app.actions.access import Caller, require_administrator, require_scope
 from app.actions.change_recipe import fingerprint, parsed
-from app.errors import Forbidden, InvalidRecipe, InvalidRequest, PhaseNameTaken, SlugTaken
+from app.errors import InvalidRecipe, InvalidRequest, PhaseNameTaken, SlugTaken
 from app.scoring import SCORER_VERSION
 from app.scoring.recipe import Recipe as ScoringRecipe
 from app.store import challenges, clock
@@ -150,7 +150,8 @@ def require_creator(caller: Caller, creation: str) -> str:
     allowed = caller.rules_site or creation == "any" or (creation == "approved" and (caller.approved or caller.admin))
     if not allowed:
         who = "administrators" if creation == "admin" else "approved users"
-        raise Forbidden(
+        require_administrator(
+            caller,
             f"On this site only {who} may create challenges.",
             remedy="Ask the administrator to create it and to name you as its organizer.",
         )

@@ -1,7 +1,7 @@
 """Create an account."""
 
-from app.actions.access import Caller
-from app.errors import EmailTaken, Forbidden, SignupClosed
+from app.actions.access import Caller, require_administrator, require_scope
+from app.errors import EmailTaken, SignupClosed
 from app.store import users
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import User
@@ -16,9 +16,11 @@ def check_sign_up(
     """
     if not caller.rules_site:
         if signup != "open":
+            if caller.admin:
+                require_scope(caller, "admin")
             raise SignupClosed
         if admin or approved:
-            raise Forbidden("Only an administrator may create administrators or approved users.")
+            require_administrator(caller, "Only an administrator may create administrators or approved users.")
     if users.by_email(session, email) is not None:
         raise EmailTaken
 

@@ -44,7 +44,7 @@ from app.store.types import id_of, moment_text
 
 QUOTA_REMEDIES = {
     "per_day": "Wait until the time in 'reset_at', when the challenge's next day begins.",
-    "total": "The quota of this phase is used up; only its organizers can raise it.",
+    "total": "The total of this phase is used up, and waiting does not help; only its organizers can raise it.",
     "concurrent": "Wait until one of the team's submissions has ended.",
     "invalid_per_day": "Check files with ?dry_run=true, which is free; the next day begins at the time in 'reset_at'.",
 }
@@ -269,26 +269,29 @@ def quota_day(timezone: str, now: datetime) -> tuple[str, datetime]:
 
 def _require_quota(limits: Mapping[str, int], used: quota.Usage, *, reset_at: datetime, now: datetime) -> None:
     counts: Mapping[str, int] = {
+        "total": used.total,  # first: where it is used up, the next day does not help
         "per_day": used.per_day,
-        "total": used.total,
         "concurrent": used.concurrent,
         # each one at work may turn out invalid: sent one after the other without waiting, they must not pass the limit
         "invalid_per_day": used.invalid_per_day + used.concurrent,
     }
-    for name, limit in limits.items():
-        if counts[name] < limit:
+    for name, count in counts.items():
+        limit = limits.get(name)
+        if limit is None or count < limit:
             continue
-        at_work = name == "concurrent" or (name == "invalid_per_day" and used.invalid_per_day < limit)
+        # what is still being checked may be given back, or turn out valid
+        undecided = name in {"total", "invalid_per_day"} and count - used.concurrent < limit
+        at_work = name == "concurrent" or undecided
         daily = name in {"per_day", "invalid_per_day"} and not at_work
         wait = max(1, round((reset_at - now).total_seconds())) if daily else 5 if at_work else 86400
         raise QuotaExceeded(
-            f"The team has used {counts[name]} of {limit} ({name}"
+            f"The team has used {count} of {limit} ({name}"
             + (f", {used.concurrent} of them still being checked)." if at_work else ")."),
             remedy=QUOTA_REMEDIES["concurrent" if at_work else name],
             headers={"Retry-After": str(wait)},
             quota=name,
             limit=limit,
-            used=counts[name],
+            used=count,
             reset_at=moment_text(reset_at) if daily else None,
         )
 

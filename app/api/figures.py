@@ -6,6 +6,7 @@ from fastapi import Request
 from starlette.responses import Response
 
 from app import errors, figures
+from app.actions.access import require_administrator
 from app.api import examples
 from app.api.deps import CallerDep, ServiceDep, address
 from app.api.problems import OPEN, documented, succeeds
@@ -30,9 +31,7 @@ def get_figures(request: Request, who: CallerDep, parts: ServiceDep) -> Response
     if not allowed and who.user_id is None:
         raise errors.Unauthorized("The figures need an administrator's token, unless asked for on this machine itself.")
     if not allowed:
-        raise errors.Forbidden(
-            "The figures are for administrators.", remedy="Use an administrator's token with the scope 'admin'."
-        )
+        require_administrator(who, "The figures are for administrators.")
     return Response(figures.text(parts.figures.registry), media_type=figures.MEDIA_TYPE)
 
 

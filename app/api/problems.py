@@ -19,6 +19,7 @@ from app.errors import AssayError
 log = structlog.get_logger()
 
 MOST_FAULTS = 100  # an answer lists no more; who sends more made them on purpose
+LONGEST_PATH = 200  # characters of an unknown address that an answer repeats
 MEDIA_TYPE = "application/problem+json"
 CODE = "assay.problem"  # in the scope of a request: the code of the problem that answered it
 CHALLENGE_HEADER = {"WWW-Authenticate": 'Bearer realm="assay"'}
@@ -186,8 +187,17 @@ def _detail(place: tuple[Any, ...], fault: dict[str, Any]) -> str:
         return f"not JSON at character {place[-1]}: {fault['ctx']['error']}"
     if fault["type"] == "extra_forbidden":
         return "there is no such field; correct or remove it"
+    if fault["type"] == "too_long" and isinstance(fault["input"], str):  # the framework calls characters items
+        return f"has {len(fault['input'])} characters; at most {fault['ctx']['max_length']} are allowed"
     message: str = fault["msg"]
     return message.removeprefix("Value error, ")
+
+
+class NoSuchRoute(errors.NotFound):
+    """This service has no such address."""
+
+    code = "no_such_route"
+    remedy = "See /docs for every address; those of the API begin with /api/v1."
 
 
 class MethodNotAllowed(AssayError):
@@ -198,12 +208,12 @@ class MethodNotAllowed(AssayError):
     remedy = "See /docs for the methods of this address."
 
 
-async def _framework(_request: Request, error: Exception) -> Response:
+async def _framework(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if isinstance(error, Carrier):
         return problem_response(error.error)
     if error.status_code == 404:
-        return problem_response(errors.NotFound())
+        return problem_response(NoSuchRoute(f"This service has no address '{request.url.path[:LONGEST_PATH]}'."))
     if error.status_code == 405:
         return problem_response(MethodNotAllowed(headers=error.headers))
     return problem_response(errors.BadRequest(str(error.detail)))

@@ -14,6 +14,8 @@ ADVICE: dict[str, str] = {
     "unauthorized+token": "Log in again: assay login. A token in ASSAY_TOKEN or --token goes before that of the login.",
     "wrong_password": "Check both; passwords are case-sensitive. No account yet: assay signup.",
     "insufficient_scope": "Log in for a token that has it: assay login --scope read --scope submit --scope {scope}.",
+    "insufficient_scope+admin": "Log in for a token that has it: "
+    "assay login --scope read --scope submit --scope organize --scope admin.",
     "insufficient_scope+read": "Log in for a token that has it: assay login --scope read --scope submit.",
     "insufficient_scope+submit": "Log in for a token that has it: assay login --scope read --scope submit.",
     "report_too_large": "'assay score' gives one metric by itself, from the files.",
@@ -24,12 +26,14 @@ ADVICE: dict[str, str] = {
     "not_found": "Check the name: 'assay challenge list' shows the challenges that you may see. "
     "Others may need a login: assay login.",
     "not_found+token": "Check the name: 'assay challenge list' shows the challenges that you may see.",
+    "not_found+phase": "Say which with --phase: {phases}.",
     "not_found+gold": "See which versions there are: assay gold list {slug} --phase {phase}.",
     "not_found+submission": "Check the id: 'assay submissions SLUG' lists those of your team.",
     "split_hidden": "Leave --split away to read the split that is shown now.",
     "leaderboard_hidden": "'assay challenge show {slug}' says when the phases close.",
     "bad_request": "Correct what is named above; the command's --help says what it takes.",
     "bad_cursor": "Run the command again.",
+    "no_such_route": "This command and the service are of different versions: assay --version.",
     "method_not_allowed": "This command and the service are of different versions: assay --version.",
     "too_slow": "Send it again over a better connection; compressed files (.gz) are quicker.",
     "commit_uncertain": "Look whether it is there before you repeat it ('assay submissions {slug}' lists submissions).",
@@ -48,6 +52,7 @@ ADVICE: dict[str, str] = {
     "idempotency_mismatch": "Hand it in once more.",
     "rate_limited": "Try again in {pause} seconds.",
     "quota_exceeded": "See what your team has used: assay quota {slug}.",
+    "quota_exceeded+total": "Waiting does not help: only an organizer can raise this limit.",
     "quota_exceeded+concurrent": "Wait for one of them to end: assay submissions {slug}.",
     "unavailable": "Try again in a while; nothing is handed in twice by that.",
     "storage_short": "Try again later, or tell the administrator.",
@@ -110,11 +115,11 @@ def explained(document: Mapping[str, Any], asked: Asked | None = None) -> dict[s
     code = str(document.get("code", ""))
     what, parts = asked.place()
     made = {**document, "detail": _detail(document), "facts": facts(document)}
-    if code == "not_found" and what is not None:
+    if code == "not_found" and what is not None and "known_phases" not in document:
         made["detail"] = f"There is no {what} at {asked.url} that you may see."
     advice = _advice(code, document, asked, parts)
     if advice is not None:
-        listed = ", ".join(map(str, document.get("phases") or ())) or "its name"
+        listed = ", ".join(map(str, document.get("phases") or document.get("known_phases") or ())) or "its name"
         known = {**parts, "scope": asked.scope or "organize", "phases": listed, "pause": asked.pause or "a few"}
         made["remedy"] = advice.format_map(defaultdict(lambda: "SLUG", known))
     return made
@@ -124,7 +129,8 @@ def _advice(code: str, document: Mapping[str, Any], asked: Asked, parts: Mapping
     if code in {"not_found", "database_away"} and not asked.path:
         return None  # said by this machine, with its own remedy
     kind = next((kind for kind in ("submission", "gold") if asked.with_token and kind in parts), None)
-    narrower = (document.get("quota"), asked.scope, kind, "token" if asked.with_token else None)
+    which_phase = "phase" if "known_phases" in document else None
+    narrower = (document.get("quota"), asked.scope, which_phase, kind, "token" if asked.with_token else None)
     special = (ADVICE.get(f"{code}+{which}") for which in narrower if which)
     return next((found for found in special if found), ADVICE.get(code))
 

@@ -15,6 +15,7 @@ from app.cli.text import PLAIN, clean
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from app.scoring.convert.measures import Undefined
     from app.scoring.convert.stated import Printing, Statement
 
 _FEW = 4  # values that are listed
@@ -47,6 +48,10 @@ _Decimals = Annotated[
     typer.Option("--decimals", metavar="N", min=0, max=20, help="Decimals, where zeros at the end were left out."),
 ]
 _Cut = Annotated[bool, typer.Option("--cut", help="Digits were cut off, not rounded.")]
+_Undefined = Annotated[
+    str,
+    typer.Option("--undefined", metavar="CONVENTION", help="What 0/0 counts as: 0, 1, skip, worst, or any of these."),
+]
 _First = Annotated[
     int, typer.Option("--first", metavar="N", min=0, max=1_000, help="Show so many of the counts that fit.")
 ]
@@ -70,6 +75,7 @@ def convert(
     percent: _Percent = False,
     decimals: _Decimals = None,
     cut: _Cut = False,
+    undefined: _Undefined = "any",
     first: _First = 10,
     limit: _Limit = 10_000,
     as_json: AsJson = False,
@@ -88,7 +94,8 @@ def convert(
 
         plain = Statement((), given, n, positives, not multilabel)
         stated = {"": plain} if table is None else _statements(table, plain)
-        reports = _reports(stated, Printing(percent, decimals, cut), first, limit)
+        how = {"conventions": _conventions(undefined), "first": first, "limit": limit}
+        reports = _reports(stated, Printing(percent, decimals, cut), how)
         fits = _verdict(reports.values())
         many = {"fits": fits, "systems": [{"system": name} | one for name, one in reports.items()]}
         out.result(reports[""] if list(reports) == [""] else many, lambda console: _show_all(console, reports))
@@ -112,8 +119,18 @@ def _statements(path: Path, plain: "Statement") -> "dict[str, Statement]":
     return statements(path, plain)
 
 
+def _conventions(undefined: str) -> "tuple[Undefined, ...]":
+    """The conventions for 0/0 that --undefined names."""
+    from app.scoring.convert.measures import CONVENTIONS
+
+    found = tuple(one for one in CONVENTIONS if undefined in {one, "any"})
+    if not found:
+        raise typer.BadParameter(f"'{undefined}' is none of {', '.join(CONVENTIONS)}, any", param_hint="--undefined")
+    return found
+
+
 def _reports(
-    stated: "Mapping[str, Statement]", printing: "Printing", first: int, limit: int
+    stated: "Mapping[str, Statement]", printing: "Printing", how: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
     """What is found out about each system."""
     from app.errors import InvalidContent
@@ -122,7 +139,7 @@ def _reports(
     found = {}
     for name, one in stated.items():
         try:
-            found[name] = report(one, printing, first=first, limit=limit)
+            found[name] = report(one, printing, **how)
         except InvalidContent as fault:
             where = f"{name}: " if name else ""
             raise Refused(fault.code, f"{where}{fault.detail}", fault.advice) from None
@@ -143,6 +160,9 @@ def _show_all(console: "Console", reports: Mapping[str, Mapping[str, Any]]) -> N
         console.print(lead + _summary(report), **PLAIN)
         if report["fits"]:
             _show_counts(console, report)
+            for other in report["otherwise"]:
+                console.print(_summary({**report, **other}), **PLAIN)
+                _show_counts(console, {**report, **other})
         elif report["fits"] is False:
             _show_conflict(console, report)
 
@@ -156,7 +176,17 @@ def _summary(report: Mapping[str, Any]) -> str:
     if not report["fits"]:
         return f"No counts fit {of}."
     least = "" if report["complete"] else "At least "
-    return f"{least}{count} {'table' if count == 1 else 'tables'} of counts fit{'s' * (count == 1)} {of}."
+    return (
+        f"{least}{count} {'table' if count == 1 else 'tables'} of counts fit{'s' * (count == 1)} {of}{_where(report)}."
+    )
+
+
+def _where(report: Mapping[str, Any]) -> str:
+    """What 0/0 has to count as, where the counts do not fit whatever it is."""
+    meanings = {"worst": "the worst value of its measure", "0": "0", "1": "1", "skip": "nothing (left out)"}
+    if len(report["undefined"]) == len(meanings):
+        return ""
+    return f" where 0/0 counts as {' or '.join(meanings[one] for one in report['undefined'])}"
 
 
 def _show_counts(console: "Console", report: Mapping[str, Any]) -> None:
@@ -188,7 +218,10 @@ def _show_conflict(console: "Console", report: Mapping[str, Any]) -> None:
     conflict = report["conflict"]
     figures = conflict["figures"]
     if not figures:
-        console.print("Each class fits by itself, but their predictions do not come to one per instance.", **PLAIN)
+        console.print(
+            "Each class fits by itself, but not all together: as they stand, their predictions do not come to"
+        )
+        console.print("one per instance, or they need different conventions for 0/0.", **PLAIN)
         return
     together = (
         "the classes, each of which fits by itself, can have together" if conflict["joint"] else "counts can have"

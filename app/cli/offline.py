@@ -1,14 +1,12 @@
 """The command that scores two files without a service."""
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from app.cli import inputs
-from app.cli.layout import Column, numbers, score_column, show_table
 from app.cli.notes import Notes
 from app.cli.options import (
     AsJson,
@@ -31,17 +29,19 @@ from app.cli.options import (
     Void,
 )
 from app.cli.output import Output, Refused, reporting
-from app.cli.text import PLAIN, size_of
+from app.cli.score_tables import Shown, show_scores
 from app.cli.two_files import TwoFiles, choice, refuse, two_files, wants_scores
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from app.offline import OfflineOutcome
     from app.scoring.metric import MetricCall, Result
 
 
-_ROWS = 50  # shown of the data of one metric
+_PerClass = Annotated[bool, typer.Option("--per-class", help="Show the counts and measures of each class.")]
+_Confusion = Annotated[bool, typer.Option("--confusion", help="Show the confusion matrix.")]
+_All = Annotated[
+    bool, typer.Option("--all", help="Without --metric: show all metrics by family, not only the common ones.")
+]
 _Report = Annotated[
     Path | None,
     typer.Option(
@@ -72,8 +72,9 @@ def score(
     preset: Preset = None,
     layout: Layout = None,
     gold_layout: GoldLayout = None,
-    per_class: Annotated[bool, typer.Option("--per-class", help="Show the counts and measures of each class.")] = False,
-    confusion: Annotated[bool, typer.Option("--confusion", help="Show the confusion matrix.")] = False,
+    per_class: _PerClass = False,
+    confusion: _Confusion = False,
+    every: _All = False,
     report: _Report = None,
     as_json: AsJson = False,
 ) -> None:
@@ -88,7 +89,7 @@ def score(
         "groups": groups,
     }
     with reporting(as_json=as_json) as out:
-        _check_ending(report)
+        _check(report, every=every, metrics=metric)
         files = two_files(
             gold,
             predictions,
@@ -101,11 +102,14 @@ def score(
             beside=beside,
             preset=options.get("preset"),
         )
-        _score(out, files, metric or (), options, per_class=per_class, confusion=confusion, path=report)
+        shown = Shown(chosen=bool(metric), every=every, per_class=per_class, confusion=confusion)
+        _score(out, files, metric or (), options, shown=shown, path=report)
 
 
-def _check_ending(report: Path | None) -> None:
-    """Refuse a file for the report whose name does not say the format."""
+def _check(report: Path | None, *, every: bool, metrics: Sequence[str] | None) -> None:
+    """Refuse --all beside --metric, and a file for the report whose name does not say the format."""
+    if every and metrics:
+        raise typer.BadParameter("it lists all metrics; leave --metric away", param_hint="--all")
     if report is not None and report.suffix.lower() not in {".json", ".csv"}:
         raise typer.BadParameter(f"'{report.name}' must end in .json or .csv", param_hint="--report")
 
@@ -116,28 +120,29 @@ def _score(
     asked: Sequence[str],
     options: Mapping[str, str],
     *,
-    per_class: bool,
-    confusion: bool,
+    shown: Shown,
     path: Path | None,
 ) -> None:
     outcome = files.score(choice(asked, options), options, wants_scores=wants_scores(asked) or path is not None)
     if outcome.case is None:
         files.check_positive(outcome)
         refuse(out, outcome)
-    said = _notes(outcome, files.notes)
-    report = _report(outcome, options, confusion=confusion) | {"notes": said.all()}
+    said = _notes(outcome, files.notes, outcome.calls)
+    report = _report(outcome, options, confusion=shown.confusion) | {"notes": said.all()}
     if path is not None:
         _write_report(outcome, options, said.all(), path)
-    out.result(report, lambda console: _show(console, report, per_class=per_class))
+    groups = shown.groups(report["task"], outcome.calls)
+    out.result(report, lambda console: show_scores(console, report, groups, shown))
     if not out.as_json:
-        for note in said.for_people():
+        listed = [call for _, calls in groups for call in calls]
+        for note in _notes(outcome, files.notes, listed).for_people():
             out.note(f"Note: {note}")
 
 
-def _notes(outcome: "OfflineOutcome", beside: Sequence[str]) -> Notes:
-    """All that is to be said about the scores; every null has a note that says why."""
+def _notes(outcome: "OfflineOutcome", beside: Sequence[str], calls: "Sequence[MetricCall]") -> Notes:
+    """All that is to be said about these scores; every null has a note that says why."""
     said = Notes([*beside, *outcome.notes])
-    for call in outcome.calls:
+    for call in calls:
         result = outcome.scores["all"][call.text]
         if result.value is None and result.data is None:
             said.undefined(call.asked, str(result.reason))
@@ -198,49 +203,3 @@ def _write_report(outcome: "OfflineOutcome", options: Mapping[str, str], notes: 
 
 def _values(calls: "Sequence[MetricCall]", results: "Mapping[str, Result]") -> dict[str, float | None]:
     return {call.asked: results[call.text].value for call in calls}
-
-
-def _show(console: "Console", report: Mapping[str, Any], *, per_class: bool) -> None:
-    console.print(size_of(report), **PLAIN)
-    data = report.get("data", {})
-    keys = [key for key in report["metrics"] if key not in data]
-    splits = {name: [values[key] for key in keys] for name, values in report.get("splits", {}).items()}
-    columns = [Column("metric", keys), score_column("value", [report["metrics"][key] for key in keys])]
-    if keys:
-        show_table(console, [*columns, *(score_column(name, values) for name, values in splits.items())])
-    for key, value in data.items():
-        _show_data(console, key, value)
-    if per_class:
-        console.print()
-        _show_per_class(console, report["per_class"])
-    if "confusion" in report:
-        console.print()
-        _show_confusion(console, report["confusion"])
-
-
-def _show_data(console: "Console", key: str, value: Any) -> None:
-    """The data of a metric that is no number, as a table; the first rows of many."""
-    from app.scoring.detail import rows_of
-
-    console.print(f"\n{key}", **PLAIN)
-    if value is None:
-        return
-    rows = list(islice(rows_of(value), _ROWS + 1))
-    columns = [score_column(name, [row.get(name) for row in rows[:_ROWS]]) for name in rows[0]] if rows else []
-    show_table(console, columns)
-    if len(rows) > _ROWS:
-        console.print("… more rows: --json", **PLAIN)
-
-
-def _show_per_class(console: "Console", rows: Mapping[str, Mapping[str, Any]]) -> None:
-    measures = list(next(iter(rows.values()), {}))
-    columns = [score_column(name, [row[name] for row in rows.values()], far=1) for name in measures]
-    show_table(console, [Column("class", list(rows), wrap=True), *columns])
-
-
-def _show_confusion(console: "Console", matrix: Mapping[str, Any]) -> None:
-    counts = list(zip(*matrix["matrix"], strict=True))
-    columns = [
-        Column(label, counts[place], shown=numbers, right=True, far=1) for place, label in enumerate(matrix["labels"])
-    ]
-    show_table(console, [Column("gold \\ predicted", matrix["labels"], wrap=True), *columns])

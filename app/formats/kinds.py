@@ -12,7 +12,8 @@ LAYOUTS: dict[str, str] = {"long": "one row per pair of instance and label, in t
 """Layouts that an upload may say it has, beside the plain one of its format."""
 
 _BY_FILENAME = frozenset({"", "application/x-www-form-urlencoded", "application/octet-stream"})
-_UNREAD = (".npy", ".zip", ".bz2", ".xz", ".tar", ".tgz", ".7z", ".rar", ".xlsx", ".xls", ".pkl", ".pickle", ".xml")
+_UNREAD = (".npy", ".zip", ".bz2", ".xz", ".tar", ".tgz", ".7z", ".rar", ".pkl", ".pickle", ".xml")
+_WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,11 @@ def _by_ending(name: str) -> Format:
     for known in FORMATS.values():
         if name.endswith(known.endings):
             return known
+    if name.endswith(_WORKBOOKS):
+        raise UnsupportedMedia(
+            "Spreadsheet workbooks are not read here; save the sheet as CSV (UTF-8), and send that file.",
+            remedy=accepted(),
+        )
     if name.endswith(_UNREAD):
         raise UnsupportedMedia(f"Files that end in '{name[name.rindex('.') :]}' are not read here.", remedy=accepted())
     return FORMATS["json"]

@@ -10,6 +10,9 @@ from app.formats.problem import FILE, Place, Problem, Problems, problem
 
 _WINDOW = 1 << 12
 _WIDE_MARKS = frozenset({codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE})
+_ZIP = b"PK\x03\x04"
+_OLD_WORKBOOK = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_WORKBOOK_PARTS = (b"xl/workbook", b"xl/worksheets/")
 _MEND_UTF8 = "Save the file as UTF-8 without a byte order mark."
 
 
@@ -50,12 +53,20 @@ def composed(text: str, most: int) -> str:
 
 def _binary(data: bytes) -> Problem | None:
     """The advice for a file of a format that is no text, sent as text."""
+    if _is_workbook(data):
+        message = "This is an Excel workbook, not text. Save the sheet as CSV (UTF-8), and send that file."
+        return problem("syntax", message, Place(None, 1, 1), expected="text")
     found = next((known for known in FORMATS.values() if known.binary and data.startswith(known.magic)), None)
     if found is None or (found.key == "npz" and data[2:4] != b"\x03\x04"):
         return None
     message = f"This was read as text but looks like {found.name}. "
     message += f"Name the file {found.endings[0]}, or send it as {found.media_types[0]}."
     return problem("syntax", message, Place(None, 1, 1), expected="text")
+
+
+def _is_workbook(data: bytes) -> bool:
+    """Whether this is a workbook as Excel saves it: a ZIP archive of parts of a workbook (.xlsx), or its old format."""
+    return data.startswith(_OLD_WORKBOOK) or (data.startswith(_ZIP) and any(name in data for name in _WORKBOOK_PARTS))
 
 
 def _place_faults(data: bytes, by_line: bool, problems: Problems) -> None:

@@ -106,6 +106,14 @@ def test_what_is_not_found_is_named(service: Service, words: list[str], named: s
     assert "assay login" not in run(*words, "--url", service.url).err
 
 
+def test_an_unknown_phase_is_answered_with_those_that_there_are(service: Service) -> None:
+    known = {"code": "not_found", "status": 404, "detail": "The challenge 'pets' has no phase 'tset'."}
+    service.on("GET /api/v1/challenges/pets/phases/tset/quota", Answer(404, known | {"known_phases": ["dev", "test"]}))
+    ran = run("quota", "pets", "--phase", "tset", "--url", service.url)
+    assert "Error: The challenge 'pets' has no phase 'tset'." in ran.err
+    assert "Say which with --phase: dev, test." in ran.err
+
+
 def test_each_fault_is_listed_once(service: Service, tmp_path: Path) -> None:
     description = tmp_path / "challenge.yaml"
     description.write_text("slug: Irony\n")

@@ -153,3 +153,30 @@ def test_a_faulty_table_is_refused_by_name(tmp_path: Path, name: str, content: s
     assert ran.status == 1
     assert part in ran.value()["detail"]
     assert ran.value()["remedy"]
+
+
+def test_what_nothing_divided_by_nothing_counts_as_can_be_said_and_is_told() -> None:
+    words = ("convert", "--n", 10, "--positives", 4, "--precision", "1.00", "--recall", "0.00")
+    ran = run(*words)
+    assert ran.status == 0
+    assert "1 table of counts fits 2 figures of 10 instances where 0/0 counts as 1." in ran.out
+    found = run(*words, "--json").value()
+    assert (found["undefined"], found["otherwise"]) == (["1"], [])
+    assert found["counts"][0]["positive"] == {"tp": 0, "fp": 0, "fn": 4, "tn": 6}
+    assert run(*words, "--undefined", "0").status == 1
+    refused = run(*words, "--undefined", "2")
+    assert (refused.status, "worst, 0, 1, skip, any" in " ".join(refused.err.split())) == (2, True)
+
+
+def test_counts_that_fit_under_another_convention_only_are_listed_too() -> None:
+    found = run("convert", "--n", 4, "--positives", 2, "--figure", "precision_macro=0.25", "--json").value()
+    rest = {one["undefined"][0]: one["count"] for one in found["otherwise"]}
+    assert (found["undefined"], found["count"]) == (["worst", "0"], 2)
+    assert rest == {}
+    ran = run("convert", "--n", 4, "--positives", 2, "--figure", "precision_macro=0.50")
+    assert ran.out.count("where 0/0 counts as") == 2
+
+
+def test_cut_figures_are_printed_cut() -> None:
+    ran = run("convert", "--n", 10, "--positives", 10, "--recall", "0.3", "--cut")
+    assert [line.split() for line in ran.out.splitlines()][-1] == ["3", "0", "7", "0"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.scoring.convert.claims import Claim, Problem
-from app.scoring.convert.conflict import explain, solve
+from app.scoring.convert.conflict import Contradicted, Question, explain, solve
 from app.scoring.convert.demands import WHOLE, measured
 from app.scoring.convert.figures import read_count, read_figure
 from app.scoring.convert.measures import RATIOS
@@ -37,14 +37,21 @@ def germeval(line: str, positives: int | None = OFFENSE) -> Problem:
     return Problem(n, None if positives is None else (positives, n - positives), tuple(claims))
 
 
+def printed(slip: Contradicted) -> str:
+    """What the figure of a slip would be if all others are right."""
+    value = measured(slip.claim, slip.without.first[0])
+    assert value is not None
+    return slip.claim.figure.printed(value)
+
+
 def test_the_one_slip_of_a_published_line_is_proved_and_mended() -> None:
     problem = germeval(RUG_2)
     assert solve(problem).fits is False
-    slips = [one for one in explain(problem).figures if one.without.fits]
+    slips = [one for one in explain(Question(problem)).figures if one.without.fits]
     assert [(one.claim.key, one.claim.row, one.claim.figure.text) for one in slips] == [("precision", 0, "53,39")]
     (slip,) = slips
     assert slip.without.first == (((807, 699, 395, 1631), (1631, 395, 699, 807)),)
-    assert slip.claim.figure.printed(measured(slip.claim, slip.without.first[0])) == "53.59%"
+    assert printed(slip) == "53.59%"
     assert solve(germeval(RUG_2.replace("53,39", "53,59"))).count == 1
 
 
@@ -60,9 +67,9 @@ def test_of_the_whole_published_table_three_lines_are_slips_and_all_others_fit_o
     rest = {f"{team} {run}": rest for _, team, run, rest in lines}
 
     inria = germeval(rest["InriaFBK coarse_2"])  # its average F is that of the line above it
-    (slip,) = [one for one in explain(inria).figures if one.without.fits]
+    (slip,) = [one for one in explain(Question(inria)).figures if one.without.fits]
     assert (slip.claim.key, slip.claim.figure.text) == ("f1_of_averages_macro", "74,25")
-    assert slip.claim.figure.printed(measured(slip.claim, slip.without.first[0])) == "74.75%"
+    assert printed(slip) == "74.75%"
 
     fosil = rest["FoSIL coarse_3"]  # 3523 for 3532
     assert solve(germeval(fosil, None)).fits is False
@@ -110,7 +117,7 @@ def test_slips_of_the_sources_are_impossible_without_their_counts_too() -> None:
     accuracy = Claim("accuracy_ovr_micro", read_figure("7/10"))  # Wenzel, fig. 6: no number of right answers gives it
     problem = Problem(30, (10, 10, 10), (accuracy,))
     assert solve(problem).fits is False
-    (one,) = explain(problem).figures
+    (one,) = explain(Question(problem)).figures
     assert one.below is not None
     assert one.above is not None
     assert (one.below.value, one.above.value) == (Fraction(31, 45), Fraction(32, 45))

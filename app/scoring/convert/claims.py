@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from app.scoring.convert.figures import Figure
+from app.scoring.convert.measures import Undefined
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +20,15 @@ class Problem:
     """All that is claimed of one system on one data set.
 
     `sizes` says how many of the `n` instances are in each class; None: two classes, the first of which (the positive
-    one) has an unknown size. `exclusive`: each instance has one label and gets one prediction.
+    one) has an unknown size. `exclusive`: each instance has one label and gets one prediction. `undefined`: what 0/0
+    counts as.
     """
 
     n: int
     sizes: tuple[int, ...] | None
     claims: tuple[Claim, ...]
     exclusive: bool = True
+    undefined: Undefined = "worst"
 
     @property
     def planar(self) -> bool:

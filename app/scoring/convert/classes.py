@@ -6,6 +6,7 @@ All classes but the one with most points are gone through; what is left for that
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from app.scoring.convert.claims import Claim, Problem
 from app.scoring.convert.demands import Curve, Demand, Sum, demands, structure, table
@@ -44,7 +45,7 @@ def row_of(problem: Problem, number: int) -> Row:
     """A class by itself; of many points some that lie evenly."""
     assert problem.sizes is not None
     size, claims = problem.sizes[number], own(problem, number)
-    region, _ = region_of(claims, size, problem.n)
+    region, _ = region_of(claims, size, problem.n, problem.undefined)
     count = region.count()
     some = region.points() if count <= _MOST else (region.nth(place) for place in spread(0, count - 1, _SOME))
     tables = tuple(table(tp, fp, size, problem.n) for tp, fp in some)
@@ -82,7 +83,8 @@ class _Join:
         ordered = [rows[number] for number in order]
         sizes = [row.size for row in ordered]
         whole = [claim for claim in problem.claims if claim.row is None]
-        wanted = [one for claim in whole for one in demands(claim, sizes, problem.n, exclusive=problem.exclusive)]
+        how: dict[str, Any] = {"exclusive": problem.exclusive, "undefined": problem.undefined}
+        wanted = [one for claim in whole for one in demands(claim, sizes, problem.n, **how)]
         if problem.exclusive:
             wanted.append(structure(sizes, problem.n))
         sums = _merged(one for one in wanted if isinstance(one, Sum))
@@ -190,7 +192,7 @@ def _bounds(demand: Sum, place: int, row: Row, n: int) -> _Reach:
 
 
 def _outer(row: Row, ratio: Ratio, n: int) -> _Reach:
-    """Between what a ratio from 0 to 1 lies at all points of a class, a little further than it does."""
+    """Between what a ratio from -1 to 1 lies at all points of a class, a little further than it does."""
 
     def least(low: Fraction, high: Fraction, holds: Callable[[Fraction], bool]) -> Fraction:
         for _ in range(_HALVINGS):
@@ -198,10 +200,11 @@ def _outer(row: Row, ratio: Ratio, n: int) -> _Reach:
             low, high = (low, middle) if holds(middle) else (middle, high)
         return low
 
-    zero, one = Fraction(0), Fraction(1)
+    ratio = replace(ratio, empty=ratio.empty or Fraction(0))  # without a value it adds nothing
+    lowest, highest = Fraction(-1), Fraction(1)
     return (
-        least(zero, one, lambda end: narrowed(row.region, ratio, zero, end, n).count() > 0),
-        one - least(zero, one, lambda end: narrowed(row.region, ratio, one - end, one, n).count() > 0),
+        least(lowest, highest, lambda end: narrowed(row.region, ratio, lowest, end, n).count() > 0),
+        -least(lowest, highest, lambda end: narrowed(row.region, ratio, -end, highest, n).count() > 0),
     )
 
 

@@ -7,10 +7,10 @@ from itertools import combinations
 
 from app.scoring.convert.claims import Claim, Problem
 from app.scoring.convert.classes import joined, own
-from app.scoring.convert.demands import measured, of_right
+from app.scoring.convert.demands import measured, of_right, side_of
 from app.scoring.convert.figures import Figure
 from app.scoring.convert.lattice import least_from
-from app.scoring.convert.measures import Table
+from app.scoring.convert.measures import Table, Undefined
 from app.scoring.convert.planar import LIMIT, Answer, planar, region_of, sized
 
 _HALVINGS = 80  # of the distance to the nearest value
@@ -59,45 +59,77 @@ class Conflict:
     joint: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A problem, and the conventions for 0/0 under which its figures may have been printed: all under one of them."""
+
+    problem: Problem
+    conventions: tuple[Undefined, ...] = ("worst",)
+
+    @property
+    def problems(self) -> list[Problem]:
+        """The problem under each convention."""
+        return [replace(self.problem, undefined=one) for one in self.conventions]
+
+    def of(self, claims: tuple[Claim, ...]) -> "Question":
+        """The same question about these claims."""
+        return replace(self, problem=replace(self.problem, claims=claims))
+
+
 def solve(problem: Problem, *, first: int = 10, limit: int = LIMIT) -> Answer:
     """The counts that fit all figures, as far as a search of this size shows."""
-    return (planar if problem.planar else joined)(problem, first=first, limit=limit)
+    found = (planar if problem.planar else joined)(problem, first=first, limit=limit)
+    return replace(found, undefined=problem.undefined)
 
 
-def explain(problem: Problem, *, first: int = 10, limit: int = LIMIT) -> Conflict:
-    """Why no counts fit a problem of which `solve` has said that none do."""
+def solve_any(question: Question, *, first: int = 10, limit: int = LIMIT) -> Answer:
+    """The counts that fit under the first convention under which some do; else an answer that says whether all are excluded."""
+    answers = (solve(problem, first=first, limit=limit) for problem in question.problems)
+    undecided = Answer(0, complete=True)
+    for answer in answers:
+        if answer.count:
+            return answer
+        undecided = undecided if undecided.fits is None else answer
+    return undecided
+
+
+def explain(question: Question, *, first: int = 10, limit: int = LIMIT) -> Conflict:
+    """Why no counts fit a question of which `solve_any` has said that none do."""
+    problem = question.problem
     if problem.planar:
-        few = _fewest(problem.claims, lambda some, size: _none(problem, some, min(size, limit)))
-        found = (_nearest(problem, few, claim) for claim in few)
-        return Conflict(_told(problem, zip(few, found, strict=True), first, limit))
-    return _of_one_class(problem, first, limit) or _of_all_classes(problem, first, limit)
+        few = _fewest(problem.claims, lambda some, size: _none(question, some, min(size, limit)))
+        found = (_nearest(question, few, claim) for claim in few)
+        return Conflict(_told(question, zip(few, found, strict=True), first, limit))
+    return _of_one_class(question, first, limit) or _of_all_classes(question, first, limit)
 
 
-def _none(problem: Problem, claims: tuple[Claim, ...], limit: int) -> bool:
+def _none(question: Question, claims: tuple[Claim, ...], limit: int) -> bool:
     """Whether it is proved that nothing fits these claims."""
-    return solve(replace(problem, claims=claims), first=1, limit=limit).fits is False
+    return solve_any(question.of(claims), first=1, limit=limit).fits is False
 
 
-def _of_one_class(problem: Problem, first: int, limit: int) -> Conflict | None:
+def _of_one_class(question: Question, first: int, limit: int) -> Conflict | None:
     """The contradiction in the figures of the first class that cannot be as it is claimed."""
+    problem = question.problem
     assert problem.sizes is not None
     for row, size in enumerate(problem.sizes):
-        alone = Problem(problem.n, (size, problem.n - size), own(problem, row))
-        if planar(alone, first=1).count:
+        alone = replace(question, problem=Problem(problem.n, (size, problem.n - size), own(problem, row)))
+        if solve_any(alone, first=1).fits is not False:
             continue
-        few = _fewest(alone.claims, lambda some, size: _none(alone, some, size))  # noqa: B023 (called at once)
+        few = _fewest(alone.problem.claims, lambda some, size: _none(alone, some, size))  # noqa: B023 (called at once)
         found = [(replace(claim, row=row), _nearest(alone, few, claim)) for claim in few]
-        return Conflict(_told(problem, found, first, limit), row)
+        return Conflict(_told(question, found, first, limit), row)
     return None
 
 
-def _of_all_classes(problem: Problem, first: int, limit: int) -> Conflict:
+def _of_all_classes(question: Question, first: int, limit: int) -> Conflict:
     """The contradiction of figures of the whole task with those of the classes."""
+    problem = question.problem
     rows = tuple(claim for claim in problem.claims if claim.row is not None)
     whole = tuple(claim for claim in problem.claims if claim.row is None)
-    few = _fewest(whole, lambda some, size: _none(problem, (*rows, *some), min(size, limit)))
+    few = _fewest(whole, lambda some, size: _none(question, (*rows, *some), min(size, limit)))
     found = ((claim, _nearest_right(problem, claim) if len(few) == 1 else (None, None)) for claim in few)
-    return Conflict(_told(problem, found, first, limit, joint=True), joint=True)
+    return Conflict(_told(question, found, first, limit, joint=True), joint=True)
 
 
 def _fewest(claims: tuple[Claim, ...], impossible: Callable[[tuple[Claim, ...], int], bool]) -> tuple[Claim, ...]:
@@ -114,55 +146,67 @@ def _fewest(claims: tuple[Claim, ...], impossible: Callable[[tuple[Claim, ...], 
 
 
 def _told(
-    problem: Problem, found: Iterable[tuple[Claim, Nearest]], first: int, limit: int, *, joint: bool = False
+    question: Question, found: Iterable[tuple[Claim, Nearest]], first: int, limit: int, *, joint: bool = False
 ) -> tuple[Contradicted, ...]:
     """Each figure with what fits all others of the problem."""
     told = []
     for claim, nearest in found:
-        kept = tuple(other for other in problem.claims if other != claim)
-        without = solve(replace(problem, claims=kept), first=first, limit=limit)
-        if joint and nearest == (None, None) and without.complete and without.count == len(without.first):
-            nearest = _among(claim, without)  # noqa: PLW2901 (else it is unknown)
-        told.append(Contradicted(claim, *nearest, without))
+        kept = question.of(tuple(other for other in question.problem.claims if other != claim))
+        if joint and nearest == (None, None):
+            nearest = _among(claim, kept, first, limit) or nearest  # noqa: PLW2901 (else it is unknown)
+        told.append(Contradicted(claim, *nearest, solve_any(kept, first=first, limit=limit)))
     return tuple(told)
 
 
-def _nearest(problem: Problem, few: tuple[Claim, ...], claim: Claim) -> Nearest:
+def _nearest(question: Question, few: tuple[Claim, ...], claim: Claim) -> Nearest:
     """The nearest values below and above a figure that two classes of known sizes can have beside the other claims."""
+    problem = question.problem
     if problem.sizes is None:
         return None, None
-    others = tuple(other for other in few if other is not claim)
-    answer = sized(others, problem.sizes[0], problem.n, first=_LISTED, limit=_COLUMNS)
-    if answer.complete and answer.count <= _LISTED:
-        return _among(claim, answer)
-    if region_of(few, problem.sizes[0], problem.n)[1]:
+    kept = question.of(tuple(other for other in few if other is not claim))
+    listed = _among(claim, kept, _LISTED, _COLUMNS)
+    if listed is not None:
+        return listed
+    if any(region_of(few, problem.sizes[0], problem.n, one)[1] for one in question.conventions):
         return None, None  # halving would go through all columns each time
-    return _toward(problem, others, claim, -1), _toward(problem, others, claim, 1)
+    ends = [(_toward(one, claim, -1), _toward(one, claim, 1)) for one in kept.problems]
+    return _best(one for one, _ in ends if one), _best((one for _, one in ends if one), largest=False)
 
 
-def _among(claim: Claim, answer: Answer) -> Nearest:
-    """The nearest values among counts that are all listed; a square root is known by its square here."""
-    low, high = claim.figure.low, claim.figure.high
-    if claim.key == "mcc":
-        low, high = low * abs(low), high * abs(high)
-    near = [Near(measured(claim, tables), tables) for tables in answer.first]
+def _best(found: Iterable[Near], *, largest: bool = True) -> Near | None:
+    return (max if largest else min)(found, key=lambda one: one.value, default=None)
+
+
+def _among(claim: Claim, kept: Question, listed: int, limit: int) -> Nearest | None:
+    """The nearest values among all counts that fit the other claims; None where these are too many to list.
+
+    A square root is known by its square here.
+    """
+    near: list[Near] = []
+    for problem in kept.problems:
+        answer = solve(problem, first=listed, limit=limit)
+        if not answer.complete or answer.count > len(answer.first):
+            return None
+        values = ((measured(claim, tables, problem.undefined), tables) for tables in answer.first)
+        near += (Near(value, tables) for value, tables in values if value is not None)
+    sides = [(side_of(claim, one.value), one) for one in near]
     return (
-        max((one for one in near if one.value < low), key=lambda one: one.value, default=None),
-        min((one for one in near if one.value > high), key=lambda one: one.value, default=None),
+        _best(one for side, one in sides if side < 0),
+        _best((one for side, one in sides if side > 0), largest=False),
     )
 
 
-def _toward(problem: Problem, others: tuple[Claim, ...], claim: Claim, side: int) -> Near | None:
-    """The nearest value on one side, by halving the window in which there is one."""
+def _toward(problem: Problem, claim: Claim, side: int) -> Near | None:
+    """The nearest value on one side of a figure beside the claims of a problem, by halving the window in which there is one."""
     assert problem.sizes is not None
-    figure, size, n = claim.figure, problem.sizes[0], problem.n
+    figure, size = claim.figure, problem.sizes[0]
 
     def window(far: Fraction) -> Answer:
         low, high = (far, figure.low) if side < 0 else (figure.high, far)
         asked = replace(claim, figure=Figure("", low, high, Fraction(0)))
-        return sized((*others, asked), size, n, first=1)
+        return sized(replace(problem, claims=(*problem.claims, asked)), size, first=1)
 
-    far, near = Fraction(-1 if side < 0 else n + 1), figure.low if side < 0 else figure.high
+    far, near = Fraction(-1 if side < 0 else problem.n + 1), figure.low if side < 0 else figure.high
     best = window(far)
     if not best.count:
         return None
@@ -170,7 +214,8 @@ def _toward(problem: Problem, others: tuple[Claim, ...], claim: Claim, side: int
         middle = (far + near) / 2
         found = window(middle)
         far, near, best = (middle, near, found) if found.count else (far, middle, best)
-    return Near(measured(claim, best.first[0]), best.first[0])
+    value = measured(claim, best.first[0], problem.undefined)
+    return None if value is None else Near(value, best.first[0])
 
 
 def _nearest_right(problem: Problem, claim: Claim) -> Nearest:
@@ -185,6 +230,6 @@ def _nearest_right(problem: Problem, claim: Claim) -> Nearest:
     def value(right: int) -> Fraction:
         return of_right(claim.key, right if rising else n - right, m, n) or Fraction(0)
 
-    beyond = least_from(0, n, lambda right: value(right) > claim.figure.high)
-    within = least_from(0, n, lambda right: value(right) >= claim.figure.low)
+    beyond = least_from(0, n, lambda right: claim.figure.side(value(right)) > 0)
+    within = least_from(0, n, lambda right: claim.figure.side(value(right)) >= 0)
     return Near(value(within - 1)) if within else None, Near(value(beyond)) if beyond <= n else None

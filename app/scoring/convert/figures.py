@@ -19,7 +19,8 @@ class Figure:
     """A printed figure: every exact value from `low` to `high` may be printed so.
 
     `unit` is what one step of its last digit is worth, 0 for a figure that is exact (a fraction, a count). `percent`:
-    it was printed as a percentage, so that one step looks a hundred times as large.
+    it was printed as a percentage, so that one step looks a hundred times as large. `cut`: its digits were cut off, so
+    that the end further from 0 (both ends, of a printed 0) does not belong to it.
     """
 
     text: str
@@ -27,16 +28,35 @@ class Figure:
     high: Fraction
     unit: Fraction
     percent: bool = False
+    cut: bool = False
 
-    def holds(self, value: Fraction) -> bool:
-        """Whether this exact value may be printed so."""
-        return self.low <= value <= self.high
+    @property
+    def opens(self) -> tuple[bool, bool]:
+        """Whether `low` and `high` themselves are printed as another figure."""
+        return self.cut and self.low < 0, self.cut and self.high > 0
+
+    def closed(self, most: int) -> tuple[Fraction, Fraction]:
+        """Two ends that belong to the figure and hold the same values, of those with a denominator of at most `most`."""
+        open_low, open_high = self.opens
+        low, high = (Fraction(1, end.denominator * (most + 1)) for end in (self.low, self.high))
+        return self.low + open_low * low, self.high - open_high * high
+
+    def holds(self, value: Fraction | None) -> bool:
+        """Whether this exact value may be printed so; a value that is undefined (None) is not printed as a figure."""
+        return value is not None and not self.side(value)
+
+    def side(self, value: Fraction) -> int:
+        """Where an exact value lies: -1 below all that may be printed so, 0 among them, 1 above."""
+        open_low, open_high = self.opens
+        if value < self.low or (open_low and value == self.low):
+            return -1
+        return int(value > self.high or (open_high and value == self.high))
 
     def printed(self, value: Fraction) -> str:
-        """Another exact value, printed as this figure is (half up); where this one is exact, a fraction."""
+        """Another exact value, printed as this figure is (rounded half up, or cut); where this one is exact, a fraction."""
         if not self.unit:
             return str(value)
-        steps = (value / self.unit + _HALF).__floor__()
+        steps = int(value / self.unit) if self.cut else (value / self.unit + _HALF).__floor__()
         places = len(str((1 / self.unit).numerator)) - (3 if self.percent else 1)
         digits = f"{abs(steps):0{places + 1}d}"
         body = f"{digits[:-places]}.{digits[-places:]}" if places else digits
@@ -69,7 +89,7 @@ def read_figure(text: str, *, percent: bool = False, decimals: int | None = None
     if not cut:
         return Figure(text, value - unit / 2, value + unit / 2, unit, percent)
     below, above = value <= 0, value >= 0  # cut off towards 0; 0 may have been on either side of it
-    return Figure(text, value - below * unit, value + above * unit, unit, percent)
+    return Figure(text, value - below * unit, value + above * unit, unit, percent, cut=True)
 
 
 def read_count(text: str) -> Figure:

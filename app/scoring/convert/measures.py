@@ -1,31 +1,38 @@
 """Measures of one class as ratios of its counts: that one lies between two values is a pair of linear inequalities.
 
-Of balanced accuracy, informedness and kappa this holds as soon as the size of the class is known.
+Of balanced accuracy, informedness and kappa this holds as soon as the size of the class is known. What is printed where
+both sums of a ratio are 0 depends on the tool: a convention says it.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Literal
 
 from app.scoring.convert.figures import Figure
+
+Undefined = Literal["worst", "0", "1", "skip"]
+"""What 0/0 counts as: the worst value of its measure, 0, 1, or nothing (left out of means, and not printed alone)."""
+CONVENTIONS: tuple[Undefined, ...] = ("worst", "0", "1", "skip")
 
 Table = tuple[int, int, int, int]
 """tp, fp, fn, tn of one class."""
 Coefficients = tuple[int, int, int, int]
+_ONE = Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """Two sums of coefficients × (tp, fp, fn, tn), one divided by the other; `empty` is what 0/0 is printed as.
+    """Two sums of coefficients × (tp, fp, fn, tn), one divided by the other; `empty` is what 0/0 counts as.
 
-    Without `denominator` it is the count itself.
+    Without `denominator` it is the count itself; without `empty`, 0/0 has no value.
     """
 
     numerator: Coefficients
     denominator: Coefficients | None
-    empty: Fraction = Fraction(0)
+    empty: Fraction | None = Fraction(0)
 
-    def value(self, table: Table) -> Fraction:
+    def value(self, table: Table) -> Fraction | None:
         """The exact value of a table."""
         above = dot(self.numerator, table)
         if self.denominator is None:
@@ -41,9 +48,14 @@ class Ratio:
         if (a, b) != (c, d):
             return None
         below = a * positives + b * negatives
-        if not below:  # a constant, spread over all counts
-            return (Fraction(self.empty, positives + negatives),) * 4
+        if not below:  # a constant, spread over all counts; nothing where it has no value
+            return (Fraction(self.empty or 0, positives + negatives),) * 4
         return tuple(Fraction(each, below) for each in self.numerator)
+
+    def under(self, undefined: Undefined) -> "Ratio":
+        """The same ratio where 0/0 counts as the convention says; `empty` is its worst value here."""
+        kept: dict[Undefined, Fraction | None] = {"0": Fraction(0), "1": _ONE, "skip": None}
+        return replace(self, empty=kept.get(undefined, self.empty))
 
 
 def dot(coefficients: Sequence[int], table: Table) -> int:
@@ -51,7 +63,6 @@ def dot(coefficients: Sequence[int], table: Table) -> int:
     return sum(c * count for c, count in zip(coefficients, table, strict=True))
 
 
-_ONE = Fraction(1)
 _ALL: Coefficients = (1, 1, 1, 1)
 RATIOS: dict[str, Ratio] = {
     "recall": Ratio((1, 0, 0, 0), (1, 0, 1, 0)),
@@ -83,24 +94,29 @@ COUNT_KEYS: dict[str, Coefficients] = {
 }
 
 
-def _balanced(p: int, n: int) -> Ratio:
-    """The mean of the recalls of the classes that occur: (tp·n + tn·p) / 2pn."""
+def _balanced(p: int, n: int, _undefined: Undefined) -> Ratio:
+    """The mean of the recalls of the classes that occur, so that nothing is undefined: (tp·n + tn·p) / 2pn."""
     if not p or not n:
         return RATIOS["recall" if p else "specificity"]
     return Ratio((n, 0, 0, p), (2 * n, 0, 2 * n, 0))
 
 
-def _informedness(p: int, n: int) -> Ratio:
-    """TPR + TNR - 1 = (tp·n - fp·p) / pn."""
-    return Ratio((n, -p, 0, 0), (n, 0, n, 0) if n else (0, 1, 0, 1), Fraction(-1))
+def _informedness(p: int, n: int, undefined: Undefined) -> Ratio:
+    """TPR + TNR - 1 = (tp·n - fp·p) / pn; where a class is empty, 0 or 1 stands for its rate."""
+    if (p and n) or undefined not in {"0", "1"}:
+        return Ratio((n, -p, 0, 0), (n, 0, n, 0) if n else (0, 1, 0, 1), Fraction(-1)).under(undefined)
+    rate = int(undefined)
+    return Ratio((0, rate - 1, 0, rate), (0, 1, 0, 1)) if n else Ratio((rate, 0, rate - 1, 0), (1, 0, 1, 0))
 
 
-def _kappa(p: int, n: int) -> Ratio:
+def _kappa(p: int, n: int, undefined: Undefined) -> Ratio:
     """Chance-corrected agreement, both sides scaled by the number of instances (Cohen 1960)."""
-    return Ratio((n, -p, -n, p), (n, n, p, p))
+    return Ratio((n, -p, -n, p), (n, n, p, p), KAPPA_EMPTY[undefined])
 
 
-SIZED: dict[str, Callable[[int, int], Ratio]] = {
+KAPPA_EMPTY: dict[Undefined, Fraction | None] = {"worst": None, "0": Fraction(0), "1": Fraction(1), "skip": None}
+"""What the kappa of answers that are all of one class, as is the gold, is printed as: 0/0 has no worst value there."""
+SIZED: dict[str, Callable[[int, int, Undefined], Ratio]] = {
     "balanced_accuracy": _balanced,
     "informedness": _informedness,
     "cohen_kappa": _kappa,
@@ -112,27 +128,27 @@ ONE_CLASS = (*RATIOS, *SIZED, *COUNT_KEYS)
 """All measures of one class against the rest."""
 
 
-def ratio_of(key: str, positives: int, negatives: int) -> Ratio | None:
+def ratio_of(key: str, positives: int, negatives: int, undefined: Undefined) -> Ratio | None:
     """The ratio behind a measure of one class of this size; None where it is no ratio."""
     if key in COUNT_KEYS:
         return Ratio(COUNT_KEYS[key], None)
-    made = SIZED.get(key)
-    return RATIOS.get(key) if made is None else made(positives, negatives)
+    if key in SIZED:
+        return SIZED[key](positives, negatives, undefined)
+    return RATIOS[key].under(undefined) if key in RATIOS else None
 
 
-def ranges(figure: Figure, ratio: Ratio) -> list[tuple[Coefficients, int]]:
+def ranges(figure: Figure, ratio: Ratio, total: int) -> list[tuple[Coefficients, int]]:
     """The inequalities coefficients · counts ≤ bound that hold exactly where the ratio may be printed as the figure.
 
-    All denominators are sums that are never negative.
+    `total` is the sum of the four counts. All denominators are sums that are never negative.
     """
     if ratio.denominator is None:
         low, high = -(-figure.low // 1), figure.high // 1
         return [(ratio.numerator, high), (_times(-1, ratio.numerator), -low)]
-    above = figure.high.numerator, figure.high.denominator
-    below = figure.low.numerator, figure.low.denominator
+    least, most = figure.closed(max(ratio.denominator) * total)
     found = [
-        (_minus(above[1], ratio.numerator, above[0], ratio.denominator), 0),
-        (_minus(below[0], ratio.denominator, below[1], ratio.numerator), 0),
+        (_minus(most.denominator, ratio.numerator, most.numerator, ratio.denominator), 0),
+        (_minus(least.numerator, ratio.denominator, least.denominator, ratio.numerator), 0),
     ]
     if not figure.holds(ratio.empty):
         found.append((_times(-1, ratio.denominator), -1))

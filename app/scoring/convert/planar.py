@@ -10,7 +10,7 @@ from app.scoring.convert.claims import Claim, Problem
 from app.scoring.convert.demands import Demand, Sum, demands, table
 from app.scoring.convert.figures import Figure
 from app.scoring.convert.lattice import Cut, Region, least_from
-from app.scoring.convert.measures import SIZED, Coefficients, Ratio, Table, ranges, ratio_of
+from app.scoring.convert.measures import SIZED, Coefficients, Ratio, Table, Undefined, ranges, ratio_of
 
 Span = tuple[int, int]
 LIMIT = 10_000
@@ -22,13 +22,14 @@ class Answer:
     """The counts that fit: how many, whether all were looked at, the first of them, and between what they lie.
 
     A solution is the table of each class. `spans` are least and greatest tp and fp of each class; None where not all
-    were looked at.
+    were looked at. `undefined`: what 0/0 counts as in it.
     """
 
     count: int
     complete: bool
     first: tuple[tuple[Table, ...], ...] = ()
     spans: tuple[tuple[Span, Span], ...] | None = None
+    undefined: Undefined = "worst"
 
     @property
     def fits(self) -> bool | None:
@@ -39,20 +40,21 @@ class Answer:
 def planar(problem: Problem, *, first: int = 10, limit: int = LIMIT) -> Answer:
     """The counts of two exclusive classes that fit; with an unknown size of the first one, for each that it may have."""
     if problem.sizes is not None:
-        return sized(problem.claims, problem.sizes[0], problem.n, first=first, limit=limit)
-    sizes = spread(*possible_sizes(problem.claims, problem.n), limit)
+        return sized(problem, problem.sizes[0], first=first, limit=limit)
+    sizes = spread(*possible_sizes(problem), limit)
     total, complete, found = 0, sizes.step == 1, list[tuple[Table, ...]]()
     for size in sizes:
         share = max(1, limit // len(sizes))
-        answer = sized(problem.claims, size, problem.n, first=first - len(found), limit=share)
+        answer = sized(problem, size, first=first - len(found), limit=share)
         total, complete = total + answer.count, complete and answer.complete
         found += answer.first
     return Answer(total, complete, tuple(found))
 
 
-def sized(claims: Sequence[Claim], size: int, n: int, *, first: int = 10, limit: int = LIMIT) -> Answer:
+def sized(problem: Problem, size: int, *, first: int = 10, limit: int = LIMIT) -> Answer:
     """The counts that fit where the first class has this size."""
-    region, tests = region_of(claims, size, n)
+    n = problem.n
+    region, tests = region_of(problem.claims, size, n, problem.undefined)
     found = within(region, tests, lambda tp, fp: both(tp, fp, size, n), first=first, limit=limit)
     if found.box is None or not found.complete:
         return Answer(found.count, found.complete, found.first)
@@ -127,15 +129,15 @@ def both(tp: int, fp: int, size: int, n: int) -> tuple[Table, Table]:
     return own, own[::-1]
 
 
-def region_of(claims: Iterable[Claim], size: int, n: int) -> tuple[Region, list[Demand]]:
+def region_of(claims: Iterable[Claim], size: int, n: int, undefined: Undefined) -> tuple[Region, list[Demand]]:
     """The region of (tp, fp) of the first class that fits, and the demands on both tables that are no half-planes."""
     cuts: list[Cut] = []
     tests: list[Demand] = []
     for claim in map(of_first, claims):
         if claim.row is not None:
-            cuts += [_cut(*one, size, n) for one in inequalities(claim, size, n)]
+            cuts += [_cut(*one, size, n) for one in inequalities(claim, size, n, undefined)]
             continue
-        for demand in demands(claim, (size, n - size), n):
+        for demand in demands(claim, (size, n - size), n, undefined=undefined):
             halves = half_planes(demand, size, n) if isinstance(demand, Sum) else None
             if halves is None:
                 tests.append(demand)
@@ -150,20 +152,20 @@ def of_first(claim: Claim) -> Claim:
     return claim if same is None else replace(claim, key=same, row=0)
 
 
-def inequalities(claim: Claim, size: int, n: int) -> Iterator[tuple[Coefficients, int]]:
+def inequalities(claim: Claim, size: int, n: int, undefined: Undefined) -> Iterator[tuple[Coefficients, int]]:
     """Inequalities: coefficients · (tp, fp, fn, tn of the first class) ≤ bound, for a figure of the first class or of the rest."""
     own = size if claim.row == 0 else n - size
-    ratio = ratio_of(claim.key, own, n - own)
+    ratio = ratio_of(claim.key, own, n - own, undefined)
     if ratio is None:
         raise ValueError(f"'{claim.key}' is no measure of one class")
-    for (a, b, c, d), bound in ranges(claim.figure, ratio):
+    for (a, b, c, d), bound in ranges(claim.figure, ratio, n):
         yield ((a, b, c, d) if claim.row == 0 else (d, c, b, a)), bound
 
 
 def narrowed(region: Region, ratio: Ratio, low: Fraction, high: Fraction, n: int) -> Region:
     """The points of a region of a class (as wide as its size) at which a ratio lies between two values."""
     size, figure = region.width, Figure("", low, high, Fraction(0))
-    cuts = (_cut(*one, size, n) for one in ranges(figure, ratio))
+    cuts = (_cut(*one, size, n) for one in ranges(figure, ratio, n))
     return Region.of(region.width, region.height, (*region.cuts, *cuts))
 
 
@@ -198,11 +200,12 @@ def _cut(coefficients: Coefficients, bound: int, size: int, n: int) -> Cut:
     return (one // common, two // common, left // common) if common else (0, 0, min(left, 0))
 
 
-def possible_sizes(claims: Iterable[Claim], n: int) -> Span:
+def possible_sizes(problem: Problem) -> Span:
     """Between what the size of the first class must lie, by figures whose inequalities do not depend on it.
 
     Eliminates fp and tp from the inequalities in (size, tp, fp) over the real numbers (Fourier and Motzkin).
     """
+    n = problem.n
     rows: set[tuple[int, ...]] = {
         (0, -1, 0, 0),
         (0, 0, -1, 0),
@@ -210,9 +213,9 @@ def possible_sizes(claims: Iterable[Claim], n: int) -> Span:
         (1, 0, 1, n),
         (1, 0, 0, n),
     }  # s·size + t·tp + f·fp ≤ bound
-    for claim in map(of_first, claims):
+    for claim in map(of_first, problem.claims):
         if claim.row is not None and claim.key not in SIZED:
-            for (a, b, c, d), bound in inequalities(claim, 0, n):
+            for (a, b, c, d), bound in inequalities(claim, 0, n, problem.undefined):
                 rows.add((c - d, a - c, b - d, bound - d * n))
     for place in (2, 1):
         rows = _eliminated(rows, place)

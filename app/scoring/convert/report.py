@@ -1,14 +1,14 @@
 """What is found out about published figures, as a JSON value: counts that fit them, or why there are none."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from app.scoring.convert.claims import Problem
-from app.scoring.convert.conflict import Conflict, Contradicted, Near, explain, solve
+from app.scoring.convert.conflict import Conflict, Contradicted, Near, Question, explain, solve, solve_any
 from app.scoring.convert.demands import measured
-from app.scoring.convert.measures import Table
+from app.scoring.convert.measures import CONVENTIONS, Table, Undefined
 from app.scoring.convert.planar import LIMIT, Answer
 from app.scoring.convert.stated import Printing, Statement, problem_of
 from app.scoring.exact import square_root
@@ -16,15 +16,25 @@ from app.scoring.exact import square_root
 COUNTS = ("tp", "fp", "fn", "tn")
 
 
-def report(stated: Statement, printing: Printing, *, first: int = 10, limit: int = LIMIT) -> dict[str, Any]:
+def report(
+    stated: Statement,
+    printing: Printing,
+    *,
+    conventions: Sequence[Undefined] = CONVENTIONS,
+    first: int = 10,
+    limit: int = LIMIT,
+) -> dict[str, Any]:
     """The counts that fit, `first` of them listed; where there are none, the contradiction under `conflict`.
 
-    `fits` is null where the search was cut (`limit`) before it was decided. Raises InvalidContent.
+    What 0/0 counts as is one of the `conventions`: those under which these counts fit stand in `undefined`, what else
+    fits under others in `otherwise`. `fits` is null where the search was cut (`limit`) before it was decided. Raises
+    InvalidContent.
     """
     problem, labels = problem_of(stated, printing)
-    answer = solve(problem, first=first, limit=limit)
+    question = Question(problem, tuple(conventions))
+    answers = _grouped(solve(one, first=first, limit=limit) for one in question.problems)
+    (undefined, answer), *others = answers
     found = {
-        "fits": answer.fits,
         "n": problem.n,
         "exclusive": problem.exclusive,
         "sizes": None if problem.sizes is None else dict(zip(labels, problem.sizes, strict=True)),
@@ -32,20 +42,39 @@ def report(stated: Statement, printing: Printing, *, first: int = 10, limit: int
             {"figure": one.key, "label": None if one.row is None else labels[one.row], "printed": one.figure.text}
             for one in problem.claims
         ],
+        **_answer(problem, labels, undefined, answer),
+        "otherwise": [_answer(problem, labels, *other) for other in others if other[1].fits is not False],
+    }
+    if answer.fits is False:
+        found["conflict"] = _conflict(explain(question, limit=limit), labels)
+        found["fits_if_cut"] = None if printing.cut else _if_cut(stated, printing, question, limit)
+    return found
+
+
+def _grouped(answers: Iterable[Answer]) -> list[tuple[list[Undefined], Answer]]:
+    """Equal answers as one, with all their conventions: first those that fit, then those that are not decided."""
+    groups: dict[Answer, list[Undefined]] = {}
+    for answer in answers:
+        groups.setdefault(replace(answer, undefined="worst"), []).append(answer.undefined)
+    found = [(conventions, replace(answer, undefined=conventions[0])) for answer, conventions in groups.items()]
+    return sorted(found, key=lambda group: (True, None, False).index(group[1].fits))
+
+
+def _answer(problem: Problem, labels: Sequence[str], undefined: Sequence[Undefined], answer: Answer) -> dict[str, Any]:
+    return {
+        "fits": answer.fits,
+        "undefined": list(undefined),
         "count": answer.count,
         "complete": answer.complete,
         "counts": [_tables(labels, tables) for tables in answer.first],
         "ranges": _ranges(problem, labels, answer),
     }
-    if answer.fits is False:
-        found["conflict"] = _conflict(explain(problem, limit=limit), labels)
-        found["fits_if_cut"] = None if printing.cut else _if_cut(stated, printing, limit)
-    return found
 
 
-def _if_cut(stated: Statement, printing: Printing, limit: int) -> bool | None:
+def _if_cut(stated: Statement, printing: Printing, question: Question, limit: int) -> bool | None:
     """Whether the figures fit if their digits were cut off instead of rounded: not rare in print."""
-    return solve(problem_of(stated, replace(printing, cut=True))[0], first=0, limit=limit).fits
+    cut = problem_of(stated, replace(printing, cut=True))[0]
+    return solve_any(replace(question, problem=cut), first=0, limit=limit).fits
 
 
 def _tables(labels: Sequence[str], tables: Sequence[Table]) -> dict[str, dict[str, int]]:
@@ -76,8 +105,9 @@ def _contradicted(one: Contradicted, labels: Sequence[str], row: int | None) -> 
     """A figure of a contradiction: what else it could be, and what it would be if all others are right."""
     claim, without = one.claim, one.without
     named = labels if row is None else labels[row : row + 1]
-    values = [_value(claim.key, measured(claim, tables)) for tables in without.first]
-    listed = without.complete and without.count == len(values)
+    measures = (measured(claim, tables, without.undefined) for tables in without.first)
+    values = [_value(claim.key, one) for one in measures if one is not None]
+    listed = without.complete and without.count == len(without.first)
     return {
         "figure": claim.key,
         "label": None if claim.row is None else labels[claim.row],

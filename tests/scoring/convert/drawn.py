@@ -1,32 +1,41 @@
 """Problems that hold by construction: counts are drawn, and what is printed of them follows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 from hypothesis import strategies as st
 
 from app.scoring.convert.claims import Claim, Problem
-from app.scoring.convert.demands import EXCLUSIVE, WHOLE, measured
+from app.scoring.convert.demands import EXCLUSIVE, WHOLE, measured, side_of
 from app.scoring.convert.figures import Figure, read_count, read_figure
-from app.scoring.convert.measures import COUNT_KEYS, ONE_CLASS, Table
+from app.scoring.convert.measures import CONVENTIONS, COUNT_KEYS, ONE_CLASS, Table, Undefined
 
 Tables = tuple[Table, ...]
 
 
-def printed(key: str, value: Fraction, decimals: int) -> Figure:
-    """The figure that is printed of a value."""
+def printed(key: str, value: Fraction, decimals: int, *, cut: bool = False) -> Figure:
+    """The figure that is printed of a value, rounded or cut."""
     if key in COUNT_KEYS or key == "correct":
         return read_count(str(value))
     if key == "mcc":  # known by its square with its sign
         value = Fraction(abs(float(value)) ** 0.5) * (1 if value > 0 else -1)
-    return read_figure(Figure("", value, value, Fraction(1, 10**decimals)).printed(value))
+    return read_figure(Figure("", value, value, Fraction(1, 10**decimals), cut=cut).printed(value), cut=cut)
 
 
-def claim(key: str, tables: Tables, row: int | None, decimals: int) -> Claim:
-    """What is printed of these counts."""
-    bare = Claim(key, read_figure("0"), row)
-    return Claim(key, printed(key, measured(bare, tables), decimals), row)
+def claim(
+    key: str, tables: Tables, row: int | None, decimals: int, *, undefined: Undefined = "worst", cut: bool = False
+) -> Claim | None:
+    """What is printed of these counts; None where the measure has no value."""
+    value = measured(Claim(key, read_figure("0"), row), tables, undefined)
+    return None if value is None else Claim(key, printed(key, value, decimals, cut=cut), row)
+
+
+def claims(asked: Iterable[tuple[str, int | None]], tables: Tables, decimals: int, **how: Any) -> tuple[Claim, ...]:
+    """What is printed of these counts, of all measures that have a value."""
+    found = (claim(key, tables, row, decimals, **how) for key, row in asked)
+    return tuple(one for one in found if one is not None)
 
 
 def binary(tp: int, fp: int, size: int, n: int) -> Tables:
@@ -72,13 +81,8 @@ def every(problem: Problem) -> set[Tables]:
 
 def holds(problem: Problem, tables: Tables) -> bool:
     """Whether counts may be printed as is claimed: each value is computed, none solved for."""
-    for one in problem.claims:
-        low, high = one.figure.low, one.figure.high
-        if one.key == "mcc":
-            low, high = low * abs(low), high * abs(high)
-        if not low <= measured(one, tables) <= high:
-            return False
-    return True
+    values = ((one, measured(one, tables, problem.undefined)) for one in problem.claims)
+    return all(value is not None and side_of(one, value) == 0 for one, value in values)
 
 
 @st.composite
@@ -107,7 +111,7 @@ def problems(draw: st.DrawFn, *, classes: int = 2, most: int = 12, exclusive: bo
             unique=True,
         )
     )
-    decimals = draw(st.integers(0, 4))
-    claims = tuple(claim(key, tables, row, decimals) for key, row in asked)
+    undefined = draw(st.sampled_from(CONVENTIONS))
+    stated = claims(asked, tables, draw(st.integers(0, 4)), undefined=undefined, cut=draw(st.booleans()))
     sizes = tuple(tp + fn for tp, _, fn, _ in tables)
-    return Problem(sum(tables[0]), sizes, claims, exclusive), tables
+    return Problem(sum(tables[0]), sizes, stated, exclusive, undefined), tables

@@ -13,7 +13,7 @@ from app.scoring.convert.figures import read_count, read_figure
 from app.scoring.convert.measures import COUNT_KEYS
 from app.scoring.metric import CATALOGUE
 from tests.scoring.build import case, value
-from tests.scoring.convert.drawn import Tables, claim, every, holds, of_matrix, problems
+from tests.scoring.convert.drawn import Tables, claims, every, holds, of_matrix, problems
 
 
 def check(problem: Problem, tables: Tables | None) -> None:
@@ -50,7 +50,7 @@ def test_all_counts_of_labels_that_may_come_together_are_found(drawn: tuple[Prob
 @given(problems(classes=4, most=1000))
 def test_the_counts_that_were_printed_are_among_those_that_fit(drawn: tuple[Problem, Tables]) -> None:
     problem, tables = drawn
-    exact = tuple(claim(key, tables, row, 0) for key in COUNT_KEYS for row in range(4))
+    exact = claims(((key, row) for key in COUNT_KEYS for row in range(4)), tables, 0)
     assert joined(replace(problem, claims=(*problem.claims, *exact))).first == (tables,)
 
 
@@ -64,7 +64,9 @@ def test_a_measure_has_the_value_that_the_catalogue_gives_it(key: str, pairs: li
     tables = of_matrix([[pairs.count((gold, predicted)) for predicted in "abc"] for gold in "abc"])
     found = value(of, key)
     if found is not None:
-        exact = float(measured(Claim(key, read_figure("0")), tables))
+        measure = measured(Claim(key, read_figure("0")), tables)
+        assert measure is not None
+        exact = float(measure)
         assert exact == pytest.approx(found * abs(found) if key == "mcc" else found, abs=1e-12), key
 
 

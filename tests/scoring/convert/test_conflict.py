@@ -5,11 +5,13 @@ from fractions import Fraction
 
 import pytest
 from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from app.scoring.convert.claims import Claim, Problem
-from app.scoring.convert.conflict import Conflict, explain, solve
-from app.scoring.convert.demands import WHOLE, measured
+from app.scoring.convert.conflict import Conflict, Question, explain, solve_any
+from app.scoring.convert.demands import WHOLE, measured, side_of
 from app.scoring.convert.figures import read_count, read_figure
+from app.scoring.convert.measures import CONVENTIONS, Undefined
 from tests.scoring.convert.drawn import Tables, every, holds, problems
 
 
@@ -19,36 +21,42 @@ def asked(n: int, positives: int | None, **figures: str) -> Problem:
 
 
 def why(problem: Problem) -> Conflict:
-    assert solve(problem).fits is False
-    return explain(problem)
+    question = Question(problem, CONVENTIONS)
+    assert solve_any(question).fits is False
+    return explain(question)
 
 
 @settings(max_examples=80, deadline=None)
-@given(problems(most=3))
-def test_a_contradiction_is_one_none_can_be_spared_and_the_nearest_values_are(drawn: tuple[Problem, Tables]) -> None:
+@given(problems(most=3), st.booleans())
+def test_a_contradiction_is_one_none_can_be_spared_and_the_nearest_values_are(
+    drawn: tuple[Problem, Tables], single: bool
+) -> None:
     problem, _ = drawn
     wrong = tuple(replace(one, figure=read_figure("0.61")) for one in problem.claims[:1])
     problem = replace(problem, claims=(*wrong, *problem.claims[1:]))
-    assume(solve(problem).fits is False)
-    found = explain(problem)
+    conventions = (problem.undefined,) if single else CONVENTIONS
+    question = Question(problem, conventions)
+    assume(solve_any(question).fits is False)
+    found = explain(question)
     few = tuple(one.claim for one in found.figures)
     tables = every(problem)
 
-    def fitting(claims: tuple[Claim, ...]) -> set[Tables]:
-        return {each for each in tables if holds(replace(problem, claims=claims), each)}
+    def fitting(claims: tuple[Claim, ...]) -> dict[Undefined, set[Tables]]:
+        each = {one: replace(problem, claims=claims, undefined=one) for one in conventions}
+        return {one: {table for table in tables if holds(stated, table)} for one, stated in each.items()}
 
-    assert not fitting(few)
+    assert not any(fitting(few).values())
     for one in found.figures:
-        others = tuple(other for other in few if other is not one.claim)
-        values = {measured(one.claim, each) for each in fitting(others)}
-        assert values
-        low, high = one.claim.figure.low, one.claim.figure.high
-        if one.claim.key == "mcc":
-            low, high = low * abs(low), high * abs(high)
-        below, above = (value for value in values if value < low), (value for value in values if value > high)
+        others = fitting(tuple(other for other in few if other is not one.claim))
+        assert any(others.values())
+        measures = {measured(one.claim, table, how) for how, fit in others.items() for table in fit}
+        values = {value for value in measures if value is not None}
+        below = (value for value in values if side_of(one.claim, value) < 0)
+        above = (value for value in values if side_of(one.claim, value) > 0)
         assert (one.below and one.below.value) == max(below, default=None)
         assert (one.above and one.above.value) == min(above, default=None)
-        assert one.without.count == len(fitting(tuple(each for each in problem.claims if each is not one.claim)))
+        spared = fitting(tuple(each for each in problem.claims if each is not one.claim))
+        assert one.without.count == len(next((fit for fit in spared.values() if fit), ()))
 
 
 def test_a_figure_that_no_count_can_have() -> None:
@@ -110,3 +118,11 @@ def test_a_figure_that_follows_from_the_right_answers_names_the_nearest(
     assert one.below is not None
     assert one.above is not None
     assert (one.below.value, one.above.value) == (Fraction(below), Fraction(above))
+
+
+def test_a_kappa_that_is_nothing_divided_by_nothing_is_told_from_one_that_contradicts() -> None:
+    claims = (Claim("cohen_kappa", read_figure("0")), Claim("fp", read_count("0"), 0), Claim("tp", read_count("0"), 0))
+    found = why(Problem(1, (1, 0), (*claims, Claim("recall", read_figure("0.61"), 0))))
+    assert [one.claim.key for one in found.figures] == ["recall"]
+    certain = Problem(1, (1, 0), (Claim("cohen_kappa", read_figure("0.5")), Claim("tp", read_count("1"), 0)))
+    assert [one.claim.key for one in why(certain).figures] == ["cohen_kappa"]

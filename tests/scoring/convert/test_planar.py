@@ -1,19 +1,21 @@
 """Counts of two classes: against every pair of counts of small problems, and against the metrics of the catalogue."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.scoring.convert.claims import Claim, Problem
+from app.scoring.convert.classes import joined
 from app.scoring.convert.demands import WHOLE, measured
 from app.scoring.convert.figures import read_figure
-from app.scoring.convert.measures import COUNT_KEYS, ONE_CLASS
+from app.scoring.convert.measures import CONVENTIONS, COUNT_KEYS, ONE_CLASS, Undefined
 from app.scoring.convert.planar import planar, possible_sizes
 from app.scoring.metric import CATALOGUE
 from tests.scoring.build import case, value
-from tests.scoring.convert.drawn import Tables, binary, claim, every, holds, problems
+from tests.scoring.convert.drawn import Tables, binary, claims, every, holds, problems
 
 
 @settings(max_examples=150, deadline=None)
@@ -42,7 +44,7 @@ def test_all_counts_that_fit_are_found_and_no_others(drawn: tuple[Problem, Table
 @given(problems(most=10**5))
 def test_the_counts_that_were_printed_are_among_those_that_fit(drawn: tuple[Problem, Tables]) -> None:
     problem, tables = drawn
-    exact = tuple(claim(key, tables, 0, 0) for key in COUNT_KEYS)
+    exact = claims(((key, 0) for key in COUNT_KEYS), tables, 0)
     answer = planar(replace(problem, claims=(*problem.claims, *exact)))
     assert answer.first == (tables,)
     assert planar(problem, limit=20).fits is not False
@@ -63,6 +65,7 @@ def test_a_measure_has_the_value_that_the_catalogue_gives_it(key: str, pairs: li
     exact = measured(Claim(key, read_figure("0"), None if key in WHOLE else 0), binary(tp, fp, tp + fn, len(pairs)))
     found = value(of, key)
     if found is not None:
+        assert exact is not None
         expected = found * abs(found) if key == "mcc" else found
         assert float(exact) == pytest.approx(expected, abs=1e-12), key
 
@@ -90,7 +93,7 @@ def test_a_million_instances_take_no_longer_than_ten() -> None:
 
 
 def test_figures_alone_bound_the_size_of_the_positive_class() -> None:
-    low, high = possible_sizes(asked(10_000, None, precision="0.81", recall="0.74", accuracy="0.95").claims, 10_000)
+    low, high = possible_sizes(asked(10_000, None, precision="0.81", recall="0.74", accuracy="0.95"))
     assert 1_000 < low < high < 1_300
     assert planar(asked(10_000, None, precision="0.5000", recall="0.5000", f1="0.6000")).fits is False
 
@@ -100,3 +103,58 @@ def test_a_search_that_is_cut_says_so() -> None:
     assert (some.complete, some.fits) == (False, True)
     none = planar(asked(10**6, 120_000, precision_macro="0.8123456789", recall="0.51"), limit=5)
     assert (none.complete, none.fits) == (False, None)
+
+
+SETS = (
+    (("precision", 0), ("recall", 0)),
+    (("f1", 0), ("specificity", 0), ("npv", 1)),
+    (("fdr", 0), ("for", 0), ("informedness", 0)),
+    (("cohen_kappa", None), ("jaccard", 1)),
+    (("precision_macro", None), ("f1_macro", None)),
+    (("precision_weighted", None), ("f1_of_averages_weighted", None)),
+    (("balanced_accuracy", None), ("mcc", None), ("npv_macro", None)),
+)
+"""Figures that are often printed together; each measure of them can be 0/0."""
+
+
+def small_tables(n: int) -> list[Tables]:
+    return [binary(tp, fp, size, n) for size in range(n + 1) for tp in range(size + 1) for fp in range(n - size + 1)]
+
+
+@pytest.mark.parametrize("undefined", CONVENTIONS)
+def test_no_table_of_up_to_twelve_instances_is_called_impossible_by_its_own_figures(undefined: Undefined) -> None:
+    """Every table of counts: where 0/0 occurs with every set of figures, else with one set in turn."""
+    printed: dict[Problem, list[Tables]] = {}
+    for n in range(1, 13):
+        for number, tables in enumerate(small_tables(n)):
+            (tp, fp, fn, tn), _ = tables
+            degenerate = 0 in {tp + fp, tp + fn, tn + fp, tn + fn}
+            for keys in SETS if degenerate else SETS[number % len(SETS) :][:1]:
+                stated = claims(keys, tables, 2, undefined=undefined, cut=number % 2 == 1)
+                printed.setdefault(Problem(n, (tp + fn, fp + tn), stated, undefined=undefined), []).append(tables)
+    for problem, expected in printed.items():
+        assert set(expected) <= set(planar(problem, first=10**6).first), problem
+
+
+def test_a_precision_of_one_beside_a_recall_of_zero_fits_where_nothing_divided_by_nothing_is_one() -> None:
+    problem = asked(10, 4, precision="1.00", recall="0.00")
+    fits = {how: planar(replace(problem, undefined=how)).fits for how in CONVENTIONS}
+    assert fits == {"worst": False, "0": False, "1": True, "skip": False}
+
+
+def test_a_kappa_of_nothing_divided_by_nothing_is_no_figure_unless_a_convention_gives_one() -> None:
+    constant = replace(
+        asked(3, 3, tp="3"), claims=(*asked(3, 3, tp="3").claims, *asked(3, 3, cohen_kappa="0.00").claims)
+    )
+    fits = {how: planar(replace(constant, undefined=how)).fits for how in CONVENTIONS}
+    assert fits == {"worst": False, "0": True, "1": False, "skip": False}
+    assert joined(replace(constant, sizes=(3, 0, 0))).fits is False
+    assert joined(replace(constant, sizes=(3, 0, 0), undefined="0")).fits is True
+
+
+def test_cut_digits_leave_out_the_next_figure() -> None:
+    (figure,) = asked(10, 10, recall="0.3").claims
+    cut = replace(figure, figure=read_figure("0.3", cut=True))
+    answer = planar(Problem(10, (10, 0), (cut,)))
+    assert [own[0] for own, _ in answer.first] == [3]
+    assert cut.figure.printed(Fraction(39, 100)) == "0.3"

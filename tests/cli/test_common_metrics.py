@@ -1,0 +1,42 @@
+"""What a bare `assay score` shows: the metrics that most people ask for, and all by family on request."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.scoring.common_metrics import COMMON
+from app.scoring.metric import CATALOGUE
+from app.scoring.metrics import FAMILY_OF
+from app.scoring.task import Task
+from tests.cli.command import run
+
+
+def test_a_bare_score_shows_the_common_metrics_first_and_all_by_family_on_request(
+    tmp_path: Path,
+) -> None:
+    gold = tmp_path / "gold.json"
+    gold.write_text(json.dumps({"t1": "cat", "t2": "cat", "t3": "dog", "t4": "emu"}))
+    words = ("score", "--gold", gold, "--predictions", gold)
+    bare, every = run(*words), run(*words, "--all")
+    keys = [line.split()[0] for line in bare.out.splitlines()[3:-1]]
+    assert keys[:2] == ["accuracy", "balanced_accuracy"]
+    assert keys.index("f1_of_averages_macro") == keys.index("f1_macro") + 1
+    assert len(keys) <= 12
+    whole = run(*words, "--json").value()["metrics"]
+    assert f"{len(whole) - len(keys)} more metrics fit these data: --all" in bare.out
+    lines = every.out.splitlines()
+    listed = [line.split()[0] for line in lines if line.split() and line.split()[0] in whole]
+    assert listed[: len(keys)] == keys
+    assert sorted(listed) == sorted(whole)
+    titles = [line for line in lines if line in {"Common metrics", "One class against the rest", "The whole task"}]
+    assert titles == ["Common metrics", "One class against the rest", "The whole task"]
+    assert run(*words, "--all", "--metric", "f1_macro").status == 2
+
+
+@pytest.mark.parametrize("task", COMMON)
+def test_the_common_metrics_are_scalar_metrics_of_their_task(task: Task) -> None:
+    for key in COMMON[task]:
+        assert key in FAMILY_OF
+        assert CATALOGUE[key].scalar
+        assert task in CATALOGUE[key].tasks
