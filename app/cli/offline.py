@@ -79,7 +79,7 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Score a file of predictions against a gold file on this machine, with the service's own scorer."""
-    options = inputs.option_pairs(option or ()) | ({} if preset is None else {"preset": preset})
+    options = inputs.option_pairs(option or ()) | ({"preset": preset} if preset else {})
     beside = {
         "train-frequencies": train_frequencies,
         "class-weights": class_weights,
@@ -102,8 +102,7 @@ def score(
             beside=beside,
             preset=options.get("preset"),
         )
-        shown = Shown(chosen=bool(metric), every=every, per_class=per_class, confusion=confusion)
-        _score(out, files, metric or (), options, shown=shown, path=report)
+        _score(out, files, metric or (), options, shown=Shown(bool(metric), every, per_class, confusion), path=report)
 
 
 def _check(report: Path | None, *, every: bool, metrics: Sequence[str] | None) -> None:
