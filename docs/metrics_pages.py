@@ -120,6 +120,8 @@ def _facts(metric: Metric, entry: Mapping[str, Any], data: Mapping[str, str]) ->
     holds = [text for name, text in _PROPERTIES.items() if entry["properties"][name]]
     if not metric.weighable:
         holds.append("null where instances have weights")
+    if entry["significant_digits"]:
+        holds.append(f"rounded to {entry['significant_digits']} significant digits")
     if metric.acceptable:
         holds.append("gold may give several right answers to an instance")
     facts = {

@@ -93,6 +93,10 @@ class MetricShape(BaseModel):
     params: list[Parameter]
     options: list[Choice]
     properties: dict[str, bool]
+    significant_digits: int | None = Field(
+        description="To how many digits values are rounded that take logarithms, exponentials or powers; null where "
+        "the exact value is rounded once, to binary64."
+    )
     scalar: bool = Field(description="Whether it is one number; else its result has data.")
     acceptable_sets: bool = Field(description="Whether gold may give several right answers to an instance.")
     weights: bool = Field(description="Whether instances may have weights.")

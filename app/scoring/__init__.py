@@ -2,6 +2,6 @@
 
 from app.scoring import metrics
 
-SCORER_VERSION: int = 1
+SCORER_VERSION: int = 2
 
 __all__ = ["SCORER_VERSION", "metrics"]

@@ -4,68 +4,66 @@ Bin k of B holds the probabilities p with (k - 1) / B < p ≤ k / B, the first o
 quotients k / B, compared as binary64 (catalogue, row 29).
 """
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scoring.exact import Floats, over, repeated, total
+from app.scoring.exact import Floats
+from app.scoring.float_sums import exact_sums
 
 Int = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """One bin: its edges, the weight of what is in it, the weight of what of that came true, and two sums.
-
-    `confidence` is the sum of the probabilities, `excess` that sum less `hits`; both are correctly rounded.
-    """
+    """One bin: its edges, what is in it weighs, what of that came true weighs, and the exact sum of the probabilities."""
 
     lower: float
     upper: float
     weight: int
     hits: int
-    confidence: float
-    excess: float
+    confidence: Fraction
 
     @property
-    def gap(self) -> float:
+    def excess(self) -> Fraction:
+        """By how much the probabilities exceed what came true."""
+        return self.confidence - self.hits
+
+    @property
+    def gap(self) -> Fraction:
         """By how much the mean probability exceeds the share that came true; only where something is in the bin."""
-        return over(self.excess, self.weight)
+        return self.excess / self.weight
 
 
-def fill(probabilities: Floats, truths: NDArray[np.bool_], weights: Int | None, count: int) -> tuple[Bin, ...]:
+def fill(
+    probabilities: Floats, truths: NDArray[np.bool_], weights: Int | None, count: int, *, turned: bool = False
+) -> tuple[Bin, ...]:
     """All `count` bins of n probabilities from 0 to 1, the lowest first; `truths` says which of them came true.
 
-    `weights` (whole numbers) are how often each counts. Source: Guo et al. 2017, On calibration of modern neural
-    networks, sec 2; Naeini et al. 2015, Obtaining well calibrated probabilities using Bayesian binning.
+    `weights` (whole numbers) are how often each counts. `turned`: 1 less each number is the probability. Source: Guo et
+    al. 2017, On calibration of modern neural networks, sec 2; Naeini et al. 2015, Obtaining well calibrated
+    probabilities using Bayesian binning.
     """
     edges = [k / count for k in range(count + 1)]
-    places = np.searchsorted(edges[1:-1], probabilities, side="left")
-    order = np.argsort(places, kind="stable")
-    bounds = np.searchsorted(places[order], np.arange(count + 1))
+    places = np.searchsorted(edges[1:-1], 1 - probabilities if turned else probabilities, side="left")
+    inside = np.bincount(places, weights, count)  # exact: all weights together stay below 2**53
+    hits = np.bincount(places[truths], None if weights is None else weights[truths], count)
     found = []
-    for own, end in enumerate(edges[1:]):
-        rows = order[bounds[own] : bounds[own + 1]]
-        shares = None if weights is None else weights[rows]
-        found.append(_bin((edges[own], end), probabilities[rows], truths[rows], shares))
+    for own, given in enumerate(exact_sums(probabilities, places, count, weights)):
+        weight = int(inside[own])
+        confidence = weight - given if turned else given
+        found.append(Bin(edges[own], edges[own + 1], weight, int(hits[own]), confidence))
     return tuple(found)
 
 
-def _bin(edges: tuple[float, float], probabilities: Floats, truths: NDArray[np.bool_], weights: Int | None) -> Bin:
-    weight = len(truths) if weights is None else total(weights)
-    hits = int(truths.sum()) if weights is None else total(weights[truths])
-    terms = repeated(probabilities, weights)
-    return Bin(*edges, weight, hits, math.fsum(terms), math.fsum([*terms, -hits]))
-
-
-def expected_gap(bins: Iterable[Bin], weight: int) -> float:
+def expected_gap(bins: Iterable[Bin], weight: int) -> Fraction:
     """The mean over everything (which weighs `weight`) of the gap of its bin, taken without sign."""
-    return over(math.fsum(abs(one.excess) for one in bins), weight)
+    return sum((abs(one.excess) for one in bins), Fraction(0)) / weight
 
 
-def widest_gap(bins: Iterable[Bin]) -> float:
+def widest_gap(bins: Iterable[Bin]) -> Fraction:
     """The widest gap of a bin that is not empty, taken without sign."""
     return max(abs(one.gap) for one in bins if one.weight)

@@ -63,6 +63,7 @@ def _described(metric: Metric, call: MetricCall) -> dict[str, Any]:
             "count_based": properties.count_based,
             "ordinal": properties.ordinal,
         },
+        "significant_digits": properties.significant_digits,
         "scalar": metric.scalar,
         "acceptable_sets": metric.acceptable,
         "weights": metric.weighable,

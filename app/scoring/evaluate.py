@@ -91,7 +91,7 @@ def _value(ws: Workspace, call: MetricCall) -> Result:
     if reason is not None:
         return undefined(reason)
     try:
-        return call.metric.compute(ws, call)
+        return replace(call.metric.compute(ws, call), exact=None)
     except UndefinedError as problem:
         return undefined(str(problem))
 

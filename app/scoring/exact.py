@@ -1,9 +1,9 @@
 """The arithmetic that is part of a metric's definition: the same bits on every machine.
 
-A ratio of counts is one correctly rounded division of integers. A mean is `math.fsum` of such quotients, which
-is the correctly rounded sum whatever the order, divided once. A weighted mean with integer weights is `fsum` of
-the correctly rounded terms (weight × numerator) / denominator, divided once by the sum of the weights: so it is
-as independent of order as the plain mean, and a weight that cancels the denominator cancels exactly.
+Counts and weights are integers, of any size, to the last step; the last step rounds once. A ratio of counts is one
+correctly rounded division; means of ratios and what is made of them are in `reals`, sums of probabilities in
+`float_sums`. Sums of logarithms, exponentials or powers are `math.fsum` of their terms, the same in any order, and are
+rounded to 12 significant digits.
 """
 
 import math
@@ -49,11 +49,6 @@ def quotients(numerator: Integers, denominator: Integers) -> Floats:
     return np.array([a / b for a, b in pairs], dtype=np.float64)
 
 
-def mean(values: Floats) -> float:
-    """The mean of at least one value: fsum, then one division."""
-    return math.fsum(values.tolist()) / len(values)
-
-
 def repeated(values: Floats, weights: NDArray[np.int64] | None) -> list[float]:
     """Terms whose exact sum is that of the values, each as often as it weighs; only finite values.
 
@@ -69,17 +64,6 @@ def repeated(values: Floats, weights: NDArray[np.int64] | None) -> list[float]:
     if beyond.any():
         halves += [part * beyond for part in (upper, values - upper)]
     return [*np.concatenate(halves).tolist()]
-
-
-def grid_mean(numerators: Integers, denominators: Integers, extra: int, divisor: int) -> float:
-    """(Σ numerator / denominator + extra) / divisor, for terms that may cancel each other: what is 0 comes out as 0.
-
-    The quotients are taken to 512 binary places and their mean to 448, so that no rounding of a term is left in it: a
-    mean that is not 0 is correctly rounded down to about 2**-390. The denominators are not 0, the divisor is above 0.
-    """
-    pairs = zip(numerators.tolist(), denominators.tolist(), strict=True)
-    units = sum((int(a) << 512) // int(b) for a, b in pairs) + (extra << 512)
-    return float(Fraction(round(Fraction(units, divisor << 64)), 1 << 448)) + 0.0
 
 
 def over(total: float, divisor: int) -> float:

@@ -1,9 +1,10 @@
 """What a metric is, what a call of one is, and the one table of all metrics."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from app.scoring.reals import Real
 from app.scoring.tally import Workspace
 from app.scoring.task import Task
 
@@ -27,13 +28,15 @@ GROUPS = "groups"
 class Result:
     """The value of a metric, or None with the reason; notes say which conventions came into play.
 
-    `data` is the JSON value of a metric that is no single number: a curve, a table.
+    `data` is the JSON value of a metric that is no single number: a curve, a table. `exact` is the value before it was
+    rounded, for a metric that is made of it; it is dropped when the value is handed on.
     """
 
     value: float | None
     reason: str | None = None
     notes: tuple[str, ...] = ()
     data: Any = None
+    exact: Real | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +83,16 @@ class Properties:
     """What holds for every data set: tests check each of these for each metric.
 
     `symmetric`: swapping gold and predictions keeps the value. `prevalence_sensitive`: replicating the instances
-    of one class can move the value. `count_based`: a function of integer counts, ranked at 14 significant digits.
-    `ordinal`: the order in which the classes are declared can move the value.
+    of one class can move the value. `count_based`: a function of integer counts. `ordinal`: the order in which the
+    classes are declared can move the value. `significant_digits`: to so many a value is rounded that takes logarithms,
+    exponentials or powers; None says that the exact value is rounded once, to binary64.
     """
 
     symmetric: bool
     prevalence_sensitive: bool
     count_based: bool = True
     ordinal: bool = False
+    significant_digits: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,3 +170,8 @@ def register(metric: Metric) -> Metric:
 def undefined(reason: str, *notes: str) -> Result:
     """No value, with the reason."""
     return Result(None, reason, tuple(notes))
+
+
+def rounded_once(number: Real, notes: Iterable[str] = ()) -> Result:
+    """The nearest binary64 number as the value."""
+    return Result(number.nearest(), None, tuple(notes), exact=number)

@@ -4,13 +4,14 @@ A column of scores is sorted once, as values alone: no score is led back to its 
 cannot matter. All counts are integers, of instances or of their weights.
 """
 
-import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scoring.exact import Floats, Integers, quotients, times, total
+from app.scoring.exact import Floats, Integers, times, total
+from app.scoring.reals import Real, quotient_sum
 
 Mask = NDArray[np.bool_]
 TIES = {"half": 1, "full": 2, "zero": 0}
@@ -94,28 +95,30 @@ def doubled_wins(ranks: Ranks, ties: str) -> int:
     return total(times(ranks.hits, 2 * beaten + TIES[ties] * ranks.tied))
 
 
-def _precisions(ranks: Ranks) -> Floats:
+def _precisions(ranks: Ranks) -> tuple[Integers, Integers]:
     """The precision at each score of a positive, each times the positives that have it."""
     found = ranks.found
-    return quotients(times(ranks.hits, found), found + ranks.ahead + ranks.tied)
+    return times(ranks.hits, found), found + ranks.ahead + ranks.tied
 
 
-def _precisions_before(ranks: Ranks) -> Floats:
+def _precisions_before(ranks: Ranks) -> tuple[Integers, Integers]:
     """The same with the precision at the next higher score of any instance; 1 where there is none."""
     before = ranks.found - ranks.hits
     chosen = before + ranks.ahead
     none = chosen == 0
-    return quotients(np.where(none, ranks.hits, times(ranks.hits, before)), np.where(none, 1, chosen))
+    return np.where(none, ranks.hits, times(ranks.hits, before)), np.where(none, 1, chosen)
 
 
-def step_sum(ranks: Ranks) -> float:
-    """n₊ times the average precision: over all distinct scores, the positives there times the precision there.
-
-    The `fsum` of terms that are rounded once, so that whole weights give what repetitions give.
-    """
-    return math.fsum(_precisions(ranks).tolist())
+def step_sum(ranks: Ranks) -> Real:
+    """n₊ times the average precision: over all distinct scores, the positives there times the precision there."""
+    return _summed(_precisions, ranks)
 
 
-def trapezoid_sum(ranks: Ranks) -> float:
+def trapezoid_sum(ranks: Ranks) -> Real:
     """2·n₊ times the area under straight lines between the points of the precision-recall curve, from (0, 1) on."""
-    return math.fsum([*_precisions(ranks).tolist(), *_precisions_before(ranks).tolist()])
+    return _summed(_precisions, ranks) + _summed(_precisions_before, ranks)
+
+
+def _summed(terms: Callable[[Ranks], tuple[Integers, Integers]], ranks: Ranks) -> Real:
+    """The sum of terms that are made when it is asked for: of many labels they would not all be held at once."""
+    return Real(lambda bits: quotient_sum(*terms(ranks)).bounds(bits))

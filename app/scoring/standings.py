@@ -9,8 +9,6 @@ from app.errors import InvalidMetric
 from app.scoring.metric import MetricCall
 from app.scoring.recipe import Recipe
 
-RANKED_DIGITS = 14
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -87,9 +85,6 @@ def _strength(calls: Sequence[MetricCall]) -> Callable[[Mapping[str, float | Non
     def one(call: MetricCall, value: float | None) -> tuple[int, float]:
         if value is None or value != value:  # noqa: PLR0124  NaN is not a number to rank either
             return 1, 0.0
-        if call.metric.properties.count_based:
-            value = rounded(value, RANKED_DIGITS)
-        assert value is not None
         return 0, (-value if call.metric.direction == "higher" else value) + 0.0
 
     return lambda values: tuple(one(call, values.get(call.text)) for call in calls)

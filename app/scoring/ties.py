@@ -6,16 +6,14 @@ likely (McSherry & Najork 2008, Computing information retrieval performance meas
 scores).
 """
 
-import math
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
 from app.scoring.exact import Integers
 from app.scoring.ranking import NOWHERE, Int, Ranks
+from app.scoring.reals import Real, quotient_sum
 
-Floats = NDArray[np.float64]
 RULES = ("worst", "best", "declared", "last", "average")
 
 
@@ -108,28 +106,28 @@ def first_positions(ranks: Ranks, ties: str) -> Int:
     return ranks.spread(np.minimum.reduceat(positions(ranks, ties), ranks.firsts), NOWHERE)
 
 
-def expected_reciprocals(ranks: Ranks) -> Floats:
-    """The expected reciprocal of the position of the best relevant label of each instance; 0 where there is none.
+def leaders(ranks: Ranks) -> tuple[Int, Int, dict[tuple[int, int, int], list[int]]]:
+    """Where the best relevant label of each instance that has one stands.
+
+    Instances in which only relevant labels are tied with it, and how many labels are above it there; the others by how
+    many labels are above it, are tied with it, and of these are relevant.
+    """
+    first = ranks.firsts[ranks.above[ranks.firsts] < NOWHERE]
+    sure = ranks.tied[first] == ranks.among[first]
+    others: dict[tuple[int, int, int], list[int]] = {}
+    columns = (part[first[~sure]].tolist() for part in (ranks.rows, ranks.above, ranks.tied, ranks.among))
+    for row, *key in zip(*columns, strict=True):
+        others.setdefault((key[0], key[1], key[2]), []).append(row)
+    return ranks.rows[first[sure]], ranks.above[first[sure]], others
+
+
+def expected_reciprocal(above: int, tied: int, among: int) -> Real:
+    """The expected reciprocal of the position of the best relevant label, of `tied` labels of which `among` are relevant.
 
     Of t tied labels, g of them relevant, the first relevant one is the x-th with the probability C(t-x, g-1) / C(t, g).
     """
-    found = np.zeros(len(ranks.sizes))
-    first = ranks.firsts[ranks.above[ranks.firsts] < NOWHERE]
-    columns = (part[first].tolist() for part in (ranks.rows, ranks.above, ranks.tied, ranks.among))
-    known: dict[tuple[int, int, int], float] = {}
-    for row, above, tied, among in zip(*columns, strict=True):
-        key = (above, tied, among)
-        if key not in known:
-            known[key] = 1 / (above + 1) if tied == among else _expected_reciprocal(*key)
-        found[row] = known[key]
-    return found
-
-
-def _expected_reciprocal(above: int, tied: int, among: int) -> float:
-    """The `fsum` of correctly rounded terms."""
-    ways, whole, terms = comb(tied - 1, among - 1), comb(tied, among), []
-    for x in range(1, tied - among + 2):
-        if x > 1:
-            ways = ways * (tied - x - among + 2) // (tied - x + 1)  # C(t-x, g-1) from C(t-x+1, g-1)
-        terms.append(ways / (whole * (above + x)))
-    return math.fsum(terms)
+    ways, whole = [comb(tied - 1, among - 1)], comb(tied, among)
+    for x in range(2, tied - among + 2):
+        ways.append(ways[-1] * (tied - x - among + 2) // (tied - x + 1))
+    places = range(above + 1, above + 1 + len(ways))
+    return quotient_sum(np.array(ways, dtype=object), np.array([whole * place for place in places], dtype=object))

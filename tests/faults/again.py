@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from app.scoring import SCORER_VERSION
 from tests.cluster import Cluster, Part, cluster
 from tests.faults.support import GOLD, GOOD
 from tests.live import LONG, Caller, eventually, open_challenge
@@ -26,7 +27,7 @@ class Bed:
         self.cluster = made
         self.service = made.part("serve")
 
-    def start(self, version: int = 1) -> "Bed":
+    def start(self, version: int = SCORER_VERSION) -> "Bed":
         """Start it as a version of Assay whose scorer has this number."""
         self.service.program = as_version(version)
         self.service.start().wait_ready()
@@ -87,7 +88,7 @@ def bed(request: pytest.FixtureRequest, folder: Path, **settings: str) -> Iterat
 
 def as_version(version: int) -> list[str]:
     """The command of such a version of Assay."""
-    own = ["app.cli"] if version == 1 else ["tests.newer", str(version)]
+    own = ["app.cli"] if version == SCORER_VERSION else ["tests.newer", str(version)]
     return [sys.executable, "-m", *own]
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from app.scoring import SCORER_VERSION
 from tests.cluster import cluster
 from tests.faults.again import BOARD, RERUN, Bed, Reader, as_version, bed, done_by
 from tests.faults.site import QUICK, Senders, Site
@@ -12,7 +13,8 @@ from tests.faults.support import GOOD, frozen_children
 from tests.live import eventually
 
 BOTH = pytest.mark.parametrize("own", ["sqlite", "postgresql"], indirect=True)
-SCORED = "SELECT count(*) FROM scores WHERE scorer_version = 2"
+NEWER = SCORER_VERSION + 1
+SCORED = f"SELECT count(*) FROM scores WHERE scorer_version = {NEWER}"
 
 
 @pytest.fixture
@@ -30,25 +32,26 @@ def test_no_reader_sees_a_mixed_or_a_shorter_board_whatever_is_killed_meanwhile(
     lost = own.upload(sent[7])
     away = lost.rename(lost.with_name("away"))  # so the new version cannot finish yet
     reader = Reader(own.cluster.caller(None))
-    own.start(2)
+    own.start(NEWER)
     own.until(SCORED, 39)
     admin = own.cluster.admin()
     new = admin.submit("pets", GOOD, team="Meanwhile").json()
     assert new["status"] == "finished"
     assert new["scores"] == {}  # those in force are of the old version
     board = admin.get(BOARD).json()
-    assert (board["scorer_version"], len(board["rows"])) == (1, 40)
+    assert (board["scorer_version"], len(board["rows"])) == (SCORER_VERSION, 40)
     own.service.kill(group=True)
     away.rename(lost)
-    own.start(2)
+    own.start(NEWER)
     admin = own.cluster.admin()
-    own.until("SELECT scorer_version FROM phases", 2)
-    eventually(lambda: reader.states[-1:] == [(2, 41)], "the reader has seen the new board")
-    assert reader.end() == [(1, 40), (2, 41)]
+    own.until("SELECT scorer_version FROM phases", NEWER)
+    eventually(lambda: reader.states[-1:] == [(NEWER, 41)], "the reader has seen the new board")
+    assert reader.end() == [(SCORER_VERSION, 40), (NEWER, 41)]
     assert admin.get(f"/submissions/{new['id']}").json()["scores"]["accuracy"]["value"] == 1.0
-    assert admin.get(f"/submissions/{sent[0]}/report").json()["scorer_version"] == 2
-    assert own.rows("SELECT count(*), count(DISTINCT submission_id) FROM scores WHERE scorer_version = 2") == [(41, 41)]
-    assert own.rows("SELECT count(*) FROM scores WHERE scorer_version = 1") == [(40,)]
+    assert admin.get(f"/submissions/{sent[0]}/report").json()["scorer_version"] == NEWER
+    each = "SELECT count(*), count(DISTINCT submission_id) FROM scores WHERE scorer_version ="
+    assert own.rows(f"{each} {NEWER}") == [(41, 41)]
+    assert own.rows(f"{each} {SCORER_VERSION}") == [(40, 40)]
     old = f"SELECT id, status, finished_at FROM submissions WHERE id <> '{new['id']}' ORDER BY id"
     assert own.rows(old) == statuses
 
@@ -61,13 +64,13 @@ def test_what_waited_for_the_old_version_is_scored_by_the_new_one(own: Bed) -> N
         sent = [admin.submit("pets", GOOD, team=f"W{number}", wait=0).json()["id"] for number in range(3)]
         admin.post(RERUN)
         own.service.kill(group=True)
-    own.start(2)
-    own.until("SELECT scorer_version FROM phases", 2)
+    own.start(NEWER)
+    own.until("SELECT scorer_version FROM phases", NEWER)
     own.until("SELECT count(*) FROM submissions WHERE status = 'finished'", 6)
     own.until(SCORED, 6)
     waited = ", ".join(f"'{each}'" for each in sent)
     versions = f"SELECT DISTINCT scorer_version FROM scores WHERE submission_id IN ({waited})"
-    assert own.rows(versions) == [(2,)]
+    assert own.rows(versions) == [(NEWER,)]
     assert own.cluster.admin().get(RERUN).json()["status"] == "cancelled"  # what it compared with is of yesterday
     own.until("SELECT count(*) FROM score_tasks WHERE status IN ('queued', 'running')", 0)
 
@@ -78,18 +81,18 @@ def test_a_submission_that_fails_for_good_withholds_the_switch_until_it_is_score
     own.service.stop()
     lost = own.upload(sent[1])
     away = lost.rename(lost.with_name("away"))
-    own.start(2)
+    own.start(NEWER)
     eventually(lambda: "scorer_switch_withheld" in own.service.log(), "the log says it")
     admin = own.cluster.admin()
-    assert own.rows("SELECT scorer_version FROM phases") == [(1,)]
+    assert own.rows("SELECT scorer_version FROM phases") == [(SCORER_VERSION,)]
     assert len(admin.get(BOARD).json()["rows"]) == 3
     figures = admin.get(f"{own.service.url}/metrics").text
     assert "assay_switch_withheld 1.0" in figures
     assert "assay_phases_behind 1.0" in figures
     away.rename(lost)
     assert admin.post(f"/submissions/{sent[1]}/rerun").status_code == 202
-    own.until("SELECT scorer_version FROM phases", 2)
-    assert (admin.get(BOARD).json()["scorer_version"], len(admin.get(BOARD).json()["rows"])) == (2, 3)
+    own.until("SELECT scorer_version FROM phases", NEWER)
+    assert (admin.get(BOARD).json()["scorer_version"], len(admin.get(BOARD).json()["rows"])) == (NEWER, 3)
     assert "assay_switch_withheld 0.0" in admin.get(f"{own.service.url}/metrics").text
 
 
@@ -101,25 +104,26 @@ def test_workers_of_two_versions_at_once_take_only_what_is_theirs(
         site = Site(made)
         site.finished(*[site.send(f"Before {number}") for number in range(5)])
         newer = made.part("worker")
-        newer.program = as_version(2)
+        newer.program = as_version(NEWER)
         newer.start().wait_ready()
         senders = Senders(site, 3)
         senders.reach(20, "some come in while it changes")
         made.apis[1].stop()
-        made.apis[1].program = as_version(2)
+        made.apis[1].program = as_version(NEWER)
         made.apis[1].start().wait_ready()
         senders.reach(20, "and some through an API of each version")
         sent = senders.end()
         site.finished(*sent)
-        eventually(lambda: made.rows("SELECT scorer_version FROM phases") == [(2,)], "the new version is in force")
+        eventually(lambda: made.rows("SELECT scorer_version FROM phases") == [(NEWER,)], "the new version is in force")
         waiting = "SELECT 1 FROM score_tasks WHERE status IN ('queued', 'running')"
         eventually(lambda: made.rows(waiting) == [], "all is scored")
         versions = {str(row[0]): row[1] for row in made.rows("SELECT id, scorer_version FROM score_tasks")}
-        for worker, own_version in zip(made.workers, (1, 2), strict=True):
+        for worker, own_version in zip(made.workers, (SCORER_VERSION, NEWER), strict=True):
             assert {versions[task] for task in done_by(worker)} <= {own_version}
         assert ['"rescored"' in worker.log() for worker in made.workers] == [False, True]
         unscored = (
-            "SELECT id FROM submissions WHERE id NOT IN (SELECT submission_id FROM scores WHERE scorer_version = 2)"
+            "SELECT id FROM submissions WHERE id NOT IN "
+            f"(SELECT submission_id FROM scores WHERE scorer_version = {NEWER})"
         )
         assert made.rows(unscored) == []
         eventually(lambda: made.rows("SELECT 1 FROM procrastinate_jobs") == [], "no job is left of either")

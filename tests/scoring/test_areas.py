@@ -338,4 +338,4 @@ def test_pooling_many_heavy_labels_stays_exact(key: str) -> None:
     light = case("multilabel", names, [[names[at]] for at in range(4)], [[]] * 4, scores.tolist(), weights=[1, 2, 1, 3])
     assert light.weights is not None
     heavy = replace(light, weights=light.weights * 2**50)
-    assert value(heavy, key) == pytest.approx(value(light, key), rel=1e-12)
+    assert value(heavy, key) == value(light, key)

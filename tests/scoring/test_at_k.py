@@ -34,6 +34,8 @@ def asked(key: str, k: int, **settings: str) -> str:
 def near(found: float | None, expected: object) -> None:
     if expected is None:
         assert found is None
+    elif isinstance(expected, Fraction):
+        assert found == float(expected)
     else:
         assert found == pytest.approx(float(expected), rel=1e-11, abs=1e-14)  # type: ignore[arg-type]
 

@@ -5,7 +5,6 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,11 +48,6 @@ def test_weights_become_integers_in_the_same_proportion(weights: list[Decimal]) 
     whole = exact.integer_weights(float(weight) for weight in weights)
     total, scaled = sum(weights), sum(whole)
     assert all(Fraction(weight) * scaled == part * Fraction(total) for weight, part in zip(weights, whole, strict=True))
-
-
-def test_a_mean_of_many_quotients_is_within_two_ulp() -> None:
-    thirds = exact.quotients(np.ones(999, dtype=np.int64), np.full(999, 3, dtype=np.int64))
-    assert exact.mean(thirds) == pytest.approx(1 / 3, abs=2 * math.ulp(1 / 3))
 
 
 @given(st.lists(st.integers(min_value=0, max_value=2**62), max_size=40))

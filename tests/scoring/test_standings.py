@@ -30,9 +30,9 @@ def test_equal_values_share_a_rank_and_the_next_one_is_skipped() -> None:
     assert [(row.rank_low, row.rank_high, row.tie_group) for row in rows] == [(1, 2, 1), (1, 2, 1), (3, 3, 2)]
 
 
-def test_noise_in_the_last_bits_is_no_difference() -> None:
-    rows = standings([entry("s1", "A", 0.1 + 0.2), entry("s2", "B", 0.3, 1)], recipe())
-    assert board(rows) == [("s1", 1), ("s2", 1)]
+def test_values_are_compared_to_the_last_bit() -> None:
+    rows = standings([entry("s1", "A", 0.3), entry("s2", "B", 0.1 + 0.2, 1)], recipe())
+    assert board(rows) == [("s2", 1), ("s1", 2)]
     rows = standings([entry("s1", "A", 0.3), entry("s2", "B", 0.3 + 1e-13, 1)], recipe())
     assert board(rows) == [("s2", 1), ("s1", 2)]
 

@@ -144,7 +144,7 @@ register(
             Param("epsilon", "number", "what is added to the divisor of the pooled form", default="0", bounds=(0, 1)),
         ),
         options=("both_empty", "one_empty", *SETS),
-        properties=Properties(symmetric=False, prevalence_sensitive=True),
+        properties=Properties(symmetric=False, prevalence_sensitive=True, significant_digits=12),  # unless alpha is 1
         source="Boutell et al. 2004, Learning multi-label scene classification, sec 5.3; Sefidian (the pooled form)",
         example=worked(MULTILABEL, "13/16", {"alpha": "1", "beta": "0.25", "gamma": "1"}),
         compute=alpha_score,

@@ -1,15 +1,14 @@
 """Areas under curves of ranked scores: of one label, averaged over labels, pooled. What AUC and average precision share."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from app.scoring.exact import over
-from app.scoring.metric import Compute, MetricCall, Param, Result
+from app.scoring.metric import Compute, MetricCall, Param, Result, rounded_once
 from app.scoring.metrics.columns import Columns, code_of, codes_kept, columns_of
 from app.scoring.metrics.rules import UndefinedError, listed
 from app.scoring.ranks import Ranks
+from app.scoring.reals import Real, real, summed
 from app.scoring.tally import Workspace
 
 LABEL = Param("label", "label", "the class meant", required_for=("multiclass", "multilabel"))
@@ -24,8 +23,13 @@ class Area:
     `contrast`: it needs negatives too; positives it always needs.
     """
 
-    parts: Callable[[Ranks, MetricCall], tuple[int | float, int]]
+    parts: Callable[[Ranks, MetricCall], tuple[Real | int, int]]
     contrast: bool
+
+    def of(self, ranks: Ranks, call: MetricCall) -> Real:
+        """The area of a label for whose ranks it is defined."""
+        above, below = self.parts(ranks, call)
+        return above / below if isinstance(above, Real) else real(Fraction(above, below))
 
     def lacking(self, ranks: Ranks) -> str | None:
         """Why it is undefined for these ranks, as words on a label."""
@@ -43,7 +47,7 @@ def of_label(area: Area) -> Compute:
         lack = area.lacking(ranks)
         if lack is not None:
             raise UndefinedError(f"'{columns.names[code]}' is {lack}")
-        return Result(_quotient(1, *area.parts(ranks, call)), None, turned(columns, code))
+        return rounded_once(area.of(ranks, call), turned(columns, code))
 
     return compute
 
@@ -65,12 +69,10 @@ def over_labels(area: Area, *, by_support: bool = False) -> Compute:
         if not defined:
             raise UndefinedError(f"there is no label left to average over: {'; '.join(left_out)}")
         supports = [columns.ranks(code).positives if by_support else 1 for code in defined]
-        terms = [
-            _quotient(support, *area.parts(columns.ranks(code), call))
-            for support, code in zip(supports, defined, strict=True)
-        ]
+        areas = [area.of(columns.ranks(code), call) for code in defined]
+        weighed = summed(one * support for one, support in zip(areas, supports, strict=True))
         other = [note for code in defined for note in turned(columns, code)]
-        return Result(over(math.fsum(terms), sum(supports)), None, (*notes, *left_out, *other))
+        return rounded_once(weighed / sum(supports), (*notes, *left_out, *other))
 
     return compute
 
@@ -104,13 +106,6 @@ def pooled(area: Area) -> Compute:
         for code in codes:
             if columns.single not in {None, code}:
                 notes = (*notes, f"'{columns.names[code]}' has 1 less the score of the positive label")
-        return Result(_quotient(1, *area.parts(ranks, call)), None, notes)
+        return rounded_once(area.of(ranks, call), notes)
 
     return compute
-
-
-def _quotient(factor: int, numerator: float, denominator: int) -> float:
-    """The factor × numerator / denominator, rounded once; the numerator is an integer, or a sum of rounded terms."""
-    if isinstance(numerator, int):
-        return factor * numerator / denominator
-    return float(Fraction(numerator) * factor / denominator)

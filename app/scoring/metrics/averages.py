@@ -3,15 +3,14 @@
 Sources: W = Wenzel, V = Van Asch 2013, Z = Zhang & Zhou 2014, S = Sefidian, D = Döring.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from app.scoring.exact import Floats, Integers, grid_mean, mean, over, quotients, square_root, times, total
-from app.scoring.metric import LABELS, TRAIN_FREQUENCIES, MetricCall, Result
+from app.scoring.exact import Integers, square_root, total
+from app.scoring.metric import LABELS, TRAIN_FREQUENCIES, MetricCall, Result, rounded_once
 from app.scoring.metrics.forms import Ratio, Table, single
 from app.scoring.metrics.rules import (
     Mask,
@@ -25,6 +24,7 @@ from app.scoring.metrics.rules import (
     table_of,
     train_weights,
 )
+from app.scoring.reals import Real, real, weighted_sum
 from app.scoring.tally import Tally, Workspace
 from app.scoring.task import TASKS, Task
 
@@ -72,7 +72,7 @@ def _one(call: MetricCall, ratio: Ratio, table: Table, what: str) -> Result:
     if denominator and ratio.root:
         return Result(square_root(Fraction(numerator, denominator)))
     value, notes = single_ratio(call, ratio.direction, numerator, denominator, what, lowest=ratio.lowest)
-    return Result(value, None, notes)
+    return Result(value, None, notes, exact=real(Fraction(numerator, denominator) if denominator else Fraction(value)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def lfb_train(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
 
 
 def _over_classes(tally: Tally, call: MetricCall, ratio: Ratio, over_these: _Labels) -> Result:
-    """The `fsum` of the correctly rounded weight × numerator / denominator, divided by the sum of the weights."""
+    """The sum of weight × numerator / denominator, divided by the sum of the weights."""
     mask, weights, notes = over_these.mask, over_these.weights, over_these.notes
     numerator, denominator = tally.part(ratio.numerator), tally.part(ratio.denominator)
     matters = mask & (weights > 0)
@@ -134,13 +134,9 @@ def _over_classes(tally: Tally, call: MetricCall, ratio: Ratio, over_these: _Lab
     divisor = total(weights[matters if value is not None else defined])
     if divisor == 0:
         raise UndefinedError("no label with a defined value is left to average over")
-    if ratio.lowest < 0:
-        extra = int(value or 0) * total(weights[fired])
-        top = times(weights[defined], numerator[defined])
-        return Result(grid_mean(top, denominator[defined], extra, divisor), None, tuple(notes))
-    terms = ratio.values(numerator[defined], denominator[defined], weights[defined]).tolist()
-    terms.extend(value * int(weight) for weight in weights[fired] if value)
-    return Result(over(math.fsum(terms), divisor), None, tuple(notes))
+    terms = ratio.summed(numerator[defined], denominator[defined], weights[defined])
+    extra = int(value or 0) * total(weights[fired])
+    return rounded_once((terms + extra) / divisor, notes)
 
 
 def zero_note(call: MetricCall, what: str, value: float | None) -> str:
@@ -164,7 +160,7 @@ def micro(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
         notes = (*notes, f"left out by exclude_labels: {named(tally, left_out)}")
     elif ratio.agree and ws.spec.task != "multilabel" and not tally.nothing:
         notes = (*notes, "with one label per instance micro precision, recall and F all equal accuracy")
-    return Result(found.value, None, notes)
+    return Result(found.value, None, notes, exact=found.exact)
 
 
 def samples(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
@@ -183,27 +179,7 @@ def samples(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
         setting = f"zero_division={call.options['zero_division']}"
         value = substitute(call, ratio.direction, f"{ratio.name} is 0/0 for some instances", lowest=ratio.lowest)
         fixed.append((np.asarray(denominator == 0), value, setting))
-    if ratio.lowest < 0:
-        return _signed_over_instances(numerator, denominator, fixed, instances.weights)
-    return over_instances(numerator, denominator, fixed, instances.weights, divide=ratio.values)
-
-
-def _signed_over_instances(
-    numerator: Integers, denominator: Integers, fixed: list[tuple[Mask, float | None, str]], weights: Integers | None
-) -> Result:
-    """The same for measures below 0 too, whose terms may cancel each other."""
-    plain = over_instances(numerator, denominator, fixed, weights)
-    heavy = np.ones(len(numerator), dtype=np.int64) if weights is None else weights
-    free = ~np.logical_or.reduce([mask for mask, _, _ in fixed]) if fixed else np.ones(len(numerator), dtype=bool)
-    stand_ins = [(total(heavy[mask]), int(value)) for mask, value, _ in fixed if value is not None]
-    extra = sum(count * value for count, value in stand_ins)
-    divisor = total(heavy[free]) + sum(count for count, _ in stand_ins)
-    top = times(heavy[free], numerator[free])
-    return Result(grid_mean(top, denominator[free], extra, divisor), None, plain.notes)
-
-
-def _quotients(numerator: Integers, denominator: Integers, weights: Integers | None = None) -> Floats:
-    return quotients(numerator if weights is None else times(weights, numerator), denominator)
+    return over_instances(numerator, denominator, fixed, instances.weights, summed=ratio.summed)
 
 
 def over_instances(
@@ -211,53 +187,40 @@ def over_instances(
     denominator: Integers,
     fixed: list[tuple[Mask, float | None, str]],
     weights: Integers | None,
-    divide: Callable[[Integers, Integers, Integers | None], Floats] = _quotients,
+    summed: Callable[[Integers, Integers, Integers | None], Real] = weighted_sum,
 ) -> Result:
     """The mean over instances of numerator / denominator; `fixed` sets, leaves out (None) and names those of a mask.
 
-    Integers of length n; `weights` one whole number per instance; `divide` makes (weight ×) the value of an instance.
-    Raises UndefinedError where no instance is left.
+    Integers of length n; `weights` one whole number per instance; `summed` makes the sum of (weight ×) the values of
+    instances. Raises UndefinedError where no instance is left.
     """
     free = np.ones(len(numerator), dtype=bool)
-    parts: list[Floats] = []
-    heavy: list[Mask] = []
+    extra = divisor = 0
     notes = []
     for mask, value, setting in fixed:
         count = int(mask.sum())
         free &= ~mask
         if count and value is not None:
-            parts.append(np.full(count, value))
-            heavy.append(mask)
+            weight = count if weights is None else total(weights[mask])
+            extra, divisor = extra + int(value) * weight, divisor + weight
             notes.append(f"{_instances(count)} counted as {value:g} ({setting})")
         elif count:
             notes.append(f"{_instances(count)} left out ({setting})")
-    if weights is not None:
-        terms = divide(numerator[free], denominator[free], weights[free])
-        return _weighed(terms, [free, *heavy], parts, weights=weights, notes=notes)
-    values = np.concatenate([divide(numerator[free], denominator[free], None), *parts])
-    if not len(values):
-        raise UndefinedError("no instance is left to average over")
-    return Result(mean(values), None, tuple(notes))
-
-
-def _weighed(terms: Floats, masks: list[Mask], parts: list[Floats], *, weights: Integers, notes: list[str]) -> Result:
-    """The mean over instances that weigh differently: each term is rounded once, as in a weighted mean over classes."""
-    every = [terms, *(weights[mask] * values for mask, values in zip(masks[1:], parts, strict=True))]
-    divisor = total(np.concatenate([weights[mask] for mask in masks]))
+    heavy = None if weights is None else weights[free]
+    divisor += int(free.sum()) if heavy is None else total(heavy)
     if not divisor:
         raise UndefinedError("no instance is left to average over")
-    return Result(over(math.fsum(np.concatenate(every).tolist()), divisor), None, tuple(notes))
+    return rounded_once((summed(numerator[free], denominator[free], heavy) + extra) / divisor, notes)
 
 
 def _instances(count: int) -> str:
     return "1 instance" if count == 1 else f"{count} instances"
 
 
-def harmonic(precision: float, recall: float, beta: Fraction) -> Fraction | None:
-    """F_beta of two averages as an exact rational of the two numbers; None where it is 0/0."""
-    p, r, square = Fraction(precision), Fraction(recall), beta * beta
-    below = square * p + r
-    return (1 + square) * p * r / below if below else None
+def harmonic(precision: Real, recall: Real, beta: Fraction) -> Real:
+    """F_beta of two averages that are not both 0."""
+    square = beta * beta
+    return precision * recall * (1 + square) / (precision * square + recall)
 
 
 _READING = ("unknown_label", "missing", "duplicates", "empty_label")

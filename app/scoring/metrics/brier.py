@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.scoring.exact import Floats, repeated, times, total
+from app.scoring.exact import Floats, Integers, times, total
+from app.scoring.float_sums import exact_square_sum, exact_sum
 from app.scoring.metric import Metric, MetricCall, Result, register
 from app.scoring.metrics.forecasts import (
     NEEDS,
@@ -14,7 +15,6 @@ from app.scoring.metrics.forecasts import (
     THREE,
     TWO,
     has_class,
-    mean,
     of_class,
     probabilities,
     worked,
@@ -28,27 +28,38 @@ from app.scoring.tally import Workspace
 def brier(ws: Workspace, call: MetricCall) -> Result:
     """The mean squared difference of the positive label's probability from 0 or 1."""
     given, notes = probabilities(ws, call)
-    return Result(mean(ws, _squares(ws, given)), None, notes)
+    return Result(float(_squares(ws, given) / ws.total), None, notes)
 
 
-def _squares(ws: Workspace, given: Floats) -> Floats:
-    """The squared difference of the positive label's probability from 0 or 1; n."""
+def _squares(ws: Workspace, given: Floats) -> Fraction:
+    """The sum of the squared differences of the positive label's probability from 0 or 1."""
     code = positive_code(ws)
-    gaps = of_class(ws, given, code) - has_class(ws, code)
-    return gaps * gaps
+    own, holds, weights = of_class(ws, given, code), has_class(ws, code), ws.case.weights
+    return _apart(own, own[holds], weights, None if weights is None else weights[holds])
+
+
+def _apart(given: Floats, right: Floats, weights: Integers | None, own: Integers | None) -> Fraction:
+    """The sum of (p - 1)² over the probabilities of what is right and of p² over the others, as p² - 2p + 1: exact.
+
+    `given` are all of them, with their `weights`; `right` those of what is right, with their `own`.
+    """
+    count = len(right) if own is None else total(own)
+    return exact_square_sum(given, weights) - 2 * exact_sum(right, own) + count
 
 
 def brier_multiclass_sum(ws: Workspace, call: MetricCall) -> Result:
     """The mean over instances of the squared differences of all classes, summed."""
     given, notes = probabilities(ws, call)
-    return Result(mean(ws, _sums_of_squares(ws, given)), None, notes)
+    return Result(float(_sums_of_squares(ws, given) / ws.total), None, notes)
 
 
-def _sums_of_squares(ws: Workspace, given: Floats) -> Floats:
-    """The squared differences of all classes from 0 or 1, summed; n."""
-    gaps = np.column_stack([of_class(ws, given, code) for code in range(len(ws.spec.classes))])
-    gaps[np.arange(len(gaps)), ws.case.gold.codes] -= 1
-    return np.array([math.fsum(row.tolist()) for row in gaps * gaps])
+def _sums_of_squares(ws: Workspace, given: Floats) -> Fraction:
+    """The sum of the squared differences of all classes from 0 or 1; of two, of which one is given, both are the same."""
+    classes, weights = given.shape[1], ws.case.weights
+    if classes < len(ws.spec.classes):
+        return 2 * _squares(ws, given)
+    every = None if weights is None else np.repeat(weights, classes)
+    return _apart(given.ravel(), given[np.arange(len(given)), ws.case.gold.codes], every, weights)
 
 
 def brier_skill(ws: Workspace, call: MetricCall) -> Result:
@@ -63,8 +74,7 @@ def brier_skill(ws: Workspace, call: MetricCall) -> Result:
         squares //= 2
     if squares == 0:
         raise UndefinedError("gold is all one class: the forecast that it is compared with is perfect, so this is x/0")
-    own = _squares(ws, given) if ws.spec.task == "binary" else _sums_of_squares(ws, given)
-    cost = Fraction(math.fsum(repeated(own, ws.case.weights)))
+    cost = _squares(ws, given) if ws.spec.task == "binary" else _sums_of_squares(ws, given)
     return Result(float(1 - cost * ws.total / squares), None, notes)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from app.scoring.bins import Bin, expected_gap, fill, widest_gap
-from app.scoring.exact import Floats, over
+from app.scoring.exact import Floats
 from app.scoring.metric import Example, Metric, MetricCall, Param, Properties, Result, register
 from app.scoring.metrics.forecasts import NEEDS, OPTIONS, has_class, of_class, probabilities
 from app.scoring.metrics.rules import UndefinedError
@@ -48,13 +48,13 @@ CURVE = (
 def ece(ws: Workspace, call: MetricCall) -> Result:
     """The mean gap between probability and share in the bin that an instance lies in."""
     bins, notes = _bins(ws, call)
-    return Result(expected_gap(bins, ws.total), None, notes)
+    return Result(float(expected_gap(bins, ws.total)), None, notes)
 
 
 def mce(ws: Workspace, call: MetricCall) -> Result:
     """The widest gap between mean probability and share in any bin."""
     bins, notes = _bins(ws, call)
-    return Result(widest_gap(bins), None, notes)
+    return Result(float(widest_gap(bins)), None, notes)
 
 
 def classwise_ece(ws: Workspace, call: MetricCall) -> Result:
@@ -62,7 +62,7 @@ def classwise_ece(ws: Workspace, call: MetricCall) -> Result:
     given, notes = probabilities(ws, call)
     classes = range(len(ws.spec.classes))
     every = [one for code in classes for one in _of_class(ws, call, given, code)]
-    return Result(over(expected_gap(every, ws.total), len(classes)), None, notes)
+    return Result(float(expected_gap(every, ws.total) / len(classes)), None, notes)
 
 
 def calibration_bins(ws: Workspace, call: MetricCall) -> Result:
@@ -77,9 +77,9 @@ def _row(one: Bin) -> dict[str, Any]:
         "lower": one.lower,
         "upper": one.upper,
         "weight": one.weight,
-        "confidence": None if empty else over(one.confidence, one.weight),
+        "confidence": None if empty else float(one.confidence / one.weight),
         "accuracy": None if empty else one.hits / one.weight,
-        "gap": None if empty else one.gap,
+        "gap": None if empty else float(one.gap),
     }
 
 
@@ -100,8 +100,9 @@ def _bins(ws: Workspace, call: MetricCall) -> tuple[Bins, tuple[str, ...]]:
 
 def _of_class(ws: Workspace, call: MetricCall, given: Floats, code: int) -> Bins:
     def make() -> Bins:
-        own, truths = of_class(ws, given, code), has_class(ws, code)
-        return fill(own, truths, ws.case.weights, int(call.params["bins"]))
+        turned = given.shape[1] == 1 and len(ws.spec.classes) > 1 and code != positive_code(ws)
+        own = given[:, 0] if turned else of_class(ws, given, code)
+        return fill(own, has_class(ws, code), ws.case.weights, int(call.params["bins"]), turned=turned)
 
     return ws.shared(("bins", call.params["bins"], code), make)
 

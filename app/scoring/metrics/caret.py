@@ -198,7 +198,7 @@ _ERRORS = Example(
 )
 _SINGLE_ONLY = {"multilabel": "caret's confusionMatrix is for one label per instance"}
 _DROPPED = "instances without a prediction are left out there, and count as wrong here"
-_TAILS = Properties(symmetric=True, prevalence_sensitive=True, count_based=False)
+_TAILS = Properties(symmetric=True, prevalence_sensitive=True, count_based=False, significant_digits=12)
 _RIGHT = {"x": "number of right answers", "k": "numbers of right answers"}
 _BINOMIAL = {**_RIGHT, "θ": "an accuracy that would make so few or so many right answers rare"}
 _BESIDE = {

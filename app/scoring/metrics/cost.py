@@ -7,12 +7,23 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.scoring.exact import fraction, over, quotients, times, total
-from app.scoring.metric import COST_MATRIX, LABELS, Example, Metric, MetricCall, Properties, Result, register
+from app.scoring.exact import fraction, times, total
+from app.scoring.metric import (
+    COST_MATRIX,
+    LABELS,
+    Example,
+    Metric,
+    MetricCall,
+    Properties,
+    Result,
+    register,
+    rounded_once,
+)
 from app.scoring.metrics.cells import cells_of
 from app.scoring.metrics.examples import worked
 from app.scoring.metrics.rules import UndefinedError, excluded, listed, named
 from app.scoring.metrics.whole import READING, SINGLE
+from app.scoring.reals import quotient_sum
 from app.scoring.tally import Workspace
 
 COSTS = Example(
@@ -78,8 +89,8 @@ def mean_absolute_class_distance_macro(ws: Workspace, call: MetricCall) -> Resul
     distances = times(np.abs(cells.gold - cells.predicted), cells.counts)
     sums = np.zeros(len(tally.names), dtype=object if total(distances) >= 2**62 else np.int64)
     np.add.at(sums, cells.gold, distances)
-    terms = quotients(sums[mask], tally.classes.support[mask])
-    return Result(over(math.fsum(terms.tolist()), len(terms)), None, tuple(notes))
+    distance = quotient_sum(sums[mask], tally.classes.support[mask])
+    return rounded_once(distance / int(mask.sum()), notes)
 
 
 _MEANT = {"multilabel": "it is for one label per instance"}

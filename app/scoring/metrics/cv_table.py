@@ -1,6 +1,5 @@
 """The table of a cross-validation: each fold, the pooled value, the mean, both deviations."""
 
-import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
@@ -16,10 +15,12 @@ from app.scoring.metrics.fold_values import (
     folds_of,
     label_of,
     label_table,
+    middle,
     of_average,
     of_label,
 )
 from app.scoring.metrics.rules import UndefinedError, substitute
+from app.scoring.reals import Real, real
 from app.scoring.tally import Workspace
 
 
@@ -32,7 +33,7 @@ def cv_table(ws: Workspace, call: MetricCall) -> Result:
     if label is not None:
         parts = [_part(fold.ws, call, label) for fold in folds]
         for row, part in zip(rows, parts, strict=True):
-            row.update(part)
+            row.update({name: float(value) if isinstance(value, Fraction) else value for name, value in part.items()})
             row["f1"] = _counted(part["f1"], call)
         summary = _summary(of_label(ws, call), call, partial(bare, ws, call, F1.ratio(call)))
         data["f1"] = {**summary, "of_mean_precision_and_recall": _of_means(parts, call)}
@@ -46,29 +47,33 @@ def cv_table(ws: Workspace, call: MetricCall) -> Result:
     return Result(None, None, tuple(dict.fromkeys(notes)), data)
 
 
-def _counted(value: float | None, call: MetricCall) -> float | None:
-    return 0.0 if value is None and call.params["undefined"] == "zero" else value
+def _counted(value: Real | None, call: MetricCall) -> float | None:
+    if value is None:
+        return 0.0 if call.params["undefined"] == "zero" else None
+    return value.nearest()
 
 
 def _part(ws: Workspace, call: MetricCall, label: str) -> dict[str, Any]:
     """One fold's counts and measures of the label; without gold positives it has no recall and no F."""
     tp, fp, fn, tn = table = label_table(ws, call, label)
-    precision = tp / (tp + fp) if tp + fp else _replaced(call)
-    recall = tp / (tp + fn) if tp + fn else None
+    replaced = _replaced(call)
+    precision = Fraction(tp, tp + fp) if tp + fp else None if replaced is None else Fraction(replaced)
+    recall = Fraction(tp, tp + fn) if tp + fn else None
     return {"tp": tp, "fp": fp, "fn": fn, "tn": tn, "precision": precision, "recall": recall, "f1": fold_f1(table)}
 
 
 def _of_means(parts: Sequence[dict[str, Any]], call: MetricCall) -> float | None:
     """F1 of mean precision and mean recall over the folds that enter the mean."""
     zero = call.params["undefined"] == "zero"
-    nothing = {"precision": 0.0, "recall": 0.0}
+    nothing = {"precision": Fraction(0), "recall": Fraction(0)}
     used = [part if part["recall"] is not None else nothing for part in parts if zero or part["recall"] is not None]
     sides = [[part[name] for part in used if part[name] is not None] for name in ("precision", "recall")]
     if not all(sides):
         return None
-    means = [math.fsum(values) / len(values) for values in sides]
-    exact = harmonic(means[0], means[1], Fraction(1))
-    return _replaced(call) if exact is None else float(exact)
+    precision, recall = (sum(values, Fraction(0)) / len(values) for values in sides)
+    if not precision + recall:
+        return _replaced(call)
+    return harmonic(real(precision), real(recall), Fraction(1)).nearest()
 
 
 def _replaced(call: MetricCall) -> float | None:
@@ -85,7 +90,7 @@ def _summary(values: Values, call: MetricCall, pooled: Callable[[], Result]) -> 
         whole = None
     return {
         "pooled": whole,
-        "mean": math.fsum(entering) / len(entering) if entering else None,
+        "mean": middle(entering).nearest() if entering else None,
         "folds": len(entering),
         "undefined": values.undefined,
         "standard_deviation": deviations(entering) if entering else {"sample": None, "population": None},

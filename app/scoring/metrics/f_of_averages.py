@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from app.scoring.exact import fraction
-from app.scoring.metric import Metric, MetricCall, Properties, Result, register
+from app.scoring.metric import Metric, MetricCall, Properties, Result, register, rounded_once
 from app.scoring.metrics.averages import LFB_TEST, LFB_TRAIN, MACRO, SAMPLES, WEIGHTED, Average, harmonic
 from app.scoring.metrics.base import BETA, PRECISION, RECALL
 from app.scoring.metrics.examples import example
@@ -84,15 +84,14 @@ _KINDS = (
 
 
 def f_of(ws: Workspace, call: MetricCall, average: Average, beta: Fraction) -> Result:
-    """F_beta of the averaged precision and recall (W eq 20, 29; D; Z): the exact value of the two, rounded once."""
+    """F_beta of the averaged precision and recall (W eq 20, 29; D; Z), rounded once and not in between."""
     precision = average.compute(ws, call, PRECISION.ratio(call))
     recall = average.compute(ws, call, RECALL.ratio(call))
     notes = tuple(dict.fromkeys((*precision.notes, *recall.notes)))
-    assert precision.value is not None
-    assert recall.value is not None
-    exact = harmonic(precision.value, recall.value, beta)
-    if exact is not None:
-        return Result(float(exact), None, notes)
+    assert precision.exact is not None
+    assert recall.exact is not None
+    if recall.value or (precision.value and beta):
+        return rounded_once(harmonic(precision.exact, recall.exact, beta), notes)
     # two zeros are an answer that is wholly wrong, whatever 0/0 counts as elsewhere: by counts F is 0 too
     return Result(0.0, None, (*notes, "average precision and recall are both 0, and so is their F"))
 

@@ -7,11 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.scoring.exact import rounded, square_root
-from app.scoring.metric import MetricCall, Param, Result
+from app.scoring.exact import rounded
+from app.scoring.metric import MetricCall, Param, Result, rounded_once
 from app.scoring.metrics.averages import Average
 from app.scoring.metrics.base import BASES
 from app.scoring.metrics.rules import LISTED, UndefinedError, excluded, listed, table_of
+from app.scoring.reals import Real, real, summed
 from app.scoring.tally import Workspace
 
 F1 = next(base for base in BASES if base.key == "f1")
@@ -41,15 +42,15 @@ class Values:
     """
 
     names: tuple[str, ...]
-    found: tuple[float | None, ...]
+    found: tuple[Real | None, ...]
     reason: str
     notes: tuple[str, ...] = ()
     refused: str | None = None
 
-    def entering(self, call: MetricCall) -> list[float]:
+    def entering(self, call: MetricCall) -> list[Real]:
         """The values that enter the mean."""
         zero = call.params["undefined"] == "zero"
-        return [0.0 if value is None else value for value in self.found if zero or value is not None]
+        return [real(0) if value is None else value for value in self.found if zero or value is not None]
 
     @property
     def undefined(self) -> list[str]:
@@ -84,10 +85,10 @@ def label_table(ws: Workspace, call: MetricCall, label: str) -> tuple[int, int, 
     return table_of(tally.classes, tally.names.index(label))
 
 
-def fold_f1(table: tuple[int, int, int, int]) -> float | None:
+def fold_f1(table: tuple[int, int, int, int]) -> Real | None:
     """F1 of one table; None where gold has no positives, whatever the false positives (catalogue, row 33)."""
     tp, fp, fn, _ = table
-    return 2 * tp / (2 * tp + fp + fn) if tp + fn else None
+    return real(Fraction(2 * tp, 2 * tp + fp + fn)) if tp + fn else None
 
 
 def of_label(ws: Workspace, call: MetricCall) -> Values:
@@ -102,7 +103,7 @@ def of_label(ws: Workspace, call: MetricCall) -> Values:
 
 def of_average(ws: Workspace, call: MetricCall, average: Average) -> Values:
     """The macro or micro F1 in each fold; a fold whose gold has none of the labels has none."""
-    found: list[float | None] = []
+    found: list[Real | None] = []
     notes: dict[str, list[str]] = {}
     reason, refused = "the gold of none has any label", None
     folds = folds_of(ws)
@@ -116,7 +117,7 @@ def of_average(ws: Workspace, call: MetricCall, average: Average) -> Values:
                 reason = f"in fold {fold.name} {problem}"
                 refused = reason if call.options["zero_division"] == "error" else None
             else:
-                value = result.value
+                value = result.exact
                 for note in result.notes:
                     notes.setdefault(note, []).append(fold.name)
         found.append(value)
@@ -139,13 +140,18 @@ def mean(values: Values, call: MetricCall) -> Result:
     effect = "counted as 0" if call.params["undefined"] == "zero" else "left out"
     undefined = values.undefined
     note = f"folds without a value, {effect} (undefined={call.params['undefined']}): {listed(undefined)}"
-    return Result(math.fsum(entering) / len(entering), None, ((note,) if undefined else ()) + values.notes)
+    return rounded_once(middle(entering), ((note,) if undefined else ()) + values.notes)
 
 
-def deviations(values: Sequence[float]) -> dict[str, float | None]:
+def middle(values: Sequence[Real]) -> Real:
+    """The mean of at least one value."""
+    return summed(values) / len(values)
+
+
+def deviations(values: Sequence[Real]) -> dict[str, float | None]:
     """The standard deviation of at least one value, of the sample (n - 1) and of the population (n), to 12 digits."""
-    exact = [Fraction(value) for value in values]
-    middle = sum(exact, Fraction(0)) / len(exact)
-    squares = sum(((value - middle) ** 2 for value in exact), Fraction(0))
-    sample = rounded(square_root(squares / (len(exact) - 1))) if len(exact) > 1 else None
-    return {"sample": sample, "population": rounded(square_root(squares / len(exact)))}
+    less = middle(values) * -1
+    gaps = [value + less for value in values]
+    squares = summed(gap * gap for gap in gaps)
+    sample = rounded(math.sqrt((squares / (len(values) - 1)).nearest())) if len(values) > 1 else None
+    return {"sample": sample, "population": rounded(math.sqrt((squares / len(values)).nearest()))}

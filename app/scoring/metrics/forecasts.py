@@ -15,6 +15,7 @@ from app.scoring.tally import Workspace
 NEEDS = (SCORES, PROBABILITIES)
 OPTIONS = ("score_direction",)
 PROPERTIES = Properties(symmetric=False, prevalence_sensitive=True, count_based=False)
+TO_12_DIGITS = replace(PROPERTIES, significant_digits=12)
 THREE = Example(
     task="multiclass",
     classes=("cat", "dog", "mouse"),

@@ -8,6 +8,7 @@ import numpy as np
 
 from app.scoring.exact import Floats, Integers, combine, quotient_root, quotients, times
 from app.scoring.metric import Direction
+from app.scoring.reals import Real, root_sum, weighted_sum
 
 Columns = tuple[Integers, Integers, Integers, Integers]
 """tp, fp, fn, tn of tables side by side, each of the same length."""
@@ -66,25 +67,22 @@ class Ratio:
         """Numerator and denominator, table by table."""
         return self.numerator(columns), self.denominator(columns)
 
-    def values(self, numerator: Integers, denominator: Integers, weights: Integers | None = None) -> Floats:
-        """Weight × measure for each pair, rounded once; the denominators are not 0, the weights at least 0."""
+    def values(self, numerator: Integers, denominator: Integers) -> Floats:
+        """The measure of each pair, rounded once; the denominators are not 0."""
+        if not self.root:
+            return quotients(numerator, denominator)
+        pairs = zip(numerator.tolist(), denominator.tolist(), strict=True)
+        return np.array([quotient_root(above, below) for above, below in pairs], dtype=np.float64)
+
+    def summed(self, numerator: Integers, denominator: Integers, weights: Integers | None = None) -> Real:
+        """The sum of weight × measure over the pairs; the denominators are above 0, the weights at least 0."""
         if self.root:
             squares = None if weights is None else times(weights, weights)
-            return _roots(numerator if squares is None else times(squares, numerator), denominator)
-        return quotients(numerator if weights is None else times(weights, numerator), denominator)
+            return root_sum(numerator if squares is None else times(squares, numerator), denominator)
+        return weighted_sum(numerator, denominator, weights)
 
 
 def single(table: Table) -> Columns:
     """One table as columns of length 1, in Python's integers."""
     tp, fp, fn, tn = (np.array([count], dtype=object) for count in table)
     return tp, fp, fn, tn
-
-
-def _roots(numerator: Integers, denominator: Integers) -> Floats:
-    """Elementwise correctly rounded square roots of quotients; equal ones are taken once."""
-    known: dict[tuple[int, int], float] = {}
-    pairs = list(zip(numerator.tolist(), denominator.tolist(), strict=True))
-    for pair in pairs:
-        if pair not in known:
-            known[pair] = quotient_root(*pair)
-    return np.array([known[pair] for pair in pairs], dtype=np.float64)

@@ -1,22 +1,19 @@
 """AUCs of pairs of classes, averaged: Hand & Till's M on a score for each class, and pairs on one decision value."""
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import chain
 
 import numpy as np
 
-from app.scoring.exact import Floats, Integers, over, quotients, times, total
-from app.scoring.metric import SCORES, Metric, MetricCall, Param, Properties, Result, register
+from app.scoring.exact import Floats, Integers, times, total
+from app.scoring.metric import SCORES, Metric, MetricCall, Param, Properties, Result, register, rounded_once
 from app.scoring.metrics.areas import DIRECTION, EXCLUDE
 from app.scoring.metrics.auc import MULTICLASS, TIES
 from app.scoring.metrics.columns import code_of, codes_kept, columns_of
 from app.scoring.metrics.rules import UndefinedError, listed
 from app.scoring.pairs import TooManyError, Wins, wins_of
+from app.scoring.reals import weighted_sum
 from app.scoring.tally import Workspace
-
-_AT_ONCE = 1 << 16  # terms held as Python numbers
 
 COLUMN = Param("label", "label", "the class whose score is the decision value", required_for=("multiclass",))
 ORDER = Param(
@@ -76,13 +73,9 @@ def _present(ws: Workspace, call: MetricCall, wins: Wins) -> tuple[list[int], tu
 
 
 def _mean(numerator: Integers, denominator: Integers, weight: Integers | None, notes: tuple[str, ...]) -> Result:
-    """The mean over pairs of numerator / denominator, each rounded once, or its mean by weight."""
-    if weight is not None:
-        numerator = times(numerator, weight)
-    terms = quotients(numerator, denominator)
-    divisor = len(terms) if weight is None else total(weight)
-    some = (terms[at : at + _AT_ONCE].tolist() for at in range(0, len(terms), _AT_ONCE))
-    return Result(over(math.fsum(chain.from_iterable(some)), divisor), None, notes)
+    """The mean over pairs of numerator / denominator, or its mean by weight."""
+    divisor = len(numerator) if weight is None else total(weight)
+    return rounded_once(weighted_sum(numerator, denominator, weight) / divisor, notes)
 
 
 def over_pairs(*, by_size: bool) -> Callable[[Workspace, MetricCall], Result]:

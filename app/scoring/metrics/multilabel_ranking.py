@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.scoring.exact import quotients
+from app.scoring.exact import times
 from app.scoring.metric import SCORES, Metric, MetricCall, Param, Result, register
 from app.scoring.metrics.ranked import (
     COUNTED,
@@ -22,7 +22,6 @@ from app.scoring.metrics.ranked import (
     Means,
     degenerate,
     ranks_of,
-    sums_by_row,
     worked,
 )
 from app.scoring.metrics.scored import scores_of
@@ -81,9 +80,8 @@ def average_precision_samples(ws: Workspace, call: MetricCall) -> Result:
     """The mean over relevant labels of the precision at their rank, the lowest of a tie; then over instances."""
     ranks = ranks_of(ws, call)
     means = Means(ws, call, ranks.sizes == 0, 1)
-    terms = quotients(ranks.hits + ranks.among, ranks.above + ranks.tied)
-    found = sums_by_row(ranks.rows, terms, len(ranks.sizes))
-    return means.of_values(found / np.maximum(ranks.sizes, 1))
+    below = times(ranks.above + ranks.tied, ranks.sizes[ranks.rows])
+    return means.of_terms(ranks.rows, ranks.hits + ranks.among, below)
 
 
 def _one_error_shown(call: MetricCall) -> str:

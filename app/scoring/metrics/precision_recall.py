@@ -7,6 +7,7 @@ from app.scoring.metric import SCORES, Example, Metric, MetricCall, register
 from app.scoring.metrics.areas import DIRECTION, EXCLUDE, LABEL, Area, of_label, over_labels, pooled
 from app.scoring.metrics.auc import BINARY, MULTILABEL, PROPERTIES
 from app.scoring.ranks import Ranks, step_sum, trapezoid_sum
+from app.scoring.reals import Real
 from app.scoring.task import TASKS
 
 
@@ -26,11 +27,11 @@ class _Measure:
     values: Mapping[str, str]
 
 
-def _steps(ranks: Ranks, _: MetricCall) -> tuple[float, int]:
+def _steps(ranks: Ranks, _: MetricCall) -> tuple[Real, int]:
     return step_sum(ranks), ranks.positives
 
 
-def _lines(ranks: Ranks, _: MetricCall) -> tuple[float, int]:
+def _lines(ranks: Ranks, _: MetricCall) -> tuple[Real, int]:
     return trapezoid_sum(ranks), 2 * ranks.positives
 
 

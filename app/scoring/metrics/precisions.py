@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from app.scoring.exact import quotients
+from app.scoring.exact import times
 from app.scoring.metric import RANKING, Metric, MetricCall, Result, register
 from app.scoring.metrics.ranked import (
     COUNTED,
@@ -20,20 +20,20 @@ from app.scoring.metrics.ranked import (
     degenerate,
     depth,
     ranks_of,
-    sums_by_row,
     worked,
 )
 from app.scoring.ranking import NOWHERE
+from app.scoring.reals import summed
 from app.scoring.tally import Workspace
-from app.scoring.ties import expected_reciprocals, first_positions, precisions_within
+from app.scoring.ties import expected_reciprocal, first_positions, leaders, precisions_within
 
 
 def map_at_k(ws: Workspace, call: MetricCall) -> Result:
     """The precisions at the positions of relevant labels among the k first, over as many as could be there."""
     k, ranks = depth(ws, call), ranks_of(ws, call)
     rows, numerator, denominator = precisions_within(ranks, k, call.params["ties"])
-    found = sums_by_row(rows, quotients(numerator, denominator), len(ranks.sizes))
-    return Means(ws, call, ranks.sizes == 0).of_values(found / np.clip(ranks.sizes, 1, k))
+    below = times(denominator, np.clip(ranks.sizes, 1, k)[rows])
+    return Means(ws, call, ranks.sizes == 0).of_terms(rows, numerator, below)
 
 
 def mrr(ws: Workspace, call: MetricCall) -> Result:
@@ -41,7 +41,10 @@ def mrr(ws: Workspace, call: MetricCall) -> Result:
     ranks = ranks_of(ws, call)
     means = Means(ws, call, ranks.sizes == 0)
     if call.params["ties"] == "average":
-        return means.of_values(expected_reciprocals(ranks))
+        rows, above, others = leaders(ranks)
+        known = means.sum_of(rows, np.ones(len(rows), dtype=np.int64), above + 1)
+        tied = [expected_reciprocal(*place) * means.weight_of(np.array(own)) for place, own in others.items()]
+        return means.of_sum(summed([known, *tied]))
     first = first_positions(ranks, call.params["ties"])
     found = first < NOWHERE
     return means.of_ratios(found.astype(np.int64), np.where(found, first, 1))

@@ -16,9 +16,9 @@ from app.scoring.metrics.ranked import (
     HINTS,
     LISTED,
     PAD,
-    PROPERTIES,
     SETS,
     TIES,
+    TO_12_DIGITS,
     TOP,
     K,
     depth,
@@ -171,7 +171,7 @@ register(
         range=(0.0, math.inf),
         params=(K, _N_TRAIN, _A, _B, TIES, _NORMALIZED, PAD),
         options=LISTED,
-        properties=PROPERTIES,
+        properties=TO_12_DIGITS,
         source="Jain, Prabhu & Varma 2016, Extreme multi-label loss functions, sec 4; Bhatia et al. 2016, The extreme "
         "classification repository",
         example=worked("1.04536517513", k="2", n_train="12"),
@@ -199,7 +199,7 @@ register(
         range=(0.0, math.inf),
         params=(K, _N_TRAIN, _A, _B, ties(*RULES, default="average"), _NORMALIZED, PAD),
         options=LISTED,
-        properties=PROPERTIES,
+        properties=TO_12_DIGITS,
         source="Jain, Prabhu & Varma 2016, Extreme multi-label loss functions, sec 4; Bhatia et al. 2016, The extreme "
         "classification repository",
         example=worked("0.937985405339", k="2", n_train="12"),

@@ -1,15 +1,15 @@
 """What the measures of rankings share: the ranks of a case, their parameters, and means over instances."""
 
-import math
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from app.scoring.exact import Floats, Integers, over, quotients, times, total
-from app.scoring.metric import Example, MetricCall, Param, Properties, Result
+from app.scoring.exact import Integers, total
+from app.scoring.metric import Example, MetricCall, Param, Properties, Result, rounded_once
 from app.scoring.metrics.rules import Mask, UndefinedError
 from app.scoring.metrics.scored import scores_of
-from app.scoring.ranking import Ranks, Relevant, rank_by_order, rank_by_scores
+from app.scoring.ranking import Int, Ranks, Relevant, rank_by_order, rank_by_scores
+from app.scoring.reals import Real, weighted_sum
 from app.scoring.tally import Workspace
 from app.scoring.task import Task
 
@@ -19,6 +19,7 @@ RANKED = ("score_direction",)
 LISTED = ("score_direction", "unknown_label", "duplicates", "missing")
 """The conventions where a ranking may come from a list of labels."""
 PROPERTIES = Properties(symmetric=False, prevalence_sensitive=True, count_based=False)
+TO_12_DIGITS = replace(PROPERTIES, significant_digits=12)
 HINTS: dict[str, str] = dict.fromkeys(
     ("binary", "multiclass"), "it ranks the labels of label sets; with one label per instance say top_k_accuracy"
 )
@@ -124,42 +125,35 @@ class Means:
         some = "1 instance" if count == 1 else f"{count} instances"
         left_out = (f"{some} {done} (degenerate_instance={setting})",) if count else ()
         self._notes = (*left_out, *in_order_sent(ws))
-        self._divisor = int(self._kept.sum()) if self._weights is None else total(self._weights[self._kept])
+        self._counted = self.weight_of(np.flatnonzero(self._fixed & self._kept))
+        self._divisor = self.weight_of(np.flatnonzero(self._kept))
         if not self._divisor:
             raise UndefinedError("no instance is left to average over")
 
     def of_ratios(self, numerator: Integers, denominator: Integers) -> Result:
-        """The mean of integer quotients, one per instance: one division where they all have the same denominator."""
+        """The mean of integer quotients, one per instance."""
         below = np.maximum(denominator, 1)[self._kept]
         above = np.where(self._fixed[self._kept], self._best * below, numerator[self._kept])
-        if self._weights is not None:
-            above = times(self._weights[self._kept], above)
-        if (below == below[0]).all():
-            return Result(total(above) / (int(below[0]) * self._divisor), None, self._notes)
-        return Result(over(math.fsum(quotients(above, below).tolist()), self._divisor), None, self._notes)
+        weights = None if self._weights is None else self._weights[self._kept]
+        return rounded_once(weighted_sum(above, below, weights) / self._divisor, self._notes)
 
-    def of_values(self, values: Floats) -> Result:
-        """The mean of numbers, one per instance."""
-        kept = np.where(self._fixed, float(self._best), values)[self._kept]
-        if self._weights is not None:
-            kept = kept * self._weights[self._kept]
-        return Result(over(math.fsum(kept.tolist()), self._divisor), None, self._notes)
+    def of_terms(self, rows: Int, numerator: Integers, denominator: Integers) -> Result:
+        """The mean of sums of integer quotients; each term is of the instance in `rows`, and one without terms has 0."""
+        return self.of_sum(self.sum_of(rows, numerator, denominator))
 
+    def sum_of(self, rows: Int, numerator: Integers, denominator: Integers) -> Real:
+        """The sum of such terms, each as often as its instance weighs; those of degenerate instances count nothing."""
+        free = ~self._fixed[rows]
+        weights = None if self._weights is None else self._weights[rows[free]]
+        return weighted_sum(numerator[free], denominator[free], weights)
 
-def sums_by_row(rows: NDArray[np.int64], terms: Floats, n: int) -> Floats:
-    """The `fsum` of the terms of each of n instances; `rows` ascend. A sum of two is one rounding anyway."""
-    sizes = np.bincount(rows, minlength=n)
-    ends = np.cumsum(sizes)
-    starts = ends - sizes
-    found = np.zeros(n)
-    few = (sizes == 1) | (sizes == 2)
-    found[few] = terms[starts[few]]
-    two = sizes == 2
-    found[two] += terms[starts[two] + 1]
-    many = np.flatnonzero(sizes > 2)
-    values, bounds = terms.tolist(), zip(starts[many].tolist(), ends[many].tolist(), strict=True)
-    found[many] = [math.fsum(values[start:end]) for start, end in bounds]
-    return found
+    def weight_of(self, rows: Int) -> int:
+        """How much these instances weigh."""
+        return len(rows) if self._weights is None else total(self._weights[rows])
+
+    def of_sum(self, found: Real) -> Result:
+        """The mean of what the instances that are not degenerate sum up to, and of what the others count."""
+        return rounded_once((found + self._best * self._counted) / self._divisor, self._notes)
 
 
 EXAMPLE = Example(

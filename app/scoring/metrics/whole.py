@@ -6,10 +6,11 @@ from decimal import Context, Decimal, localcontext
 
 import numpy as np
 
-from app.scoring.exact import Integers, grid_mean, integer_weights, over, quotients, rounded, times, total
-from app.scoring.metric import LABELS, Metric, MetricCall, Param, Properties, Result, register
+from app.scoring.exact import Integers, integer_weights, rounded, total
+from app.scoring.metric import LABELS, Metric, MetricCall, Param, Properties, Result, register, rounded_once
 from app.scoring.metrics.examples import MULTICLASS, MULTILABEL, worked
 from app.scoring.metrics.rules import Mask, UndefinedError, excluded, listed, named
+from app.scoring.reals import quotient_sum, weighted_sum
 from app.scoring.tally import Tally, Workspace
 from app.scoring.task import TASKS, Task
 
@@ -89,12 +90,12 @@ def balanced_accuracy(ws: Workspace, call: MetricCall) -> Result:
     """The mean recall of the classes that occur in gold; adjusted, on a scale where one class for all is 0."""
     recalls = _recalls(ws, call)
     k = len(recalls.found)
+    recall = quotient_sum(recalls.found, recalls.support)
     if call.params["adjusted"] == "false":
-        terms = quotients(recalls.found, recalls.support).tolist()
-        return Result(over(math.fsum(terms), k), None, recalls.notes)
+        return rounded_once(recall / k, recalls.notes)
     if k == 1:
         raise UndefinedError("only one class is averaged, so chance is always right and the adjusted value is 0/0")
-    return Result(grid_mean(recalls.found, recalls.support, -1, k - 1), None, recalls.notes)
+    return rounded_once((recall + -1) / (k - 1), recalls.notes)
 
 
 def weighted_accuracy(ws: Workspace, call: MetricCall) -> Result:
@@ -104,8 +105,7 @@ def weighted_accuracy(ws: Workspace, call: MetricCall) -> Result:
     divisor = total(weights)
     if divisor == 0:
         raise UndefinedError("the class weights of the labels that occur in gold sum to 0")
-    terms = quotients(times(weights, recalls.found), recalls.support)
-    return Result(over(math.fsum(terms.tolist()), divisor), None, recalls.notes)
+    return rounded_once(weighted_sum(recalls.found, recalls.support, weights) / divisor, recalls.notes)
 
 
 def gmean_recall(ws: Workspace, call: MetricCall) -> Result:
@@ -231,7 +231,7 @@ register(
         range=UNIT,
         params=(),
         options=("exclude_labels", *READING),
-        properties=Properties(symmetric=False, prevalence_sensitive=False),
+        properties=Properties(symmetric=False, prevalence_sensitive=False, significant_digits=12),
         source="Kubat & Matwin 1997, Addressing the curse of imbalanced training sets",
         example=worked(MULTICLASS, "0.550321208149"),
         compute=gmean_recall,

@@ -1,0 +1,125 @@
+"""The arithmetic of values that are rounded once: halfway, at 0, of many terms and of few, against exact fractions."""
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from app.scoring.float_sums import exact_square_sum, exact_sum
+from app.scoring.reals import Real, quotient_sum, real, root_sum, summed
+
+FEW = settings(max_examples=60, deadline=None)
+
+
+def whole(values: Sequence[int]) -> np.ndarray:
+    fits = all(abs(number) < 2**62 for number in values)
+    return np.array(values, dtype=np.int64 if fits else object)
+
+
+def mean(pairs: Sequence[tuple[int, int]], divisor: int) -> float:
+    above, below = zip(*pairs, strict=True)
+    return (quotient_sum(whole(above), whole(below)) / divisor).nearest()
+
+
+SIZES = st.sampled_from([9, 1000, 2**31, 2**43, 2**50, 2**70])
+
+
+@st.composite
+def quotients(draw: st.DrawFn) -> list[tuple[int, int]]:
+    """Few quotients and many, which are summed in different ways, of small integers and of large ones."""
+    most = draw(SIZES)
+    seed, n = draw(st.integers(0, 2**32)), draw(st.sampled_from([1, 2, 24, 25, 60]))
+    rng = np.random.default_rng(seed)
+    drawn = [[int(part * most) for part in rng.random(2)] for _ in range(n)]
+    return [(a - most // 2, b + 1) for a, b in drawn]
+
+
+@given(pairs=quotients(), divisor=st.integers(1, 2**60))
+@FEW
+def test_a_mean_of_quotients_is_the_fraction_rounded_once(pairs: list[tuple[int, int]], divisor: int) -> None:
+    exact = sum((Fraction(a, b) for a, b in pairs), Fraction(0)) / divisor
+    assert mean(pairs, divisor) == float(exact)
+    both = [*pairs, *((-a, b) for a, b in pairs)]
+    assert math.copysign(1, mean(both, divisor)) == 1  # neither beside 0 nor below it
+    assert mean(both, divisor) == 0
+
+
+@given(
+    odd=st.integers(2**52, 2**53 - 1),
+    places=st.integers(54, 120),
+    thirds=st.lists(st.tuples(st.integers(1, 10**6), st.sampled_from([3, 7, 30, 997, 10**9 + 7])), max_size=40),
+    beside=st.sampled_from([-1, 0, 1]),
+)
+@example(odd=2**52, places=54, thirds=[], beside=0)
+@FEW
+def test_what_lies_halfway_is_rounded_to_even(
+    odd: int, places: int, thirds: list[tuple[int, int]], beside: int
+) -> None:
+    # (2·odd + 1) / 2^places lies halfway between two binary64 numbers; the thirds cancel each other
+    half = Fraction(2 * odd + 1, 2**places)
+    pairs = [(2 * odd + 1, 2**places), *thirds, *((-a, b) for a, b in reversed(thirds)), (beside, 3**200)]
+    lower, upper = odd / 2 ** (places - 1), (odd + 1) / 2 ** (places - 1)
+    wanted = {-1: lower, 1: upper, 0: lower if odd % 2 == 0 else upper}[beside]
+    assert mean(pairs, 1) == wanted == float(half + Fraction(beside, 3**200))
+
+
+@pytest.mark.parametrize("n", [30_000, 200_003])
+def test_many_quotients_are_rounded_once(n: int) -> None:
+    # 1/(k(k+1)) = 1/k - 1/(k+1): the sum is 1 - 1/(n+1) = n/(n+1), whatever is between
+    k = np.arange(1, n + 1)
+    assert quotient_sum(np.ones(n, dtype=np.int64), k * (k + 1)).nearest() == n / (n + 1)
+    assert (quotient_sum(k, np.full(n, 7)) / 3).nearest() == n * (n + 1) / 42
+    there_and_back = np.concatenate([k, -k[::-1]]), np.concatenate([k + 1, (k + 1)[::-1]])
+    assert quotient_sum(*there_and_back).nearest() == 0
+
+
+@given(pairs=st.lists(st.tuples(st.integers(0, 50), st.integers(1, 50)), min_size=1, max_size=30))
+@FEW
+def test_sums_of_roots_are_rounded_once(pairs: list[tuple[int, int]]) -> None:
+    above, below = (whole(side) for side in zip(*pairs, strict=True))
+    with localcontext() as context:
+        context.prec = 80
+        exact = sum(((Decimal(a) / Decimal(b)).sqrt() for a, b in pairs), Decimal(0))
+        assert root_sum(above, below).nearest() == float(Fraction(exact.quantize(Decimal(10) ** -60)))
+
+
+def test_sums_of_roots_that_are_equal_are_the_same_value() -> None:
+    # the root of 2 and that of 8 are three times that of 2, that of 1/4 and of 9/4 are 2
+    assert root_sum(whole([2, 8]), whole([1, 1])).nearest() == root_sum(whole([18]), whole([1])).nearest()
+    assert root_sum(whole([1, 9]), whole([4, 4])).nearest() == 2.0
+
+
+P = st.fractions(0, 1, max_denominator=60)
+
+
+@given(p=st.lists(P, min_size=1, max_size=5), r=st.lists(P, min_size=1, max_size=5), beta=st.fractions(0, 5))
+@FEW
+def test_what_is_made_of_means_is_rounded_once(p: list[Fraction], r: list[Fraction], beta: Fraction) -> None:
+    def both(values: list[Fraction]) -> tuple[Real, Fraction]:
+        return summed(map(real, values)) / len(values), sum(values, Fraction(0)) / len(values)
+
+    (precision, exact_p), (recall, exact_r) = both(p), both(r)
+    if exact_r:
+        square = beta * beta
+        found = precision * recall * (1 + square) / (precision * square + recall)
+        assert found.nearest() == float((1 + square) * exact_p * exact_r / (square * exact_p + exact_r))
+
+
+FLOATS = st.floats(-1, 1) | st.sampled_from([5e-324, 1e-300, 2.0**-600, 1 - 2.0**-53, 0.5 + 2.0**-30])
+
+
+@given(st.lists(st.tuples(FLOATS, st.integers(0, 2**53)), max_size=20))
+@FEW
+def test_sums_of_binary64_numbers_and_of_their_squares_are_exact(pairs: list[tuple[float, int]]) -> None:
+    values = np.array([value for value, _ in pairs], dtype=np.float64)
+    weights = np.array([weight for _, weight in pairs], dtype=np.int64)
+    for power, found in ((1, exact_sum), (2, exact_square_sum)):
+        assert found(values) == sum((Fraction(value) ** power for value, _ in pairs), Fraction(0))
+        assert found(values, weights) == sum(
+            (weight * Fraction(value) ** power for value, weight in pairs), Fraction(0)
+        )
