@@ -63,6 +63,11 @@ def _described(metric: Metric, call: MetricCall) -> dict[str, Any]:
             "count_based": properties.count_based,
             "ordinal": properties.ordinal,
         },
+        "granularity": {
+            "name": metric.granularity.name,
+            "meaning": metric.granularity.meaning,
+            "separating": metric.granularity.separating,
+        },
         "scalar": metric.scalar,
         "acceptable_sets": metric.acceptable,
         "weights": metric.weighable,

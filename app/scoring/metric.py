@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from app.scoring.granularity import Granularity
 from app.scoring.tally import Workspace
 from app.scoring.task import Task
 
@@ -117,7 +118,7 @@ class Metric:
     `equation` is LaTeX, in which `\param{k}` stands for a parameter; `shown` writes it for a call whose settings change
     its form. `symbols` explains the letters that are its own. `names` are other names in the field; `options` those
     conventions that concern it; `hints` says for a task that it is not defined for which keys are meant; `source` names
-    paper and section or equation; `peers` says of tools that compute the same where they differ. `acceptable`: defined
+    paper and section or equation; `granularity` says how finely values answer to single labels; `peers` says of tools that compute the same where they differ. `acceptable`: defined
     for gold that gives sets of acceptable answers; `weighable`: a weight counts like as many equal instances. `check`
     says of parameters that are each allowed what is wrong with them together.
     """
@@ -129,6 +130,7 @@ class Metric:
     tasks: tuple[Task, ...]
     needs: tuple[str, ...]
     direction: Direction
+    granularity: Granularity
     range: tuple[float, float]
     params: tuple[Param, ...]
     options: tuple[str, ...]

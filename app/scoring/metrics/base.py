@@ -241,6 +241,7 @@ def metric_of(base: Base, average: Average) -> Metric:
         tasks=tuple(task for task in average.tasks if task in base.tasks),
         needs=average.needs,
         direction=base.direction,
+        granularity=average.granularity,
         range=base.range,
         params=((BETA,) if base.takes_beta else ()) + ((_label(base),) if average is BARE else ()),
         options=tuple(option for option in average.options if option not in drop),

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from app.scoring.exact import Floats, repeated, times, total
+from app.scoring.granularity import NUMBERS
 from app.scoring.metric import Metric, MetricCall, Result, register
 from app.scoring.metrics.forecasts import (
     NEEDS,
@@ -77,6 +78,7 @@ register(
         tasks=("binary",),
         needs=NEEDS,
         direction="lower",
+        granularity=NUMBERS,
         range=(0.0, 1.0),
         params=(),
         options=OPTIONS,
@@ -100,6 +102,7 @@ register(
         tasks=SINGLE,
         needs=NEEDS,
         direction="lower",
+        granularity=NUMBERS,
         range=(0.0, 2.0),
         params=(),
         options=OPTIONS,
@@ -125,6 +128,7 @@ register(
         tasks=SINGLE,
         needs=NEEDS,
         direction="higher",
+        granularity=NUMBERS,
         range=(-math.inf, 1.0),
         params=(),
         options=OPTIONS,

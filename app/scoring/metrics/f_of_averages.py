@@ -113,6 +113,7 @@ def metric_of(kind: _Kind, average: Average) -> Metric:
         tasks=average.tasks,
         needs=average.needs,
         direction="higher",
+        granularity=average.granularity,
         range=(0.0, 1.0),
         params=(BETA,) if kind.beta is None else (),
         options=tuple(dict.fromkeys(options)),

@@ -8,6 +8,7 @@ from itertools import chain
 import numpy as np
 
 from app.scoring.exact import Floats, Integers, over, quotients, times, total
+from app.scoring.granularity import PAIRS_OF_CLASSES
 from app.scoring.metric import SCORES, Metric, MetricCall, Param, Properties, Result, register
 from app.scoring.metrics.areas import DIRECTION, EXCLUDE
 from app.scoring.metrics.auc import MULTICLASS, TIES
@@ -151,6 +152,7 @@ _M = Metric(
     tasks=("multiclass",),
     needs=(SCORES,),
     direction="higher",
+    granularity=PAIRS_OF_CLASSES,
     range=(0.0, 1.0),
     params=(TIES,),
     options=(DIRECTION, EXCLUDE),

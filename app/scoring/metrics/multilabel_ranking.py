@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from app.scoring.exact import quotients
+from app.scoring.granularity import INSTANCES, ORDER, PLACES
 from app.scoring.metric import SCORES, Metric, MetricCall, Param, Result, register
 from app.scoring.metrics.ranked import (
     COUNTED,
@@ -126,6 +127,7 @@ register(
         tasks=SETS,
         needs=(SCORES,),
         direction="lower",
+        granularity=INSTANCES,
         range=UNIT,
         params=(
             Param(
@@ -164,6 +166,7 @@ register(
         tasks=SETS,
         needs=(SCORES,),
         direction="lower",
+        granularity=PLACES,
         range=(0.0, math.inf),
         params=(
             Param(
@@ -200,6 +203,7 @@ register(
         tasks=SETS,
         needs=(SCORES,),
         direction="lower",
+        granularity=PLACES,
         range=(0.0, math.inf),
         params=(degenerate(EMPTY, "0"),),
         options=RANKED,
@@ -225,6 +229,7 @@ register(
         tasks=SETS,
         needs=(SCORES,),
         direction="lower",
+        granularity=PLACES,
         range=UNIT,
         params=(
             Param(
@@ -263,6 +268,7 @@ register(
         tasks=SETS,
         needs=(SCORES,),
         direction="higher",
+        granularity=ORDER,
         range=UNIT,
         params=(degenerate(EMPTY, "1"),),
         options=RANKED,
