@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from app.scoring.granularity import CLASS_TABLES, CONFUSION, INSTANCES, Sizes
+from app.scoring.granularity import CLASS_TABLES, CONFUSION, INSTANCES, Granularity, Sizes
 from app.scoring.metric import MetricCall
 from app.scoring.recipe import Recipe
 
@@ -28,7 +28,7 @@ class Rules:
     """What a phase lets a team see: how many of its submissions are scored (None: any number), and what is shown of each.
 
     `rivals`: rows of other teams that its own can be compared with; `closed_teams`: organizers decide who has a team.
-    `divided`: the gold has folds or groups, which a report per class shows too.
+    `divided`: the gold has folds or groups, which a report per class shows too. `sets`: instances have sets of labels.
     """
 
     submissions: int | None
@@ -37,6 +37,7 @@ class Rules:
     rivals: int = LEAST_TEAMS
     closed_teams: bool = False
     divided: bool = False
+    sets: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +74,24 @@ class Bound:
             return None
         if self.total >= self.sizes.bits:
             return self.sizes.labels
-        return math.ceil(self.total / self.sizes.bits_per_label)
+        return math.ceil(self.total / self.sizes.bits_per_label - 1e-6)
 
     @property
     def separating(self) -> tuple[MetricBound, ...]:
         """The metrics shown whose value may differ for every labelling, so that digits alone bound what it tells."""
-        return tuple(one for one in self.metrics if self.weighted or one.call.metric.granularity.separating)
+        return tuple(one for one in self.metrics if self.weighted or self._separates(one.call.metric.granularity))
+
+    def _separates(self, granularity: Granularity) -> bool:
+        return granularity.separating or (granularity.separating_sets and self.rules.sets)
+
+    @property
+    def shows_values(self) -> bool:
+        """Whether a team sees the values of each of its submissions: as its own, or on the board."""
+        return self.rules.board == "public" or "scores" in self.rules.reports
 
     @property
     def everything(self) -> bool:
-        """Whether nothing keeps a team from all labels."""
+        """Whether the bound is no bound: nothing that is known keeps a team from all labels."""
         return self.total >= (math.inf if self.sizes is None else self.sizes.bits) > 0
 
 
@@ -114,17 +123,19 @@ def bound(recipe: Recipe, rules: Rules, sizes: Sizes | None = None, *, weighted:
     )
 
 
-def digit_bits(digits: int | None, span: tuple[float, float]) -> float:
+def digit_bits(digits: int | None, span: tuple[float, float], least: float = 0.0) -> float:
     """log2 of how many values between two ends can be told apart at so many significant digits, null among them.
 
-    Digits are significant, so that each power of ten down to the least positive binary64 has values of its own.
+    Digits are significant, so that each power of ten has values of its own, down to the `least` value that is not 0, or
+    else to the least positive binary64.
     """
     if digits is None:
         return BINARY64
     low, high = span
     greatest = max(abs(low), abs(high))
     above = _DECADES_ABOVE_1 if math.isinf(greatest) else max(0, math.ceil(math.log10(greatest)))
-    one_sign = 9 * 10 ** (digits - 1) * (_DECADES_BELOW_1 + above) + 1
+    below = min(_DECADES_BELOW_1, math.ceil(-math.log10(least))) if least else _DECADES_BELOW_1
+    one_sign = 9 * 10 ** (digits - 1) * (below + above) + 1
     return min(BINARY64, math.log2(one_sign * (2 if low < 0 else 1) + 2))
 
 
@@ -135,11 +146,13 @@ def place_bits(rivals: int) -> float:
 
 def _metric(call: MetricCall, digits: int | None, rules: Rules, sizes: Sizes | None, *, weighted: bool) -> MetricBound:
     """A value as shown holds what its digits hold, but no more than the value itself; so does its place on the board."""
-    exact = BINARY64
+    exact, least = BINARY64, 0.0
     if sizes is not None:
         bits = call.metric.granularity.bits(sizes, call, weighted=weighted)
         exact = min(exact, sizes.bits, math.log2(2.0**bits + 1) if bits < BINARY64 else bits)  # null is a value too
-    shown = min(exact, digit_bits(digits, call.metric.range))
+        floor = 0 if weighted else call.metric.floor
+        least = 1 / (sizes.instances * sizes.classes + 1) ** floor if floor else 0.0
+    shown = min(exact, digit_bits(digits, call.metric.range, least))
     return MetricBound(call, shown, min(exact, shown + place_bits(rules.rivals)))
 
 

@@ -44,13 +44,14 @@ class Granularity:
 
     `meaning` completes the sentence "its value …"; `bits` is the base-2 logarithm of the greatest number of values for
     fixed predictions, where no instance weighs more than another. Metrics whose every labelling may have a value of its
-    own say so with `separating`.
+    own say so with `separating`, and with `separating_sets` those that do so of label sets alone.
     """
 
     name: str
     meaning: str
     count: Callable[[Sizes, Params], float]
     separating: bool = False
+    separating_sets: bool = False
 
     def bits(self, sizes: Sizes, call: "MetricCall | None" = None, *, weighted: bool = False) -> float:
         """How many bits a value can hold at full precision; with instance weights sums can tell the labels apart."""
@@ -82,7 +83,7 @@ def _class_tables(sizes: Sizes, _: Params) -> float:
     n, classes = sizes.instances, sizes.classes
     if sizes.multilabel:
         return (classes + 1) * _table(n)  # the empty set may count as a class
-    return _multisets(classes, n) + classes * math.log2(n / classes + 1)
+    return min(_multisets(classes, n) + classes * math.log2(n / classes + 1), _confusion(sizes, {}))
 
 
 def _confusion(sizes: Sizes, _: Params) -> float:
@@ -137,6 +138,7 @@ CONFUSION = Granularity(
     "confusion",
     "follows from how often each class was taken for each; between label sets it may differ for every labelling",
     _confusion,
+    separating_sets=True,
 )
 INSTANCES = Granularity(
     "instances",

@@ -33,6 +33,7 @@ def test_digits_bound_how_many_values_can_be_shown(digits: int, least: float) ->
     assert digit_bits(digits + 1, (0.0, 1.0)) == pytest.approx(digit_bits(digits, (0.0, 1.0)) + math.log2(10), abs=0.01)
     assert digit_bits(digits, (0.0, math.inf)) > digit_bits(digits, (0.0, 1.0))
     assert digit_bits(None, (0.0, 1.0)) == BINARY64
+    assert math.log2(len(shown)) <= digit_bits(digits, (0.0, 1.0), least / 100) < digit_bits(digits, (0.0, 1.0)) - 3
 
 
 def test_a_place_among_others_is_above_below_or_level_with_each() -> None:
@@ -130,3 +131,9 @@ def test_without_gold_the_digits_alone_bound_a_submission() -> None:
     assert not found.everything
     assert of(None, "accuracy").everything
     assert of(5, "accuracy", reports=["curves"]).everything
+
+
+def test_hierarchical_metrics_of_label_sets_may_tell_every_labelling_apart() -> None:
+    sizes = Sizes(50, 4, multilabel=True)
+    assert of(1, "hierarchical_f1", sizes=sizes, task="multilabel", sets=True).separating
+    assert not of(1, "hierarchical_f1", sizes=Sizes(50, 4)).separating

@@ -307,6 +307,8 @@ def test_values_follow_from_the_counts_that_their_metric_names(
         for text, result in evaluate(_case(task, n, m, gold), calls).items():
             shown[text].add(json.dumps([rounded(result.value, 6), result.data], default=str))
             found = statistics[text]
+            floor = found.call.metric.floor
+            assert not (floor and result.value) or abs(result.value) >= 1 / (n * m + 1) ** floor, (text, gold)
             if not found.call.metric.granularity.separating:
                 value, counts = json.dumps([result.value, result.data], default=str), json.dumps(found.of(gold))
                 assert by_counts[text].setdefault(counts, value) == value, (text, gold)

@@ -103,6 +103,7 @@ _AUC = Metric(
     needs=(SCORES,),
     direction="higher",
     granularity=PAIRS,
+    floor=3,
     range=(0.0, 1.0),
     params=(LABEL, TIES),
     options=(DIRECTION,),

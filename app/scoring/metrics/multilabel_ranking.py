@@ -269,6 +269,7 @@ register(
         needs=(SCORES,),
         direction="higher",
         granularity=ORDER,
+        floor=3,
         range=UNIT,
         params=(degenerate(EMPTY, "1"),),
         options=RANKED,

@@ -115,6 +115,7 @@ def _one(measure: _Measure) -> Metric:
         needs=(SCORES,),
         direction="higher",
         granularity=ORDER,
+        floor=3,
         range=(0.0, 1.0),
         params=(LABEL,),
         options=(DIRECTION,),
