@@ -191,7 +191,11 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
             data,
             "UPDATE recipes SET body = json_set(body, '$.primary', 'average_precision:label=cat', '$.metrics', json_array())",
         ),
-        *("challenges.rules", "warning", "pets: Phase 'main' shows average_precision:label=cat, whose value may differ"),
+        *(
+            "challenges.rules",
+            "warning",
+            "pets: Phase 'main' shows average_precision:label=cat, whose value may differ",
+        ),
     ),
     "no gold": (
         lambda data: change(data, "UPDATE gold_versions SET status = 'retired'"),
