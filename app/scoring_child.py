@@ -44,6 +44,8 @@ def answer_gold(golds: Golds, request: dict[str, Any]) -> Answer:
         "instances": len(gold.index),
         "classes": list(gold.spec.classes),
         "has_splits": gold.splits is not None,
+        "public_instances": None if gold.splits is None else int((gold.splits == 0).sum()),
+        "weighted": gold.weights is not None,
         "notes": gold.notes,
     }
 

@@ -35,6 +35,7 @@ def _pages() -> dict[str, Callable[[], str]]:
         "metrics/README.md": metrics.index,
         **families,
         "commands.md": _beside("commands_page").page,
+        "disclosure.md": _beside("disclosure_page").page,
         "doctor.md": _beside("doctor_page").page,
         "formats.md": _beside("formats_page").page,
         "errata.md": _beside("errata_page").page,

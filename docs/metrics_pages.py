@@ -133,6 +133,7 @@ def _facts(metric: Metric, entry: Mapping[str, Any], data: Mapping[str, str]) ->
         "conventions": ", ".join(map(_option, entry["options"])),
         "presets": ", ".join(_preset(one) for one in entry["presets"]),
         "properties": "; ".join(holds),
+        "[single labels](../disclosure.md)": f"its value {metric.granularity.meaning}",
         "other tools": "<br>".join(f"{safe(tool)}: {safe(text)}" for tool, text in metric.peers.items()),
         "source": safe(metric.source),
         "example": _example(metric, entry["example"], data[metric.key]),

@@ -2,6 +2,7 @@
 
 from itertools import groupby
 
+from app.actions.bound_inference import bounds_of
 from app.actions.change_recipe import scoring_recipe
 from app.actions.open_challenge import warnings_of
 from app.store import challenges, clock, gold
@@ -14,7 +15,20 @@ def dubious_rules(session: ReadSession) -> list[str]:
     found = []
     for challenge, phases in groupby(phases_to_come(session, clock.now(session)), key=lambda phase: phase.challenge):
         recipe = scoring_recipe(challenge, challenges.active_recipe(session, challenge.id))
-        found += [f"{challenge.slug}: {warning}" for warning in warnings_of(recipe, list(phases))]
+        found += [f"{challenge.slug}: {warning}" for warning in warnings_of(session, recipe, list(phases))]
+    return found
+
+
+def inference(session: ReadSession) -> list[str]:
+    """How many labels of each phase that has gold one team can come to know at most."""
+    found = []
+    for challenge, phases in groupby(phases_to_come(session, clock.now(session)), key=lambda phase: phase.challenge):
+        recipe = scoring_recipe(challenge, challenges.active_recipe(session, challenge.id))
+        found += [
+            f"{challenge.slug}/{one.phase} {one.bound.labels} of {one.bound.sizes.labels}"
+            for one in bounds_of(session, recipe, list(phases), organizer=True)
+            if one.bound.sizes is not None
+        ]
     return found
 
 

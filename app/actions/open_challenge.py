@@ -8,18 +8,19 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from app.actions.access import Caller, require_administrator, require_scope
+from app.actions.bound_inference import bounds_of
 from app.actions.change_recipe import fingerprint, parsed
 from app.errors import InvalidRecipe, InvalidRequest, PhaseNameTaken, SlugTaken
 from app.scoring import SCORER_VERSION
+from app.scoring.disclosure_text import alarm
 from app.scoring.recipe import Recipe as ScoringRecipe
 from app.store import challenges, clock
-from app.store.session import WriteSession
+from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, Organizer, Phase, Recipe
 from app.store.types import moment_text
 
 Faults = list[dict[str, str]]
 NO_SLUG = "an address is made of the name, so it needs at least one of a-z, 0-9"
-READS_GOLD = ("log_loss", "brier")  # metrics with which few submissions can spell out the gold labels
 
 
 def open_challenge(
@@ -50,7 +51,7 @@ def open_challenge(
         Recipe(challenge_id=challenge.id, version=1, status="active", body=body, fingerprint=fingerprint(scoring))
     )
     made = [add_phase(session, challenge, plan, now) for plan in planned]
-    return challenge, warnings_of(scoring, made)
+    return challenge, warnings_of(session, scoring, made)
 
 
 def add_phase(session: WriteSession, challenge: Challenge, plan: Mapping[str, Any], now: datetime) -> Phase:
@@ -117,16 +118,15 @@ def _slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:64]
 
 
-def warnings_of(recipe: ScoringRecipe, phases: Sequence[Phase]) -> list[str]:
+def warnings_of(session: ReadSession, recipe: ScoringRecipe, phases: Sequence[Phase]) -> list[str]:
     """What an organizer should know about these rules before the first submission."""
     found = [
         f"Phase '{phase.slug}' has no quota: anybody may submit without end, and probe the gold labels by doing so."
         for phase in phases
         if not phase.quota
     ]
-    shown = [call.text for call in recipe.metrics if call.metric.key.startswith(READS_GOLD)]
-    if shown and any(phase.leaderboard == "public" for phase in phases):
-        found.append(f"With {', '.join(shown)} on a public board, a few submissions can read the gold labels.")
+    alarms = ((one.phase, alarm(one.bound)) for one in bounds_of(session, recipe, phases, organizer=True))
+    found += [f"Phase '{slug}' {said}" for slug, said in alarms if said is not None]
     found += [
         f"Phase '{phase.name}' shows its participants curves; with their own scores they can read the gold labels off them."
         for phase in phases

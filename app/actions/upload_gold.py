@@ -99,6 +99,8 @@ def store_gold(
         classes=inspected["classes"],
         classes_declared=declared,
         has_splits=inspected["has_splits"],
+        public_instances=inspected["public_instances"],
+        weighted=inspected["weighted"],
         notes=inspected["notes"],
         created_by=caller.user_id,
     )

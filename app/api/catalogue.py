@@ -71,6 +71,14 @@ class PresetSays(BaseModel):
     options: dict[str, str]
 
 
+class Granularity(BaseModel):
+    """How finely a metric answers to the labels of single instances."""
+
+    name: str = Field(examples=["class_tables"])
+    meaning: str = Field(description="Completes the sentence 'its value …'.")
+    separating: bool = Field(description="Whether its value may differ for every labelling of the gold.")
+
+
 class MetricShape(BaseModel):
     """A metric: as declared, or as a metric string asks for it."""
 
@@ -97,6 +105,7 @@ class MetricShape(BaseModel):
         description="To how many digits values are rounded that take logarithms, exponentials or powers; null where "
         "the exact value is rounded once, to binary64."
     )
+    granularity: Granularity
     scalar: bool = Field(description="Whether it is one number; else its result has data.")
     acceptable_sets: bool = Field(description="Whether gold may give several right answers to an instance.")
     weights: bool = Field(description="Whether instances may have weights.")

@@ -22,6 +22,7 @@ from app.api import examples
 from app.api.deps import AccountDep, CallerDep, Cursor, Limit, OrganizerDep, ServiceDep, paged
 from app.api.phases import NewPhase, PhaseShape, phase_shape
 from app.api.problems import OPEN, documented
+from app.api.recipes import RecipeShape, recipe_shape
 from app.api.shapes import (
     Body,
     Email,
@@ -40,7 +41,7 @@ from app.api.shapes import (
 )
 from app.api.strict import api_router
 from app.store.session import ReadSession
-from app.store.tables import Challenge, Organizer, Recipe
+from app.store.tables import Challenge, Organizer
 
 router = api_router("challenges")
 
@@ -175,22 +176,6 @@ class ChallengeRow(Shape):
     created_at: Moment
 
 
-class RecipeShape(Shape):
-    """A recipe with its version."""
-
-    model_config = shown(examples.RECIPE)
-
-    version: int
-    status: Literal["draft", "active", "retired"]
-    primary: Any = Field(examples=["f1_macro"])
-    metrics: list[Any] = Field(examples=[["f1_macro", "accuracy"]])
-    tie_breakers: list[Any]
-    options: dict[str, Any]
-    selection: str
-    decision: Any = None
-    disclosure: dict[str, Any]
-
-
 class ChallengeShape(ChallengeRow):
     """A challenge as stored."""
 
@@ -224,11 +209,6 @@ class OrganizerShape(Shape):
     role: Literal["owner", "editor", "viewer"]
 
 
-def recipe_shape(recipe: Recipe) -> RecipeShape:
-    """A stored recipe as a reply."""
-    return RecipeShape.model_validate({**recipe.body, "version": recipe.version, "status": recipe.status})
-
-
 def challenge_shape(session: ReadSession, who: CallerDep, challenge: Challenge) -> ChallengeShape:
     """A challenge with recipe and phases as a reply."""
     row = ChallengeRow.model_validate(challenge).model_dump()
@@ -241,7 +221,7 @@ def challenge_shape(session: ReadSession, who: CallerDep, challenge: Challenge) 
             "positive_label": challenge.positive_label,
             "classes": challenge.classes,
             "timezone": challenge.timezone,
-            "recipe": recipe_shape(read_recipe(session, who, challenge.slug)[1]),
+            "recipe": recipe_shape(session, who, *read_recipe(session, who, challenge.slug)),
             "phases": [phase_shape(session, phase) for phase in phases],
         }
     )
@@ -335,7 +315,7 @@ def remove_challenge(slug: str, who: AccountDep, parts: ServiceDep) -> Response:
 def get_recipe(slug: str, who: CallerDep, parts: ServiceDep) -> RecipeShape:
     """The agreed metrics, their options, and how entries are selected and ranked."""
     with parts.db.read() as session:
-        return recipe_shape(read_recipe(session, who, slug)[1])
+        return recipe_shape(session, who, *read_recipe(session, who, slug))
 
 
 @router.put(
@@ -346,8 +326,7 @@ def get_recipe(slug: str, who: CallerDep, parts: ServiceDep) -> RecipeShape:
 def put_recipe(slug: str, body: RecipeBody, who: OrganizerDep, parts: ServiceDep) -> RecipeShape:
     """A new version. Once there are submissions, only what re-scores nothing may change."""
     with parts.db.write() as session:
-        _, recipe = change_recipe(session, who, slug, body.model_dump(exclude_none=True))
-        return recipe_shape(recipe)
+        return recipe_shape(session, who, *change_recipe(session, who, slug, body.model_dump(exclude_none=True)))
 
 
 def _organizer(row: Organizer) -> OrganizerShape:

@@ -34,6 +34,35 @@ TOKEN: JSON = {
     "created_at": AT,
     "expires_at": "2027-05-01T12:00:00Z",
 }
+INFERENCE: JSON = {
+    "phase": "main",
+    "split": "all",
+    "instances": 4,
+    "classes": 2,
+    "labels": 4,
+    "labels_at_most": 4,
+    "submissions": None,
+    "digits": 6,
+    "metrics": [
+        {"key": "f1_macro", "granularity": "class_tables", "bits": 3.78, "ranked_bits": 3.78},
+        {"key": "accuracy", "granularity": "right", "bits": 2.59, "ranked_bits": 2.59},
+    ],
+    "reports": {},
+    "bits_per_submission": 4.0,
+    "bits_after_close": 0.0,
+    "bits_at_most": 4.0,
+    "teams_counted": 100,
+    "teams_limited": False,
+    "statement": "One submission tells a team at most 4 bits about the gold (f1_macro 3.8, accuracy 2.6, at 6 digits). Nothing ends its submissions, so that it can come to know all 4 labels, each of 1 bit. Each further team can tell as much again, and every account may found one. This bounds the information, on average over equally likely labellings; it describes no attack.",
+    "lowered_by": [
+        "a quota in total, or one per day and a closing date",
+        "fewer digits",
+        "fewer metrics",
+        "a board that is shown after the close",
+        "registration by approval or invitation",
+        "a private split, which tells nothing before the final release",
+    ],
+}
 RECIPE: JSON = {
     "version": 1,
     "status": "active",
@@ -44,6 +73,7 @@ RECIPE: JSON = {
     "selection": "best",
     "decision": None,
     "disclosure": {"digits": 6},
+    "inference": [INFERENCE],
 }
 PHASE: JSON = {
     "slug": "main",
@@ -91,6 +121,7 @@ GOLD: JSON = {
     "created_at": AT,
     "activated_at": AT,
     "remarks": [],
+    "inference": None,
 }
 ORGANIZER: JSON = {"email": "ada@example.org", "name": "Ada", "role": "owner"}
 REGISTRATION: JSON = {

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from app import errors
 from app.actions.access import Caller
 from app.actions.activate_gold import activate_gold
+from app.actions.bound_inference import bound_for
 from app.actions.upload_gold import (
     canonical,
     changed_request,
@@ -24,11 +25,13 @@ from app.actions.upload_gold import (
 from app.api import examples
 from app.api.deps import AccountDep, Cursor, Limit, OrganizerDep, Service, ServiceDep, paged
 from app.api.problems import documented, showing, succeeds
+from app.api.recipes import InferenceShape, inference_shape
 from app.api.shapes import LARGEST_COUNT, Label, Moment, Page, Shape, bounded, is_count, is_label, is_weight, shown
 from app.api.strict import AccessoryRoute, api_router
 from app.api.uploads import Filename, Layout, download, file_body, kept, kind_of
 from app.files import Stored
 from app.formats import FileKind
+from app.store.session import WriteSession
 from app.store.tables import GoldVersion
 
 router = api_router("gold", prefix="/challenges/{slug}/phases/{phase}/gold", route_class=AccessoryRoute)
@@ -56,6 +59,15 @@ class GoldShape(Shape):
     created_at: Moment
     activated_at: Moment | None
     remarks: list[str] = Field(default_factory=list, description="What the organizer should know.")
+    inference: InferenceShape | None = Field(None, description="After activation: what scores can tell of this gold.")
+
+
+def _activated(session: WriteSession, who: Caller, slug: str, phase: str, number: int) -> GoldShape:
+    """Put a version in force, and say what there is to know."""
+    version, remarks = activate_gold(session, who, slug, phase, number)
+    return _shape(version, remarks).model_copy(
+        update={"inference": inference_shape(bound_for(session, who, slug, phase))}
+    )
 
 
 def _shape(version: GoldVersion, remarks: list[str] | None = None) -> GoldShape:
@@ -123,7 +135,7 @@ def _store(
         )
         if not activate:
             return _shape(version)
-        return _shape(*activate_gold(session, who, slug, phase, version.version))
+        return _activated(session, who, slug, phase, version.version)
 
 
 @router.get("", summary="List gold versions", responses=documented(errors.Forbidden, errors.NotFound))
@@ -171,7 +183,7 @@ def get_data(slug: str, phase: str, version: Version, who: AccountDep, parts: Se
 def post_activate(slug: str, phase: str, version: Version, who: AccountDep, parts: ServiceDep) -> GoldShape:
     """The first version of a phase is in force at once."""
     with parts.db.write() as session:
-        return _shape(*activate_gold(session, who, slug, phase, version))
+        return _activated(session, who, slug, phase, version)
 
 
 def _put(parts: Service, who: Caller, slug: str, phase: str, version: int, *, name: str, value: Any) -> GoldShape:

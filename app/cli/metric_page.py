@@ -54,6 +54,7 @@ def _facts(entry: Json) -> list[tuple[str, str]]:
         "acceptable": "gold may give several right answers to an instance" if entry["acceptable_sets"] else "",
         "properties": "; ".join(_MEANING_OF[name] for name, holds in entry["properties"].items() if holds),
         "rounded": f"to {entry['significant_digits']} significant digits" if entry["significant_digits"] else "",
+        "single labels": f"its value {entry['granularity']['meaning']}",
         "source": entry["source"],
     }
     hints: dict[str, list[str]] = {}

@@ -169,6 +169,8 @@ def list_gold(slug: Slug, phase: Phase = None, url: Url = None, token: Token = N
 def _say_gold(out: Output, slug: str, phase: str, made: dict[str, Any]) -> None:
     said = f"Gold version {made.get('version')} of {slug}/{phase}: {made.get('status')}."
     out.result(made, lambda _: out.say(said))
+    if made.get("inference"):
+        out.note(f"What its scores tell: {made['inference'].get('statement')}")
     for note in _said_once(made.get("remarks") or (), made.get("notes") or ()):
         out.note(f"Note: {note}")
 

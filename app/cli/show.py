@@ -52,6 +52,15 @@ def challenge(console: "Console", found: Json) -> None:
         if one.get("classes") and not found.get("classes"):
             console.print(f"classes of {clean(one.get('slug'))}: {clean(_listed(one['classes']))}", **PLAIN)
     _show_phases(console, phases)
+    for one in recipe.get("inference") or ():
+        inference(console, one)
+
+
+def inference(console: "Console", found: Json) -> None:
+    """How much of the gold of a phase its scores can tell at most, and what lowers that."""
+    console.print(f"What scores of {clean(found.get('phase'))} tell: {clean(found.get('statement'))}", **PLAIN)
+    if found.get("lowered_by"):
+        console.print(f"Less is told by: {clean('; '.join(found['lowered_by']))}.", **PLAIN)
 
 
 def _show_phases(console: "Console", phases: Sequence[Json]) -> None:

@@ -1,22 +1,39 @@
 """Checks of the challenges: rules that give the gold labels away, and open phases that have none."""
 
-from app.actions.diagnose import dubious_rules, phases_without_gold
+from app.actions.diagnose import dubious_rules, inference, phases_without_gold
 from app.doctor.declared import REACHABLE, SCHEMA, SETTINGS, Said, check, ok, warning
 from app.doctor.patient import Patient
 
 NEEDS = (SETTINGS, REACHABLE, SCHEMA)
+MOST = 20  # phases that are listed
 
 
 @check(
     "challenges.rules",
     needs=NEEDS,
-    remedy="Their organizers can set a quota, hide the board until the phase closes, and leave curves out of the reports.",
+    remedy="Their organizers can set a quota in total, show fewer digits and metrics, choose metrics that count, hide the "
+    "board until the phase closes, and leave curves out of the reports: assay challenge show SLUG.",
 )
 def rules(patient: Patient) -> Said:
     """No published challenge that is not over has rules by which its gold labels can be read."""
     with patient.session() as session:
         found = dubious_rules(session)
     return warning(" ".join(found)) if found else ok("None.")
+
+
+@check(
+    "challenges.inference",
+    needs=NEEDS,
+    remedy="assay challenge show SLUG says what lowers it.",
+)
+def labels(patient: Patient) -> Said:
+    """How many gold labels of each phase one team can come to know at most by the scores that it is shown."""
+    with patient.session() as session:
+        found = inference(session)
+    if not found:
+        return ok("No phase to come has gold.")
+    more = f", and {len(found) - MOST} more" if len(found) > MOST else ""
+    return ok(f"Labels that one team can come to know at most: {', '.join(found[:MOST])}{more}.")
 
 
 @check("challenges.gold", needs=NEEDS, remedy="Their organizers have to upload and activate it: assay gold upload.")

@@ -64,6 +64,11 @@ def _described(metric: Metric, call: MetricCall) -> dict[str, Any]:
             "ordinal": properties.ordinal,
         },
         "significant_digits": properties.significant_digits,
+        "granularity": {
+            "name": metric.granularity.name,
+            "meaning": metric.granularity.meaning,
+            "separating": metric.granularity.separating,
+        },
         "scalar": metric.scalar,
         "acceptable_sets": metric.acceptable,
         "weights": metric.weighable,

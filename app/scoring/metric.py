@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from app.scoring.granularity import Granularity
 from app.scoring.reals import Real
 from app.scoring.tally import Workspace
 from app.scoring.task import Task
@@ -122,7 +123,8 @@ class Metric:
     `equation` is LaTeX, in which `\param{k}` stands for a parameter; `shown` writes it for a call whose settings change
     its form. `symbols` explains the letters that are its own. `names` are other names in the field; `options` those
     conventions that concern it; `hints` says for a task that it is not defined for which keys are meant; `source` names
-    paper and section or equation; `peers` says of tools that compute the same where they differ. `acceptable`: defined
+    paper and section or equation; `granularity` says how finely values answer to single labels, and `floor` how small they get: where no instance
+    weighs more than another, a value that is not 0 is at least 1 / (n·m + 1)^floor (0: as small as binary64 goes); `peers` says of tools that compute the same where they differ. `acceptable`: defined
     for gold that gives sets of acceptable answers; `weighable`: a weight counts like as many equal instances. `check`
     says of parameters that are each allowed what is wrong with them together.
     """
@@ -134,6 +136,7 @@ class Metric:
     tasks: tuple[Task, ...]
     needs: tuple[str, ...]
     direction: Direction
+    granularity: Granularity
     range: tuple[float, float]
     params: tuple[Param, ...]
     options: tuple[str, ...]
@@ -145,6 +148,7 @@ class Metric:
     scalar: bool = True
     acceptable: bool = False
     weighable: bool = True
+    floor: int = 0
     symbols: Mapping[str, str] = field(default_factory=dict)
     peers: Mapping[str, str] = field(default_factory=dict)
     shown: "Callable[[MetricCall], str] | None" = None

@@ -94,7 +94,8 @@ def _chosen(entries: Sequence[Entry], recipe: Recipe) -> list[Entry]:
     """The entry that stands for each team.
 
     `best` takes the best primary value, `latest` the last submitted, `selected` the best of those that the team
-    selected, and its best entry while it selected none. Among equals the earlier one stands.
+    selected, and its best entry while it selected none. Among equals the earlier one stands. Values are compared as
+    they are shown: which of its files stands for a team tells it no digit that it does not see anyway.
     """
     strength = _strength([_call(recipe, recipe.primary)])
     teams: dict[str, list[Entry]] = {}
@@ -114,11 +115,16 @@ def _representative(
     return min(
         own,
         key=lambda entry: (
-            strength(entry.values if entry.choice is None else entry.choice),
+            strength(_as_shown(entry.values if entry.choice is None else entry.choice, recipe)),
             entry.submitted_at,
             entry.key,
         ),
     )
+
+
+def _as_shown(values: Mapping[str, float | None], recipe: Recipe) -> dict[str, float | None]:
+    """The primary value at the digits that participants see."""
+    return {recipe.primary: rounded(values.get(recipe.primary), recipe.digits)}
 
 
 def _ranked(rows: Sequence[Entry], keys: Mapping[str, Strength], counts: Mapping[str, int]) -> list[Standing]:

@@ -192,6 +192,8 @@ class GoldVersion(Base):
     classes: Mapped[list[str]] = mapped_column(deferred=True, deferred_group="large")
     classes_declared: Mapped[bool]
     has_splits: Mapped[bool]
+    public_instances: Mapped[int | None]  # None without splits, and for gold that was stored before this was kept
+    weighted: Mapped[bool | None]  # whether instances have weights
     accessories: Mapped[JSONObject] = mapped_column(
         default=dict, server_default=text("'{}'"), deferred=True, deferred_group="large"
     )

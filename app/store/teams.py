@@ -1,6 +1,6 @@
 """Queries for teams and registrations."""
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, func, select
 
 from app.names import name_key
 from app.store.session import ReadSession
@@ -28,3 +28,8 @@ def registrations_of(challenge_id: str, user_id: str | None = None) -> Select[Re
     """Registrations of a challenge, of one user only if said."""
     query = select(Registration).where(Registration.challenge_id == challenge_id)
     return query if user_id is None else query.where(Registration.user_id == user_id)
+
+
+def number_of(session: ReadSession, challenge_id: str) -> int:
+    """How many teams a challenge has."""
+    return session.scalars(select(func.count(Team.id)).where(Team.challenge_id == challenge_id)).one()

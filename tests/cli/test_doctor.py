@@ -78,6 +78,7 @@ def listing(folder: Path) -> list[tuple[str, int, int]]:
 def test_a_healthy_installation_has_no_fault_while_its_service_works(service: Live) -> None:
     found = examined(service.data_dir, "--deep")
     assert states(found, "problem") == set()
+    assert "pets/main" in found["challenges.inference"]["seen"]
     assert states(found, "warning") <= {"data.space", "data.disk", "scoring.memory"}  # they depend on the machine
     assert {key for key in states(found, "skipped") if not key.startswith("postgresql.")} <= {
         *("queue.leases", "queue.jobs", "data.disk", "scoring.memory")
@@ -184,6 +185,17 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
     "no quota": (
         lambda data: change(data, "UPDATE phases SET quota = '{}'"),
         *("challenges.rules", "warning", "pets: Phase 'main' has no quota"),
+    ),
+    "tells all": (
+        lambda data: change(
+            data,
+            "UPDATE recipes SET body = json_set(body, '$.primary', 'average_precision:label=cat', '$.metrics', json_array())",
+        ),
+        *(
+            "challenges.rules",
+            "warning",
+            "pets: Phase 'main' shows average_precision:label=cat, whose value may differ",
+        ),
     ),
     "no gold": (
         lambda data: change(data, "UPDATE gold_versions SET status = 'retired'"),

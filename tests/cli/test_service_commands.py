@@ -322,3 +322,35 @@ def test_one_submission_is_shown_whatever_its_status(service: Service) -> None:
     service.on("GET /api/v1/submissions/s1", Answer(200, finished("rejected")))
     assert run("submission", "s1", "--url", service.url).status == 0
     assert run("submission", "s1", "--url", service.url, "--json").value() == finished("rejected")
+
+
+TOLD = {
+    "phase": "main",
+    "statement": "One submission tells a team at most 5 bits about the gold.",
+    "lowered_by": ["fewer digits", "fewer metrics"],
+}
+
+
+@pytest.mark.parametrize("words", [("challenge", "show", "irony"), ("challenge", "create", "-f", "{file}")])
+def test_what_scores_tell_of_the_gold_stands_with_the_challenge(
+    service: Service, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    file = tmp_path / "irony.yaml"
+    file.write_text(json.dumps(CHALLENGE))
+    made = CHALLENGE | {"recipe": {"primary": "f1", "metrics": ["f1"], "inference": [TOLD]}, "warnings": ["Beware."]}
+    service.on("GET /api/v1/challenges/irony", Answer(200, made))
+    service.on("POST /api/v1/challenges", Answer(201, made))
+    ran = run(*(word.format(file=file) for word in words), "--url", service.url)
+    assert ran.status == 0
+    shown = " ".join(ran.out.split())
+    assert f"What scores of main tell: {TOLD['statement']}" in shown
+    assert "Less is told by: fewer digits; fewer metrics." in shown
+    assert ("Warning: Beware." in ran.err) == (words[1] == "create")
+
+
+def test_activation_says_what_scores_tell_of_the_gold(service: Service) -> None:
+    active = {"version": 1, "status": "active", "remarks": [], "notes": [], "inference": TOLD}
+    service.on("POST /api/v1/challenges/irony/phases/main/gold/1/activate", Answer(201, active))
+    ran = run("gold", "activate", "irony", "1", "--phase", "main", "--url", service.url)
+    assert ran.status == 0
+    assert str(TOLD["statement"]) in " ".join(ran.err.split())

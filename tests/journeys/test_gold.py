@@ -202,14 +202,14 @@ def test_a_rejection_is_the_same_whatever_the_gold_labels_are(people: People, qu
 def test_a_null_score_does_not_tell_which_classes_the_gold_lacks(people: People) -> None:
     gold = [{"id": row["id"], "label": "a"} for row in GOLD]
     strict = recipe("accuracy", "recall_macro", options={"zero_division": "error"})
-    slug = challenge(people.admin, "gold-reason", gold, classes=["a", "bee"], recipe=strict)
+    slug = challenge(people.admin, "gold-reason", gold, classes=["a", "wasp"], recipe=strict)
     blue = people["Blue"].join(slug, "Blue")
-    sent = finished(blue.submit(slug, RIGHT | {"t3": "bee", "t4": "bee"}))
+    sent = finished(blue.submit(slug, RIGHT | {"t3": "wasp", "t4": "wasp"}))
     assert sent["scores"]["recall_macro"]["value"] is None
-    assert "bee" not in json.dumps(sent["scores"])
+    assert "wasp" not in json.dumps(sent["scores"])
     for caller in (people.visitor, blue):
-        assert "bee" not in json.dumps(caller.board(slug).json()["rows"])
-    assert "bee" in json.dumps(people.admin.get(f"/submissions/{sent['id']}").json()["scores"])
+        assert "wasp" not in json.dumps(caller.board(slug).json()["rows"])
+    assert "wasp" in json.dumps(people.admin.get(f"/submissions/{sent['id']}").json()["scores"])
 
 
 def test_participants_read_nothing_of_the_gold(people: People) -> None:

@@ -155,3 +155,29 @@ def test_ranks_are_a_function_of_values_alone(drawn: list[tuple[str, float | Non
     assert len({row.entry.team for row in rows if not row.entry.baseline}) == sum(
         not row.entry.baseline for row in rows
     )
+
+
+@pytest.mark.parametrize("selection", ["best", "selected"])
+def test_which_file_stands_for_a_team_depends_on_what_it_is_shown(selection: str) -> None:
+    few = recipe(selection=selection, disclosure={"digits": 2})
+    entries = [entry("s1", "A", 0.701, 1), entry("s2", "A", 0.704, 2), entry("s3", "B", 0.7, 3)]
+    assert board(standings(entries, few)) == [("s1", 1), ("s3", 2)]
+    assert board(standings(entries, recipe(selection=selection, disclosure={"digits": 3}))) == [("s2", 1), ("s3", 2)]
+    assert board(standings(entries, recipe(selection=selection, disclosure={"digits": "full"})))[0] == ("s2", 1)
+
+
+def test_the_public_values_that_choose_a_file_are_compared_as_they_are_shown() -> None:
+    few = recipe(disclosure={"digits": 1})
+    entries = [
+        entry("s1", "A", 0.1, 1, choice={"f1_macro": 0.71}),
+        entry("s2", "A", 0.9, 2, choice={"f1_macro": 0.74}),
+    ]
+    assert board(standings(entries, few)) == [("s1", 1)]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=6), st.integers(1, 4))
+def test_digits_that_are_not_shown_choose_nothing(values: list[float], digits: int) -> None:
+    few = recipe(disclosure={"digits": digits})
+    exact = [entry(f"s{at}", "A", one, at) for at, one in enumerate(values)]
+    shown = [entry(f"s{at}", "A", rounded(one, digits), at) for at, one in enumerate(values)]
+    assert standings(exact, few)[0].entry.key == standings(shown, few)[0].entry.key

@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from app.scoring.exact import square_root, times, total
+from app.scoring.granularity import CLASS_TABLES, CONFUSION
 from app.scoring.metric import LABELS, Metric, MetricCall, Param, Properties, Result, register
 from app.scoring.metrics.cells import cells_of
 from app.scoring.metrics.examples import MULTICLASS, worked
@@ -152,6 +153,7 @@ register(
         tasks=SINGLE,
         needs=(LABELS,),
         direction="higher",
+        granularity=CONFUSION,
         range=SIGNED,
         params=(WEIGHTS,),
         options=READING,
@@ -179,6 +181,7 @@ register(
         tasks=SINGLE,
         needs=(LABELS,),
         direction="higher",
+        granularity=CLASS_TABLES,
         range=SIGNED,
         params=(),
         options=READING,
@@ -200,6 +203,7 @@ register(
         tasks=SINGLE,
         needs=(LABELS,),
         direction="higher",
+        granularity=CLASS_TABLES,
         range=SIGNED,
         params=(),
         options=READING,
@@ -223,6 +227,7 @@ register(
         tasks=SINGLE,
         needs=(LABELS,),
         direction="higher",
+        granularity=CLASS_TABLES,
         range=SIGNED,
         params=(),
         options=READING,

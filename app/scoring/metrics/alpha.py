@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from app.scoring.exact import Integers, combine, fraction, over, quotients, rounded, times, total
+from app.scoring.granularity import INSTANCES
 from app.scoring.metric import LABELS, Metric, MetricCall, Param, Properties, Result, register
 from app.scoring.metrics.averages import over_instances
 from app.scoring.metrics.examples import MULTILABEL, worked
@@ -128,6 +129,7 @@ register(
         tasks=("multilabel",),
         needs=(LABELS,),
         direction="higher",
+        granularity=INSTANCES,
         range=UNIT,
         params=(
             _number("alpha", "how little an answer that is only partly right counts: with a large α, nothing", 1000),

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from app.scoring.granularity import HITS
 from app.scoring.metric import RANKING, Metric, MetricCall, Result, register
 from app.scoring.metrics.ranked import (
     COUNTED,
@@ -64,6 +65,7 @@ register(
         tasks=SETS,
         needs=(RANKING,),
         direction="higher",
+        granularity=HITS,
         range=UNIT,
         params=(K, TIES, PAD),
         options=LISTED,
@@ -92,6 +94,7 @@ register(
         tasks=SETS,
         needs=(RANKING,),
         direction="higher",
+        granularity=HITS,
         range=UNIT,
         params=(K, TIES, PAD, degenerate(EMPTY, "0")),
         options=LISTED,
@@ -117,6 +120,7 @@ register(
         tasks=SETS,
         needs=(RANKING,),
         direction="higher",
+        granularity=HITS,
         range=UNIT,
         params=(TIES, degenerate(EMPTY, "0")),
         options=LISTED,

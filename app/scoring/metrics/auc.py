@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from app.scoring.granularity import PAIRS, PAIRS_BY_CLASS, POOLED_PAIRS
 from app.scoring.metric import SCORES, Example, Metric, MetricCall, Param, Properties, register
 from app.scoring.metrics.areas import DIRECTION, EXCLUDE, LABEL, Area, of_label, over_labels, pooled
 from app.scoring.ranks import Ranks, doubled_wins
@@ -101,6 +102,8 @@ _AUC = Metric(
     tasks=TASKS,
     needs=(SCORES,),
     direction="higher",
+    granularity=PAIRS,
+    floor=3,
     range=(0.0, 1.0),
     params=(LABEL, TIES),
     options=(DIRECTION,),
@@ -116,6 +119,7 @@ _AUC = Metric(
 _MACRO = replace(
     _AUC,
     key="auc_macro",
+    granularity=PAIRS_BY_CLASS,
     name="macro AUC",
     names=("mean AUC over labels", "AUC-macro", "macro AUROC"),
     equation=_macro("half"),
@@ -133,6 +137,7 @@ _MACRO = replace(
 _WEIGHTED = replace(
     _MACRO,
     key="auc_weighted",
+    granularity=PAIRS_BY_CLASS,
     name="support-weighted AUC",
     names=("weighted AUC", "weighted AUROC"),
     equation=_weighted("half"),
@@ -145,6 +150,7 @@ _WEIGHTED = replace(
 _MICRO = replace(
     _MACRO,
     key="auc_micro",
+    granularity=POOLED_PAIRS,
     name="micro AUC",
     names=("pooled AUC", "AUC-micro", "micro AUROC"),
     equation=one_auc("half"),

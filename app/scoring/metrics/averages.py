@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from app.scoring.exact import Integers, square_root, total
+from app.scoring.granularity import CLASS_TABLES, INSTANCES, ONE_TABLE, POOLED_TABLE, Granularity
 from app.scoring.metric import LABELS, TRAIN_FREQUENCIES, MetricCall, Result, rounded_once
 from app.scoring.metrics.forms import Ratio, Table, single
 from app.scoring.metrics.rules import (
@@ -48,6 +49,7 @@ class Average:
     moves: bool
     symmetric: bool
     source: str
+    granularity: Granularity
     compute: Callable[[Workspace, MetricCall, Ratio], Result]
     hint: str = ""
 
@@ -238,6 +240,7 @@ BARE = Average(
     moves=False,
     symmetric=True,
     source="",
+    granularity=ONE_TABLE,
     compute=bare,
 )
 MACRO = Average(
@@ -252,6 +255,7 @@ MACRO = Average(
     moves=False,
     symmetric=True,
     source="Wenzel eq 12, 15, 19; Van Asch 2013 eq 8",
+    granularity=CLASS_TABLES,
     compute=macro,
 )
 MICRO = Average(
@@ -266,6 +270,7 @@ MICRO = Average(
     moves=True,
     symmetric=True,
     source="Wenzel eq 11, 14, 17, 18; Van Asch 2013 eq 9",
+    granularity=POOLED_TABLE,
     compute=micro,
 )
 WEIGHTED = Average(
@@ -280,6 +285,7 @@ WEIGHTED = Average(
     moves=True,
     symmetric=False,
     source="Wenzel eq 13, 21, Fig 10",
+    granularity=CLASS_TABLES,
     compute=weighted,
 )
 WEIGHTED_BY_PREDICTED = Average(
@@ -294,6 +300,7 @@ WEIGHTED_BY_PREDICTED = Average(
     moves=True,
     symmetric=False,
     source="Wenzel eq 16 as printed (its example weights by support, as _weighted does)",
+    granularity=CLASS_TABLES,
     compute=weighted_by_predicted,
 )
 LFB_TRAIN = Average(
@@ -308,6 +315,7 @@ LFB_TRAIN = Average(
     moves=False,
     symmetric=True,
     source="Van Asch 2013 eq 10",
+    granularity=CLASS_TABLES,
     compute=lfb_train,
 )
 LFB_TEST = Average(
@@ -322,6 +330,7 @@ LFB_TEST = Average(
     moves=True,
     symmetric=False,
     source="Van Asch 2013 sec 3.3.2; the same number as _weighted",
+    granularity=CLASS_TABLES,
     compute=weighted,
 )
 SAMPLES = Average(
@@ -336,6 +345,7 @@ SAMPLES = Average(
     moves=True,
     symmetric=True,
     source="Wenzel eq 23-28; Zhang & Zhou 2014 sec 2.2.2",
+    granularity=INSTANCES,
     compute=samples,
     hint="the mean over instances is for multi-label tasks; with one label per instance use the _micro key",
 )

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from app.scoring.exact import fraction
 from app.scoring.metric import Compute, Direction, Example, Metric, MetricCall, Param, Properties, Result, register
-from app.scoring.metrics.averages import AVERAGES, BARE, MICRO, SAMPLES, Average
+from app.scoring.metrics.averages import AVERAGES, BARE, LFB_TRAIN, MICRO, SAMPLES, Average
 from app.scoring.metrics.examples import example, per_average, worked
 from app.scoring.metrics.forms import ALL, FN, FP, IN_GOLD, NOT_IN_GOLD, PREDICTED, TN, TP, Form, Ratio, linear, plus
 from app.scoring.tally import Workspace
@@ -241,6 +241,7 @@ def metric_of(base: Base, average: Average) -> Metric:
         tasks=tuple(task for task in average.tasks if task in base.tasks),
         needs=average.needs,
         direction=base.direction,
+        granularity=average.granularity,
         range=base.range,
         params=((BETA,) if base.takes_beta else ()) + ((_label(base),) if average is BARE else ()),
         options=tuple(option for option in average.options if option not in drop),
@@ -252,6 +253,7 @@ def metric_of(base: Base, average: Average) -> Metric:
         example=_example(base, average),
         compute=_compute(base, average.compute),
         hints=dict.fromkeys(("binary", "multiclass"), average.hint) if average.hint else base.hints,
+        floor=3 if base.range == (0.0, 1.0) and average is not LFB_TRAIN else 0,
         peers=base.peers,
     )
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from app.scoring.exact import Floats, Integers, times, total
 from app.scoring.float_sums import exact_square_sum, exact_sum
+from app.scoring.granularity import NUMBERS
 from app.scoring.metric import Metric, MetricCall, Result, register
 from app.scoring.metrics.forecasts import (
     NEEDS,
@@ -87,6 +88,7 @@ register(
         tasks=("binary",),
         needs=NEEDS,
         direction="lower",
+        granularity=NUMBERS,
         range=(0.0, 1.0),
         params=(),
         options=OPTIONS,
@@ -110,6 +112,7 @@ register(
         tasks=SINGLE,
         needs=NEEDS,
         direction="lower",
+        granularity=NUMBERS,
         range=(0.0, 2.0),
         params=(),
         options=OPTIONS,
@@ -135,6 +138,7 @@ register(
         tasks=SINGLE,
         needs=NEEDS,
         direction="higher",
+        granularity=NUMBERS,
         range=(-math.inf, 1.0),
         params=(),
         options=OPTIONS,

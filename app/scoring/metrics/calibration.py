@@ -7,6 +7,7 @@ import numpy as np
 
 from app.scoring.bins import Bin, expected_gap, fill, widest_gap
 from app.scoring.exact import Floats
+from app.scoring.granularity import CALIBRATION_BINS, CALIBRATION_BINS_BY_CLASS
 from app.scoring.metric import Example, Metric, MetricCall, Param, Properties, Result, register
 from app.scoring.metrics.forecasts import NEEDS, OPTIONS, has_class, of_class, probabilities
 from app.scoring.metrics.rules import UndefinedError
@@ -132,6 +133,7 @@ register(
         tasks=TASKS,
         needs=NEEDS,
         direction="lower",
+        granularity=CALIBRATION_BINS,
         range=(0.0, 1.0),
         params=(BINS, LABEL),
         options=OPTIONS,
@@ -156,6 +158,7 @@ register(
         tasks=TASKS,
         needs=NEEDS,
         direction="lower",
+        granularity=CALIBRATION_BINS,
         range=(0.0, 1.0),
         params=(BINS, LABEL),
         options=OPTIONS,
@@ -179,6 +182,7 @@ register(
         tasks=TASKS,
         needs=NEEDS,
         direction="lower",
+        granularity=CALIBRATION_BINS_BY_CLASS,
         range=(0.0, 1.0),
         params=(BINS,),
         options=OPTIONS,
@@ -206,6 +210,7 @@ register(
         tasks=TASKS,
         needs=NEEDS,
         direction="none",
+        granularity=CALIBRATION_BINS,
         range=(0.0, 1.0),
         params=(BINS, LABEL),
         options=OPTIONS,

@@ -10,6 +10,7 @@ import numpy as np
 
 from app.scoring.exact import fraction
 from app.scoring.exact_tests import binomial_tail, clopper_pearson, symmetry
+from app.scoring.granularity import CONFUSION
 from app.scoring.metric import LABELS, Compute, Example, Metric, MetricCall, Param, Properties, Result, register
 from app.scoring.metrics.agreement import kappa_of
 from app.scoring.metrics.cells import cells_of
@@ -224,6 +225,7 @@ def _declared(key: str, equation: str, example: Example, compute: Compute, **mor
             tasks=SINGLE,
             needs=(LABELS,),
             direction="none",
+            granularity=CONFUSION,
             options=READING,
             example=example,
             compute=compute,

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from app.scoring.crosstab import DENSE, SplitTable, TooLargeError, confusion, sparse_confusion, split_confusion
+from app.scoring.granularity import CONFUSION
 from app.scoring.metric import LABELS, Metric, MetricCall, Properties, Result, register
 from app.scoring.metrics.examples import MULTICLASS, MULTILABEL
 from app.scoring.metrics.rules import UndefinedError
@@ -70,6 +71,7 @@ register(
         tasks=SINGLE,
         needs=(LABELS,),
         direction="none",
+        granularity=CONFUSION,
         range=UNBOUNDED,
         params=(),
         options=READING,
@@ -100,6 +102,7 @@ register(
         tasks=("multilabel",),
         needs=(LABELS,),
         direction="none",
+        granularity=CONFUSION,
         range=UNBOUNDED,
         params=(),
         options=(*READING, "duplicates"),

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from app.scoring.exact import fraction, times, total
+from app.scoring.granularity import CONFUSION
 from app.scoring.metric import (
     COST_MATRIX,
     LABELS,
@@ -104,6 +105,7 @@ register(
         tasks=SINGLE,
         needs=(LABELS, COST_MATRIX),
         direction="lower",
+        granularity=CONFUSION,
         range=(-math.inf, math.inf),
         params=(),
         options=READING,
@@ -133,6 +135,7 @@ for _macro in (False, True):
             tasks=SINGLE,
             needs=(LABELS,),
             direction="lower",
+            granularity=CONFUSION,
             range=(0.0, math.inf),
             params=(),
             options=("exclude_labels", *READING) if _macro else READING,

@@ -9,6 +9,7 @@ import numpy as np
 
 from app.scoring.curves import Steps, bends, ends
 from app.scoring.exact import Integers, quotients
+from app.scoring.granularity import ORDER
 from app.scoring.metric import SCORES, Compute, Metric, MetricCall, Param, Properties, Result, register
 from app.scoring.metrics.areas import DIRECTION, EXCLUDE, split, turned
 from app.scoring.metrics.auc import AREA, BINARY
@@ -110,6 +111,7 @@ _ROC = Metric(
     tasks=TASKS,
     needs=(SCORES,),
     direction="none",
+    granularity=ORDER,
     range=(0.0, 1.0),
     params=(LABEL, COLLINEAR),
     options=(DIRECTION, EXCLUDE),

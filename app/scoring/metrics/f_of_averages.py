@@ -112,6 +112,7 @@ def metric_of(kind: _Kind, average: Average) -> Metric:
         tasks=average.tasks,
         needs=average.needs,
         direction="higher",
+        granularity=average.granularity,
         range=(0.0, 1.0),
         params=(BETA,) if kind.beta is None else (),
         options=tuple(dict.fromkeys(options)),
@@ -123,6 +124,7 @@ def metric_of(kind: _Kind, average: Average) -> Metric:
         example=example(average.suffix, kind.examples, {"beta": "0.5"} if kind.beta is None else {}),
         compute=value,
         hints=dict.fromkeys(("binary", "multiclass"), average.hint) if average.hint else {},
+        floor=0 if average is LFB_TRAIN else 3,
     )
 
 

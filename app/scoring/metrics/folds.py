@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from app.scoring.granularity import PARTS
 from app.scoring.metric import FOLDS, LABELS, Example, Metric, MetricCall, Properties, Result, register
 from app.scoring.metrics.averages import BARE, MACRO, MICRO, Average, bare
 from app.scoring.metrics.base import LABEL
@@ -77,6 +78,7 @@ register(
         tasks=TASKS,
         needs=(LABELS, FOLDS),
         direction="higher",
+        granularity=PARTS,
         range=UNIT,
         params=(LABEL,),
         options=BARE.options,
@@ -97,6 +99,7 @@ register(
         tasks=TASKS,
         needs=(LABELS, FOLDS),
         direction="higher",
+        granularity=PARTS,
         range=UNIT,
         params=(LABEL, UNDEFINED),
         options=SETS,
@@ -119,6 +122,7 @@ for _average, _equation, _value in ((MACRO, _MACRO, "7/9"), (MICRO, _MICRO, "13/
             tasks=TASKS,
             needs=(LABELS, FOLDS),
             direction="higher",
+            granularity=PARTS,
             range=UNIT,
             params=(UNDEFINED,),
             options=_average.options,
@@ -142,6 +146,7 @@ register(
         tasks=TASKS,
         needs=(LABELS, FOLDS),
         direction="none",
+        granularity=PARTS,
         range=UNIT,
         params=(replace(LABEL, required_for=()), UNDEFINED),
         options=MACRO.options,

@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from app.scoring.exact import rounded
+from app.scoring.granularity import LABEL_WEIGHTS
 from app.scoring.metric import RANKING, Metric, MetricCall, Result, register
 from app.scoring.metrics.ranked import (
     COUNTED,
@@ -96,6 +97,7 @@ register(
         tasks=SETS,
         needs=(RANKING,),
         direction="higher",
+        granularity=LABEL_WEIGHTS,
         range=(0.0, math.inf),
         params=(K, ties(*RULES, default="average"), PAD),
         options=LISTED,
@@ -120,6 +122,7 @@ register(
         tasks=SETS,
         needs=(RANKING,),
         direction="higher",
+        granularity=LABEL_WEIGHTS,
         range=UNIT,
         params=(K, ties("average", "declared", default="average"), PAD, degenerate(EMPTY, "0")),
         options=LISTED,

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.scoring.association import Association, association
+from app.scoring.granularity import PARTS
 from app.scoring.metric import GROUPS, LABELS, Example, Metric, MetricCall, Properties, Result, register
 from app.scoring.metrics.rules import UndefinedError
 from app.scoring.metrics.whole import SETS
@@ -81,6 +82,7 @@ def _metric(key: str, name: str, names: tuple[str, ...], *, equation: str, most:
         tasks=TASKS,
         needs=(LABELS, GROUPS),
         direction="none",
+        granularity=PARTS,
         range=(0.0, most),
         params=(),
         options=SETS,

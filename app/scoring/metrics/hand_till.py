@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from app.scoring.exact import Floats, Integers, times, total
+from app.scoring.granularity import PAIRS_OF_CLASSES
 from app.scoring.metric import SCORES, Metric, MetricCall, Param, Properties, Result, register, rounded_once
 from app.scoring.metrics.areas import DIRECTION, EXCLUDE
 from app.scoring.metrics.auc import MULTICLASS, TIES
@@ -144,6 +145,7 @@ _M = Metric(
     tasks=("multiclass",),
     needs=(SCORES,),
     direction="higher",
+    granularity=PAIRS_OF_CLASSES,
     range=(0.0, 1.0),
     params=(TIES,),
     options=(DIRECTION, EXCLUDE),

@@ -7,6 +7,7 @@ import numpy as np
 from app.scoring.ancestry import TooFarError
 from app.scoring.distances import distances
 from app.scoring.extended import Closures, Overlap, overlap
+from app.scoring.granularity import CONFUSION
 from app.scoring.metric import (
     HIERARCHY,
     LABELS,
@@ -189,6 +190,7 @@ def _declare(key: str, short: str, compute: Compute, ways: tuple[str, str], valu
             tasks=TASKS,
             needs=(LABELS, HIERARCHY),
             direction="higher",
+            granularity=CONFUSION,
             range=UNIT,
             params=_SETTINGS,
             options=("zero_division", *EMPTIES, *READING),
@@ -242,6 +244,7 @@ register(
         tasks=TASKS,
         needs=(LABELS, HIERARCHY),
         direction="lower",
+        granularity=CONFUSION,
         range=(0.0, math.inf),
         params=(COUNT_ROOT, _MAX_DEPTH),
         options=READING,
@@ -262,6 +265,7 @@ register(
         tasks=SINGLE,
         needs=(LABELS, HIERARCHY),
         direction="lower",
+        granularity=CONFUSION,
         range=(0.0, math.inf),
         params=(COUNT_ROOT,),
         options=("one_empty", "unknown_label", "missing"),

@@ -6,6 +6,7 @@ import numpy as np
 
 from app.scoring.ancestry import Ancestry, TooFarError
 from app.scoring.extended import Int, Overlap
+from app.scoring.granularity import CONFUSION
 from app.scoring.lca import Sets, graph_error, joined, without_ancestors
 from app.scoring.metric import HIERARCHY, LABELS, Compute, Metric, MetricCall, Param, Properties, Result, register
 from app.scoring.metrics.averages import over_instances
@@ -148,6 +149,7 @@ def _declare(key: str, short: str, compute: Compute, terms: tuple[str, str], val
             tasks=TASKS,
             needs=(LABELS, HIERARCHY),
             direction="higher",
+            granularity=CONFUSION,
             range=UNIT,
             params=(COUNT_ROOT, _REDUNDANT),
             options=(*EMPTIES, *READING),
@@ -176,6 +178,7 @@ register(
         tasks=TASKS,
         needs=(LABELS, HIERARCHY),
         direction="higher",
+        granularity=CONFUSION,
         range=(-1.0, 1.0),
         params=(
             COUNT_ROOT,

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from app.scoring.exact import Floats, over, repeated, rounded
+from app.scoring.granularity import NUMBERS
 from app.scoring.metric import Metric, MetricCall, Param, Result, register
 from app.scoring.metrics.forecasts import (
     NEEDS,
@@ -95,6 +96,7 @@ register(
         tasks=SINGLE,
         needs=NEEDS,
         direction="lower",
+        granularity=NUMBERS,
         range=(0.0, 52 * math.log(2)),
         params=(),
         options=OPTIONS,
@@ -119,6 +121,7 @@ register(
         tasks=("multilabel",),
         needs=NEEDS,
         direction="lower",
+        granularity=NUMBERS,
         range=(0.0, 52 * math.log(2)),
         params=(),
         options=OPTIONS,
@@ -144,6 +147,7 @@ register(
         tasks=("multilabel",),
         needs=NEEDS,
         direction="lower",
+        granularity=NUMBERS,
         range=(0.0, 52 * math.log(2)),
         params=(CAP,),
         options=OPTIONS,

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from app.scoring.exact import times
+from app.scoring.granularity import INSTANCES, ORDER, PLACES
 from app.scoring.metric import SCORES, Metric, MetricCall, Param, Result, register
 from app.scoring.metrics.ranked import (
     COUNTED,
@@ -124,6 +125,7 @@ register(
         tasks=SETS,
         needs=(SCORES,),
         direction="lower",
+        granularity=INSTANCES,
         range=UNIT,
         params=(
             Param(
@@ -162,6 +164,7 @@ register(
         tasks=SETS,
         needs=(SCORES,),
         direction="lower",
+        granularity=PLACES,
         range=(0.0, math.inf),
         params=(
             Param(
@@ -198,6 +201,7 @@ register(
         tasks=SETS,
         needs=(SCORES,),
         direction="lower",
+        granularity=PLACES,
         range=(0.0, math.inf),
         params=(degenerate(EMPTY, "0"),),
         options=RANKED,
@@ -223,6 +227,7 @@ register(
         tasks=SETS,
         needs=(SCORES,),
         direction="lower",
+        granularity=PLACES,
         range=UNIT,
         params=(
             Param(
@@ -261,6 +266,8 @@ register(
         tasks=SETS,
         needs=(SCORES,),
         direction="higher",
+        granularity=ORDER,
+        floor=3,
         range=UNIT,
         params=(degenerate(EMPTY, "1"),),
         options=RANKED,

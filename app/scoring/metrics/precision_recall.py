@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from app.scoring.granularity import ORDER
 from app.scoring.metric import SCORES, Example, Metric, MetricCall, register
 from app.scoring.metrics.areas import DIRECTION, EXCLUDE, LABEL, Area, of_label, over_labels, pooled
 from app.scoring.metrics.auc import BINARY, MULTILABEL, PROPERTIES
@@ -114,6 +115,8 @@ def _one(measure: _Measure) -> Metric:
         tasks=TASKS,
         needs=(SCORES,),
         direction="higher",
+        granularity=ORDER,
+        floor=3,
         range=(0.0, 1.0),
         params=(LABEL,),
         options=(DIRECTION,),

@@ -3,6 +3,7 @@
 import numpy as np
 
 from app.scoring.exact import times
+from app.scoring.granularity import HITS, ORDER
 from app.scoring.metric import RANKING, Metric, MetricCall, Result, register
 from app.scoring.metrics.ranked import (
     COUNTED,
@@ -59,6 +60,7 @@ register(
         tasks=SETS,
         needs=(RANKING,),
         direction="higher",
+        granularity=ORDER,
         range=UNIT,
         params=(K, TIES, PAD, degenerate(EMPTY, "0")),
         options=LISTED,
@@ -92,6 +94,7 @@ register(
         tasks=SETS,
         needs=(RANKING,),
         direction="higher",
+        granularity=HITS,
         range=UNIT,
         params=(TIES, degenerate(EMPTY, "0")),
         options=LISTED,

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from app.scoring.exact import Floats, over, quotients, rounded
+from app.scoring.granularity import LABEL_WEIGHTS
 from app.scoring.metric import RANKING, TRAIN_FREQUENCIES, Metric, MetricCall, Param, Result, register
 from app.scoring.metrics.gains import GRAIN, discounts, gains
 from app.scoring.metrics.ranked import (
@@ -168,6 +169,7 @@ register(
         tasks=SETS,
         needs=(RANKING, TRAIN_FREQUENCIES),
         direction="higher",
+        granularity=LABEL_WEIGHTS,
         range=(0.0, math.inf),
         params=(K, _N_TRAIN, _A, _B, TIES, _NORMALIZED, PAD),
         options=LISTED,
@@ -196,6 +198,7 @@ register(
         tasks=SETS,
         needs=(RANKING, TRAIN_FREQUENCIES),
         direction="higher",
+        granularity=LABEL_WEIGHTS,
         range=(0.0, math.inf),
         params=(K, _N_TRAIN, _A, _B, ties(*RULES, default="average"), _NORMALIZED, PAD),
         options=LISTED,

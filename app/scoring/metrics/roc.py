@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from app.scoring.curves import corners_of, delong_variance, equal_error, fp_at_recall, partial_area, standardized
 from app.scoring.exact import fraction
+from app.scoring.granularity import ORDER
 from app.scoring.metric import SCORES, Compute, Metric, MetricCall, Param, Properties, Result, register
 from app.scoring.metrics.areas import DIRECTION, LABEL, turned
 from app.scoring.metrics.auc import AREA, BINARY, SYMBOLS
@@ -91,6 +92,7 @@ _PARTIAL = Metric(
     tasks=TASKS,
     needs=(SCORES,),
     direction="higher",
+    granularity=ORDER,
     range=(0.0, 1.0),
     params=(MAX_FPR, LABEL, STANDARDIZED),
     options=(DIRECTION,),

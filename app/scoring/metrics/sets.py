@@ -7,6 +7,7 @@ import numpy as np
 
 from app.scoring.edit_distance import TooFarError, edit_distances
 from app.scoring.exact import Integers, combine, times, total
+from app.scoring.granularity import DECISIONS, INSTANCES, RIGHT
 from app.scoring.metric import LABELS, Compute, Example, Metric, MetricCall, Properties, Result, register
 from app.scoring.metrics.averages import over_instances
 from app.scoring.metrics.examples import MULTILABEL, worked
@@ -159,6 +160,7 @@ register(
         tasks=TASKS,
         needs=(LABELS,),
         direction="higher",
+        granularity=DECISIONS,
         range=UNIT,
         params=(),
         options=SETS,
@@ -178,6 +180,7 @@ register(
         r"r_{i}=\frac{\mathrm{TP}_{i}}{\mathrm{TP}_{i}+\mathrm{FN}_{i}},\;"
         r"s_{i}=\frac{\mathrm{TN}_{i}}{\mathrm{TN}_{i}+\mathrm{FP}_{i}}",
         direction="higher",
+        granularity=INSTANCES,
         range=UNIT,
         properties=Properties(symmetric=False, prevalence_sensitive=True),
         source="MEKA, Metrics.P_Harmonic",
@@ -195,6 +198,7 @@ register(
         names=("edit distance", "Levenshtein loss"),
         equation=r"\frac{1}{n\,m}\sum_{i=1}^{n} \mathrm{lev}(p_{i},y_{i})",
         direction="lower",
+        granularity=DECISIONS,
         range=UNIT,
         properties=Properties(symmetric=True, prevalence_sensitive=True, ordinal=True),
         source="MEKA, Metrics.L_LevenshteinDistance; Levenshtein 1966",
@@ -216,6 +220,7 @@ for _side, _letter in (("gold", "Y"), ("predicted", "P")):
             names=(f"mean number of {_side} labels",),
             equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} |{_letter}_{{i}}|",
             direction="none",
+            granularity=DECISIONS,
             range=UNBOUNDED,
             properties=Properties(symmetric=False, prevalence_sensitive=True),
             source="Tsoumakas & Katakis 2007, Multi-label classification: an overview; Zhang & Zhou 2014 sec 2.1; MEKA, LCard",
@@ -231,6 +236,7 @@ for _side, _letter in (("gold", "Y"), ("predicted", "P")):
             names=(f"share of the labels that are {_side}",),
             equation=rf"\frac{{1}}{{n\,m}}\sum_{{i=1}}^{{n}} |{_letter}_{{i}}|",
             direction="none",
+            granularity=DECISIONS,
             range=UNBOUNDED,
             properties=Properties(symmetric=False, prevalence_sensitive=True),
             source="Tsoumakas & Katakis 2007, Multi-label classification: an overview; Zhang & Zhou 2014 sec 2.1",
@@ -246,6 +252,7 @@ register(
         names=("instances without a predicted label",),
         equation=r"\sum_{i=1}^{n} [P_{i}=\emptyset]",
         direction="none",
+        granularity=RIGHT,
         range=UNBOUNDED,
         properties=Properties(symmetric=False, prevalence_sensitive=True),
         source="MEKA, MLEvalUtils, percent no-labels (there a share)",
@@ -262,6 +269,7 @@ register(
         names=("fully, partially and not at all correct instances",),
         equation=_STATUS,
         direction="none",
+        granularity=INSTANCES,
         range=UNIT,
         properties=Properties(symmetric=True, prevalence_sensitive=True),
         source=_STATUS_SOURCE,
@@ -278,6 +286,7 @@ register(
         names=("partially correct instances",),
         equation=r"\frac{1}{n}\sum_{i=1}^{n} [P_{i}\cap Y_{i}\neq\emptyset\wedge P_{i}\neq Y_{i}]",
         direction="none",
+        granularity=RIGHT,
         range=UNIT,
         properties=Properties(symmetric=True, prevalence_sensitive=True),
         source=_STATUS_SOURCE,
@@ -293,6 +302,7 @@ register(
         names=("wrong instances",),
         equation=r"\frac{1}{n}\sum_{i=1}^{n} [P_{i}\cap Y_{i}=\emptyset\wedge P_{i}\neq Y_{i}]",
         direction="lower",
+        granularity=RIGHT,
         range=UNIT,
         properties=Properties(symmetric=True, prevalence_sensitive=True),
         source=_STATUS_SOURCE,

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from app.scoring.granularity import HITS
 from app.scoring.metric import SCORES, Example, Metric, MetricCall, Param, Result, register
 from app.scoring.metrics.ranked import PROPERTIES, RANKED, TIES, UNIT, Means
 from app.scoring.metrics.rules import UndefinedError
@@ -52,6 +53,7 @@ register(
         tasks=SINGLE,
         needs=(SCORES,),
         direction="higher",
+        granularity=HITS,
         range=UNIT,
         params=(
             Param(

@@ -7,6 +7,7 @@ from decimal import Context, Decimal, localcontext
 import numpy as np
 
 from app.scoring.exact import Integers, integer_weights, rounded, total
+from app.scoring.granularity import CLASS_TABLES, DECISIONS, RIGHT
 from app.scoring.metric import LABELS, Metric, MetricCall, Param, Properties, Result, register, rounded_once
 from app.scoring.metrics.examples import MULTICLASS, MULTILABEL, worked
 from app.scoring.metrics.rules import Mask, UndefinedError, excluded, listed, named
@@ -163,6 +164,8 @@ register(
         tasks=SINGLE,
         needs=(LABELS,),
         direction="higher",
+        granularity=RIGHT,
+        floor=3,
         range=UNIT,
         params=(),
         options=READING,
@@ -183,6 +186,8 @@ register(
         tasks=SINGLE,
         needs=(LABELS,),
         direction="lower",
+        granularity=RIGHT,
+        floor=3,
         range=UNIT,
         params=(),
         options=READING,
@@ -203,6 +208,7 @@ register(
         tasks=SINGLE,
         needs=(LABELS,),
         direction="higher",
+        granularity=CLASS_TABLES,
         range=(-1.0, 1.0),
         params=(ADJUSTED,),
         options=("exclude_labels", *READING),
@@ -228,6 +234,7 @@ register(
         tasks=SINGLE,
         needs=(LABELS,),
         direction="higher",
+        granularity=CLASS_TABLES,
         range=UNIT,
         params=(),
         options=("exclude_labels", *READING),
@@ -252,6 +259,7 @@ register(
         tasks=SINGLE,
         needs=(LABELS,),
         direction="higher",
+        granularity=CLASS_TABLES,
         range=UNIT,
         params=(),
         options=("exclude_labels", *READING),
@@ -273,6 +281,8 @@ register(
         tasks=("multilabel",),
         needs=(LABELS,),
         direction="higher",
+        granularity=RIGHT,
+        floor=3,
         range=UNIT,
         params=(),
         options=SETS,
@@ -292,6 +302,8 @@ register(
         tasks=("multilabel",),
         needs=(LABELS,),
         direction="lower",
+        granularity=RIGHT,
+        floor=3,
         range=UNIT,
         params=(),
         options=SETS,
@@ -311,6 +323,8 @@ register(
         tasks=TASKS,
         needs=(LABELS,),
         direction="lower",
+        granularity=DECISIONS,
+        floor=3,
         range=UNIT,
         params=(),
         options=SETS,

@@ -1,0 +1,128 @@
+"""Makes docs/disclosure.md: how much of the gold labels scores can tell at most, with the numbers of the program itself."""
+
+from collections.abc import Iterator
+
+from markdown_parts import code, metric_link, safe, table
+
+from app.scoring.disclosure import LEAST_TEAMS, Rules, bound, digit_bits
+from app.scoring.disclosure_text import rounded_up
+from app.scoring.granularity import Granularity, Sizes
+from app.scoring.metric import CATALOGUE
+from app.scoring.recipe import parse_recipe
+from app.scoring.task import Task
+
+_HEAD = """# What scores tell about the gold
+
+Every score that is shown tells something about the labels that it was computed with. This page says how much that can be
+at most, how the numbers of `assay challenge show SLUG` come about, and what lowers them.
+
+## The bound
+
+Whoever sends predictions knows them. All that a shown value can add is which of its possible values came out, so a value
+that has at most *v* of them tells at most log2 *v* bits. The bits of all values that a submission is shown add up to *b*.
+A label of *K* classes holds log2 *K* bits; of label sets each class of each instance is a decision of one bit. On average
+over labellings that are equally likely, a team with *s* scored submissions can therefore come to know at most
+
+```math
+\\min\\left(n, \\frac{s\\,b}{\\log_2 K}\\right)
+```
+
+of the *n* labels of the split that is shown. This bounds the information; it describes no attack. Most rules allow far
+less, and an average says nothing of luck: a file that happens to be wholly right tells every label by its score of 1. What
+could be guessed without any score is not counted.
+
+`GET /api/v1/challenges/{slug}/recipe` has the bound of each phase under `inference`, in numbers and in words; so do the
+reply to the creation of a challenge, to a new recipe, and to the activation of gold, and `assay doctor`. Before there is
+gold, the digits alone bound a submission. No gold label enters the bound. Participants read it for all ids that they are
+to predict, once the phase is open; organizers for the ids of the public split.
+
+## What enters it
+
+- **Digits.** A value at *d* significant digits is one of 9·10^(d-1) for each power of ten. {digits}
+- **The metric.** Every metric declares how its values depend on single labels; the table below lists the ways. A count of
+  right answers among 1,000 has 1,001 values. The value of a ranked list of scores may differ for every labelling: one
+  `average_precision` at 6 digits on 30 instances, 16 of them unknown and with scores of their own, fitted exactly 1 of
+  65,536 labellings. Where instances have weights, every sum of them may differ for every labelling.
+- **The number of metrics**, and the reports per class, of the confusion and of the curves, where the phase shows them. The
+  curves alone tell all labels that have scores of their own.
+- **The quota.** `total`, or `per_day` times the days of the window. Without either nothing ends a team's submissions, and
+  the bound is all labels. Dry runs and rejected files tell nothing: they are answered without the labels.
+- **The order of one's own entries** tells nothing more. Which file stands for a team is decided by the value as it is
+  shown, the earlier of two that are shown alike, and lists of one's own submissions are in the order of time.
+- **The order across teams** does: the board compares different teams at full precision, so that two rows that show the
+  same value may have different ranks. Beside *t* other teams a row has at most 2·*t* + 1 places, which adds
+  log2(2·*t* + 1) bits for each metric that the board can be ranked by, but never more than full precision holds. It is
+  counted with the teams that there are, and with {teams} at least.
+- **Teams and accounts.** The bound is for one team. Each further one can tell as much again. Where registration is open,
+  every account may found a team, and where sign-up is open, nothing bounds the number of accounts.
+- **Splits.** Before the final release only the public split is shown; what is private tells nothing. The release shows one
+  value of each metric for each file of a team, when nothing can be sent any more.
+
+## What lowers it
+
+A quota in total; fewer digits; fewer metrics, and metrics that count; no reports of curves, confusion or classes; a board
+that is shown after the close; registration by approval or invitation; and a private split that decides in the end.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    one = rounded_up(digit_bits(6, (0.0, 1.0)))
+    small = rounded_up(digit_bits(3, (0.0, 1.0)))
+    digits = (
+        f"Of 6 digits between 0\n  and 1, and of every power of ten that binary64 has, that makes {one} bits; of 3 digits "
+        f"{small}. Where the gold is\n  known, metrics that cannot be as small have fewer."
+    )
+    lines = [_HEAD.replace("{digits}", digits).replace("{teams}", str(LEAST_TEAMS))]
+    lines += ["## Examples", "", *table(["rules", "bits of a submission", "labels at most"], _examples())]
+    lines += ["## How metrics answer to single labels", ""]
+    lines += ["Bits of one value at full precision, by the size of the gold.", ""]
+    lines += table(["name", "its value", *_SIZES, "metrics"], map(_row, _granularities()))
+    return "\n".join(lines)
+
+
+_SIZES = {"1,000 instances of 2 classes": Sizes(1000, 2), "1,000 sets of 20 classes": Sizes(1000, 20, multilabel=True)}
+_EXAMPLES: tuple[tuple[Task, tuple[str, ...], int | str, int, Sizes], ...] = (
+    ("binary", ("accuracy",), 6, 1, Sizes(30, 2)),
+    ("binary", ("average_precision",), 6, 1, Sizes(30, 2)),
+    ("binary", ("average_precision",), 3, 1, Sizes(30, 2)),
+    ("binary", ("f1", "accuracy"), 6, 20, Sizes(2000, 2)),
+    ("binary", ("f1", "accuracy"), 3, 20, Sizes(2000, 2)),
+    ("binary", ("auc", "average_precision", "log_loss"), 6, 20, Sizes(2000, 2)),
+    ("binary", ("auc",), 3, 20, Sizes(2000, 2)),
+    ("multiclass", ("f1_macro", "accuracy"), 6, 50, Sizes(5000, 10)),
+)
+
+
+def _examples() -> Iterator[list[str]]:
+    for task, metrics, digits, submissions, sizes in _EXAMPLES:
+        body = {"primary": metrics[0], "metrics": list(metrics), "disclosure": {"digits": digits}}
+        agreed = parse_recipe(body, task, positive_label="a" if task == "binary" else None)
+        found = bound(agreed, Rules(submissions, "hidden", ("scores",)), sizes)
+        named = ", ".join(map(code, metrics))
+        sent = "1 submission" if submissions == 1 else f"{submissions} submissions"
+        rules = f"{named} at {digits} digits, {sent}, {sizes.instances:,} instances of {sizes.classes} classes"
+        yield [rules, f"{rounded_up(found.per_submission):g}", f"{found.labels:,} of {sizes.labels:,}"]
+
+
+def _granularities() -> list[Granularity]:
+    return list({metric.granularity.name: metric.granularity for metric in CATALOGUE.values()}.values())
+
+
+def _row(granularity: Granularity) -> list[str]:
+    metrics = [metric for metric in CATALOGUE.values() if metric.granularity is granularity]
+    shown = [metric_link(metric.key, "metrics/") for metric in metrics[:4]]
+    more = f" and {len(metrics) - 4} more" if len(metrics) > 4 else ""
+    return [code(granularity.name), safe(granularity.meaning), *_bits(granularity), ", ".join(shown) + more]
+
+
+def _bits(granularity: Granularity) -> Iterator[str]:
+    metrics = [metric for metric in CATALOGUE.values() if metric.granularity is granularity]
+    for sizes in _SIZES.values():
+        fits = next((one for one in metrics if ("multilabel" in one.tasks) >= sizes.multilabel), None)
+        single = any(set(one.tasks) & {"binary", "multiclass"} for one in metrics)
+        if fits is None or not (sizes.multilabel or single):
+            yield ""
+            continue
+        params = {param.name: param.default or "1" for param in fits.params}
+        yield f"{rounded_up(min(granularity.count(sizes, params), sizes.bits)):,g}"

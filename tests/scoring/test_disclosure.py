@@ -1,0 +1,139 @@
+"""The bound of what shown numbers can tell about gold, held against small cases in which every labelling is tried."""
+
+import itertools
+import math
+from typing import Any
+
+import pytest
+
+from app.scoring.disclosure import BINARY64, Bound, Rules, bound, digit_bits, place_bits
+from app.scoring.granularity import Sizes
+from app.scoring.recipe import Recipe, parse_recipe
+from app.scoring.standings import rounded
+from tests.scoring.build import case, value
+
+
+def recipe(primary: str, *metrics: str, digits: int | str = 6, task: Any = "multiclass") -> Recipe:
+    body = {"primary": primary, "metrics": [primary, *metrics], "disclosure": {"digits": digits}}
+    return parse_recipe(body, task, positive_label="a" if task == "binary" else None)
+
+
+def of(submissions: int | None, primary: str, *metrics: str, sizes: Sizes | None = None, **more: Any) -> Bound:
+    """The bound where scores are shown and no board."""
+    weighted, digits, task = more.pop("weighted", False), more.pop("digits", 6), more.pop("task", "multiclass")
+    rules = Rules(submissions, **{"board": "hidden", "reports": ["scores"], **more})
+    return bound(recipe(primary, *metrics, digits=digits, task=task), rules, sizes, weighted=weighted)
+
+
+@pytest.mark.parametrize(("digits", "least"), [(1, 0.001), (2, 0.01)])
+def test_digits_bound_how_many_values_can_be_shown(digits: int, least: float) -> None:
+    shown = {rounded(at * least / 100, digits) for at in range(round(100 / least) + 1)}
+    assert len(shown) <= 2 ** digit_bits(digits, (0.0, 1.0))
+    assert digit_bits(digits, (-1.0, 1.0)) == pytest.approx(digit_bits(digits, (0.0, 1.0)) + 1, abs=0.01)
+    assert digit_bits(digits + 1, (0.0, 1.0)) == pytest.approx(digit_bits(digits, (0.0, 1.0)) + math.log2(10), abs=0.01)
+    assert digit_bits(digits, (0.0, math.inf)) > digit_bits(digits, (0.0, 1.0))
+    assert digit_bits(None, (0.0, 1.0)) == BINARY64
+    assert math.log2(len(shown)) <= digit_bits(digits, (0.0, 1.0), least / 100) < digit_bits(digits, (0.0, 1.0)) - 3
+
+
+def test_a_place_among_others_is_above_below_or_level_with_each() -> None:
+    assert [round(2 ** place_bits(rivals)) for rivals in (0, 1, 2)] == [1, 3, 5]
+
+
+@pytest.mark.parametrize("metrics", [("accuracy",), ("f1_macro", "accuracy"), ("brier", "log_loss")])
+def test_no_two_answers_tell_more_labellings_apart_than_the_bound_says(metrics: tuple[str, ...]) -> None:
+    scores = [[[0.7, 0.3], [0.2, 0.8], [0.55, 0.45], [0.9, 0.1]], [[0.6, 0.4], [0.6, 0.4], [0.1, 0.9], [0.1, 0.9]]]
+    seen = set()
+    for gold in itertools.product("ab", repeat=4):
+        files = [
+            case("binary", "ab", gold, ["a" if one[0] > 0.5 else "b" for one in file], [one[:1] for one in file])
+            for file in scores
+        ]
+        seen.add(tuple(rounded(value(file, metric), 3) for file in files for metric in metrics))
+    found = of(2, *metrics, sizes=Sizes(4, 2), digits=3, task="binary")
+    assert math.log2(len(seen)) <= found.total <= 4
+    assert found.labels is not None
+    assert found.labels >= math.log2(len(seen))
+
+
+def test_known_labels_are_at_most_submissions_times_bits_by_bits_of_a_label() -> None:
+    found = of(3, "accuracy", sizes=Sizes(1000, 4))
+    assert found.per_submission == pytest.approx(math.log2(1002))
+    assert found.total == pytest.approx(3 * math.log2(1002))
+    assert found.labels == math.ceil(3 * math.log2(1002) / 2)
+    assert of(10_000, "accuracy", sizes=Sizes(1000, 4)).labels == 1000
+    many = of(3, "hamming_loss", sizes=Sizes(1000, 4, multilabel=True), task="multilabel")
+    assert many.labels == math.ceil(many.total)
+    assert of(None, "accuracy", sizes=Sizes(30, 2)).labels == 30
+    assert of(0, "accuracy", sizes=Sizes(30, 2)).labels == 0
+
+
+def test_metrics_add_up_and_digits_bound_those_whose_value_may_differ_for_every_labelling() -> None:
+    sizes = Sizes(1000, 2)
+    one, two = of(1, "log_loss", sizes=sizes), of(1, "log_loss", "brier_multiclass_sum", sizes=sizes)
+    assert one.per_submission == pytest.approx(digit_bits(6, (0.0, 37.0)))
+    assert two.per_submission > 1.9 * one.per_submission
+    assert of(1, "log_loss", sizes=sizes, digits=2).per_submission < one.per_submission - 13
+    assert of(1, "log_loss", sizes=sizes, digits="full").per_submission == BINARY64
+    assert [each.call.text for each in two.separating] == ["log_loss", "brier_multiclass_sum"]
+    assert not of(1, "accuracy", sizes=sizes).separating
+
+
+def test_weights_of_instances_can_tell_every_labelling_apart() -> None:
+    sizes = Sizes(20, 2)
+    assert of(1, "accuracy", sizes=sizes).per_submission < 5
+    weighted = of(1, "accuracy", sizes=sizes, weighted=True)
+    assert weighted.per_submission == 20
+    assert weighted.separating
+    of_weights = {
+        value(case("binary", "ab", gold, "aaaaa", weights=[1, 2, 4, 8, 16]), "accuracy")
+        for gold in itertools.product("ab", repeat=5)
+    }
+    assert len(of_weights) == 32
+
+
+def test_the_order_of_a_board_adds_places_beside_others_up_to_full_precision() -> None:
+    sizes = Sizes(1000, 2)
+    own = of(2, "log_loss", sizes=sizes)
+    public = of(2, "log_loss", sizes=sizes, board="public", rivals=7)
+    assert public.per_submission == pytest.approx(own.per_submission + math.log2(15))
+    closed = of(2, "log_loss", sizes=sizes, board="after_close", rivals=7)
+    assert closed.total == pytest.approx(own.total + math.log2(15))
+    full = of(2, "log_loss", sizes=sizes, board="public", rivals=7, digits="full")
+    assert full.per_submission == BINARY64
+    count = of(2, "accuracy", sizes=sizes, board="public", rivals=7)
+    assert count.per_submission == of(2, "accuracy", sizes=sizes).per_submission
+
+
+def test_nothing_shown_tells_nothing_and_a_board_after_the_close_tells_once() -> None:
+    sizes = Sizes(1000, 2)
+    assert of(None, "log_loss", sizes=sizes, reports=[]).labels == 0
+    once = of(None, "log_loss", sizes=sizes, reports=[], board="after_close", rivals=0)
+    assert once.total == once.once == pytest.approx(digit_bits(6, (0.0, 37.0)))
+
+
+def test_reports_count_too() -> None:
+    sizes = Sizes(1000, 2)
+    bits = {
+        report: of(1, "accuracy", sizes=sizes, reports=["scores", report]).per_submission
+        for report in ("scores", "per_class", "confusion", "curves")
+    }
+    assert bits["scores"] < bits["per_class"] < 60
+    assert bits["scores"] < bits["confusion"] < 60
+    assert bits["curves"] == 1000
+    assert of(1, "accuracy", sizes=sizes, reports=["per_class"], divided=True).per_submission == 1000
+
+
+def test_without_gold_the_digits_alone_bound_a_submission() -> None:
+    found = of(5, "f1_macro", "accuracy")
+    assert found.labels is None
+    assert found.total == pytest.approx(10 * digit_bits(6, (0.0, 1.0)))
+    assert not found.everything
+    assert of(None, "accuracy").everything
+    assert of(5, "accuracy", reports=["curves"]).everything
+
+
+def test_hierarchical_metrics_of_label_sets_may_tell_every_labelling_apart() -> None:
+    sizes = Sizes(50, 4, multilabel=True)
+    assert of(1, "hierarchical_f1", sizes=sizes, task="multilabel", sets=True).separating
+    assert not of(1, "hierarchical_f1", sizes=Sizes(50, 4)).separating
