@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import structlog
 import uvicorn
@@ -48,13 +48,16 @@ from app.api.kept_boards import KeptBoards
 from app.api.made_files import MadeFiles
 from app.api.middleware import Envelope
 from app.api.quick_boards import MadeReplies, QuickApp
+from app.api.turns import Readers, Turns
+from app.children.pool import ChildPool
 from app.figures import Figures
+from app.files import Files
 from app.places import AddressTaken, open_files, own_place
 from app.settings import Settings
 from app.store.migrate import require_head, upgrade
 from app.store.session import Database
 from app.store.signals import Listener
-from app.worker import READER_CHILDREN, Worker, all_figures, child_pool, sending_queue
+from app.worker import GOLD_CHILDREN, READER_CHILDREN, Worker, all_figures, child_pool, reading_seconds, sending_queue
 
 log = structlog.get_logger()
 
@@ -153,27 +156,23 @@ def build(
     counted = all_figures(settings, db)
     worker = Worker(settings, db, files, work, settled=notifier.settled, figures=counted) if scoring else None
     listener = None if db.sqlite else Listener(settings, notifier.settled, notifier.missed, boards)
-    readers = child_pool(settings, READER_CHILDREN, work)
-    made = MadeFiles(work / "made")
+    readers = child_pool(settings, READER_CHILDREN, work, seconds=reading_seconds(settings))
+    gold_readers = child_pool(settings, GOLD_CHILDREN, work)
+    turns = Turns(READER_CHILDREN)
+    made = MadeFiles(work / "made", turns)
     built_in = _administrator(db, migrated=scoring)
 
-    def before() -> None:
-        made.clear()
-        files.clear_leftovers(older=0.0 if db.sqlite else DAY)
-        readers.warm_up()
-
-    def after() -> None:
-        readers.close()
-        db.close()
-
-    app = bare_app(counted, lifespan=_alive(before, [part for part in (listener, worker) if part is not None], after))
+    parts: list[Living] = [_Base(db, files, made, readers, gold_readers)]
+    parts += [part for part in (listener, worker) if part is not None]
+    app = bare_app(counted, lifespan=_alive(parts))
     app.state.service = Service(
         settings=settings,
         db=db,
         files=files,
         readiness=Readiness(settings, db, files),
         queue=worker.queue if worker is not None else sending_queue(settings),
-        readers=readers,
+        readers=Readers(readers, turns),
+        gold_readers=Readers(gold_readers, Turns(GOLD_CHILDREN)),
         made=made,
         notifier=notifier,
         boards=boards,
@@ -210,14 +209,34 @@ class Living(Protocol):
         """End in order."""
 
 
-def _alive(
-    before: Callable[[], None], parts: Sequence[Living], after: Callable[[], None]
-) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+class _Base(NamedTuple):
+    """What all other parts build on: the files of this process, its readers, and the database."""
+
+    db: Database
+    files: Files
+    made: MadeFiles
+    readers: ChildPool
+    gold_readers: ChildPool
+
+    def start(self) -> None:
+        """Clear up what an earlier run left, and start readers."""
+        self.made.clear()
+        self.files.clear_leftovers(older=0.0 if self.db.sqlite else DAY)
+        self.readers.warm_up(1)  # the others start when several callers ask at once
+        self.gold_readers.warm_up()
+
+    def stop(self) -> None:
+        """End the readers and the connections."""
+        self.readers.close()
+        self.gold_readers.close()
+        self.db.close()
+
+
+def _alive(parts: Sequence[Living]) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     """The life of the service: its parts start in their order and end in the opposite one."""
 
     @asynccontextmanager
     async def alive(_app: FastAPI) -> AsyncIterator[None]:
-        await run_in_threadpool(before)
         for part in parts:
             await run_in_threadpool(part.start)
         try:
@@ -225,7 +244,6 @@ def _alive(
         finally:
             for part in reversed(parts):
                 await run_in_threadpool(part.stop)
-            await run_in_threadpool(after)
 
     return alive
 
