@@ -1,10 +1,7 @@
 """Builds the web app: the only place where routes, pages, stores and queue meet."""
 
-import asyncio
-import math
 import os
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -14,7 +11,6 @@ from types import FrameType
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 import structlog
-import uvicorn
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 from starlette.staticfiles import StaticFiles
@@ -52,18 +48,17 @@ from app.api.turns import Readers, Turns
 from app.children.pool import ChildPool
 from app.figures import Figures
 from app.files import Files
-from app.places import AddressTaken, open_files, own_place
+from app.places import open_files, own_place
 from app.settings import Settings
 from app.store.migrate import require_head, upgrade
 from app.store.session import Database
 from app.store.signals import Listener
+from app.web_server import Server, configured, listening
 from app.worker import GOLD_CHILDREN, READER_CHILDREN, Worker, all_figures, child_pool, reading_seconds, sending_queue
 
 log = structlog.get_logger()
 
 STATIC = Path(__file__).parent / "web" / "static"
-# Longer than clients keep a connection that is idle, many of them 5 s: one that closes as a request comes loses it.
-KEEP_ALIVE = 75
 ROUTERS = (
     accounts,
     catalogue,
@@ -257,50 +252,13 @@ def serve(settings: Settings, *, scoring: bool = True) -> None:
     logs.configure(settings, "serve" if scoring else "api")
     signal.signal(signal.SIGTERM, _end)
     with own_place(settings) as work:
-        listener = _listen(settings)
+        listener = listening(settings)
         if scoring:
             upgrade(settings)
         made_token = not (settings.data_dir / "admin-token").exists()
         app = build(settings, work=work, scoring=scoring)
-        config = uvicorn.Config(
-            app,
-            host=settings.host,
-            port=settings.port,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_keep_alive=KEEP_ALIVE,
-            timeout_graceful_shutdown=math.ceil(settings.drain_seconds),
-            proxy_headers=bool(settings.trusted_proxies),
-            forwarded_allow_ips=settings.trusted_proxies,
-            http="h11",  # the one that bounds the size of headers
-            h11_max_incomplete_event_size=64 * 1024,
-        )
         _announce(settings, listener.getsockname()[1], show_token=made_token and sys.stderr.isatty())
-        _Server(config, app.state.service.notifier).run(sockets=[listener])
-
-
-class _Server(uvicorn.Server):
-    """Asked to end, it answers those who wait for scores halfway through the time that open requests have."""
-
-    def __init__(self, config: uvicorn.Config, notifier: Notifier) -> None:
-        super().__init__(config)
-        self._notifier = notifier
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let open requests end, then the service."""
-        seconds = self.config.timeout_graceful_shutdown or 0
-        asyncio.get_running_loop().call_later(seconds / 2, self._notifier.end)
-        await super().shutdown(sockets)
-
-
-def _listen(settings: Settings) -> socket.socket:
-    """The socket to serve on; raises AddressTaken."""
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    try:
-        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
-    except OSError as refused:
-        raise AddressTaken(settings.host, settings.port, refused) from refused
+        Server(configured(app, settings), app.state.service.notifier).run(sockets=[listener])
 
 
 def _end(_signal: int, _frame: FrameType | None) -> NoReturn:
