@@ -10,7 +10,7 @@ COMPILE := pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --stri
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint compiled format bench fuzz storm docs pins clean
+.PHONY: help setup run test lint compiled format bench fuzz explore storm docs pins clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ bench: $(VENV)/dev.stamp ## Print the benchmark tables (KEEP=1 keeps them for th
 
 fuzz: $(VENV)/dev.stamp ## Fuzz every reader (SECONDS=60 for each)
 	$(BIN)/python -m tests.fuzz.run --seconds $(or $(SECONDS),60)
+
+explore: $(VENV)/dev.stamp ## Draw new examples for all property tests (SECONDS=600, TIMES=20 as many, ONLY=tests/…, SEED=1)
+	$(BIN)/python -m tests.explore.run --seconds $(or $(SECONDS),600) --times $(or $(TIMES),20) $(if $(SEED),--seed $(SEED)) $(ONLY)
 
 storm: $(VENV)/dev.stamp ## Kill and freeze a service at random while 2,000 submissions come in (RUNS=10, SEED=1, OUT=FILE)
 	$(BIN)/python -m tests.storm.run --runs $(or $(RUNS),10) --seed $(or $(SEED),1) $(if $(OUT),--out $(OUT))

@@ -1,9 +1,11 @@
 """A small web server for a process without the API: whether it is well, and its figures."""
 
+import io
 import json
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,7 +19,7 @@ from app.errors import Unavailable
 
 log = structlog.get_logger()
 
-IDLE_SECONDS = 10.0  # a caller that says nothing for so long is dropped
+HEADER_SECONDS = 20.0  # from its connection a caller has so long to send the whole header of its request
 
 
 class HealthServer:
@@ -76,14 +78,41 @@ class _ServerOf6(_Server):
     address_family = socket.AF_INET6
 
 
+class _Incoming(io.RawIOBase):
+    """What comes over a connection until a deadline; a limit for each read would let a caller send byte after byte."""
+
+    def __init__(self, connection: socket.socket, seconds: float) -> None:
+        self._connection = connection
+        self._deadline = time.monotonic() + seconds
+
+    def readable(self) -> bool:
+        """It is there to be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Wait for some bytes; raises TimeoutError at the deadline."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._connection.settimeout(left)
+        return self._connection.recv_into(buffer)
+
+
 class _Handler(BaseHTTPRequestHandler):
     """One connection, one request, one answer."""
 
-    timeout = IDLE_SECONDS
+    timeout = HEADER_SECONDS  # for the answer
     answers: dict[str, Callable[[], Answer]]
+
+    def setup(self) -> None:
+        """Read no longer than until the deadline."""
+        super().setup()
+        self.rfile.close()
+        self.rfile = io.BufferedReader(_Incoming(self.connection, HEADER_SECONDS))
 
     def do_GET(self) -> None:
         """Answer."""
+        self.connection.settimeout(self.timeout)
         make = self.answers.get(self.path.partition("?")[0])
         status, media, body = make() if make else (HTTPStatus.NOT_FOUND, "text/plain", b"/healthz or /metrics\n")
         self.send_response_only(status)

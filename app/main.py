@@ -1,20 +1,16 @@
 """Builds the web app: the only place where routes, pages, stores and queue meet."""
 
-import asyncio
-import math
 import os
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import structlog
-import uvicorn
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 from starlette.staticfiles import StaticFiles
@@ -48,19 +44,21 @@ from app.api.kept_boards import KeptBoards
 from app.api.made_files import MadeFiles
 from app.api.middleware import Envelope
 from app.api.quick_boards import MadeReplies, QuickApp
+from app.api.turns import Readers, Turns
+from app.children.pool import ChildPool
 from app.figures import Figures
-from app.places import AddressTaken, open_files, own_place
+from app.files import Files
+from app.places import open_files, own_place
 from app.settings import Settings
 from app.store.migrate import require_head, upgrade
 from app.store.session import Database
 from app.store.signals import Listener
-from app.worker import READER_CHILDREN, Worker, all_figures, child_pool, sending_queue
+from app.web_server import Server, configured, listening
+from app.worker import GOLD_CHILDREN, READER_CHILDREN, Worker, all_figures, child_pool, reading_seconds, sending_queue
 
 log = structlog.get_logger()
 
 STATIC = Path(__file__).parent / "web" / "static"
-# Longer than clients keep a connection that is idle, many of them 5 s: one that closes as a request comes loses it.
-KEEP_ALIVE = 75
 ROUTERS = (
     accounts,
     catalogue,
@@ -153,27 +151,23 @@ def build(
     counted = all_figures(settings, db)
     worker = Worker(settings, db, files, work, settled=notifier.settled, figures=counted) if scoring else None
     listener = None if db.sqlite else Listener(settings, notifier.settled, notifier.missed, boards)
-    readers = child_pool(settings, READER_CHILDREN, work)
-    made = MadeFiles(work / "made")
+    readers = child_pool(settings, READER_CHILDREN, work, seconds=reading_seconds(settings))
+    gold_readers = child_pool(settings, GOLD_CHILDREN, work)
+    turns = Turns(READER_CHILDREN)
+    made = MadeFiles(work / "made", turns)
     built_in = _administrator(db, migrated=scoring)
 
-    def before() -> None:
-        made.clear()
-        files.clear_leftovers(older=0.0 if db.sqlite else DAY)
-        readers.warm_up()
-
-    def after() -> None:
-        readers.close()
-        db.close()
-
-    app = bare_app(counted, lifespan=_alive(before, [part for part in (listener, worker) if part is not None], after))
+    parts: list[Living] = [_Base(db, files, made, readers, gold_readers)]
+    parts += [part for part in (listener, worker) if part is not None]
+    app = bare_app(counted, lifespan=_alive(parts))
     app.state.service = Service(
         settings=settings,
         db=db,
         files=files,
         readiness=Readiness(settings, db, files),
         queue=worker.queue if worker is not None else sending_queue(settings),
-        readers=readers,
+        readers=Readers(readers, turns),
+        gold_readers=Readers(gold_readers, Turns(GOLD_CHILDREN)),
         made=made,
         notifier=notifier,
         boards=boards,
@@ -210,14 +204,34 @@ class Living(Protocol):
         """End in order."""
 
 
-def _alive(
-    before: Callable[[], None], parts: Sequence[Living], after: Callable[[], None]
-) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+class _Base(NamedTuple):
+    """What all other parts build on: the files of this process, its readers, and the database."""
+
+    db: Database
+    files: Files
+    made: MadeFiles
+    readers: ChildPool
+    gold_readers: ChildPool
+
+    def start(self) -> None:
+        """Clear up what an earlier run left, and start readers."""
+        self.made.clear()
+        self.files.clear_leftovers(older=0.0 if self.db.sqlite else DAY)
+        self.readers.warm_up(1)  # the others start when several callers ask at once
+        self.gold_readers.warm_up()
+
+    def stop(self) -> None:
+        """End the readers and the connections."""
+        self.readers.close()
+        self.gold_readers.close()
+        self.db.close()
+
+
+def _alive(parts: Sequence[Living]) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     """The life of the service: its parts start in their order and end in the opposite one."""
 
     @asynccontextmanager
     async def alive(_app: FastAPI) -> AsyncIterator[None]:
-        await run_in_threadpool(before)
         for part in parts:
             await run_in_threadpool(part.start)
         try:
@@ -225,7 +239,6 @@ def _alive(
         finally:
             for part in reversed(parts):
                 await run_in_threadpool(part.stop)
-            await run_in_threadpool(after)
 
     return alive
 
@@ -239,50 +252,13 @@ def serve(settings: Settings, *, scoring: bool = True) -> None:
     logs.configure(settings, "serve" if scoring else "api")
     signal.signal(signal.SIGTERM, _end)
     with own_place(settings) as work:
-        listener = _listen(settings)
+        listener = listening(settings)
         if scoring:
             upgrade(settings)
         made_token = not (settings.data_dir / "admin-token").exists()
         app = build(settings, work=work, scoring=scoring)
-        config = uvicorn.Config(
-            app,
-            host=settings.host,
-            port=settings.port,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_keep_alive=KEEP_ALIVE,
-            timeout_graceful_shutdown=math.ceil(settings.drain_seconds),
-            proxy_headers=bool(settings.trusted_proxies),
-            forwarded_allow_ips=settings.trusted_proxies,
-            http="h11",  # the one that bounds the size of headers
-            h11_max_incomplete_event_size=64 * 1024,
-        )
         _announce(settings, listener.getsockname()[1], show_token=made_token and sys.stderr.isatty())
-        _Server(config, app.state.service.notifier).run(sockets=[listener])
-
-
-class _Server(uvicorn.Server):
-    """Asked to end, it answers those who wait for scores halfway through the time that open requests have."""
-
-    def __init__(self, config: uvicorn.Config, notifier: Notifier) -> None:
-        super().__init__(config)
-        self._notifier = notifier
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let open requests end, then the service."""
-        seconds = self.config.timeout_graceful_shutdown or 0
-        asyncio.get_running_loop().call_later(seconds / 2, self._notifier.end)
-        await super().shutdown(sockets)
-
-
-def _listen(settings: Settings) -> socket.socket:
-    """The socket to serve on; raises AddressTaken."""
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    try:
-        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
-    except OSError as refused:
-        raise AddressTaken(settings.host, settings.port, refused) from refused
+        Server(configured(app, settings), app.state.service.notifier).run(sockets=[listener])
 
 
 def _end(_signal: int, _frame: FrameType | None) -> NoReturn:

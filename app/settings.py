@@ -98,6 +98,11 @@ class Settings(BaseSettings):
         description="Number of scoring children.",
     )
     scoring_seconds: float = Field(60.0, gt=0, description="Time that one scoring may take.")
+    reading_seconds: float = Field(
+        30.0,
+        gt=0,
+        description="Time that one dry run, template or report may take once its turn has come; at most scoring_seconds.",
+    )
     prepared_gold: int = Field(
         4096 * MIB,
         ge=0,

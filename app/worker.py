@@ -51,7 +51,8 @@ from app.store.types import new_id
 
 log = structlog.get_logger()
 
-READER_CHILDREN = 2
+READER_CHILDREN = 2  # of dry runs, templates and reports
+GOLD_CHILDREN = 1  # of gold alone, so that no participant can keep an organizer waiting
 REAP_SECONDS = 2.0
 RECONCILE_SECONDS = 5.0
 SWEEP_SECONDS = 3600.0
@@ -71,8 +72,11 @@ def file_limits(settings: Settings) -> Limits:
     )
 
 
-def child_pool(settings: Settings, count: int, work: Path | None = None) -> ChildPool:
-    """Children under the limits of the settings; those of one `work` folder share prepared gold there."""
+def child_pool(settings: Settings, count: int, work: Path | None = None, *, seconds: float | None = None) -> ChildPool:
+    """Children under the limits of the settings; those of one `work` folder share prepared gold there.
+
+    What they are asked may take `seconds`, or as long as a scoring.
+    """
     arguments = [
         *("--memory", str(settings.scoring_memory)),
         *("--limits", json.dumps(asdict(file_limits(settings)))),
@@ -81,7 +85,12 @@ def child_pool(settings: Settings, count: int, work: Path | None = None) -> Chil
         folder = str((work / PREPARED).resolve())  # children have a working folder of their own
         told = {"folder": folder, "limit": settings.prepared_gold, "free": settings.min_free}
         arguments += ["--prepared", json.dumps(told)]
-    return ChildPool(count, arguments=arguments, seconds=settings.scoring_seconds)
+    return ChildPool(count, arguments=arguments, seconds=seconds or settings.scoring_seconds)
+
+
+def reading_seconds(settings: Settings) -> float:
+    """How long one dry run, template or report may take."""
+    return min(settings.reading_seconds, settings.scoring_seconds)
 
 
 def shared_queue(settings: Settings, claim: Callable[[str], Claim | None], slots: int) -> Queue:

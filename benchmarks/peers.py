@@ -16,7 +16,7 @@ from sqlalchemy import ForeignKey, create_engine, select
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship, selectinload
 from starlette.types import Receive, Scope, Send
 
-from app.main import KEEP_ALIVE
+from app.web_server import KEEP_ALIVE
 from benchmarks.typed import Records
 
 TRIVIAL = {"status": "ok"}

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from app.settings import Settings
-from tests import s3
+from tests import profiles, s3
 from tests.live import Live
 from tests.postgres import NotStarted, OwnServer, Server, server
 from tests.require import skip_or_fail
+
+profiles.draw_the_same()  # before any test is imported
 
 
 @pytest.fixture(scope="module")

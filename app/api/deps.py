@@ -2,6 +2,7 @@
 
 import asyncio
 import hmac
+import ipaddress
 import math
 import threading
 from collections import Counter
@@ -20,8 +21,8 @@ from app.actions.check_ready import Readiness
 from app.actions.issue_token import caller_of
 from app.api.kept_boards import KeptBoards
 from app.api.made_files import MadeFiles
+from app.api.turns import Readers
 from app.api.windows import Windows
-from app.children import Children
 from app.errors import BadCursor, BadRequest, RequestInFlight, TooMany, Unauthorized, WrongPassword
 from app.figures import Figures
 from app.files import Files
@@ -165,7 +166,8 @@ class Service:
     files: Files
     readiness: Readiness
     queue: Queue
-    readers: Children  # children for what callers wait on: gold, dry runs, templates, reports
+    readers: Readers  # of dry runs, templates and reports
+    gold_readers: Readers  # of what organizers upload: nothing else may keep these busy
     made: MadeFiles
     notifier: Notifier
     boards: KeptBoards
@@ -229,6 +231,17 @@ def caller(
 def address(request: Request) -> str:
     """Where a request comes from, for limits on those who have no token."""
     return request.client.host if request.client else "unknown"
+
+
+def requester(request: Request, who: Caller) -> str:
+    """Whose turn a request takes: the account's, or that of the address (IPv6: its /64) of a visitor."""
+    if who.user_id is not None:
+        return who.user_id
+    found = address(request)
+    try:
+        return str(ipaddress.IPv6Network((found, 64), strict=False)) if ":" in found else found
+    except ValueError:  # such as one with a zone
+        return found
 
 
 def _bearer_of(parts: Service, credentials: HTTPAuthorizationCredentials | None) -> Caller:

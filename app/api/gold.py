@@ -28,6 +28,7 @@ from app.api.problems import documented, showing, succeeds
 from app.api.recipes import InferenceShape, inference_shape
 from app.api.shapes import LARGEST_COUNT, Label, Moment, Page, Shape, bounded, is_count, is_label, is_weight, shown
 from app.api.strict import AccessoryRoute, api_router
+from app.api.turns import TooManyWaiting
 from app.api.uploads import Filename, Layout, download, file_body, kept, kind_of
 from app.files import Stored
 from app.formats import FileKind
@@ -88,6 +89,7 @@ def _shape(version: GoldVersion, remarks: list[str] | None = None) -> GoldShape:
         errors.TooLarge,
         errors.UnsupportedMedia,
         errors.InvalidGold,
+        TooManyWaiting,
         errors.StorageShort,
     ),
     openapi_extra=file_body("The gold file, in any format that predictions may have.", examples.GOLD_FILE),
@@ -110,7 +112,8 @@ async def post_gold(
     def store(stored: Stored) -> GoldShape:
         return _store(parts, who, slug, phase, stored, kind, activate=activate)
 
-    return await kept(request, parts, store)
+    with parts.gold_readers.turns.place(str(who.user_id)) as place:
+        return await kept(request, parts, store, place.turn)
 
 
 def _check(parts: Service, who: Caller, slug: str, phase: str) -> None:
@@ -125,7 +128,7 @@ def _store(
         challenge = check_gold_upload(session, who, slug, phase).challenge
     with parts.files.local(stored.key) as path:
         inspected = inspect(
-            parts.readers,
+            parts.gold_readers.children,
             gold_request(path, kind, challenge, sha256=stored.sha256, classes=challenge.classes, accessories={}),
         )
     with parts.db.write() as session:
@@ -186,15 +189,21 @@ def post_activate(slug: str, phase: str, version: Version, who: AccountDep, part
         return _activated(session, who, slug, phase, version)
 
 
-def _put(parts: Service, who: Caller, slug: str, phase: str, version: int, *, name: str, value: Any) -> GoldShape:
+async def _put(parts: Service, who: Caller, slug: str, phase: str, version: int, *, name: str, value: Any) -> GoldShape:
     """Check the draft with its new accessory in a child, then store the accessory."""
+    with parts.gold_readers.turns.place(str(who.user_id)) as place:
+        await place.turn()
+        return await run_in_threadpool(_changed, parts, who, slug, phase, version, name=name, value=value)
+
+
+def _changed(parts: Service, who: Caller, slug: str, phase: str, version: int, *, name: str, value: Any) -> GoldShape:
     value = canonical(name, value)
     with parts.db.read() as session:
         key = see_gold(session, who, slug, phase, version, writes=True)[1].file_key
     with parts.files.local(key) as path:
         with parts.db.read() as session:
             request = changed_request(session, who, slug, phase, version, path=path, name=name, value=value)
-        inspected = inspect(parts.readers, request)
+        inspected = inspect(parts.gold_readers.children, request)
     with parts.db.write() as session:
         return _shape(put_accessory(session, who, slug, phase, version, name=name, value=value, inspected=inspected))
 
@@ -211,12 +220,17 @@ def _answers(**accessory: Any) -> dict[int | str, dict[str, Any]]:
     shown = {name: value for name, value in accessory.items() if value is not ...}  # large ones are named only
     given = {"accessories": sorted(accessory)} if accessory else {}
     return {200: showing(draft=examples.DRAFT_GOLD | shown | given)} | documented(
-        errors.Forbidden, errors.NotFound, errors.GoldNotDraft, errors.InvalidGold, errors.InvalidRequest
+        errors.Forbidden,
+        errors.NotFound,
+        errors.GoldNotDraft,
+        errors.InvalidGold,
+        errors.InvalidRequest,
+        TooManyWaiting,
     )
 
 
 @router.put("/{version}/classes", summary="Declare the classes of a draft", responses=_answers())
-def put_classes(
+async def put_classes(
     slug: str,
     phase: str,
     version: Version,
@@ -225,7 +239,7 @@ def put_classes(
     parts: ServiceDep,
 ) -> GoldShape:
     """The label vocabulary in its order; every gold label must be among them."""
-    return _put(parts, who, slug, phase, version, name="classes", value=body)
+    return await _put(parts, who, slug, phase, version, name="classes", value=body)
 
 
 @router.put(
@@ -233,7 +247,7 @@ def put_classes(
     summary="Give the training label counts",
     responses=_answers(train_frequencies=FREQUENCIES),
 )
-def put_train_frequencies(
+async def put_train_frequencies(
     slug: str,
     phase: str,
     version: Version,
@@ -247,11 +261,11 @@ def put_train_frequencies(
     parts: ServiceDep,
 ) -> GoldShape:
     """How often each label occurs in the training data; metrics with `_lfb_train` need it."""
-    return _put(parts, who, slug, phase, version, name="train-frequencies", value=body)
+    return await _put(parts, who, slug, phase, version, name="train-frequencies", value=body)
 
 
 @router.put("/{version}/class-weights", summary="Give class weights", responses=_answers(class_weights=WEIGHTS))
-def put_class_weights(
+async def put_class_weights(
     slug: str,
     phase: str,
     version: Version,
@@ -265,11 +279,11 @@ def put_class_weights(
     parts: ServiceDep,
 ) -> GoldShape:
     """The weights of `weighted_accuracy`; they are scaled to sum to one."""
-    return _put(parts, who, slug, phase, version, name="class-weights", value=body)
+    return await _put(parts, who, slug, phase, version, name="class-weights", value=body)
 
 
 @router.put("/{version}/hierarchy", summary="Give the hierarchy of the classes", responses=_answers(hierarchy=...))
-def put_hierarchy(
+async def put_hierarchy(
     slug: str,
     phase: str,
     version: Version,
@@ -281,11 +295,11 @@ def put_hierarchy(
 
     Cycles, and classes that are no nodes, are refused.
     """
-    return _put(parts, who, slug, phase, version, name="hierarchy", value=body)
+    return await _put(parts, who, slug, phase, version, name="hierarchy", value=body)
 
 
 @router.put("/{version}/cost-matrix", summary="Give the costs of errors", responses=_answers(cost_matrix=...))
-def put_cost_matrix(
+async def put_cost_matrix(
     slug: str,
     phase: str,
     version: Version,
@@ -294,11 +308,11 @@ def put_cost_matrix(
     parts: ServiceDep,
 ) -> GoldShape:
     """What it costs to predict one label (inner) for another (outer); `expected_cost` needs it."""
-    return _put(parts, who, slug, phase, version, name="cost-matrix", value=body)
+    return await _put(parts, who, slug, phase, version, name="cost-matrix", value=body)
 
 
 @router.put("/{version}/folds", summary="Divide the instances into folds", responses=_answers(folds=...))
-def put_folds(
+async def put_folds(
     slug: str,
     phase: str,
     version: Version,
@@ -307,11 +321,11 @@ def put_folds(
     parts: ServiceDep,
 ) -> GoldShape:
     """The fold of each id; metrics of cross-validation need it."""
-    return _put(parts, who, slug, phase, version, name="folds", value=body)
+    return await _put(parts, who, slug, phase, version, name="folds", value=body)
 
 
 @router.put("/{version}/groups", summary="Divide the instances into groups", responses=_answers(groups=...))
-def put_groups(
+async def put_groups(
     slug: str,
     phase: str,
     version: Version,
@@ -320,4 +334,4 @@ def put_groups(
     parts: ServiceDep,
 ) -> GoldShape:
     """The group of each id: its document, patient or speaker."""
-    return _put(parts, who, slug, phase, version, name="groups", value=body)
+    return await _put(parts, who, slug, phase, version, name="groups", value=body)

@@ -6,13 +6,15 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 
+from app.api.turns import Turns
 from app.errors import Unavailable
 
 Make = Callable[[Path], None]
+Key = TypeVar("Key")
 
 
 class _Kept(NamedTuple):
@@ -29,12 +31,14 @@ class MadeFiles:
     While such files take more than twice the room, no other is made.
     """
 
-    def __init__(self, folder: Path, *, most_bytes: int = 1 << 30, spared: float = 10.0) -> None:
+    def __init__(self, folder: Path, turns: Turns, *, most_bytes: int = 1 << 30, spared: float = 10.0) -> None:
+        self._turns = turns
         self._folder = folder.resolve()  # children write there, from a folder of their own
         self._most = most_bytes
         self._spared = spared
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self._sending: Counter[str] = Counter()
+        self._asked: dict[tuple[str, str], asyncio.Task[Path]] = {}
         self._making: dict[str, asyncio.Task[Path]] = {}
 
     def clear(self) -> None:
@@ -43,23 +47,41 @@ class MadeFiles:
         for path in self._folder.iterdir():
             path.unlink()
 
-    async def path(self, name: str, make: Make) -> Path:
+    async def path(self, name: str, caller: str, make: Make) -> Path:
         """The file of this name, made if need be by `make`, which gets a path to write to.
 
-        However many ask at once, it is made once: a large one takes a reader for seconds. Raises what `make` raises, and
-        Unavailable while there is no room.
+        However many ask at once, it is made once, in the first turn that one of them gets: a large one takes a reader
+        for seconds. Raises what `make` raises, TooManyWaiting, and Unavailable while there is no room.
         """
-        path = self._folder / name
-        if name in self._kept and path.exists():  # somebody may have tidied up
-            self._keep(name, self._kept[name].size)
-            return path
+        kept = self._found(name)
+        if kept is not None:
+            return kept
+        task = self._asked.get((caller, name))
+        if task is None:
+            task = self._asked[caller, name] = asyncio.create_task(self._in_turn(name, caller, make))
+            task.add_done_callback(lambda done: _forget(self._asked, (caller, name), done))
+        return await asyncio.shield(task)  # who hangs up does not take it away from the others
+
+    async def _in_turn(self, name: str, caller: str, make: Make) -> Path:
+        with self._turns.place(caller) as place:
+            await place.turn()
+            return self._found(name) or await self._made_once(name, make)
+
+    async def _made_once(self, name: str, make: Make) -> Path:
         task = self._making.get(name)
         if task is None:
             if self._tidied() > 2 * self._most:
                 raise Unavailable("The files being sent at this moment leave no room for another one.")
-            task = self._making[name] = asyncio.create_task(self._made(path, make))
-            task.add_done_callback(lambda done: self._forget(name, done))
-        return await asyncio.shield(task)  # who hangs up does not take it away from the others
+            task = self._making[name] = asyncio.create_task(self._made(self._folder / name, make))
+            task.add_done_callback(lambda done: _forget(self._making, name, done))
+        return await asyncio.shield(task)
+
+    def _found(self, name: str) -> Path | None:
+        path = self._folder / name
+        if name not in self._kept or not path.exists():  # somebody may have tidied up
+            return None
+        self._keep(name, self._kept[name].size)
+        return path
 
     @contextmanager
     def sending(self, name: str) -> Iterator[None]:
@@ -69,11 +91,6 @@ class MadeFiles:
             yield
         finally:
             self._sending[name] -= 1
-
-    def _forget(self, name: str, done: "asyncio.Task[Path]") -> None:
-        del self._making[name]
-        if not done.cancelled():
-            done.exception()  # seen, even if everybody who waited has hung up
 
     async def _made(self, path: Path, make: Make) -> Path:
         self._keep(path.name, await run_in_threadpool(_write, path, make))
@@ -96,6 +113,12 @@ class MadeFiles:
     def _keep(self, name: str, size: int) -> None:
         self._kept[name] = _Kept(size, time.monotonic())
         self._kept.move_to_end(name)
+
+
+def _forget(tasks: dict[Key, "asyncio.Task[Path]"], key: Key, done: "asyncio.Task[Path]") -> None:
+    del tasks[key]
+    if not done.cancelled():
+        done.exception()  # seen, even if everybody who waited has hung up
 
 
 def _write(path: Path, make: Make) -> int:

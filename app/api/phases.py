@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
-from fastapi import Query, Response
+from fastapi import Query, Request, Response
 from pydantic import AfterValidator, Field
 from starlette.concurrency import run_in_threadpool
 
@@ -13,10 +13,11 @@ from app.actions.ask_about_gold import NamedGold
 from app.actions.make_template import make_template, template_source
 from app.actions.plan_phases import create_phase, edit_phase, is_open_now, list_phases, vocabulary
 from app.api import examples
-from app.api.deps import CallerDep, Cursor, Limit, OrganizerDep, ServiceDep, paged
+from app.api.deps import CallerDep, Cursor, Limit, OrganizerDep, ServiceDep, paged, requester
 from app.api.problems import OPEN, documented, succeeds
 from app.api.shapes import Body, Moment, Name, Page, Shape, example, shown
 from app.api.strict import api_router
+from app.api.turns import TooManyWaiting
 from app.api.uploads import WholeFile
 from app.formats.template import TEMPLATES
 from app.store.session import ReadSession
@@ -187,12 +188,13 @@ TemplateValues = Annotated[
     summary="Get the file to fill in",
     response_class=Response,
     responses=succeeds("Ids in gold order, no labels.", examples.TEMPLATE_FILE)
-    | documented(errors.NotFound, errors.NoGold),
+    | documented(errors.NotFound, errors.NoGold, TooManyWaiting),
     openapi_extra=OPEN,
 )
 async def get_template(
     slug: str,
     phase: str,
+    request: Request,
     who: CallerDep,
     parts: ServiceDep,
     format_name: TemplateFormat = "json",
@@ -217,10 +219,18 @@ async def get_template(
 
     def make(target: Path) -> None:
         parts.files.check()
-        make_template(parts.db, parts.files, parts.readers, gold, format_name=format_name, scores=scores, target=target)
+        make_template(
+            parts.db,
+            parts.files,
+            parts.readers.children,
+            gold,
+            format_name=format_name,
+            scores=scores,
+            target=target,
+        )
 
     name = f"{gold.id}.{kind}"
-    path = await parts.made.path(name, make)
+    path = await parts.made.path(name, requester(request, who), make)
     return WholeFile(
         path,
         media_type=made.media_type,

@@ -147,7 +147,14 @@ async def _ours(_request: Request, error: Exception) -> Response:
 
 async def _child(_request: Request, error: Exception) -> Response:
     """A file that the reader could not finish while the caller waits: at upload of gold, dry run or template."""
-    if isinstance(error, (ChildTimedOut, ChildOutOfMemory)):
+    if isinstance(error, ChildTimedOut):
+        return problem_response(
+            errors.TooLarge(
+                f"Reading this file exceeded its time limit: {error}; nothing was stored.",
+                remedy="Send a smaller file, or send it again when the service is less busy.",
+            )
+        )
+    if isinstance(error, ChildOutOfMemory):
         return problem_response(
             errors.TooLarge(
                 f"Reading this file exceeded the limit: {str(error) or error.__doc__}", remedy="Send a smaller file."

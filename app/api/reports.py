@@ -3,16 +3,17 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from fastapi import Query
+from fastapi import Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from app import errors
 from app.actions.read_report import ReportTooLarge, Wanted, make_report, wanted_report
 from app.api import examples
-from app.api.deps import AccountDep, ServiceDep
+from app.api.deps import AccountDep, ServiceDep, requester
 from app.api.problems import documented, succeeds
 from app.api.strict import api_router
+from app.api.turns import TooManyWaiting
 from app.api.uploads import WholeFile
 from app.scoring.detail import PARTS
 
@@ -32,10 +33,11 @@ ReportFormat = Annotated[
     summary="Read the detailed report of a submission",
     response_class=Response,
     responses=succeeds("Scores and the parts that the phase allows.", examples.REPORT)
-    | documented(errors.Forbidden, errors.NotFound, errors.NotFinished, ReportTooLarge),
+    | documented(errors.Forbidden, errors.NotFound, errors.NotFinished, ReportTooLarge, TooManyWaiting),
 )
 async def get_report(
     submission_id: str,
+    request: Request,
     who: AccountDep,
     parts: ServiceDep,
     format_name: ReportFormat = "json",
@@ -59,10 +61,10 @@ async def get_report(
 
     def make(target: Path) -> None:
         parts.files.check()
-        make_report(parts.db, parts.files, parts.readers, wanted, as_csv=as_csv, target=target)
+        make_report(parts.db, parts.files, parts.readers.children, wanted, as_csv=as_csv, target=target)
 
     name = f"{wanted.name}.{format_name}"
-    path = await parts.made.path(name, make)
+    path = await parts.made.path(name, requester(request, who), make)
     media_type = "text/csv; charset=utf-8" if as_csv else "application/json"
     return WholeFile(
         path,

@@ -23,11 +23,12 @@ from app.actions.submit_prediction import (
     submit_prediction,
 )
 from app.api import examples
-from app.api.deps import AccountDep, Service, ServiceDep, Waiter, prefer_wait
+from app.api.deps import AccountDep, Service, ServiceDep, Waiter, prefer_wait, requester
 from app.api.problems import documented, showing
 from app.api.shapes import Shape, TeamName, Text, shown
 from app.api.strict import api_router
 from app.api.submissions import FINAL, SubmissionShape, submission_shape
+from app.api.turns import TooManyWaiting
 from app.api.uploads import Filename, Layout, file_body, forget, kept, kind_of
 from app.files import Stored
 from app.formats import FileKind
@@ -120,6 +121,7 @@ POST: dict[str, Any] = {
         errors.UnsupportedMedia,
         errors.IdempotencyMismatch,
         errors.QuotaExceeded,
+        TooManyWaiting,
         errors.StorageShort,
     ),
     "openapi_extra": file_body("The predictions, in any of the formats.", examples.PREDICTION_FILE),
@@ -173,11 +175,12 @@ async def _dry_run(sent: Delivery, slug: str, phase: str) -> Response:
                 gold = named_gold(checking.gold, checking.challenge)
             with parts.files.local(stored.key) as path:
                 request = checking.request(path, sent.kind)
-                return ask_about_gold(parts.db, parts.files, parts.readers, gold, request)
+                return ask_about_gold(parts.db, parts.files, parts.readers.children, gold, request)
         finally:
             forget(parts.files, stored)
 
-    answer = await kept(sent.request, sent.parts, check)
+    with sent.parts.readers.turns.place(requester(sent.request, sent.who)) as place:
+        answer = await kept(sent.request, sent.parts, check, place.turn)
     return JSONResponse(DryRun.model_validate(answer).model_dump(mode="json"))
 
 

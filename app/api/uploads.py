@@ -1,7 +1,7 @@
 """Streams an upload from the request to the file store: hashed and counted on the way, never held whole or parsed."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -36,15 +36,25 @@ def kind_of(request: Request, filename: str | None, layout: str | None) -> FileK
     return file_kind(filename, request.headers.get("content-type"), encodings, layout)
 
 
-async def kept(request: Request, parts: Service, then: Callable[[Stored], Result]) -> Result:
+async def kept(
+    request: Request,
+    parts: Service,
+    then: Callable[[Stored], Result],
+    turn: Callable[[], Awaitable[None]] | None = None,
+) -> Result:
     """What `then` gives for the body as a stored file; it is called in a thread, and the file goes where it raises.
 
-    A body below BUFFER bytes waits in memory until it is whole, so that all of it costs one visit to a thread. Raises
-    TooLarge, StorageShort, BadRequest when the client breaks off, and whatever `then` raises.
+    A body below BUFFER bytes waits in memory until it is whole, so that all of it costs one visit to a thread. With
+    `turn` the whole body waits on disk until that returns. Raises TooLarge, StorageShort, BadRequest when the client
+    breaks off, and whatever `then` raises.
     """
     body = Body(parts.files)
     try:
         rest = await _receive(request, parts, body)
+        if turn is not None:
+            await run_in_threadpool(body.write, rest)
+            rest = []
+            await _its_turn(request, turn)
     except ClientDisconnect as gone:
         await run_in_threadpool(body.abort)
         raise BadRequest("The upload broke off before its end.") from gone
@@ -52,6 +62,13 @@ async def kept(request: Request, parts: Service, then: Callable[[Stored], Result
         await run_in_threadpool(body.abort)
         raise
     return await run_in_threadpool(body.keep, rest, then)
+
+
+async def _its_turn(request: Request, turn: Callable[[], Awaitable[None]]) -> None:
+    """Wait for its turn; raises ClientDisconnect for a request that nobody waits for any more."""
+    await turn()
+    if await request.is_disconnected():
+        raise ClientDisconnect
 
 
 class Body:

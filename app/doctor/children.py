@@ -7,7 +7,7 @@ from pathlib import Path
 from app.children import ChildError
 from app.doctor.declared import Said, check, ok, problem, skipped, warning
 from app.doctor.patient import Patient
-from app.worker import READER_CHILDREN, child_pool
+from app.worker import GOLD_CHILDREN, READER_CHILDREN, child_pool
 
 GOLD = [{"id": "a", "label": "yes"}, {"id": "b", "label": "no"}]
 ANSWER_SECONDS = 20.0
@@ -51,7 +51,7 @@ def memory(patient: Patient) -> Said:
     there = _memory()
     if there is None:
         return skipped("This system does not tell.")
-    count = settings.workers + READER_CHILDREN
+    count = settings.workers + READER_CHILDREN + GOLD_CHILDREN
     wanted = count * settings.scoring_memory
     seen = f"{count} programs may take {wanted / GIB:.1f} GiB of {there / GIB:.1f} GiB."
     return warning(seen) if wanted > there else ok(seen)

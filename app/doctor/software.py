@@ -1,12 +1,22 @@
-"""Checks of what the service runs on: Python and the libraries."""
+"""Checks of what the service runs on: Python, the libraries, and how many files it may open."""
 
 import re
+import resource
 import sys
 from importlib import metadata
+from pathlib import Path
 
-from app.doctor.declared import Said, check, ok, problem, skipped
+from app.doctor.declared import Said, check, ok, problem, skipped, warning
 from app.doctor.patient import Patient
+from app.places import holder
+from app.settings import Settings
+from app.store.session import POOL
+from app.worker import GOLD_CHILDREN, READER_CHILDREN
 
+OTHER_CONNECTIONS = 200  # besides those of requests that wait for scores
+OWN_FILES = 100  # libraries, logs, locks, sockets that listen, files that are sent or come
+PER_CHILD = 2  # pipes
+PER_SQLITE = 3  # the database, its log, and the index of that
 OLDEST_PYTHON = (3, 11)
 REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^]]*\])?\s*>=\s*([0-9.]+)")
 
@@ -41,3 +51,45 @@ def lack(name: str, oldest: str) -> str | None:
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version.partition("+")[0])[:3])
+
+
+@check(
+    "software.open_files",
+    remedy="Raise it: LimitNOFILE=65536 in a unit of systemd, --ulimit nofile=65536 for a container, ulimit -n 65536 in a "
+    "shell; or lower ASSAY_MAX_WAITERS.",
+)
+def open_files(patient: Patient) -> Said:
+    """The service may open as many files as its connections, its database and its children need."""
+    needs = _needed(patient.settings)
+    wanted = sum(needs.values())
+    pid = None if patient.settings.on_postgresql else holder(patient.settings.data_dir)
+    limit = _limit(pid)
+    whose = "A program started here" if pid is None else f"The service (process {pid})"
+    listed = ", ".join(f"{count} for {what}" for what, count in needs.items())
+    allowed = "any number of" if limit is None else limit
+    seen = f"{whose} may open {allowed} files; {wanted} are enough: {listed}."
+    return warning(seen) if limit is not None and limit < wanted else ok(seen)
+
+
+def _needed(settings: Settings) -> dict[str, int]:
+    """What the API has open at most, without connections that come on top of what is usual."""
+    children = settings.workers + READER_CHILDREN + GOLD_CHILDREN
+    database = 2 * settings.database_pool + 1 if settings.on_postgresql else PER_SQLITE * int(POOL["pool_size"])
+    return {
+        "requests that wait for scores": settings.max_waiters,
+        "other connections": OTHER_CONNECTIONS,
+        "the database": database,
+        "children": PER_CHILD * children,
+        "the rest": OWN_FILES,
+    }
+
+
+def _limit(pid: int | None) -> int | None:
+    """How many files a process may open, None for any number; without a process, or one of others, this very one."""
+    try:
+        lines = Path(f"/proc/{pid or 'self'}/limits").read_text(encoding="ascii").splitlines()
+        soft = next(line for line in lines if line.startswith("Max open files")).split()[3]
+        return None if soft == "unlimited" else int(soft)
+    except (OSError, StopIteration):
+        soft_limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        return None if soft_limit == resource.RLIM_INFINITY else soft_limit

@@ -11,9 +11,10 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from app.main import KEEP_ALIVE, build
+from app.main import build
 from app.settings import Settings
 from app.store.migrate import upgrade
+from app.web_server import configured
 from tests.live import LONG, Caller
 
 ADMIN_TOKEN = "an administrator's token for tests only"
@@ -54,9 +55,8 @@ def served(given: Settings, now: Callable[[datetime], datetime] | None = None) -
     """Serve the app that the settings describe while the block lasts; `now` shifts its calendar."""
     upgrade(given)
     app = build(given, now=now)
-    config = uvicorn.Config(
-        app, port=0, log_config=None, access_log=False, server_header=False, timeout_keep_alive=KEEP_ALIVE
-    )
+    config = configured(app, given)
+    config.port = 0
     listener = config.bind_socket()
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

@@ -9,6 +9,7 @@ import pytest
 from starlette.types import Message
 
 from app.api.made_files import MadeFiles
+from app.api.turns import Turns
 from app.api.uploads import WholeFile
 from app.errors import Unavailable
 from tests.api.served import Served
@@ -22,13 +23,13 @@ async def made(files: MadeFiles, *names: str, size: int = 10) -> list[str]:
         calls.append(target.name.removesuffix(".part"))
         target.write_bytes(bytes(size))
 
-    paths = await asyncio.gather(*(files.path(name, make) for name in names))
+    paths = await asyncio.gather(*(files.path(name, "Blue", make) for name in names))
     assert all(path.stat().st_size == size for path in paths)
     return calls
 
 
 def fresh(folder: Path, most_bytes: int = 1000, spared: float = 0.0) -> MadeFiles:
-    files = MadeFiles(folder / "files", most_bytes=most_bytes, spared=spared)
+    files = MadeFiles(folder / "files", Turns(2), most_bytes=most_bytes, spared=spared)
     files.clear()
     return files
 
@@ -124,7 +125,7 @@ def test_a_failure_leaves_nothing_and_is_tried_again(tmp_path: Path) -> None:
         raise OSError("the disk is full")
 
     with pytest.raises(OSError, match="full"):
-        asyncio.run(files.path("a", fail))
+        asyncio.run(files.path("a", "Blue", fail))
     assert list((tmp_path / "files").iterdir()) == []
     assert asyncio.run(made(files, "a")) == ["a"]
 

@@ -1,6 +1,7 @@
 """`assay doctor` on real installations: well, and broken in one way each."""
 
 import os
+import resource
 import shutil
 import socket
 import sqlite3
@@ -14,6 +15,7 @@ import pytest
 from alembic import command
 
 from app.doctor import all_checks, disk, examine, software
+from app.doctor.patient import Patient
 from app.settings import Settings
 from app.store import migrate
 from tests.cli.command import Ran, run
@@ -315,3 +317,22 @@ def test_a_database_that_is_away_leaves_the_other_checks(tmp_path: Path, monkeyp
     assert found["postgresql.durability"]["state"] == "skipped"
     assert found["files.place"]["state"] == "problem"  # a folder of this host, and nothing says that it is shared
     assert found["scoring.child"]["state"] == "ok"
+
+
+def test_a_limit_of_open_files_that_is_too_low_is_told_of_the_service_itself(service: Live, tmp_path: Path) -> None:
+    assert service.process is not None
+    pid = service.process.pid
+    patient = Patient(lambda: Settings(data_dir=service.data_dir, workers=1), {}, deep=False)
+    soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    try:
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (600, hard))
+        low = software.open_files(patient)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (1024, hard))
+        high = software.open_files(patient)
+    finally:
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
+    assert (low.state, high.state) == ("warning", "ok")
+    assert f"process {pid}) may open 600 files" in low.seen
+    more = Patient(lambda: Settings(data_dir=tmp_path, max_waiters=10**9), {}, deep=False)
+    assert software.open_files(more).state == "warning"
+    assert software.open_files(more).seen.startswith("A program started here")

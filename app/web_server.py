@@ -1,0 +1,103 @@
+"""The web server: uvicorn, with an end to waiting for the header of a request and for those who wait for scores."""
+
+import asyncio
+import math
+import socket
+from typing import Any
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from app.api.deps import Notifier
+from app.places import AddressTaken
+from app.settings import Settings
+
+# Longer than clients keep a connection that is idle, many of them 5 s: one that closes as a request comes loses it.
+KEEP_ALIVE = 75
+HEADER_SECONDS = 20.0
+MOST_HEADER_BYTES = 64 * 1024
+
+
+class HeaderDeadline(H11Protocol):
+    """A connection that is closed HEADER_SECONDS after it opened if it has sent no whole header of a request by then.
+
+    One that is kept is closed that long after the first byte of its next request. uvicorn has no limit for this: a
+    first byte ends its limit for idle connections.
+    """
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Expect the first request."""
+        super().connection_made(transport)
+        self._expect_header()
+
+    def data_received(self, data: bytes) -> None:
+        """Read on, and see whether the header is complete now."""
+        super().data_received(data)
+        if self.conn.their_state is h11.IDLE:
+            self._expect_header()
+        else:
+            self._stop_expecting()
+
+    def on_response_complete(self) -> None:
+        """Go on with what came meanwhile: perhaps the beginning of another request."""
+        super().on_response_complete()
+        if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
+            self._expect_header()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget it."""
+        self._stop_expecting()
+        super().connection_lost(exc)
+
+    def _expect_header(self) -> None:
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(HEADER_SECONDS, self.timeout_keep_alive_handler)
+
+    def _stop_expecting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+def configured(app: Any, settings: Settings) -> uvicorn.Config:
+    """How the app is served."""
+    return uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=math.ceil(settings.drain_seconds),
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=settings.trusted_proxies,
+        http=HeaderDeadline,
+        h11_max_incomplete_event_size=MOST_HEADER_BYTES,
+    )
+
+
+class Server(uvicorn.Server):
+    """Asked to end, it answers those who wait for scores halfway through the time that open requests have."""
+
+    def __init__(self, config: uvicorn.Config, notifier: Notifier) -> None:
+        super().__init__(config)
+        self._notifier = notifier
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let open requests end, then the service."""
+        seconds = self.config.timeout_graceful_shutdown or 0
+        asyncio.get_running_loop().call_later(seconds / 2, self._notifier.end)
+        await super().shutdown(sockets)
+
+
+def listening(settings: Settings) -> socket.socket:
+    """The socket to serve on; raises AddressTaken."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as refused:
+        raise AddressTaken(settings.host, settings.port, refused) from refused

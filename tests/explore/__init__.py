@@ -1,0 +1,1 @@
+"""Property tests with new examples and large budgets: `make explore`."""
