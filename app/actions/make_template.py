@@ -1,4 +1,4 @@
-"""Make the file that a participant fills in: ids in gold order, no labels, no split."""
+"""Make the file that a participant fills in: ids sorted by code point, no labels, no split."""
 
 from pathlib import Path
 from typing import Any, cast

@@ -186,7 +186,7 @@ TemplateValues = Annotated[
     "/challenges/{slug}/phases/{phase}/template",
     summary="Get the file to fill in",
     response_class=Response,
-    responses=succeeds("Ids in gold order, no labels.", examples.TEMPLATE_FILE)
+    responses=succeeds("Ids sorted by code point, no labels.", examples.TEMPLATE_FILE)
     | documented(errors.NotFound, errors.NoGold),
     openapi_extra=OPEN,
 )
