@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 from starlette.concurrency import run_in_threadpool
 
 from app import errors
-from app.actions.access import see_phase
+from app.actions.access import Caller, see_phase
 from app.actions.ask_about_gold import NamedGold
 from app.actions.make_template import make_template, template_source
 from app.actions.plan_phases import create_phase, edit_phase, is_open_now, list_phases, vocabulary
@@ -100,11 +100,13 @@ class PhaseShape(Shape):
     leaderboard: BoardRule
     reports: list[Report]
     anonymous: bool
-    classes: list[str] | None = Field(description="The label vocabulary, once it is fixed.")
+    classes: list[str] | None = Field(
+        description="The label vocabulary, once it is fixed; labels that gold named from the opening on."
+    )
 
 
-def phase_shape(session: ReadSession, phase: Phase) -> PhaseShape:
-    """A stored phase as a reply."""
+def phase_shape(session: ReadSession, who: Caller, phase: Phase) -> PhaseShape:
+    """A stored phase as a reply to this caller."""
     return PhaseShape(
         slug=phase.slug,
         name=phase.name,
@@ -115,7 +117,7 @@ def phase_shape(session: ReadSession, phase: Phase) -> PhaseShape:
         leaderboard=phase.leaderboard,
         reports=phase.reports,
         anonymous=phase.anonymous,
-        classes=vocabulary(session, phase),
+        classes=vocabulary(session, who, phase),
     )
 
 
@@ -129,7 +131,7 @@ def get_phases(
     with parts.db.read() as session:
         found = list_phases(session, who, slug)
         rows, following = paged(found, lambda row: row.slug, limit=limit, cursor=cursor)
-        return Page(items=[phase_shape(session, phase) for phase in rows], next=following)
+        return Page(items=[phase_shape(session, who, phase) for phase in rows], next=following)
 
 
 @router.post(
@@ -141,7 +143,7 @@ def get_phases(
 def post_phase(slug: str, body: NewPhase, who: OrganizerDep, parts: ServiceDep) -> PhaseShape:
     """The slug of its name becomes its address."""
     with parts.db.write() as session:
-        return phase_shape(session, create_phase(session, who, slug, body.model_dump(exclude_unset=True)))
+        return phase_shape(session, who, create_phase(session, who, slug, body.model_dump(exclude_unset=True)))
 
 
 @router.get(
@@ -153,7 +155,7 @@ def post_phase(slug: str, body: NewPhase, who: OrganizerDep, parts: ServiceDep) 
 def get_phase(slug: str, phase: str, who: CallerDep, parts: ServiceDep) -> PhaseShape:
     """Window, quota and visibility."""
     with parts.db.read() as session:
-        return phase_shape(session, see_phase(session, who, slug, phase))
+        return phase_shape(session, who, see_phase(session, who, slug, phase))
 
 
 @router.patch(
@@ -164,7 +166,7 @@ def get_phase(slug: str, phase: str, who: CallerDep, parts: ServiceDep) -> Phase
 def patch_phase(slug: str, phase: str, body: PhaseEdit, who: OrganizerDep, parts: ServiceDep) -> PhaseShape:
     """Only the fields sent change; the name, and so the address, stays."""
     with parts.db.write() as session:
-        return phase_shape(session, edit_phase(session, who, slug, phase, body.model_dump(exclude_unset=True)))
+        return phase_shape(session, who, edit_phase(session, who, slug, phase, body.model_dump(exclude_unset=True)))
 
 
 TemplateFormat = Annotated[
@@ -187,7 +189,7 @@ TemplateValues = Annotated[
     summary="Get the file to fill in",
     response_class=Response,
     responses=succeeds("Ids sorted by code point, no labels.", examples.TEMPLATE_FILE)
-    | documented(errors.NotFound, errors.NoGold),
+    | documented(errors.NotFound, errors.NoOpenPhase, errors.NoGold),
     openapi_extra=OPEN,
 )
 async def get_template(
@@ -198,7 +200,7 @@ async def get_template(
     format_name: TemplateFormat = "json",
     values: TemplateValues = None,
 ) -> Response:
-    """Every id that a submission must have, in the format asked for."""
+    """Every id that a submission must have, in the format asked for; for organizers alone until the phase opens."""
     if format_name not in TEMPLATES:
         raise errors.BadRequest(f"format must be one of {', '.join(TEMPLATES)}, not '{format_name}'.")
 
