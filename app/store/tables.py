@@ -3,7 +3,19 @@
 from datetime import datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, MetaData, String, Table, Text, UniqueConstraint, text
+from sqlalchemy import (
+    JSON,
+    CheckConstraint,
+    ForeignKey,
+    Index,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    false,
+    text,
+)
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from app.store.types import Moment, new_id, utcnow
@@ -203,15 +215,21 @@ class GoldVersion(Base):
 
 
 class Team(Base):
-    """Who competes: one or more users; owns submissions and quota."""
+    """Who competes: one or more users; owns submissions and quota. A baseline is a team apart, without users."""
 
     __tablename__ = "teams"
-    __table_args__ = (UniqueConstraint("challenge_id", "name_key"),)
+    __table_args__ = (
+        UniqueConstraint("challenge_id", "baseline", "name_key"),
+        UniqueConstraint("challenge_id", "look_key"),
+    )
 
     id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
     challenge_id: Mapped[str] = mapped_column(ForeignKey("challenges.id", ondelete="CASCADE"))
     name: Mapped[str] = mapped_column(String(100))
     name_key: Mapped[str] = mapped_column(String(200))
+    look_key: Mapped[str | None] = mapped_column(String(400))
+    """What the name looks like; None for baselines, and where an older team has it that looks the same."""
+    baseline: Mapped[bool] = mapped_column(default=False, server_default=false())
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
 
 
@@ -256,6 +274,8 @@ class Submission(Base):
     description: Mapped[str] = mapped_column(Text)
     link: Mapped[str | None] = mapped_column(Text)
     baseline: Mapped[bool] = mapped_column(default=False)
+    on_behalf: Mapped[bool] = mapped_column(default=False, server_default=false())
+    """Sent by an organizer who named the team: it counts for the team, and its file is for organizers."""
     file_key: Mapped[str] = mapped_column(String(100))
     sha256: Mapped[str] = mapped_column(String(64))
     size: Mapped[int]
@@ -265,6 +285,8 @@ class Submission(Base):
     submitted_at: Mapped[datetime] = mapped_column(default=utcnow)
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
+    attempt: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    """How often it was begun to score it, until its status was final; scoring it again for comparison does not count."""
     problems: Mapped[list[Any]]
     problem_totals: Mapped[JSONObject]
     notes: Mapped[list[str]]
