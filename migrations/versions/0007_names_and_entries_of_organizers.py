@@ -62,10 +62,11 @@ def _part_baselines(bind: sa.Connection) -> None:
     alone = teams.c.id.in_(with_baselines) & ~mixed
     bind.execute(teams.update().where(alone).values(baseline=True))
     columns = (teams.c.id, teams.c.challenge_id, teams.c.name, teams.c.name_key, teams.c.created_at)
-    for row in bind.execute(sa.select(*columns).where(teams.c.id.in_(with_baselines), mixed)).all():
+    found = sa.select(*columns).where(teams.c.id.in_(with_baselines), mixed)
+    for row in bind.execute(found).mappings().all():
         apart = new_id()
-        bind.execute(teams.insert().values(**{**row._mapping, "id": apart, "baseline": True}))
-        entries = sa.select(submissions.c.id).where(submissions.c.team_id == row.id, submissions.c.baseline)
+        bind.execute(teams.insert().values(**{**row, "id": apart, "baseline": True}))
+        entries = sa.select(submissions.c.id).where(submissions.c.team_id == row["id"], submissions.c.baseline)
         for table, which in (
             (ledger, ledger.c.submission_id.in_(entries)),
             (submissions, submissions.c.id.in_(entries)),
