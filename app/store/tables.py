@@ -3,33 +3,11 @@
 from datetime import datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import (
-    JSON,
-    CheckConstraint,
-    ForeignKey,
-    Index,
-    MetaData,
-    String,
-    Table,
-    Text,
-    UniqueConstraint,
-    false,
-    text,
-)
+from sqlalchemy import JSON, ForeignKey, Index, MetaData, String, Table, Text, UniqueConstraint, false, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
+from app.store.columns import ID, NAMING, JSONObject, one_of
 from app.store.types import Moment, new_id, utcnow
-
-NAMING = {
-    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-    "ck": "ck_%(table_name)s_%(constraint_name)s",
-    "fk": "fk_%(table_name)s_%(column_0_name)s",
-    "pk": "pk_%(table_name)s",
-}
-
-ID = String(32)
-JSONObject = dict[str, Any]
 
 
 class Base(DeclarativeBase):
@@ -43,12 +21,6 @@ class Base(DeclarativeBase):
         list[str]: JSON(none_as_null=True),
         list[Any]: JSON(none_as_null=True),
     }
-
-
-def one_of(column: str, *values: str) -> CheckConstraint:
-    """A check that a text column holds one of these words."""
-    listed = ", ".join(f"'{value}'" for value in values)
-    return CheckConstraint(f"{column} IN ({listed})", name=column)
 
 
 class User(Base):

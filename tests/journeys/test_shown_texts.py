@@ -2,10 +2,11 @@
 
 import csv
 import io
+from typing import Any
 
 import pytest
 
-from tests.journeys.support import RIGHT, WAYS, People, challenge, finished, refused
+from tests.journeys.support import RIGHT, People, challenge, finished, refused
 
 SIGNS = {
     "\n": "U+000A",
@@ -31,23 +32,21 @@ def slug(people: People) -> str:
     return made
 
 
-@pytest.mark.parametrize("field", ["method", "description", "link"])
-@pytest.mark.parametrize("sign", SIGNS)
+@pytest.mark.parametrize(
+    ("field", "sign"),
+    [("method", sign) for sign in SIGNS] + [(field, sign) for field in ("description", "link") for sign in "\n\u202e"],
+)
 def test_controls_and_turns_of_direction_are_refused_where_they_stand(
     people: People, slug: str, field: str, sign: str
 ) -> None:
     before = "https://example.org/" if field == "link" else "my"
-    for query in WAYS:
-        body = refused(
-            people["Blue"].submit(slug, RIGHT, **{field: f"{before}{sign}method"}, **query), 400, "bad_request"
-        )
-        (fault,) = body["errors"]
-        assert fault["pointer"] == field
-        if field != "link" or "character" in fault["detail"]:  # a blank is no part of an address
-            assert SIGNS[sign] in fault["detail"]
-            assert f"at character {len(before) + 1}" in fault["detail"]
-    page = people["Blue"].get(f"/challenges/{slug}/phases/main/submissions").json()
-    assert page["items"] == []
+    said: dict[str, Any] = {field: f"{before}{sign}method"}
+    body = refused(people["Blue"].submit(slug, RIGHT, **said), 400, "bad_request")
+    (fault,) = body["errors"]
+    assert fault["pointer"] == field
+    if (field, sign) != ("link", "\n"):  # a blank is no part of an address anyway
+        assert f"{SIGNS[sign]} " in fault["detail"]
+        assert f"at character {len(before) + 1}" in fault["detail"]
 
 
 @pytest.mark.parametrize("name", ["a\nb", "a\tb", "a\u202eb", "a\x85b", "a\u2028b", "a\u061cb"])

@@ -64,7 +64,7 @@ def test_of_names_that_look_alike_one_is_founded_however_many_come_at_once(peopl
     callers = [people[f"Racer{number}"] for number in range(len(names))]
     answers: list[int] = []
     threads = [
-        threading.Thread(target=lambda pair=pair: answers.append(found(pair[0], slug, pair[1]).status_code))  # type: ignore[misc]
+        threading.Thread(target=lambda pair=pair: answers.append(found(pair[0], slug, pair[1]).status_code))
         for pair in zip(callers, names, strict=True)
     ]
     for thread in threads:
