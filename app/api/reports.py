@@ -32,7 +32,7 @@ ReportFormat = Annotated[
     summary="Read the detailed report of a submission",
     response_class=Response,
     responses=succeeds("Scores and the parts that the phase allows.", examples.REPORT)
-    | documented(errors.Forbidden, errors.NotFound, errors.NotFinished, ReportTooLarge),
+    | documented(errors.Forbidden, errors.NotFound, errors.NoOpenPhase, errors.NotFinished, ReportTooLarge),
 )
 async def get_report(
     submission_id: str,

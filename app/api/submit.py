@@ -72,8 +72,18 @@ async def delivery(
         Line | None,
         Query(max_length=2000, pattern=r"^https?://\S+$", description="Where to read more: an http or https address."),
     ] = None,
-    team: Annotated[TeamName | None, Query(description="Organizers only: the team, founded if need be.")] = None,
-    baseline: Annotated[bool, Query(description="Organizers only: stands on the board without a rank.")] = False,
+    team: Annotated[
+        TeamName | None,
+        Query(
+            description="Organizers only: the team, founded if need be. The entry counts for it; its file is for organizers."
+        ),
+    ] = None,
+    baseline: Annotated[
+        bool,
+        Query(
+            description="Organizers only: stands on the board without a rank, under a name apart from those of teams."
+        ),
+    ] = False,
     dry_run: Annotated[bool, Query(description="Check the file only: 200 with all problems, nothing stored.")] = False,
     filename: Filename = None,
     layout: Layout = None,

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from app.formats.template import TEMPLATES
-from tests.journeys.support import GOLD, MAIN, RIGHT, WAYS, People, challenge, new_slug, recipe, refused
+from tests.journeys.support import GOLD, MAIN, RIGHT, WAYS, People, challenge, finished, new_slug, recipe, refused
 
 LATER = "2090-01-01T00:00:00Z"
-FUTURE = [{"name": "main", "opens_at": LATER}]
+FUTURE: list[dict[str, Any]] = [{"name": "main", "opens_at": LATER}]
 
 
 def classes_shown(people: People, slug: str, phase: str = "main") -> list[Any]:
@@ -75,3 +75,16 @@ def test_what_an_open_phase_shows_says_nothing_of_one_that_is_to_open(people: Pe
     for query in WAYS:
         body = refused(blue.submit(slug, RIGHT, phase="later", **query), 409, "no_open_phase")
         assert "missing" not in str(body)
+
+
+def test_a_team_reads_no_report_of_what_an_organizer_sent_for_it_before_the_opening(people: People) -> None:
+    phase = FUTURE[0] | {"reports": ["scores", "per_class", "confusion"]}
+    slug = challenge(people.admin, "early-report", phases=[phase])
+    blue = people["Blue"].join(slug, "Blue")
+    sent = finished(people.admin.submit(slug, RIGHT, team="Blue"))["id"]
+    refused(blue.get(f"/submissions/{sent}/report"), 409, "no_open_phase")
+    assert people.admin.get(f"/submissions/{sent}/report").status_code == 200
+    seen = blue.get(f"/submissions/{sent}")
+    assert (seen.status_code, seen.json()["problems"]) == (200, [])
+    people.admin.patch(MAIN.format(slug), json={"opens_at": None}).raise_for_status()
+    assert "per_class" in blue.get(f"/submissions/{sent}/report").json()
