@@ -110,7 +110,7 @@ class Client(Transport):
         return self._json("POST", _path("challenges", slug, "registrations"), json={"team": team})
 
     def template(self, slug: str, phase: str, file_format: str = "json", values: str | None = None) -> bytes:
-        """The ids to predict, in gold order, as a file to fill in with `values` ("labels" or "scores")."""
+        """The ids to predict, sorted, as a file to fill in with `values` ("labels" or "scores")."""
         path = _in_phase(slug, phase, "template")
         asked = {"format": file_format, "values": values}
         return self._call("GET", path, params={name: value for name, value in asked.items() if value}).content

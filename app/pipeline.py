@@ -44,7 +44,11 @@ class Source:
 
 @dataclass(slots=True)
 class Gold:
-    """Gold that is ready to score with: n ids, their labels, and what the metrics need beside them."""
+    """Gold that is ready to score with: n ids, their labels, and what the metrics need beside them.
+
+    All of it is in the order of the ids' code points, so that nothing that anybody reads can follow the order of the
+    file, which often tells labels or splits.
+    """
 
     index: IdIndex
     spec: TaskSpec
@@ -55,7 +59,7 @@ class Gold:
     """Per id its weight, scaled to whole numbers; None where all weigh the same."""
     void: Collection[str] = frozenset()
     listed: Sequence[str] = ()
-    """All ids of the file in its order, those that are not scored too: what a template holds."""
+    """All ids of the file in the order of code points, those that are not scored too: what a template holds."""
     notes: list[str] = field(default_factory=list)
     folds: Grouping | None = None
     groups: Grouping | None = None
@@ -216,23 +220,24 @@ def task_spec(
 
 
 def build_gold(table: Table, spec: TaskSpec, void: frozenset[str], rules: Rules, problems: Problems) -> Gold | None:
-    """Gold of a table that was read; None where it has problems."""
-    ids = gold_rules.kept_ids(table, void)
-    index = IdIndex(ids)
+    """Gold of a table that was read, in the order of its ids; None where it has problems."""
+    index = IdIndex(gold_rules.kept_ids(table, void))
     gold_rules.check_distinct(table, void, problems)
     found = check(table, index, spec, rules=Rules(duplicates=rules.duplicates), void=void, problems=problems)
     weights = gold_rules.whole_weights(table, void, problems)
     if found is None or found.labels is None or problems:
         return None
-    listed = [name for name in dict.fromkeys(table.ids) if name is not None]
+    listed = sorted(name for name in set(table.ids) if name is not None)
     if spec.task != "multilabel" and table.counts is not None:
         table.notes.append(
             "the gold gives sets of acceptable answers: only metrics that are defined for them have values"
         )
     splits = gold_rules.split_codes(table, void)
+    splits = None if splits is None else gold_rules.placed(splits, table, void, index)
     if splits is not None and splits.all():
         table.notes.append("no instance is public: until the phase's final release nobody but organizers sees a score")
     if weights is not None:
+        weights = gold_rules.placed(weights, table, void, index)
         table.notes.append("the instances have weights: all counts are sums of them, scaled to whole numbers")
     tables = tables_of(index, spec.classes)
     return Gold(index, spec, found.labels, splits, weights, void, listed, table.notes, tables=tables)

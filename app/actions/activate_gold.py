@@ -70,7 +70,7 @@ def _remarks(session: WriteSession, phase: Phase, version: GoldVersion, *, first
     if first and not version.classes_declared:
         remarks.append(
             f"No classes were declared, so the {counted(len(version.classes), 'label')} of this gold, sorted, "
-            "are the vocabulary from now on, and everybody may read them."
+            "are the vocabulary from now on, and everybody may read them once a phase with gold has opened."
         )
     recipe = scoring_recipe(phase.challenge, challenges.active_recipe(session, phase.challenge_id))
     for accessory in ACCESSORIES.values():

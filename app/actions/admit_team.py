@@ -2,12 +2,13 @@
 
 from app.actions.access import Caller, organizes, require_organizer, require_scope, see_challenge
 from app.errors import AlreadyRegistered, Forbidden, InvalidRequest, NotFound, TeamNameTaken
-from app.names import name_key
-from app.store import paging, teams
+from app.names import is_reserved, look_key, name_key, script_fault
+from app.store import locks, paging, teams
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, Registration, Team
 
 LONGEST_KEY = 200  # one letter of a name may stand for many, written out
+LONGEST_LOOK = 400
 
 
 def found_team(session: WriteSession, caller: Caller, slug: str, name: str) -> Registration:
@@ -19,7 +20,7 @@ def found_team(session: WriteSession, caller: Caller, slug: str, name: str) -> R
         raise AlreadyRegistered(f"You are registered already, in the team '{existing.team.name}'.")
     if challenge.registration == "invitation":
         raise Forbidden("This challenge admits invited teams only.", remedy="Ask the organizers for an invitation.")
-    team = add_team(session, challenge, name)
+    team = add_team(session, challenge, name, reserved=organizes(session, caller, challenge))
     registration = Registration(
         challenge_id=challenge.id,
         user_id=user_id,
@@ -33,17 +34,44 @@ def found_team(session: WriteSession, caller: Caller, slug: str, name: str) -> R
     return registration
 
 
-def add_team(session: WriteSession, challenge: Challenge, name: str) -> Team:
-    """A team without members; raises TeamNameTaken."""
-    clean, key = " ".join(name.split()), name_key(name)
-    if not 0 < len(key) <= LONGEST_KEY:
-        raise InvalidRequest("The team needs a shorter name.", errors=[{"pointer": "/team", "detail": "is too long"}])
-    if teams.by_name(session, challenge.id, clean) is not None:
-        raise TeamNameTaken(f"A team named '{clean}' exists already in this challenge.")
-    team = Team(challenge_id=challenge.id, name=clean, name_key=key)
+def add_team(
+    session: WriteSession, challenge: Challenge, name: str, *, baseline: bool = False, reserved: bool = False
+) -> Team:
+    """A team without members; raises TeamNameTaken and InvalidRequest.
+
+    `reserved`: the name may be one that only organizers give. A baseline is no team that anybody could be taken for, so
+    that its name is free, and nobody learns from a name that is refused that there is one.
+    """
+    clean, key, look = " ".join(name.split()), name_key(name), None if baseline else look_key(name)
+    if not 0 < len(key) <= LONGEST_KEY or len(look or "") > LONGEST_LOOK:
+        raise _refused("is too long", "The team needs a shorter name.")
+    if not baseline:
+        locks.team_names(session, challenge.id)
+        _require_own_name(session, challenge, clean, reserved=reserved)
+    team = Team(challenge_id=challenge.id, name=clean, name_key=key, look_key=look, baseline=baseline)
     session.add(team)
     session.flush()
     return team
+
+
+def _require_own_name(session: ReadSession, challenge: Challenge, name: str, *, reserved: bool) -> None:
+    """Raise TeamNameTaken or InvalidRequest for a name with which a team could be taken for somebody else."""
+    other = teams.alike(session, challenge.id, name)
+    if other is not None:
+        same = name_key(other.name) == name_key(name)
+        raise TeamNameTaken(
+            f"A team named '{other.name}' exists already in this challenge"
+            + ("." if same else f", and '{name}' is hard to tell from it.")
+        )
+    fault = script_fault(name) or (None if look_key(name) else "shows no letter, digit or sign of its own")
+    if fault is not None:
+        raise _refused(fault, f"This cannot be the name of a team: it {fault}.")
+    if not reserved and is_reserved(name):
+        raise _refused("is reserved", "This name sounds like the organizers or the service; choose another one.")
+
+
+def _refused(detail: str, sentence: str) -> InvalidRequest:
+    return InvalidRequest(sentence, errors=[{"pointer": "/team", "detail": detail}])
 
 
 def list_registrations(

@@ -1,11 +1,13 @@
-"""What the rules of published challenges invite, for whoever checks an installation."""
+"""What challenges invite by their rules and the names of their teams, for whoever checks an installation."""
 
+import json
 from itertools import groupby
 
 from app.actions.bound_inference import bounds_of
 from app.actions.change_recipe import scoring_recipe
 from app.actions.open_challenge import warnings_of
-from app.store import challenges, clock, gold
+from app.names import alike
+from app.store import challenges, clock, gold, teams
 from app.store.checkup import phases_to_come
 from app.store.session import ReadSession
 
@@ -37,3 +39,12 @@ def phases_without_gold(session: ReadSession) -> list[str]:
     now = clock.now(session)
     opened = [phase for phase in phases_to_come(session, now) if challenges.is_open(phase, now)]
     return [f"{phase.challenge.slug}/{phase.slug}" for phase in opened if gold.active(session, phase.id) is None]
+
+
+def names_alike(session: ReadSession) -> list[str]:
+    """Groups of teams of one challenge whose names look the same, each with where they stand, as a sentence."""
+    return [
+        f"In '{slug}' these look the same: {', '.join(json.dumps(name) for name in group)}."
+        for slug, names in teams.names_by_challenge(session).items()
+        for group in alike(names)
+    ]

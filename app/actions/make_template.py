@@ -1,23 +1,34 @@
-"""Make the file that a participant fills in: ids in gold order, no labels, no split."""
+"""Make the file that a participant fills in: ids sorted by code point, no labels, no split."""
 
 from pathlib import Path
 from typing import Any, cast
 
-from app.actions.access import Caller, see_phase
+from app.actions.access import Caller, organizes, see_phase
 from app.actions.ask_about_gold import NamedGold, ask_about_gold, named_gold
 from app.children import Children
-from app.errors import BadRequest, NoGold
+from app.errors import BadRequest, NoGold, NoOpenPhase
 from app.files import Files
 from app.scoring.metric import SCORES
 from app.scoring.recipe import parse_recipe
 from app.scoring.task import Task
-from app.store import challenges, gold
+from app.store import challenges, clock, gold
 from app.store.session import Database, ReadSession
+from app.store.types import moment_text
 
 
 def template_source(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> tuple[NamedGold, bool]:
-    """The gold whose ids the template lists, and whether a metric of the recipe needs scores; raises NoGold."""
+    """The gold whose ids the template lists, and whether a metric of the recipe needs scores.
+
+    Raises NoGold, and NoOpenPhase for who does not organize the challenge, until the phase opens.
+    """
     phase = see_phase(session, caller, slug, phase_slug)
+    if clock.now(session) < phase.opens_at and not organizes(session, caller, phase.challenge):
+        opens_at = moment_text(phase.opens_at)
+        raise NoOpenPhase(
+            f"The phase '{phase.slug}' opens at {opens_at}; until then its ids are for the organizers alone.",
+            remedy="Ask again once it has opened.",
+            opens_at=opens_at,
+        )
     version = gold.active(session, phase.id)
     if version is None:
         raise NoGold

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.actions.access import Caller, require_organizer, see_challenge, see_phase
+from app.actions.access import Caller, organizes, require_organizer, see_challenge, see_phase
 from app.actions.open_challenge import add_phase, check_window
 from app.store import challenges, clock, gold
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import Phase
+from app.store.tables import Challenge, Phase
 
 
 def list_phases(session: ReadSession, caller: Caller, slug: str) -> list[Phase]:
@@ -38,7 +38,25 @@ def is_open_now(session: ReadSession, phase: Phase) -> bool:
     return challenges.is_open(phase, clock.now(session))
 
 
-def vocabulary(session: ReadSession, phase: Phase) -> list[str] | None:
-    """The classes of a phase: those of its active gold, public from the activation on, else the declared ones."""
+def vocabulary(session: ReadSession, caller: Caller, phase: Phase) -> list[str] | None:
+    """The classes of a phase: those of its active gold, else those of the challenge.
+
+    Classes that nobody declared are labels of the gold: until the phase opens, they are for organizers.
+    """
     active = gold.active(session, phase.id)
-    return active.classes if active is not None else phase.challenge.classes
+    if active is None:
+        return shared_vocabulary(session, caller, phase.challenge)
+    opened = phase.opens_at <= clock.now(session)
+    shown = opened or not gold.named_classes(session, phase.challenge_id) or organizes(session, caller, phase.challenge)
+    return active.classes if shown else None
+
+
+def shared_vocabulary(session: ReadSession, caller: Caller, challenge: Challenge) -> list[str] | None:
+    """The classes of a challenge; those that its gold named are for organizers until a phase with gold has opened."""
+    shown = (
+        challenge.classes is None
+        or not gold.named_classes(session, challenge.id)
+        or gold.opened(session, challenge.id, clock.now(session))
+        or organizes(session, caller, challenge)
+    )
+    return challenge.classes if shown else None

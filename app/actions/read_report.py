@@ -12,11 +12,11 @@ from app.actions.read_submissions import read_submission
 from app.actions.upload_gold import stored_kind
 from app.actions.visibility import split_for, view_for
 from app.children import ChildOutOfMemory, Children, ChildTimedOut
-from app.errors import Conflict, Forbidden, NotFinished
+from app.errors import Conflict, Forbidden, NoOpenPhase, NotFinished
 from app.files import Files
 from app.scoring import SCORER_VERSION
 from app.scoring.detail import PARTS
-from app.store import challenges, gold
+from app.store import challenges, clock, gold
 from app.store.session import Database, ReadSession
 from app.store.tables import Phase, Recipe, Submission
 
@@ -56,7 +56,8 @@ def wanted_report(
 ) -> Wanted:
     """The report that this reader may have, or one `part` of it.
 
-    Raises NotFound, NotFinished without scores in force, SplitHidden, and Forbidden for what the phase does not allow.
+    Raises NotFound, NoOpenPhase before the opening, NotFinished without scores in force, SplitHidden, and Forbidden for
+    what the phase does not allow.
     """
     seen = read_submission(session, caller, submission_id)
     require_scope(caller, "read")
@@ -64,6 +65,8 @@ def wanted_report(
     version = gold.active(session, phase.id)
     if seen.submission.status != "finished" or version is None or not seen.scored:
         raise NotFinished("There is a report once the submission has scores.", remedy="Wait until it is finished.")
+    if not seen.organizer and clock.now(session) < phase.opens_at:  # an organizer sent it; classes are not public yet
+        raise NoOpenPhase(f"The phase '{phase.slug}' has not opened; until then reports are for the organizers alone.")
     recipe = challenges.active_recipe(session, phase.challenge_id)
     shown = split_for(phase, version, split, organizer=seen.organizer)
     parts = tuple(name for name, allows in PARTS.items() if seen.organizer or allows in phase.reports)

@@ -17,7 +17,7 @@ from app.actions.access import (
     see_submission,
 )
 from app.actions.visibility import View, split_now
-from app.errors import NotFinished, NotFound, NotRegistered, PhaseClosed, RegistrationPending
+from app.errors import Forbidden, NotFinished, NotFound, NotRegistered, PhaseClosed, RegistrationPending
 from app.scoring.recipe import disclosed_digits
 from app.store import clock, following, locks, paging, submissions, teams
 from app.store.following import Followed
@@ -41,9 +41,9 @@ class Seen:
     """A submission as its reader sees it; the object itself belongs to no session."""
 
     submission: Submission
+    file_shown: bool  # whether what its file is, and what is wrong with it, may be read: all but what an organizer sent
     challenge: str
     phase: str
-    attempt: int
     queue_position: int | None
     scores: dict[str, dict[str, Any]]
     splits: dict[str, dict[str, dict[str, Any]]] | None  # organizers see every split
@@ -63,6 +63,18 @@ def read_submission(session: ReadSession, caller: Caller, submission_id: str) ->
     found = follow_submission(session, caller, submission_id)
     require_scope(caller, "read")
     return found
+
+
+def read_file(session: ReadSession, caller: Caller, submission_id: str) -> Submission:
+    """The submission whose file is to be sent; raises NotFound, and Forbidden for one that an organizer sent for the team."""
+    submission, _, organizer = see_submission(session, caller, submission_id)
+    require_scope(caller, "read")
+    if submission.on_behalf and not organizer:
+        raise Forbidden(
+            "An organizer sent this file on behalf of the team; it is for organizers alone.",
+            remedy="Ask the organizers for it.",
+        )
+    return submission
 
 
 def follow_submission(session: ReadSession, caller: Caller, submission_id: str) -> Seen:
@@ -94,9 +106,9 @@ def _seen(session: ReadSession, caller: Caller, row: Followed, *, organizer: boo
     allowed = may_read(caller) and (organizer or "scores" in around.reports)
     return Seen(
         submission=row.submission,
+        file_shown=organizer or not row.submission.on_behalf,
         challenge=around.challenge,
         phase=around.phase,
-        attempt=around.attempt or 0,
         queue_position=_place(session, row),
         scores=shown.get(split or "", {}) if allowed else {},
         splits=shown if organizer else None,

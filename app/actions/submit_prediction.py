@@ -34,7 +34,6 @@ from app.errors import (
 )
 from app.files import Stored
 from app.formats import FileKind
-from app.names import name_key
 from app.queue import Queue
 from app.store import challenges, clock, locks, quota, submissions, tasks, teams
 from app.store.admission import Facts
@@ -63,9 +62,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Leave to submit to a phase: as which team, by id and name, and None while it has to be founded."""
+    """Leave to submit to a phase: under which name, and as which team, by id and name; None while it is to be founded."""
 
     facts: Facts
+    name: str
     team: tuple[str, str] | None
     by_organizer: bool
 
@@ -110,7 +110,8 @@ def _admission(session: ReadSession, caller: Caller, slug: str, phase_slug: str,
     by_organizer = may_organize(caller) and role_by(caller, facts.role) in {"owner", "editor"}
     if (entry.team is not None or entry.baseline) and not by_organizer:
         raise Forbidden("Only organizers may name a team or enter a baseline.")
-    return Admission(facts, _team(session, facts, entry, by_organizer=by_organizer), by_organizer)
+    name = entry.team if entry.team is not None else _own_name(facts, by_organizer=by_organizer)
+    return Admission(facts, name, _team(session, facts, entry, name), by_organizer)
 
 
 def _require_open(admission: Admission, now: datetime) -> None:
@@ -139,10 +140,16 @@ def refuse_early(
     admit(session, caller, slug, phase_slug, entry)
 
 
-def _team(session: ReadSession, facts: Facts, entry: Entry, *, by_organizer: bool) -> tuple[str, str] | None:
-    if entry.team is not None:
-        named = teams.by_name(session, facts.challenge_id, entry.team)
-        return None if named is None else (named.id, named.name)
+def _team(session: ReadSession, facts: Facts, entry: Entry, name: str) -> tuple[str, str] | None:
+    """The caller's own team, or the one named; the names of baselines are apart from those of teams."""
+    if entry.team is None and not entry.baseline:
+        assert facts.team_id is not None
+        return facts.team_id, name
+    named = teams.by_name(session, facts.challenge_id, name, baseline=entry.baseline)
+    return None if named is None else (named.id, named.name)
+
+
+def _own_name(facts: Facts, *, by_organizer: bool) -> str:
     if by_organizer and facts.registration is None:
         raise NotRegistered(
             "You organize this challenge but have no team in it.",
@@ -150,16 +157,16 @@ def _team(session: ReadSession, facts: Facts, entry: Entry, *, by_organizer: boo
         )
     if not by_organizer:
         require_approved(facts.registration, facts.reason)
-    assert facts.team_id is not None
     assert facts.team is not None
-    return facts.team_id, facts.team
+    return facts.team
 
 
-def _founded(session: WriteSession, challenge_id: str, name: str) -> tuple[str, str]:
-    """The team that an organizer names, unless another request founds it at this very moment."""
-    locks.team_name(session, challenge_id, name_key(name))
+def _founded(session: WriteSession, challenge_id: str, name: str, *, baseline: bool) -> tuple[str, str]:
+    """The team or baseline that an organizer names, unless another request founds it at this very moment."""
+    locks.team_names(session, challenge_id)
     challenge = session.get_one(Challenge, challenge_id)
-    team = teams.by_name(session, challenge_id, name) or add_team(session, challenge, name)
+    team = teams.by_name(session, challenge_id, name, baseline=baseline)
+    team = team or add_team(session, challenge, name, baseline=baseline, reserved=True)
     return team.id, team.name
 
 
@@ -188,7 +195,7 @@ def submit_prediction(
     if earlier is not None:
         return follow_submission(session, caller, earlier), False
     admission = _admission(session, caller, slug, phase_slug, entry)
-    team = admission.team or _founded(session, admission.facts.challenge_id, entry.team or "")
+    team = admission.team or _founded(session, admission.facts.challenge_id, admission.name, baseline=entry.baseline)
     if not admission.by_organizer:
         locks.team(session, admission.facts.phase_id, team[0])
     moment = clock.read(session)  # once the line is passed: which of a team's is the latest is told by it
@@ -229,9 +236,9 @@ def _as_sent(session: ReadSession, caller: Caller, admission: Admission, submiss
     organizer = may_organize(caller) and role_by(caller, facts.role) is not None
     return Seen(
         submission=submission,
+        file_shown=organizer or not submission.on_behalf,
         challenge=facts.challenge,
         phase=facts.phase,
-        attempt=0,
         queue_position=submissions.place_in_line(session, task_id),
         scores={},
         splits={} if organizer else None,
@@ -317,6 +324,8 @@ def _row(
         description=entry.description,
         link=entry.link,
         baseline=entry.baseline,
+        on_behalf=entry.team is not None or entry.baseline,
+        attempt=0,
         file_key=stored.key,
         sha256=stored.sha256,
         size=stored.size,

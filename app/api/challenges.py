@@ -17,7 +17,7 @@ from app.actions.manage_challenge import (
     remove_organizer,
 )
 from app.actions.open_challenge import open_challenge, require_creator
-from app.actions.plan_phases import list_phases
+from app.actions.plan_phases import list_phases, shared_vocabulary
 from app.api import examples
 from app.api.deps import AccountDep, CallerDep, Cursor, Limit, OrganizerDep, ServiceDep, paged
 from app.api.phases import NewPhase, PhaseShape, phase_shape
@@ -219,10 +219,10 @@ def challenge_shape(session: ReadSession, who: CallerDep, challenge: Challenge) 
             "created_at": challenge.created_at,
             "description": challenge.description,
             "positive_label": challenge.positive_label,
-            "classes": challenge.classes,
+            "classes": shared_vocabulary(session, who, challenge),
             "timezone": challenge.timezone,
             "recipe": recipe_shape(session, who, *read_recipe(session, who, challenge.slug)),
-            "phases": [phase_shape(session, phase) for phase in phases],
+            "phases": [phase_shape(session, who, phase) for phase in phases],
         }
     )
 

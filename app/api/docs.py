@@ -6,7 +6,9 @@ from starlette.responses import HTMLResponse, RedirectResponse
 router = APIRouter(include_in_schema=False)
 
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'"
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; "
+    # these three do not fall back on default-src
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
 PAGE = """<!doctype html>
 <html lang="en">

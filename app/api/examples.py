@@ -128,7 +128,7 @@ REGISTRATION: JSON = {
     "id": "01a1fbb9e18b76928650f5e551830ffc",
     "status": "approved",
     "reason": None,
-    "team": TEAM | {"created_at": AT},
+    "team": TEAM | {"baseline": False, "created_at": AT},
     "user": {"name": "Ada", "email": "ada@example.org"},
     "created_at": AT,
 }

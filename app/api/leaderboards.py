@@ -18,6 +18,7 @@ from app.api.kept_boards import Asked, Entry, Form
 from app.api.problems import OPEN, documented, succeeds
 from app.api.shapes import Moment, Shape, shown
 from app.api.strict import api_router
+from app.spreadsheets import text_cell
 from app.store.session import Database
 from app.store.types import moment_text
 
@@ -75,15 +76,10 @@ def board_csv(board: dict[str, Any]) -> str:
     writer.writerow(["rank", "team", "method", "submission", "submitted_at", "entries", "baseline", *names])
     for row in board["rows"]:
         values = [row["scores"].get(name, {}).get("value") for name in names]
-        fixed = [row["rank"], _safe(row["team"]["name"]), _safe(row["method"]), row["submission"]]
+        fixed = [row["rank"], text_cell(row["team"]["name"]), text_cell(row["method"]), row["submission"]]
         rest = [moment_text(row["submitted_at"]), row["entries"], str(row["baseline"]).lower()]
         writer.writerow(["" if field is None else field for field in [*fixed, *rest, *values]])
     return out.getvalue()
-
-
-def _safe(text: str) -> str:
-    """A spreadsheet would run a cell that begins like a formula."""
-    return "'" + text if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 _EXAMPLE = Board.model_validate(examples.BOARD).model_dump()

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 from starlette.concurrency import run_in_threadpool
 
 from app import errors
-from app.actions.access import see_phase
+from app.actions.access import Caller, see_phase
 from app.actions.ask_about_gold import NamedGold
 from app.actions.make_template import make_template, template_source
 from app.actions.plan_phases import create_phase, edit_phase, is_open_now, list_phases, vocabulary
@@ -101,11 +101,13 @@ class PhaseShape(Shape):
     leaderboard: BoardRule
     reports: list[Report]
     anonymous: bool
-    classes: list[str] | None = Field(description="The label vocabulary, once it is fixed.")
+    classes: list[str] | None = Field(
+        description="The label vocabulary, once it is fixed; labels that gold named from the opening on."
+    )
 
 
-def phase_shape(session: ReadSession, phase: Phase) -> PhaseShape:
-    """A stored phase as a reply."""
+def phase_shape(session: ReadSession, who: Caller, phase: Phase) -> PhaseShape:
+    """A stored phase as a reply to this caller."""
     return PhaseShape(
         slug=phase.slug,
         name=phase.name,
@@ -116,7 +118,7 @@ def phase_shape(session: ReadSession, phase: Phase) -> PhaseShape:
         leaderboard=phase.leaderboard,
         reports=[name for name in phase.reports if name in get_args(Report)],  # older releases took more kinds
         anonymous=phase.anonymous,
-        classes=vocabulary(session, phase),
+        classes=vocabulary(session, who, phase),
     )
 
 
@@ -130,7 +132,7 @@ def get_phases(
     with parts.db.read() as session:
         found = list_phases(session, who, slug)
         rows, following = paged(found, lambda row: row.slug, limit=limit, cursor=cursor)
-        return Page(items=[phase_shape(session, phase) for phase in rows], next=following)
+        return Page(items=[phase_shape(session, who, phase) for phase in rows], next=following)
 
 
 @router.post(
@@ -142,7 +144,7 @@ def get_phases(
 def post_phase(slug: str, body: NewPhase, who: OrganizerDep, parts: ServiceDep) -> PhaseShape:
     """The slug of its name becomes its address."""
     with parts.db.write() as session:
-        return phase_shape(session, create_phase(session, who, slug, body.model_dump(exclude_unset=True)))
+        return phase_shape(session, who, create_phase(session, who, slug, body.model_dump(exclude_unset=True)))
 
 
 @router.get(
@@ -154,7 +156,7 @@ def post_phase(slug: str, body: NewPhase, who: OrganizerDep, parts: ServiceDep) 
 def get_phase(slug: str, phase: str, who: CallerDep, parts: ServiceDep) -> PhaseShape:
     """Window, quota and visibility."""
     with parts.db.read() as session:
-        return phase_shape(session, see_phase(session, who, slug, phase))
+        return phase_shape(session, who, see_phase(session, who, slug, phase))
 
 
 @router.patch(
@@ -165,7 +167,7 @@ def get_phase(slug: str, phase: str, who: CallerDep, parts: ServiceDep) -> Phase
 def patch_phase(slug: str, phase: str, body: PhaseEdit, who: OrganizerDep, parts: ServiceDep) -> PhaseShape:
     """Only the fields sent change; the name, and so the address, stays."""
     with parts.db.write() as session:
-        return phase_shape(session, edit_phase(session, who, slug, phase, body.model_dump(exclude_unset=True)))
+        return phase_shape(session, who, edit_phase(session, who, slug, phase, body.model_dump(exclude_unset=True)))
 
 
 TemplateFormat = Annotated[
@@ -187,8 +189,8 @@ TemplateValues = Annotated[
     "/challenges/{slug}/phases/{phase}/template",
     summary="Get the file to fill in",
     response_class=Response,
-    responses=succeeds("Ids in gold order, no labels.", examples.TEMPLATE_FILE)
-    | documented(errors.NotFound, errors.NoGold, TooManyWaiting),
+    responses=succeeds("Ids sorted by code point, no labels.", examples.TEMPLATE_FILE)
+    | documented(errors.NotFound, errors.NoOpenPhase, errors.NoGold, TooManyWaiting),
     openapi_extra=OPEN,
 )
 async def get_template(
@@ -200,7 +202,7 @@ async def get_template(
     format_name: TemplateFormat = "json",
     values: TemplateValues = None,
 ) -> Response:
-    """Every id that a submission must have, in the format asked for."""
+    """Every id that a submission must have, in the format asked for; for organizers alone until the phase opens."""
     if format_name not in TEMPLATES:
         raise errors.BadRequest(f"format must be one of {', '.join(TEMPLATES)}, not '{format_name}'.")
 

@@ -14,7 +14,7 @@ from app.actions.read_leaderboard import VISITOR_VIEW
 from app.api.deps import Service
 from app.api.kept_boards import Asked, Entry, Form
 from app.api.leaderboards import get_leaderboard, prepared
-from app.api.middleware import SAFE, UNTAGGED
+from app.api.middleware import SAFE, UNTAGGED, whole_segments
 from app.api.negotiation import has
 from app.api.problems import problem_response
 from app.errors import AssayError, TooMany
@@ -91,6 +91,7 @@ class QuickApp(FastAPI):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
         began = time.perf_counter()
+        scope = whole_segments(scope) if scope["type"] == "http" else scope
         wishes = wishes_of(scope) if scope["type"] == "http" else None
         entry = None if wishes is None else self._kept(wishes.asked, scope)
         if wishes is None or entry is None:

@@ -38,10 +38,11 @@ class Decision(Body):
 class TeamShape(Shape):
     """A team."""
 
-    model_config = shown(examples.TEAM | {"created_at": examples.AT})
+    model_config = shown(examples.TEAM | {"baseline": False, "created_at": examples.AT})
 
     id: str
     name: str
+    baseline: bool = Field(description="Whether organizers enter baselines under this name; no team can join it.")
     created_at: Moment
 
 

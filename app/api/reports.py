@@ -33,7 +33,9 @@ ReportFormat = Annotated[
     summary="Read the detailed report of a submission",
     response_class=Response,
     responses=succeeds("Scores and the parts that the phase allows.", examples.REPORT)
-    | documented(errors.Forbidden, errors.NotFound, errors.NotFinished, ReportTooLarge, TooManyWaiting),
+    | documented(
+        errors.Forbidden, errors.NotFound, errors.NoOpenPhase, errors.NotFinished, ReportTooLarge, TooManyWaiting
+    ),
 )
 async def get_report(
     submission_id: str,

@@ -26,6 +26,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f]")
 # Zero-width and direction-changing signs, with which one name can look like another.
 INVISIBLE = frozenset("\u00ad\u200b\u200e\u200f\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
+BIDIRECTIONAL = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # Bidi_Control
+
 LONGEST_LABEL = 1000
 LARGEST_COUNT = 2**53
 
@@ -41,6 +43,17 @@ def _decimal(value: Any) -> Any:
 def _plain(text: str) -> str:
     if _CONTROL.search(text):
         raise ValueError("must not contain control characters")
+    return text
+
+
+def _one_line(text: str) -> str:
+    """A text that is shown in a line of its own, such as a cell of a board: no sign in it may move what stands around it."""
+    for at, sign in enumerate(text, 1):
+        if unicodedata.category(sign) in {"Cc", "Zl", "Zp"} or sign in BIDIRECTIONAL:
+            name = unicodedata.name(sign, "a control character")
+            raise ValueError(
+                f"must be one line without control characters; U+{ord(sign):04X} ({name}) is at character {at}"
+            )
     return text
 
 
@@ -113,7 +126,8 @@ def _composed(text: str) -> str:
 
 
 Text = Annotated[str, AfterValidator(_plain)]
-Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_plain), AfterValidator(_not_blank)]
+Line = Annotated[str, AfterValidator(_one_line)]
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_one_line), AfterValidator(_not_blank)]
 TeamName = Annotated[Name, Field(max_length=100)]
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$", examples=["digits"])]
 # Labels are compared in one normal form, so they are stored in it.

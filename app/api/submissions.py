@@ -6,8 +6,7 @@ from fastapi import Response
 from pydantic import Field
 
 from app import errors
-from app.actions.access import require_scope, see_submission
-from app.actions.read_submissions import Seen, list_submissions, read_submission, select_final
+from app.actions.read_submissions import Seen, list_submissions, read_file, read_submission, select_final
 from app.api import examples
 from app.api.deps import AccountDep, Cursor, Limit, ServiceDep
 from app.api.problems import documented, showing, succeeds
@@ -18,6 +17,7 @@ from app.api.uploads import download
 router = api_router("submissions")
 
 FINAL = frozenset({"finished", "rejected", "failed", "cancelled"})
+ORGANIZERS_FILE = "an organizer sent this file on behalf of the team: what it holds is for organizers"
 Status = Literal["queued", "running", "finished", "rejected", "failed", "cancelled"]
 
 
@@ -63,8 +63,8 @@ class SubmissionShape(Shape):
     link: str | None
     baseline: bool
     selected: bool
-    sha256: str
-    size: int
+    sha256: str | None = Field(description="Of the file; null where an organizer sent it for the team.")
+    size: int | None
     split: str | None = Field(description="The part of the gold that `scores` are on.")
     gold_version: int | None
     recipe_version: int | None
@@ -85,8 +85,8 @@ def _seconds(start: Any, end: Any) -> float | None:
 
 
 def submission_shape(found: Seen) -> SubmissionShape:
-    """A submission as a reply."""
-    row = found.submission
+    """A submission as a reply; of a file that an organizer sent for a team, the team reads how it did, not what it is."""
+    row, open_file = found.submission, found.file_shown
     return SubmissionShape(
         id=row.id,
         status=row.status,
@@ -98,18 +98,18 @@ def submission_shape(found: Seen) -> SubmissionShape:
         link=row.link,
         baseline=row.baseline,
         selected=row.selected_at is not None,
-        sha256=row.sha256,
-        size=row.size,
+        sha256=row.sha256 if open_file else None,
+        size=row.size if open_file else None,
         split=found.split,
         gold_version=found.gold_version,
         recipe_version=found.recipe_version,
         scores=found.scores,
         splits=found.splits,
-        problems=row.problems,
-        total=row.problem_totals,
-        notes=row.notes,
+        problems=row.problems if open_file else [],
+        total=row.problem_totals if open_file else {},
+        notes=row.notes if open_file else [ORGANIZERS_FILE],
         failure=row.failure,
-        attempt=found.attempt,
+        attempt=row.attempt,
         queue_position=found.queue_position,
         timings=Timings(
             submitted_at=row.submitted_at,
@@ -152,13 +152,12 @@ def get_submission(submission_id: str, who: AccountDep, parts: ServiceDep) -> Su
     summary="Download the submitted file",
     response_class=Response,
     responses=succeeds("The very bytes that were sent.", examples.STORED_PREDICTIONS)
-    | documented(errors.InsufficientScope, errors.NotFound),
+    | documented(errors.Forbidden, errors.InsufficientScope, errors.NotFound),
 )
 def get_predictions(submission_id: str, who: AccountDep, parts: ServiceDep) -> Response:
-    """For its team and the organizers."""
+    """For its team and the organizers; a file that an organizer sent for a team, for organizers alone."""
     with parts.db.read() as session:
-        row = see_submission(session, who, submission_id)[0]
-        require_scope(who, "read")
+        row = read_file(session, who, submission_id)
     return download(parts, row, row.id)
 
 

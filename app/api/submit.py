@@ -25,7 +25,7 @@ from app.actions.submit_prediction import (
 from app.api import examples
 from app.api.deps import AccountDep, Service, ServiceDep, Waiter, prefer_wait, requester
 from app.api.problems import documented, showing
-from app.api.shapes import Shape, TeamName, Text, shown
+from app.api.shapes import Line, Shape, TeamName, shown
 from app.api.strict import api_router
 from app.api.submissions import FINAL, SubmissionShape, submission_shape
 from app.api.turns import TooManyWaiting
@@ -67,14 +67,24 @@ async def delivery(
     who: AccountDep,
     parts: ServiceDep,
     *,
-    method: Annotated[Text, Query(max_length=200, description="The name of the method, shown on the board.")] = "",
-    description: Annotated[Text, Query(max_length=5000, description="What the method does; not on the board.")] = "",
+    method: Annotated[Line, Query(max_length=200, description="The name of the method, shown on the board.")] = "",
+    description: Annotated[Line, Query(max_length=5000, description="What the method does; not on the board.")] = "",
     link: Annotated[
-        Text | None,
+        Line | None,
         Query(max_length=2000, pattern=r"^https?://\S+$", description="Where to read more: an http or https address."),
     ] = None,
-    team: Annotated[TeamName | None, Query(description="Organizers only: the team, founded if need be.")] = None,
-    baseline: Annotated[bool, Query(description="Organizers only: stands on the board without a rank.")] = False,
+    team: Annotated[
+        TeamName | None,
+        Query(
+            description="Organizers only: the team, founded if need be. The entry counts for it; its file is for organizers."
+        ),
+    ] = None,
+    baseline: Annotated[
+        bool,
+        Query(
+            description="Organizers only: stands on the board without a rank, under a name apart from those of teams."
+        ),
+    ] = False,
     dry_run: Annotated[bool, Query(description="Check the file only: 200 with all problems, nothing stored.")] = False,
     filename: Filename = None,
     layout: Layout = None,

@@ -40,8 +40,9 @@ def check(file: Path, told: Told, layout: str | None = None) -> tuple[dict[str, 
     if positive is not None and positive not in spec.classes:
         inputs.refuse_positive(positive, spec.classes)
     rules = None if told.recipe is None else _rules(inputs.read_json(told.recipe), spec)
+    ids = sorted(normalized(inputs.read_ids(told.ids)))  # as the service has them, whatever the file is
     try:
-        _, problems, notes = validate(inputs.read_ids(told.ids), spec, inputs.source(file, layout), rules=rules)
+        _, problems, notes = validate(ids, spec, inputs.source(file, layout), rules=rules)
     except MemoryError:
         remedy = "Leave out what is not scored, or check it by the service."
         raise Refused("too_large", f"{file}: reading it takes more memory than there is.", remedy) from None

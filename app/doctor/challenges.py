@@ -1,6 +1,6 @@
-"""Checks of the challenges: rules that give the gold labels away, and open phases that have none."""
+"""Checks of the challenges: rules that give the gold labels away, open phases that have none, names that look alike."""
 
-from app.actions.diagnose import dubious_rules, inference, phases_without_gold
+from app.actions.diagnose import dubious_rules, inference, names_alike, phases_without_gold
 from app.doctor.declared import REACHABLE, SCHEMA, SETTINGS, Said, check, ok, warning
 from app.doctor.patient import Patient
 
@@ -42,3 +42,15 @@ def gold(patient: Patient) -> Said:
     with patient.session() as session:
         found = phases_without_gold(session)
     return warning(f"Without gold: {', '.join(found)}.") if found else ok("All have.")
+
+
+@check(
+    "challenges.names",
+    needs=NEEDS,
+    remedy="New teams get no such name. Their organizers can bar a team that poses as another one.",
+)
+def names(patient: Patient) -> Said:
+    """No two teams of a challenge have names that look the same."""
+    with patient.session() as session:
+        found = names_alike(session)
+    return warning(" ".join(found)) if found else ok("None.")

@@ -4,6 +4,7 @@ import math
 import operator
 from collections.abc import Collection, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from app.formats.problem import FILE, Place, Problems, problem, quote
 from app.formats.rules import DEFAULT_LIMITS, Limits
 from app.formats.scores import named_classes
 from app.formats.tidy import IGNORED, SPLITS
+from app.scoring.align import IdIndex
 from app.scoring.task import Task, TaskSpec
 
 _MOST_WEIGHT = 2**52
@@ -62,7 +64,7 @@ def check_distinct(table: Table, void: Collection[str], problems: Problems) -> N
 
 
 def whole_weights(table: Table, void: Collection[str], problems: Problems) -> NDArray[np.int64] | None:
-    """The weights in the order of kept_ids, scaled to whole numbers; None where all weigh the same.
+    """The weights in file order, scaled to whole numbers; None where all weigh the same.
 
     The proportions are exact where binary64 can count the sum; else they are rounded to multiples of a power of two
     (noted). Weights that are all 0, or of which that would make one 0, are a problem.
@@ -91,12 +93,19 @@ def whole_weights(table: Table, void: Collection[str], problems: Problems) -> ND
 
 
 def kept_ids(table: Table, void: Collection[str]) -> list[str]:
-    """Each id that is scored, once, in file order."""
-    return [name for name in dict.fromkeys(table.ids) if name is not None and name not in void]
+    """Each id that is scored, once, in the order of code points: the order of the file may follow labels or splits."""
+    return sorted(name for name in set(table.ids) if name is not None and name not in void)
+
+
+def placed(values: NDArray[Any], table: Table, void: Collection[str], index: IdIndex) -> NDArray[Any]:
+    """Values in file order, one for each id that is scored, put in the order of `index`."""
+    found = np.empty_like(values)
+    found[index.rows([name for name in table.ids if name is not None and name not in void])] = values
+    return found
 
 
 def split_codes(table: Table, void: Collection[str]) -> NDArray[np.int8] | None:
-    """0 for public, 1 for private, in the order of kept_ids; None without splits. Only for tables without faults."""
+    """0 for public, 1 for private, in file order; None without splits. Only for tables without faults."""
     if table.splits is None:
         return None
     pairs = zip(table.ids, table.splits, strict=True)

@@ -1,4 +1,4 @@
-"""The file to fill in: every id in gold order, with the place for its answer."""
+"""The file to fill in: every id, in the order that it is given, with the place for its answer."""
 
 import csv
 import io

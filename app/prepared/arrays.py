@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 Arrays = Mapping[str, NDArray[Any]]
 Piece = bytes | memoryview
 
-MAGIC: Final = b"AssayG01"
-"""Names the layout: another layout has another number."""
+MAGIC: Final = b"AssayG02"
+"""Names the layout, with the order of the instances: another layout has another number."""
 
 _HEAD: Final = struct.Struct("<8s32s8s")
 _LENGTH: Final = struct.Struct("<Q")

@@ -16,6 +16,7 @@ from app.scoring.evaluate import evaluate
 from app.scoring.metric import CATALOGUE, Result
 from app.scoring.report import SHOWN, per_class
 from app.scoring.standings import rounded
+from app.spreadsheets import text_cell
 
 Row = Mapping[str, Any]
 Options = Mapping[str, str]
@@ -149,8 +150,8 @@ def write_csv(report: Mapping[str, Any], part: str, target: TextIO) -> None:
     if first is None:
         return
     table = csv.DictWriter(target, fieldnames=list(first), lineterminator="\n", extrasaction="ignore", restval="")
-    table.writeheader()
-    table.writerows(chain([first], rows))
+    for row in chain([{name: name for name in first}, first], rows):
+        table.writerow({name: text_cell(item) if isinstance(item, str) else item for name, item in row.items()})
 
 
 def rows_of(value: Any) -> Iterator[Row]:

@@ -46,7 +46,6 @@ class Surroundings:
     task_id: str | None
     task_status: str | None
     task_priority: int | None
-    attempt: int | None
     task_scorer_version: int | None
     compared_at: datetime | None
     difference: dict[str, Any] | None
@@ -82,7 +81,6 @@ _COLUMNS: dict[str, InstrumentedAttribute[Any]] = {
     "task_id": ScoreTask.id,
     "task_status": ScoreTask.status,
     "task_priority": ScoreTask.priority,
-    "attempt": ScoreTask.attempt,
     "task_scorer_version": ScoreTask.scorer_version,
     "compared_at": ScoreTask.compared_at,
     "difference": ScoreTask.difference,

@@ -29,9 +29,9 @@ def try_key(session: WriteSession, user_id: str, text: str) -> bool:
     return _try(session, "key", user_id, text)
 
 
-def team_name(session: WriteSession, challenge_id: str, name_key: str) -> None:
-    """Hold a name that a team is about to get."""
-    _take(session, "team name", challenge_id, name_key)
+def team_names(session: WriteSession, challenge_id: str) -> None:
+    """Hold the names of a challenge's teams: whether a new one is taken shows only by all of them."""
+    _take(session, "team names", challenge_id)
 
 
 def team(session: WriteSession, phase_id: str, team_id: str) -> None:

@@ -3,21 +3,11 @@
 from datetime import datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, MetaData, String, Table, Text, UniqueConstraint, text
+from sqlalchemy import JSON, ForeignKey, Index, MetaData, String, Table, Text, UniqueConstraint, false, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
+from app.store.columns import ID, NAMING, JSONObject, one_of
 from app.store.types import Moment, new_id, utcnow
-
-NAMING = {
-    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-    "ck": "ck_%(table_name)s_%(constraint_name)s",
-    "fk": "fk_%(table_name)s_%(column_0_name)s",
-    "pk": "pk_%(table_name)s",
-}
-
-ID = String(32)
-JSONObject = dict[str, Any]
 
 
 class Base(DeclarativeBase):
@@ -31,12 +21,6 @@ class Base(DeclarativeBase):
         list[str]: JSON(none_as_null=True),
         list[Any]: JSON(none_as_null=True),
     }
-
-
-def one_of(column: str, *values: str) -> CheckConstraint:
-    """A check that a text column holds one of these words."""
-    listed = ", ".join(f"'{value}'" for value in values)
-    return CheckConstraint(f"{column} IN ({listed})", name=column)
 
 
 class User(Base):
@@ -205,15 +189,21 @@ class GoldVersion(Base):
 
 
 class Team(Base):
-    """Who competes: one or more users; owns submissions and quota."""
+    """Who competes: one or more users; owns submissions and quota. A baseline is a team apart, without users."""
 
     __tablename__ = "teams"
-    __table_args__ = (UniqueConstraint("challenge_id", "name_key"),)
+    __table_args__ = (
+        UniqueConstraint("challenge_id", "baseline", "name_key"),
+        UniqueConstraint("challenge_id", "look_key"),
+    )
 
     id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
     challenge_id: Mapped[str] = mapped_column(ForeignKey("challenges.id", ondelete="CASCADE"))
     name: Mapped[str] = mapped_column(String(100))
     name_key: Mapped[str] = mapped_column(String(200))
+    look_key: Mapped[str | None] = mapped_column(String(400))
+    """What the name looks like; None for baselines, and where an older team has it that looks the same."""
+    baseline: Mapped[bool] = mapped_column(default=False, server_default=false())
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
 
 
@@ -258,6 +248,8 @@ class Submission(Base):
     description: Mapped[str] = mapped_column(Text)
     link: Mapped[str | None] = mapped_column(Text)
     baseline: Mapped[bool] = mapped_column(default=False)
+    on_behalf: Mapped[bool] = mapped_column(default=False, server_default=false())
+    """Sent by an organizer who named the team: it counts for the team, and its file is for organizers."""
     file_key: Mapped[str] = mapped_column(String(100))
     sha256: Mapped[str] = mapped_column(String(64))
     size: Mapped[int]
@@ -267,6 +259,8 @@ class Submission(Base):
     submitted_at: Mapped[datetime] = mapped_column(default=utcnow)
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
+    attempt: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    """How often it was begun to score it, until its status was final; scoring it again for comparison does not count."""
     problems: Mapped[list[Any]]
     problem_totals: Mapped[JSONObject]
     notes: Mapped[list[str]]

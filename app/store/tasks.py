@@ -72,7 +72,7 @@ _START = (
 _SHOW_STARTED = (
     update(Submission.__table__)
     .where(Submission.id.in_(bindparam("submissions", expanding=True)), Submission.status == "queued")
-    .values(status="running", started_at=_STARTED)
+    .values(status="running", started_at=_STARTED, attempt=Submission.attempt + 1)
 )
 _END = (
     update(ScoreTask.__table__)

@@ -171,3 +171,34 @@ def test_a_name_with_a_null_character_is_that_of_nothing(given: Settings, path: 
     with served(given.model_copy(update=own)) as service:
         answer = service.admin().request("DELETE" if "tokens" in path else "GET", path)
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+
+
+BOARD = "/api/v1/challenges/digits/phases/main/leaderboard"
+
+
+@pytest.mark.parametrize("slash", ["%2F", "%2f"])
+@pytest.mark.parametrize("path", [BOARD, "/api/v1/metrics", "/docs", "/static/docs.js", "/healthz"])
+def test_an_encoded_slash_separates_nothing(app: Served, path: str, slash: str) -> None:
+    assert at_root(app, "GET", path).status_code == 200
+    segments = path.split("/")
+    for at in range(1, len(segments)):
+        asked = "/".join(segments[:at]) + slash + "/".join(segments[at:])
+        for method in ("GET", "HEAD"):
+            answer = at_root(app, method, asked if asked.startswith("/") else f"/{asked}")
+            assert answer.status_code == 404, asked
+            assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_a_metric_is_asked_for_by_a_label_that_holds_a_slash(app: Served) -> None:
+    answer = app.caller().get("/metrics/f1:label=a%2Fb")
+    assert answer.status_code == 200
+    assert "a/b" in answer.text
+
+
+def test_the_page_of_the_api_cannot_be_framed_redirected_or_sent_from(app: Served) -> None:
+    policy = at_root(app, "GET", "/docs").headers["content-security-policy"]
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    assert {
+        name: rules[name] for name in ("default-src", "frame-ancestors", "base-uri", "form-action")
+    } == dict.fromkeys(("default-src", "frame-ancestors", "base-uri", "form-action"), "'none'")
+    assert rules["script-src"] == "'self'"

@@ -155,6 +155,14 @@ def differing(data: Path) -> None:
     change(data, """UPDATE score_tasks SET difference = '{"count": 1, "values": [], "refused": {}}'""")
 
 
+def names_alike(data: Path) -> None:
+    """A team as it may have been founded before looks were compared."""
+    own = "id, challenge_id, name, name_key, baseline, created_at"
+    change(
+        data, f"INSERT INTO teams ({own}) SELECT '0', challenge_id, upper(name), '0', 0, created_at FROM teams LIMIT 1"
+    )
+
+
 BROKEN: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
     "folder away": (shutil.rmtree, "data.folder", "problem", "is no folder"),
     "folder open": (lambda data: data.chmod(0o755), "data.private", "problem", "mode 755"),
@@ -203,6 +211,7 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
         lambda data: change(data, "UPDATE gold_versions SET status = 'retired'"),
         *("challenges.gold", "warning", "pets/main"),
     ),
+    "names alike": (names_alike, "challenges.names", "warning", "In 'pets' these look the same: "),
 }
 
 

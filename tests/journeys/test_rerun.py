@@ -96,3 +96,23 @@ def test_a_new_phase_is_in_force_at_the_scorer_that_runs(people: People) -> None
     with database_of(people.live) as session:
         versions = set(session.scalars(select(Phase.scorer_version)))
     assert versions == {board["scorer_version"]}
+
+
+def test_scoring_again_leaves_no_trace_in_what_its_team_reads(people: People) -> None:
+    owner = people.admin
+    slug = challenge(owner, "rerun-unseen")
+    blue = people["Blue"].join(slug, "Blue")
+    mine = finished(blue.submit(slug, RIGHT))["id"]
+    paths = [f"/submissions/{mine}", f"{MAIN.format(slug)}/submissions", f"{MAIN.format(slug)}/leaderboard"]
+    paths += [f"/submissions/{mine}/report", f"{MAIN.format(slug)}/quota", f"/challenges/{slug}"]
+    before = [blue.get(path) for path in paths]
+    assert before[0].json()["attempt"] == 1
+    for _ in range(2):
+        assert owner.post(f"/submissions/{mine}/rerun").status_code == 202
+        assert settled(owner, mine)["rerun"]["status"] == "done"
+    assert owner.post(MAIN.format(slug) + "/rerun").status_code == 202
+    assert ended(owner, slug)["done"] == 1
+    for path, read in zip(paths, before, strict=True):
+        assert read.status_code == 200, read.text
+        assert blue.get(path).content == read.content, path
+        assert blue.get(path, headers={"If-None-Match": read.headers["etag"]}).status_code == 304, path

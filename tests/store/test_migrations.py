@@ -23,10 +23,11 @@ from app.settings import Settings
 from app.shipped import shipped
 from app.store import migrate
 from app.store.session import Database
-from app.store.tables import Base
+from app.store.tables import Base, Team, User
+from app.store.types import utcnow
 from tests.live import LONG
 from tests.store.engines import only_postgresql, only_sqlite
-from tests.store.rows import fill
+from tests.store.rows import added, fill, submission, task
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -229,6 +230,44 @@ def test_tables_beside_gold_are_one_after_the_change_and_two_before(given: Setti
         connection.execute(later.update().values(accessories=both | {"folds": {"t1": "1"}}))
     with pytest.raises(RuntimeError, match="earlier version cannot keep"):
         downgrade(given, "0002")
+
+
+def test_entries_of_organizers_are_told_from_those_of_teams_after_the_change(given: Settings, db: Database) -> None:
+    """Blue has a member and three entries: its own, one that an organizer sent for it, and a baseline of its name."""
+    with db.write() as session:
+        told = fill(session)
+        rows = {"user": told.user, "phase": told.phase, "team": told.team, "own": told.submission}
+        organizer = added(session, User(email="olga@example.org", name="Olga"))
+        rows["behalf"] = added(session, submission(told.phase, told.team, organizer))
+        rows["baseline"] = added(session, submission(told.phase, told.team, organizer, baseline=True))
+        alone = added(session, Team(challenge_id=told.challenge, name="Majority", name_key="majority"))
+        rows["alone"] = added(session, submission(told.phase, alone, organizer, baseline=True))
+        added(session, Team(challenge_id=told.challenge, name="BIue", name_key="biue"))
+        first = added(session, task(rows["behalf"], told.gold, told.recipe, attempt=3))
+        added(session, task(rows["baseline"], told.gold, told.recipe, attempt=5, compared_at=utcnow()))
+        assert first
+    db.close()
+    downgrade(given, "0005")
+    migrate.upgrade(given)
+    with plain(given) as connection:
+        names = connection.execute(text("SELECT name, baseline, look_key FROM teams ORDER BY name, baseline")).all()
+        assert [tuple(row) for row in names] == [
+            ("BIue", False, None),  # it looks like Blue, and came later
+            ("Blue", False, "blue"),
+            ("Blue", True, None),
+            ("Majority", True, None),
+        ]
+        query = "SELECT s.id, t.name, t.baseline, s.on_behalf, s.attempt FROM submissions s JOIN teams t ON t.id = s.team_id"
+        entries = {row[0]: tuple(row[1:]) for row in connection.execute(text(query))}
+    assert {name: entries[rows[name]] for name in ("own", "behalf", "baseline", "alone")} == {
+        "own": ("Blue", False, False, 0),
+        "behalf": ("Blue", False, True, 3),
+        "baseline": ("Blue", True, True, 1),
+        "alone": ("Majority", True, True, 0),
+    }
+    downgrade(given, "0005")
+    with plain(given) as connection:
+        assert connection.scalar(text("SELECT count(*) FROM teams")) == 3  # the two called Blue are one again
 
 
 # ---- several at once, and one that dies ---------------------------------------------------------

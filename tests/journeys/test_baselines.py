@@ -1,0 +1,105 @@
+"""What organizers enter: baselines under names of their own, and files on behalf of teams."""
+
+import httpx
+import pytest
+
+from tests.journeys.support import RIGHT, People, challenge, enter, finished, hits, ranks, refused
+from tests.live import Caller
+
+NAME = "Majority class"
+
+
+def found(who: Caller, slug: str, name: str) -> httpx.Response:
+    return who.post(f"/challenges/{slug}/registrations", json={"team": name})
+
+
+def own_entries(who: Caller, slug: str) -> list[str]:
+    return [each["id"] for each in who.get(f"/challenges/{slug}/phases/main/submissions").json()["items"]]
+
+
+@pytest.mark.parametrize("first", ["team", "baseline"])
+def test_a_team_gets_nothing_of_a_baseline_of_its_name(people: People, first: str) -> None:
+    slug = challenge(people.admin, "baseline-name")
+    if first == "team":
+        people["Blue"].join(slug, NAME)
+    entered = enter(people.admin, slug, [(NAME, RIGHT)], baseline="true")[0]
+    if first == "baseline":
+        people["Blue"].join(slug, NAME)
+    blue = people["Blue"]
+    for address in ("", "/predictions", "/report"):
+        refused(blue.get(f"/submissions/{entered}{address}"), 404, "not_found")
+    for verb in ("select", "unselect"):
+        refused(blue.post(f"/submissions/{entered}/{verb}"), 404, "not_found")
+    assert own_entries(blue, slug) == []
+    own = finished(blue.submit(slug, hits(2)))["id"]
+    assert own_entries(blue, slug) == [own]
+    rows = people.visitor.board(slug).json()["rows"]
+    assert sorted((row["baseline"], row["rank"], row["entries"]) for row in rows) == [(False, 1, 1), (True, None, 1)]
+    assert len({row["team"]["id"] for row in rows}) == 2
+
+
+def test_no_refusal_tells_that_there_is_a_baseline(people: People) -> None:
+    with_one, without = challenge(people.admin, "told"), challenge(people.admin, "told")
+    people.admin.patch(f"/challenges/{with_one}/phases/main", json={"leaderboard": "hidden"}).raise_for_status()
+    enter(people.admin, with_one, [(NAME, RIGHT)], baseline="true")
+    for name in (NAME, "MAJORITY CLASS"):
+        answers = [found(people["Blue"], slug, name) for slug in (with_one, without)]
+        assert answers[0].status_code == answers[1].status_code
+
+
+def test_baselines_of_one_name_stand_together_and_may_be_called_anything(people: People) -> None:
+    slug = challenge(people.admin, "baselines")
+    people["Blue"].join(slug, "Blue")
+    enter(people.admin, slug, [("Baselines", hits(1)), ("BASELINES", hits(3)), ("Blue", hits(2))], baseline="true")
+    teams = people.admin.get(f"/challenges/{slug}/teams").json()["items"]
+    assert sorted((each["name"], each["baseline"]) for each in teams) == [
+        ("Baselines", True),
+        ("Blue", False),
+        ("Blue", True),
+    ]
+
+
+def test_an_organizer_in_a_team_enters_a_baseline_beside_it(people: People) -> None:
+    slug = challenge(people.admin, "baseline-own")
+    olga = people["Olga"]
+    body = {"email": olga.email, "role": "editor"}
+    people.admin.post(f"/challenges/{slug}/organizers", json=body).raise_for_status()
+    olga = people.with_scopes(olga, "read", "submit", "organize")
+    refused(olga.submit(slug, RIGHT, baseline="true"), 403, "not_registered")
+    olga.join(slug, "Olgas")
+    finished(olga.submit(slug, RIGHT, baseline="true"))
+    mine = finished(olga.submit(slug, hits(3)))
+    assert ranks(people.visitor.board(slug)) == [(None, "Olgas"), (1, "Olgas")]
+    assert people.visitor.board(slug).json()["rows"][1]["entries"] == 1
+    assert olga.get(f"/submissions/{mine['id']}/predictions").status_code == 200
+
+
+def test_a_file_that_an_organizer_sends_for_a_team_counts_and_stays_with_the_organizers(people: People) -> None:
+    slug = challenge(people.admin, "behalf")
+    blue = people["Blue"].join(slug, "Blue")
+    entered = enter(people.admin, slug, [("Blue", RIGHT)])[0]
+    assert own_entries(blue, slug) == [entered]
+    seen = blue.get(f"/submissions/{entered}").json()
+    assert (seen["status"], seen["scores"]["accuracy"]["value"]) == ("finished", 1.0)
+    assert (seen["sha256"], seen["size"]) == (None, None)
+    refused(blue.get(f"/submissions/{entered}/predictions"), 403, "forbidden")
+    assert people.admin.get(f"/submissions/{entered}/predictions").json() == RIGHT
+    assert people.admin.get(f"/submissions/{entered}").json()["size"] is not None
+    assert ranks(people.visitor.board(slug)) == [(1, "Blue")]
+    assert blue.post(f"/submissions/{entered}/select").json()["sha256"] is None
+    own = finished(blue.submit(slug, hits(2)))
+    assert blue.get(f"/submissions/{own['id']}/predictions").status_code == 200
+
+
+def test_what_is_wrong_with_a_file_of_an_organizer_is_told_to_organizers(people: People) -> None:
+    slug = challenge(people.admin, "behalf-wrong")
+    blue = people["Blue"].join(slug, "Blue")
+    sent = people.admin.submit(slug, {"t1": "a", "secret": "b"}, team="Blue").json()
+    assert sent["status"] == "rejected"
+    assert "secret" in str(sent["problems"])
+    seen = blue.get(f"/submissions/{sent['id']}").json()
+    listed = blue.get(f"/challenges/{slug}/phases/main/submissions").json()["items"][0]
+    for body in (seen, listed):
+        assert (body["status"], body["problems"], body["total"]) == ("rejected", [], {})
+        assert "organizer" in body["notes"][0]
+        assert "secret" not in str(body)

@@ -1,0 +1,79 @@
+"""Names that could be taken for those of others, as participants try them."""
+
+import threading
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.journeys.support import RIGHT, People, challenge, finished, refused
+from tests.live import Caller
+
+LIKE_BLUE = ["\u0412lue", "BIue", "B\u0336lue", "\u0243lue", "B|ue", "Blu\u0435"]
+
+
+def found(who: Caller, slug: str, name: str) -> httpx.Response:
+    return who.post(f"/challenges/{slug}/registrations", json={"team": name})
+
+
+@pytest.mark.parametrize("name", LIKE_BLUE)
+def test_what_looks_like_a_team_is_refused_whoever_founds_it(people: People, name: str) -> None:
+    slug = challenge(people.admin, "alike")
+    people["Blue"].join(slug, "Blue")
+    body = refused(found(people["Green"], slug, name), 409, "team_name_taken")
+    assert "'Blue'" in body["detail"]
+    refused(people.admin.submit(slug, RIGHT, team=name), 409, "team_name_taken")
+    assert [each["name"] for each in people.admin.get(f"/challenges/{slug}/teams").json()["items"]] == ["Blue"]
+
+
+def test_whoever_comes_second_is_refused(people: People) -> None:
+    slug = challenge(people.admin, "alike-second")
+    people["Green"].join(slug, "BIue")
+    refused(found(people["Blue"], slug, "Blue"), 409, "team_name_taken")
+
+
+@pytest.mark.parametrize("name", ["\u0412lue", "Alph\u03b1", "a\ue000b", "\u0336"])
+def test_scripts_that_look_alike_are_not_mixed(people: People, name: str) -> None:
+    slug = challenge(people.admin, "mixed")
+    body = refused(found(people["Green"], slug, name), 422, "invalid_request")
+    assert body["errors"][0]["pointer"] == "/team"
+
+
+@pytest.mark.parametrize(
+    "name", ["Jos\u00e9", "M\u00fcller & Co. (2)", "\u6771\u4eac Lab", "\u041a\u043e\u043c\u0430\u043d\u0434\u0430"]
+)
+def test_names_of_all_writing_systems_are_taken_as_they_are(people: People, name: str) -> None:
+    slug = challenge(people.admin, "writing")
+    people["Blue"].join(slug, "Jose")
+    assert found(people["Green"], slug, name).json()["team"]["name"] == name
+
+
+@pytest.mark.parametrize(
+    "name", ["Admin", "ADM1N", "\u0410dmin", "The Organizers", "Baselines", "Anonymous 1", "assay"]
+)
+def test_reserved_names_are_for_organizers(people: People, name: str) -> None:
+    slug = challenge(people.admin, "reserved")
+    body: dict[str, Any] = refused(found(people["Green"], slug, name), 422, "invalid_request")
+    assert body["errors"][0]["pointer"] == "/team"
+    assert people.admin.submit(slug, RIGHT, team="Organizers").status_code == 201
+
+
+def test_of_names_that_look_alike_one_is_founded_however_many_come_at_once(people: People) -> None:
+    slug = challenge(people.admin, "alike-race")
+    names = ["Blue", "BIue", "B1ue", "B|ue"]
+    callers = [people[f"Racer{number}"] for number in range(len(names))]
+    answers: list[int] = []
+    threads = [
+        threading.Thread(target=lambda pair=pair: answers.append(found(pair[0], slug, pair[1]).status_code))
+        for pair in zip(callers, names, strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(answers) == [201, 409, 409, 409]
+
+
+def test_a_team_of_the_same_name_in_another_challenge_is_free(people: People) -> None:
+    for slug in (challenge(people.admin, "one-name"), challenge(people.admin, "one-name")):
+        finished(people["Blue"].join(slug, "Blue").submit(slug, RIGHT))
