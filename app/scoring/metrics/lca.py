@@ -114,9 +114,10 @@ def mgia(ws: Workspace, call: MetricCall) -> Result:
     gold, predicted = label_sets(ws, call)
     in_gold, in_predicted, lone, error = _per_instance(ws, call, count, matched=True).T
     sizes = Overlap(in_gold + gold.outside, in_predicted + predicted.outside, lone)
-    largest = (lone + gold.outside + predicted.outside) * most
-    equal = largest == 0
-    numerator = np.where(equal, 1, lone * most - error)  # labels outside have no match
+    outside = gold.outside + predicted.outside  # they have no match, and lift no value that is below 0
+    equal = lone + outside == 0
+    numerator = np.where(equal, 1, lone * most - error)
+    largest = np.where(numerator < 0, lone, lone + outside) * most
     return over_instances(numerator, np.where(equal, 1, largest), empties(call, sizes), ws.case.weights)
 
 
