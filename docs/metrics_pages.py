@@ -20,6 +20,11 @@ _PROPERTIES = {
     "count_based": "a function of integer counts",
     "ordinal": "the order in which the classes are declared can move the value",
 }
+_BY_CLASS = ("macro", "weighted", "weighted_by_predicted", "lfb_train", "lfb_test")
+_UNKNOWN = (
+    "`unknown_label=count_as_fp`: a label outside the vocabulary is a false positive of no class, so that it costs the "
+    "gold class its recall and no class its precision"
+)
 _BESIDE = ("positive_label", "train_frequencies", "hierarchy", "cost_matrix", "class_weights")
 _INTRODUCTION = """# Metrics
 
@@ -134,11 +139,19 @@ def _facts(metric: Metric, entry: Mapping[str, Any], data: Mapping[str, str]) ->
         "presets": ", ".join(_preset(one) for one in entry["presets"]),
         "properties": "; ".join(holds),
         "[single labels](../disclosure.md)": f"its value {metric.granularity.meaning}",
+        "unknown labels": _UNKNOWN if _charges_classes(metric) else "",
         "other tools": "<br>".join(f"{safe(tool)}: {safe(text)}" for tool, text in metric.peers.items()),
         "source": safe(metric.source),
         "example": _example(metric, entry["example"], data[metric.key]),
     }
     return ([name, text] for name, text in facts.items() if text)
+
+
+def _charges_classes(metric: Metric) -> bool:
+    """Whether it is made of false positives of classes, which labels outside the vocabulary have none of."""
+    base = metric.key.removesuffix("_top_k")
+    averaged = base.endswith(tuple(f"_{suffix}" for suffix in _BY_CLASS))
+    return "unknown_label" in metric.options and (averaged or any(param.name == "label" for param in metric.params))
 
 
 def _option(option: Mapping[str, Any]) -> str:

@@ -22,17 +22,25 @@ class Effort:
     """Of each node of an ancestry the `steps` to all of its ancestors, itself included: at least as many as there are."""
 
     def __init__(self, tree: Ancestry, labels: NDArray[np.int64]) -> None:
-        """One pass over all nodes; in a graph the steps from the labels that occur are counted one by one at first."""
+        """One pass over all nodes; in a graph the steps from the labels that occur are counted one by one, if few enough.
+
+        Either all of them are counted or none, so that no order of the labels can matter.
+        """
         edges = float(sum(map(len, tree.parents)))
         steps = [0.0] * len(tree.parents)
         for node in tree.downward:
             steps[node] = min(edges, sum(1 + steps[parent] for parent in tree.parents[node]))
-        walked = 0.0
-        for label in np.unique(labels).tolist() if max(map(len, tree.parents)) > 1 else ():
-            if walked > _WALKED:
-                break
-            steps[label] = float(sum(len(tree.parents[node]) for node in tree.climb(label)))
-            walked += 1 + steps[label]
+        if max(map(len, tree.parents)) > 1:
+            counted: dict[int, float] = {}
+            walked = 0.0
+            for label in np.unique(labels).tolist():
+                counted[label] = float(sum(len(tree.parents[node]) for node in tree.climb(label)))
+                walked += 1 + counted[label]
+                if walked > _WALKED:
+                    counted.clear()
+                    break
+            for label, exact in counted.items():
+                steps[label] = exact
         self.steps = 1 + np.array(steps)
 
     def check_extended(self, gold: LabelSets, predicted: LabelSets) -> None:

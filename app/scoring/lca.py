@@ -1,8 +1,9 @@
-"""Label sets joined at their lowest common ancestors, and matched with their nearest counterparts.
+"""Label sets joined at their lowest common ancestors as HEMKit does it, and matched with their nearest counterparts.
 
-Both follow HEMKit, the evaluator of the BioASQ challenges, which goes with Kosmopoulos, Partalas, Gaussier,
+Both follow HEMKit step by step, the evaluator of the BioASQ challenges, which goes with Kosmopoulos, Partalas, Gaussier,
 Paliouras and Androutsopoulos (2015), "Evaluation measures for hierarchical classification: a unified view and novel
-approaches", Data Mining and Knowledge Discovery 29(3). What the paper leaves open is as HEMKit does it.
+approaches", Data Mining and Knowledge Discovery 29(3). What the paper leaves open, and what HEMKit does otherwise, is
+as HEMKit does it: values depend on the order of the classes. app.scoring.lca_minimal follows the paper.
 
 A label that the other set lacks is linked upwards: on each way up the first ancestor that the other set has too is a
 candidate; from there the nearest label of the other set is its counterpart. Of all candidates those with the fewest

@@ -121,7 +121,7 @@ class Metric:
     r"""One declaration of a metric; the catalogue, the parser, the help and the tests read it.
 
     `equation` is LaTeX, in which `\param{k}` stands for a parameter; `shown` writes it for a call whose settings change
-    its form. `symbols` explains the letters that are its own. `names` are other names in the field; `options` those
+    its form; with `says_zero` it also says what 0/0 counts as, which is else added. `symbols` explains the letters that are its own. `names` are other names in the field; `options` those
     conventions that concern it; `hints` says for a task that it is not defined for which keys are meant; `source` names
     paper and section or equation; `granularity` says how finely values answer to single labels, and `floor` how small they get: where no instance
     weighs more than another, a value that is not 0 is at least 1 / (n·m + 1)^floor (0: as small as binary64 goes); `peers` says of tools that compute the same where they differ. `acceptable`: defined
@@ -152,6 +152,7 @@ class Metric:
     symbols: Mapping[str, str] = field(default_factory=dict)
     peers: Mapping[str, str] = field(default_factory=dict)
     shown: "Callable[[MetricCall], str] | None" = None
+    says_zero: bool = False
     check: "Callable[[Mapping[str, str]], str | None] | None" = None
 
     def __post_init__(self) -> None:

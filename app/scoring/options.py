@@ -60,7 +60,11 @@ _DECLARED = (
         "What a predicted label outside the vocabulary does.",
         (
             "the file is refused",
-            "a false positive in pooled sums and of its instance; no class of its own",
+            (
+                "a false positive in pooled sums and of its instance, in the place of a true negative as any other wrong label; "
+                "as it has no class, measures of single classes and their averages charge it to none, and chance-corrected "
+                "agreement has nothing that it could agree with"
+            ),
             "such a label is ignored, as if it had not been predicted",
         ),
     ),

@@ -71,7 +71,7 @@ _DECLARED = (
     Preset(
         "hemkit",
         "HEMKit, the hierarchical evaluator of the BioASQ challenges",
-        {"count_root": "true", "one_empty": "skip", "redundant": "remove"},
+        {"count_root": "true", "links": "hemkit", "one_empty": "skip", "redundant": "remove"},
         remark="HEMKit takes a maximum distance on its command line and adds one level of ancestors more: where it was 4, "
         "give max_depth=5; a distance beyond the hierarchy is unlimited",
     ),

@@ -2,7 +2,7 @@
 
 Single-label data need three histograms of codes; multi-label data sorted (instance, class) pairs and their
 intersection. A label outside the vocabulary has no class of its own: counted as a false positive it enters the
-pooled sums and its instance.
+pooled sums and its instance, in the place of a true negative as any other wrong label would.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -53,9 +53,11 @@ class Tally:
 
     Where instances have weights, everything is counted as often as its instance weighs. `names` are the classes of the
     per-class counts (with the empty set as the last one where it is a class);
-    `outside_fp` counts predicted labels outside the vocabulary, `outside_fn` such gold labels; `nothing` counts
-    instances of single-label data without a prediction; `exact` counts instances whose predicted set equals the
-    gold set; `cells` and `wrong_cells` count the (instance, label) decisions and the wrong ones, over sets.
+    `outside_fp` counts predicted labels outside the vocabulary, `outside_fn` such gold labels, `outside_tn` the true
+    negatives whose place they take, at most those that their instance has; `nothing` counts instances of single-label
+    data without a prediction; `exact` counts instances whose predicted set equals the gold set; `cells` and
+    `wrong_cells` count the (instance, label) decisions and the wrong ones, over sets. A label outside the vocabulary
+    makes one more decision of its instance wrong, until all are; `strange` counts such labels.
     """
 
     n: int
@@ -63,10 +65,12 @@ class Tally:
     classes: Counts
     outside_fp: int
     outside_fn: int
+    outside_tn: int
     nothing: int
     exact: int
     cells: int
     wrong_cells: int
+    strange: int
     _instances: "Callable[[], Instances] | None" = None
     _parts: "dict[Hashable, Int]" = field(default_factory=dict)
 
@@ -167,17 +171,29 @@ def _single(case: Case, options: Mapping[str, str]) -> Tally:
     support, chosen = in_gold[1 : m + 1], in_predicted[1 : m + 1]
     counts = Counts(tp=tp, fp=chosen - tp, fn=support - tp, tn=n - support - chosen + tp)
     outside_fp, outside_fn = int(in_predicted[m + 1]), int(in_gold[m + 1])
+    displaced = _displaced(gold, predicted, m, weights) if outside_fp or outside_fn else 0
     return Tally(
         n=n,
         names=case.spec.classes,
         classes=counts,
         outside_fp=outside_fp,
         outside_fn=outside_fn,
+        outside_tn=displaced,
         nothing=int(in_predicted[0]),
         exact=total(tp),
-        cells=n * m + outside_fp + outside_fn,
-        wrong_cells=total(counts.fp) + total(counts.fn) + outside_fp + outside_fn,
+        cells=n * m,
+        wrong_cells=total(counts.fp) + total(counts.fn) + displaced,
+        strange=outside_fp + outside_fn,
     )
+
+
+def _displaced(gold: NDArray[np.int32], predicted: NDArray[np.int32], m: int, weights: Int | None) -> int:
+    """The true negatives of single-label data whose place labels outside the vocabulary take; so many are wrong then."""
+    rows = np.flatnonzero((gold == m) | (predicted == m))
+    g, p = gold[rows], predicted[rows]
+    strange = (g == m).astype(np.int64) + (p == m)
+    known = ((g >= 0) & (g < m)).astype(np.int64) + ((p >= 0) & (p < m))
+    return _weighed(np.minimum(strange, m - known), None if weights is None else weights[rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,16 +269,19 @@ def _multi(case: Case, options: Mapping[str, str]) -> Tally:
     equal = (sets.hits == sets.gold) & (sets.hits == sets.predicted)
     equal &= (gold.outside == 0) & (predicted.outside == 0)
     strange = predicted.outside + gold.outside
+    either, wrong = sets.gold + sets.predicted - sets.hits, sets.gold + sets.predicted - 2 * sets.hits
     return Tally(
         n=weight,
         names=(*case.spec.classes, NO_LABEL) if as_class else case.spec.classes,
         classes=counts,
         outside_fp=_weighed(predicted.outside + predicted.repeated, weights),
         outside_fn=_weighed(gold.outside + gold.repeated, weights),
+        outside_tn=_weighed(np.minimum(strange, size - either), weights),
         nothing=0,
         exact=_weighed(equal.astype(np.int64), weights),
-        cells=weight * size + _weighed(strange, weights),
-        wrong_cells=_weighed(sets.gold + sets.predicted - 2 * sets.hits + strange, weights),
+        cells=weight * size,
+        wrong_cells=_weighed(np.minimum(wrong + strange, size), weights),
+        strange=_weighed(strange, weights),
         _instances=lambda: _instances(gold, predicted, shared, overlap, n=n, size=size, weights=weights),
     )
 
@@ -342,9 +361,13 @@ def _instances(
     size: int,
     weights: Int | None,
 ) -> Instances:
-    """The tables of the instances over `size` labels; labels outside the vocabulary enlarge their sets."""
+    """The tables of the instances over `size` labels; labels outside the vocabulary enlarge their sets.
+
+    They take the place of true negatives, as long as there are any.
+    """
     sides = _sides(gold, predicted, shared, overlap, by="rows", size=n)
     table = _table(size, sides)
     gold_outside, predicted_outside = gold.outside + gold.repeated, predicted.outside + predicted.repeated
-    counts = Counts(table.tp, table.fp + predicted_outside, table.fn + gold_outside, table.tn)
+    tn = np.maximum(table.tn - gold.outside - predicted.outside, 0)
+    counts = Counts(table.tp, table.fp + predicted_outside, table.fn + gold_outside, tn)
     return Instances(counts, sides.gold + gold_outside, sides.predicted + predicted_outside, weights)

@@ -75,7 +75,7 @@ def tree_values(name: str, block: Mapping[str, Any]) -> Iterator[tuple[str, floa
                 yield f"hierarchical_{measure}:{setting}{root}", block[section][short], exact
         if "hemkit" in block:
             yield f"hierarchical_{measure}:count_root=true,one_empty=skip", block["hemkit"][short], coarse
-            lca = f"lca_{measure}:count_root=true,redundant=remove,one_empty=skip"
+            lca = f"lca_{measure}:count_root=true,links=hemkit,redundant=remove,one_empty=skip"
             yield lca, block["hemkit"][f"lca_{short[1]}"], coarse
 
 

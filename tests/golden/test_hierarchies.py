@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.scoring.align import Case
+from app.scoring.align import Case, Labels
 from app.scoring.task import Task
 from tests.golden.test_challenges import folder, labels_of, lines, read
 from tests.golden.test_golden import ORACLE, TOLERANCE, known, load
@@ -17,7 +18,7 @@ from tests.scoring.build import case, results
 from tests.shared import needs_shared
 
 pytestmark = needs_shared
-HEMKIT = {"count_root": "true", "redundant": "remove", "one_empty": "skip"}
+HEMKIT = {"count_root": "true", "links": "hemkit", "redundant": "remove", "one_empty": "skip"}
 
 
 def golden() -> tuple[Case, dict[str, Any]]:
@@ -111,3 +112,20 @@ def test_the_root_of_imagenet_is_found_and_told() -> None:
     text = "hierarchical_f1:exclude_root=true"
     (note,) = results(challenge("imagenet-real", "cleanlab-cv"), [text])[text].notes
     assert note == "left out as ancestor of every class: n00001930"
+
+
+@pytest.mark.parametrize(
+    ("system", "expected"), [("submission-2019-06-15", 0.650789), ("submission-2019-06-17", 0.647551)]
+)
+def test_the_smallest_graphs_of_the_blurbs_whatever_the_order_of_the_classes(system: str, expected: float) -> None:
+    of, options = challenge("germeval2019-blurbs-b", system), {**HEMKIT, "links": "minimal"}
+    found = results(of, ["lca_f1"], options)["lca_f1"].value
+    assert found == pytest.approx(expected, abs=5e-7, rel=0)
+    last = len(of.spec.classes) - 1
+    turned = replace(
+        of,
+        spec=replace(of.spec, classes=of.spec.classes[::-1]),
+        gold=Labels(last - of.gold.codes, of.gold.offsets),
+        predicted=Labels(last - of.predicted.codes, of.predicted.offsets),
+    )
+    assert results(turned, ["lca_f1"], options)["lca_f1"].value == found

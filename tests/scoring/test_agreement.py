@@ -33,9 +33,11 @@ def test_what_is_no_class_is_a_category_of_its_own() -> None:
     outside = case("multiclass", ["a", "b"], ["a", "a", "b", "b"], ["a", "strange", "b", "b"])
     nothing = case("multiclass", ["a", "b"], ["a", "a", "b", "b"], ["a", None, "b", "b"])
     third = case("multiclass", ABC, ["a", "a", "b", "b"], ["a", "c", "b", "b"])
-    for key in ("cohen_kappa", "scott_pi", "gwet_ac1", "mcc"):
+    for key in ("cohen_kappa", "scott_pi", "mcc"):
         assert value(outside, key, unknown_label="count_as_fp") == value(third, key), key
         assert value(nothing, key, missing="empty_prediction") == value(third, key), key
+    # the shares of a and b are 3/8 and 4/8, and K - 1 is 1: chance is 31/64, a quotient of integers
+    assert value(outside, "gwet_ac1", unknown_label="count_as_fp") == (48 - 31) / (64 - 31)
 
 
 def test_weighted_kappa_goes_by_the_declared_order() -> None:

@@ -14,6 +14,7 @@ from app.scoring.metric import CATALOGUE, PROBABILITIES, Metric, MetricCall, Par
 from app.scoring.metrics.letters import letters, symbols
 from app.scoring.metrics.wording import equation_of, general, symbols_of, symbols_used
 from app.scoring.options import OPTIONS
+from tests.scoring.build import case, value
 
 EVIL = "<b>&a\\b{c}</b>"
 FUNCTIONS = {"ln", "log", "exp", "max", "min", "sup", "inf", "argmax", "lim"}
@@ -227,3 +228,33 @@ def test_a_fold_that_counts_as_0_is_in_the_equation(key: str) -> None:
     assert "F^{(k)}:=0" in zero["equation"]["latex"]
     assert "F^{(k)}:=0" not in plain["equation"]["latex"]
     assert any(meaning.startswith("F1 of fold k") for meaning in zero["symbols"].values())
+
+
+@pytest.mark.parametrize(
+    ("asked", "parts"),
+    [
+        ("f1_of_averages_macro", [r"\tfrac{0}{0}:=0\text{ in }P_{j},R_{j}", r"0\text{ for }\bar{P}=\bar{R}=0"]),
+        ("f1_of_averages_macro:zero_division=1", [r"\tfrac{0}{0}:=1\text{ in }P_{j},R_{j}", r"0\text{ for }\bar{P}"]),
+        ("f2_of_averages_macro:zero_division=skip", [r"\frac{1}{|L_{P}|}\sum_{j\in L_{P}} P", r"\sum_{j\in L_{R}} R"]),
+        ("f1_of_averages_weighted:zero_division=skip", [r"\frac{1}{\sum_{j\in L_{P}} n_{j}}\sum_{j\in L_{P}} n_{j}"]),
+        ("f1_of_averages_lfb_train:zero_division=skip", [r"\frac{1}{\sum_{j\in L_{R}} f_{j}}\sum_{j\in L_{R}} f_{j}"]),
+        ("f1_of_averages_lfb_train:exclude_labels=x", [r"\frac{1}{\sum_{j\in L} f_{j}}\sum_{j\in L} f_{j}"]),
+        ("f1_of_averages_samples:both_empty=0", [r"P_{i}=R_{i}:=0\text{ for two", r"P_{i}=R_{i}:=0\text{ for one"]),
+        ("f1_of_averages_samples:one_empty=skip", [r"\frac{1}{|I|}\sum_{i\in I} P", r":=1\text{ for two empty sets}"]),
+    ],
+)
+def test_an_f_of_averages_says_what_0_over_0_counts_as_in_its_averages_and_in_itself(
+    asked: str, parts: list[str]
+) -> None:
+    call = parse_metric(asked)
+    latex = equation_of(call)
+    assert all(part in latex for part in parts), latex
+    assert not re.search(r"\\tfrac\{0\}\{0\}:=\d$", latex)
+    assert not unexplained(latex, symbols_used(call), {})
+
+
+def test_an_f_of_averages_is_what_its_equation_says_where_both_averages_are_0() -> None:
+    of = case("multiclass", ["a", "b", "c"], ["a", "b"], ["b", "a"])
+    assert value(of, "f1_of_averages_macro", zero_division="0") == 0
+    assert value(of, "f1_of_averages_macro", zero_division="skip") == 0
+    assert value(of, "f1_of_averages_macro", zero_division="1") == 1 / 3

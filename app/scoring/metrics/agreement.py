@@ -15,6 +15,7 @@ from app.scoring.tally import Tally, Workspace
 
 SIGNED = (-1.0, 1.0)
 OUTSIDE = "a label outside the vocabulary and a missing prediction are categories of their own"
+ALONE = "a label outside the vocabulary and a missing prediction agree with nothing and are no class of the sum"
 ONE_CLASS = "gold and predictions are one and the same single class, so chance agreement is 1 (0/0)"
 WEIGHTS = Param(
     "weights",
@@ -86,10 +87,13 @@ def scott_pi(ws: Workspace, call: MetricCall) -> Result:
 
 
 def gwet_ac1(ws: Workspace, call: MetricCall) -> Result:
-    """Like kappa, with the chance that is highest where all classes are as common: the mean of π(1 - π) over K - 1."""
+    """Like kappa, with the chance that is highest where all classes are as common: the mean of π(1 - π) over K - 1.
+
+    The classes are the declared ones: what stands in neither vocabulary is agreed on by nobody.
+    """
     tally = ws.tally(call.options)
-    both = _both(tally)
-    others = len(tally.names) + sum(1 for count in both[len(tally.names) :] if count) - 1
+    both = _both(tally)[: len(tally.names)]
+    others = len(both) - 1
     if others == 0:
         raise UndefinedError("there is only one class, so chance agreement is 0/0")
     chance = sum(count * (2 * tally.n - count) for count in both)
@@ -158,7 +162,7 @@ register(
         params=(WEIGHTS,),
         options=READING,
         properties=Properties(symmetric=True, prevalence_sensitive=True, ordinal=True),
-        source="Cohen 1960, A coefficient of agreement for nominal scales; Cohen 1968, Weighted kappa",
+        source=f"Cohen 1960, A coefficient of agreement for nominal scales; Cohen 1968, Weighted kappa; {OUTSIDE}",
         example=worked(MULTICLASS, "4/13"),
         compute=cohen_kappa,
         hints={"multilabel": "kappa is for one label per instance"},
@@ -208,7 +212,7 @@ register(
         params=(),
         options=READING,
         properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source=f"Gwet 2008, Computing inter-rater reliability and its variance; {OUTSIDE} where they occur",
+        source=f"Gwet 2008, Computing inter-rater reliability and its variance; {ALONE}",
         example=worked(MULTICLASS, "79/223"),
         compute=gwet_ac1,
         hints={"multilabel": "this agreement is for one label per instance"},
@@ -232,7 +236,8 @@ register(
         params=(),
         options=READING,
         properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source="Gorodkin 2004, Comparing two K-category assignments by a K-category correlation coefficient",
+        source="Gorodkin 2004, Comparing two K-category assignments by a K-category correlation coefficient; "
+        f"{OUTSIDE}",
         example=worked(MULTICLASS, "0.32714432804381227"),
         compute=mcc,
         hints={"multilabel": "the correlation is for one label per instance"},

@@ -155,7 +155,7 @@ def micro(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
     if not kept.any():
         raise UndefinedError("no label is left to pool")
     tp, fp, fn, tn = (total(column[kept]) for column in tally.classes.columns)
-    table = (tp, fp + tally.outside_fp, fn + tally.outside_fn, tn)
+    table = (tp, fp + tally.outside_fp, fn + tally.outside_fn, max(tn - tally.outside_tn, 0))
     found = _one(call, ratio, table, f"pooled {ratio.name}")
     notes = found.notes
     if left_out.any():

@@ -1,5 +1,6 @@
 """The F of averaged precision and recall, beside the average of F values: two metrics, never one name."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -125,15 +126,61 @@ def metric_of(kind: _Kind, average: Average) -> Metric:
         compute=value,
         hints=dict.fromkeys(("binary", "multiclass"), average.hint) if average.hint else {},
         floor=0 if average is LFB_TRAIN else 3,
+        shown=_shown(kind, average),
+        says_zero=True,
     )
 
 
 def _averaged(average: Average) -> str:
     """What the bars mean under this average, in LaTeX."""
-    template = average.equation.split(r",\quad")[0]
-    bars = (rf"\bar{{{letter}}}=" + template.replace("{B}", rf"{letter}_{{{average.index}}}") for letter in "PR")
-    return r",\;".join(bars)
+    return r",\;".join(_bars(average).values())
 
+
+def _bars(average: Average) -> dict[str, str]:
+    template = average.equation.split(r",\quad")[0]
+    return {
+        letter: rf"\bar{{{letter}}}=" + template.replace("{B}", rf"{letter}_{{{average.index}}}") for letter in "PR"
+    }
+
+
+def _shown(kind: _Kind, average: Average) -> Callable[[MetricCall], str]:
+    """The equation of a call, with what 0/0 counts as.
+
+    The rule for 0/0 is for precision and recall, of which each may leave out other classes. It is not for F: that is 0
+    where both averages are 0.
+    """
+
+    def written(call: MetricCall) -> str:
+        bars = {letter: _over_chosen(letter, bar, call) for letter, bar in _bars(average).items()}
+        rules = [kind.equation, r",\;".join(bars.values()), *_replaced(average, call), _BOTH_0]
+        return r",\quad ".join(rules)
+
+    return written
+
+
+def _over_chosen(letter: str, bar: str, call: MetricCall) -> str:
+    """The average of precision or of recall over the classes that it leaves in, with the divisor that it then has."""
+    if any(call.options.get(name, usual) != usual for name, usual in _ALL.items() if name in call.metric.options):
+        bar = bar.replace(r"=\sum_{j} f_{j}", r"=\frac{1}{\sum_{j} f_{j}}\sum_{j} f_{j}")
+    if "both_empty" in call.metric.options or call.options["zero_division"] != "skip":
+        return bar
+    bar = bar.replace(r"=\sum_{j} f_{j}", r"=\frac{1}{\sum_{j} f_{j}}\sum_{j} f_{j}")
+    bar = bar.replace(r"\frac{1}{m}\sum_{j=1}^{m}", rf"\frac{{1}}{{|L_{{{letter}}}|}}\sum_{{j}}")
+    return bar.replace(r"\sum_{j}", rf"\sum_{{j\in L_{{{letter}}}}}")
+
+
+def _replaced(average: Average, call: MetricCall) -> list[str]:
+    """What stands for a precision or recall that is 0/0."""
+    if average is not SAMPLES:
+        value = {"worst": "0", "0": "0", "1": "1"}.get(call.options["zero_division"])
+        return [] if value is None else [rf"\tfrac{{0}}{{0}}:={value}\text{{ in }}P_{{j}},R_{{j}}"]
+    empty = {"both_empty": r"\text{ for two empty sets}", "one_empty": r"\text{ for one empty set}"}
+    said = {text: call.options[name] for name, text in empty.items()}
+    return [rf"P_{{i}}=R_{{i}}:={value}{text}" for text, value in said.items() if value != "skip"]
+
+
+_BOTH_0 = r"0\text{ for }\bar{P}=\bar{R}=0"
+_ALL = {"absent_gold": "include", "exclude_labels": ""}
 
 for _kind in _KINDS:
     for _average in (MACRO, WEIGHTED, SAMPLES, LFB_TRAIN, LFB_TEST):

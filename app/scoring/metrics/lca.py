@@ -1,6 +1,7 @@
 """Precision, recall and F of label sets joined at their lowest common ancestors, and the accuracy of their matches."""
 
 from collections.abc import Callable
+from dataclasses import astuple
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from app.scoring.ancestry import Ancestry, TooFarError
 from app.scoring.extended import Int, Overlap
 from app.scoring.granularity import CONFUSION
 from app.scoring.lca import Sets, graph_error, joined, without_ancestors
+from app.scoring.lca_minimal import Linking
 from app.scoring.metric import HIERARCHY, LABELS, Compute, Metric, MetricCall, Param, Properties, Result, register
 from app.scoring.metrics.averages import over_instances
 from app.scoring.metrics.hierarchical import example
@@ -20,7 +22,6 @@ from app.scoring.metrics.label_trees import (
     averaged,
     effort,
     empties,
-    f1,
     joins,
     label_sets,
     precision,
@@ -60,37 +61,48 @@ def _counted(pairs: list[Sets], tree: Ancestry, count: Callable[[Sets, Ancestry]
     return np.array(rows, dtype=np.int64)
 
 
-def _joined(ws: Workspace, call: MetricCall) -> Overlap:
-    """The joined sets of all instances, made once for precision, recall and F; labels outside stay alone."""
-    remove = call.params["redundant"] == "remove"
+def _joined(ws: Workspace, call: MetricCall) -> tuple[Overlap, Int]:
+    """The sizes of the joined sets of all instances, and of both together; labels outside stay alone.
 
-    def count(sets: Sets, tree: Ancestry) -> tuple[int, int, int]:
-        if remove:
-            sets = without_ancestors(sets[0], tree), without_ancestors(sets[1], tree)
-        gold, predicted = joined(sets, tree)
-        return len(gold), len(predicted), len(gold & predicted)
+    Made once for precision, recall and F.
+    """
+    remove, links = call.params["redundant"] == "remove", call.params["links"]
 
-    def make() -> Overlap:
+    def make() -> tuple[Overlap, Int]:
         gold, predicted = label_sets(ws, call)
-        counts = _per_instance(ws, call, count)
-        return Overlap(counts[:, 0] + gold.outside, counts[:, 1] + predicted.outside, counts[:, 2])
+        linking = Linking(ancestry(ws, joined=joins(call)))
 
-    return ws.shared(("joined", joins(call), remove, *reading(call)), make)
+        def count(sets: Sets, tree: Ancestry) -> tuple[int, ...]:
+            if remove:
+                sets = without_ancestors(sets[0], tree), without_ancestors(sets[1], tree)
+            return _as_hemkit(sets, tree) if links == "hemkit" else astuple(linking.sizes(sets))
+
+        counts = _per_instance(ws, call, count)
+        nodes = counts[:, 3] + gold.outside + predicted.outside
+        return Overlap(counts[:, 0] + gold.outside, counts[:, 1] + predicted.outside, counts[:, 2]), nodes
+
+    return ws.shared(("joined", joins(call), remove, links, *reading(call)), make)
+
+
+def _as_hemkit(sets: Sets, tree: Ancestry) -> tuple[int, int, int, int]:
+    gold, predicted = joined(sets, tree)
+    return len(gold), len(predicted), len(gold & predicted), len(gold) + len(predicted)
 
 
 def lca_precision(ws: Workspace, call: MetricCall) -> Result:
     """The mean share of the nodes of the predicted set, so joined, that the gold set has too."""
-    return averaged(ws, call, _joined(ws, call), precision)
+    return averaged(ws, call, _joined(ws, call)[0], precision)
 
 
 def lca_recall(ws: Workspace, call: MetricCall) -> Result:
     """The mean share of the nodes of the gold set, so joined, that the predicted set has too."""
-    return averaged(ws, call, _joined(ws, call), recall)
+    return averaged(ws, call, _joined(ws, call)[0], recall)
 
 
 def lca_f1(ws: Workspace, call: MetricCall) -> Result:
     """The mean F1 of the joined sets."""
-    return averaged(ws, call, _joined(ws, call), f1)
+    sizes, nodes = _joined(ws, call)
+    return averaged(ws, call, sizes, lambda found: (2 * found.shared, nodes))
 
 
 def mgia(ws: Workspace, call: MetricCall) -> Result:
@@ -103,16 +115,29 @@ def mgia(ws: Workspace, call: MetricCall) -> Result:
     gold, predicted = label_sets(ws, call)
     in_gold, in_predicted, lone, error = _per_instance(ws, call, count, matched=True).T
     sizes = Overlap(in_gold + gold.outside, in_predicted + predicted.outside, lone)
-    largest = (lone + gold.outside + predicted.outside) * most
-    equal = largest == 0
-    numerator = np.where(equal, 1, lone * most - error)  # labels outside have no match
+    outside = gold.outside + predicted.outside  # they have no match, and lift no value that is below 0
+    equal = lone + outside == 0
+    numerator = np.where(equal, 1, lone * most - error)
+    largest = np.where(numerator < 0, lone, lone + outside) * most
     return over_instances(numerator, np.where(equal, 1, largest), empties(call, sizes), ws.case.weights)
 
 
 _SHARED = r"|\tilde{P}_{i}\cap\tilde{Y}_{i}|"
-_WAYS = "with the nodes on the ways to the lowest ancestors that they share with"
-_TIES = (
-    "; of equally near ancestors and equally short ways those declared first, so the order of the classes can matter"
+_LINKED = (
+    "with the nodes that links to the other set add: a label that the other set lacks is linked to one of its nearest "
+    "counterparts there, up to a common ancestor and down again by a shortest way, if it has a common ancestor with any"
+)
+_MINIMAL = (
+    "every label that the other set lacks is linked to one of its nearest counterparts. Of all such graphs the one with "
+    "the fewest nodes in both sets together counts, then with the most that both sets have; where several are left, "
+    "which then have the same F, precision takes the one with the most predicted nodes and recall the one with the most "
+    "gold nodes. No order of declaration matters. Where the choices are too many to try, the value is null"
+)
+_AS_HEMKIT = (
+    "as HEMKit walks: it looks no further than the first ancestor on each way up that has labels of the other set "
+    "below it; an ancestor that is itself a label of the other set counts as served, which may leave that label "
+    "unlinked; of equally near ancestors and equally short ways those declared first are taken, so the order of the "
+    "classes can move the value"
 )
 _ACCURACY = r"\frac{1}{n}\sum_{i=1}^{n} \left(1-\frac{e_{i}}{E\,|P_{i}\,\triangle\,Y_{i}|}\right)"
 _SOURCE = (
@@ -123,7 +148,7 @@ _HEMKIT = (
     "the same with count_root=true,redundant=remove,one_empty=skip, given its maximum distance is out of reach and "
     "its node numbers follow the order of the classes: its ties depend on the numbers. Of equally short ways up it "
     "takes one that passes other labels, here the one declared first is taken: this differs only where nodes have "
-    "several parents. As there, the choice of ancestors may end one label early"
+    "several parents"
 )
 _REDUNDANT = Param(
     name="redundant",
@@ -135,6 +160,14 @@ _REDUNDANT = Param(
         "labels that are ancestors of another label of the same set stay",
         "labels that are ancestors of another label of the same set are dropped first",
     ),
+)
+_LINKS = Param(
+    name="links",
+    kind="choice",
+    meaning="which links join the two sets",
+    default="minimal",
+    values=("minimal", "hemkit"),
+    value_meanings=(_MINIMAL, _AS_HEMKIT),
 )
 
 
@@ -151,15 +184,15 @@ def _declare(key: str, short: str, compute: Compute, terms: tuple[str, str], val
             direction="higher",
             granularity=CONFUSION,
             range=UNIT,
-            params=(COUNT_ROOT, _REDUNDANT),
+            params=(COUNT_ROOT, _LINKS, _REDUNDANT),
             options=(*EMPTIES, *READING),
-            properties=Properties(symmetric=key == "lca_f1", prevalence_sensitive=True, ordinal=True),
+            properties=Properties(symmetric=key == "lca_f1", prevalence_sensitive=True),
             source=_SOURCE,
             example=example(value),
             compute=compute,
             symbols={
-                "P\u0303_i": f"predicted labels of instance i {_WAYS} gold labels{_TIES}",
-                "Y\u0303_i": f"gold labels of instance i {_WAYS} predicted labels{_TIES}",
+                "P\u0303_i": f"predicted labels of instance i {_LINKED}",
+                "Y\u0303_i": f"gold labels of instance i {_LINKED}",
             },
             peers={"HEMKit": _HEMKIT},
         )
@@ -192,7 +225,7 @@ register(
         ),
         options=(*EMPTIES, *READING),
         properties=Properties(symmetric=True, prevalence_sensitive=True, ordinal=True),
-        source=_SOURCE,
+        source=f"{_SOURCE}; as HEMKit computes it",
         example=example("11/15"),
         compute=mgia,
         symbols={

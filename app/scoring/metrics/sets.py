@@ -12,7 +12,7 @@ from app.scoring.metric import LABELS, Compute, Example, Metric, MetricCall, Pro
 from app.scoring.metrics.averages import over_instances
 from app.scoring.metrics.examples import MULTILABEL, worked
 from app.scoring.metrics.rules import UndefinedError, substitute
-from app.scoring.metrics.whole import SETS, SINGLE, UNIT
+from app.scoring.metrics.whole import SETS, SINGLE, UNIT, shown_capped, strange_decisions
 from app.scoring.tally import Instances, Workspace, pairs_of
 from app.scoring.task import TASKS
 
@@ -45,10 +45,7 @@ _SHIFTED = Example(
 def hamming_score(ws: Workspace, call: MetricCall) -> Result:
     """The share of right (instance, label) decisions: 1 less the Hamming loss, divided once."""
     tally = ws.tally(call.options)
-    outside = tally.cells - tally.n * len(tally.names)
-    notes = (f"{outside} labels outside the vocabulary count as wrong decisions and enlarge the divisor n·m",)
-    right = tally.cells - tally.wrong_cells
-    return Result(right / tally.cells if tally.cells else 1.0, None, notes if outside else ())
+    return Result((tally.cells - tally.wrong_cells) / tally.cells, None, strange_decisions(tally))
 
 
 def harmonic_accuracy(ws: Workspace, call: MetricCall) -> Result:
@@ -72,16 +69,14 @@ def harmonic_accuracy(ws: Workspace, call: MetricCall) -> Result:
 def levenshtein(ws: Workspace, call: MetricCall) -> Result:
     """The mean edit distance of the two label vectors, divided by their length (MEKA, L_LevenshteinDistance).
 
-    A label outside the vocabulary is one more position, and a wrong one.
+    A label outside the vocabulary is one more step, until there are as many as labels.
     """
     tally, weights = ws.tally(call.options), ws.case.weights
-    strange = tally.cells - tally.n * len(tally.names)
     distances = ws.shared(
         ("edit distances", call.options["empty_label"], call.options["unknown_label"]), lambda: _distances(ws, call)
     )
     apart = total(distances) if weights is None else total(times(distances, weights))
-    notes = (f"{strange} labels outside the vocabulary count as wrong decisions and enlarge the divisor n·m",)
-    return Result((apart + strange) / tally.cells if tally.cells else 0.0, None, notes if strange else ())
+    return Result(apart / tally.cells, None, strange_decisions(tally))
 
 
 def _distances(ws: Workspace, call: MetricCall) -> Integers:
@@ -90,10 +85,13 @@ def _distances(ws: Workspace, call: MetricCall) -> Integers:
     gold = pairs_of(ws.case.gold, m, as_sets, drop_unknown=False)
     predicted = pairs_of(ws.case.predicted, m, as_sets, drop_unknown=drop)
     keys = [pairs.rows * (m + 1) + pairs.codes for pairs in (gold, predicted)]
+    size = m + (call.options["empty_label"] == "as_class")
     try:
-        return edit_distances(keys[0], keys[1], ws.case.gold.n, m + 1)
+        apart = edit_distances(keys[0], keys[1], ws.case.gold.n, m + 1)
     except TooFarError:
         raise UndefinedError("the sets differ in too many labels of too many to find the distances in time") from None
+    found: Integers = np.minimum(apart + gold.outside + predicted.outside, size)
+    return found
 
 
 def _size(side: str, *, density: bool) -> Compute:
@@ -168,6 +166,7 @@ register(
         source="MEKA, Metrics.P_Hamming; 1 less the Hamming loss of Zhang & Zhou 2014",
         example=worked(MULTILABEL, "3/4"),
         compute=hamming_score,
+        shown=shown_capped,
         peers={"torchmetrics": "what it calls the accuracy of multi-label data, per label, is this for each label"},
     )
 )
@@ -205,7 +204,8 @@ register(
         example=worked(_SHIFTED, "3/8"),
         compute=levenshtein,
         symbols={
-            "lev": "fewest insertions, deletions and substitutions that make one vector of the other",
+            "lev": "fewest insertions, deletions and substitutions that make one vector of the other; a label outside "
+            "the vocabulary is one more, as long as there are fewer than m",
             "p_i": "prediction for instance i as 0 or 1 for each label in declared order",
             "y_i": "gold of instance i as 0 or 1 for each label in declared order",
         },

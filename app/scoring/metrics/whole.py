@@ -41,9 +41,23 @@ def error_rate(ws: Workspace, call: MetricCall) -> Result:
 def hamming_loss(ws: Workspace, call: MetricCall) -> Result:
     """The share of wrong (instance, label) decisions; single labels are read as sets of one (W eq 27; S; Z)."""
     tally = ws.tally(call.options)
-    outside = tally.cells - tally.n * len(tally.names)
-    notes = (f"{outside} labels outside the vocabulary count as wrong decisions and enlarge the divisor n·m",)
-    return Result(tally.wrong_cells / tally.cells if tally.cells else 0.0, None, notes if outside else ())
+    return Result(tally.wrong_cells / tally.cells, None, strange_decisions(tally))
+
+
+def strange_decisions(tally: Tally) -> tuple[str, ...]:
+    """The note on labels outside the vocabulary, where there are any."""
+    if not tally.strange:
+        return ()
+    each = "of each instance at most as many decisions are wrong as there are labels"
+    return (f"labels outside the vocabulary, each a wrong decision more: {tally.strange}; {each}",)
+
+
+def shown_capped(call: MetricCall) -> str:
+    """The equation, with the most decisions of an instance where labels outside the vocabulary may be more."""
+    if call.options["unknown_label"] != "count_as_fp":
+        return call.metric.equation
+    wrong = r"|P_{i}\,\triangle\,Y_{i}|"
+    return call.metric.equation.replace(wrong, rf"\min(m,\,{wrong})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,5 +346,6 @@ register(
         source="Wenzel eq 27; Sefidian; Zhang & Zhou 2014",
         example=worked(MULTILABEL, "1/4"),
         compute=hamming_loss,
+        shown=shown_capped,
     )
 )

@@ -60,7 +60,7 @@ def equation_of(call: MetricCall) -> str:
     latex = _narrowed(latex, call)
     if "label" in call.params:
         latex = _COUNT.sub(r"\1_{L}", latex)
-    replacement = _replacement(call)
+    replacement = None if call.metric.says_zero else replacement_of(call)
     if replacement is not None:
         latex += rf",\quad \tfrac{{0}}{{0}}:={replacement}"
     return latex
@@ -125,7 +125,8 @@ def _number(value: Fraction) -> str:
     return text if fraction(text) == value else rf"\tfrac{{{value.numerator}}}{{{value.denominator}}}"
 
 
-def _replacement(call: MetricCall) -> str | None:
+def replacement_of(call: MetricCall) -> str | None:
+    """What 0/0 counts as in a ratio of the metric; None where it is left out, or its value would be infinite."""
     per_instance = "both_empty" in call.metric.options and call.params.get("pooled") != "true"
     if per_instance:  # nothing else is 0/0 there than two empty sets
         return {"1": "1", "0": "0"}.get(call.options["both_empty"])
