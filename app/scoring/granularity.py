@@ -66,7 +66,12 @@ def _multisets(kinds: int, size: int) -> float:
 
 
 def _choose(n: int, k: int) -> float:
-    return (math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)) / math.log(2) if 0 < k < n else 0.0
+    """log2 of the binomial coefficient, or for very large n, of whose logarithms little would be left, an upper bound."""
+    if not 0 < k < n:
+        return 0.0
+    if n > 10**12:
+        return k * math.log2(math.e * n / k)
+    return (math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)) / math.log(2)
 
 
 def _table(decisions: float) -> float:
@@ -90,8 +95,9 @@ def _confusion(sizes: Sizes, _: Params) -> float:
     if sizes.multilabel:
         return sizes.bits
     columns = sizes.classes + 1  # a prediction may be missing, or none of the classes
-    rows = range(1, sizes.classes)
-    return columns * math.fsum(math.log2((sizes.instances / columns + row) / row) for row in rows)
+    each = sizes.instances / columns  # most values where all are predicted alike often
+    most = math.lgamma(each + sizes.classes) - math.lgamma(each + 1) - math.lgamma(sizes.classes)
+    return columns * most / math.log(2)
 
 
 def _instances(sizes: Sizes, _: Params) -> float:

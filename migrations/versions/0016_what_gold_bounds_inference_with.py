@@ -1,6 +1,6 @@
 """For the bound of what scores tell about gold: how many instances are public, and whether instances have weights.
 
-Both are unknown for gold that was stored before: there the bound counts with all instances, and without weights.
+Of gold that was stored before, the notes say whether it has weights; the bound counts with all of its instances.
 """
 
 import sqlalchemy as sa
@@ -13,6 +13,8 @@ down_revision = "0005"
 def upgrade() -> None:
     op.add_column("gold_versions", sa.Column("public_instances", sa.Integer(), nullable=True))
     op.add_column("gold_versions", sa.Column("weighted", sa.Boolean(), nullable=True))
+    noted = "UPDATE gold_versions SET weighted = (CAST(notes AS TEXT) LIKE '%the instances have weights%')"
+    op.execute(sa.text(noted))
 
 
 def downgrade() -> None:

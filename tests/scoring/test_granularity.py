@@ -339,6 +339,14 @@ def test_the_bounds_of_counts_grow_slowly_and_those_of_orders_with_the_gold() ->
     assert CATALOGUE["accuracy"].granularity.bits(sizes, weighted=True) == 1000
 
 
+def test_bounds_of_very_many_classes_are_numbers_soon() -> None:
+    for classes in (1, 50_000, 1_000_000):
+        for metric in CATALOGUE.values():
+            params = {param.name: param.default or "1" for param in metric.params}
+            for sizes in (Sizes(3_000_000, classes), Sizes(3_000_000, classes, multilabel=True)):
+                assert 0 <= metric.granularity.count(sizes, params) < math.inf, (metric.key, sizes)
+
+
 def _average_precision(labelling: int, n: int) -> float:
     """Of instances ranked one by one, the first bit first."""
     found = [at for at in range(n) if labelling >> at & 1]

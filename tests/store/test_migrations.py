@@ -208,6 +208,23 @@ def test_files_that_were_gzipped_are_so_after_the_change_of_columns(given: Setti
         assert connection.execute(text("SELECT encoding, layout FROM gold_versions")).all() == [("", "")]
 
 
+def test_old_gold_is_known_to_have_weights_by_its_notes(given: Settings, db: Database) -> None:
+    with db.write() as session:
+        fill(session)
+    db.close()
+    downgrade(given, "0005")
+    notes = ["the instances have weights: all counts are sums of them, scaled to whole numbers"]
+    gold = table("gold_versions", column("notes", JSON))
+    for kept, weighted in (([], False), (notes, True)):
+        with plain(given) as connection:
+            connection.execute(gold.update().values(notes=kept))
+        migrate.upgrade(given)
+        with plain(given) as connection:
+            found = connection.execute(select(table("gold_versions", column("weighted", Boolean)))).scalars().all()
+        assert found == [weighted]
+        downgrade(given, "0005")
+
+
 def test_tables_beside_gold_are_one_after_the_change_and_two_before(given: Settings, db: Database) -> None:
     with db.write() as session:
         fill(session)
