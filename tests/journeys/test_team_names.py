@@ -16,13 +16,13 @@ def found(who: Caller, slug: str, name: str) -> httpx.Response:
     return who.post(f"/challenges/{slug}/registrations", json={"team": name})
 
 
-@pytest.mark.parametrize("name", LIKE_BLUE)
-def test_what_looks_like_a_team_is_refused_whoever_founds_it(people: People, name: str) -> None:
+def test_what_looks_like_a_team_is_refused_whoever_founds_it(people: People) -> None:
     slug = challenge(people.admin, "alike")
     people["Blue"].join(slug, "Blue")
-    body = refused(found(people["Green"], slug, name), 409, "team_name_taken")
-    assert "'Blue'" in body["detail"]
-    refused(people.admin.submit(slug, RIGHT, team=name), 409, "team_name_taken")
+    for name in LIKE_BLUE:
+        body = refused(found(people["Green"], slug, name), 409, "team_name_taken")
+        assert "'Blue'" in body["detail"]
+        refused(people.admin.submit(slug, RIGHT, team=name), 409, "team_name_taken")
     assert [each["name"] for each in people.admin.get(f"/challenges/{slug}/teams").json()["items"]] == ["Blue"]
 
 
@@ -32,11 +32,11 @@ def test_whoever_comes_second_is_refused(people: People) -> None:
     refused(found(people["Blue"], slug, "Blue"), 409, "team_name_taken")
 
 
-@pytest.mark.parametrize("name", ["\u0412lue", "Alph\u03b1", "a\ue000b", "\u0336"])
-def test_scripts_that_look_alike_are_not_mixed(people: People, name: str) -> None:
+def test_scripts_that_look_alike_are_not_mixed(people: People) -> None:
     slug = challenge(people.admin, "mixed")
-    body = refused(found(people["Green"], slug, name), 422, "invalid_request")
-    assert body["errors"][0]["pointer"] == "/team"
+    for name in ("\u0412lue", "Alph\u03b1", "a\ue000b", "\u0336"):
+        body = refused(found(people["Green"], slug, name), 422, "invalid_request")
+        assert body["errors"][0]["pointer"] == "/team"
 
 
 @pytest.mark.parametrize(
@@ -48,13 +48,11 @@ def test_names_of_all_writing_systems_are_taken_as_they_are(people: People, name
     assert found(people["Green"], slug, name).json()["team"]["name"] == name
 
 
-@pytest.mark.parametrize(
-    "name", ["Admin", "ADM1N", "\u0410dmin", "The Organizers", "Baselines", "Anonymous 1", "assay"]
-)
-def test_reserved_names_are_for_organizers(people: People, name: str) -> None:
+def test_reserved_names_are_for_organizers(people: People) -> None:
     slug = challenge(people.admin, "reserved")
-    body: dict[str, Any] = refused(found(people["Green"], slug, name), 422, "invalid_request")
-    assert body["errors"][0]["pointer"] == "/team"
+    for name in ("Admin", "ADM1N", "\u0410dmin", "The Organizers", "Baselines", "Anonymous 1", "assay"):
+        body: dict[str, Any] = refused(found(people["Green"], slug, name), 422, "invalid_request")
+        assert body["errors"][0]["pointer"] == "/team"
     assert people.admin.submit(slug, RIGHT, team="Organizers").status_code == 201
 
 
