@@ -23,6 +23,7 @@ from app import __version__, logs
 from app.actions.access import Caller
 from app.actions.bootstrap import admin_token, administrator
 from app.actions.check_ready import Readiness
+from app.actions.passwords import Decoys
 from app.actions.sweep_files import DAY
 from app.api import (
     accounts,
@@ -43,8 +44,9 @@ from app.api import (
     submissions,
     submit,
 )
-from app.api.deps import Limiter, Notifier, Service
+from app.api.deps import Notifier, Service
 from app.api.kept_boards import KeptBoards
+from app.api.limiter import Limiter
 from app.api.made_files import MadeFiles
 from app.api.middleware import Envelope
 from app.api.quick_boards import MadeReplies, QuickApp
@@ -155,7 +157,7 @@ def build(
     listener = None if db.sqlite else Listener(settings, notifier.settled, notifier.missed, boards)
     readers = child_pool(settings, READER_CHILDREN, work)
     made = MadeFiles(work / "made")
-    built_in = _administrator(db, migrated=scoring)
+    secret = admin_token(settings)[0]
 
     def before() -> None:
         made.clear()
@@ -163,8 +165,8 @@ def build(
         readers.warm_up()
 
     def after() -> None:
-        readers.close()
-        db.close()
+        for part in (app.state.service.hashing, readers, db):
+            part.close()
 
     app = bare_app(counted, lifespan=_alive(before, [part for part in (listener, worker) if part is not None], after))
     app.state.service = Service(
@@ -179,8 +181,9 @@ def build(
         boards=boards,
         figures=counted,
         limiter=Limiter(settings),
-        administrator=built_in,
-        admin_token=admin_token(settings)[0],
+        decoys=Decoys(db, secret),
+        administrator=_administrator(db, migrated=scoring),
+        admin_token=secret,
     )
     return app
 

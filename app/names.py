@@ -10,6 +10,11 @@ _UNSEEN = re.compile(
 )
 
 
+def is_unseen(letter: str) -> bool:
+    """Whether a character is not drawn, beyond those of the category Cf."""
+    return _UNSEEN.match(letter) is not None
+
+
 def name_key(name: str) -> str:
     """What makes two names the same to a reader: compatibility form, case, spaces, no invisible signs."""
     drawn = _UNSEEN.sub("", unicodedata.normalize("NFKC", name))

@@ -3,18 +3,11 @@
 from datetime import datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, MetaData, String, Table, Text, UniqueConstraint, text
+from sqlalchemy import JSON, ForeignKey, Index, MetaData, String, Table, Text, UniqueConstraint, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
+from app.store.constraints import NAMING, one_of
 from app.store.types import Moment, new_id, utcnow
-
-NAMING = {
-    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-    "ck": "ck_%(table_name)s_%(constraint_name)s",
-    "fk": "fk_%(table_name)s_%(column_0_name)s",
-    "pk": "pk_%(table_name)s",
-}
 
 ID = String(32)
 JSONObject = dict[str, Any]
@@ -31,12 +24,6 @@ class Base(DeclarativeBase):
         list[str]: JSON(none_as_null=True),
         list[Any]: JSON(none_as_null=True),
     }
-
-
-def one_of(column: str, *values: str) -> CheckConstraint:
-    """A check that a text column holds one of these words."""
-    listed = ", ".join(f"'{value}'" for value in values)
-    return CheckConstraint(f"{column} IN ({listed})", name=column)
 
 
 class User(Base):
@@ -67,6 +54,16 @@ class Token(Base):
     revoked_at: Mapped[datetime | None]
 
     user: Mapped[User] = relationship(lazy="joined")
+
+
+class KnownAddress(Base):
+    """An address block (IPv4 address, IPv6 /64) from which a user logged in, so that the next login there is let in."""
+
+    __tablename__ = "known_addresses"
+
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    block: Mapped[str] = mapped_column(String(64), primary_key=True)
+    last_at: Mapped[datetime] = mapped_column(index=True)
 
 
 class Challenge(Base):
