@@ -51,7 +51,10 @@ def spellings(text: str) -> list[str]:
     except ValueError:
         return [typed]
     local, _, domain = normal.rpartition("@")
-    return list(dict.fromkeys((typed, normal, f"{local}@{_shown_domain(domain)}")))
+    shown = f"{local}@{_shown_domain(domain)}"
+    return list(
+        dict.fromkeys((typed, normal, shown, *(unicodedata.normalize("NFD", each) for each in (normal, shown))))
+    )
 
 
 def account_key(text: str) -> str:

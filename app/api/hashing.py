@@ -67,10 +67,8 @@ class LoginTicket:
 
     def place(self) -> Place:
         """Where it stands now: failures send it to a queue that all attempts on the account, or of the block, share."""
-        pair = (self.account, self.block)
-        if self.known:
-            slow = self.failures.refusal(*pair) is not None
-            return Place(("known", *pair), "", PACE if slow else 0.0, preferred=True)
+        if self.known and self.failures.refusal(self.account, self.block) is None:
+            return Place(("known", self.block), self.account, preferred=True)
         own = ("address", self.block)
         if self.failures.slows_block(self.block):
             return Place(own, self.account, PACE)

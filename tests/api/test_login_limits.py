@@ -13,6 +13,9 @@ from pwdlib.hashers.argon2 import Argon2Hasher
 from sqlalchemy import select
 
 from app.actions import passwords
+from app.api.hashing import PACE, LoginTicket
+from app.api.limiter import FailedLogins
+from app.api.turns import Place
 from app.store.tables import KnownAddress
 from app.store.users import by_email
 from tests.api.logins import account, at_once, attempt, statuses, words
@@ -79,6 +82,30 @@ def test_logins_that_wait_hold_no_thread_that_others_need(strict: Served, ada: s
         crowd.join(LONG)
     assert done == [{201: 60}]
     assert all(each.result() for each in busy)
+
+
+def test_failures_move_attempts_to_a_queue_that_all_of_the_account_or_block_share() -> None:
+    failures = FailedLogins("2/hour", on=True)
+
+    def fail(account: str, block: str, times: int) -> None:
+        for _ in range(times):
+            failures.begin(account, block)
+            failures.end(account, block, failed=True)
+
+    def place(*, known: bool = False) -> Place:
+        return LoginTicket(failures, "ada", "here", known).place()
+
+    assert place() == (("address", "here"), "ada", 0, False)
+    assert place(known=True) == (("known", "here"), "ada", 0, True)
+    for number in range(20):
+        fail("ada", f"elsewhere {number}", 1)
+    assert place() == (("account", "ada"), "here", PACE, False)
+    assert place(known=True) == (("known", "here"), "ada", 0, True)
+    fail("ada", "here", 2)
+    assert place(known=True) == (("account", "ada"), "here", PACE, False)
+    for number in range(18):
+        fail(f"bob {number}", "here", 1)
+    assert place() == (("address", "here"), "ada", PACE, False)
 
 
 # ---- refusals -------------------------------------------------------------------------------------
