@@ -105,11 +105,16 @@ class _Task:
     done: "asyncio.Future[Any]"
 
 
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 class HashingPool:
     """Runs what hashes passwords, one task a core, in fair turns; used from one event loop."""
 
     def __init__(self, width: int | None = None) -> None:
-        self._width = width or len(os.sched_getaffinity(0))
+        self._width = width or cores()
         self._threads = ThreadPoolExecutor(self._width, thread_name_prefix="hashing")
         self._running = 0
         self._timer: asyncio.TimerHandle | None = None
