@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, Protocol
 
 from app.actions.passwords import Checked
+from app.api.fair_queue import FairQueue, Place
 from app.api.limiter import FailedLogins
-from app.api.turns import Place, Turns
 from app.errors import AssayError, TooMany, Unavailable
 
 MOST = 10_000  # attempts that wait
@@ -118,7 +118,7 @@ class HashingPool:
         self._threads = ThreadPoolExecutor(self._width, thread_name_prefix="hashing")
         self._running = 0
         self._timer: asyncio.TimerHandle | None = None
-        self._turns: Turns[_Task] = Turns(
+        self._turns: FairQueue[_Task] = FairQueue(
             lambda task: task.ticket.place(),
             lambda task: task.done.done() or task.ticket.ready(),
             most=MOST,

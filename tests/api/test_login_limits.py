@@ -13,9 +13,9 @@ from pwdlib.hashers.argon2 import Argon2Hasher
 from sqlalchemy import select
 
 from app.actions import passwords
+from app.api.fair_queue import Place
 from app.api.hashing import PACE, LoginTicket
 from app.api.limiter import FailedLogins
-from app.api.turns import Place
 from app.store.tables import KnownAddress
 from app.store.users import by_email
 from tests.api.logins import account, at_once, attempt, statuses, words

@@ -54,7 +54,7 @@ class _Queue(Generic[Item]):
         return item
 
 
-class Turns(Generic[Item]):
+class FairQueue(Generic[Item]):
     """Items in queues; for one thread.
 
     `place` says where an item belongs now: it is asked anew before an item is taken, and may send it elsewhere.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from app.api.turns import Place, Turns
+from app.api.fair_queue import FairQueue, Place
 
 
 @dataclass(eq=False)
@@ -22,20 +22,20 @@ class Clock:
         return self.now
 
 
-def turns(most: int = 1000, most_of_one: int = 1000) -> tuple[Turns[Item], Clock]:
+def turns(most: int = 1000, most_of_one: int = 1000) -> tuple[FairQueue[Item], Clock]:
     clock = Clock()
-    made: Turns[Item] = Turns(
+    made: FairQueue[Item] = FairQueue(
         lambda item: item.place, lambda item: item.ready, most=most, most_of_one=most_of_one, clock=clock
     )
     return made, clock
 
 
-def put(line: Turns[Item], names: str, queue: str, **place: Any) -> None:
+def put(line: FairQueue[Item], names: str, queue: str, **place: Any) -> None:
     for name in names:
         assert line.put(Item(name, Place((queue,), **({"source": ""} | place)))) is None
 
 
-def taken(line: Turns[Item]) -> str:
+def taken(line: FairQueue[Item]) -> str:
     names = ""
     while (item := line.take()) is not None:
         names += item.name
