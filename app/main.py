@@ -19,6 +19,7 @@ from app import __version__, logs
 from app.actions.access import Caller
 from app.actions.bootstrap import admin_token, administrator
 from app.actions.check_ready import Readiness
+from app.actions.passwords import Decoys
 from app.actions.sweep_files import DAY
 from app.api import (
     accounts,
@@ -39,8 +40,10 @@ from app.api import (
     submissions,
     submit,
 )
-from app.api.deps import Limiter, Notifier, Service
+from app.api.deps import Notifier, Service
+from app.api.hashing import HashingPool
 from app.api.kept_boards import KeptBoards
+from app.api.limiter import Limiter
 from app.api.made_files import MadeFiles
 from app.api.middleware import Envelope
 from app.api.quick_boards import MadeReplies, QuickApp
@@ -154,10 +157,10 @@ def build(
     readers = child_pool(settings, READER_CHILDREN, work, seconds=reading_seconds(settings))
     gold_readers = child_pool(settings, GOLD_CHILDREN, work)
     turns = Turns(READER_CHILDREN)
-    made = MadeFiles(work / "made", turns)
-    built_in = _administrator(db, migrated=scoring)
+    made, hashing = MadeFiles(work / "made", turns), HashingPool()
+    built_in, secret = _administrator(db, migrated=scoring), admin_token(settings)[0]
 
-    parts: list[Living] = [_Base(db, files, made, readers, gold_readers)]
+    parts: list[Living] = [_Base(db, files, made, readers, gold_readers, hashing)]
     parts += [part for part in (listener, worker) if part is not None]
     app = bare_app(counted, lifespan=_alive(parts))
     app.state.service = Service(
@@ -173,8 +176,10 @@ def build(
         boards=boards,
         figures=counted,
         limiter=Limiter(settings),
+        decoys=Decoys(db, secret),
+        hashing=hashing,
         administrator=built_in,
-        admin_token=admin_token(settings)[0],
+        admin_token=secret,
     )
     return app
 
@@ -212,6 +217,7 @@ class _Base(NamedTuple):
     made: MadeFiles
     readers: ChildPool
     gold_readers: ChildPool
+    hashing: HashingPool
 
     def start(self) -> None:
         """Clear up what an earlier run left, and start readers."""
@@ -221,7 +227,8 @@ class _Base(NamedTuple):
         self.gold_readers.warm_up()
 
     def stop(self) -> None:
-        """End the readers and the connections."""
+        """End the hashing, the readers and the connections."""
+        self.hashing.close()
         self.readers.close()
         self.gold_readers.close()
         self.db.close()

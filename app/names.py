@@ -22,6 +22,11 @@ _RESERVED = """
 _FILLERS = frozenset({"the", "team", "group"})
 
 
+def is_unseen(letter: str) -> bool:
+    """Whether a character is not drawn, beyond those of the category Cf."""
+    return _UNSEEN.match(letter) is not None
+
+
 def name_key(name: str) -> str:
     """A name without what readers pass over: compatibility form, case, spaces, invisible signs."""
     shown = _visible(unicodedata.normalize("NFKC", name))

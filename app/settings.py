@@ -82,12 +82,23 @@ class Settings(BaseSettings):
     rate_limits: str = Field(
         "600/minute",
         pattern=f"^(off|{RATE})$",
-        description="Requests allowed per token (or per address without one); 'off' turns limits off.",
+        description="Requests allowed per user (per address without a token); 'off' turns this and the next three limits off.",
     )
     login_limit: str = Field(
         "10/minute",
         pattern=f"^{RATE}$",
-        description="Failed logins allowed per account from one address, ten times as many from all; not counted while rate_limits is 'off'.",
+        description="Failed logins allowed per account from one address; ten times as many to one account, or from one "
+        "address, slow further ones down.",
+    )
+    signup_limit: str = Field(
+        "200/hour",
+        pattern=f"^{RATE}$",
+        description="Sign-ups allowed from one address; administrators are not limited.",
+    )
+    team_limit: str = Field(
+        "20/hour",
+        pattern=f"^{RATE}$",
+        description="Teams that one user may found; ten times as many from one address.",
     )
 
     # ---- scoring
@@ -155,10 +166,10 @@ class Settings(BaseSettings):
     )
 
     # ---- figures and logs
-    metrics_access: Literal["guarded", "open"] = Field(
+    metrics_access: Literal["guarded", "local", "open"] = Field(
         "guarded",
-        description="Who may read /metrics: this machine itself, where no forwarding header came with the request, and "
-        "administrators; or everybody.",
+        description="Who may read /metrics of the API: administrators; 'local': this machine without a token too, if no "
+        "proxy runs on it that adds no forwarding header; 'open': everybody.",
     )
     log_format: Literal["auto", "json", "console"] = Field(
         "auto", description="Log lines as JSON or for people; auto: for people on a terminal."

@@ -9,6 +9,7 @@ from app.actions import passwords
 from app.actions.access import SCOPES, Caller
 from app.actions.issue_token import as_caller, issue_token
 from app.actions.sign_up import create_user as add_user
+from app.actions.sign_up import require_strong
 from app.errors import NotFound
 from app.settings import Settings
 from app.store import locks, users
@@ -76,7 +77,9 @@ def _strong(token: str, where: str = "") -> str:
 def create_user(
     session: WriteSession, *, email: str, name: str, password: str | None, admin: bool = False, approved: bool = False
 ) -> User:
-    """An account made by whoever has the database; raises errors.EmailTaken."""
+    """An account made by whoever has the database; raises errors.EmailTaken, errors.InvalidRequest."""
+    if password:
+        require_strong(password, email=email, name=name)
     stored = passwords.hashed(password) if password else None
     return add_user(session, email=email, name=name, password_hash=stored, admin=admin, approved=approved)
 

@@ -82,11 +82,6 @@ def as_caller(user: User, scopes: list[str], token_id: str | None = None) -> Cal
     )
 
 
-def account_of(session: ReadSession, email: str) -> User | None:
-    """The account that somebody tries to log in to."""
-    return users.by_email(session, email)
-
-
 def list_tokens(
     session: ReadSession, caller: Caller, *, limit: int, cursor: str | None
 ) -> tuple[list[Token], str | None]:

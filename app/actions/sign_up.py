@@ -1,7 +1,9 @@
 """Create an account."""
 
 from app.actions.access import Caller, require_administrator, require_scope
-from app.errors import EmailTaken, SignupClosed
+from app.actions.passwords import weakness
+from app.emails import normal_email
+from app.errors import EmailTaken, InvalidRequest, SignupClosed
 from app.store import users
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import User
@@ -25,6 +27,13 @@ def check_sign_up(
         raise EmailTaken
 
 
+def require_strong(password: str, *, email: str, name: str) -> None:
+    """Refuse a new password that is too easy to guess; raises InvalidRequest."""
+    weak = weakness(password, email=email, name=name)
+    if weak is not None:
+        raise _invalid("/password", f"The password {weak}.", weak, "Choose another one, of several words for instance.")
+
+
 def sign_up(
     session: WriteSession,
     caller: Caller,
@@ -44,11 +53,18 @@ def sign_up(
 def create_user(
     session: WriteSession, *, email: str, name: str, password_hash: str | None, admin: bool, approved: bool
 ) -> User:
-    """A new user, whoever asks; raises EmailTaken."""
-    address = email.strip().lower()
+    """A new user, whoever asks; raises EmailTaken, InvalidRequest."""
+    try:
+        address = normal_email(email)
+    except ValueError as fault:
+        raise _invalid("/email", f"The e-mail address {fault}.", str(fault)) from fault
     if users.by_email(session, address) is not None:
         raise EmailTaken
     user = User(email=address, name=name.strip(), password_hash=password_hash, admin=admin, approved=approved or admin)
     session.add(user)
     session.flush()
     return user
+
+
+def _invalid(pointer: str, sentence: str, detail: str, remedy: str | None = None) -> InvalidRequest:
+    return InvalidRequest(sentence, remedy=remedy, errors=[{"pointer": pointer, "detail": detail}])

@@ -1,24 +1,48 @@
 """Accounts and tokens: sign up, log in, who am I."""
 
-from typing import Annotated, Literal
+from functools import partial
+from typing import Annotated, Literal, TypedDict
 
 from fastapi import Request, Response
 from pydantic import Field
+from starlette.concurrency import run_in_threadpool
 
 from app import errors
 from app.actions import passwords
-from app.actions.issue_token import account_of, issue_token, list_tokens, revoke_token
-from app.actions.sign_up import check_sign_up, sign_up
+from app.actions.access import Caller
+from app.actions.issue_token import list_tokens, revoke_token
+from app.actions.log_in import Account, find_account, log_in
+from app.actions.passwords import Checked
+from app.actions.sign_up import check_sign_up, require_strong, sign_up
 from app.api import examples
-from app.api.deps import AccountDep, CallerDep, Cursor, Limit, ServiceDep, address
+from app.api.addresses import block
+from app.api.deps import AccountDep, CallerDep, Cursor, Limit, Service, ServiceDep
+from app.api.hashing import LoginTicket, SignUpTicket
 from app.api.problems import OPEN, documented
-from app.api.shapes import Body, Email, Moment, Name, Page, Shape, example, shown
+from app.api.shapes import Body, Email, Moment, Name, NewEmail, Page, Shape, example, shown
 from app.api.strict import api_router
+from app.emails import account_key
 
 router = api_router("accounts")
 
 Scope = Literal["read", "submit", "organize", "admin"]
-Password = Annotated[str, Field(min_length=10, max_length=1000, examples=["correct horse battery staple"])]
+Password = Annotated[
+    str,
+    Field(
+        min_length=passwords.SHORTEST,
+        max_length=passwords.LONGEST,
+        description="At least 10 characters; not the e-mail address, little but the name, or a common password.",
+        examples=["correct horse battery staple"],
+    ),
+]
+
+
+class Rights(TypedDict):
+    """What decides whether an account may be made, and with which rights."""
+
+    signup: str
+    admin: bool
+    approved: bool
 
 
 class NewUser(Body):
@@ -26,7 +50,7 @@ class NewUser(Body):
 
     model_config = example(email="ada@example.org", name="Ada", password="correct horse battery staple")  # noqa: S106
 
-    email: Email
+    email: NewEmail
     name: Name = Field(examples=["Ada"])
     password: Password
     admin: bool = Field(False, description="Only administrators may set this.")
@@ -104,22 +128,32 @@ class Me(Shape):
     responses=documented(errors.EmailTaken, errors.SignupClosed, errors.Forbidden, errors.InvalidRequest),
     openapi_extra=OPEN,
 )
-def post_user(body: NewUser, who: CallerDep, parts: ServiceDep) -> object:
-    """Create an account. An administrator may also create approved users and administrators."""
-    signup, rights = parts.settings.signup, {"admin": body.admin, "approved": body.approved}
+async def post_user(body: NewUser, request: Request, who: CallerDep, parts: ServiceDep) -> object:
+    """Create an account. An administrator may also create approved users and administrators.
+
+    Sign-ups are limited per address; those that an administrator makes are not.
+    """
+    if not who.rules_site:
+        parts.limiter.sign_up(block(request))
+    await run_in_threadpool(_check_sign_up, body, who, parts)
+    stored = await parts.hashing.run(SignUpTicket(block(request)), partial(passwords.hashed, body.password))
+    return await run_in_threadpool(_sign_up, body, who, parts, stored)
+
+
+def _check_sign_up(body: NewUser, who: Caller, parts: Service) -> None:
     with parts.db.read() as session:
-        check_sign_up(session, who, email=body.email, signup=signup, **rights)
-    stored = passwords.hashed(body.password)
+        check_sign_up(session, who, email=body.email, **_rights(body, parts))
+    require_strong(body.password, email=body.email, name=body.name)
+
+
+def _sign_up(body: NewUser, who: Caller, parts: Service, stored: str) -> UserShape:
     with parts.db.write() as session:
-        return sign_up(
-            session,
-            who,
-            email=body.email,
-            name=body.name,
-            password_hash=stored,
-            signup=signup,
-            **rights,
-        )
+        user = sign_up(session, who, email=body.email, name=body.name, password_hash=stored, **_rights(body, parts))
+        return UserShape.model_validate(user)
+
+
+def _rights(body: NewUser, parts: Service) -> Rights:
+    return {"signup": parts.settings.signup, "admin": body.admin, "approved": body.approved}
 
 
 @router.post(
@@ -128,17 +162,35 @@ def post_user(body: NewUser, who: CallerDep, parts: ServiceDep) -> object:
     summary="Log in: trade e-mail and password for a token",
     responses=documented(errors.WrongPassword, errors.Forbidden, errors.InvalidRequest),
 )
-def post_token(body: NewToken, request: Request, parts: ServiceDep) -> FreshToken:
-    """The token's text is in this answer and nowhere else; it lives 90 days."""
-    email = body.email.strip().lower()
-    parts.limiter.request(address(request))
-    with parts.limiter.login(email, address(request)):
-        with parts.db.read() as session:
-            user = account_of(session, email)
-        if not passwords.matches(body.password, user.password_hash if user else None) or user is None:
-            raise errors.WrongPassword
+async def post_token(body: NewToken, request: Request, parts: ServiceDep) -> FreshToken:
+    """The token's text is in this answer and nowhere else; it lives 90 days.
+
+    Too many wrong passwords for one account from one address are refused for a while, the right one as well, unless it
+    was right from there before. Wrong ones from many addresses, or for many accounts, only make their checks wait.
+    """
+    where = block(request)
+    account, decoy = await run_in_threadpool(_find, body.email, where, parts)
+    known = account is not None and account.known
+    ticket = LoginTicket(parts.limiter.logins, account_key(body.email), where, known)
+    ticket.refuse_early()
+    stored = decoy if account is None else account.password_hash
+    checked: Checked = await parts.hashing.run(ticket, partial(passwords.check, body.password, stored))
+    if account is None or not checked.right:
+        raise ticket.over or errors.WrongPassword
+    return await run_in_threadpool(_log_in, body, account, where, checked.renewed, parts)
+
+
+def _find(email: str, where: str, parts: Service) -> tuple[Account | None, str]:
+    """The account, and what to check against if there is none; both are looked for always, as the time might tell."""
+    with parts.db.read() as session:
+        account = find_account(session, email, where)
+    return account, parts.decoys.of(account_key(email))
+
+
+def _log_in(body: NewToken, account: Account, where: str, renewed: str | None, parts: Service) -> FreshToken:
+    creation = parts.settings.challenge_creation
     with parts.db.write() as session:
-        row, text = issue_token(session, user, scopes=body.scopes, creation=parts.settings.challenge_creation)
+        row, text = log_in(session, account, where, renewed_hash=renewed, scopes=body.scopes, creation=creation)
     return FreshToken.model_validate({**TokenShape.model_validate(row).model_dump(), "token": text})
 
 

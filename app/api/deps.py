@@ -2,10 +2,8 @@
 
 import asyncio
 import hmac
-import ipaddress
 import math
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,17 +11,19 @@ from typing import Annotated, TypeVar
 
 from fastapi import Depends, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from limits import RateLimitItem, parse
 from starlette.concurrency import run_in_threadpool
 
 from app.actions.access import VISITOR, Caller, require_organizer, see_challenge
 from app.actions.check_ready import Readiness
 from app.actions.issue_token import caller_of
+from app.actions.passwords import Decoys
+from app.api.addresses import block
+from app.api.hashing import HashingPool
 from app.api.kept_boards import KeptBoards
+from app.api.limiter import Limiter
 from app.api.made_files import MadeFiles
 from app.api.turns import Readers
-from app.api.windows import Windows
-from app.errors import BadCursor, BadRequest, RequestInFlight, TooMany, Unauthorized, WrongPassword
+from app.errors import BadCursor, BadRequest, RequestInFlight, Unauthorized
 from app.figures import Figures
 from app.files import Files
 from app.queue import Queue
@@ -107,56 +107,6 @@ class Notifier:
             waiter.loop.call_soon_threadsafe(waiter.set)
 
 
-class Limiter:
-    """Slows abuse down: requests per token or address, failed logins per account."""
-
-    def __init__(self, settings: Settings) -> None:
-        off = settings.rate_limits == "off"
-        self._requests: RateLimitItem | None = None if off else parse(settings.rate_limits)
-        self._logins: RateLimitItem | None = None if off else parse(settings.login_limit)
-        one = parse(settings.login_limit)
-        self._from_all = type(one)(one.amount * 10, one.multiples)  # guesses for one account from many addresses
-        self._windows = Windows()
-        self._lock = threading.Lock()
-        self._attempts: Counter[tuple[str, ...]] = Counter()  # under way
-
-    def request(self, who: str) -> None:
-        """Count a request; raises TooMany."""
-        if self._requests is not None and not self._windows.hit(self._requests, "request", who):
-            raise self._too_many(self._requests, "request", who)
-
-    @contextmanager
-    def login(self, *who: str) -> Iterator[None]:
-        """Count the block as a failed login of this account from this address if it raises WrongPassword.
-
-        Attempts under way count as failed until they end, so that many at once gain nothing; raises TooMany.
-        """
-        if self._logins is None:
-            yield
-            return
-        counted = [(self._logins, ("login", *who)), (self._from_all, ("logins", who[0]))]
-        with self._lock:
-            for item, names in counted:
-                if not self._windows.test(item, *names, cost=self._attempts[names] + 1):
-                    raise self._too_many(item, *names)
-            self._attempts.update(names for _, names in counted)
-        try:
-            yield
-        except WrongPassword:
-            for item, names in counted:
-                self._windows.hit(item, *names)
-            raise
-        finally:
-            with self._lock:
-                self._attempts.subtract(names for _, names in counted)
-                self._attempts += Counter()  # those with none under way are forgotten
-
-    def _too_many(self, item: RateLimitItem, *names: str) -> TooMany:
-        # With room left it is full only while others are under way.
-        seconds = max(1, math.ceil(self._windows.seconds_left(item, *names)))
-        return TooMany(f"The limit is {item}.", headers={"Retry-After": str(seconds)})
-
-
 @dataclass
 class Service:
     """The parts that main.py joins, as routes see them."""
@@ -173,8 +123,10 @@ class Service:
     boards: KeptBoards
     figures: Figures
     limiter: Limiter
+    decoys: Decoys
     administrator: Caller
     admin_token: str
+    hashing: HashingPool
     in_flight: set[tuple[str, str]] = field(default_factory=set)
 
     @contextmanager
@@ -217,31 +169,20 @@ def caller(
 ) -> Caller:
     """Who calls: a visitor without a token; raises Unauthorized for a bad one, TooMany."""
     if "authorization" not in request.headers:
-        parts.limiter.request(address(request))
+        parts.limiter.request("address", block(request))
         return VISITOR
     try:
         found = _bearer_of(parts, credentials)
     except Unauthorized:
-        parts.limiter.request(address(request))
+        parts.limiter.request("address", block(request))
         raise
-    parts.limiter.request(found.token_id or "administrator")
+    parts.limiter.request("user", found.user_id or "")  # whichever of the user's tokens it is
     return found
 
 
-def address(request: Request) -> str:
-    """Where a request comes from, for limits on those who have no token."""
-    return request.client.host if request.client else "unknown"
-
-
 def requester(request: Request, who: Caller) -> str:
-    """Whose turn a request takes: the account's, or that of the address (IPv6: its /64) of a visitor."""
-    if who.user_id is not None:
-        return who.user_id
-    found = address(request)
-    try:
-        return str(ipaddress.IPv6Network((found, 64), strict=False)) if ":" in found else found
-    except ValueError:  # such as one with a zone
-        return found
+    """Whose turn a request takes: the account's, or that of the address block of a visitor."""
+    return block(request) if who.user_id is None else who.user_id
 
 
 def _bearer_of(parts: Service, credentials: HTTPAuthorizationCredentials | None) -> Caller:

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.actions.read_leaderboard import VISITOR_VIEW
+from app.api.addresses import scope_block
 from app.api.deps import Service
 from app.api.kept_boards import Asked, Entry, Form
 from app.api.leaderboards import get_leaderboard, prepared
@@ -81,10 +82,6 @@ def _with_query(asked: Asked, query: bytes) -> Asked | None:
     return asked._replace(split=split, metric=metric, form=form)
 
 
-def _address(scope: Scope) -> str:
-    return scope["client"][0] if scope.get("client") else "unknown"
-
-
 class QuickApp(FastAPI):
     """The app; a visitor's board that is kept is sent as it is, without session, thread, layer or route."""
 
@@ -110,7 +107,7 @@ class QuickApp(FastAPI):
         if entry is None or entry.refusal is not None:
             return None
         try:
-            parts.limiter.request(_address(scope))
+            parts.limiter.request("address", scope_block(scope))
         except TooMany:
             return None  # the next layer refuses it, with all that a problem carries
         return entry
@@ -151,7 +148,7 @@ class MadeReplies:
         scope["endpoint"] = get_leaderboard  # for the figures
         parts: Service = scope["app"].state.service
         try:
-            parts.limiter.request(_address(scope))
+            parts.limiter.request("address", scope_block(scope))
             asked = wishes.asked
             entry = await parts.boards.find_from_loop(asked, partial(prepared, parts.db, asked))
         except AssayError as refused:

@@ -1,12 +1,15 @@
 """Registrations: founding a team, and the organizers' decisions."""
 
+from contextlib import nullcontext
 from typing import Literal
 
+from fastapi import Request
 from pydantic import Field
 
 from app import errors
 from app.actions.admit_team import decide, found_team, list_registrations, list_teams
 from app.api import examples
+from app.api.addresses import block
 from app.api.deps import AccountDep, Cursor, Limit, OrganizerDep, ServiceDep
 from app.api.problems import documented, showing
 from app.api.shapes import Body, Moment, Page, Shape, TeamName, Text, example, shown
@@ -75,9 +78,13 @@ class RegistrationShape(Shape):
         errors.Forbidden, errors.NotFound, errors.TeamNameTaken, errors.AlreadyRegistered, errors.InvalidRequest
     ),
 )
-def post_registration(slug: str, body: NewRegistration, who: AccountDep, parts: ServiceDep) -> object:
-    """Approved at once where registration is open, else pending until an organizer decides."""
-    with parts.db.write() as session:
+def post_registration(slug: str, body: NewRegistration, request: Request, who: AccountDep, parts: ServiceDep) -> object:
+    """Approved at once where registration is open, else pending until an organizer decides.
+
+    How many teams a user may found is limited, and how many are founded from one address.
+    """
+    limited = nullcontext() if who.rules_site else parts.limiter.founding(who.user_id or "", block(request))
+    with limited, parts.db.write() as session:
         return RegistrationShape.model_validate(found_team(session, who, slug, body.team))
 
 

@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from app.api.examples import marked
+from app.emails import normal_email
 from app.names import name_key
 from app.store.types import moment_text
 
@@ -138,9 +139,12 @@ Label = Annotated[
     AfterValidator(_plain),
     AfterValidator(_composed),
 ]
+# One to log in with or to look for, as it may be stored.
 Email = Annotated[
     str, Field(pattern=r"^[^@\s\x00-\x1f]+@[^@\s\x00-\x1f]+$", max_length=320, examples=["ada@example.org"])
 ]
+# Of a new account.
+NewEmail = Annotated[Email, AfterValidator(normal_email)]
 Moment = Annotated[
     AwareDatetime,
     BeforeValidator(_is_text),

@@ -36,6 +36,13 @@ class Windows:
             moments.append(time.monotonic())
             return True
 
+    def take_back(self, item: RateLimitItem, *names: str) -> None:
+        """Forget the latest one that was counted: it did not come to be."""
+        with self._lock:
+            moments = self._recent(item, names)
+            if moments:
+                moments.pop()
+
     def test(self, item: RateLimitItem, *names: str, cost: int = 1) -> bool:
         """Whether so many more would be within the limit."""
         with self._lock:

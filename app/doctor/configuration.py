@@ -72,7 +72,9 @@ def _mode_of_token(path: Path, said: Said) -> Said:
 def rate_limits(patient: Patient) -> Said:
     """Requests are limited; without limits, passwords can be tried without end."""
     limit = patient.settings.rate_limits
-    return warning("Rate limits are off.") if limit == "off" else ok(f"{limit} for each token or address.")
+    return (
+        warning("Rate limits are off.") if limit == "off" else ok(f"{limit} for each user, or address without a token.")
+    )
 
 
 @check(

@@ -53,6 +53,16 @@ class Token(Base):
     user: Mapped[User] = relationship(lazy="joined")
 
 
+class KnownAddress(Base):
+    """An address block (IPv4 address, IPv6 /64) from which a user logged in, so that the next login there is let in."""
+
+    __tablename__ = "known_addresses"
+
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    block: Mapped[str] = mapped_column(String(64), primary_key=True)
+    last_at: Mapped[datetime] = mapped_column(index=True)
+
+
 class Challenge(Base):
     """A task with its vocabulary and rules."""
 

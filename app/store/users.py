@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, bindparam, select
+from sqlalchemy import Select, bindparam, case, func, select
 
+from app.emails import spellings
 from app.store.session import ReadSession
 from app.store.tables import Token, User
 
@@ -13,8 +14,19 @@ ADMINISTRATOR_EMAIL = "administrator@localhost"
 
 
 def by_email(session: ReadSession, email: str) -> User | None:
-    """The account of this address, in whatever case it was written."""
-    return session.scalar(select(User).where(User.email == email.strip().lower()))
+    """The account of this address, however it was written."""
+    known = spellings(email)
+    found = session.scalars(select(User).where(User.email.in_(known)))
+    return min(found, key=lambda user: known.index(user.email), default=None)
+
+
+def share_of_hashes(session: ReadSession, beginning: str) -> float:
+    """The share of stored password hashes that begin like this; 1 where there are none."""
+    alike = func.sum(case((User.password_hash.startswith(beginning, autoescape=True), 1), else_=0))
+    counted, total = session.execute(
+        select(alike, func.count()).select_from(User).where(User.password_hash.is_not(None))
+    ).one()
+    return counted / total if total else 1.0
 
 
 def administrator(session: ReadSession) -> User | None:

@@ -9,6 +9,7 @@ import pytest
 from starlette.requests import Request
 
 from app.api.figures import from_this_machine
+from app.settings import Settings
 from tests.api.conftest import GOLD
 from tests.api.served import ADMIN_TOKEN, Served, served, settings
 from tests.figures import Scrape, scrape
@@ -147,6 +148,24 @@ def test_a_token_of_an_administrator_opens_them_and_no_other(app: Served, token:
     assert refused.json()["code"] == "forbidden"
     assert read(app, **FORWARDED, Authorization="Bearer wrong").status_code == 401
     assert read(app, Authorization=f"Bearer {token}").status_code == 200
+
+
+def test_without_a_token_this_machine_sees_them_only_where_the_setting_says_so(guarded: Served) -> None:
+    """A proxy on this machine that adds no forwarding header sends just these requests, for whoever asks."""
+    for headers in ({}, {"Host": "127.0.0.1:8000"}, {"Host": "localhost"}, {"Host": "challenges.example.org"}):
+        refused = read(guarded, **headers)
+        assert refused.status_code == 401, headers
+        assert refused.json()["code"] == "unauthorized"
+        assert "ASSAY_METRICS_ACCESS=local" in refused.json()["remedy"]
+    assert read(guarded, Authorization=f"Bearer {ADMIN_TOKEN}").status_code == 200
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    given = settings(tmp_path_factory.mktemp("guarded") / "data")
+    default = Settings.model_fields["metrics_access"].default
+    with served(given.model_copy(update={"metrics_access": default})) as running:
+        yield running
 
 
 def test_they_are_shown_to_everybody_where_the_setting_says_so(open_to_all: Served) -> None:

@@ -1,19 +1,20 @@
-"""Rates: requests per token or address, failed logins per account, waiters per service; each says when to come back."""
+"""Rates: requests, sign-ups and teams per user or address, waiters per service; each says when to come back."""
 
 import asyncio
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
 import pytest
 
-from app.api.deps import Limiter, Notifier, prefer_wait
-from app.errors import BadRequest, TooMany, WrongPassword
+from app.api.addresses import block_of
+from app.api.deps import Notifier, prefer_wait
+from app.api.limiter import Limiter
+from app.errors import BadRequest, TeamNameTaken, TooMany
 from app.settings import Settings
 from tests.api.served import Served, served, settings
-from tests.live import LONG, PASSWORD, eventually, open_challenge
+from tests.live import LONG, PASSWORD, Caller, eventually, open_challenge
 
 GOLD = [{"id": "t1", "label": "cat"}, {"id": "t2", "label": "dog"}]
 
@@ -26,67 +27,45 @@ def assert_too_many(refused: pytest.ExceptionInfo[TooMany], limit: str) -> None:
 def test_requests_are_counted_per_caller() -> None:
     limiter = Limiter(Settings(rate_limits="3/hour"))
     for _ in range(3):
-        limiter.request("one")
+        limiter.request("user", "one")
     with pytest.raises(TooMany) as refused:
-        limiter.request("one")
+        limiter.request("user", "one")
     assert_too_many(refused, "3 per 1 hour")
-    limiter.request("another")
+    limiter.request("user", "another")
 
 
-def log_in(limiter: Limiter, email: str, *, right: bool, address: str = "127.0.0.1") -> None:
-    with limiter.login(email, address):
-        if not right:
-            raise WrongPassword
-
-
-def test_only_failed_logins_count_and_only_against_their_account() -> None:
-    limiter = Limiter(Settings(login_limit="2/hour"))
-    for _ in range(10):
-        log_in(limiter, "ada@example.org", right=True)
-    for _ in range(2):
-        with pytest.raises(WrongPassword):
-            log_in(limiter, "ada@example.org", right=False)
-    with pytest.raises(TooMany) as refused:
-        log_in(limiter, "ada@example.org", right=True)
-    assert_too_many(refused, "2 per 1 hour")
-    log_in(limiter, "bob@example.org", right=True)
-    log_in(limiter, "ada@example.org", right=True, address="192.0.2.1")  # nobody locks Ada out from elsewhere
-    limiter.request("ada@example.org")
-
-
-def test_failed_logins_from_all_addresses_together_have_a_limit_ten_times_as_high() -> None:
-    limiter = Limiter(Settings(login_limit="2/hour"))
-    for number in range(20):
-        log_in(limiter, "ada@example.org", right=True, address=f"192.0.2.{number}")
-        with pytest.raises(WrongPassword):
-            log_in(limiter, "ada@example.org", right=False, address=f"192.0.2.{number}")
-    with pytest.raises(TooMany) as refused:
-        log_in(limiter, "ada@example.org", right=True, address="198.51.100.1")
-    assert_too_many(refused, "20 per 1 hour")
-    log_in(limiter, "bob@example.org", right=True, address="198.51.100.1")
-
-
-def test_attempts_at_the_same_time_are_no_way_around_the_limit() -> None:
-    limiter = Limiter(Settings(login_limit="2/hour"))
-    with limiter.login("ada", "here"), limiter.login("ada", "here"), pytest.raises(TooMany):
-        log_in(limiter, "ada", right=True, address="here")
-    log_in(limiter, "ada", right=True, address="here")
-    with ExitStack() as under_way:
-        for number in range(20):
-            under_way.enter_context(limiter.login("ada", f"address {number}"))
-        with pytest.raises(TooMany):
-            log_in(limiter, "ada", right=True, address="one more")
-        log_in(limiter, "bob", right=True, address="one more")
-    log_in(limiter, "ada", right=True, address="one more")
-
-
-def test_off_turns_both_off() -> None:
-    limiter = Limiter(Settings(rate_limits="off", login_limit="1/hour"))
+def test_off_turns_all_limits_off() -> None:
+    limiter = Limiter(Settings(rate_limits="off", login_limit="1/hour", signup_limit="1/hour", team_limit="1/hour"))
     for _ in range(20):
-        limiter.request("one")
-        with pytest.raises(WrongPassword):
-            log_in(limiter, "ada@example.org", right=False)
-    log_in(limiter, "ada@example.org", right=True)
+        limiter.request("address", "192.0.2.1")
+        limiter.sign_up("192.0.2.1")
+        with limiter.founding("ada", "192.0.2.1"):
+            pass
+        limiter.logins.end("ada", "192.0.2.1", failed=True)
+    assert limiter.logins.refusal("ada", "192.0.2.1") is None
+    assert not limiter.logins.slows_account("ada")
+    assert not limiter.logins.slows_block("192.0.2.1")
+
+
+def test_a_team_that_was_not_founded_is_not_counted() -> None:
+    limiter = Limiter(Settings(team_limit="1/hour"))
+    for _ in range(3):
+        with pytest.raises(TeamNameTaken), limiter.founding("ada", "192.0.2.1"):
+            raise TeamNameTaken
+    with limiter.founding("ada", "192.0.2.1"):
+        pass
+    with pytest.raises(TooMany) as refused, limiter.founding("ada", "192.0.2.2"):
+        pass
+    assert_too_many(refused, "1 per 1 hour")
+
+
+@pytest.mark.parametrize(
+    ("host", "block"),
+    [("192.0.2.7", "192.0.2.7"), ("::ffff:192.0.2.7", "192.0.2.7"), ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+     ("2001:db8:1:2::", "2001:db8:1:2::/64"), ("fe80::1%eth0", "fe80::/64"), ("::1", "::/64"), ("unknown", "unknown")],
+)  # fmt: skip
+def test_an_ipv4_address_stands_for_itself_an_ipv6_one_for_its_64(host: str, block: str) -> None:
+    assert block_of(host) == block
 
 
 def test_a_limit_holds_among_threads() -> None:
@@ -96,7 +75,7 @@ def test_a_limit_holds_among_threads() -> None:
     def ask() -> None:
         for _ in range(10):
             try:
-                limiter.request("one")
+                limiter.request("user", "one")
             except TooMany:
                 continue
             passed.append(1)
@@ -130,47 +109,71 @@ def test_too_many_requests_are_429_with_the_time_to_wait_and_others_go_on(strict
     assert visitor.get(strict.url + "/healthz").status_code == 200
 
 
-def test_the_right_password_is_refused_too_after_too_many_wrong_ones(strict: Served) -> None:
-    admin = strict.admin()
+def test_all_tokens_of_a_user_share_one_limit_and_users_have_one_each(strict: Served) -> None:
     for name in ("ada", "bob"):
         body = {"email": f"{name}@example.org", "name": name, "password": PASSWORD}
-        assert admin.post("/users", json=body).status_code == 201
-    right = {"email": "ada@example.org", "password": PASSWORD}
-    assert [admin.post("/tokens", json=right).status_code for _ in range(4)] == [201] * 4
-    for email in ("ada@example.org", "ADA@Example.org"):
-        answer = admin.post("/tokens", json={"email": email, "password": "wrong"})
-        assert answer.status_code == 401
-        assert answer.json()["code"] == "wrong_password"
-    refused = admin.post("/tokens", json=right)
-    assert refused.status_code == 429
-    assert int(refused.headers["retry-after"]) >= 1
-    assert admin.post("/tokens", json=right | {"email": "bob@example.org"}).status_code == 201
+        strict.admin().post("/users", json=body).raise_for_status()
+
+    def token(name: str) -> str:
+        body = {"email": f"{name}@example.org", "password": PASSWORD}
+        return str(strict.caller().post("/tokens", json=body).json()["token"])
+
+    first, second = strict.caller(token("ada")), strict.caller(token("ada"))
+    statuses = [caller.get("/me").status_code for _ in range(7) for caller in (first, second)]
+    assert statuses == [200] * 12 + [429] * 2
+    assert strict.caller(token("bob")).get("/me").status_code == 200
 
 
-def test_guesses_from_many_addresses_end_at_the_limit_of_the_account(tmp_path: Path) -> None:
-    def log_in_from(address: str, email: str, password: str) -> httpx.Response:
-        body = {"email": email, "password": password}
-        with httpx.Client(transport=httpx.HTTPTransport(local_address=address), timeout=LONG) as client:
-            return client.post(f"{running.url}/api/v1/tokens", json=body)
+def test_the_addresses_of_an_ipv6_network_share_one_limit(strict: Served) -> None:
+    def ask(address: str, path: str) -> int:
+        return strict.caller().get(path, headers={"X-Forwarded-For": address}).status_code
 
-    with served(settings(tmp_path / "data", rate_limits="1000/hour", login_limit="1/hour")) as running:
-        for name in ("ada", "bob"):
-            body = {"email": f"{name}@example.org", "name": name, "password": PASSWORD}
-            assert running.admin().post("/users", json=body).status_code == 201
-        wrong = [log_in_from(f"127.0.0.{number}", "ada@example.org", "wrong") for number in range(2, 12)]
-        assert [answer.status_code for answer in wrong] == [401] * 10
-        refused = log_in_from("127.0.0.12", "ADA@example.org", PASSWORD)
-        assert refused.status_code == 429, refused.text
-        assert refused.json()["code"] == "rate_limited"
+    statuses = [ask(f"2001:db8::{number:x}", "/challenges") for number in range(1, 14)]
+    assert statuses == [200] * 12 + [429]
+    board = "/challenges/nothing/phases/main/leaderboard"  # which visitors are sent another way
+    assert ask("2001:db8::ffff", board) == 429
+    assert ask("2001:db8:0:1::1", board) == 404
+
+
+def test_sign_ups_are_limited_by_address_and_an_administrators_are_not(tmp_path: Path) -> None:
+    def sign_up(who: Caller, number: int, address: str) -> httpx.Response:
+        body = {"email": f"{number}@example.org", "name": "Ada", "password": PASSWORD}
+        return who.post("/users", json=body, headers={"X-Forwarded-For": address})
+
+    with served(settings(tmp_path / "data", rate_limits="1000/hour", signup_limit="2/hour")) as running:
+        visitor, admin = running.caller(), running.admin()
+        assert [sign_up(visitor, number, f"2001:db8::{number}").status_code for number in (1, 2)] == [201, 201]
+        refused = sign_up(visitor, 3, "2001:db8::3")
+        assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited")
+        assert "sign-ups from one address is 2 per 1 hour" in refused.json()["detail"]
+        assert 1 <= int(refused.headers["retry-after"]) <= 3601
+        assert sign_up(visitor, 4, "192.0.2.1").status_code == 201
+        assert [sign_up(admin, number, "2001:db8::1").status_code for number in (5, 6, 7)] == [201] * 3
+
+
+def test_teams_founded_are_limited_by_user_and_by_address(tmp_path: Path) -> None:
+    with served(settings(tmp_path / "data", rate_limits="1000/hour", team_limit="1/hour")) as running:
+        admin = running.admin()
+        for slug in ("cats", "dogs"):
+            open_challenge(admin, slug, GOLD)
+
+        def found(number: int, slug: str, address: str) -> httpx.Response:
+            path = f"/challenges/{slug}/registrations"
+            return people[number].post(path, json={"team": f"{number}"}, headers={"X-Forwarded-For": address})
+
+        people = []
+        for number in range(12):
+            body = {"email": f"{number}@example.org", "name": "Ada", "password": PASSWORD}
+            admin.post("/users", json=body).raise_for_status()
+            login = {"email": body["email"], "password": PASSWORD}
+            people.append(running.caller(admin.post("/tokens", json=login).json()["token"]))
+        assert found(0, "cats", "192.0.2.1").status_code == 201
+        refused = found(0, "dogs", "192.0.2.2")
+        assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited")
         assert int(refused.headers["retry-after"]) >= 1
-        assert log_in_from("127.0.0.12", "bob@example.org", PASSWORD).status_code == 201
-
-
-def test_logging_in_counts_as_a_request_of_its_address_whatever_the_account(strict: Served) -> None:
-    visitor = strict.caller()
-    logins = [{"email": f"{number}@example.org", "password": "wrong"} for number in range(13)]
-    statuses = [visitor.post("/tokens", json=each).status_code for each in logins]
-    assert statuses == [401] * 12 + [429]
+        rest = [found(number, "cats", "192.0.2.1").status_code for number in range(1, 11)]
+        assert rest == [201] * 9 + [429]  # ten of one address
+        assert found(11, "cats", "192.0.2.3").status_code == 201
 
 
 def test_an_account_that_does_not_exist_is_told_no_otherwise_than_a_wrong_password(strict: Served) -> None:

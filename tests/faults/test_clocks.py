@@ -21,7 +21,7 @@ from sqlalchemy import text
 from app.actions.bootstrap import administrator
 from app.actions.issue_token import caller_of, issue_token
 from app.actions.sweep_files import Sweeper
-from app.api.deps import Limiter
+from app.api.limiter import Limiter
 from app.errors import TooMany
 from app.store import clock as steady_clock
 from app.store import types, users
@@ -189,15 +189,15 @@ def test_a_token_lasts_its_days_whatever_the_calendar_shows(tmp_path: Path) -> N
 def test_a_limit_of_rate_lasts_its_time_whatever_the_clock_shows(clock: Clock, tmp_path: Path, by: timedelta) -> None:
     limiter = Limiter(settings(tmp_path, rate_limits="2/second"))
     for _ in range(2):
-        limiter.request("Blue")
+        limiter.request("user", "Blue")
     clock.by = by
     with pytest.raises(TooMany) as refused:
-        limiter.request("Blue")
+        limiter.request("user", "Blue")
     assert refused.value.headers["Retry-After"] == "1"
 
     def again() -> bool:
         with suppress(TooMany):
-            limiter.request("Blue")
+            limiter.request("user", "Blue")
             return True
         return False
 

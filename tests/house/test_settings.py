@@ -35,6 +35,8 @@ def test_a_setting_is_read_from_its_variable(name: str, monkeypatch: pytest.Monk
         "files_shared": "True",
         "rate_limits": "5/second",
         "login_limit": "7/minute",
+        "signup_limit": "8/hour",
+        "team_limit": "9/hour",
         "scoring_memory": str(1 << 30),
         "workers": "7",
         "heartbeat_seconds": "3",
@@ -59,7 +61,8 @@ def test_the_administrators_token_is_never_shown_with_the_settings() -> None:
      ("database_url", "postgresql://localhost/assay"), ("database_url", "mysql://localhost/assay"),
      ("files_url", "https://bucket/prefix"), ("files_url", "s3://"),
      ("s3_endpoint", "localhost:9000"), ("s3_endpoint", "http://no address"),
-     ("rate_limits", "many"), ("login_limit", "10/fortnight")],
+     ("rate_limits", "many"), ("login_limit", "10/fortnight"),
+     ("signup_limit", "off"), ("team_limit", "0/hour"), ("metrics_access", "loopback")],
 )  # fmt: skip
 def test_a_setting_that_makes_no_sense_is_refused(name: str, value: str) -> None:
     with pytest.raises(ValidationError, match=name):

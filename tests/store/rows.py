@@ -12,6 +12,7 @@ from app.store.tables import (
     Challenge,
     GoldVersion,
     IdempotencyKey,
+    KnownAddress,
     Organizer,
     Phase,
     QuotaEntry,
@@ -75,6 +76,7 @@ def fill(session: Session) -> Filled:
     later = utcnow() + timedelta(days=1)
     user = added(session, User(email="ada@example.org", name="Ada"))
     added(session, Token(user_id=user, secret_hash="0" * 64, scopes=["read"], expires_at=later))
+    added(session, KnownAddress(user_id=user, block="192.0.2.7", last_at=utcnow()))
     texts = {"title": "Pets", "description": "", "task": "multiclass", "timezone": "UTC"}
     rules = {"status": "published", "visibility": "public", "registration": "open"}
     challenge = added(session, Challenge(slug="pets", created_by=user, **texts, **rules))

@@ -6,8 +6,8 @@ Of gold that was stored before, the notes say whether it has weights; the bound 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0016"
-down_revision = "0005"
+revision = "0010"
+down_revision = "0009"
 
 
 def upgrade() -> None:

@@ -1,0 +1,25 @@
+"""Address blocks from which a user has logged in, so that the next login from there is let in."""
+
+import sqlalchemy as sa
+from alembic import op
+
+from app.store.types import Moment
+
+revision = "0009"
+down_revision = "0007"
+
+
+def upgrade() -> None:
+    op.create_table(
+        "known_addresses",
+        sa.Column("user_id", sa.String(length=32), nullable=False),
+        sa.Column("block", sa.String(length=64), nullable=False),
+        sa.Column("last_at", Moment(), nullable=False),
+        sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_known_addresses_user_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("user_id", "block", name=op.f("pk_known_addresses")),
+    )
+    op.create_index(op.f("ix_known_addresses_last_at"), "known_addresses", ["last_at"])
+
+
+def downgrade() -> None:
+    op.drop_table("known_addresses")

@@ -1,0 +1,109 @@
+"""Logging in with hashes as costly as in use: bursts wait their turn, former hashes are renewed."""
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from pwdlib.hashers.argon2 import Argon2Hasher
+from sqlalchemy import func, select
+
+from app.actions import passwords
+from app.store.session import Database
+from app.store.tables import User
+from app.store.users import by_email
+from tests.api.logins import ON, account, at_once, attempt, words
+from tests.api.served import Served, served, settings
+from tests.live import LONG, PASSWORD, eventually
+
+FORMER = Argon2Hasher(memory_cost=65536, time_cost=3, parallelism=4)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Hashes as costly as in use, and the default limit of failures."""
+    with served(settings(tmp_path_factory.mktemp("plain") / "data", rate_limits=ON)) as running:
+        account(running, "ada", "bob")
+        yield running
+
+
+# ---- bursts ---------------------------------------------------------------------------------------
+
+
+def test_two_hundred_logins_at_once_all_succeed(plain: Served) -> None:
+    assert at_once(plain, [words(name) for name in ("ada", "bob") for _ in range(100)]) == {201: 200}
+
+
+def test_guesses_for_invented_accounts_do_not_keep_honest_logins_out(plain: Served) -> None:
+    over, guessed = threading.Event(), Counter[int]()
+
+    def guess(number: int) -> None:
+        with httpx.Client(base_url=f"{plain.url}/api/v1", timeout=LONG) as client:
+            while not over.is_set():
+                header = {"X-Forwarded-For": f"198.51.100.{number % 3}"}
+                body = words(f"invented-{number}", "a password that is wrong")
+                guessed[client.post("/tokens", json=body, headers=header).status_code] += 1
+
+    attackers = [threading.Thread(target=guess, args=(number,)) for number in range(14)]
+    for attacker in attackers:
+        attacker.start()
+    eventually(lambda: guessed.total() > 10, "they are at it")
+    try:
+        honest = [attempt(plain, "ada", address=f"203.0.113.{number}").status_code for number in range(19)]
+    finally:
+        over.set()
+        for attacker in attackers:
+            attacker.join(LONG)
+    assert honest == [201] * 19
+    assert set(guessed) <= {401, 429}
+
+
+# ---- what is stored -------------------------------------------------------------------------------
+
+
+def stored(db: Database, name: str) -> str:
+    with db.read() as session:
+        user = by_email(session, f"{name}@example.org")
+        assert user is not None
+        return str(user.password_hash)
+
+
+def test_a_new_hash_has_the_parameters_that_owasp_advises(plain: Served) -> None:
+    assert stored(plain.app.state.service.db, "ada").startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+
+
+def test_a_former_hash_is_renewed_by_a_right_password_and_by_no_other(plain: Served) -> None:
+    account(plain, "cleo")
+    db: Database = plain.app.state.service.db
+    with db.write() as session:
+        user = by_email(session, "cleo@example.org")
+        assert user is not None
+        user.password_hash = former = FORMER.hash(PASSWORD)
+    assert attempt(plain, "cleo", "wrong").status_code == 401
+    assert stored(db, "cleo") == former
+    assert at_once(plain, [words("cleo")] * 3) == {201: 3}
+    renewed = stored(db, "cleo")
+    assert renewed.startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+    assert attempt(plain, "cleo").status_code == 201
+    assert stored(db, "cleo") == renewed
+
+
+def test_the_share_of_decoys_that_cost_as_much_as_former_hashes_is_that_of_the_accounts(plain: Served) -> None:
+    db: Database = plain.app.state.service.db
+    invented = [f"{number}@example.org" for number in range(1000)]
+
+    def dear() -> list[str]:
+        decoys = passwords.Decoys(db, "a secret")
+        return [email for email in invented if decoys.of(email) == passwords._NOBODY_FORMERLY]
+
+    assert dear() == []
+    former = FORMER.hash(PASSWORD)
+    with db.write() as session:
+        for number in range(9):
+            session.add(User(email=f"{number}@former.example.org", name="x", password_hash=former))
+    with db.read() as reading:
+        accounts = reading.scalars(select(func.count()).where(User.password_hash.is_not(None))).one()
+    found = dear()
+    assert abs(len(found) / len(invented) - 9 / accounts) < 0.08
+    assert found == dear()  # the same addresses, whichever process is asked

@@ -1,0 +1,79 @@
+"""What may be the address and the password of a new account."""
+
+import pytest
+
+from app.actions.passwords import weakness
+from app.emails import account_key, normal_email, spellings
+
+
+@pytest.mark.parametrize(
+    ("typed", "normal"),
+    [
+        (" Ada@Example.ORG ", "ada@example.org"),
+        ("ada@BÜCHER.example", "ada@xn--bcher-kva.example"),
+        ("ada@xn--bcher-kva.example", "ada@xn--bcher-kva.example"),
+        ("ada@example.org.", "ada@example.org"),
+        ("ada@\uff45xample.org", "ada@example.org"),
+        ("zoe\u0308@example.org", "zo\u00eb@example.org"),
+        ("administrator@localhost", "administrator@localhost"),
+        ("a.b+c@example.org", "a.b+c@example.org"),
+    ],
+)
+def test_an_address_has_one_spelling(typed: str, normal: str) -> None:
+    assert normal_email(typed) == normal
+    assert normal_email(normal) == normal
+    assert account_key(typed) == normal
+    assert normal in spellings(typed)
+    assert typed.strip().lower() in spellings(typed)  # as former versions stored it
+
+
+@pytest.mark.parametrize(
+    "letter",
+    ["\u200b", "\u200d", "\u00ad", "\u202e", "\u2066", "\ufeff", "\x00", "\x1f", "\x7f", "\x85", " ", "\u00a0", "\u2028",
+     "\u3164", "\u2800", "\ufe0f", "\U000e0041", "\ue000", "\u0378"],
+    ids=lambda letter: f"U+{ord(letter):04X}",
+)  # fmt: skip
+def test_invisible_and_control_characters_are_refused_on_both_sides(letter: str) -> None:
+    for text in (f"a{letter}da@example.org", f"ada@exam{letter}ple.org"):
+        with pytest.raises(ValueError, match="invisible or control"):
+            normal_email(text)
+        assert spellings(text) == [text]  # an account that has it from before can still log in
+
+
+@pytest.mark.parametrize(
+    "text", ["", "ada", "@example.org", "ada@", "a@b@example.org", "ada@-x.org", "ada@a..b", "\uff41da@example.org"]
+)
+def test_what_is_no_address_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="must"):
+        normal_email(text)
+
+
+@pytest.mark.parametrize(
+    ("password", "fault"),
+    [
+        ("short one", "10 characters"),
+        ("x" * 1001, "1000 characters"),
+        ("Ada.Lovelace@Example.org", "e-mail address"),
+        ("my ada.lovelace@example.org password", "e-mail address"),
+        ("ada.lovelace", "beside your name"),
+        ("ADA.LOVELACE1815", "beside your name"),
+        ("Countess Lovelace", "beside your name"),
+        ("1815 countess lovelace", "beside your name"),
+        ("1234567890", "common"),
+        ("Password123", "common"),
+        ("qwertyuiop", "common"),
+        ("correct horse battery staple", None),
+        ("ada.lovelace likes engines", None),
+        ("жёлтая лампа стоит", None),
+    ],
+    ids=lambda value: str(value)[:24],
+)
+def test_a_new_password_is_long_and_neither_common_nor_made_of_name_or_address(
+    password: str, fault: str | None
+) -> None:
+    said = weakness(password, email="ada.lovelace@example.org", name="Countess Lovelace")
+    assert said == fault or (said is not None and fault is not None and fault in said)
+
+
+def test_a_name_of_two_letters_forbids_no_password() -> None:
+    assert weakness("a needed pedal", email="ed@example.org", name="Ed") is None
