@@ -166,10 +166,10 @@ class Settings(BaseSettings):
     )
 
     # ---- figures and logs
-    metrics_access: Literal["guarded", "local", "open"] = Field(
+    metrics_access: Literal["guarded", "administrators", "open"] = Field(
         "guarded",
-        description="Who may read /metrics of the API: administrators; 'local': this machine without a token too, if no "
-        "proxy runs on it that adds no forwarding header; 'open': everybody.",
+        description="Who may read /metrics of the API: administrators, and who asks this machine itself by its loopback "
+        "address and port, unless ASSAY_TRUSTED_PROXIES names a proxy; 'administrators': they alone; 'open': everybody.",
     )
     log_format: Literal["auto", "json", "console"] = Field(
         "auto", description="Log lines as JSON or for people; auto: for people on a terminal."

@@ -114,7 +114,6 @@ class Cluster:
             "ASSAY_DATA_DIR": str(folder / "data"),
             "ASSAY_DATABASE_URL": database_url,
             "ASSAY_RATE_LIMITS": "off",
-            "ASSAY_METRICS_ACCESS": "local",
             "ASSAY_MIN_FREE": "0",
             "ASSAY_WORKERS": "1",
             "ASSAY_LOG_FORMAT": "json",

@@ -56,7 +56,6 @@ class Live:
         keep = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
         own = {
             "ASSAY_RATE_LIMITS": "off",
-            "ASSAY_METRICS_ACCESS": "local",
             "ASSAY_MIN_FREE": "0",
             "ASSAY_WORKERS": "1",
             "ASSAY_DATABASE_WAIT": "3",

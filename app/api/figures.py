@@ -1,6 +1,7 @@
 """Figures of operation for Prometheus: of this process, and of the database that all processes share."""
 
 import ipaddress
+from urllib.parse import urlsplit
 
 from fastapi import Request
 from starlette.responses import Response
@@ -27,13 +28,14 @@ FORWARDED = ("forwarded", "via", "x-real-ip")  # and all that begin with x-forwa
     openapi_extra=OPEN,
 )
 def get_figures(request: Request, who: CallerDep, parts: ServiceDep) -> Response:
-    """For administrators, unless the service is set to show them to its own machine, or to everybody."""
+    """For administrators and for this machine itself, unless the service is set otherwise."""
     access = parts.settings.metrics_access
-    allowed = access == "open" or who.rules_site or (access == "local" and from_this_machine(request))
+    local = access == "guarded" and not parts.settings.trusted_proxies and from_this_machine(request)
+    allowed = access == "open" or who.rules_site or local
     if not allowed and who.user_id is None:
         raise errors.Unauthorized(
-            "The figures need an administrator's token.",
-            remedy="Send one; ASSAY_METRICS_ACCESS=local shows them on this machine without, 'open' to everybody.",
+            "The figures need an administrator's token, unless asked for on this machine by its loopback address.",
+            remedy="Send one, or set ASSAY_METRICS_ACCESS=open, which shows them to everybody.",
         )
     if not allowed:
         require_administrator(who, "The figures are for administrators.")
@@ -41,15 +43,27 @@ def get_figures(request: Request, who: CallerDep, parts: ServiceDep) -> Response
 
 
 def from_this_machine(request: Request) -> bool:
-    """Whether a request came over the loopback device and nobody says that it is passed on for somebody else.
+    """Whether a request was made over the loopback device to the loopback address and port on which it came in.
 
-    A proxy on this machine that says nothing cannot be told from a caller on it: it may even set the Host header anew.
+    What a reverse proxy on this machine passes on comes over that device too. Most proxies say so in a header, pass on
+    the Host of the public address or name one of their own, or speak HTTP/1.0.
     """
     if any(name in FORWARDED or name.startswith("x-forwarded-") for name in request.headers):
         return False
+    if request.scope.get("http_version") == "1.0" or not _is_loopback(address(request)):
+        return False
+    asked = urlsplit(f"//{request.headers.get('host', '')}")
     try:
-        came_from = ipaddress.ip_address(address(request))
+        host, port = asked.hostname or "", asked.port or 80
     except ValueError:
         return False
-    mapped = came_from.ipv4_mapped if isinstance(came_from, ipaddress.IPv6Address) else None
-    return (mapped or came_from).is_loopback
+    return port == request.scope["server"][1] and (host == "localhost" or _is_loopback(host))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return (mapped or found).is_loopback

@@ -1,5 +1,6 @@
 """The figures of operation: what they count, what they never tell, and who may read them."""
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,6 @@ import pytest
 from starlette.requests import Request
 
 from app.api.figures import from_this_machine
-from app.settings import Settings
 from tests.api.conftest import GOLD
 from tests.api.served import ADMIN_TOKEN, Served, served, settings
 from tests.figures import Scrape, scrape
@@ -71,7 +71,7 @@ def test_a_rejected_file_is_counted_once_under_each_of_its_codes(app: Served) ->
         ("GET /api/v1/challenges/secret-slug", "/api/v1/challenges/{slug}", 404, "not_found"),
         ("GET /api/v1/me", "/api/v1/me", 401, "unauthorized"),
         ("DELETE /api/v1/metrics", "/api/v1/metrics", 405, "method_not_allowed"),
-        ("GET /secret/nothing", "other", 404, "not_found"),
+        ("GET /secret/nothing", "other", 404, "no_such_route"),
         ("GET /static/secret.js", "/static/{path}", 404, "not_found"),
         ("GET /api/v1/challenges?limit=many", "/api/v1/challenges", 400, "bad_request"),
         ("HEAD /api/v1/challenges/secret-slug", "/api/v1/challenges/{slug}", 404, "not_found"),
@@ -150,22 +150,30 @@ def test_a_token_of_an_administrator_opens_them_and_no_other(app: Served, token:
     assert read(app, Authorization=f"Bearer {token}").status_code == 200
 
 
-def test_without_a_token_this_machine_sees_them_only_where_the_setting_says_so(guarded: Served) -> None:
-    """A proxy on this machine that adds no forwarding header sends just these requests, for whoever asks."""
-    for headers in ({}, {"Host": "127.0.0.1:8000"}, {"Host": "localhost"}, {"Host": "challenges.example.org"}):
-        refused = read(guarded, **headers)
-        assert refused.status_code == 401, headers
-        assert refused.json()["code"] == "unauthorized"
-        assert "ASSAY_METRICS_ACCESS=local" in refused.json()["remedy"]
-    assert read(guarded, Authorization=f"Bearer {ADMIN_TOKEN}").status_code == 200
+@pytest.mark.parametrize(
+    "host", ["challenges.example.org", "127.0.0.1", "localhost", "assay:{port}", "127.0.0.1:1", ""]
+)
+def test_what_a_silent_proxy_on_this_machine_passes_on_is_not_of_this_machine(app: Served, host: str) -> None:
+    port = httpx.URL(app.url).port
+    refused = read(app, Host=host.format(port=port))
+    assert refused.status_code == 401
+    assert refused.json()["code"] == "unauthorized"
+    for here in (f"127.0.0.1:{port}", f"localhost:{port}"):
+        assert read(app, Host=here).status_code == 200
 
 
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    given = settings(tmp_path_factory.mktemp("guarded") / "data")
-    default = Settings.model_fields["metrics_access"].default
-    with served(given.model_copy(update={"metrics_access": default})) as running:
-        yield running
+def test_a_request_in_the_old_protocol_of_proxies_is_not_of_this_machine(app: Served) -> None:
+    url = httpx.URL(app.url)
+    with socket.create_connection((url.host, url.port)) as line:
+        line.sendall(f"GET /metrics HTTP/1.0\r\nHost: {url.host}:{url.port}\r\n\r\n".encode())
+        assert line.makefile("rb").readline().split()[1] == b"401"
+
+
+@pytest.mark.parametrize("how", [{"metrics_access": "administrators"}, {"trusted_proxies": "192.0.2.1"}])
+def test_settings_leave_the_figures_to_administrators_alone(tmp_path: Path, how: dict[str, Any]) -> None:
+    with served(settings(tmp_path / "data", **how)) as running:
+        assert read(running).status_code == 401
+        assert read(running, Authorization=f"Bearer {ADMIN_TOKEN}").status_code == 200
 
 
 def test_they_are_shown_to_everybody_where_the_setting_says_so(open_to_all: Served) -> None:
@@ -186,5 +194,6 @@ def open_to_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
      ("::ffff:192.0.2.7", False), ("2001:db8::1", False), ("localhost", False), (None, False)],
 )  # fmt: skip
 def test_only_loopback_addresses_are_of_this_machine(client: str | None, here: bool) -> None:
-    scope: dict[str, Any] = {"type": "http", "headers": [], "client": None if client is None else (client, 1)}
+    sent = {"type": "http", "headers": [(b"host", b"127.0.0.1:8000")], "server": ("127.0.0.1", 8000)}
+    scope: dict[str, Any] = sent | {"client": None if client is None else (client, 1)}
     assert from_this_machine(Request(scope)) is here
