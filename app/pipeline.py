@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ class Gold:
     splits: NDArray[np.int8] | None = None
     """Per id 0 for public, 1 for private; None where the gold has no splits."""
     weights: NDArray[np.int64] | None = None
-    """Per id its weight, scaled to whole numbers; None where all weigh the same."""
+    """Per id its weight as a whole number of units; None where all weigh the same."""
     void: Collection[str] = frozenset()
     listed: Sequence[str] = ()
     """All ids of the file in the order of code points, those that are not scored too: what a template holds."""
@@ -67,6 +68,8 @@ class Gold:
     """Per split, what scoring has found out about this gold alone."""
     tables: Tables | None = None
     """Ids and classes for the fast tier of reading; None where they do not fit into tables."""
+    weight_unit: Fraction = Fraction(1)
+    """What a weight of 1 stands for in the file of gold."""
 
     @property
     def ids(self) -> list[str]:
@@ -75,7 +78,8 @@ class Gold:
 
     def case(self, labels: Labels, scores: NDArray[np.float64] | None = None) -> Case:
         """The case of predictions, in gold order."""
-        return Case(self.spec, self.labels, labels, scores, self.weights, self.folds, self.groups)
+        beside = self.weights, self.folds, self.groups, self.weight_unit
+        return Case(self.spec, self.labels, labels, scores, *beside)
 
     def rows_by_split(self) -> dict[str, NDArray[np.int64] | None]:
         """Row numbers of each split that gets scores; None means all rows."""
@@ -237,10 +241,11 @@ def build_gold(table: Table, spec: TaskSpec, void: frozenset[str], rules: Rules,
     if splits is not None and splits.all():
         table.notes.append("no instance is public: until the phase's final release nobody but organizers sees a score")
     if weights is not None:
-        weights = gold_rules.placed(weights, table, void, index)
-        table.notes.append("the instances have weights: all counts are sums of them, scaled to whole numbers")
+        table.notes.append("the instances have weights: all counts are sums of them")
     tables = tables_of(index, spec.classes)
-    return Gold(index, spec, found.labels, splits, weights, void, listed, table.notes, tables=tables)
+    whole = None if weights is None else gold_rules.placed(weights[0], table, void, index)
+    unit = Fraction(1) if weights is None else weights[1]
+    return Gold(index, spec, found.labels, splits, whole, void, listed, table.notes, tables=tables, weight_unit=unit)
 
 
 def validate(

@@ -104,7 +104,7 @@ def test_the_metrics_decide_what_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("duplicates", ["set", "multiset"])
 def test_a_value_does_not_depend_on_what_else_is_asked(tmp_path: Path, duplicates: str) -> None:
     """One metric reads repetitions once, another counts them: also those of a label outside the vocabulary."""
-    gold = load(tmp_path, [{"id": "i", "labels": ["a", "b"]}], task="multilabel", classes=["a", "b"])
+    gold = load(tmp_path, [{"id": "i", "labels": ["a", "b"]}], task="multilabel", classes=list("abcd"))
     sent = source(tmp_path, "p.json", [{"id": "i", "labels": ["a", "U", "U", "V"]}])
     mild = {"unknown_label": "count_as_fp"}
     asked = [f"precision_micro:duplicates={duplicates}", f"jaccard_samples:duplicates={duplicates}", "hamming_loss"]

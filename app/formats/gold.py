@@ -63,8 +63,8 @@ def check_distinct(table: Table, void: Collection[str], problems: Problems) -> N
         seen[name] = row
 
 
-def whole_weights(table: Table, void: Collection[str], problems: Problems) -> NDArray[np.int64] | None:
-    """The weights in file order, scaled to whole numbers; None where all weigh the same.
+def whole_weights(table: Table, void: Collection[str], problems: Problems) -> tuple[NDArray[np.int64], Fraction] | None:
+    """The weights in file order as whole numbers, and the unit that they count; None where all are the same.
 
     The proportions are exact where binary64 can count the sum; else they are rounded to multiples of a power of two
     (noted). Weights that are all 0, or of which that would make one 0, are a problem.
@@ -75,7 +75,7 @@ def whole_weights(table: Table, void: Collection[str], problems: Problems) -> ND
     exact = [weight for name, weight in pairs if name not in void]
     scale = math.lcm(*{weight.denominator for weight in exact})
     whole = [int(weight * scale) for weight in exact]
-    common = math.gcd(*whole) or 1
+    common, step = math.gcd(*whole) or 1, 1
     if sum(whole) // common > _MOST_WEIGHT:
         step = 1 << max(0, (sum(whole) // _MOST_WEIGHT).bit_length())
         whole = [round(Fraction(weight, step)) for weight in whole]
@@ -89,7 +89,7 @@ def whole_weights(table: Table, void: Collection[str], problems: Problems) -> ND
         problems.add(problem("wrong_shape", message, Place(), expected="weights"), FILE)
         return None
     found = np.array([weight // common for weight in whole], dtype=np.int64)
-    return None if (found == 1).all() else found
+    return None if (found == 1).all() else (found, Fraction(common * step, scale))
 
 
 def kept_ids(table: Table, void: Collection[str]) -> list[str]:

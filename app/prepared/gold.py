@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, Final
 
 from numpy.typing import NDArray
@@ -36,12 +37,17 @@ def taken_apart(gold: Gold) -> tuple[_Header, _Made]:
         arrays["void"] = written(sorted(gold.void))
     if list(gold.listed) != ids:
         arrays["listed"] = written(gold.listed)
-    return {"program": __version__, "spec": _spec(gold.spec), "notes": gold.notes}, arrays
+    return {
+        "program": __version__,
+        "spec": _spec(gold.spec),
+        "notes": gold.notes,
+        "weight_unit": str(gold.weight_unit),
+    }, arrays
 
 
 def put_together(header: _Header, arrays: Arrays) -> Gold:
     """Gold of what `taken_apart` gave; its arrays are those given. Raises Damaged for what another program wrote."""
-    if header["program"] != __version__:
+    if header["program"] != __version__ or "weight_unit" not in header:
         raise Damaged("another version of the program wrote it, and may have read the gold otherwise")
     ids, classes = _table_of("ids", arrays), _table_of("classes", arrays)
     index = IdIndex(late(arrays["ids"])) if ids is None else IdIndex.of_table(ids)
@@ -51,6 +57,7 @@ def put_together(header: _Header, arrays: Arrays) -> Gold:
         labels=Labels(arrays["codes"], arrays.get("offsets")),
         splits=arrays.get("splits"),
         weights=arrays.get("weights"),
+        weight_unit=Fraction(header["weight_unit"]),
         void=late(arrays["void"]) if "void" in arrays else frozenset(),
         listed=late(arrays["listed"]) if "listed" in arrays else LateTexts(len(index), lambda: index.ids),
         notes=header["notes"],

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -79,7 +80,7 @@ class Case:
     """Gold and predictions of the same instances, row by row.
 
     In a single-label task, gold with offsets holds sets of acceptable answers. `weights` are whole numbers, one per
-    instance. `folds` and `groups` say to which fold and to which group each instance belongs.
+    instance, each of so many `weight_unit`s of what gold gives. `folds` and `groups` say to which fold and to which group each instance belongs.
     """
 
     spec: TaskSpec
@@ -89,6 +90,7 @@ class Case:
     weights: NDArray[np.int64] | None = None
     folds: Grouping | None = None
     groups: Grouping | None = None
+    weight_unit: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
         if self.gold.n != self.predicted.n:
@@ -104,6 +106,7 @@ class Case:
             None if self.weights is None else self.weights[rows],
             None if self.folds is None else self.folds.take(rows),
             None if self.groups is None else self.groups.take(rows),
+            self.weight_unit,
         )
 
     def weighing(self) -> "Case":

@@ -12,6 +12,7 @@ from app.scoring.metric import RANKING, SCORES, Metric, MetricCall, Result, unde
 from app.scoring.metrics.rules import UndefinedError
 from app.scoring.needs import lacking, met_by
 from app.scoring.tally import Workspace
+from app.scoring.weighing import real_counts
 
 _Key = tuple[str, tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]
 
@@ -81,6 +82,8 @@ def evaluate(case: Case, calls: Sequence[MetricCall], ceilings: Ceilings | None 
     found = {}
     for call in calls:
         result = _value(ws, call)
+        if result.data is not None:
+            result = replace(result, data=real_counts(result.data, case.weight_unit))
         note = () if result.value is None else ceilings.note(call, result.value)
         found[call.text] = replace(result, notes=(*result.notes, *note)) if note else result
     return found

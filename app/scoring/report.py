@@ -12,6 +12,7 @@ from app.scoring.metrics.base import BASES, Base
 from app.scoring.metrics.ratios import RATIOS
 from app.scoring.options import DEFAULTS
 from app.scoring.tally import Counts, Workspace
+from app.scoring.weighing import real_counts
 
 _SHOWN = tuple(base for base in (*BASES, *RATIOS) if not base.takes_beta)
 
@@ -47,10 +48,11 @@ def per_class(case: Case, options: Mapping[str, str] | None = None) -> dict[str,
     }
     for base in _SHOWN:
         columns[base.key] = _measure(base, counts, options["zero_division"])
-    return {
+    found = {
         name: dict(zip(columns, row, strict=True))
         for name, row in zip(tally.names, zip(*columns.values(), strict=True), strict=True)
     }
+    return {name: real_counts(row, case.weight_unit) for name, row in found.items()}
 
 
 def _measure(base: Base, counts: Counts, rule: str) -> list[float | None]:

@@ -48,8 +48,9 @@ def strange_decisions(tally: Tally) -> tuple[str, ...]:
     """The note on labels outside the vocabulary, where there are any."""
     if not tally.strange:
         return ()
-    each = "of each instance at most as many decisions are wrong as there are labels"
-    return (f"labels outside the vocabulary, each a wrong decision more: {tally.strange}; {each}",)
+    return (
+        "each label outside the vocabulary is a wrong decision more, of an instance at most as many as there are labels",
+    )
 
 
 def shown_capped(call: MetricCall) -> str:

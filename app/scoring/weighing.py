@@ -1,0 +1,40 @@
+"""Counts of weighted instances as sums of the weights that gold gives, in place of the whole numbers that are counted."""
+
+from fractions import Fraction
+from typing import Any
+
+_COUNTS = frozenset(
+    (
+        *("matrix", "outside", "nothing", "row_counts", "column_counts", "row_totals", "column_totals"),
+        *("by_rows", "by_columns", "tp", "fp", "fn", "tn", "support", "predicted", "n", "positives", "negatives"),
+        *("weight", "count"),
+    )
+)
+"""The keys in the data of metrics and reports under which sums of weights stand."""
+
+
+def real_counts(data: Any, unit: Fraction) -> Any:
+    """JSON data with each sum of weights in the unit of gold: a whole number that was counted stands for so many units."""
+    if unit == 1 or not isinstance(data, (dict, list)):
+        return data
+    if isinstance(data, list):
+        return [real_counts(item, unit) for item in data]
+    found = {}
+    for key, item in data.items():
+        if key in _COUNTS and not isinstance(item, dict):
+            found[key] = _real(item, unit)
+        elif key == "cells":
+            found[key] = [[*cell[:2], *_real(cell[2:], unit)] for cell in item]
+        else:
+            found[key] = real_counts(item, unit)
+    return found
+
+
+def _real(item: Any, unit: Fraction) -> Any:
+    """A number of units, or lists of them, each rounded once."""
+    if isinstance(item, list):
+        return [_real(one, unit) for one in item]
+    if isinstance(item, float):
+        return float(Fraction(item) * unit)
+    above, below = item * unit.numerator, unit.denominator
+    return above // below if above % below == 0 else above / below
