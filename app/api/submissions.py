@@ -17,6 +17,7 @@ from app.api.uploads import download
 
 router = api_router("submissions")
 
+AT_LEAST = "Whether there are more than `total` says, as reading stopped before the end of the file."
 FINAL = frozenset({"finished", "rejected", "failed", "cancelled"})
 Status = Literal["queued", "running", "finished", "rejected", "failed", "cancelled"]
 
@@ -72,6 +73,7 @@ class SubmissionShape(Shape):
     splits: dict[str, dict[str, dict[str, Any]]] | None = Field(None, description="Every split; organizers only.")
     problems: list[dict[str, Any]]
     total: dict[str, int] = Field(description="Problems per code.")
+    total_at_least: bool = Field(False, description=AT_LEAST)
     notes: list[str]
     failure: dict[str, Any] | None
     attempt: int
@@ -106,7 +108,8 @@ def submission_shape(found: Seen) -> SubmissionShape:
         scores=found.scores,
         splits=found.splits,
         problems=row.problems,
-        total=row.problem_totals,
+        total=found.total,
+        total_at_least=found.at_least,
         notes=row.notes,
         failure=row.failure,
         attempt=found.attempt,

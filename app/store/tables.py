@@ -267,6 +267,7 @@ class Submission(Base):
     finished_at: Mapped[datetime | None]
     problems: Mapped[list[Any]]
     problem_totals: Mapped[JSONObject]
+    """Problems per code; `at_least`, which is none, is true beside them where reading stopped before the end."""
     notes: Mapped[list[str]]
     failure: Mapped[JSONObject | None]
     selected_at: Mapped[datetime | None]
