@@ -54,7 +54,7 @@ def limits_for(needs: Needs, limits: Limits) -> Limits:
         limits,
         instances=n,
         records=min(limits.records, rows),
-        pairs=min(limits.pairs, n * m + rows),
+        pairs=min(limits.records, n * m + rows),
         values=min(limits.values, n * (3 * m + _RECORD_VALUES) + _VALUES),
         expanded_bytes=min(limits.expanded_bytes, n * record + LEAST),
         members=min(limits.members, _MOST_MEMBERS, n // _INSTANCES_OF_MEMBER + _MEMBERS),

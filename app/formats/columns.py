@@ -92,17 +92,16 @@ def check_rows(count: int, reading: Reading) -> None:
     """Raise TooManyRows before any work is spent on so many rows."""
     limits = reading.limits
     by_pair = reading.long and reading.sets
-    most = limits.pairs if by_pair else limits.records
+    most = limits.records if limits.pairs is None or not by_pair else limits.pairs
     if count <= most:
         return
-    got = f"at least {count} rows"
+    got, expected = f"at least {count} rows", f"at most {most} rows"
     if limits.instances is None:
-        message = f"The file has {got}; at most {most} are allowed. Split the task."
-        raise TooManyRows(message, f"at most {most} rows", got)
+        raise TooManyRows(f"The file has {got}; at most {most} are allowed. Split the task.", expected, got)
     phase = counted(limits.instances, "instance", "instances")
     mend = "Give one row for each pair of instance and label." if by_pair else "Give each instance one row."
     message = f"The file has {got}, but the phase has {phase}: reading stops after {most}. {mend}"
-    raise TooManyRows(message, counted(limits.instances, "row", "rows") if not by_pair else f"at most {most} rows", got)
+    raise TooManyRows(message, expected, got)
 
 
 def check_values(count: int, limits: Limits) -> None:

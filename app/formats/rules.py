@@ -14,8 +14,8 @@ class Limits:
     """Bytes after decompression."""
     records: int = 10_000_000
     """Instances, or rows of a table."""
-    pairs: int = 10_000_000
-    """Rows of a table with one row per pair of instance and label."""
+    pairs: int | None = None
+    """Rows of a table with one row per pair of instance and label; None: as many as records."""
     values: int = 1 << 30
     """Numbers, texts, lists and objects in JSON; cells of a table; labels in sets."""
     members: int = 20_000
