@@ -29,6 +29,8 @@ def _count(data: bytes, form: str, most: int, *, quoted: bool = True) -> int:
     total, within = 0, False
     for start in range(0, len(data), _AT_ONCE):
         part = np.frombuffer(data, np.uint8, min(_AT_ONCE, len(data) - start), start)
+        if within and data.find(b'"', start, start + len(part)) < 0:
+            continue
         found = part == _SIGNS[form][0]
         for sign in _SIGNS[form][1:]:
             found |= part == sign

@@ -346,7 +346,9 @@ def arrow_files() -> Iterator[Hostile]:
     empty = pa.ListArray.from_arrays(offsets, pa.nulls(2_000_000_000))
     void = pa.record_batch({"id": pa.array(["t0000001"]), "labels": empty})
     yield Hostile("a list of nulls", kind, _same(_arrow([void])), "multilabel")
-    view = pa.array(["x" * 3_000_000] * 1, pa.string_view()).take(pa.array([0] * 1000))
+    shown = struct.pack("<i4sii", 3_000_000, b"xxxx", 0, 0) * 1000
+    parts = [None, pa.py_buffer(shown), pa.py_buffer(b"x" * 3_000_000)]
+    view = pa.Array.from_buffers(pa.string_view(), 1000, parts)
     views = pa.record_batch({"id": view, "label": view})
     yield Hostile("one text in many views", squeezed, _same(packed(_arrow([views]))))
     columns = pa.record_batch({"id": ["a"], "label": ["b"], **{f"k{number}": [1] for number in range(50_000)}})
