@@ -1,13 +1,15 @@
 """Scoring without a server: two files in, scores and the problems of both files out."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.formats import gold as gold_rules
+from app.formats.budget import Needs, limits_for
 from app.formats.check import check
 from app.formats.columns import Table
-from app.formats.problem import Problems
+from app.formats.problem import Problems, TooManyProblems
 from app.formats.rules import DEFAULT_LIMITS, Limits, Rules
 from app.pipeline import (
     Source,
@@ -62,9 +64,13 @@ def score_offline(
     beside = beside or {}
     spec = task_spec(task, classes, positive_label, beside)
     declared = classes is not None
-    with collector_off():
+    with collector_off(), suppress(TooManyProblems):
         truth = read_source(gold, spec, gold=True, problems=outcome.gold_problems, limits=limits, declared=declared)
         voided = voided_ids(truth, task, normalized(void))
+        if not outcome.gold_problems:
+            known = spec.classes if declared else gold_rules.label_set(truth, voided)
+            ids = gold_rules.kept_ids(truth, voided)
+            limits = limits_for(Needs.of(ids, known, void=len(voided)), limits)
         answers = read_source(
             predictions,
             spec,

@@ -1,10 +1,9 @@
 """Formats and scoring joined: two files in, scores out; the same for scoring child and command line."""
 
 import gc
-import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -15,15 +14,17 @@ from numpy.typing import NDArray
 
 from app.errors import InvalidContent
 from app.formats import gold as gold_rules
+from app.formats.budget import Needs, limits_for
 from app.formats.check import check
 from app.formats.columns import Table
 from app.formats.fast import Tables, read_quickly
 from app.formats.fast_scores import read_scores
 from app.formats.guess import holds_sets
 from app.formats.kinds import FileKind
-from app.formats.problem import Problems
+from app.formats.problem import Problems, TooManyProblems
 from app.formats.reader import read_table
 from app.formats.rules import DEFAULT_LIMITS, Limits, Rules
+from app.formats.text import composed
 from app.formats.tidy import SPLITS
 from app.scoring.accessories import grouping, spec_of
 from app.scoring.align import Case, Grouping, IdIndex, Labels, Predicted
@@ -33,6 +34,8 @@ from app.scoring.metric import MetricCall, Result
 from app.scoring.strings import counted
 from app.scoring.task import Task, TaskSpec
 from app.scoring.texts import TextTable
+
+_UNSCORED = "not scored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,7 @@ def collector_off() -> Iterator[None]:
 
 def normalized(texts: Iterable[str]) -> tuple[str, ...]:
     """Texts in Unicode NFC, as all ids and labels are compared; raises InvalidContent where two become equal."""
-    found = tuple(unicodedata.normalize("NFC", text) for text in texts)
+    found = tuple(composed(text, len(text)) for text in texts)
     if len(set(found)) != len(found):
         twice = Counter(found).most_common(1)[0][0]
         raise InvalidContent(f"'{twice}' is listed twice.", remedy="List each id or label once.")
@@ -171,8 +174,8 @@ def load_gold(
     `duplicates` concerns gold. Raises InvalidContent where `classes` or `void` list something twice, and where folds or
     groups lack an id.
     """
-    problems = Problems()
-    with collector_off():
+    problems, gold = Problems(), None
+    with collector_off(), suppress(TooManyProblems):
         spec = task_spec(task, classes, positive_label, beside or {})
         table = read_source(source, spec, gold=True, problems=problems, limits=limits, declared=classes is not None)
         voided = voided_ids(table, task, normalized(void))
@@ -200,8 +203,13 @@ def voided_ids(table: Table, task: Task, void: Iterable[str]) -> frozenset[str]:
     voided = set(void)
     for reason, names in gold_rules.unscored(table, task).items():
         voided.update(names)
-        table.notes.append(f"{counted(len(names), 'instance is', 'instances are')} not scored: {reason}")
+        table.notes.append(f"{counted(len(names), 'instance is', 'instances are')} {_UNSCORED}: {reason}")
     return frozenset(voided)
+
+
+def says_all_scored(notes: Iterable[str]) -> bool:
+    """Whether all instances of a gold file are scored, by the notes on it."""
+    return not any(_UNSCORED in note for note in notes)
 
 
 def guess_task(gold: Source, positive_label: str | None = None, limits: Limits = DEFAULT_LIMITS) -> Task:
@@ -254,7 +262,7 @@ def validate(
     predictions: Source,
     *,
     rules: Rules | None = None,
-    void: Iterable[str] = (),
+    void: Collection[str] = (),
     tables: Tables | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[Predicted | None, Problems, list[str]]:
@@ -269,18 +277,19 @@ def validate(
     wanted = rules.scores != "ignored"
     try:
         with collector_off():
+            if not isinstance(ids, IdIndex):
+                void = frozenset(normalized(void))
+                ids = IdIndex([name for name in normalized(ids) if name not in void])
+            texts = (ids.ids, spec.classes) if tables is None else (tables.ids, tables.classes)
+            limits = limits_for(Needs.of(*texts, void=len(void)), limits)
             labels = None if rules.scores == "due" else _quickly(predictions, spec, tables, limits)
             if labels is not None:
                 return Predicted(labels), problems, []
             scores = _scores_quickly(predictions, spec, tables, rules, limits)
             if scores is not None:
                 return Predicted(None, scores), problems, []
-            voided = frozenset(normalized(void))
-            known = (
-                ids if isinstance(ids, IdIndex) else IdIndex([name for name in normalized(ids) if name not in voided])
-            )
             table = read_source(predictions, spec, gold=False, problems=problems, limits=limits, wants_scores=wanted)
-            found = check(table, known, spec, rules=rules, void=voided, problems=problems)
+            found = check(table, ids, spec, rules=rules, void=frozenset(normalized(void)), problems=problems)
     except MemoryError as lack:
         raise FileTooHeavy from lack
     return found, problems, table.notes

@@ -196,7 +196,7 @@ def _answer(golds: Golds, request: dict[str, Any]) -> Answer:
 def _too_heavy(golds: Golds) -> Answer:
     """A problem of the file; as memory ran out once, a fresh program had better go on."""
     problems = Problems()
-    problems.add(too_much_memory(golds.memory))
+    problems.stop(too_much_memory(golds.memory))
     return problems.to_dict() | {"notes": [], "scores": {}, "spent": True}
 
 

@@ -28,6 +28,7 @@ PIECES = {
     "W6-posts": "posts",
     "W6-waits": "waits",
     "W7": "growth",
+    "hostile": "hostile",
     "commands": "commands",
 }
 LONGEST = 900.0  # seconds that a piece may take, and for each size of W7

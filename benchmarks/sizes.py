@@ -28,6 +28,8 @@ class Sizes:
     waiting: int
     """Submissions in flight at once."""
     upload_mebibytes: int
+    hostile: tuple[int, ...]
+    """Instances of the gold that hostile files are sent for."""
 
 
 FULL = Sizes(
@@ -46,6 +48,7 @@ FULL = Sizes(
     waits=400,
     waiting=20,
     upload_mebibytes=64,
+    hostile=(3, 100_000),
 )
 QUICK = Sizes(
     repetitions=3,
@@ -63,6 +66,7 @@ QUICK = Sizes(
     waits=100,
     waiting=20,
     upload_mebibytes=64,
+    hostile=(3, 10_000),
 )
 TINY = Sizes(
     repetitions=1,
@@ -80,5 +84,6 @@ TINY = Sizes(
     waits=6,
     waiting=3,
     upload_mebibytes=1,
+    hostile=(),
 )
 SIZES = {"full": FULL, "quick": QUICK, "tiny": TINY}

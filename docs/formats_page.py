@@ -152,7 +152,16 @@ def _formats() -> Iterator[str]:
         "`ASSAY_MAX_CLASSES` concerns gold: predictions can name only the classes of the challenge. A file below all of\n"
         "these may still take more memory to read than one may have: that is a problem of the file too (`too_large`); the\n"
         "larger the files, the more `ASSAY_SCORING_MEMORY` they need. One that takes too long gets 413 from a dry run, and\n"
-        "a submission ends as failed, uncharged.\n"
+        "a submission ends as failed, uncharged.\n\n"
+        "Of predictions no more is read than their phase can use, online and offline alike. With n instances (those that\n"
+        "are not scored included) and m classes, reading stops with `too_many_rows` after n + n/4 + 1,000 rows (in a long\n"
+        "table, n·m more), and after n·(3m + 16) + 1,048,576 values (texts, numbers, lists, cells, labels of sets). It\n"
+        "stops with `too_large` after 8 MiB and, for each instance, 1 KiB, twelve times the bytes of the longest id, twelve\n"
+        "times those of the names of all classes, and 128 for each class. Fields that are ignored count, and so does white\n"
+        "space. Compressed data may have 2,000 members and one for every 16 instances. After 100,000 problems reading stops\n"
+        "as well. Wherever it stops, `total_at_least` is true beside `total`. A body that is larger than all this allows is\n"
+        "refused while it comes, with 413 and uncharged, where all instances of the gold are scored.\n\n"
+        "Texts with more than 30 combining marks in a row are compared as they stand, without NFC.\n"
     )
 
 

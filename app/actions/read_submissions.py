@@ -54,6 +54,16 @@ class Seen:
     scored: bool  # whether there are scores in force, whoever may read them
     rerun: Again | None = None  # organizers see it
 
+    @property
+    def total(self) -> dict[str, int]:
+        """The problems of the file per code."""
+        return {code: count for code, count in self.submission.problem_totals.items() if code != submissions.AT_LEAST}
+
+    @property
+    def at_least(self) -> bool:
+        """Whether the file has so many problems at least, as reading stopped before its end."""
+        return submissions.AT_LEAST in self.submission.problem_totals
+
 
 def read_submission(session: ReadSession, caller: Caller, submission_id: str) -> Seen:
     """One submission; raises NotFound unless the caller's team owns it or the caller organizes the challenge.

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,9 @@ from app.errors import (
     SeveralOpenPhases,
 )
 from app.files import Stored
-from app.formats import FileKind
+from app.formats import FileKind, Limits
+from app.formats.budget import Needs, most_as_sent
+from app.pipeline import says_all_scored
 from app.queue import Queue
 from app.store import challenges, clock, locks, quota, submissions, tasks, teams
 from app.store.admission import Facts
@@ -138,6 +140,19 @@ def refuse_early(
         if submissions.key_of(session, require_scope(caller, "submit"), key, clock.steady(session)) is not None:
             return
     admit(session, caller, slug, phase_slug, entry)
+
+
+def room(session: ReadSession, caller: Caller, slug: str, phase_slug: str, limits: Limits) -> int | None:
+    """The bytes that a body of predictions may have to be of any use in this phase; None where that is not known.
+
+    Ids are taken to be as long as they may be. How many are not scored is not kept, so with any nothing is known.
+    """
+    gold_id = see_facts(session, caller, slug, phase_slug).gold_id
+    gold = None if gold_id is None else session.get_one(GoldVersion, gold_id)
+    if gold is None or not says_all_scored(gold.notes):
+        return None
+    named = Needs.of((), gold.classes)
+    return most_as_sent(replace(named, instances=gold.instances, longest=4 * limits.text_length), limits)
 
 
 def _team(session: ReadSession, facts: Facts, entry: Entry, name: str) -> tuple[str, str] | None:

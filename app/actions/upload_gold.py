@@ -66,7 +66,7 @@ def inspect(children: Children, request: Mapping[str, Any]) -> dict[str, Any]:
     """Have a child read the gold; raises InvalidGold with everything that is wrong with it."""
     answer = children.ask({"kind": "gold", "gold": dict(request)})
     if not answer["valid"]:
-        told = {name: answer[name] for name in ("total", "problems", "errors") if name in answer}
+        told = {name: answer[name] for name in ("total", "total_at_least", "problems", "errors") if name in answer}
         raise InvalidGold(answer.get("detail"), remedy=answer.get("remedy"), **told)
     return answer
 

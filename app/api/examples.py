@@ -154,6 +154,7 @@ SUBMISSION: JSON = {
     "splits": None,
     "problems": [],
     "total": {},
+    "total_at_least": False,
     "notes": [],
     "failure": None,
     "attempt": 1,

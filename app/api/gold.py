@@ -113,7 +113,7 @@ async def post_gold(
         return _store(parts, who, slug, phase, stored, kind, activate=activate)
 
     with parts.gold_readers.turns.place(str(who.user_id)) as place:
-        return await kept(request, parts, store, place.turn)
+        return await kept(request, parts, store, turn=place.turn)
 
 
 def _check(parts: Service, who: Caller, slug: str, phase: str) -> None:

@@ -16,6 +16,7 @@ from app.api.uploads import download
 
 router = api_router("submissions")
 
+AT_LEAST = "Whether there are more than `total` says, as reading stopped before the end of the file."
 FINAL = frozenset({"finished", "rejected", "failed", "cancelled"})
 ORGANIZERS_FILE = "an organizer sent this file on behalf of the team: what it holds is for organizers"
 Status = Literal["queued", "running", "finished", "rejected", "failed", "cancelled"]
@@ -72,6 +73,7 @@ class SubmissionShape(Shape):
     splits: dict[str, dict[str, dict[str, Any]]] | None = Field(None, description="Every split; organizers only.")
     problems: list[dict[str, Any]]
     total: dict[str, int] = Field(description="Problems per code.")
+    total_at_least: bool = Field(False, description=AT_LEAST)
     notes: list[str]
     failure: dict[str, Any] | None
     attempt: int
@@ -106,7 +108,8 @@ def submission_shape(found: Seen) -> SubmissionShape:
         scores=found.scores,
         splits=found.splits,
         problems=row.problems if open_file else [],
-        total=row.problem_totals if open_file else {},
+        total=found.total if open_file else {},
+        total_at_least=found.at_least and open_file,
         notes=row.notes if open_file else [ORGANIZERS_FILE],
         failure=row.failure,
         attempt=row.attempt,

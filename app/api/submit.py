@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 import structlog
@@ -20,6 +21,7 @@ from app.actions.submit_prediction import (
     dry_run,
     only_open_phase,
     refuse_early,
+    room,
     submit_prediction,
 )
 from app.api import examples
@@ -27,11 +29,11 @@ from app.api.deps import AccountDep, Service, ServiceDep, Waiter, prefer_wait, r
 from app.api.problems import documented, showing
 from app.api.shapes import Line, Shape, TeamName, shown
 from app.api.strict import api_router
-from app.api.submissions import FINAL, SubmissionShape, submission_shape
+from app.api.submissions import AT_LEAST, FINAL, SubmissionShape, submission_shape
 from app.api.turns import TooManyWaiting
 from app.api.uploads import Filename, Layout, file_body, forget, kept, kind_of
 from app.files import Stored
-from app.formats import FileKind
+from app.formats import FileKind, Limits
 
 router = api_router("submissions")
 log = structlog.get_logger()
@@ -44,6 +46,7 @@ class DryRun(Shape):
 
     valid: bool
     total: dict[str, int]
+    total_at_least: bool = Field(False, description=AT_LEAST)
     problems: list[dict[str, Any]]
     notes: list[str] = Field(default_factory=list)
 
@@ -176,6 +179,14 @@ def _refuse_early(sent: Delivery, slug: str, phase: str) -> None:
         refuse_early(session, sent.who, slug, phase, sent.entry, key=sent.key)
 
 
+def _room(sent: Delivery, slug: str, phase: str) -> int | None:
+    """The bytes that predictions for the phase may have, as far as that is known."""
+    settings = sent.parts.settings
+    limits = Limits(expanded_bytes=settings.max_expanded, text_length=settings.max_text_length)
+    with sent.parts.db.read() as session:
+        return room(session, sent.who, slug, phase, limits)
+
+
 async def _dry_run(sent: Delivery, slug: str, phase: str) -> Response:
     def check(stored: Stored) -> dict[str, Any]:
         parts = sent.parts
@@ -190,8 +201,8 @@ async def _dry_run(sent: Delivery, slug: str, phase: str) -> Response:
             forget(parts.files, stored)
 
     with sent.parts.readers.turns.place(requester(sent.request, sent.who)) as place:
-        answer = await kept(sent.request, sent.parts, check, place.turn)
-    return JSONResponse(DryRun.model_validate(answer).model_dump(mode="json"))
+        answer = await kept(sent.request, sent.parts, check, partial(_room, sent, slug, phase), place.turn)
+    return JSONResponse(DryRun.model_validate(answer).model_dump(mode="json", exclude_unset=True))
 
 
 async def _submit(sent: Delivery, slug: str, phase: str, waiter: Waiter) -> tuple[Seen, bool]:
@@ -216,7 +227,7 @@ async def _submit(sent: Delivery, slug: str, phase: str, waiter: Waiter) -> tupl
             forget(sent.parts.files, stored)
         return found, new
 
-    found, new = await kept(sent.request, sent.parts, store)
+    found, new = await kept(sent.request, sent.parts, store, partial(_room, sent, slug, phase))
     structlog.contextvars.bind_contextvars(submission=found.submission.id)
     if new:
         log.info("submission_stored")

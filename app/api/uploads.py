@@ -18,6 +18,7 @@ from app.api.examples import JSON
 from app.errors import BadRequest, CommitUncertain, TooLarge, TooSlow, Unavailable
 from app.files import Files, Stored, Upload
 from app.formats import FORMATS, FileKind, file_kind
+from app.formats.budget import LEAST
 from app.store.tables import GoldVersion, Submission
 
 Filename = Annotated[str | None, Query(description="Tells the format where the media type does not.")]
@@ -40,9 +41,12 @@ async def kept(
     request: Request,
     parts: Service,
     then: Callable[[Stored], Result],
+    room: Callable[[], int | None] | None = None,
     turn: Callable[[], Awaitable[None]] | None = None,
 ) -> Result:
     """What `then` gives for the body as a stored file; it is called in a thread, and the file goes where it raises.
+
+    `room` tells how many bytes can be of any use, if that is known; it is asked in a thread, about large bodies alone.
 
     A body below BUFFER bytes waits in memory until it is whole, so that all of it costs one visit to a thread. With
     `turn` the whole body waits on disk until that returns. Raises TooLarge, StorageShort, BadRequest when the client
@@ -50,7 +54,7 @@ async def kept(
     """
     body = Body(parts.files)
     try:
-        rest = await _receive(request, parts, body)
+        rest = await _receive(request, parts, body, room)
         if turn is not None:
             await run_in_threadpool(body.write, rest)
             rest = []
@@ -117,11 +121,30 @@ def forget(files: Files, stored: Stored) -> None:
         files.delete(stored.key)
 
 
-async def _receive(request: Request, parts: Service, body: Body) -> list[bytes]:
+class _Fit:
+    """Refuses a body that is larger than any upload may be, or than can be of use where it is sent."""
+
+    def __init__(self, most: int, room: Callable[[], int | None] | None) -> None:
+        self._most, self._why = most, "An upload has"
+        self._room = room
+
+    async def check(self, size: int) -> None:
+        """Raise TooLarge for so many bytes."""
+        if size > self._most:
+            raise _too_large(self._most, self._why)
+        if self._room is None or size <= LEAST:
+            return
+        room, self._room = await run_in_threadpool(self._room), None
+        if room is not None and room < self._most:
+            self._most, self._why = room, "Predictions for this phase have"
+            await self.check(size)
+
+
+async def _receive(request: Request, parts: Service, body: Body, room: Callable[[], int | None] | None) -> list[bytes]:
     """Write the body but for its last bytes, which are given: while some are written, the next may come."""
-    limit = parts.settings.max_upload
+    fit = _Fit(parts.settings.max_upload, room)
     declared = request.headers.get("content-length", "")
-    _require_size(int(declared) if declared.isdigit() else 0, limit)
+    await fit.check(int(declared) if declared.isdigit() else 0)
     waiting: list[bytes] = []
     held = size = 0
     writing: asyncio.Future[None] | None = None
@@ -129,7 +152,7 @@ async def _receive(request: Request, parts: Service, body: Body) -> list[bytes]:
         async for chunk in steady(request, parts.settings.upload_idle, parts.settings.upload_rate):
             waiting.append(chunk)
             held, size = held + len(chunk), size + len(chunk)
-            _require_size(size, limit)
+            await fit.check(size)
             if held >= BUFFER:
                 if writing is not None:
                     await writing
@@ -166,9 +189,8 @@ async def steady(request: Request, idle: float, rate: int = 0) -> AsyncIterator[
         yield chunk
 
 
-def _require_size(size: int, limit: int) -> None:
-    if size > limit:
-        raise TooLarge(f"An upload has at most {limit} bytes.", headers={"Connection": "close"}, limit=limit)
+def _too_large(most: int, why: str) -> TooLarge:
+    return TooLarge(f"{why} at most {most} bytes.", headers={"Connection": "close"}, limit=most)
 
 
 class WholeFile(FileResponse):

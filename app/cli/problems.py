@@ -20,7 +20,8 @@ def show_problems(console: "Console", report: Mapping[str, Any]) -> None:
     shown = every[:FEW]
     many = sum(totals.values()) or len(every)
     counts = ", ".join(f"{clean(code)} {count}" for code, count in totals.items())
-    console.print(f"{many} problem{'' if many == 1 else 's'}" + (f": {counts}" if counts else ""), **PLAIN)
+    least = "at least " if report.get("total_at_least") else ""
+    console.print(f"{least}{many} problem{'' if many == 1 else 's'}" + (f": {counts}" if counts else ""), **PLAIN)
     if console.width >= ROOMY:
         show_table(console, _columns(shown))
     else:
@@ -28,7 +29,7 @@ def show_problems(console: "Console", report: Mapping[str, Any]) -> None:
             console.print(_sentence(problem), **PLAIN)
     if many > len(shown):
         more = f"; --json has {len(every)}" if len(every) > len(shown) else ""
-        console.print(f"The first {len(shown)} of {many} are shown{more}.", **PLAIN)
+        console.print(f"The first {len(shown)} of {least}{many} are shown{more}.", **PLAIN)
 
 
 def _columns(problems: list[Mapping[str, Any]]) -> list[Column]:

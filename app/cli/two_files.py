@@ -145,7 +145,8 @@ def refuse(out: Output, outcome: "OfflineOutcome") -> None:
             if code not in beside:
                 total[code] = total.get(code, 0) + count
         problems += [{"file": name, **one} for one in listed["problems"] if one["code"] not in beside]
-    report = {"valid": False, "total": total, "problems": problems}
+    stopped = {"total_at_least": True} if outcome.gold_problems.stopped or outcome.problems.stopped else {}
+    report = {"valid": False, "total": total, **stopped, "problems": problems}
     if out.as_json:
         out.failure(report)
     else:

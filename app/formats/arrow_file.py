@@ -7,16 +7,26 @@ pyarrow is optional and slow to import, so it is imported where it is needed.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from app.formats.columns import check_values
 from app.formats.problem import quote
+from app.formats.rules import Limits
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 _AT_ONCE = 1 << 16
 _BATCHES = 100_000
 """Record batches of one Arrow file; libraries make one of thousands of rows."""
+_GROUPS = 10_000
+"""Row groups of one Parquet file; libraries make one of a million rows."""
+_TOGETHER = 4096
+"""Record batches taken together, where each has few rows."""
 _THRIFT = 1 << 26
 """Bytes that one text in the metadata of a Parquet file may take."""
 _PARTS = 1 << 20
@@ -37,7 +47,7 @@ class Opened:
     """A file whose schema is known: the types of its columns, how many rows it says it has (or None), and its rows.
 
     `batches` gives the columns of these names, batch by batch; texts may come as dictionaries, so that one that many
-    rows share is held once.
+    rows share is held once. Raises Refused where they say that they have more bytes than a file may have.
     """
 
     schema: "pa.Schema"
@@ -45,24 +55,46 @@ class Opened:
     batches: Callable[[Sequence[str]], Iterator["pa.RecordBatch"]]
 
 
-def open_parquet(data: bytes) -> Opened:
+def too_many_bytes(limits: Limits) -> Refused:
+    """What is said of columns with more bytes than a file may have."""
+    most = limits.expanded_bytes
+    return Refused("too_large", f"The columns have more than {most} bytes. Leave out what is not scored.")
+
+
+def open_parquet(data: bytes, limits: Limits) -> Opened:
     """Read the metadata of a Parquet file; raises Refused, and whatever pyarrow raises for what is none."""
     import pyarrow.parquet as pq
     import pyarrow.types as is_
 
-    limits = {"thrift_string_size_limit": _THRIFT, "thrift_container_size_limit": _PARTS}
-    first = pq.ParquetFile(BytesIO(data), **limits)
-    schema = first.schema_arrow
+    bounds = {"thrift_string_size_limit": _THRIFT, "thrift_container_size_limit": _PARTS}
+    first = pq.ParquetFile(BytesIO(data), **bounds)
+    told, schema = first.metadata, first.schema_arrow
+    if told.num_row_groups > _GROUPS:
+        message = f"The file has {told.num_row_groups} row groups; at most {_GROUPS} are allowed. {MEND}"
+        raise Refused("too_large", message)
 
     def batches(names: Sequence[str]) -> Iterator["pa.RecordBatch"]:
+        if _uncompressed(told, names) > limits.expanded_bytes:
+            raise too_many_bytes(limits)
         texts = [name for name in names if is_.is_string(schema.field(name).type)]
-        again = pq.ParquetFile(BytesIO(data), read_dictionary=texts, page_checksum_verification=True, **limits)
+        how: dict[str, Any] = {"read_dictionary": texts, "page_checksum_verification": True, **bounds}
+        again = pq.ParquetFile(BytesIO(data), metadata=told, **how)
         return iter(again.iter_batches(batch_size=_AT_ONCE, columns=list(names), use_threads=False))
 
-    return Opened(schema, first.metadata.num_rows, batches)
+    return Opened(schema, told.num_rows, batches)
 
 
-def open_arrow(data: bytes) -> Opened:
+def _uncompressed(told: "pq.FileMetaData", names: Sequence[str]) -> int:
+    """How many bytes the columns of these names have by what the file says."""
+    if not told.num_row_groups:
+        return 0
+    first, wanted = told.row_group(0), set(names)
+    places = [at for at in range(told.num_columns) if first.column(at).path_in_schema.partition(".")[0] in wanted]
+    groups = map(told.row_group, range(told.num_row_groups))
+    return sum(max(0, int(group.column(at).total_uncompressed_size)) for group in groups for at in places)
+
+
+def open_arrow(data: bytes, _: Limits) -> Opened:
     """Read the schema of an Arrow IPC file; raises Refused, and whatever pyarrow raises for what is none."""
     import pyarrow as pa
 
@@ -86,11 +118,48 @@ def open_arrow(data: bytes) -> Opened:
     return Opened(schema, None, batches)
 
 
-def validate(batch: "pa.RecordBatch") -> None:
-    """Look at every value: an Arrow file may lie about where they are, and texts may not be UTF-8."""
+def together(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.Table"]:
+    """Batches as tables of many rows each."""
     import pyarrow as pa
 
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+    held: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        held.append(batch)
+        rows += batch.num_rows
+        if rows >= _AT_ONCE or len(held) >= _TOGETHER:
+            yield pa.Table.from_batches(held)
+            held, rows = [], 0
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+class Checked:
+    """Looks at every value: a file may lie about where they are, and texts may not be UTF-8.
+
+    A dictionary that many batches share is looked at once. Raises Refused, and TooManyRows for more values than a phase
+    can use.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._known: dict[tuple[object, ...], pa.Array] = {}
+        self._bytes = self._values = 0
+
+    def values(self, name: str, column: "pa.ChunkedArray") -> list[Any]:
+        """The values of a column as Python has them; those of a dictionary are made once each, however often they occur."""
+        import pyarrow.types as is_
+
+        if is_.is_dictionary(column.type):
+            return self._of_dictionaries(name, column)
+        self.check(name, column)
+        return list(column.to_pylist())
+
+    def check(self, name: str, column: "pa.ChunkedArray | pa.Array") -> None:
+        """Look at a column that has no dictionary."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
         try:
             column.validate(full=True)
         except pa.ArrowInvalid as fault:
@@ -98,17 +167,63 @@ def validate(batch: "pa.RecordBatch") -> None:
                 raise
             message = f"The column {quote(name)} holds a text that is not UTF-8. Write the texts again as UTF-8."
             raise Refused("encoding", message, name) from None
-    batch.validate(full=True)
+        self._bytes += _size(column)
+        if self._bytes > self._limits.expanded_bytes:
+            raise too_many_bytes(self._limits)
+        if is_list(column.type):
+            self._values += pc.sum(pc.list_value_length(column)).as_py() or 0
+            check_values(self._values, self._limits)
+
+    def _of_dictionaries(self, name: str, column: "pa.ChunkedArray") -> list[Any]:
+        found: list[Any] = []
+        chunks = [(self._once(name, chunk.dictionary), chunk.indices) for chunk in column.chunks]
+        for _, group in groupby(chunks, key=lambda chunk: id(chunk[0])):
+            found.extend(_looked_up(list(group)))
+        return found
+
+    def _once(self, name: str, dictionary: "pa.Array") -> "pa.Array":
+        """The same dictionary as before where it lies at the same place, which it cannot leave while it is held."""
+        places = [None if part is None else (part.address, part.size) for part in dictionary.buffers()]
+        key = (name, dictionary.offset, len(dictionary), *places)
+        known = self._known.get(key)
+        if known is None:
+            self._values += len(dictionary)
+            check_values(self._values, self._limits)
+            self.check(name, dictionary)
+            known = self._known[key] = dictionary
+        return known
 
 
-def values(column: "pa.Array") -> list[Any]:
-    """The values of a column as Python has them; those of a dictionary are made once each, however often they occur."""
+def _looked_up(chunks: Sequence[tuple["pa.Array", "pa.Array"]]) -> list[Any]:
+    """The values that these indices have in the one dictionary of all chunks."""
+    import pyarrow as pa
+
+    dictionary, indices = chunks[0][0], pa.chunked_array([each for _, each in chunks])
+    indices.validate(full=True)
+    used = indices.unique().drop_null()
+    places = used.to_pylist()
+    if places and not 0 <= min(places) <= max(places) < len(dictionary):
+        raise pa.ArrowInvalid("an index lies outside its dictionary")
+    distinct: Mapping[int | None, Any] = {
+        None: None,
+        **dict(zip(places, dictionary.take(used).to_pylist(), strict=True)),
+    }
+    return [distinct[at] for at in indices.to_pylist()]
+
+
+def _size(column: "pa.ChunkedArray | pa.Array") -> int:
+    """The bytes of a column as Python will have it: views may show the same bytes many times."""
+    import pyarrow as pa
     import pyarrow.types as is_
 
-    if not is_.is_dictionary(column.type):
-        return list(column.to_pylist())
-    distinct: Mapping[int | None, Any] = {None: None, **dict(enumerate(column.dictionary.to_pylist()))}
-    return [distinct[at] for at in column.indices.to_pylist()]
+    if not is_.is_string_view(column.type):
+        return int(column.nbytes)
+    chunks = [column] if isinstance(column, pa.Array) else column.chunks
+    views = ((chunk.offset, len(chunk), chunk.buffers()[1]) for chunk in chunks if len(chunk))
+    return sum(
+        int(np.frombuffer(view, "<i4")[4 * start : 4 * (start + count) : 4].sum(dtype=np.int64))
+        for start, count, view in views
+    )
 
 
 def is_list(kind: "pa.DataType") -> bool:

@@ -1,18 +1,32 @@
 """Tables of Parquet and Arrow IPC files: columns as in CSV, with lists for sets of labels and for scores."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.formats import arrow_file
-from app.formats.arrow_file import MEND, Opened, Refused, is_float, is_integer, is_list, is_text, is_text_list
-from app.formats.columns import Columns, GivenScores, Reading, check_count
+from app.formats.arrow_file import (
+    MEND,
+    Checked,
+    Opened,
+    Refused,
+    is_float,
+    is_integer,
+    is_list,
+    is_text,
+    is_text_list,
+    together,
+    too_many_bytes,
+)
+from app.formats.columns import Columns, GivenScores, Reading, check_rows, split_labels
 from app.formats.layout import ColumnLists, Names
 from app.formats.problem import FILE, Place, Problem, problem, quote, token
+from app.formats.rules import Limits
 from app.formats.table_header import Header, tell_columns
 
 if TYPE_CHECKING:
@@ -33,7 +47,7 @@ def read_arrow(data: bytes, reading: Reading) -> Columns | None:
     return _read(data, reading, "Arrow IPC", arrow_file.open_arrow)
 
 
-def _read(data: bytes, reading: Reading, name: str, open_file: Callable[[bytes], Opened]) -> Columns | None:
+def _read(data: bytes, reading: Reading, name: str, open_file: Callable[[bytes, Limits], Opened]) -> Columns | None:
     import pyarrow as pa  # noqa: PLC0415 (optional, and slow to import)
 
     pa.set_cpu_count(1)
@@ -41,16 +55,16 @@ def _read(data: bytes, reading: Reading, name: str, open_file: Callable[[bytes],
     try:
         if not data:
             raise Refused("syntax", f"The file is empty. {MEND}")  # noqa: TRY301 (one answer for all that is refused)
-        return _columns(open_file(data), reading)
+        return _columns(open_file(data, reading.limits), reading)
     except Refused as refused:
         place = Place(None if refused.column is None else token(refused.column))
-        reading.problems.add(problem(refused.code, str(refused), place))
+        found = problem(refused.code, str(refused), place)
+        (reading.problems.stop if refused.code == "too_large" else reading.problems.add)(found)
     except MemoryError as lack:  # also Arrow's, which is an ArrowException as well
         asked, most = _ASKED.search(str(lack)), reading.limits.expanded_bytes
         if asked is None or int(asked[1]) <= most:
             raise  # who runs the reader knows how much there is, and what else takes it
-        message = f"The columns have more than {most} bytes. Leave out what is not scored."
-        reading.problems.add(problem("too_large", message, Place()))
+        reading.problems.stop(problem("too_large", str(too_many_bytes(reading.limits)), Place()))
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError, OverflowError, EOFError) as fault:
         message = f"This is no intact {name} file ({_plain(fault)}). {MEND}"
         reading.problems.add(problem("syntax", message, Place()))
@@ -82,7 +96,7 @@ class _Shape:
 
 
 def _columns(opened: Opened, reading: Reading) -> Columns | None:
-    check_count(opened.rows or 0, reading.limits)
+    check_rows(opened.rows or 0, reading)
     shape = _shape(opened.schema, reading)
     if shape is None:
         return None
@@ -90,7 +104,7 @@ def _columns(opened: Opened, reading: Reading) -> Columns | None:
     cells, scores = _take(opened, shape, reading)
     labels = cells.get("label")
     if labels is not None and reading.sets and not reading.long and shape.joined:
-        labels = [_as_set(cell) for cell in labels]
+        labels = [[cell] if isinstance(cell, int) else cell for cell in split_labels(labels, reading.limits)]
     score = "score" if list(shape.scores) == ["score"] else "scores"
     called = Names(named["id"], named.get("label", "label"), named.get("split", "split"), score=score)
     return Columns(
@@ -114,10 +128,8 @@ def _shape(schema: "pa.Schema", reading: Reading) -> _Shape | None:
     told = [name for name in names if name != "scores"] if listed else names
     header, faults = tell_columns(told, reading, listed=listed)
     if header is None:
-        for fault in faults:
-            place = Place(None if fault.column is None else token(told[fault.column - 1]))
-            again = problem(fault.code, fault.message, place, expected=fault.expected, got=fault.got)
-            reading.problems.add(again, FILE)
+        for code, build in faults:
+            reading.problems.report(code, FILE, partial(_at_column, build, told))
         return None
     named = {field: told[at] for field, at in header.used.items()}
     scores = ["scores"] if listed else [told[at] for at in header.scores]
@@ -127,6 +139,13 @@ def _shape(schema: "pa.Schema", reading: Reading) -> _Shape | None:
     for fault in wrong:
         reading.problems.add(fault, FILE)
     return None if wrong else shape
+
+
+def _at_column(build: Callable[[], Problem], told: Sequence[str]) -> Problem:
+    """A problem of a header, placed by the name of its column."""
+    fault = build()
+    place = Place(None if fault.column is None else token(told[fault.column - 1]))
+    return problem(fault.code, fault.message, place, expected=fault.expected, got=fault.got)
 
 
 def _gives_lists(schema: "pa.Schema", reading: Reading) -> bool:
@@ -162,13 +181,6 @@ def _wrong_type(name: str, kind: "pa.DataType", due: str) -> Problem:
     return problem("wrong_shape", message, Place(token(name)), expected=due, got=got)
 
 
-def _as_set(cell: object) -> object:
-    """The labels that a text or integer stands for; what is null stays so, and is a problem."""
-    if isinstance(cell, str):
-        return cell.split("|") if cell else []
-    return cell if cell is None else [cell]
-
-
 def _take(
     opened: Opened, shape: _Shape, reading: Reading
 ) -> tuple[dict[str, list[Any]], NDArray[np.float64] | list[Any] | None]:
@@ -176,29 +188,34 @@ def _take(
     cells: dict[str, list[Any]] = {field: [] for field in shape.named}
     parts: list[NDArray[np.float64]] = []
     rows: list[Any] = []
-    size = 0
-    for batch in opened.batches([*shape.named.values(), *shape.scores]):
-        check_count(len(cells["id"]) + batch.num_rows, reading.limits)
-        arrow_file.validate(batch)
-        size += batch.nbytes
-        if size > reading.limits.expanded_bytes:
-            most = reading.limits.expanded_bytes
-            raise Refused("too_large", f"The columns have more than {most} bytes. Leave out what is not scored.")
+    checked = Checked(reading.limits)
+    for part in together(_counted(opened.batches([*shape.named.values(), *shape.scores]), reading)):
         for field, name in shape.named.items():
-            cells[field].extend(arrow_file.values(batch.column(name)))
+            cells[field].extend(checked.values(name, part.column(name)))
         if shape.listed:
-            rows.extend(batch.column("scores").to_pylist())
+            rows.extend(checked.values("scores", part.column("scores")))
         elif shape.scores:
-            parts.append(_matrix(batch, shape.scores))
+            for name in shape.scores:
+                checked.check(name, part.column(name))
+            parts.append(_matrix(part, shape.scores))
     if shape.listed:
         return cells, rows
     width = len(shape.scores)
     return cells, (np.concatenate(parts) if parts else np.zeros((0, width))) if width else None
 
 
-def _matrix(batch: "pa.RecordBatch", names: Sequence[str]) -> NDArray[np.float64]:
-    """The float columns of a batch side by side; what is null is NaN."""
-    found = np.empty((batch.num_rows, len(names)))
+def _counted(batches: Iterator["pa.RecordBatch"], reading: Reading) -> Iterator["pa.RecordBatch"]:
+    """The batches, as long as they have no more rows than the phase can use."""
+    rows = 0
+    for batch in batches:
+        rows += batch.num_rows
+        check_rows(rows, reading)
+        yield batch
+
+
+def _matrix(table: "pa.Table", names: Sequence[str]) -> NDArray[np.float64]:
+    """The float columns of a table side by side; what is null is NaN."""
+    found = np.empty((table.num_rows, len(names)))
     for at, name in enumerate(names):
-        found[:, at] = batch.column(name).to_numpy(zero_copy_only=False)
+        found[:, at] = table.column(name).to_numpy()
     return found

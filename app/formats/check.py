@@ -6,6 +6,7 @@ message depends on a gold label.
 
 import re
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from app.formats.columns import GivenScores, Table
 from app.formats.hints import Near
 from app.formats.layout import KeyedMap
-from app.formats.problem import END, Place, Problem, Problems, problem, quote
+from app.formats.problem import END, LISTED, Place, Problem, Problems, TooManyProblems, problem, quote
 from app.formats.rules import Rules
 from app.formats.scores import resolve
 from app.formats.vocabulary import Vocabulary
@@ -40,6 +41,14 @@ def check(
     Returns what the file says of n instances in the order of `known`; None where the problems are such that nothing
     may be scored. `void` ids are ignored and need not be given.
     """
+    with suppress(TooManyProblems):
+        return _checked(table, known, spec, rules=rules, void=void, problems=problems)
+    return None
+
+
+def _checked(
+    table: Table, known: IdIndex, spec: TaskSpec, *, rules: Rules, void: Collection[str], problems: Problems
+) -> Predicted | None:
     codes = {label: code for code, label in enumerate(spec.classes)}
     joined = _quick(table, known, codes)
     if joined is None:
@@ -248,8 +257,11 @@ class _RowLoop:
         rows = np.flatnonzero(absent)
         if self.rules.missing != "reject" or self.table.unreadable == END:
             return
-        for row in rows.tolist():
-            self.problems.report("missing_instances", END, lambda r=row: self._missing_id(self.known.ids[r]))  # type: ignore[misc]
+        first = rows[:LISTED].tolist()
+        ends = [END] * len(first)
+        self.problems.report_all(
+            "missing_instances", ends, lambda n: self._missing_id(self.known.ids[first[n]]), len(rows)
+        )
 
     # ---- the problems, built only for those that are listed --------------------------------------
 

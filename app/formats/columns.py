@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.formats.layout import Layout
-from app.formats.problem import END, Problems, shorten
+from app.formats.problem import END, Place, Problems, problem, shorten
 from app.formats.rules import Limits
+from app.scoring.strings import counted
 from app.scoring.task import Task
 
 
@@ -79,14 +80,49 @@ class Reading:
         return "Usage" if "Usage" in names and "split" not in names else "split"
 
 
-class TooManyRecords(Exception):
-    """The file holds more records than are allowed; nothing more of it is worth looking at."""
+class TooManyRows(Exception):
+    """The file holds more than its phase can use; nothing more of it is worth looking at."""
+
+    def __init__(self, message: str, expected: str, got: str) -> None:
+        super().__init__(message)
+        self.found = problem("too_many_rows", message, Place(), expected=expected, got=got)
 
 
-def check_count(count: int, limits: Limits) -> None:
-    """Raise TooManyRecords before any work is spent on so many records."""
-    if count > limits.records:
-        raise TooManyRecords(f"The file has {count} records; at most {limits.records} are allowed. Split the task.")
+def check_rows(count: int, reading: Reading) -> None:
+    """Raise TooManyRows before any work is spent on so many rows."""
+    limits = reading.limits
+    by_pair = reading.long and reading.sets
+    most = limits.records if limits.pairs is None or not by_pair else limits.pairs
+    if count <= most:
+        return
+    got, expected = f"at least {count} rows", f"at most {most} rows"
+    if limits.instances is None:
+        raise TooManyRows(f"The file has {got}; at most {most} are allowed. Split the task.", expected, got)
+    phase = counted(limits.instances, "instance", "instances")
+    mend = "Give one row for each pair of instance and label." if by_pair else "Give each instance one row."
+    message = f"The file has {got}, but the phase has {phase}: reading stops after {most}. {mend}"
+    raise TooManyRows(message, expected, got)
+
+
+def check_values(count: int, limits: Limits) -> None:
+    """Raise TooManyRows before any work is spent on so many values."""
+    if count <= limits.values:
+        return
+    got, most = f"at least {count} values", limits.values
+    phase = (
+        "" if limits.instances is None else f"the phase has {counted(limits.instances, 'instance', 'instances')}, so "
+    )
+    message = f"The file has {got}; {phase}reading stops after {most}. Leave out what is not scored."
+    raise TooManyRows(message, f"at most {most} values", got)
+
+
+def split_labels(cells: Sequence[object], limits: Limits) -> list[object]:
+    """The labels of sets that are given as one text each, joined by |; what is no text stays as it is.
+
+    Raises TooManyRows before any text with more labels than its phase can use is taken apart.
+    """
+    check_values(sum(cell.count("|") for cell in cells if isinstance(cell, str)), limits)
+    return [(cell.split("|") if cell else []) if isinstance(cell, str) else cell for cell in cells]
 
 
 @dataclass(slots=True)

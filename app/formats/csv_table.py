@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from app.formats.columns import Columns, GivenScores, Reading, check_count
+from app.formats.columns import Columns, GivenScores, Reading, check_rows, split_labels
 from app.formats.layout import Field
 from app.formats.mistaken import looks_like_json
 from app.formats.numbers import number, numbers
@@ -79,10 +79,10 @@ class _Body:
         """All rows as columns."""
         header = self.header
         reading = header.reading
-        check_count(len(self.lines) + self.bad, reading.limits)
+        check_rows(len(self.lines) + self.bad, reading)
         labels: Sequence[object] | None = self.cells.get("label")
         if labels is not None and reading.sets and not reading.long:
-            labels = [str(cell).split("|") if cell else [] for cell in labels]
+            labels = split_labels(labels, reading.limits)
         scores = None
         if header.scores:
             matrix = np.frombuffer(self.scores, dtype=np.float64).reshape(len(self.lines), len(header.scores))
@@ -124,8 +124,7 @@ def _quick(reader: Any, header: Header) -> _Body | None:
         while rows := list(islice(reader, _AT_ONCE)):
             if set(map(len, rows)) != {header.width} or reader.line_num != line + len(rows) - 1:
                 return None
-            if len(body.lines) > header.reading.limits.records:
-                break
+            check_rows(len(body.lines) + len(rows), header.reading)
             body.take(range(line, line + len(rows)), rows)
             if header.scores:
                 found = numbers(map(score_of, rows))
@@ -153,7 +152,7 @@ def _row_by_row(header: Header, text: str, separator: str) -> _Body:
     reader = csv.reader(io.StringIO(text, newline="\n"), strict=True, delimiter=separator)
     next(reader)
     for count, (line, row) in enumerate(_rows(reader, text, separator, reading)):
-        check_count(count, reading.limits)  # blank lines too: a file of nothing else takes long to tell
+        check_rows(count, reading)  # blank lines too: a file of nothing else takes long to tell
         if row is None:
             body.bad += reader.line_num - line + 1  # an unclosed quote takes in many lines, each perhaps a row
         elif len(row) == header.width:

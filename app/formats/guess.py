@@ -6,9 +6,9 @@ import io
 import json
 from typing import Any, BinaryIO
 
-from app.formats.columns import Reading, TooManyRecords
+from app.formats.columns import Reading, TooManyRows
 from app.formats.kinds import FORMATS, FileKind
-from app.formats.problem import Problems
+from app.formats.problem import Problems, TooManyProblems
 from app.formats.reader import READERS
 from app.formats.rules import Limits
 from app.formats.strict_json import json_decoder
@@ -27,7 +27,9 @@ def holds_sets(stream: BinaryIO, kind: FileKind, limits: Limits) -> bool:
         return False
     if FORMATS[kind.format].binary:
         return _reads_as_sets(data, kind, limits)
-    text = decode(data, by_line=True, problems=problems)
+    text = None
+    with contextlib.suppress(TooManyProblems):
+        text = decode(data, by_line=True, problems=problems)
     if text is None:
         return False
     if kind.format in {"csv", "tsv"}:
@@ -43,7 +45,7 @@ def _reads_as_sets(data: bytes, kind: FileKind, limits: Limits) -> bool:
     reading = Reading("multilabel", gold=True, limits=limits, problems=Problems(), sets=True)
     try:
         columns = READERS[kind.format](data, reading)
-    except TooManyRecords:
+    except (TooManyRows, TooManyProblems):
         return False
     if columns is None or columns.labels is None:
         return False

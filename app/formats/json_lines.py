@@ -4,19 +4,18 @@ import json
 from functools import partial
 from typing import Any
 
-from app.formats.columns import Columns, Reading, check_count
+from app.formats.columns import Columns, Reading
 from app.formats.layout import Names, RecordLines
 from app.formats.mistaken import looks_like_table
 from app.formats.problem import Place, Problem, problem
 from app.formats.records import from_records
-from app.formats.strict_json import TooDeep, decoding_problem, json_decoder, survey
+from app.formats.strict_json import TooDeep, decoding_code, decoding_problem, json_decoder, survey
 
 _SPACE = " \t\r"
 
 
 def read_json_lines(text: str, reading: Reading) -> Columns | None:
     """Read a JSON Lines text; None where it is none at all (a problem says so)."""
-    check_count(text.count("\n") + (not text.endswith("\n")), reading.limits)  # before a list of them is made
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -53,11 +52,6 @@ def _blank(number: int) -> Problem:
     return problem("syntax", message, Place(None, number, 1), expected="a record")
 
 
-def _shallow(line: str, reading: Reading) -> bool:
-    """Whether a line cannot be too deep, so that what is wrong with it is its syntax."""
-    return line.count("[") + line.count("{") <= reading.limits.nesting
-
-
 def _line_by_line(lines: list[str], reading: Reading) -> tuple[list[int], list[Any]]:
     decoder = json_decoder(reading.limits)
     numbers: list[int] = []
@@ -73,8 +67,7 @@ def _line_by_line(lines: list[str], reading: Reading) -> tuple[list[int], list[A
                 raise TooDeep  # noqa: TRY301 (the same answer as for RecursionError)
         except (json.JSONDecodeError, RecursionError, TooDeep) as error:
             build = partial(decoding_problem, error, line, reading.limits, line=number)
-            code = "syntax" if _shallow(line, reading) else build().code
-            reading.problems.report(code, number, build)
+            reading.problems.report(decoding_code(error, line, reading.limits), number, build)
         else:
             numbers.append(number)
             records.append(record)

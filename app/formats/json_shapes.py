@@ -6,17 +6,20 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from app.formats.columns import Cell, Columns, GivenScores, Reading, check_count
+from app.formats.columns import Cell, Columns, GivenScores, Reading, check_rows
 from app.formats.layout import ColumnLists, KeyedMap, Names, RecordList
 from app.formats.mistaken import looks_like_table
 from app.formats.problem import FILE, Place, Problem, problem, quote, show, token
 from app.formats.records import FAULT_MESSAGES, from_records, refused_in_gold, sound_id
 from app.formats.strict_json import (
+    ODD,
+    Path,
     TooDeep,
     decoding_problem,
     faults,
     has_repeated_key,
     json_decoder,
+    pointer,
     survey,
 )
 
@@ -116,9 +119,8 @@ def _with_others(columns: Columns, document: tuple[Any, ...], used: set[str], re
         raise TooDeep
     if faulty or has_repeated_key(document):
         shallow = tuple((key, None if key in used else value) for key, value in document)
-        for code, pointer, value in faults(shallow, ""):
-            got = None if value is None else show(value)
-            reading.problems.add(problem(code, FAULT_MESSAGES[code], Place(pointer), got=got), FILE)
+        for code, path, value in faults(shallow, ()):
+            reading.problems.report(code, FILE, partial(_fault, code, path, value, shown=value is not None))
     names = dict.fromkeys(key for key, _ in others)
     beside_records = type(columns.layout) is RecordList  # where 'labels' may be anything, such as the vocabulary
     for name in names:
@@ -140,13 +142,13 @@ def _column_lists(fields: dict[str, Any], document: tuple[Any, ...], reading: Re
     named = _class_names(fields, reading) if score else None
     used = ["labels"] * labelled + ["scores"] * bool(score) + [split, "weight"] * reading.gold
     ids = fields["ids"]
-    check_count(len(ids), reading.limits)
+    check_rows(len(ids), reading)
     listed = {name: fields[name] for name in used if name in fields and _is_list(name, fields[name], reading)}
     if max(survey(column)[0] for column in (ids, named or (), *listed.values())) + 2 > reading.limits.nesting:
         raise TooDeep
     rows = _equal_length(listed, len(ids), reading)
     cut = {
-        name: _marked(column, partial("/{}/{}".format, name), ids, reading)[:rows]
+        name: _marked(column, partial(_under, name), ids, reading)[:rows]
         for name, column in {"ids": ids, **listed}.items()
     }
     columns = Columns(
@@ -161,6 +163,10 @@ def _column_lists(fields: dict[str, Any], document: tuple[Any, ...], reading: Re
         unreadable=len(ids) - rows,
     )
     return _with_others(columns, document, {"ids", *used, *(["classes"] if named is not None else [])}, reading)
+
+
+def _under(name: str, row: int) -> Path:
+    return name, row
 
 
 def _gives_sets(labels: object) -> bool:
@@ -196,22 +202,31 @@ def _equal_length(columns: dict[str, list[Any]], count: int, reading: Reading) -
     return rows
 
 
-def _marked(values: Sequence[Any], place: Callable[[int], str], ids: Sequence[Any], reading: Reading) -> Sequence[Any]:
+def _marked(values: Sequence[Any], path: Callable[[int], Path], ids: Sequence[Any], reading: Reading) -> Sequence[Any]:
     """The values, with those that hold repeated keys or bad numbers reported (under their ids) and marked."""
     if not survey(values)[1]:
         return values
     marked = list(values)
     for row, value in enumerate(values):
-        for code, pointer, wrong in faults(value, place(row)):
-            name = sound_id(ids[row], reading) if row < len(ids) else None
-            found = problem(code, FAULT_MESSAGES[code], Place(pointer), instance_id=name, got=show(wrong))
-            reading.problems.add(found, row)
+        if type(value) not in ODD:
+            continue
+        for code, found, wrong in faults(value, path(row)):
+            owner = partial(sound_id, ids[row] if row < len(ids) else None, reading)
+            reading.problems.report(code, row, partial(_fault, code, found, wrong, owner))
             marked[row] = Cell.FAULT
     return marked
 
 
+def _fault(
+    code: str, path: Path, value: object, owner: Callable[[], str | None] = lambda: None, *, shown: bool = True
+) -> Problem:
+    """A repeated key or bad number at its place."""
+    got = show(value) if shown else None
+    return problem(code, FAULT_MESSAGES[code], Place(pointer(path)), instance_id=owner(), got=got)
+
+
 def _map(document: tuple[Any, ...], reading: Reading) -> Columns:
-    check_count(len(document), reading.limits)
+    check_rows(len(document), reading)
     keys, values = zip(*document, strict=True) if document else ((), ())
     if survey(values)[0] + 1 > reading.limits.nesting:
         raise TooDeep
@@ -219,7 +234,7 @@ def _map(document: tuple[Any, ...], reading: Reading) -> Columns:
     if reading.gold and reading.task == "multiclass" and list in kinds:
         reading = replace(reading, sets=True)
     layout = KeyedMap(keys)
-    answers = _marked(values, lambda row: layout.place(row).pointer or "", keys, reading)
+    answers = _marked(values, lambda row: (keys[row],), keys, reading)
     if kinds == {tuple} and not reading.gold:
         return Columns(list(keys), None, range(len(keys)), layout, reading, scores=GivenScores(answers))
     return Columns(list(keys), answers, range(len(keys)), layout, reading)

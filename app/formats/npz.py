@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from app.formats.columns import Columns, GivenScores, Reading, check_count
+from app.formats.columns import Columns, GivenScores, Reading, check_rows, check_values, split_labels
 from app.formats.layout import ColumnLists, Names
 from app.formats.problem import Place, Problems, problem, quote, shorten, token
 from app.formats.records import refused_in_gold
@@ -79,7 +79,8 @@ def read_npz(data: bytes, reading: Reading) -> Columns | None:
         return _columns(arrays, reading)
     except _Refused as refused:
         place = Place(None if refused.name is None else token(refused.name))
-        reading.problems.add(problem(refused.code, str(refused), place, got=refused.got))
+        found = problem(refused.code, str(refused), place, got=refused.got)
+        (reading.problems.stop if refused.code == "too_large" else reading.problems.add)(found)
     return None
 
 
@@ -218,14 +219,16 @@ def _columns(arrays: Mapping[str, Array], reading: Reading) -> Columns:
     if not labelled and score is None:
         due = "labels" if reading.gold else "scores (with classes) or labels"
         raise _Refused("wrong_shape", f"There is no array {due}. Write ids and {due}.", got=_list(arrays))
-    ids = _texts("ids", arrays)
-    check_count(len(ids), reading.limits)
     split = reading.split_field(arrays)
-    labels: list[Any] | None = _texts("labels", arrays) if labelled else None
-    if labels is not None and reading.sets and not reading.long:
-        labels = [text.split("|") if text else [] for text in map(str, labels)]
     named = [*(["labels"] if labelled else []), *(["scores"] if score else [])]
     named += [name for name in (split, "weight") if reading.gold and name in arrays]
+    for name in ("ids", *named):
+        check_rows(len(arrays[name]), reading)
+        check_values(arrays[name].size, reading.limits)
+    ids = _texts("ids", arrays)
+    labels: list[Any] | None = _texts("labels", arrays) if labelled else None
+    if labels is not None and reading.sets and not reading.long:
+        labels = split_labels(list(map(str, labels)), reading.limits)
     rows = _equal_length(arrays, named, len(ids), reading.problems)
     scores = _scores(arrays) if score else None
     return Columns(

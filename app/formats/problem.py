@@ -18,10 +18,14 @@ FILE = -1
 END = sys.maxsize
 """The row of a problem that shows only at the end of the file: listed after all others."""
 
+COUNTED = 100_000
+"""How many problems are counted one by one: reading stops there, as nobody mends so many by hand."""
+
 CODES: dict[str, str] = {
     "syntax": "The file cannot be parsed at this place.",
     "encoding": "The bytes are not UTF-8 (or not intact gzip or zstd), or a text holds NUL or half a surrogate pair.",
-    "too_large": "The file, a number of records, classes or columns, or a single text is larger than allowed.",
+    "too_large": "The file, a number of classes, columns or values, or a single text is larger than allowed.",
+    "too_many_rows": "The file has clearly more rows than the phase has instances, or than one file may have.",
     "too_deep": "Lists or objects are nested deeper than allowed.",
     "wrong_shape": "A value has the wrong type or stands at the wrong place.",
     "duplicate_key": "A key of an object, or a column of a header, is given twice.",
@@ -80,11 +84,20 @@ def problem(
     return Problem(code, message, place.pointer, place.line, place.column, owner, expected, got)
 
 
+class TooManyProblems(Exception):
+    """So many problems were counted that nothing more of the file is worth looking at."""
+
+
 class Problems:
-    """All problems of a file: a total per code, and the first hundred in file order."""
+    """All problems of a file: a total per code, and the first hundred in file order.
+
+    `stopped`: reading stopped before the end of the file, so the totals are what it has at least.
+    """
 
     def __init__(self) -> None:
         self.total: dict[str, int] = {}
+        self.stopped = False
+        self._left = COUNTED
         self._kept: list[tuple[int, int, Problem]] = []
         self._sequence = 0
 
@@ -97,9 +110,13 @@ class Problems:
         return [kept[2] for kept in self._kept]
 
     def report(self, code: str, row: int, build: Callable[[], Problem]) -> None:
-        """Count a problem of this row; build it only if it will be listed."""
+        """Count a problem of this row; build it only if it will be listed. Raises TooManyProblems."""
         if code not in CODES:
             raise KeyError(code)
+        if not self._left:
+            self.stopped = True
+            raise TooManyProblems
+        self._left -= 1
         self.total[code] = self.total.get(code, 0) + 1
         if len(self._kept) == LISTED and row >= self._kept[-1][0]:
             return
@@ -108,14 +125,25 @@ class Problems:
         del self._kept[LISTED:]
 
     def report_all(self, code: str, rows: Sequence[int], build: Callable[[int], Problem], count: int) -> None:
-        """Count `count` problems of one code, in rows that ascend, of which `rows` are the first.
+        """Count `count` problems of one code, in rows that ascend, of which `rows` are the first (or LISTED of them).
 
         `build` gets a position in `rows`.
         """
-        for number, row in enumerate(rows[:count]):
+        first = rows[: min(count, LISTED)]
+        for number, row in enumerate(first):
             self.report(code, row, partial(build, number))
-        if count > len(rows):
-            self.total[code] += count - len(rows)
+        self.more(code, count - len(first))
+
+    def more(self, code: str, count: int, at_most: int | None = None) -> None:
+        """Count problems of a code behind LISTED others of it, so that none of them will be listed.
+
+        Raises TooManyProblems for more than `at_most` of them.
+        """
+        if count > 0:
+            self.total[code] += count if at_most is None else min(count, at_most)
+        if at_most is not None and count > at_most:
+            self.stopped = True
+            raise TooManyProblems
 
     @property
     def count(self) -> int:
@@ -126,10 +154,17 @@ class Problems:
         """Count and, if it is among the first, list a problem of this row."""
         self.report(found.code, row, lambda: found)
 
+    def stop(self, found: Problem) -> None:
+        """Add what ends the reading: the totals are then what the file has at least."""
+        self.stopped = True
+        self._left = max(1, self._left)
+        self.add(found, FILE)
+
     def to_dict(self) -> dict[str, Any]:
-        """Answer of a dry run: `valid`, `total` per code, the first `problems`."""
+        """Answer of a dry run: `valid`, `total` per code, the first `problems`; `total_at_least` where reading stopped."""
         total = {code: self.total[code] for code in CODES if code in self.total}
-        return {"valid": not self, "total": total, "problems": [found.to_dict() for found in self.first]}
+        at_least = {"total_at_least": True} if self.stopped else {}
+        return {"valid": not self, "total": total, **at_least, "problems": [found.to_dict() for found in self.first]}
 
 
 def shorten(text: str, length: int = 60) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import BinaryIO
 
 from app.formats.arrow_table import read_arrow, read_parquet
-from app.formats.columns import Columns, Reading, Table, TooManyRecords, nothing
+from app.formats.columns import Columns, Reading, Table, TooManyRows, nothing
+from app.formats.counting import check_size
 from app.formats.csv_table import read_csv, read_tsv
 from app.formats.json_lines import read_json_lines
 from app.formats.json_shapes import read_json
@@ -12,7 +13,7 @@ from app.formats.kinds import FileKind
 from app.formats.layout import ColumnLists
 from app.formats.long import grouped
 from app.formats.npz import read_npz
-from app.formats.problem import FILE, Place, Problem, Problems, problem
+from app.formats.problem import Place, Problem, Problems, TooManyProblems, problem
 from app.formats.rules import DEFAULT_LIMITS, Limits, Rules
 from app.formats.text import decode
 from app.formats.tidy import tidy
@@ -24,11 +25,13 @@ __all__ = ["DEFAULT_LIMITS", "READERS", "Limits", "Rules", "Table", "read_table"
 Reader = Callable[[bytes, Reading], Columns | None]
 
 
-def _of_text(read: Callable[[str, Reading], Columns | None], *, by_line: bool) -> Reader:
+def _of_text(form: str, read: Callable[[str, Reading], Columns | None], *, by_line: bool) -> Reader:
     """A reader of bytes from one of texts."""
 
     def read_bytes_of_text(data: bytes, reading: Reading) -> Columns | None:
         before = reading.problems.count
+        if not data.isspace():  # which is an empty file
+            check_size(data, form, reading)
         text = decode(data, by_line=by_line, problems=reading.problems)
         damaged = reading.problems.count > before
         columns = None if text is None else read(text, reading)
@@ -40,10 +43,10 @@ def _of_text(read: Callable[[str, Reading], Columns | None], *, by_line: bool) -
 
 
 READERS: Mapping[str, Reader] = {
-    "json": _of_text(read_json, by_line=False),
-    "jsonl": _of_text(read_json_lines, by_line=True),
-    "csv": _of_text(read_csv, by_line=True),
-    "tsv": _of_text(read_tsv, by_line=True),
+    "json": _of_text("json", read_json, by_line=False),
+    "jsonl": _of_text("jsonl", read_json_lines, by_line=True),
+    "csv": _of_text("csv", read_csv, by_line=True),
+    "tsv": _of_text("tsv", read_tsv, by_line=True),
     "npz": read_npz,
     "parquet": read_parquet,
     "arrow": read_arrow,
@@ -80,14 +83,16 @@ def read_table(
     data = read_bytes(stream, kind.encoding, limits=limits, problems=problems)
     try:
         columns = None if data is None else READERS[kind.format](data, reading)
-    except TooManyRecords as refused:
-        problems.add(problem("too_large", str(refused), Place(), expected=f"at most {limits.records} records"), FILE)
-        columns = None
-    if columns is None:
+        if columns is None:
+            return nothing(ColumnLists(), sets=sets)
+        if reading.long and columns.reading.sets and columns.labels is not None:
+            columns = grouped(columns)
+        table = tidy(columns)
+    except TooManyRows as refused:
+        problems.stop(refused.found)
         return nothing(ColumnLists(), sets=sets)
-    if reading.long and columns.reading.sets and columns.labels is not None:
-        columns = grouped(columns)
-    table = tidy(columns)
+    except TooManyProblems:
+        return nothing(ColumnLists(), sets=sets)
     if reading.long and not columns.reading.sets:
         table.notes.append(
             "layout=long is for sets of labels; in this task each row is an instance, so it changes nothing"

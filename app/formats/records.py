@@ -1,14 +1,15 @@
 """Records to columns: the shape that JSON records, JSON Lines and the documents body share."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from typing import Any
 
-from app.formats.columns import Cell, Columns, GivenScores, Reading, check_count
+from app.formats.columns import Cell, Columns, GivenScores, Reading, check_rows
 from app.formats.layout import Names, RecordLines, RecordList
-from app.formats.problem import Place, problem, shorten, show, sound, token
-from app.formats.strict_json import ODD, TooDeep, faults, survey
+from app.formats.problem import Place, Problem, problem, shorten, show, sound, token
+from app.formats.strict_json import ODD, Path, TooDeep, faults, pointer, survey
 from app.formats.tidy import plain
 
 _SPLITS = frozenset({"split", "splits", "usage"})
@@ -43,9 +44,9 @@ def sound_id(name: object, reading: Reading) -> str | None:
 def from_records(records: Sequence[Any], rows: Sequence[int], layout: Layout, reading: Reading, outer: int) -> Columns:
     """Turn decoded records (see strict_json) into columns.
 
-    `outer` counts the levels around each record. Raises TooDeep and TooManyRecords, having reported nothing yet.
+    `outer` counts the levels around each record. Raises TooDeep and TooManyRows, having reported nothing yet.
     """
-    check_count(len(records), reading.limits)
+    check_rows(len(records), reading)
     columns = transpose(records)
     names = columns.keys() if columns is not None else _all_names(records)
     shape = _Shape.of(names, layout, reading)
@@ -159,10 +160,7 @@ class _RecordLoop:
             if type(record) is tuple:
                 self._take(row, record)
             else:
-                message = f"A record must be an object. Write it like {self._example()}."
-                self._report(
-                    row, "wrong_shape", self.layout.place(row), message, expected="an object", got=show(record)
-                )
+                self._report("wrong_shape", row, partial(self._no_object, row, record))
                 self.unreadable += 1
         return Columns(
             self.ids,
@@ -197,81 +195,85 @@ class _RecordLoop:
     def _checked(self, row: int, record: tuple[Any, ...]) -> dict[str, Any]:
         """The record as a dictionary; values of repeated keys and bad numbers are reported and become faults."""
         fields: dict[str, Any] = dict(record)
-        if len(fields) == len(record) and ODD.isdisjoint(map(type, fields.values())):
+        if len(fields) == len(record) and (ODD.isdisjoint(map(type, fields.values())) or not survey([record])[1]):
             return fields
-        faulty: set[str] = set()
-        owner = self._owner(fields)
-        for code, pointer, value in faults(record, ""):
-            place = self._inside(row, pointer)
-            self._report(row, code, place, FAULT_MESSAGES[code], expected=None, got=show(value), owner=owner)
-            faulty.add("/" + pointer.split("/", 2)[1])
-        return (
-            {key: Cell.FAULT if token(key) in faulty else value for key, value in fields.items()} if faulty else fields
-        )
+        faulty = set()
+        for code, path, value in faults(record, ()):
+            self._report(code, row, partial(self._fault, code, row, path, value, fields))
+            faulty.add(path[0])
+        return {key: Cell.FAULT if key in faulty else value for key, value in fields.items()} if faulty else fields
 
     def _no_id(self, row: int, fields: Mapping[str, Any]) -> Cell:
-        name = self.layout.name("id")
-        message = f"The record has no '{name}'. Give each record the id of its instance."
-        self._report(
-            row, "missing_id", self.layout.place(row), message, expected=f"the field '{name}'", got=_names(fields)
-        )
+        self._report("missing_id", row, partial(self._lacks_id, row, fields))
         return Cell.FAULT
 
     def _no_label(self, row: int, fields: Mapping[str, Any]) -> Cell:
-        reading = self.reading
+        self._report("wrong_shape", row, partial(self._lacks_label, row, fields))
+        return Cell.FAULT
+
+    def _no_scores(self, row: int, fields: Mapping[str, Any]) -> Cell:
+        self._report("wrong_shape", row, partial(self._lacks_scores, row, fields))
+        return Cell.FAULT
+
+    def _unused(self, row: int, name: str, fields: Mapping[str, Any]) -> None:
+        if refused_in_gold(name, self.reading):
+            self._report("wrong_shape", row, partial(self._misnamed, row, name, fields))
+        else:
+            self.ignored.setdefault(name)
+
+    def _report(self, code: str, row: int, build: Callable[[], Problem]) -> None:
+        self.reading.problems.report(code, row, build)
+
+    # ---- the problems, built only for those that are listed --------------------------------------
+
+    def _no_object(self, row: int, record: object) -> Problem:
+        value = '["a", "b"]' if self.reading.sets else '"a"'
+        example = f'{{"{self.layout.name("id")}": "t1", "{self.reading.due}": {value}}}'
+        message = f"A record must be an object. Write it like {example}."
+        return problem("wrong_shape", message, self.layout.place(row), expected="an object", got=show(record))
+
+    def _fault(self, code: str, row: int, path: Path, value: object, fields: Mapping[str, Any]) -> Problem:
+        place = self._inside(row, pointer(path))
+        return problem(code, FAULT_MESSAGES[code], place, instance_id=self._owner(fields), got=show(value))
+
+    def _lacks_id(self, row: int, fields: Mapping[str, Any]) -> Problem:
+        name = self.layout.name("id")
+        message = f"The record has no '{name}'. Give each record the id of its instance."
+        place, expected = self.layout.place(row), f"the field '{name}'"
+        return problem("missing_id", message, place, expected=expected, got=_names(fields))
+
+    def _lacks_label(self, row: int, fields: Mapping[str, Any]) -> Problem:
+        reading, place = self.reading, self.layout.place(row)
         if reading.other in fields:
             message = f"This task takes {reading.kind} per instance, not '{reading.other}'. {reading.mend_label}"
             place = self._inside(row, f"/{reading.other}")
         elif reading.score_field(fields, labelled=False):
             message = f"Other records have a '{reading.due}', this one has none. Give it to all records or to none."
-            place = self.layout.place(row)
         else:
             message = f"The record has no '{reading.due}'. {reading.mend_label}"
-            place = self.layout.place(row)
-        expected, owner = f"the field '{reading.due}'", self._owner(fields)
-        self._report(row, "wrong_shape", place, message, expected=expected, got=_names(fields), owner=owner)
-        return Cell.FAULT
+        return self._lack(place, message, reading.due, fields)
 
-    def _no_scores(self, row: int, fields: Mapping[str, Any]) -> Cell:
+    def _lacks_scores(self, row: int, fields: Mapping[str, Any]) -> Problem:
         name = self.layout.name("score")
         message = f"Other records have '{name}', this one has none. Give a score for each class to all records."
-        expected, owner = f"the field '{name}'", self._owner(fields)
-        place = self.layout.place(row)
-        self._report(row, "wrong_shape", place, message, expected=expected, got=_names(fields), owner=owner)
-        return Cell.FAULT
+        return self._lack(self.layout.place(row), message, name, fields)
+
+    def _lack(self, place: Place, message: str, due: str, fields: Mapping[str, Any]) -> Problem:
+        expected, got = f"the field '{due}'", _names(fields)
+        return problem("wrong_shape", message, place, instance_id=self._owner(fields), expected=expected, got=got)
+
+    def _misnamed(self, row: int, name: str, fields: Mapping[str, Any]) -> Problem:
+        refusal = refused_in_gold(name, self.reading) or ""
+        place, got = self._inside(row, token(name)), show(fields[name])
+        return problem("wrong_shape", refusal, place, instance_id=self._owner(fields), got=got)
 
     def _owner(self, fields: Mapping[str, Any]) -> str | None:
         """The id of a record, as far as it is sound."""
         return sound_id(fields.get(self.layout.name("id")), self.reading)
 
-    def _unused(self, row: int, name: str, fields: Mapping[str, Any]) -> None:
-        if refusal := refused_in_gold(name, self.reading):
-            place, got = self._inside(row, token(name)), show(fields[name])
-            self._report(row, "wrong_shape", place, refusal, expected=None, got=got, owner=self._owner(fields))
-        else:
-            self.ignored.setdefault(name)
-
-    def _inside(self, row: int, pointer: str) -> Place:
+    def _inside(self, row: int, inner: str) -> Place:
         place = self.layout.place(row)
-        return Place((place.pointer or "") + pointer, place.line, place.column)
-
-    def _example(self) -> str:
-        value = '["a", "b"]' if self.reading.sets else '"a"'
-        return f'{{"{self.layout.name("id")}": "t1", "{self.reading.due}": {value}}}'
-
-    def _report(
-        self,
-        row: int,
-        code: str,
-        place: Place,
-        message: str,
-        *,
-        expected: str | None,
-        got: str,
-        owner: str | None = None,
-    ) -> None:
-        build = partial(problem, code, message, place, instance_id=owner, expected=expected, got=got)
-        self.reading.problems.report(code, row, build)
+        return Place((place.pointer or "") + inner, place.line, place.column)
 
 
 def _unless_absent(values: list[object]) -> list[object] | None:
@@ -280,5 +282,5 @@ def _unless_absent(values: list[object]) -> list[object] | None:
 
 
 def _names(fields: Mapping[str, Any]) -> str:
-    names = [f"'{sound(shorten(name))}'" for name in list(fields)[:10]]
+    names = [f"'{sound(shorten(name))}'" for name in islice(fields, 10)]
     return "an object with " + ", ".join(names) if names else "an empty object"

@@ -8,12 +8,20 @@ from app.scoring.metric import PROBABILITIES, RANKING, SCORES, MetricCall
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How large a file may be."""
+    """How large a file may be: as the site says, or less where it is known what a phase can use (see budget)."""
 
     expanded_bytes: int = 1 << 30
     """Bytes after decompression."""
     records: int = 10_000_000
     """Instances, or rows of a table."""
+    pairs: int | None = None
+    """Rows of a table with one row per pair of instance and label; None: as many as records."""
+    values: int = 1 << 30
+    """Numbers, texts, lists and objects in JSON; cells of a table; labels in sets."""
+    members: int = 20_000
+    """Members or frames of compressed data; block-wise compressors make one per 64 KiB."""
+    instances: int | None = None
+    """How many the phase has, where the limits are made for one."""
     classes: int = 100_000
     """Classes of a vocabulary."""
     text_length: int = 1000

@@ -2,7 +2,6 @@
 
 import contextlib
 import math
-import unicodedata
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,11 +15,14 @@ from app.formats.columns import Cell, GivenScores, Table
 from app.formats.layout import Item
 from app.formats.problem import FILE, LISTED, Place, Problem, Problems, problem, quote, show
 from app.formats.strict_json import BadNumber
+from app.formats.text import composed
 from app.formats.vocabulary import Said, Vocabulary
 from app.scoring.probability import sums_to_one, tolerance
 
 Matrix = NDArray[np.float64]
 _NUMBERS = frozenset({float, int})
+_LONGEST = 1000
+"""Characters of the longest name of a class that is compared in NFC."""
 
 
 def resolve(table: Table, vocabulary: Vocabulary, *, probabilities: bool, problems: Problems) -> Matrix:
@@ -39,7 +41,7 @@ def named_classes(scores: GivenScores) -> list[str]:
     else:
         rows = [] if isinstance(scores.values, np.ndarray) else scores.values
         found = [key for row in rows if type(row) is tuple for key, _ in row]
-    return list(dict.fromkeys(unicodedata.normalize("NFC", str(name)) for name in found))
+    return list(dict.fromkeys(composed(str(name), _LONGEST) for name in found))
 
 
 @dataclass(slots=True)

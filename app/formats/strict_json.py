@@ -96,11 +96,12 @@ def _reason(error: json.JSONDecodeError, rest: str, *, lines: bool) -> str:
     return next(text for holds, text in cases if holds)
 
 
-_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
+_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
+"""A string, to the end of the text where nothing closes it (a search that fails would be repeated there), or a bracket."""
 
 
-def depth_problem(text: str, limits: Limits, *, line: int | None = None) -> Problem | None:
-    """Say where the text goes deeper than `limits.nesting` levels, if it does; `line` as in syntax_problem."""
+def _too_deep_at(text: str, limits: Limits) -> int | None:
+    """Where the text goes deeper than `limits.nesting` levels; None where it does not."""
     if text.count("[") + text.count("{") <= limits.nesting:
         return None
     depth = 0
@@ -108,23 +109,31 @@ def depth_problem(text: str, limits: Limits, *, line: int | None = None) -> Prob
         sign = found.group()
         depth += 1 if sign in "[{" else -1 if sign in "]}" else 0
         if depth > limits.nesting:
-            at = found.start()
-            place = Place(None, line or text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
-            message = f"Lists and objects are nested more than {limits.nesting} levels deep. Flatten them."
-            return problem("too_deep", message, place, expected=f"at most {limits.nesting} levels")
+            return found.start()
     return None
+
+
+def decoding_code(error: Exception, text: str, limits: Limits) -> str:
+    """The code of the problem that `decoding_problem` tells."""
+    decoded = isinstance(error, json.JSONDecodeError)
+    return "syntax" if decoded and _too_deep_at(text[: error.pos], limits) is None else "too_deep"  # type: ignore[attr-defined]
 
 
 def decoding_problem(error: Exception, text: str, limits: Limits, *, line: int | None = None) -> Problem:
     """Say why a text cannot be decoded, whichever of json.JSONDecodeError, RecursionError and TooDeep was raised.
 
     The library's own limit on nesting depends on who calls it, so the answer for deep text comes from the text alone.
+    `line` as in syntax_problem.
     """
-    if isinstance(error, json.JSONDecodeError):
-        return depth_problem(text[: error.pos], limits, line=line) or syntax_problem(error, line=line)
-    return depth_problem(text, limits, line=line) or problem(
-        "too_deep", "The nesting is too deep. Flatten it.", Place()
-    )
+    decoded = isinstance(error, json.JSONDecodeError)
+    at = _too_deep_at(text[: error.pos] if decoded else text, limits)  # type: ignore[attr-defined]
+    if at is None:
+        if isinstance(error, json.JSONDecodeError):
+            return syntax_problem(error, line=line)
+        return problem("too_deep", "The nesting is too deep. Flatten it.", Place())
+    place = Place(None, line or text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+    message = f"Lists and objects are nested more than {limits.nesting} levels deep. Flatten them."
+    return problem("too_deep", message, place, expected=f"at most {limits.nesting} levels")
 
 
 def survey(values: Iterable[object]) -> tuple[int, bool]:
@@ -153,22 +162,39 @@ def _children(value: Any) -> Iterable[object]:
     return (item for _, item in value) if type(value) is tuple else value
 
 
-def faults(value: Any, pointer: str) -> Iterator[tuple[str, str, object]]:
-    """Walk a value in file order and yield code, pointer and value of each repeated key and BadNumber in it.
+def _is_flat(value: Any) -> bool:
+    """Whether an object has nothing to walk through: plain values under different names."""
+    if type(value) is not tuple:
+        return False
+    fields = dict(value)
+    return len(fields) == len(value) and ODD.isdisjoint(map(type, fields.values()))
+
+
+Path = tuple[str | int, ...]
+"""Keys and positions, from the outermost one."""
+
+
+def faults(value: Any, path: Path) -> Iterator[tuple[str, Path, object]]:
+    """Walk a value in file order and yield code, path and value of each repeated key and BadNumber in it.
 
     `value` must not be deeper than the nesting limit (see survey).
     """
     if type(value) is BadNumber:
-        yield value.code, pointer, value
+        yield value.code, path, value
     elif type(value) is list:
         for number, item in enumerate(value):
-            if type(item) in ODD:
-                yield from faults(item, f"{pointer}/{number}")
+            if type(item) in ODD and not _is_flat(item):
+                yield from faults(item, (*path, number))
     elif type(value) is tuple:
         seen: set[str] = set()
         for key, item in value:
             if key in seen:
-                yield "duplicate_key", pointer + token(key), item
+                yield "duplicate_key", (*path, key), item
             seen.add(key)
             if type(item) in ODD:
-                yield from faults(item, pointer + token(key))
+                yield from faults(item, (*path, key))
+
+
+def pointer(path: Path) -> str:
+    """The RFC 6901 pointer of a path."""
+    return "".join(map(token, map(str, path)))

@@ -1,7 +1,8 @@
 """Which column of a table is which, told by their names, whatever Kaggle or Hugging Face call them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from app.formats.columns import Reading
 from app.formats.layout import Cells, Names
@@ -9,6 +10,8 @@ from app.formats.problem import Place, Problem, problem, quote
 from app.formats.records import refused_in_gold
 from app.formats.text import composed
 
+Fault = tuple[str, Callable[[], Problem]]
+"""The code of a problem, and what builds it if it will be listed."""
 _OTHER_SIGNS = {";": "semicolon", "\t": "tab", "|": "vertical bar", ",": "comma"}
 
 
@@ -28,15 +31,15 @@ class Header:
 def read_header(names: Sequence[str], separator: str, reading: Reading) -> Header | None:
     """Tell the columns by the first line of a text; None (and problems there) where that is not clear."""
     header, faults = tell_columns(names, reading, separator=separator)
-    for fault in faults:
-        reading.problems.add(fault, 1)
+    for code, build in faults:
+        reading.problems.report(code, 1, build)
     return header
 
 
 def tell_columns(
     names: Sequence[str], reading: Reading, *, separator: str | None = None, listed: bool = False
-) -> tuple[Header | None, list[Problem]]:
-    """Tell the columns by their names; problems, and nothing else, where that is not clear.
+) -> tuple[Header | None, list[Fault]]:
+    """Tell the columns by their names; the codes of problems and what builds these, where that is not clear.
 
     `separator` is what separates them on the first line of a text; without one they are named in another way, and the
     problems' line means nothing. `listed`: the scores of all classes stand in a column that is not among these.
@@ -44,23 +47,32 @@ def tell_columns(
     most = reading.limits.columns
     if len(names) > most:
         message = f"There are {len(names)} columns; at most {most} are allowed. Leave out what is not scored."
-        return None, [problem("too_large", message, Place(None, 1), expected=f"at most {most} columns")]
+        found = problem("too_large", message, Place(None, 1), expected=f"at most {most} columns")
+        return None, [("too_large", lambda: found)]
     if reading.acceptable(names):
         reading = replace(reading, sets=True)
-    found = _found(names, reading, listed=listed)
-    faults = [*_repeated(names), *_unclear(names, found, separator, reading)]
-    return (None if faults else _header(names, found, reading)), faults
+    meant = _found(names, reading, listed=listed)
+    faults = [*_repeated(names), *_unclear(names, meant, separator, reading)]
+    return (None if faults else _header(names, meant, reading)), faults
 
 
-def _repeated(names: Sequence[str]) -> list[Problem]:
+def _repeated(names: Sequence[str]) -> list[Fault]:
     seen: set[str] = set()
-    faults = []
+    faults: list[Fault] = []
     for at, name in enumerate(names, start=1):
         if name in seen:
-            message = f"Two columns are called {quote(name)}. Keep one of them."
-            faults.append(problem("duplicate_key", message, Place(None, 1, at), got=quote(name)))
+            faults.append(("duplicate_key", partial(_twice, name, at)))
         seen.add(name)
     return faults
+
+
+def _twice(name: str, at: int) -> Problem:
+    message = f"Two columns are called {quote(name)}. Keep one of them."
+    return problem("duplicate_key", message, Place(None, 1, at), got=quote(name))
+
+
+def _not_ignored(refusal: str, name: str, at: int) -> Problem:
+    return problem("wrong_shape", refusal, Place(None, 1, at), got=quote(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +134,12 @@ def _score_columns(names: Sequence[str], label: str, reading: Reading) -> Sequen
     return [name for name in others if name != label] if own and not labelled else own
 
 
-def _unclear(names: Sequence[str], found: _Found, separator: str | None, reading: Reading) -> list[Problem]:
+def _unclear(names: Sequence[str], found: _Found, separator: str | None, reading: Reading) -> list[Fault]:
     """What is missing in a header, or must not be there."""
-    faults = []
+    faults: list[Fault] = []
     for at, name in enumerate(names, start=1):
         if name not in {found.split, found.label} and (refusal := refused_in_gold(name, reading)):
-            faults.append(problem("wrong_shape", refusal, Place(None, 1, at), got=quote(name)))
+            faults.append(("wrong_shape", partial(_not_ignored, refusal, name, at)))
     shown = ", ".join(quote(name) for name in names[:10])
     due = (found.id,) if found.scores or found.alone else (found.id, found.label)
     lacking = [name for name in due if name not in names]
@@ -143,7 +155,8 @@ def _unclear(names: Sequence[str], found: _Found, separator: str | None, reading
             mend = f"This task takes {reading.kind} per instance, not '{reading.other}'. {mend}"
         lack = "The header does not name" if separator else "There is no column"
         message = f"{lack} '{name}'. {mend}{_other_separator(names, separator)}"
-        faults.append(problem("wrong_shape", message, Place(None, 1), expected=f"'{name}'", got=shown))
+        lacks = partial(problem, "wrong_shape", message, Place(None, 1), expected=f"'{name}'", got=shown)
+        faults.append(("wrong_shape", lacks))
     return faults
 
 

@@ -1,14 +1,18 @@
 """From bytes to text: strict UTF-8, with every faulty byte placed."""
 
 import codecs
+import re
+import sys
 import unicodedata
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 from app.formats.declared import FORMATS
-from app.formats.problem import FILE, Place, Problem, Problems, problem
+from app.formats.problem import COUNTED, FILE, LISTED, Place, Problem, Problems, problem
 
 _WINDOW = 1 << 12
+_AT_ONCE = 1 << 20
+_MARKS = 30
 _WIDE_MARKS = frozenset({codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE})
 _ZIP = b"PK\x03\x04"
 _OLD_WORKBOOK = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -46,9 +50,21 @@ def decode(data: bytes, *, by_line: bool, problems: Problems) -> str | None:
 def composed(text: str, most: int) -> str:
     """A text in NFC; as it is where it has more than `most` characters, and so is no id or label.
 
-    Marks in disorder are put in order in a time that grows with the square of their number.
+    As it is, too, with more than 30 marks in a row, which no script needs (UAX 15, section 13): marks in disorder are put
+    in order in a time that grows with the square of their number.
     """
-    return unicodedata.normalize("NFC", text) if len(text) <= most else text
+    return text if len(text) > most or piles_marks(text) else unicodedata.normalize("NFC", text)
+
+
+def piles_marks(text: str) -> bool:
+    """Whether a text has more than 30 combining marks in a row."""
+    return len(text) > _MARKS and not text.isascii() and _pile().search(text) is not None
+
+
+@cache
+def _pile() -> re.Pattern[str]:
+    marks = "".join(map(re.escape, filter(unicodedata.combining, map(chr, range(sys.maxunicode + 1)))))
+    return re.compile(f"[{marks}]{{{_MARKS + 1}}}")
 
 
 def _binary(data: bytes) -> Problem | None:
@@ -70,11 +86,11 @@ def _is_workbook(data: bytes) -> bool:
 
 
 def _place_faults(data: bytes, by_line: bool, problems: Problems) -> None:
-    """Report every maximal run of bytes that is no UTF-8; linear, however many there are."""
+    """Report every maximal run of bytes that is no UTF-8; those that cannot be listed are counted together."""
     view = memoryview(data)
-    start, line, line_start = 0, 1, 0
+    start, line, line_start, found = 0, 1, 0, 0
     ruler = _Ruler(data)
-    while start < len(data):
+    while start < len(data) and found < LISTED:
         end = start + _WINDOW
         wrong = None
         try:
@@ -87,7 +103,26 @@ def _place_faults(data: bytes, by_line: bool, problems: Problems) -> None:
         if wrong is not None:
             build = partial(_bytes_problem, data, ruler, line, line_start, (wrong, end))
             problems.report("encoding", line if by_line else FILE, build)
+            found += 1
         start = end
+    if start < len(data):
+        problems.more("encoding", _faults(data, start, COUNTED), at_most=COUNTED)
+
+
+def _faults(data: bytes, start: int, most: int) -> int:
+    """How many runs are no UTF-8 from here on, where a character or a fault begins; counted until more than `most` are.
+
+    Each becomes one U+FFFD, which the file may hold itself.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    found, whole, done = 0, start, start
+    while done < len(data) and found <= most:
+        piece = data[done : done + _AT_ONCE]
+        done += len(piece)
+        found += decoder.decode(piece, done == len(data)).count("\ufffd")
+        before, whole = whole, done - len(decoder.getstate()[0])
+        found -= data.count("\ufffd".encode(), before, whole)
+    return found
 
 
 @dataclass(slots=True)

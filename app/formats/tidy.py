@@ -13,7 +13,7 @@ from app.formats.columns import Cell, Columns, Table, notes_on_ignored
 from app.formats.layout import Field
 from app.formats.problem import Place, problem, quote, show, sound
 from app.formats.rules import Limits
-from app.formats.text import composed
+from app.formats.text import composed, piles_marks
 from app.formats.weights import Weights
 
 SPLITS = ("public", "private")
@@ -48,9 +48,9 @@ def plain(values: Sequence[object], limits: Limits) -> list[str] | None:
         if not joined.isascii():
             if not _is_sound(joined):
                 return None
-            if not unicodedata.is_normalized("NFC", joined):
+            if piles_marks(joined) or not unicodedata.is_normalized("NFC", joined):
                 part = slice(start, start + _AT_ONCE)
-                texts[part] = [unicodedata.normalize("NFC", text) for text in texts[part]]
+                texts[part] = [composed(text, limits.text_length) for text in texts[part]]
     return texts
 
 

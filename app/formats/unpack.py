@@ -10,11 +10,10 @@ from backports import zstd
 from app.formats.declared import ENCODINGS, Encoding
 from app.formats.problem import Place, Problems, problem
 from app.formats.rules import Limits
+from app.scoring.strings import counted
 
 _PIECE = 1 << 14
 """Bytes read of compressed data at once: what is left of a piece is copied for every member that ends in it."""
-_MEMBERS = 100_000
-"""Members or frames of one compressed file; block-wise compressors make one per 64 KiB."""
 _CHUNK = 1 << 20
 _MEND_SIZE = "Leave out what is not scored."
 _WINDOW_LOG = 27
@@ -38,25 +37,37 @@ def read_bytes(stream: BinaryIO, encoding: str, *, limits: Limits, problems: Pro
     """
     kept = BytesIO()
     try:
-        for piece in pieces(stream, encoding, limits.expanded_bytes):
+        for piece in pieces(stream, encoding, limits):
             kept.write(piece)
         data = kept.getvalue()
         if known := _packed(data):
             raise Refused("encoding", _packed_message(encoding, known))  # noqa: TRY301 (told like all others)
     except Refused as refused:
-        problems.add(problem(refused.code, str(refused), Place()))
+        found = problem(refused.code, str(refused), Place())
+        if refused.code == "too_large":
+            problems.stop(found)
+        else:
+            problems.add(found)
         return None
     return data
 
 
-def pieces(stream: BinaryIO, encoding: str, limit: int) -> Iterator[bytes]:
-    """The bytes, decompressed, in pieces of at most 1 MiB; raises Refused after `limit` bytes, and where they are damaged."""
-    total = 0
-    for piece in _expanded(stream, encoding, limit) if encoding else _plain(stream, limit):
+def pieces(stream: BinaryIO, encoding: str, limits: Limits) -> Iterator[bytes]:
+    """The bytes, decompressed, in pieces of at most 1 MiB; raises Refused beyond the limits, and where they are damaged."""
+    total, most = 0, limits.expanded_bytes
+    for piece in _expanded(stream, encoding, limits) if encoding else _plain(stream, most):
         total += len(piece)
-        if total > limit:
-            raise Refused("too_large", f"The file has more than {limit} bytes when expanded. {_MEND_SIZE}")
+        if total > most:
+            raise Refused("too_large", _too_many_bytes(limits))
         yield piece
+
+
+def _too_many_bytes(limits: Limits) -> str:
+    most = limits.expanded_bytes
+    if limits.instances is None:
+        return f"The file has more than {most} bytes when expanded. {_MEND_SIZE}"
+    phase = counted(limits.instances, "instance", "instances")
+    return f"The file has more than {most} bytes when expanded, which is more than {phase} can need. {_MEND_SIZE}"
 
 
 def _plain(stream: BinaryIO, limit: int) -> Iterator[bytes]:
@@ -118,11 +129,11 @@ class _ZstdFrame:
 _MEMBER: Mapping[str, Callable[[], _Member]] = {"gzip": _GzipMember, "zstd": _ZstdFrame}
 
 
-def _expanded(stream: BinaryIO, encoding: str, limit: int) -> Iterator[bytes]:
+def _expanded(stream: BinaryIO, encoding: str, limits: Limits) -> Iterator[bytes]:
     """All members of a compressed file, one bounded chunk after the other."""
     member: _Member | None = None
     members = 0
-    left = limit + 1
+    left = limits.expanded_bytes + 1
     pending = b""
     while left > 0:
         if not pending and (member is None or member.hungry):
@@ -130,7 +141,7 @@ def _expanded(stream: BinaryIO, encoding: str, limit: int) -> Iterator[bytes]:
             if not pending:
                 break
         if member is None:
-            members = _counted(members, encoding)
+            members = _counted(members, encoding, limits.members)
             pending = _at_least(stream, pending, 4)
             _check_member(pending, encoding, first=members == 1)
             member = _MEMBER[encoding]()
@@ -160,9 +171,9 @@ def _damaged(encoding: str, error: Exception) -> Refused:
     return Refused("encoding", f"The {encoding} data is damaged ({reason}). {_mend(encoding)}")
 
 
-def _counted(members: int, encoding: str) -> int:
-    if members >= _MEMBERS:
-        message = f"The {encoding} data has more than {_MEMBERS} members. Compress the file in one piece."
+def _counted(members: int, encoding: str, most: int) -> int:
+    if members >= most:
+        message = f"The {encoding} data has more than {most} members. Compress the file in one piece."
         raise Refused("too_large", message)
     return members + 1
 

@@ -11,6 +11,8 @@ from app.store.session import ReadSession, WriteSession
 from app.store.tables import IdempotencyKey, Score, ScoreTask, Submission, Team
 
 KEY_LIFE = timedelta(hours=24)
+AT_LEAST = "at_least"
+"""What is true beside the totals of a file's problems where reading stopped before its end."""
 _ADD = insert(Submission.__table__)
 _ADD_SCORE = insert(Score.__table__)
 _END = (
@@ -43,7 +45,8 @@ def end(session: WriteSession, submission_id: str, status: str, now: datetime, f
 
     Gives the id of its phase; None where it has such a status already.
     """
-    said = {"wrong": found["problems"], "totals": found["total"], "said": found["notes"]}
+    at_least = {AT_LEAST: True} if found.get("total_at_least") else {}
+    said = {"wrong": found["problems"], "totals": found["total"] | at_least, "said": found["notes"]}
     names = {"submission": submission_id, "final": status, "now": now, **said}
     phase_id: str | None = session.connection().execute(_END, names).scalar_one_or_none()
     return phase_id

@@ -273,6 +273,7 @@ class Submission(Base):
     """How often it was begun to score it, until its status was final; scoring it again for comparison does not count."""
     problems: Mapped[list[Any]]
     problem_totals: Mapped[JSONObject]
+    """Problems per code; `at_least`, which is none, is true beside them where reading stopped before the end."""
     notes: Mapped[list[str]]
     failure: Mapped[JSONObject | None]
     selected_at: Mapped[datetime | None]

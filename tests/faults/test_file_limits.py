@@ -117,11 +117,11 @@ def of_rows(form: str, ids: list[str], labels: list[str]) -> bytes:
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_file_has_so_many_records(small: Live, form: str) -> None:
     names = [f"t{number}" for number in range(41)]
-    assert everywhere(small, of_rows(form, names, ["cat"] * 41), form) == {"too_large": 1}
+    assert everywhere(small, of_rows(form, names, ["cat"] * 41), form) == {"too_many_rows": 1}
     fits = everywhere(small, of_rows(form, names[:40], ["cat"] * 40), form)
     assert fits == {"unknown_id": 28}
     gold = send(small.admin(), of_rows(form, names, ["cat"] * 41), form, way="gold")
-    assert total(gold) == {"too_large": 1}
+    assert total(gold) == {"too_many_rows": 1}
     assert "40" in gold.json()["problems"][0]["message"]
 
 

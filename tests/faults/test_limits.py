@@ -26,7 +26,7 @@ def assert_the_next_one_finishes(who: Caller) -> None:
     assert answer.json()["status"] == "finished"
 
 
-def test_a_file_that_needs_too_much_memory_is_rejected_at_once_and_not_charged(limited: Live) -> None:
+def test_a_file_that_swells_beyond_its_phase_is_rejected_at_once_and_not_charged(limited: Live) -> None:
     blue = limited.person("Blue").join("pets", "Blue")
     poison = gzip.compress(b'{"t1": "' + b"a" * (300 * MIB) + b'"}', compresslevel=1)
     answer = blue.post(
@@ -38,7 +38,8 @@ def test_a_file_that_needs_too_much_memory_is_rejected_at_once_and_not_charged(l
     body = answer.json()
     assert body["status"] == "rejected"
     assert body["total"] == {"too_large": 1}
-    assert "of memory" in body["problems"][0]["message"]
+    assert "can need" in body["problems"][0]["message"]
+    assert body["total_at_least"] is True
     assert body["scores"] == {}
     assert rows(limited, "SELECT crashes, status FROM score_tasks") == [(0, "done")]
     assert rows(limited, "SELECT kind, reason FROM quota_entries ORDER BY id") == [

@@ -377,4 +377,4 @@ def test_long_vocabularies_are_cut_in_messages() -> None:
 def test_records_over_the_limit_are_refused() -> None:
     labels, problems = predict(f"[{GOOD}]", limits=Limits(records=2))
     assert labels is None
-    assert problems.total == {"too_large": 1}
+    assert problems.total == {"too_many_rows": 1}

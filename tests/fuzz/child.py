@@ -6,6 +6,7 @@ The first byte of an input chooses how the rest is read; `cases` lists the ways.
 import io
 import random
 import sys
+import time
 from collections.abc import Callable, Mapping
 
 import atheris
@@ -18,7 +19,7 @@ with atheris.instrument_imports(include=["app", "csv", "json", "zipfile"], enabl
 from app.formats.problem import Problems
 from app.formats.unpack import read_bytes
 from tests.formats.support import packed
-from tests.fuzz.targets import LIMITS, cases, examine
+from tests.fuzz.targets import LIMITS, assert_cheap, cases, examine
 
 Mutator = Callable[[bytes, int], bytes]
 
@@ -105,7 +106,9 @@ def main() -> None:
     def try_one(data: bytes) -> None:
         if data:
             case = ways[data[0] % len(ways)]
+            began = time.process_time()
             examine(data[1:], case.kind, case.task, case.gold)
+            assert_cheap(time.process_time() - began, len(data))
 
     mutator = _mutator(target)
     atheris.Setup(sys.argv, try_one, **({"custom_mutator": mutator} if mutator else {}))

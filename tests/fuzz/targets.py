@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from app.formats.budget import Needs, limits_for
 from app.formats.check import check
 from app.formats.declared import FORMATS
 from app.formats.kinds import FileKind
@@ -22,7 +23,10 @@ from app.scoring.task import Task, TaskSpec
 from tests.formats.support import agree, agree_on_scores
 
 IDS = ("t1", "t2", "t3")
-LIMITS = Limits(expanded_bytes=1 << 20, records=10_000)
+CLASSES = ("cat", "dog", "eel")
+LIMITS = limits_for(Needs.of(IDS, CLASSES), Limits(expanded_bytes=1 << 20))
+_SPARE, _EACH_BYTE, _EACH_ROW = 4.0, 1e-4, 1e-3
+"""Processor seconds of an input of the fuzzer, which makes the readers several times slower and reads each input often."""
 TASKS: Mapping[Task, TaskSpec] = {
     "binary": TaskSpec("binary", ("cat", "dog"), "cat"),
     "multiclass": TaskSpec("multiclass", ("cat", "dog", "eel")),
@@ -127,6 +131,14 @@ def _loaded(data: bytes, source: Source, task: Task, *, declared: bool) -> bool:
     assert found.weights is None or (found.weights.shape == (n,) and (found.weights >= 0).all() and found.weights.any())
     _assert_codes(found.labels, len(found.spec.classes), sets=task == "multilabel")
     return True
+
+
+def assert_cheap(seconds: float, size: int) -> None:
+    """No input takes more processor time than its bytes and the rows of the gold account for, all readings together."""
+    most = _SPARE + _EACH_BYTE * size + _EACH_ROW * len(IDS)
+    assert seconds <= most, (
+        f"{seconds:.2f} s for {size} bytes and gold of {len(IDS)} rows, where {most:.2f} are allowed"
+    )
 
 
 # ---- what must hold -----------------------------------------------------------------------------

@@ -75,3 +75,32 @@ def test_a_file_that_swells_beyond_the_limit_is_refused(small: Live, slug: str, 
 def test_a_json_request_has_a_limit_of_its_own(small: Live, slug: str) -> None:
     answer = small.admin().patch(f"/challenges/{slug}", json={"description": "x" * 2000})
     refused(answer, 413, "too_large")
+
+
+def test_a_body_that_cannot_fit_its_phase_is_refused_uncharged(live: Live) -> None:
+    slug = challenge(live.admin(), "tight", phases=[{"name": "main", "quota": {"total": 2}}])
+    who = live.person("Tess").join(slug, "Tess")
+    large = padded(16 << 20)
+    body = refused(send(who, slug, large), 413, "too_large")
+    assert body["limit"] < len(large)
+    assert "Predictions for this phase" in body["detail"]
+    pieces = (large[start : start + (1 << 20)] for start in range(0, len(large), 1 << 20))
+    refused(send(who, slug, pieces), 413, "too_large")
+    refused(who.post(f"{MAIN.format(slug)}/submissions?dry_run=true", content=large), 413, "too_large")
+    finished(send(who, slug, padded(8 << 20)))
+    assert who.get(f"{MAIN.format(slug)}/quota").json()["used"]["total"] == 1
+
+
+def test_a_file_of_too_many_rows_is_answered_alike_everywhere(live: Live) -> None:
+    slug = challenge(live.admin(), "crowded")
+    who = live.person("Cora").join(slug, "Cora")
+    body = gzip.compress(b"{}\n" * 2_000_000)
+    how = {"Content-Type": "application/x-ndjson", "Content-Encoding": "gzip"}
+    dry = who.post(f"{MAIN.format(slug)}/submissions?dry_run=true", content=body, headers=how).json()
+    assert (dry["total"], dry["total_at_least"]) == ({"too_many_rows": 1}, True)
+    sent = send(who, slug, body, **how).json()
+    assert (sent["status"], sent["total"], sent["total_at_least"]) == ("rejected", {"too_many_rows": 1}, True)
+    assert sent["problems"] == dry["problems"]
+    read = who.get(f"/submissions/{sent['id']}").json()
+    assert (read["total"], read["total_at_least"]) == (sent["total"], True)
+    assert finished(send(who, slug, padded(1024)))["total_at_least"] is False

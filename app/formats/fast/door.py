@@ -37,7 +37,7 @@ def read_quickly(
     join = Join(tables)
     never = b'"' if kind.format in _SEPARATORS else b"\\"
     try:
-        bytes_of = pieces(stream, kind.encoding, limits.expanded_bytes)
+        bytes_of = pieces(stream, kind.encoding, limits)
         _read(Window(bytes_of, never, window), kind.format, join, sets=sets)
         rows, codes, counts = join.finish()
     except (Doubt, Refused):

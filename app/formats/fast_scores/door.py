@@ -56,7 +56,7 @@ def read_scores(
         if kind.format == "npz":
             read_arrays(stream, into, spec, limits)
         elif ids.plain:
-            bytes_of = pieces(stream, kind.encoding, limits.expanded_bytes)
+            bytes_of = pieces(stream, kind.encoding, limits)
             _FORMS[kind.format](Window(bytes_of, window), into, spec, limits)
     except (Unfit, Refused, ValueError, MemoryError):  # the scores of all instances may not fit, those of the file may
         return None

@@ -15,7 +15,7 @@ MOST = SMALL["text_length"]
 
 def _records(column: str) -> Cell:
     rows = [*LABELS, *((f"x{number}", "cat") for number in range(SMALL["records"]))]
-    return cell(column, written(column, rows), at("too_large", expected="at most 5 records"), small=True)
+    return cell(column, written(column, rows), at("too_many_rows", expected="at most 5 rows"), small=True)
 
 
 def _columns(column: str) -> Cell:

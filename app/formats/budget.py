@@ -1,0 +1,81 @@
+"""How much of a file is read: what a phase can use of it, with a generous allowance."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from app.formats.rules import Limits
+from app.scoring.texts import TextTable
+
+_ROWS = 1000
+"""Rows beside those of the instances; a quarter of these come on top of it."""
+LEAST = 8 << 20
+"""Bytes beside those of the instances: of any file this much is read."""
+_VALUES = 1 << 20
+"""Values beside those of the instances."""
+_MEMBERS = 2000
+"""Members of compressed data beside one for each of so many instances as follow; each costs a tenth of a millisecond."""
+_INSTANCES_OF_MEMBER = 16
+_MOST_MEMBERS = 10_000
+_RECORD_BYTES, _RECORD_VALUES = 1024, 16
+"""What a record may have of fields that are ignored, of names, signs and white space."""
+_SIGN = 6
+"""Bytes of a character as an escape of JSON, such as \\u00e9."""
+_SCORE = 64
+"""Bytes of a number with the signs and the white space around it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a phase needs of a file: a row for each of its instances, those that are not scored included.
+
+    `longest` is the size of the longest id, `names` that of the names of all classes, in bytes of UTF-8.
+    """
+
+    instances: int
+    longest: int
+    classes: int
+    names: int
+
+    @classmethod
+    def of(cls, ids: Sequence[str] | TextTable, classes: Sequence[str] | TextTable, *, void: int = 0) -> "Needs":
+        """The needs of these ids, so many more that are not scored, and these classes."""
+        return cls(len(ids) + void, _longest(ids), len(classes), _together(classes))
+
+
+def limits_for(needs: Needs, limits: Limits) -> Limits:
+    """The limits of a file for such a phase: never beyond those of the site."""
+    n, m = needs.instances, needs.classes
+    rows = n + n // 4 + _ROWS
+    answer = 2 * (_SIGN * needs.names + _SCORE * m)  # labels, and a score of each
+    record = _RECORD_BYTES + 2 * _SIGN * needs.longest + answer
+    return replace(
+        limits,
+        instances=n,
+        records=min(limits.records, rows),
+        pairs=min(limits.records, n * m + rows),
+        values=min(limits.values, n * (3 * m + _RECORD_VALUES) + _VALUES),
+        expanded_bytes=min(limits.expanded_bytes, n * record + LEAST),
+        members=min(limits.members, _MOST_MEMBERS, n // _INSTANCES_OF_MEMBER + _MEMBERS),
+    )
+
+
+def most_as_sent(needs: Needs, limits: Limits) -> int:
+    """Bytes that a file for such a phase may have as it is sent: what cannot be compressed grows a little by it."""
+    most = limits_for(needs, limits).expanded_bytes
+    return most + most // 64 + LEAST // 8
+
+
+def _together(texts: Sequence[str] | TextTable) -> int:
+    """Bytes of all of these texts."""
+    if isinstance(texts, TextTable):
+        return int(np.count_nonzero(texts.words.view(np.uint8)))
+    return sum(len(text.encode(errors="surrogatepass")) for text in texts)
+
+
+def _longest(texts: Sequence[str] | TextTable) -> int:
+    """Bytes of the longest of these texts, in whole words."""
+    if isinstance(texts, TextTable):
+        return 8 * texts.width
+    return 8 * max(1, -(-max((len(text.encode(errors="surrogatepass")) for text in texts), default=0) // 8))

@@ -1,0 +1,87 @@
+"""Files that cost more to read than they look, beside a valid file for the same gold: every one of at most 4 MB (H)."""
+
+import resource
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.formats import FileKind
+from app.formats.rules import Rules
+from app.pipeline import FileTooHeavy, Source, tables_of, validate
+from app.scoring.align import IdIndex
+from app.scoring.task import Task, TaskSpec
+from benchmarks.apart import Failed, apart
+from benchmarks.figures import Measured
+from benchmarks.sizes import Sizes
+from tests.fuzz.hostile import Hostile, Phase, hostile, sound
+
+CLASSES = 3
+LONGEST = 60.0
+"""Seconds that the reading of one file may take."""
+_MEMORY = 2 << 30
+_SPARE = 2.0
+"""Seconds of processor time that any file may take beyond twice that of a valid one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How files are read that may be compared with each other."""
+
+    format: str
+    layout: str
+    task: Task
+    scores: bool
+
+    @classmethod
+    def of(cls, file: Hostile) -> "Way":
+        """The way in which a hostile file is read."""
+        return cls(file.kind.format, file.kind.layout, file.task, file.scores)
+
+
+def spent(path: str, kind: FileKind, instances: int, way: Way) -> float:
+    """Processor seconds in which a file is read and checked, as a scoring child does it."""
+    phase = Phase.of(instances, CLASSES)
+    spec, index = TaskSpec(way.task, phase.classes), IdIndex(phase.ids)
+    rules = Rules(scores="due" if way.scores else "ignored")
+    tables = tables_of(index, phase.classes)
+    if kind.format in {"parquet", "arrow"}:
+        import pyarrow.parquet  # noqa: F401, PLC0415 (which a child does once)
+    resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
+    began = time.process_time()
+    with suppress(FileTooHeavy):
+        validate(index, spec, Source(Path(path), kind), rules=rules, tables=tables)
+    return time.process_time() - began
+
+
+def measure(sizes: Sizes, folder: Path) -> Measured:
+    """The time of each file, and of all the one that is farthest from what it may take."""
+    found = Measured()
+    for instances in sizes.hostile:
+        phase = Phase.of(instances, CLASSES)
+        valid: dict[Way, float] = {}
+        times: dict[str, float] = {}
+        shares: dict[str, float] = {}
+        for file in hostile():
+            way = Way.of(file)
+            if way not in valid:
+                body = sound(phase, way.format, scores=way.scores, task=way.task, layout=way.layout)
+                valid[way] = _apart(folder, body, FileKind(way.format, layout=way.layout), instances, way)
+            times[str(file)] = _apart(folder, file.body(phase), file.kind, instances, way)
+            shares[str(file)] = times[str(file)] / (_SPARE + 2 * valid[way])
+        work = f"hostile files of at most 4 MB, gold of {instances:,}"
+        found.ways(work, {"a valid file of JSON": valid[Way("json", "", "multiclass", scores=False)], **times}, "s")
+        slowest = max(shares, key=shares.__getitem__)
+        told = f"{work}, over 2 s and twice a valid file read in the same way; the worst is {slowest}"
+        found.at_most(told, 1, shares[slowest])
+    return found
+
+
+def _apart(folder: Path, body: bytes, kind: FileKind, instances: int, way: Way) -> float:
+    """The same in a process of its own; as long as it may take where it took longer."""
+    path = folder / "file"
+    path.write_bytes(body)
+    try:
+        return apart(LONGEST, spent, str(path), kind, instances, way)
+    except Failed:
+        return LONGEST

@@ -1,0 +1,389 @@
+"""Files that cost more to read than they look: at most 4 MB as sent, made anew, of every format and for gold of any size."""
+
+import gzip
+import io
+import json
+import struct
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from backports import zstd
+
+from app.formats.budget import Needs, limits_for
+from app.formats.kinds import FileKind
+from app.formats.rules import DEFAULT_LIMITS
+from app.scoring.task import Task
+
+MOST = 4_000_000
+"""Bytes of the largest file as sent."""
+Body = Callable[["Phase"], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """The ids and classes of the gold that the files are sent for."""
+
+    ids: tuple[str, ...]
+    classes: tuple[str, ...]
+
+    @property
+    def room(self) -> int:
+        """How many bytes a file of text may have: as many as fit are more work than too many."""
+        needs = Needs.of(self.ids, self.classes)
+        return min(limits_for(needs, DEFAULT_LIMITS).expanded_bytes, 400_000_000)
+
+    def filled(self, unit: str, head: str = "", tail: str = "") -> bytes:
+        """A text with its middle repeated for as long as there is room."""
+        middle = unit.encode()
+        count = (self.room - len(head.encode()) - len(tail.encode())) // len(middle)
+        return head.encode() + middle * count + tail.encode()
+
+    @classmethod
+    def of(cls, instances: int, classes: int = 3) -> "Phase":
+        """So many of each; the names are as long for each size."""
+        return cls(
+            tuple(f"t{number:07d}" for number in range(instances)), tuple(f"c{number}" for number in range(classes))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Hostile:
+    """A kind of file that costs more than it looks: how it is read, and its bytes for a phase."""
+
+    name: str
+    kind: FileKind
+    body: Body
+    task: Task = "multiclass"
+    scores: bool = False
+    """Whether it is read for its scores."""
+
+    def __str__(self) -> str:
+        """The format, what is said of it, and the name."""
+        return f"{' '.join(filter(None, (self.kind.format, self.kind.encoding, self.kind.layout)))}: {self.name}"
+
+
+def packed(data: bytes) -> bytes:
+    """Bytes as one zstd frame, which shrinks repetitions to almost nothing."""
+    return zstd.compress(data, 1)
+
+
+def _text(form: str, name: str, make: Callable[[Phase], bytes], *, plain: bool = False, **how: Any) -> Hostile:
+    """A file of text, compressed unless it is to be as large as it looks."""
+    if plain:
+        return Hostile(name, FileKind(form, layout=how.pop("layout", "")), lambda phase: make(phase)[:MOST], **how)
+    return Hostile(name, FileKind(form, "zstd", how.pop("layout", "")), lambda phase: packed(make(phase)), **how)
+
+
+def _same(data: bytes) -> Callable[[Phase], bytes]:
+    """The same bytes, whatever the phase."""
+    return lambda _: data
+
+
+def _records(phase: Phase, extra: str = "", count: int | None = None) -> str:
+    """Sound records of a phase, with further fields."""
+    ids = phase.ids if count is None else phase.ids[:count]
+    return ",".join(f'{{"id":"{name}","label":"c0"{extra}}}' for name in ids)
+
+
+def _beside(unit: str, head: str = "[", tail: str = "1]") -> Callable[[Phase], bytes]:
+    """Sound records, the last of which has a field that nobody asks for, as large as there is room for."""
+
+    def make(phase: Phase) -> bytes:
+        before = _records(phase).removesuffix("}")
+        return phase.filled(unit, f'[{before},"x":{head}', f"{tail}}}]")
+
+    return make
+
+
+_MARKS = "\u0301\u0327" * 490
+
+
+def _lines(line: str) -> Callable[[Phase], bytes]:
+    """One line over and over."""
+    return lambda phase: phase.filled(line + "\n")
+
+
+def _each(pattern: str) -> Callable[[Phase], bytes]:
+    """One faulty line for each instance, its id put into a pattern."""
+    return lambda phase: "".join(pattern.replace("#", name) + "\n" for name in phase.ids).encode()
+
+
+def json_lines() -> Iterator[Hostile]:
+    """JSON Lines."""
+    yield _text("jsonl", "ten million empty objects", _same(b"{}\n" * 9_800_000))
+    yield _text("jsonl", "ten million numbers", _same(b"9\n" * 10_000_000))
+    yield _text("jsonl", "empty objects", _lines("{}"))
+    yield _text("jsonl", "empty objects, plain", _lines("{}"), plain=True)
+    yield _text("jsonl", "blank lines", _lines(""))
+    yield _text("jsonl", "broken lines", _lines("{"))
+    yield _text("jsonl", "one id over and over", _lines('{"id":"t0000001","label":"c0"}'))
+    yield _text("jsonl", "deep lines", _lines("[" * 65))
+    yield _text("jsonl", "no labels", _each('{"id":"#"}'))
+    yield _text("jsonl", "unknown ids", _each('{"id":"x#","label":"c0"}'))
+    yield _text("jsonl", "unknown labels", _each('{"id":"#","label":"C 0"}'))
+    yield _text("jsonl", "labels that are no texts", _each('{"id":"#","label":[NaN]}'))
+    yield _text("jsonl", "key twice", _each('{"id":"#","label":"c0","label":"c0"}'))
+
+
+def json_files() -> Iterator[Hostile]:
+    """JSON."""
+    yield _text("json", "empty lists", lambda phase: phase.filled("[],", "[", "[]]"))
+    yield _text("json", "empty lists, plain", lambda phase: phase.filled("[],", "[", "[]]"), plain=True)
+    yield _text("json", "one id over and over", lambda p: p.filled('{"id":"t0000001","label":"c0"},', "[", "{}]"))
+    yield _text("json", "ignored lists", _beside("[],"))
+    yield _text("json", "ignored numbers", _beside("0.5,"))
+    yield _text("json", "ignored faults", _beside("NaN,"))
+    yield _text("json", "ignored faults in objects", _beside('{"a":NaN},'))
+    yield _text("json", "ignored objects", _beside('{"a":0},', "[", "NaN]"))
+    yield _text("json", "ignored text", _beside("x", '"', '"'))
+    yield _text("json", "ignored escapes", _beside(r"\u00e9", '"', '"'))
+    yield _text("json", "ignored nests", _beside("[" * 50 + "]" * 50 + ","))
+    yield _text("json", "white space", _beside(" ", "", "1"))
+    yield _text("json", "long number", _beside("1", "0.", ""))
+    yield _text("json", "long integers", _beside("9" * 999 + ","))
+    yield _text("json", "deep", lambda phase: phase.filled("["))
+    yield _text("json", "brackets then deep", lambda phase: phase.filled("[],", "[", "[" * 100))
+    yield _text("json", "a string that nothing closes", lambda p: p.filled(r"\"", "[" + "[]," * 99 + '"', "[" * 9999))
+    yield _text("json", "one key over and over", lambda phase: phase.filled('"t0000001":"c0",', "{", '"a":"b"}'))
+    yield _text("json", "unknown classes", _unknown_classes, scores=True)
+    yield _text("json", "marks", _marks)
+    yield _text("json", "marks in classes", _marked_classes, scores=True)
+    yield _text("json", "labels of one set", _labels, task="multilabel")
+    yield _text("json", "half surrogates", lambda phase: phase.filled(r"\ud83d", '["', '"]'))
+    yield _text("json", "bytes that are no text", _bad_bytes(b"\xff"))
+    yield _text("json", "bytes that are no text, plain", _bad_bytes(b"\xff"), plain=True)
+    yield _text("json", "bytes that are no text, apart", _bad_bytes(b"\xffa\n"))
+    yield _text("json", "columns", _columns)
+
+
+def _columns(phase: Phase) -> bytes:
+    half = phase.filled("1,")
+    half = half[: len(half) // 4 * 2] + b"1]"
+    return b'{"ids":[' + half + b',"labels":[' + half + b"}"
+
+
+def _bad_bytes(data: bytes) -> Callable[[Phase], bytes]:
+    def make(phase: Phase) -> bytes:
+        head = b"[" + _records(phase).encode() + b',{"x":"'
+        return head + data * ((phase.room - len(head) - 3) // len(data)) + b'"}]'
+
+    return make
+
+
+def _unknown_classes(phase: Phase) -> bytes:
+    scores = ",".join(f'"k{number}":1' for number in range(min(phase.room // 12, 1_000_000)))
+    return f'[{{"id":"{phase.ids[0]}","scores":{{{scores}}}}}]'.encode()
+
+
+def _marks(phase: Phase) -> bytes:
+    count = min(len(phase.ids) + 900, phase.room // 2100)
+    return ("[" + ",".join(f'{{"id":"{number}{_MARKS}","label":"c0"}}' for number in range(count)) + "]").encode()
+
+
+def _marked_classes(phase: Phase) -> bytes:
+    scores = ",".join(f'"{number}{_MARKS}":1' for number in range(phase.room // 2100))
+    return f'[{{"id":"{phase.ids[0]}","scores":{{{scores}}}}}]'.encode()
+
+
+def _labels(phase: Phase) -> bytes:
+    return phase.filled("0,", f'[{{"id":"{phase.ids[0]}","labels":[', "1]}]")
+
+
+def tables() -> Iterator[Hostile]:
+    """CSV."""
+    head = "id,label\n"
+
+    def rows(line: str, names: str = head) -> Callable[[Phase], bytes]:
+        return lambda phase: phase.filled(line + "\n", names)
+
+    yield _text("csv", "ten million blank lines", _same(head.encode() + b"\n" * 10_000_000))
+    yield _text("csv", "blank lines", rows(""))
+    yield _text("csv", "narrow rows", rows("a"))
+    yield _text("csv", "one row over and over", rows("t0000001,c0"))
+    yield _text("csv", "wide rows", rows("," * 100_000))
+    yield _text("csv", "badly quoted rows", rows('"a"b'))
+    yield _text("csv", "unclosed quotes", rows('"a,b'))
+    yield _text("csv", "wide header", _wide_header)
+    yield _text("csv", "names twice", _same(b"id,label" + b",a" * 100_000 + b"\n"))
+    yield _text("csv", "empty cells", _empty_cells)
+    yield _text("csv", "lines in a field", lambda p: p.filled("\n", head + '"', '",c0\n'))
+    yield _text("csv", "no numbers", lambda p: b"id,c0,c1,c2\n" + _each("#,x,y,")(p), scores=True)
+    yield _text("csv", "labels joined", lambda p: p.filled("|", f"{head}{p.ids[0]},"), task="multilabel")
+    yield _text("csv", "unknown ids", lambda p: head.encode() + _each("x#,c0")(p))
+    yield _text("csv", "unknown labels", lambda p: head.encode() + _each("#,C0")(p))
+    yield _text("csv", "pairs", rows("t0000001,c0"), task="multilabel", layout="long")
+    yield _text("csv", "pairs without a label", rows("t0000001,"), task="multilabel", layout="long")
+    yield _text("csv", "pairs with both", rows("t0000001,c0\nt0000001,"), task="multilabel", layout="long")
+    yield _text("tsv", "blank lines", rows("", "id\tlabel\n"))
+
+
+def _wide_header(phase: Phase) -> bytes:
+    names = ",".join(f"k{number}" for number in range(100_000))
+    return f"id,label,{names}\n{phase.ids[0]},c0\n".encode()
+
+
+def _empty_cells(phase: Phase) -> bytes:
+    head = "id,label" + "".join(f",k{number}" for number in range(1000))
+    return (head + "\n" + ("a,b" + "," * 1000 + "\n") * max(100_000, len(phase.ids))).encode()
+
+
+def encodings() -> Iterator[Hostile]:
+    """Members and frames, and bytes that swell."""
+    line = b'{"id":"t0000001","label":"c0"}\n'
+    yield Hostile("empty members", FileKind("jsonl", "gzip"), _same((gzip.compress(b"") * 200_000)[:MOST]))
+    small, letter = gzip.compress(line), zstd.compress(b" ")
+    yield Hostile("a line in each member", FileKind("jsonl", "gzip"), _same(small * (MOST // len(small))))
+    yield Hostile("a bomb", FileKind("jsonl", "gzip"), _same(gzip.compress(b" " * 900_000_000, 9)[:MOST]))
+    yield Hostile("a letter in each frame", FileKind("jsonl", "zstd"), _same(letter * (MOST // len(letter))))
+    skipped = struct.pack("<II", 0x184D2A50, 0)
+    yield Hostile("skipped frames", FileKind("jsonl", "zstd"), _same(skipped * (MOST // len(skipped))))
+    yield Hostile("a bomb", FileKind("csv", "zstd"), _same(packed(b"id,label\n" + b"a" * 1_000_000_000)))
+
+
+def _npz(**arrays: Any) -> bytes:
+    body = io.BytesIO()
+    given: dict[str, Any] = {name: np.asarray(values) for name, values in arrays.items()}
+    np.savez_compressed(body, **given)
+    return body.getvalue()
+
+
+def _members(phase: Phase) -> bytes:
+    body = io.BytesIO()
+    with zipfile.ZipFile(body, "w") as archive:
+        for number in range(1000):
+            archive.writestr(f"array{number}.npy", b"")
+    return body.getvalue()
+
+
+def arrays() -> Iterator[Hostile]:
+    """NumPy files."""
+    npz = FileKind("npz")
+    many = np.zeros(20_000_000, dtype="<U1")
+    yield Hostile("ids", npz, _same(_npz(ids=many, labels=np.zeros(3, "<U1"))))
+    yield Hostile("labels", npz, lambda phase: _npz(ids=list(phase.ids), labels=many))
+    yield Hostile("numbers as ids", npz, _same(_npz(ids=np.zeros(50_000_000, "i1"), labels=np.zeros(50_000_000, "i1"))))
+    yield Hostile("wide texts", npz, _same(_npz(ids=np.zeros(3, "<U30000000"), labels=np.zeros(3, "<U1"))))
+    joined = np.array([b"|" * 50_000_000])
+    yield Hostile("labels joined", npz, lambda p: _npz(ids=p.ids[:1], labels=joined), "multilabel")
+    wide = np.zeros((3, 20_000_000), "f4")
+    yield Hostile("wide scores", npz, _same(_npz(ids=["a", "b", "c"], scores=wide)), scores=True)
+    tall = np.full((20_000_000, 3), np.nan, "f4")
+    yield Hostile("tall scores", npz, lambda phase: _npz(ids=list(phase.ids), scores=tall), scores=True)
+    yield Hostile("members", npz, _members)
+
+
+def _parquet(table: pa.Table, **how: Any) -> bytes:
+    body = io.BytesIO()
+    pq.write_table(table, body, **how)
+    return body.getvalue()
+
+
+def _arrow(batches: list[pa.RecordBatch], compression: str | None = None) -> bytes:
+    body = io.BytesIO()
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with pa.ipc.new_file(body, batches[0].schema, options=options) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    return body.getvalue()
+
+
+def _dictionary(values: list[str], rows: int, index: str = "int32") -> pa.Array:
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, index)), pa.array(values, pa.string()))
+
+
+def _pair(ids: pa.Array, labels: pa.Array, label: str = "label") -> pa.Table:
+    return pa.table({"id": ids, label: labels})
+
+
+def parquet_files() -> Iterator[Hostile]:
+    """Parquet."""
+    kind = FileKind("parquet")
+    one = _dictionary(["x" * 1000], 9_000_000)
+    yield Hostile("rows", kind, _same(_parquet(_pair(one, one))))
+    numbers = pa.array(np.zeros(9_000_000, "i8"))
+    yield Hostile("numbers", kind, _same(_parquet(_pair(numbers, numbers), compression="zstd")))
+    wide = pa.array(["x" * 1_000_000] * 900)
+    yield Hostile("wide texts", kind, _same(_parquet(_pair(wide, wide), compression="zstd", use_dictionary=False)))
+    values = [f"{number % 10}" * 90 for number in range(100_000)]
+    texts = pa.array(values)
+    plain = {"compression": "zstd", "use_dictionary": False}
+    yield Hostile("long ids", kind, _same(_parquet(_pair(texts, texts), **plain)))
+    few = pa.array(["t0000001"] * 9000)
+    yield Hostile("row groups", kind, _same(_parquet(_pair(few, few), row_group_size=1)))
+    columns = pa.table({"id": ["a"], "label": ["b"], **{f"k{number}": [1] for number in range(12_000)}})
+    yield Hostile("columns", kind, _same(_parquet(columns, compression="zstd")[: 8 * MOST]))
+    row = pa.array([["c0"] * 20_000_000], pa.list_(pa.string()))
+    swollen = _parquet(_pair(pa.array(["t0000001"]), row, "labels"), compression="zstd")
+    yield Hostile("a long list", kind, _same(swollen), "multilabel")
+
+
+def arrow_files() -> Iterator[Hostile]:
+    """Arrow IPC."""
+    kind, squeezed = FileKind("arrow"), FileKind("arrow", "zstd")
+    yield from (
+        Hostile(name, squeezed, _same(packed(_repeated(values))))
+        for name, values in {
+            "one dictionary": [f"value {number}" for number in range(100_000)],
+            "one dictionary of empty texts": [""] * 100_000,
+            "an empty dictionary": [],
+        }.items()
+    )
+    nothing = pa.record_batch({"id": pa.array([], pa.string()), "label": pa.array([], pa.string())})
+    yield Hostile("empty batches", squeezed, _same(packed(_arrow([nothing] * 20_000))))
+    one = pa.record_batch({"id": ["t0000001"], "label": ["c0"]})
+    yield Hostile("batches of a row", squeezed, _same(packed(_arrow([one] * 20_000))))
+    numbers = pa.array(np.zeros(50_000_000, "i1"))
+    yield Hostile("numbers", kind, _same(_arrow([pa.record_batch({"id": numbers, "label": numbers})], "zstd")))
+    row = pa.array([["c0"] * 20_000_000], pa.list_(pa.string()))
+    long = pa.record_batch({"id": pa.array(["t0000001"]), "labels": row})
+    yield Hostile("a long list", squeezed, _same(packed(_arrow([long]))), "multilabel")
+    offsets = pa.array([0, 2_000_000_000], pa.int32())
+    empty = pa.ListArray.from_arrays(offsets, pa.nulls(2_000_000_000))
+    void = pa.record_batch({"id": pa.array(["t0000001"]), "labels": empty})
+    yield Hostile("a list of nulls", kind, _same(_arrow([void])), "multilabel")
+    shown = struct.pack("<i4sii", 3_000_000, b"xxxx", 0, 0) * 1000
+    parts = [None, pa.py_buffer(shown), pa.py_buffer(b"x" * 3_000_000)]
+    view = pa.Array.from_buffers(pa.string_view(), 1000, parts)
+    views = pa.record_batch({"id": view, "label": view})
+    yield Hostile("one text in many views", squeezed, _same(packed(_arrow([views]))))
+    columns = pa.record_batch({"id": ["a"], "label": ["b"], **{f"k{number}": [1] for number in range(50_000)}})
+    yield Hostile("columns", squeezed, _same(packed(_arrow([columns]))))
+
+
+def _repeated(values: list[str]) -> bytes:
+    """Ten thousand batches of a row, which share a dictionary."""
+    index = pa.array([0] if values else [None], pa.int32())
+    column = pa.DictionaryArray.from_arrays(index, pa.array(values, pa.string()))
+    return _arrow([pa.record_batch({"id": column, "label": column})] * 10_000)
+
+
+def hostile() -> Iterator[Hostile]:
+    """All of them."""
+    for family in (json_lines, json_files, tables, encodings, arrays, parquet_files, arrow_files):
+        yield from family()
+
+
+def sound(phase: Phase, form: str, *, scores: bool = False, task: Task = "multiclass", layout: str = "") -> bytes:
+    """A valid file of a phase, laid out as most are."""
+    n, m = len(phase.ids), len(phase.classes)
+    labels: list[Any] = ["c0"] * n if task != "multilabel" or layout else [["c0"]] * n
+    if form in {"json", "jsonl"}:
+        due = "labels" if task == "multilabel" else "label"
+        value = json.dumps(dict.fromkeys(phase.classes, 0.5)) if scores else json.dumps(labels[0])
+        lines = [f'{{"id": "{name}", "{"scores" if scores else due}": {value}}}' for name in phase.ids]
+        return ("\n".join(lines) if form == "jsonl" else "[" + ", ".join(lines) + "]").encode()
+    sign = "\t" if form == "tsv" else ","
+    if form in {"csv", "tsv"}:
+        head = ["id", *phase.classes] if scores else ["id", "label"]
+        row = sign.join(["0.5"] * m) if scores else "c0"
+        return "".join([sign.join(head) + "\n", *(f"{name}{sign}{row}\n" for name in phase.ids)]).encode()
+    if form == "npz":
+        given: Mapping[str, Any] = {"scores": np.full((n, m), 0.5)} if scores else {"labels": ["c0"] * n}
+        return _npz(ids=list(phase.ids), **given)
+    table = _pair(pa.array(phase.ids), pa.array(labels), "labels" if task == "multilabel" else "label")
+    return _parquet(table) if form == "parquet" else _arrow(table.to_batches(), "zstd")

@@ -1,0 +1,123 @@
+"""Hostile files cost a bounded number of rows, values, bytes and sentences, whatever they hold."""
+
+import io
+from itertools import islice
+
+import pytest
+
+from app.formats.budget import LEAST, Needs, limits_for
+from app.formats.check import check
+from app.formats.kinds import FileKind
+from app.formats.problem import COUNTED, LISTED, Problem, Problems
+from app.formats.reader import read_table
+from app.formats.rules import DEFAULT_LIMITS, Limits, Rules
+from app.formats.unpack import read_bytes
+from app.scoring.align import IdIndex, Predicted
+from app.scoring.task import Task, TaskSpec
+from tests.formats.support import packed
+from tests.fuzz.hostile import Hostile, Phase, arrow_files, json_files, json_lines, sound, tables
+
+PHASE = Phase.of(3)
+LIMITS = limits_for(Needs.of(PHASE.ids, PHASE.classes), DEFAULT_LIMITS)
+_LONG = {"marks in classes"}
+"""What takes a second to read is left to the benchmark."""
+_EVERY = (*json_lines(), *json_files(), *tables(), *islice(arrow_files(), 3))
+FILES = {str(file): file for file in _EVERY if file.name not in _LONG}
+
+
+def answered(
+    data: bytes, kind: FileKind, file: Hostile | None = None, limits: Limits = LIMITS, phase: Phase = PHASE
+) -> tuple[Problems, Predicted | None]:
+    task: Task = "multiclass" if file is None else file.task
+    scores = file is not None and file.scores
+    problems, spec = Problems(), TaskSpec(task, phase.classes)
+    table = read_table(
+        io.BytesIO(data),
+        kind,
+        task=task,
+        gold=False,
+        problems=problems,
+        classes=phase.classes,
+        wants_scores=scores,
+        limits=limits,
+    )
+    assert len(table.ids) <= limits.records
+    rules = Rules(scores="due" if scores else "ignored")
+    return problems, check(table, IdIndex(phase.ids), spec, rules=rules, problems=problems)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_hostile_file_is_answered_with_bounded_work(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    built = 0
+    make = Problem.__init__
+
+    def count(self: Problem, *given: object, **named: object) -> None:
+        nonlocal built
+        built += 1
+        make(self, *given, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Problem, "__init__", count)
+    file = FILES[name]
+    problems, _ = answered(file.body(PHASE), file.kind, file)
+    assert built <= 4 * LISTED  # some give way to earlier ones; the others are only counted
+    assert problems.count <= 2 * COUNTED
+    if {"too_many_rows"} & problems.total.keys():
+        assert problems.stopped
+        assert problems.to_dict()["total_at_least"] is True
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "csv", "npz", "parquet", "arrow"])
+def test_the_first_row_too_many_ends_the_reading_in_every_format(form: str) -> None:
+    many = Phase.of(LIMITS.records)
+    problems, _ = answered(sound(many, form), FileKind(form))
+    assert problems.total == {"unknown_id": LIMITS.records - len(PHASE.ids)}
+    assert "total_at_least" not in problems.to_dict()
+    problems, _ = answered(sound(Phase.of(LIMITS.records + 1), form), FileKind(form))
+    assert problems.total == {"too_many_rows": 1}
+    told = problems.to_dict()
+    assert told["total_at_least"] is True
+    assert f"at least {LIMITS.records + 1} rows" in told["problems"][0]["message"]
+    assert "3 instances" in told["problems"][0]["message"]
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zstd"])
+def test_no_more_is_expanded_than_the_phase_can_need(encoding: str) -> None:
+    for spaces, fits in ((LIMITS.expanded_bytes - 2, True), (1 << 25, False)):
+        problems = Problems()
+        data = packed(b"[]" + b" " * spaces, encoding)
+        found = read_bytes(io.BytesIO(data), encoding, limits=LIMITS, problems=problems)
+        assert (found is not None) == fits
+        assert problems.stopped != fits
+    assert LEAST < LIMITS.expanded_bytes < 2 * LEAST
+
+
+def test_commas_within_texts_are_no_values() -> None:
+    text = "," * (2 * LIMITS.values)
+    for extra in (text, text + '\\"' + text, "\\\\"):
+        rows = ",".join(f'{{"id":"{name}","label":"c0","x":"{extra}"}}' for name in PHASE.ids[:1])
+        rest = ",".join(f'{{"id":"{name}","label":"c0"}}' for name in PHASE.ids[1:])
+        problems, found = answered(f"[{rows},{rest}]".encode(), FileKind("json"))
+        assert not problems
+        assert found is not None
+
+
+def test_the_limits_grow_with_the_phase_and_never_pass_those_of_the_site() -> None:
+    small, large = (limits_for(Needs.of(Phase.of(n).ids, PHASE.classes), DEFAULT_LIMITS) for n in (10, 10_000))
+    assert small.records < large.records
+    assert small.expanded_bytes < large.expanded_bytes
+    site = Limits(records=5, expanded_bytes=100, values=7, members=2)
+    found = limits_for(Needs.of(PHASE.ids, PHASE.classes), site)
+    assert (found.records, found.expanded_bytes, found.values, found.members, found.pairs) == (5, 100, 7, 2, 5)
+
+
+def test_a_long_table_has_a_row_for_each_pair() -> None:
+    phase = Phase.of(100, 50)
+    limits = limits_for(Needs.of(phase.ids, phase.classes), DEFAULT_LIMITS)
+    rows = "".join(f"{name},{label}\n" for name in phase.ids for label in phase.classes)
+    assert limits.records < 100 * 50
+    kind, problems = FileKind("csv", layout="long"), Problems()
+    for text, total in ((rows, {}), (rows * 2, {"too_many_rows": 1})):
+        data = f"id,label\n{text}".encode()
+        table = read_table(io.BytesIO(data), kind, task="multilabel", gold=False, problems=problems, limits=limits)
+        assert problems.total == total
+        assert len(table.ids) == (0 if total else 100)
