@@ -75,13 +75,15 @@ def child_pool(settings: Settings, count: int, work: Path | None = None) -> Chil
     """Children under the limits of the settings; those of one `work` folder share prepared gold there."""
     arguments = [
         *("--memory", str(settings.scoring_memory)),
+        *("--cpu", str(settings.cpu_seconds)),
         *("--limits", json.dumps(asdict(file_limits(settings)))),
     ]
     if work is not None:
         folder = str((work / PREPARED).resolve())  # children have a working folder of their own
         told = {"folder": folder, "limit": settings.prepared_gold, "free": settings.min_free}
         arguments += ["--prepared", json.dumps(told)]
-    return ChildPool(count, arguments=arguments, seconds=settings.scoring_seconds)
+    limits = {"seconds": settings.scoring_seconds, "stall_seconds": settings.stall_seconds}
+    return ChildPool(count, arguments=arguments, **limits)
 
 
 def shared_queue(settings: Settings, claim: Callable[[str], Claim | None], slots: int) -> Queue:
