@@ -86,7 +86,7 @@ def child_pool(settings: Settings, count: int, work: Path | None = None) -> Chil
     return ChildPool(count, arguments=arguments, **limits)
 
 
-def shared_queue(settings: Settings, claim: Callable[[str], Claim | None], slots: int) -> Queue:
+def shared_queue(settings: Settings, claim: Callable[[], Claim | None], slots: int) -> Queue:
     """The queue on PostgreSQL."""
     # A third of a second that SQLite is spared.
     from app.queue.procrastinate import Line, ProcrastinateQueue  # noqa: PLC0415
@@ -98,7 +98,7 @@ def shared_queue(settings: Settings, claim: Callable[[str], Claim | None], slots
 
 def sending_queue(settings: Settings) -> Queue:
     """The queue of a process that only enqueues, on PostgreSQL."""
-    return shared_queue(settings, lambda _: None, slots=1)
+    return shared_queue(settings, lambda: None, slots=1)
 
 
 def all_figures(settings: Settings, db: Database) -> Figures:
@@ -142,7 +142,7 @@ class Worker:
         self.queue = (
             LocalQueue(self._claim, slots=settings.workers)
             if db.sqlite
-            else shared_queue(settings, self._claim_one, slots=settings.workers)
+            else shared_queue(settings, self._claim_next, slots=settings.workers)
         )
         caps = Caps(crashes=settings.crash_cap, interruptions=settings.interruption_cap)
         self._bench = Bench(db, files, self.children, self.queue, caps, figures)
@@ -211,9 +211,9 @@ class Worker:
         with self._db.write(promised=False) as session:  # one that a power cut undoes is claimed again
             return claim_tasks(session, count)
 
-    def _claim_one(self, task_id: str) -> Claim | None:
+    def _claim_next(self) -> Claim | None:
         with self._db.write() as session:
-            claim = claim_task(session, task_id, lease=self._lease)
+            claim = claim_task(session, lease=self._lease)
         self._last_claim = time.monotonic()
         self._claimed = True
         return claim

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from app import errors
 from app.actions.access import require_scope, see_submission
+from app.actions.cancel_submission import CANCELLED, NotCancellable, cancel_submission
 from app.actions.read_submissions import Seen, list_submissions, read_submission, select_final
 from app.api import examples
 from app.api.deps import AccountDep, Cursor, Limit, ServiceDep
@@ -16,6 +17,8 @@ from app.api.strict import api_router
 from app.api.uploads import download
 
 router = api_router("submissions")
+
+CANCELLED_NOW: dict[str, Any] = {"status": "cancelled", "scores": {}, "failure": CANCELLED}
 
 FINAL = frozenset({"finished", "rejected", "failed", "cancelled"})
 Status = Literal["queued", "running", "finished", "rejected", "failed", "cancelled"]
@@ -160,6 +163,23 @@ def get_predictions(submission_id: str, who: AccountDep, parts: ServiceDep) -> R
         row = see_submission(session, who, submission_id)[0]
         require_scope(who, "read")
     return download(parts, row, row.id)
+
+
+@router.post(
+    "/submissions/{submission_id}/cancel",
+    summary="Cancel a submission",
+    responses=documented(errors.Forbidden, errors.NotFound, NotCancellable)
+    | {200: showing(cancelled=examples.SUBMISSION | CANCELLED_NOW)},
+)
+def post_cancel(submission_id: str, who: AccountDep, parts: ServiceDep) -> SubmissionShape:
+    """Take a submission that waits out of the queue; what it took from the quota is given back.
+
+    Organizers may also cancel one that is being scored; its scores are then not stored.
+    """
+    with parts.db.write() as session:
+        shape = submission_shape(cancel_submission(session, who, submission_id))
+    parts.notifier.settled(submission_id)
+    return shape
 
 
 @router.post(

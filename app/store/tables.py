@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, MetaData, String, Table, Text, UniqueConstraint, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
+from app.priorities import WAITING
 from app.store.types import Moment, new_id, utcnow
 
 NAMING = {
@@ -286,6 +287,16 @@ class ScoreTask(Base):
         one_of("status", "queued", "running", "done", "failed", "cancelled"),
         UniqueConstraint("submission_id", "gold_id", "recipe_id", "scorer_version"),
         Index("ix_score_tasks_claim", "status", "priority", "id"),
+        *(
+            Index(name, *columns, sqlite_where=text(condition), postgresql_where=text(condition))
+            for name, columns, condition in (
+                ("ix_score_tasks_turn", ("priority", "turn", "ticket"), WAITING),
+                ("ix_score_tasks_lane", ("lane", "turn"), WAITING),
+                ("ix_score_tasks_subturn", ("lane", "subturn", "id"), WAITING),
+                ("ix_score_tasks_sublane", ("lane", "sublane", "subturn"), WAITING),
+                ("ix_score_tasks_served", ("turn", "lane"), "attempt > 0"),
+            )
+        ),
         Index(
             "ix_score_tasks_different",
             "id",
@@ -301,6 +312,13 @@ class ScoreTask(Base):
     scorer_version: Mapped[int]
     status: Mapped[str] = mapped_column(String(16))
     priority: Mapped[int] = mapped_column(default=0)
+    lane: Mapped[str] = mapped_column(ID, default="", server_default=text("''"))
+    """With whom it takes turns, and the part of that (app.store.turns); empty where it never waited for a turn."""
+    sublane: Mapped[str] = mapped_column(ID, default="", server_default=text("''"))
+    turn: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    ticket: Mapped[str] = mapped_column(ID, default="", server_default=text("''"))
+    """Within a round the smaller ticket goes first: the id of the task that the turn was made for."""
+    subturn: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     attempt: Mapped[int] = mapped_column(default=0)
     crashes: Mapped[int] = mapped_column(default=0)
     interruptions: Mapped[int] = mapped_column(default=0)
