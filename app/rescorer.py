@@ -1,7 +1,8 @@
 """The part of a worker that scores again: what was ordered, and everything after the scorer version was raised.
 
 It works on the children that new submissions leave free, one file at a time: whoever submits waits at most for the files
-that are being scored at that moment.
+that are being scored at that moment. Where they leave none free for long it has a share of its own, so that it never
+starves.
 """
 
 import threading

@@ -290,7 +290,7 @@ class ScoreTask(Base):
         *(
             Index(name, *columns, sqlite_where=text(condition), postgresql_where=text(condition))
             for name, columns, condition in (
-                ("ix_score_tasks_turn", ("priority", "turn", "ticket"), WAITING),
+                ("ix_score_tasks_turn", ("priority", "turn", "ticket", "status"), WAITING),
                 ("ix_score_tasks_lane", ("lane", "turn"), WAITING),
                 ("ix_score_tasks_subturn", ("lane", "subturn", "id"), WAITING),
                 ("ix_score_tasks_sublane", ("lane", "sublane", "subturn"), WAITING),

@@ -81,22 +81,22 @@ _GIVE = (
     .where(ScoreTask.id == bindparam("task"))
     .values(turn=bindparam("given"), ticket=bindparam("with_ticket"))
 )
-_ALIKE = f"{WAITING} AND lane = my_lane AND priority = my_priority"
-_POSITION = text(
-    f"""
+_ALIKE = "{waiting} AND lane = my_lane AND priority = my_priority"
+_HELD = f"""
     WITH mine AS (
         SELECT id AS my_id, lane AS my_lane, priority AS my_priority, subturn AS my_subturn
         FROM score_tasks WHERE id = :id
-    ), taken AS (
-        SELECT turn AS my_turn, ticket AS my_ticket FROM score_tasks, mine WHERE {_ALIKE}
-        ORDER BY turn, ticket LIMIT 1 OFFSET (
-            SELECT count(*) FROM score_tasks, mine WHERE {_ALIKE} AND (subturn, id) < (my_subturn, my_id)
-        )
     )
-    SELECT count(*) FROM score_tasks, mine, taken
-    WHERE {WAITING} AND (priority, turn, ticket) < (my_priority, my_turn, my_ticket)
-    """  # noqa: S608 - a constant
-)
+    SELECT priority, turn, ticket FROM mine CROSS JOIN score_tasks {{lane}} WHERE {_ALIKE}
+    ORDER BY turn, ticket LIMIT 1 OFFSET (
+        SELECT count(*) FROM mine CROSS JOIN score_tasks {{subturn}}
+        WHERE {_ALIKE} AND (subturn, id) < (my_subturn, my_id)
+    )
+"""  # noqa: S608 - constants
+_AHEAD = """
+    SELECT count(*) FROM score_tasks {turn}
+    WHERE {waiting} AND (priority, turn, ticket) < (:priority, :turn, :ticket)
+"""
 _MOMENT: BindParameter[Any] = bindparam("moment", type_=ScoreTask.not_before.type)
 
 
@@ -106,6 +106,7 @@ def _said(dialect: str) -> dict[str, TextClause]:
     own = {name: f"INDEXED BY ix_score_tasks_{name}" if dialect == "sqlite" else "" for name in names}
     own |= {"waiting": WAITING, "locked": "" if dialect == "sqlite" else "FOR UPDATE SKIP LOCKED"}
     statements = {"standing": _STANDING, "just": _JUST_SERVED, "head": _HEAD, "in_lane": _IN_LANE, "gap": _CLOSE_GAP}
+    statements |= {"held": _HELD, "ahead": _AHEAD}
     made = {name: text(statement.format(**own)) for name, statement in statements.items()}
     return made | {name: made[name].bindparams(_MOMENT) for name in ("head", "in_lane")}
 
@@ -183,5 +184,7 @@ def leave(session: WriteSession, task: ScoreTask) -> None:
 
 def position(session: ReadSession, task_id: str) -> int:
     """How many queued tasks go before a queued one if nothing more comes, plus one."""
-    ahead: int = session.connection().execute(_POSITION, {"id": task_id}).scalar_one()
+    connection, said = session.connection(), _SQL[session.get_bind().dialect.name]
+    held = connection.execute(said["held"], {"id": task_id}).one()
+    ahead: int = connection.execute(said["ahead"], held._asdict()).scalar_one()
     return ahead + 1

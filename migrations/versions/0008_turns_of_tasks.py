@@ -8,7 +8,7 @@ down_revision = "0005"
 
 WAITING = "status = 'queued' AND priority < 100"
 INDEXES = (
-    ("ix_score_tasks_turn", ["priority", "turn", "ticket"], WAITING),
+    ("ix_score_tasks_turn", ["priority", "turn", "ticket", "status"], WAITING),
     ("ix_score_tasks_lane", ["lane", "turn"], WAITING),
     ("ix_score_tasks_subturn", ["lane", "subturn", "id"], WAITING),
     ("ix_score_tasks_sublane", ["lane", "sublane", "subturn"], WAITING),
