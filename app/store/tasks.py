@@ -221,6 +221,7 @@ def cancel(session: WriteSession, task: ScoreTask, now: datetime) -> None:
     task.status, task.finished_at, task.lease_until, task.not_before = "cancelled", now, None, None
     session.flush()
     if waited:
+        session.refresh(task, ["turn", "ticket"])  # another that left a moment ago may have moved it up
         turns.leave(session, task)
 
 

@@ -78,12 +78,11 @@ class WorkList:
         assert sorted(places) == list(range(1, len(queued) + 1))
         return [places[place] for place in sorted(places)]
 
-    def cancel(self, task_id: str) -> None:
+    def cancel(self, *task_ids: str) -> None:
         with self.db.write() as session:
-            task = session.get_one(ScoreTask, task_id)
-            task.status = "cancelled"
-            session.flush()
-            turns.leave(session, task)
+            held = [session.get_one(ScoreTask, each) for each in task_ids]
+            for task in held:
+                tasks.cancel(session, task, clock.now(session))
 
 
 @pytest.fixture
@@ -179,6 +178,15 @@ def test_the_teams_of_a_user_take_turns_and_cost_the_others_nothing(work: WorkLi
         *(first[0], other[0], second[0], other[1], first[1], other[2]),
         *(second[1], first[2]),
     ]
+
+
+def test_what_leaves_together_leaves_no_turn_unused(work: WorkList) -> None:
+    mine, others = [work.send("a") for _ in range(6)], [work.send("b") for _ in range(4)]
+    work.cancel(mine[0], mine[5], mine[1])
+    order = work.drain()
+    assert [each for each in order if each in mine] == mine[2:5]
+    assert [each in mine for each in order] in ([True, False] * 3 + [False], [False, True] * 3 + [False])
+    assert [each for each in order if each in others] == others
 
 
 def test_organizers_share_one_turn_so_that_they_neither_delay_nor_starve(work: WorkList) -> None:
