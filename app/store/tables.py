@@ -1,43 +1,16 @@
 """The tables, as SQLAlchemy classes; migrations/ builds the same schema and a test holds the two together."""
 
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any
 
-from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, MetaData, String, Table, Text, UniqueConstraint, text
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.priorities import WAITING
-from app.store.types import Moment, new_id, utcnow
+from app.store.base import ID, Base, JSONObject, one_of
+from app.store.types import new_id, utcnow
 
-NAMING = {
-    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-    "ck": "ck_%(table_name)s_%(constraint_name)s",
-    "fk": "fk_%(table_name)s_%(column_0_name)s",
-    "pk": "pk_%(table_name)s",
-}
-
-ID = String(32)
-JSONObject = dict[str, Any]
-
-
-class Base(DeclarativeBase):
-    """Common ground of all tables."""
-
-    __table__: ClassVar[Table]
-    metadata = MetaData(naming_convention=NAMING)
-    type_annotation_map = {  # noqa: RUF012 - SQLAlchemy reads it from the class
-        datetime: Moment,
-        JSONObject: JSON(none_as_null=True),
-        list[str]: JSON(none_as_null=True),
-        list[Any]: JSON(none_as_null=True),
-    }
-
-
-def one_of(column: str, *values: str) -> CheckConstraint:
-    """A check that a text column holds one of these words."""
-    listed = ", ".join(f"'{value}'" for value in values)
-    return CheckConstraint(f"{column} IN ({listed})", name=column)
+__all__ = ["Base"]  # and all that is declared here
 
 
 class User(Base):
