@@ -174,6 +174,10 @@ class Client(Transport):
         """Choose a finished submission for the final standing, or take the choice back."""
         return self._json("POST", _path("submissions", submission, "select" if chosen else "unselect"))
 
+    def cancel(self, submission: str) -> Json:
+        """Take a submission that waits out of the queue."""
+        return self._json("POST", _path("submissions", submission, "cancel"))
+
     def rerun(self, submission: str) -> Json:
         """Score a submission again: a failed one anew, a finished one to compare (`rerun` tells organizers)."""
         return self._json("POST", _path("submissions", submission, "rerun"))

@@ -2,7 +2,7 @@
 
 import gc
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -323,16 +323,20 @@ def score(
     options: Mapping[str, str] | None = None,
     rules: Rules | None = None,
     limits: Limits = DEFAULT_LIMITS,
+    checked: Callable[[], None] | None = None,
 ) -> Outcome:
     """Score predictions against gold, per split; without `rules`, the strictest of the metrics apply.
 
     `primary` is the canonical string of the metric that must have what it needs; hard labels that the file does not
-    give follow from its scores by `decision`, as a recipe has it, under the recipe's `options`. Raises FileTooHeavy.
+    give follow from its scores by `decision`, as a recipe has it, under the recipe's `options`. `checked` is called once the
+    file has been read and checked, before anything is computed from it. Raises FileTooHeavy.
     """
     rules = rules or Rules.strictest(calls, primary)
     found, problems, notes = validate(
         gold.index, gold.spec, predictions, rules=rules, void=gold.void, tables=gold.tables, limits=limits
     )
+    if checked is not None:
+        checked()
     if found is None:
         return Outcome(problems, notes)
     labels, rule, said = hard_labels(gold, found, decision, options or {})

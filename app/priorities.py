@@ -5,3 +5,6 @@ SUBMITTED = 0
 
 RESCORING = 100
 """This and all beyond it: scoring again, which workers do in what new submissions leave them of their time."""
+
+WAITING = f"status = 'queued' AND priority < {RESCORING}"
+"""The condition, in SQL, of a task that waits for its turn; written out in statements and in indexes alike."""

@@ -1,7 +1,8 @@
 """The part of a worker that scores again: what was ordered, and everything after the scorer version was raised.
 
 It works on the children that new submissions leave free, one file at a time: whoever submits waits at most for the files
-that are being scored at that moment.
+that are being scored at that moment. Where they leave none free for long it has a share of its own, so that it never
+starves.
 """
 
 import threading
@@ -21,6 +22,8 @@ from app.store.locks import try_maintenance
 
 log = structlog.get_logger()
 
+SHARE = 16  # new submissions after which a file is scored again though they leave no place free: or it never would be
+
 
 class Places:
     """The children, shared so that those who score again step back for new submissions."""
@@ -29,6 +32,7 @@ class Places:
         self._count = count
         self._submitted = 0
         self._again = 0
+        self._passed = 0
         self._changed = threading.Condition()
         self._ended = False
 
@@ -42,6 +46,8 @@ class Places:
         """A place for a new submission: taken at once, whoever else is at work."""
         with self._changed:
             self._submitted += 1
+            self._passed += 1
+            self._changed.notify_all()
         try:
             yield
         finally:
@@ -50,12 +56,16 @@ class Places:
                 self._changed.notify_all()
 
     def take_free(self) -> bool:
-        """Wait for a place that nobody needs; False once all shall end."""
+        """Wait for a place that nobody needs, or until so many passed by that it is our turn; False once all shall end."""
         with self._changed:
-            self._changed.wait_for(lambda: self._ended or self._submitted + self._again < self._count)
+            self._changed.wait_for(lambda: self._ended or self._may_begin())
             if not self._ended:
                 self._again += 1
+                self._passed = 0
             return not self._ended
+
+    def _may_begin(self) -> bool:
+        return self._submitted + self._again < self._count or (self._again == 0 and self._passed >= SHARE)
 
     def give_free(self) -> None:
         """Give it back."""

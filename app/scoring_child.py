@@ -9,17 +9,20 @@ import json
 import os
 import queue
 import resource
+import signal
 import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from app.errors import BadRequest, InvalidContent
 from app.formats import Limits, Problems, Rules
-from app.formats.reader import too_much_memory
+from app.formats.problem import Problem
+from app.formats.reader import too_much_memory, too_much_time
 from app.formats.template import template
 from app.pipeline import FileTooHeavy, Gold, predicted_case, score, validate
 from app.prepared.folder import PreparedGold
@@ -31,8 +34,40 @@ from app.scoring.recipe import Recipe
 Answer = dict[str, Any]
 
 
-def answer_gold(golds: Golds, request: dict[str, Any]) -> Answer:
+class CpuLimit:
+    """The CPU time of each stage of a request: the kernel ends the program in a stage that takes more.
+
+    A signal that ends the program at once, also within a library that never looks at anything else. The service learns
+    beforehand what to answer then.
+    """
+
+    def __init__(self, seconds: float, say: Callable[[Answer], None]) -> None:
+        self._seconds = seconds
+        self._say = say
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+
+    def begin(self) -> None:
+        """A request: what it takes before a file of its own is read is no fault of that file."""
+        signal.setitimer(signal.ITIMER_PROF, self._seconds)
+
+    def reading(self) -> None:
+        """From now on the time is the file's."""
+        self._say({"beyond_cpu": _refused(too_much_time(self._seconds))})
+        self.begin()
+
+    def scoring(self) -> None:
+        """The file has been read; what follows is ours."""
+        self._say({"beyond_cpu": None})
+        self.begin()
+
+    def end(self) -> None:
+        """The request is answered."""
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def answer_gold(golds: Golds, request: dict[str, Any], cpu: CpuLimit) -> Answer:
     """Check gold and say what it holds."""
+    cpu.reading()
     try:
         gold, problems = golds.load(request["gold"])
     except InvalidContent as fault:
@@ -50,11 +85,12 @@ def answer_gold(golds: Golds, request: dict[str, Any]) -> Answer:
     }
 
 
-def answer_validate(golds: Golds, request: dict[str, Any]) -> Answer:
+def answer_validate(golds: Golds, request: dict[str, Any], cpu: CpuLimit) -> Answer:
     """Check predictions without scoring them."""
     gold = golds.sound(request["gold"])
     recipe = golds.recipe(request, gold)
     rules = Rules.strictest(recipe.metrics, recipe.primary)
+    cpu.reading()
     _, problems, notes = validate(
         gold.index,
         gold.spec,
@@ -67,10 +103,11 @@ def answer_validate(golds: Golds, request: dict[str, Any]) -> Answer:
     return problems.to_dict() | {"notes": notes}
 
 
-def answer_score(golds: Golds, request: dict[str, Any]) -> Answer:
+def answer_score(golds: Golds, request: dict[str, Any], cpu: CpuLimit) -> Answer:
     """Check predictions and score them, per split."""
     gold = golds.sound(request["gold"])
     recipe = golds.recipe(request, gold)
+    cpu.reading()
     outcome = score(
         gold,
         source(request["predictions"]),
@@ -79,6 +116,7 @@ def answer_score(golds: Golds, request: dict[str, Any]) -> Answer:
         decision=recipe.decision,
         options=recipe.options,
         limits=golds.limits,
+        checked=cpu.scoring,
     )
     scores = {
         split: {
@@ -90,7 +128,7 @@ def answer_score(golds: Golds, request: dict[str, Any]) -> Answer:
     return outcome.problems.to_dict() | {"notes": outcome.notes, "scores": scores}
 
 
-def answer_template(golds: Golds, request: dict[str, Any]) -> Answer:
+def answer_template(golds: Golds, request: dict[str, Any], _cpu: CpuLimit) -> Answer:
     """Write the file to fill in to the path given."""
     gold = golds.sound(request["gold"])
     try:
@@ -101,7 +139,7 @@ def answer_template(golds: Golds, request: dict[str, Any]) -> Answer:
     return {"valid": True}
 
 
-def answer_report(golds: Golds, request: dict[str, Any]) -> Answer:
+def answer_report(golds: Golds, request: dict[str, Any], _cpu: CpuLimit) -> Answer:
     """Write the detailed report of a submission to the path given."""
     gold = golds.sound(request["gold"])
     recipe = golds.recipe(request, gold)
@@ -135,7 +173,7 @@ def _case(golds: Golds, gold: Gold, recipe: Recipe, request: dict[str, Any]) -> 
     raise RuntimeError(msg)
 
 
-ANSWERS: dict[str, Callable[[Golds, dict[str, Any]], Answer]] = {
+ANSWERS: dict[str, Callable[[Golds, dict[str, Any], CpuLimit], Answer]] = {
     "gold": answer_gold,
     "validate": answer_validate,
     "score": answer_score,
@@ -155,6 +193,7 @@ def main() -> None:
     """Answer requests until the pipe closes."""
     parser = argparse.ArgumentParser(description="Scores files for the service; not for use by hand.")
     parser.add_argument("--memory", type=int, required=True, help="bytes of data memory allowed")
+    parser.add_argument("--cpu", type=float, required=True, help="seconds of CPU time that one file may take")
     parser.add_argument("--limits", type=json.loads, required=True, help="JSON of how large a file may be")
     parser.add_argument("--prepared", type=json.loads, help="JSON of where prepared gold is, and how much of it")
     given = parser.parse_args()
@@ -166,8 +205,12 @@ def main() -> None:
     _reply(replies, {"ready": True})
     remarks: list[str] = []
     golds = Golds(Limits(**given.limits), given.memory, _prepared(given.prepared, remarks.append))
+    cpu = CpuLimit(given.cpu, partial(_reply, replies))
     while True:
-        answer = _answer(golds, json.loads(requests.get()))
+        request = json.loads(requests.get())
+        cpu.begin()
+        answer = _answer(golds, request, cpu)
+        cpu.end()
         _reply(replies, answer | {"remarks": remarks} if remarks else answer)
         remarks.clear()
 
@@ -180,24 +223,27 @@ def _prepared(told: dict[str, Any] | None, say: Callable[[str], None]) -> Prepar
     return prepared
 
 
-def _answer(golds: Golds, request: dict[str, Any]) -> Answer:
+def _answer(golds: Golds, request: dict[str, Any], cpu: CpuLimit) -> Answer:
     try:
-        return ANSWERS[request["kind"]](golds, request)
+        return ANSWERS[request["kind"]](golds, request, cpu)
     except Unprepared:
         return {"unprepared": True}
     except FileNotFoundError as lost:
         return {"error": "file", "file": str(lost.filename)}
     except MemoryError as lack:
         if not golds.forget_all_but(request["gold"]):
-            return _too_heavy(golds) if isinstance(lack, FileTooHeavy) else {"error": "memory"}
-    return _answer(golds, request)  # with the room that other golds took
+            if not isinstance(lack, FileTooHeavy) and request["kind"] != "gold":
+                return {"error": "memory"}
+            # As memory ran out once, a fresh program had better go on.
+            return _refused(too_much_memory(golds.memory)) | {"spent": True}
+    return _answer(golds, request, cpu)  # with the room that other golds took
 
 
-def _too_heavy(golds: Golds) -> Answer:
-    """A problem of the file; as memory ran out once, a fresh program had better go on."""
+def _refused(found: Problem) -> Answer:
+    """A limit was met while a file was read: a problem of the file."""
     problems = Problems()
-    problems.stop(too_much_memory(golds.memory))
-    return problems.to_dict() | {"notes": [], "scores": {}, "spent": True}
+    problems.stop(found)
+    return problems.to_dict() | {"notes": [], "scores": {}}
 
 
 def _reply(replies: IO[bytes], answer: Answer) -> None:

@@ -108,11 +108,25 @@ class Settings(BaseSettings):
         le=64,
         description="Number of scoring children.",
     )
-    scoring_seconds: float = Field(60.0, gt=0, description="Time that one scoring may take.")
+    scoring_seconds: float = Field(
+        60.0, gt=0, description="Time that one scoring may take by the clock; one that takes longer is tried again."
+    )
     reading_seconds: float = Field(
         30.0,
         gt=0,
         description="Time that one dry run, template or report may take once its turn has come; at most scoring_seconds.",
+    )
+    scoring_cpu: float | None = Field(
+        None,
+        gt=0,
+        description="Seconds of CPU time that reading a file may take, and scoring it again as many; a file that takes "
+        "longer to read is rejected. Less than scoring_seconds.",
+    )
+    stall_seconds: float = Field(
+        10.0,
+        gt=0,
+        description="Seconds after which a scoring child is replaced that is stopped, or gains no CPU time, while it has "
+        "work and does not wait for the disk.",
     )
     prepared_gold: int = Field(
         4096 * MIB,
@@ -183,6 +197,18 @@ class Settings(BaseSettings):
             raise ValueError("lease_seconds has to be at least twice heartbeat_seconds")
         return self
 
+    @model_validator(mode="after")
+    def _cpu_ends_first(self) -> Self:
+        """Otherwise the clock always ends it first, and the limit is none."""
+        if self.scoring_cpu is not None and self.scoring_cpu >= self.scoring_seconds:
+            raise ValueError("scoring_cpu has to be less than scoring_seconds")
+        return self
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU time that reading one file may take."""
+        return self.scoring_seconds / 2 if self.scoring_cpu is None else self.scoring_cpu
+
     @property
     def database(self) -> str:
         """The URL of the database in use; raises OSError, ValueError for a file that holds none."""
@@ -224,6 +250,8 @@ def describe() -> list[dict[str, str]]:
         default = "" if field.default is None else str(field.default)
         if name == "workers":
             default = "number of processors, at most 4"
+        if name == "scoring_cpu":
+            default = "half of scoring_seconds"
         rows.append({"name": f"ASSAY_{name.upper()}", "default": default, "help": field.description or ""})
     return rows
 

@@ -79,13 +79,15 @@ def child_pool(settings: Settings, count: int, work: Path | None = None, *, seco
     """
     arguments = [
         *("--memory", str(settings.scoring_memory)),
+        *("--cpu", str(settings.cpu_seconds)),
         *("--limits", json.dumps(asdict(file_limits(settings)))),
     ]
     if work is not None:
         folder = str((work / PREPARED).resolve())  # children have a working folder of their own
         told = {"folder": folder, "limit": settings.prepared_gold, "free": settings.min_free}
         arguments += ["--prepared", json.dumps(told)]
-    return ChildPool(count, arguments=arguments, seconds=seconds or settings.scoring_seconds)
+    limits = {"seconds": seconds or settings.scoring_seconds, "stall_seconds": settings.stall_seconds}
+    return ChildPool(count, arguments=arguments, **limits)
 
 
 def reading_seconds(settings: Settings) -> float:
@@ -93,7 +95,7 @@ def reading_seconds(settings: Settings) -> float:
     return min(settings.reading_seconds, settings.scoring_seconds)
 
 
-def shared_queue(settings: Settings, claim: Callable[[str], Claim | None], slots: int) -> Queue:
+def shared_queue(settings: Settings, claim: Callable[[], Claim | None], slots: int) -> Queue:
     """The queue on PostgreSQL."""
     # A third of a second that SQLite is spared.
     from app.queue.procrastinate import Line, ProcrastinateQueue  # noqa: PLC0415
@@ -105,7 +107,7 @@ def shared_queue(settings: Settings, claim: Callable[[str], Claim | None], slots
 
 def sending_queue(settings: Settings) -> Queue:
     """The queue of a process that only enqueues, on PostgreSQL."""
-    return shared_queue(settings, lambda _: None, slots=1)
+    return shared_queue(settings, lambda: None, slots=1)
 
 
 def all_figures(settings: Settings, db: Database) -> Figures:
@@ -149,7 +151,7 @@ class Worker:
         self.queue = (
             LocalQueue(self._claim, slots=settings.workers)
             if db.sqlite
-            else shared_queue(settings, self._claim_one, slots=settings.workers)
+            else shared_queue(settings, self._claim_next, slots=settings.workers)
         )
         caps = Caps(crashes=settings.crash_cap, interruptions=settings.interruption_cap)
         self._bench = Bench(db, files, self.children, self.queue, caps, figures)
@@ -218,9 +220,9 @@ class Worker:
         with self._db.write(promised=False) as session:  # one that a power cut undoes is claimed again
             return claim_tasks(session, count)
 
-    def _claim_one(self, task_id: str) -> Claim | None:
+    def _claim_next(self) -> Claim | None:
         with self._db.write() as session:
-            claim = claim_task(session, task_id, lease=self._lease)
+            claim = claim_task(session, lease=self._lease)
         self._last_claim = time.monotonic()
         self._claimed = True
         return claim

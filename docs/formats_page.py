@@ -150,9 +150,9 @@ def _formats() -> Iterator[str]:
     yield table(["setting", "default", "meaning"], rows)
     yield (
         "`ASSAY_MAX_CLASSES` concerns gold: predictions can name only the classes of the challenge. A file below all of\n"
-        "these may still take more memory to read than one may have: that is a problem of the file too (`too_large`); the\n"
-        "larger the files, the more `ASSAY_SCORING_MEMORY` they need. One that takes too long gets 413 from a dry run, and\n"
-        "a submission ends as failed, uncharged.\n\n"
+        "these may still take more memory to read than one may have, or more CPU time (`ASSAY_SCORING_CPU`: half of\n"
+        "`ASSAY_SCORING_SECONDS` unless it is set): that is a problem of the file too (`too_large`); the larger the files,\n"
+        "the more of both they need.\n\n"
         "Of predictions no more is read than their phase can use, online and offline alike. With n instances (those that\n"
         "are not scored included) and m classes, reading stops with `too_many_rows` after n + n/4 + 1,000 rows (in a long\n"
         "table, n·m more), and after n·(3m + 16) + 1,048,576 values (texts, numbers, lists, cells, labels of sets). It\n"

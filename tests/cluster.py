@@ -116,6 +116,7 @@ class Cluster:
             "ASSAY_RATE_LIMITS": "off",
             "ASSAY_MIN_FREE": "0",
             "ASSAY_WORKERS": "1",
+            "ASSAY_STALL_SECONDS": "600",  # tests stop children for as long as they need
             "ASSAY_LOG_FORMAT": "json",
             "ASSAY_ADMIN_TOKEN": self.admin_token,
             **({} if "ASSAY_FILES_URL" in given else {"ASSAY_FILES_SHARED": "true"}),

@@ -59,6 +59,7 @@ class Live:
             "ASSAY_MIN_FREE": "0",
             "ASSAY_WORKERS": "1",
             "ASSAY_DATABASE_WAIT": "3",
+            "ASSAY_STALL_SECONDS": "600",  # tests stop children for as long as they need
             "ASSAY_ADMIN_TOKEN": self.admin_token,
         }
         given = {f"ASSAY_{name.upper()}": value for name, value in self._settings.items()}

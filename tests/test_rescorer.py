@@ -14,7 +14,7 @@ from app.files.folder import FolderFiles
 from app.priorities import RESCORING
 from app.queue import Claim
 from app.queue.local import LocalQueue
-from app.rescorer import Places, Rescorer
+from app.rescorer import SHARE, Places, Rescorer
 from app.settings import Settings
 from app.store.migrate import upgrade
 from app.store.session import Database
@@ -93,3 +93,28 @@ def test_what_was_claimed_before_the_database_went_away_is_worked_on(given: Sett
             running.result(LONG)
         assert (lost, rescorer.held()) == ([], [])
     db.close()
+
+
+def test_scoring_again_steps_back_for_new_submissions_and_yet_never_starves() -> None:
+    places, began = Places(2), threading.Semaphore(0)
+
+    def again() -> None:
+        while places.take_free():
+            began.release()
+            places.give_free()
+
+    with ThreadPoolExecutor(1) as pool:
+        with places.submitted(), places.submitted():  # no child is free, and none will be
+            running = pool.submit(again)
+            for _ in range(SHARE - 3):
+                with places.submitted():
+                    pass
+            assert not began.acquire(timeout=0.2)
+            for _ in range(2):
+                with places.submitted():
+                    pass
+            assert began.acquire(timeout=LONG)
+            assert not began.acquire(timeout=0.2), "one, and no more than that"
+        assert began.acquire(timeout=LONG)
+        places.end()
+        running.result(LONG)

@@ -1,6 +1,7 @@
 """Register for a challenge by founding a team, and decide on registrations."""
 
 from app.actions.access import Caller, organizes, require_organizer, require_scope, see_challenge
+from app.actions.cancel_submission import cancel_all_of
 from app.errors import AlreadyRegistered, Forbidden, InvalidRequest, NotFound, TeamNameTaken
 from app.names import is_reserved, look_key, name_key, script_fault
 from app.store import locks, paging, teams
@@ -87,8 +88,9 @@ def list_registrations(
 
 def decide(
     session: WriteSession, caller: Caller, slug: str, registration_id: str, *, status: str, reason: str | None
-) -> Registration:
-    """Approve or bar; for organizers."""
+) -> tuple[Registration, list[str]]:
+    """Approve or bar; for organizers. What a barred member has in the queue is cancelled: gives the ids of that."""
+    locks.challenge(session, slug)
     challenge = see_challenge(session, caller, slug)
     require_organizer(session, caller, challenge)
     registration = session.get(Registration, registration_id)
@@ -98,7 +100,7 @@ def decide(
         registration.reason = reason
     registration.status = status
     session.flush()
-    return registration
+    return registration, cancel_all_of(session, registration) if status == "barred" else []
 
 
 def list_teams(

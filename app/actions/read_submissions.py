@@ -18,8 +18,9 @@ from app.actions.access import (
 )
 from app.actions.visibility import View, split_now
 from app.errors import Forbidden, NotFinished, NotFound, NotRegistered, PhaseClosed, RegistrationPending
+from app.priorities import RESCORING
 from app.scoring.recipe import disclosed_digits
-from app.store import clock, following, locks, paging, submissions, teams
+from app.store import clock, following, locks, paging, submissions, teams, turns
 from app.store.following import Followed
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Phase, Submission
@@ -138,7 +139,7 @@ def _place(session: ReadSession, row: Followed) -> int | None:
         return None
     if row.submission.status not in {"queued", "running"}:
         return None
-    return submissions.place_in_line(session, around.task_id, around.task_priority)
+    return turns.position(session, around.task_id) if around.task_priority < RESCORING else None
 
 
 def _rerun(row: Followed) -> Again | None:

@@ -10,11 +10,11 @@ from app.actions.read_submissions import Seen, seen_now
 from app.errors import Conflict, NoGold, NotFound
 from app.priorities import RESCORING, SUBMITTED
 from app.queue import Queue
-from app.store import clock, locks, rescoring, submissions, tasks, workers
+from app.store import clock, locks, rescoring, submissions, tasks, turns, workers
 from app.store.origin import Origin
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Phase, Rerun, ScoreTask, Submission
-from app.store.types import moment_text
+from app.store.types import id_of, moment_text
 
 MOST_LISTED = 100
 
@@ -80,7 +80,7 @@ def rerun_submission(session: WriteSession, queue: Queue, caller: Caller, submis
     locks.challenge(session, phase.challenge.slug, shared=True)
     if session.get(Phase, phase.id, populate_existing=True) is None:
         raise NotFound  # deleted while this waited
-    require_organizer(session, caller, phase.challenge)
+    user_id = require_organizer(session, caller, phase.challenge)
     wanted = origin_of(session, phase)
     if wanted is None:
         raise NoGold
@@ -89,18 +89,23 @@ def rerun_submission(session: WriteSession, queue: Queue, caller: Caller, submis
     if submission.status not in {"finished", "failed"}:
         raise NotRescorable(f"The submission is {submission.status}.")
     if task.status not in {"queued", "running"}:
-        _queue_again(session, queue, submission, task)
+        _queue_again(session, queue, submission, task, turns.Lane.of_organizer(user_id))
     return seen_now(session, caller, submission.id, organizer=organizer)
 
 
-def _queue_again(session: WriteSession, queue: Queue, submission: Submission, task: ScoreTask) -> None:
-    """With all its tries before it; the attempt, which is the fence, goes on counting."""
+def _queue_again(
+    session: WriteSession, queue: Queue, submission: Submission, task: ScoreTask, lane: turns.Lane
+) -> None:
+    """With all its tries before it; the attempt, which is the fence, goes on counting. It delays no participant."""
     task.status, task.crashes, task.interruptions, task.rerun_id = "queued", 0, 0, None
     task.not_before = task.finished_at = task.lease_until = None
     task.priority = RESCORING
     if submission.status == "failed":
         submission.status, submission.failure, submission.finished_at = "queued", None, None
         task.priority, task.failure = SUBMITTED, None
+        task.lane, task.sublane = lane.name, lane.part
+        task.turn, task.subturn = turns.take(session, lane)
+        task.ticket = id_of(clock.steady(session))
     session.flush()
     if task.priority < RESCORING:
         queue.enqueue(session, task.id, scorer_version=task.scorer_version)

@@ -21,7 +21,7 @@ from app.files import Files
 from app.priorities import RESCORING
 from app.queue import Claim, Queue
 from app.scoring import SCORER_VERSION
-from app.store import changes, clock, quota, rescoring, signals, submissions, tasks
+from app.store import changes, clock, quota, rescoring, signals, submissions, tasks, turns
 from app.store.session import Database, ReadSession, WriteSession
 from app.store.tables import Recipe, ScoreTask, Submission
 
@@ -86,9 +86,9 @@ def claim_tasks(session: WriteSession, count: int) -> list[Claim]:
     return [Claim(task_id=task_id, attempt=attempt) for task_id, attempt in tasks.claim(session, SCORER_VERSION, count)]
 
 
-def claim_task(session: WriteSession, task_id: str, *, lease: timedelta) -> Claim | None:
-    """Take this task for as long as the lease lasts, unless it is no longer to be done or somebody else has it."""
-    taken = tasks.claim_one(session, SCORER_VERSION, task_id, lease)
+def claim_task(session: WriteSession, *, lease: timedelta) -> Claim | None:
+    """Take the task whose turn it is for as long as the lease lasts; None where none is due or others take them all."""
+    taken = tasks.claim_next(session, SCORER_VERSION, lease)
     return None if taken is None else Claim(*taken)
 
 
@@ -148,7 +148,7 @@ def reap(session: WriteSession, bench: Bench) -> list[str]:
 
 
 def reconcile(session: WriteSession, bench: Bench) -> int:
-    """Enqueue again what is queued and known to no queue; returns how many tasks."""
+    """Enqueue again as many queued tasks as there is no job for; returns how many."""
     bench.queue.forget_ended(session)
     lost = bench.queue.lost(session)
     for task_id in lost:
@@ -263,6 +263,7 @@ def _crashed(session: WriteSession, bench: Bench, claim: Claim, crash: ChildErro
     if task.crashes >= bench.caps.crashes:
         detail = f"Scoring ended {task.crashes} times: {str(crash) or crash.__doc__}"
         return _fail(session, bench, task, crash.code, detail)
+    turns.retake(session, task)  # it was served: what it costs again is the turn of whoever sent it
     _requeue(session, bench, task, timedelta(seconds=task.crashes))
     once_committed(session, partial(bench.figures.retried, CRASHED))
     return None

@@ -37,7 +37,7 @@ from app.formats import FileKind, Limits
 from app.formats.budget import Needs, most_as_sent
 from app.pipeline import says_all_scored
 from app.queue import Queue
-from app.store import challenges, clock, locks, quota, submissions, tasks, teams
+from app.store import challenges, clock, locks, quota, submissions, tasks, teams, turns
 from app.store.admission import Facts
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, GoldVersion, IdempotencyKey, Phase, Recipe, Submission, Team
@@ -254,7 +254,7 @@ def _as_sent(session: ReadSession, caller: Caller, admission: Admission, submiss
         file_shown=organizer or not submission.on_behalf,
         challenge=facts.challenge,
         phase=facts.phase,
-        queue_position=submissions.place_in_line(session, task_id),
+        queue_position=turns.position(session, task_id),
         scores={},
         splits={} if organizer else None,
         split=split_now(has_splits=bool(facts.has_splits), released=facts.released_at),
@@ -356,12 +356,15 @@ def _enqueue(
     session: WriteSession, queue: Queue, submission: Submission, admission: Admission, moment: datetime
 ) -> str:
     version = version_for(admission.facts.scorer_version)
+    sender = submission.user_id
+    own = turns.Lane.of_participant(sender, submission.team_id)
     task_id = tasks.add(
         session,
         submission_id=submission.id,
         gold_id=admission.gold_id,
         recipe_id=admission.facts.recipe_id,
         scorer_version=version,
+        lane=turns.Lane.of_organizer(sender) if admission.by_organizer else own,
         moment=moment,
     )
     assert task_id is not None, "a new submission has no task yet"

@@ -111,10 +111,13 @@ def get_registrations(
     | {200: showing(barred=examples.REGISTRATION | BARRED)},
 )
 def patch_registration(slug: str, registration_id: str, body: Decision, who: OrganizerDep, parts: ServiceDep) -> object:
-    """For organizers; a barred team keeps its entries but sends no more."""
+    """For organizers; a barred team keeps its entries but sends no more, and what it has in the queue is cancelled."""
     with parts.db.write() as session:
-        row = decide(session, who, slug, registration_id, status=body.status, reason=body.reason)
-        return RegistrationShape.model_validate(row)
+        row, cancelled = decide(session, who, slug, registration_id, status=body.status, reason=body.reason)
+        shape = RegistrationShape.model_validate(row)
+    for submission_id in cancelled:
+        parts.notifier.settled(submission_id)
+    return shape
 
 
 @router.get(

@@ -6,6 +6,7 @@ from fastapi import Response
 from pydantic import Field
 
 from app import errors
+from app.actions.cancel_submission import CANCELLED, NotCancellable, cancel_submission
 from app.actions.read_submissions import Seen, list_submissions, read_file, read_submission, select_final
 from app.api import examples
 from app.api.deps import AccountDep, Cursor, Limit, ServiceDep
@@ -17,6 +18,7 @@ from app.api.uploads import download
 router = api_router("submissions")
 
 AT_LEAST = "Whether there are more than `total` says, as reading stopped before the end of the file."
+CANCELLED_NOW: dict[str, Any] = {"status": "cancelled", "scores": {}, "failure": CANCELLED}
 FINAL = frozenset({"finished", "rejected", "failed", "cancelled"})
 ORGANIZERS_FILE = "an organizer sent this file on behalf of the team: what it holds is for organizers"
 Status = Literal["queued", "running", "finished", "rejected", "failed", "cancelled"]
@@ -162,6 +164,23 @@ def get_predictions(submission_id: str, who: AccountDep, parts: ServiceDep) -> R
     with parts.db.read() as session:
         row = read_file(session, who, submission_id)
     return download(parts, row, row.id)
+
+
+@router.post(
+    "/submissions/{submission_id}/cancel",
+    summary="Cancel a submission",
+    responses=documented(errors.Forbidden, errors.NotFound, NotCancellable)
+    | {200: showing(cancelled=examples.SUBMISSION | CANCELLED_NOW)},
+)
+def post_cancel(submission_id: str, who: AccountDep, parts: ServiceDep) -> SubmissionShape:
+    """Take a submission that waits out of the queue; what it took from the quota is given back.
+
+    Organizers may also cancel one that is being scored; its scores are then not stored.
+    """
+    with parts.db.write() as session:
+        shape = submission_shape(cancel_submission(session, who, submission_id))
+    parts.notifier.settled(submission_id)
+    return shape
 
 
 @router.post(

@@ -25,6 +25,18 @@ class ChildTimedOut(ChildError):
     code = "time_limit"
 
 
+class ChildOutOfCpu(ChildTimedOut):
+    """The scoring program exceeded its limit of CPU time."""
+
+    code = "cpu_limit"
+
+
+class ChildStalled(ChildError):
+    """The scoring program was stopped, or made no progress."""
+
+    code = "stalled"
+
+
 class ChildOutOfMemory(ChildError):
     """The scoring program exceeded its memory limit."""
 

@@ -9,6 +9,7 @@ import json
 import os
 import queue
 import selectors
+import signal
 import subprocess
 import sys
 import threading
@@ -23,16 +24,19 @@ from app.children import (
     ChildDied,
     ChildError,
     ChildNotStarted,
+    ChildOutOfCpu,
     ChildOutOfMemory,
     ChildrenBusy,
     ChildrenClosed,
     ChildTimedOut,
 )
+from app.children.progress import Progress
 
 log = structlog.get_logger()
 
 MOST_WAITING = 12
 START_SECONDS = 60.0
+STALL_SECONDS = 10.0
 PROGRAM = "app.scoring_child"
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "HOME", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH", "SYSTEMROOT")
 
@@ -40,8 +44,9 @@ PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "HOME", "TMPDIR", "VIRTUAL_ENV", "P
 class Child:
     """One scoring program, asked by one thread at a time; any thread may end it."""
 
-    def __init__(self, arguments: Sequence[str]) -> None:
+    def __init__(self, arguments: Sequence[str], stall_seconds: float = STALL_SECONDS) -> None:
         self._arguments = list(arguments)
+        self._stall_seconds = stall_seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
         self._ready: subprocess.Popen[bytes] | None = None  # the program that has said so
@@ -122,21 +127,38 @@ class Child:
             raise ChildNotStarted(f"the scoring program did not start: {failed}") from failed
         self._ready = process
 
-    @staticmethod
-    def _receive(process: subprocess.Popen[bytes], deadline: float, seconds: float) -> dict[str, Any]:
+    def _receive(self, process: subprocess.Popen[bytes], deadline: float, seconds: float) -> dict[str, Any]:
+        """The answer, or that of the stage in which the program exceeded its CPU time, if this stage has one."""
         assert process.stdout is not None
-        received = bytearray()
+        received, beyond_cpu = bytearray(), None
+        progress = Progress(process.pid, self._stall_seconds)
         with selectors.DefaultSelector() as ready:
             ready.register(process.stdout, selectors.EVENT_READ)
-            while not received.endswith(b"\n"):
-                if not ready.select(max(0.0, deadline - time.monotonic())):
-                    raise ChildTimedOut(f"no answer within {seconds:g} s")
+            while True:
+                if not ready.select(max(0.0, min(progress.interval, deadline - time.monotonic()))):
+                    if time.monotonic() >= deadline:
+                        raise ChildTimedOut(f"no answer within {seconds:g} s")
+                    progress.look()
+                    continue
                 chunk = os.read(process.stdout.fileno(), 1 << 16)
                 if not chunk:
-                    raise ChildDied(f"it ended with status {process.wait()}")
+                    return self._ended_at(process.wait(), beyond_cpu)
                 received += chunk
-        answer: dict[str, Any] = json.loads(received)
-        return answer
+                *lines, received = received.split(b"\n")
+                for line in lines:
+                    said: dict[str, Any] = json.loads(line)
+                    if "beyond_cpu" not in said:
+                        return said
+                    beyond_cpu = said["beyond_cpu"]
+
+    @staticmethod
+    def _ended_at(status: int, beyond_cpu: dict[str, Any] | None) -> dict[str, Any]:
+        """What the end of the program means: only the limit of its own CPU time may be the fault of a file."""
+        if status != -signal.SIGPROF:
+            raise ChildDied(f"it ended with status {status}")
+        if beyond_cpu is None:
+            raise ChildOutOfCpu
+        return beyond_cpu
 
     def end(self) -> None:
         """Kill the program for good; a thread that asks it finds the pipe at its end, and collects it.
@@ -166,9 +188,11 @@ class Child:
 class ChildPool:
     """A fixed number of children; whoever asks takes a free one."""
 
-    def __init__(self, count: int, *, arguments: Sequence[str], seconds: float) -> None:
+    def __init__(
+        self, count: int, *, arguments: Sequence[str], seconds: float, stall_seconds: float = STALL_SECONDS
+    ) -> None:
         self._seconds = seconds
-        self._all = [Child(arguments) for _ in range(count)]
+        self._all = [Child(arguments, stall_seconds) for _ in range(count)]
         self._free: queue.LifoQueue[Child] = queue.LifoQueue()
         self._closed = threading.Event()
         self._in_line = threading.BoundedSemaphore(count + MOST_WAITING)

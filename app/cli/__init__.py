@@ -47,6 +47,7 @@ _MAIN: dict[str, tuple[Command, ...]] = {
         ("submission", participant.submission, f"assay submission {_ID}"),
         ("select", participant.select, f"assay select {_ID}"),
         ("unselect", participant.unselect, f"assay unselect {_ID}"),
+        ("cancel", participant.cancel, f"assay cancel {_ID}"),
         ("quota", participant.quota, "assay quota digits"),
         ("leaderboard", participant.leaderboard, "assay leaderboard digits --csv"),
     ),

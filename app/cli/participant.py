@@ -152,6 +152,16 @@ def unselect(submission_id: SubmissionId, url: Url = None, token: Token = None, 
     _choose(submission_id, url, token, chosen=False, as_json=as_json)
 
 
+def cancel(submission_id: SubmissionId, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
+    """Take a submission that waits out of the queue.
+
+    What it took from the quota is given back. One that is being scored can be cancelled by organizers only.
+    """
+    with reporting(as_json=as_json) as out, connected(out, url, token) as client:
+        found = client.cancel(submission_id)
+        out.result(found, lambda _: out.say(f"Submission {submission_id} is cancelled."))
+
+
 def _choose(submission_id: str, url: str | None, token: str | None, *, chosen: bool, as_json: bool) -> None:
     with reporting(as_json=as_json) as out, connected(out, url, token) as client:
         found = client.select(submission_id, chosen=chosen)

@@ -35,10 +35,10 @@ class Queue(Protocol):
         again: bool = False,
         scorer_version: int = SCORER_VERSION,
     ) -> None:
-        """Make the task known to workers once this session's transaction has committed, and only then.
+        """Wake a worker once this session's transaction has committed, and only then; not before `not_before`.
 
-        They look at it when `not_before` has passed; the smaller the priority, the sooner; of equal ones a task that
-        comes `again` goes first, for it has waited before. Workers of another scorer version never see it.
+        Which task it then claims is told by the work list. Of jobs that wait, the smaller the priority the sooner, and
+        of equal ones those that come `again` first. Workers of another scorer version are not woken.
         """
 
     def run(self, work: Work, stop: Event) -> None:
@@ -51,7 +51,7 @@ class Queue(Protocol):
         """Start the engine that `run` runs again, if there is one: it may wait on a line that has died."""
 
     def lost(self, session: Session) -> list[str]:
-        """Ids of queued tasks that this queue would never hand out: for the reconciler, which enqueues them again."""
+        """Ids of as many queued tasks as nobody would be woken for: for the reconciler, which enqueues them again."""
 
     def forget_ended(self, session: Session) -> None:
         """Remove what is left of tasks that have ended, where the queue could not note it at the time."""

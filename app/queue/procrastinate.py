@@ -1,7 +1,8 @@
 """The queue of several machines: Procrastinate on the same PostgreSQL, so that a job joins our transaction.
 
-A job names a task and nothing else. Whether the task may be taken, how often it may fail and when a silent worker has
-lost it is decided by the table of score tasks; the engine wakes workers and hands each job to one of them.
+A job wakes one worker, which then claims the task whose turn it is; there are as many jobs as tasks that wait. Which task
+that is, how often it may fail and when a silent worker has lost it is decided by the table of score tasks. The task that
+a job names is the one it was made for, no more.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.orm import Session
 
 from app.errors import DatabaseAway
-from app.priorities import RESCORING
+from app.priorities import WAITING
 from app.queue import Claim, Work
 from app.scoring import SCORER_VERSION
 from app.settings import Settings
@@ -41,28 +42,30 @@ PAUSE_SECONDS = 1.0  # before the engine is started again
 MOST_LOST = 1000  # enqueued again at a time
 
 # A job that waits will be handed out. One that was handed out is no promise: whoever took it may have failed to claim
-# the task while the database was away, live on, and never come back to it. A second job does no harm.
+# a task while the database was away, live on, and never come back to it. A job too many does no harm.
 LOST = text(
-    """
-    SELECT task.id FROM score_tasks AS task
-    WHERE task.status = 'queued' AND (task.not_before IS NULL OR task.not_before <= clock_timestamp())
-      AND task.scorer_version = :version AND task.priority < :rescoring
-      AND NOT EXISTS (
-        SELECT 1 FROM procrastinate_jobs AS job
-        WHERE job.status = 'todo' AND job.queue_name = :queue AND job.args ->> 'task_id' = task.id
-      )
-    ORDER BY task.priority, task.id LIMIT :most
-    """
+    f"""
+    WITH due AS (
+        SELECT id, priority, turn FROM score_tasks
+        WHERE {WAITING} AND scorer_version = :version AND (not_before IS NULL OR not_before <= clock_timestamp())
+    ), job AS (
+        SELECT count(*) AS count FROM procrastinate_jobs
+        WHERE status = 'todo' AND queue_name = :queue AND (scheduled_at IS NULL OR scheduled_at <= clock_timestamp())
+    )
+    SELECT id FROM due ORDER BY priority, turn, id
+    LIMIT least(:most, greatest(0, (SELECT count(*) FROM due) - (SELECT count FROM job)))
+    """  # noqa: S608 - a constant
 )
-# Jobs whose end the engine could not note, for the same reason; their tasks have long ended, or are deleted. One that
-# still waits has no worker: its task was given up for one of a newer scorer version.
+# Jobs that were handed out long ago and whose end the engine could not note, for the same reason; and those that wait for
+# workers of another scorer version, once what they were made for has ended.
 ENDED = text(
     """
     DELETE FROM procrastinate_jobs WHERE id IN (
         SELECT job.id FROM procrastinate_jobs AS job LEFT JOIN score_tasks AS task ON task.id = job.args ->> 'task_id'
         WHERE job.task_name = :name AND (
-            task.finished_at < clock_timestamp() - make_interval(secs => :silent)
-            OR job.status <> 'todo' AND task.id IS NULL AND NOT EXISTS (
+            job.status = 'todo' AND job.queue_name <> :queue
+                AND task.finished_at < clock_timestamp() - make_interval(secs => :silent)
+            OR job.status <> 'todo' AND NOT EXISTS (
                 SELECT 1 FROM procrastinate_events AS event
                 WHERE event.job_id = job.id AND event.at > clock_timestamp() - interval '1 hour'  -- it may be at work
             )
@@ -84,7 +87,7 @@ class Line:
 class ProcrastinateQueue:
     """Enqueues in the caller's transaction; a worker's process also runs it, claiming task by task."""
 
-    def __init__(self, settings: Settings, line: Line, claim: Callable[[str], Claim | None], slots: int) -> None:
+    def __init__(self, settings: Settings, line: Line, claim: Callable[[], Claim | None], slots: int) -> None:
         url = make_url(settings.database).set(drivername="postgresql")
         self._conninfo = url.render_as_string(hide_password=False)
         self._line = line
@@ -93,7 +96,7 @@ class ProcrastinateQueue:
         self._claim = claim
         self._slots = slots
         self._again = Event()
-        self._mine = {"version": SCORER_VERSION, "queue": _line_of(SCORER_VERSION), "rescoring": RESCORING}
+        self._mine = {"version": SCORER_VERSION, "queue": _line_of(SCORER_VERSION)}
         self._defers = _app(SyncPsycopgConnector())  # never opened: jobs travel on the caller's connection
         self._defers.task(name=TASK)(_unused)
 
@@ -125,16 +128,12 @@ class ProcrastinateQueue:
             raise
 
     def lost(self, session: Session) -> list[str]:
-        """Queued tasks that are due and have no job that waits."""
-        # In the minute after a gust the planner knows of few rows yet, and would compare each task with each job.
-        session.execute(text("SET LOCAL enable_nestloop = off"))
-        found = list(session.scalars(LOST, {"most": MOST_LOST} | self._mine))
-        session.execute(text("SET LOCAL enable_nestloop = on"))
-        return found
+        """As many of the queued tasks that are due as there are fewer jobs that wait."""
+        return list(session.scalars(LOST, {"most": MOST_LOST} | self._mine))
 
     def forget_ended(self, session: Session) -> None:
-        """Delete jobs that were handed out and whose tasks have ended or are deleted."""
-        session.execute(ENDED, {"name": TASK, "silent": self._silent})
+        """Delete jobs that nobody will end any more."""
+        session.execute(ENDED, {"name": TASK, "silent": self._silent, "queue": self._mine["queue"]})
 
     def wake(self) -> None:
         """Nothing to do: the engine is told by the database, and looks for the end by itself."""
@@ -198,15 +197,15 @@ class ProcrastinateQueue:
                 tidying.cancel()
 
     def _take(self, work: Work, stop: Event, task_id: str) -> None:
-        """In a slot: claim the task of a job, if that is still to be done."""
+        """In a slot, woken by the job of a task: claim the one whose turn it is, if there is any."""
         if stop.is_set():
             return  # the reconciler gives it another job
         try:
-            claim = self._claim(task_id)
+            claim = self._claim()
             if claim is not None:
                 work(claim)
         except Exception:
-            log.exception("task_failed", task=task_id)
+            log.exception("task_failed", woken_for=task_id)
 
     async def _tidy(self, app: App) -> None:
         """Remove jobs of workers that went silent: their tasks, if still to be done, get new ones."""

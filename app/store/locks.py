@@ -39,6 +39,11 @@ def team(session: WriteSession, phase_id: str, team_id: str) -> None:
     _take(session, "team", phase_id, team_id)
 
 
+def lane(session: WriteSession, name: str) -> None:
+    """Hold a lane of the queue: two tasks that come at the same moment do not take the same turn."""
+    _take(session, "lane", name)
+
+
 def first_start(session: WriteSession) -> None:
     """Hold what the first process to start makes."""
     _take(session, "first start")

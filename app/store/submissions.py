@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, Select, bindparam, delete, func, insert, or_, select, tuple_, update
+from sqlalchemy import Select, bindparam, delete, insert, select, tuple_, update
 
+from app.store.changes import UNSEEN
 from app.store.origin import Origin
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import IdempotencyKey, Score, ScoreTask, Submission, Team
+from app.store.tables import IdempotencyKey, Phase, Score, ScoreTask, Submission, Team
 
 KEY_LIFE = timedelta(hours=24)
 AT_LEAST = "at_least"
@@ -50,6 +51,22 @@ def end(session: WriteSession, submission_id: str, status: str, now: datetime, f
     names = {"submission": submission_id, "final": status, "now": now, **said}
     phase_id: str | None = session.connection().execute(_END, names).scalar_one_or_none()
     return phase_id
+
+
+def cancel(session: WriteSession, submission_id: str, now: datetime, reason: Mapping[str, str]) -> bool:
+    """End a submission that has no status yet that it keeps, without scores; whether it was such a one."""
+    undone = (Submission.id == submission_id) & Submission.status.in_(("queued", "running"))
+    ended = update(Submission).where(undone).values(status="cancelled", finished_at=now, failure=dict(reason))
+    found = session.execute(ended.returning(Submission.id).execution_options(**UNSEEN)).first()
+    return found is not None
+
+
+def unsettled(session: ReadSession, team_id: str, user_id: str) -> list[str]:
+    """The ids of what this user sent for this team and is not settled yet."""
+    mine = (Submission.team_id == team_id) & (Submission.user_id == user_id)
+    phases = select(Phase.id).join(Team, Team.challenge_id == Phase.challenge_id).where(Team.id == team_id)
+    waiting = mine & Submission.phase_id.in_(phases) & Submission.status.in_(("queued", "running"))
+    return list(session.scalars(select(Submission.id).where(waiting).order_by(Submission.id)))
 
 
 def of_phase(phase_id: str, team_id: str | None = None) -> Select[Submission]:
@@ -116,27 +133,11 @@ def scores_for_board(
     return {row.submission_id: row.metrics for row in session.execute(query)}
 
 
-def place_in_line(session: ReadSession, task_id: str, priority: int = 0) -> int:
-    """How many queued tasks go before a queued one, plus one."""
-    ahead: int = session.connection().execute(_AHEAD, {"id": task_id, "priority": priority}).scalar_one()
-    return ahead + 1
-
-
-def _ahead() -> Select[int]:
-    tasks = ScoreTask.__table__.c
-    priority: BindParameter[int] = bindparam("priority")
-    first = or_(tasks.priority < priority, (tasks.priority == priority) & (tasks.id < bindparam("id")))
-    return select(func.count()).where(tasks.status == "queued", first)
-
-
 def task_for(session: WriteSession, submission_id: str, origin: Origin) -> ScoreTask | None:
     """The submission's task of this origin, locked; who works on it meanwhile is waited for."""
     query = select(ScoreTask).where(ScoreTask.submission_id == submission_id, origin.of_task())
     locked = query.order_by(ScoreTask.id.desc()).limit(1).with_for_update()
     return session.scalar(locked.execution_options(populate_existing=True))
-
-
-_AHEAD = _ahead()
 
 
 def key_of(session: ReadSession, user_id: str, key: str, now: datetime) -> IdempotencyKey | None:

@@ -1,26 +1,16 @@
 """The tables, as SQLAlchemy classes; migrations/ builds the same schema and a test holds the two together."""
 
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, MetaData, String, Table, Text, UniqueConstraint, false, text
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, false, text
+from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from app.store.columns import ID, NAMING, JSONObject, one_of
-from app.store.types import Moment, new_id, utcnow
+from app.priorities import WAITING
+from app.store.base import ID, Base, JSONObject, one_of
+from app.store.types import new_id, utcnow
 
-
-class Base(DeclarativeBase):
-    """Common ground of all tables."""
-
-    __table__: ClassVar[Table]
-    metadata = MetaData(naming_convention=NAMING)
-    type_annotation_map = {  # noqa: RUF012 - SQLAlchemy reads it from the class
-        datetime: Moment,
-        JSONObject: JSON(none_as_null=True),
-        list[str]: JSON(none_as_null=True),
-        list[Any]: JSON(none_as_null=True),
-    }
+__all__ = ["Base"]  # and all that is declared here
 
 
 class User(Base):
@@ -293,6 +283,16 @@ class ScoreTask(Base):
         one_of("status", "queued", "running", "done", "failed", "cancelled"),
         UniqueConstraint("submission_id", "gold_id", "recipe_id", "scorer_version"),
         Index("ix_score_tasks_claim", "status", "priority", "id"),
+        *(
+            Index(name, *columns, sqlite_where=text(condition), postgresql_where=text(condition))
+            for name, columns, condition in (
+                ("ix_score_tasks_turn", ("priority", "turn", "ticket", "status"), WAITING),
+                ("ix_score_tasks_lane", ("lane", "turn"), WAITING),
+                ("ix_score_tasks_subturn", ("lane", "subturn", "id"), WAITING),
+                ("ix_score_tasks_sublane", ("lane", "sublane", "subturn"), WAITING),
+                ("ix_score_tasks_served", ("turn", "lane"), "attempt > 0"),
+            )
+        ),
         Index(
             "ix_score_tasks_different",
             "id",
@@ -308,6 +308,13 @@ class ScoreTask(Base):
     scorer_version: Mapped[int]
     status: Mapped[str] = mapped_column(String(16))
     priority: Mapped[int] = mapped_column(default=0)
+    lane: Mapped[str] = mapped_column(ID, default="", server_default=text("''"))
+    """With whom it takes turns, and the part of that (app.store.turns); empty where it never waited for a turn."""
+    sublane: Mapped[str] = mapped_column(ID, default="", server_default=text("''"))
+    turn: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    ticket: Mapped[str] = mapped_column(ID, default="", server_default=text("''"))
+    """Within a round the smaller ticket goes first: the id of the task that the turn was made for."""
+    subturn: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     attempt: Mapped[int] = mapped_column(default=0)
     crashes: Mapped[int] = mapped_column(default=0)
     interruptions: Mapped[int] = mapped_column(default=0)

@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, Select, and_, bindparam, func, or_, select, update
+from sqlalchemy import BindParameter, ColumnElement, and_, bindparam, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import lazyload
 
 from app.priorities import RESCORING, SUBMITTED
-from app.store import clock
+from app.store import clock, turns
 from app.store.changes import UNSEEN
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion, Phase, Recipe, ScoreTask, Submission
+from app.store.turns import Lane
 from app.store.types import id_of
 
 _ADD = {
@@ -56,12 +57,9 @@ _STARTED: BindParameter[datetime] = bindparam("now", type_=ScoreTask.started_at.
 _DUE = for_submissions(_SCORER, _MOMENT)
 _ANY = select(ScoreTask.id).where(_DUE).limit(1)
 _ANY_OLD = _ANY.where(ScoreTask.created_at <= _MOMENT)
-_CLAIMABLE = select(ScoreTask.id, ScoreTask.attempt, ScoreTask.submission_id).where(_DUE)
-_NEXT = _CLAIMABLE.order_by(ScoreTask.priority, ScoreTask.id).limit(bindparam("count"))
-_THIS = _CLAIMABLE.where(ScoreTask.id == bindparam("task_id")).with_for_update(skip_locked=True)
 _START = (
     update(ScoreTask.__table__)
-    .where(ScoreTask.id.in_(bindparam("tasks", expanding=True)))
+    .where(ScoreTask.id == bindparam("task"))
     .values(
         status="running",
         attempt=ScoreTask.attempt + 1,
@@ -71,7 +69,7 @@ _START = (
 )
 _SHOW_STARTED = (
     update(Submission.__table__)
-    .where(Submission.id.in_(bindparam("submissions", expanding=True)), Submission.status == "queued")
+    .where(Submission.id == bindparam("submission"), Submission.status == "queued")
     .values(status="running", started_at=_STARTED, attempt=Submission.attempt + 1)
 )
 _END = (
@@ -101,21 +99,29 @@ def add(
     scorer_version: int,
     priority: int = SUBMITTED,
     status: str = "queued",
+    lane: Lane | None = None,
     moment: datetime | None = None,
 ) -> str | None:
     """Put a task on the list; None when it is there already (the key decides, never the engine's locks).
 
-    `moment` is the steady one, where the caller has read it already.
+    The `lane` is that of the submission unless it is said; `moment` is the steady one, where the caller has read it.
     """
+    lane = lane or turns.lane_of(session, submission_id)
+    place = turns.take(session, lane)
     now = moment or clock.steady(session)
+    task_id = id_of(now)
     values: dict[str, Any] = {
-        "id": id_of(now),
+        "id": task_id,
+        "ticket": task_id,
         "submission_id": submission_id,
         "gold_id": gold_id,
         "recipe_id": recipe_id,
         "scorer_version": scorer_version,
         "status": status,
         "priority": priority,
+        "lane": lane.name,
+        "sublane": lane.part,
+        **place._asdict(),
         "attempt": 0,
         "crashes": 0,
         "interruptions": 0,
@@ -156,27 +162,25 @@ def backlog(session: ReadSession) -> Backlog:
 
 
 def claim(session: WriteSession, scorer_version: int, count: int) -> list[tuple[str, int]]:
-    """Take up to `count` due tasks of new submissions, the most urgent and oldest first; gives (task id, attempt)."""
-    return _take(session, _NEXT, {"count": count, "scorer": scorer_version}, lease=None)
+    """Take up to `count` due tasks of new submissions, as their turns come; gives (task id, attempt)."""
+    taken: list[tuple[str, int]] = []
+    while len(taken) < count and (one := claim_next(session, scorer_version, lease=None)) is not None:
+        taken.append(one)
+    return taken
 
 
-def claim_one(session: WriteSession, scorer_version: int, task_id: str, lease: timedelta) -> tuple[str, int] | None:
-    """Take this task for as long as the lease lasts, unless it is not due or somebody else takes it now."""
-    found = _take(session, _THIS, {"task_id": task_id, "scorer": scorer_version}, lease=lease)
-    return next(iter(found), None)
-
-
-def _take(
-    session: WriteSession, which: Select[str, int, str], named: dict[str, Any], lease: timedelta | None
-) -> list[tuple[str, int]]:
+def claim_next(session: WriteSession, scorer_version: int, lease: timedelta | None) -> tuple[str, int] | None:
+    """Take the due task whose turn it is for as long as the lease lasts; None where there is none."""
     moment, connection = clock.read(session), session.connection()
-    taken = connection.execute(which, named | {"moment": moment.steady}).all()
-    if taken:
-        until = None if lease is None else moment.steady + lease
-        ids = {"tasks": [row.id for row in taken], "submissions": [row.submission_id for row in taken]}
-        connection.execute(_START, {"tasks": ids["tasks"], "now": moment.now, "until": until})
-        connection.execute(_SHOW_STARTED, {"submissions": ids["submissions"], "now": moment.now})
-    return [(row.id, row.attempt + 1) for row in taken]
+    chosen = turns.choose(session, scorer_version, moment.steady)
+    if chosen is None:
+        return None
+    turns.exchange(session, chosen)
+    until = None if lease is None else moment.steady + lease
+    task = chosen.task
+    connection.execute(_START, {"task": task.id, "now": moment.now, "until": until})
+    connection.execute(_SHOW_STARTED, {"submission": task.submission_id, "now": moment.now})
+    return task.id, task.attempt + 1
 
 
 def renew(session: WriteSession, claims: Iterable[tuple[str, int]], lease: timedelta) -> None:
@@ -202,6 +206,23 @@ def hold_all(session: WriteSession, phase_ids: Collection[str]) -> None:
     query = select(ScoreTask.id).join(Submission, Submission.id == ScoreTask.submission_id)
     held = query.where(Submission.phase_id.in_(phase_ids)).order_by(ScoreTask.id).with_for_update(of=ScoreTask)
     session.execute(held)
+
+
+def hold_unfinished(session: WriteSession, submission_ids: Collection[str]) -> list[ScoreTask]:
+    """The queued and running tasks of these submissions, locked."""
+    unfinished = ScoreTask.submission_id.in_(submission_ids) & ScoreTask.status.in_(("queued", "running"))
+    query = select(ScoreTask).where(unfinished).order_by(ScoreTask.id).with_for_update()
+    return list(session.scalars(query.execution_options(populate_existing=True)))
+
+
+def cancel(session: WriteSession, task: ScoreTask, now: datetime) -> None:
+    """A task that is held is not to be done; who works on it owns it no longer, and stores nothing."""
+    waited = task.status == "queued" and task.priority < RESCORING
+    task.status, task.finished_at, task.lease_until, task.not_before = "cancelled", now, None, None
+    session.flush()
+    if waited:
+        session.refresh(task, ["turn", "ticket"])  # another that left a moment ago may have moved it up
+        turns.leave(session, task)
 
 
 def owned(session: WriteSession, task_id: str, attempt: int) -> ScoreTask | None:

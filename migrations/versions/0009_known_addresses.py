@@ -6,7 +6,7 @@ from alembic import op
 from app.store.types import Moment
 
 revision = "0009"
-down_revision = "0007"
+down_revision = "0008"
 
 
 def upgrade() -> None:

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from app.children import ChildDied, ChildOutOfMemory, ChildrenBusy, ChildrenClosed, ChildTimedOut
+from app.children import ChildDied, ChildrenBusy, ChildrenClosed, ChildStalled, ChildTimedOut
 from app.children.pool import Child, ChildPool
 from tests.faults.support import alive, asked, freeze
 from tests.live import LONG, ROOT, eventually
 
 MIB = 1024 * 1024
-LIMITS = ["--memory", str(512 * MIB), "--limits", json.dumps({"records": 1000})]
+LIMITS = ["--cpu", "30", "--memory", str(512 * MIB), "--limits", json.dumps({"records": 1000})]
 GOLD = [{"id": "t1", "label": "cat"}, {"id": "t2", "label": "dog"}]
 
 
@@ -32,8 +32,8 @@ def secrets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextlib.contextmanager
-def pool(count: int = 1, seconds: float = 30) -> Iterator[ChildPool]:
-    made = ChildPool(count, arguments=LIMITS, seconds=seconds)
+def pool(count: int = 1, seconds: float = 30, stall_seconds: float = LONG) -> Iterator[ChildPool]:
+    made = ChildPool(count, arguments=LIMITS, seconds=seconds, stall_seconds=stall_seconds)
     made.warm_up()
     for child in made._all:
         child._await_ready(child.start())
@@ -91,7 +91,16 @@ def test_the_memory_of_a_child_is_limited(request_of: dict[str, Any]) -> None:
 
 
 def test_a_small_file_needs_little_memory_however_large_files_may_be(request_of: dict[str, Any]) -> None:
-    child = Child(["--memory", str(192 * MIB), "--limits", json.dumps({"expanded_bytes": 1 << 40, "records": 1000})])
+    child = Child(
+        [
+            "--cpu",
+            "30",
+            "--memory",
+            str(192 * MIB),
+            "--limits",
+            json.dumps({"expanded_bytes": 1 << 40, "records": 1000}),
+        ]
+    )
     try:
         assert child.ask(request_of, 30)["valid"] is True
     finally:
@@ -105,9 +114,9 @@ def test_a_file_beyond_the_memory_is_refused_and_the_next_one_is_read(
     with path.open("wb") as file:
         file.truncate(700 * MIB)  # a file with a hole: all zeros, hardly any disk
     with pool() as children:
-        with pytest.raises(ChildOutOfMemory) as refused:
-            children.ask(asking(path))
-        assert refused.value.code == "memory_limit"
+        answer = children.ask(asking(path))
+        assert (answer["valid"], answer["total"]) == (False, {"too_large": 1})
+        assert "512 MiB of memory" in answer["problems"][0]["message"]
         assert children.ask(request_of)["valid"] is True
 
 
@@ -122,6 +131,28 @@ def test_a_child_that_does_not_answer_in_time_is_killed_and_replaced(request_of:
         assert not alive(slow)
         assert children.ask(request_of)["valid"] is True
         assert children.pids() != [slow]
+
+
+def test_a_child_that_is_stopped_while_it_has_work_is_replaced_long_before_its_time_is_over(
+    request_of: dict[str, Any],
+) -> None:
+    with pool(seconds=3600, stall_seconds=0.4) as children:
+        children.ask(request_of)
+        (stopped,) = children.pids()
+        freeze(stopped)
+        with pytest.raises(ChildStalled, match="gained no CPU time") as refused:
+            children.ask(request_of)
+        assert refused.value.code == "stalled"
+        assert not alive(stopped)
+        assert children.ask(request_of)["valid"] is True
+
+
+def test_a_child_that_waits_without_work_is_left_alone(request_of: dict[str, Any]) -> None:
+    with pool(stall_seconds=0.05) as children:
+        before = children.pids()
+        threading.Event().wait(0.5)
+        assert children.ask(request_of)["valid"] is True
+        assert children.pids() == before
 
 
 def test_a_child_that_dies_at_work_is_reported_and_replaced(request_of: dict[str, Any]) -> None:

@@ -37,6 +37,7 @@ def test_every_command_of_the_contract_exists() -> None:
         "submit",
         "select",
         "unselect",
+        "cancel",
         "submissions",
         "submission",
         "leaderboard",

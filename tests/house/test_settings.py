@@ -38,6 +38,7 @@ def test_a_setting_is_read_from_its_variable(name: str, monkeypatch: pytest.Monk
         "signup_limit": "8/hour",
         "team_limit": "9/hour",
         "scoring_memory": str(1 << 30),
+        "scoring_cpu": "7",
         "workers": "7",
         "heartbeat_seconds": "3",
         "max_nesting": "100",
@@ -58,6 +59,7 @@ def test_the_administrators_token_is_never_shown_with_the_settings() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [("signup", "perhaps"), ("port", "70000"), ("workers", "0"), ("scoring_seconds", "0"), ("scoring_memory", "1"),
+     ("scoring_cpu", "0"), ("scoring_cpu", "60"), ("stall_seconds", "0"),
      ("database_url", "postgresql://localhost/assay"), ("database_url", "mysql://localhost/assay"),
      ("files_url", "https://bucket/prefix"), ("files_url", "s3://"),
      ("s3_endpoint", "localhost:9000"), ("s3_endpoint", "http://no address"),

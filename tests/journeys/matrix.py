@@ -146,5 +146,6 @@ ROWS = (
     Row("DELETE", PHASE + "/rerun", EDITORS),
     Row("POST", SUBMISSION + "/select", OWN - {"viewer"}, sees=OWN),
     Row("POST", SUBMISSION + "/unselect", OWN - {"viewer"}, sees=OWN),
+    Row("POST", SUBMISSION + "/cancel", OWN - {"viewer"}, 409, sees=OWN),
     Row("DELETE", CHALLENGE, OWNERS, 409),
 )

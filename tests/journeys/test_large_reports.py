@@ -11,7 +11,7 @@ from app.children import ChildOutOfMemory, ChildTimedOut
 from app.formats import Limits
 from app.prepared.golds import Golds
 from app.scoring import detail_size
-from app.scoring_child import answer_report
+from app.scoring_child import CpuLimit, answer_report
 
 
 class Answering:
@@ -71,10 +71,10 @@ def test_a_table_of_a_part_left_out_is_refused(tmp_path: Path, monkeypatch: pyte
         "csv": True,
         "target": str(tmp_path / "made"),
     }
-    golds = Golds(Limits(), 1 << 30)
-    assert answer_report(golds, request) == {"valid": True}
+    golds, cpu = Golds(Limits(), 1 << 30), CpuLimit(60.0, print)
+    assert answer_report(golds, request, cpu) == {"valid": True}
     monkeypatch.setattr(detail_size, "POINTS", 0)
-    answer = answer_report(golds, request)
+    answer = answer_report(golds, request, cpu)
     assert (answer["valid"], answer["detail"][:22]) == (False, "There is no such table")
-    assert answer_report(golds, request | {"csv": False}) == {"valid": True}
+    assert answer_report(golds, request | {"csv": False}, cpu) == {"valid": True}
     assert json.loads((tmp_path / "made").read_text())["left_out"][0]["part"] == "roc_curve"

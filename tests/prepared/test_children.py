@@ -31,7 +31,7 @@ NAME = "a" * 64
 def pool(folder: Path | None, count: int = 1, limit: int = 64 * MIB) -> Iterator[ChildPool]:
     """Real children that share a folder."""
     told = {"folder": str(folder), "limit": limit, "free": 0}
-    arguments = ["--memory", str(512 * MIB), "--limits", json.dumps({"records": 1_000_000})]
+    arguments = ["--cpu", "30", "--memory", str(512 * MIB), "--limits", json.dumps({"records": 1_000_000})]
     made = ChildPool(count, arguments=[*arguments, *(["--prepared", json.dumps(told)] if folder else [])], seconds=LONG)
     try:
         yield made

@@ -48,15 +48,15 @@ class Bed:
     def queue(self, slots: int = 1) -> Queue:
         if self.db.sqlite:
             return LocalQueue(self._claim, slots)
-        return shared_queue(self._settings, self.claim_one, slots)
+        return shared_queue(self._settings, self.claim_next, slots)
 
     def _claim(self, count: int) -> list[Claim]:
         with self.db.write() as session:
             return claim_tasks(session, count)
 
-    def claim_one(self, task_id: str) -> Claim | None:
+    def claim_next(self) -> Claim | None:
         with self.db.write() as session:
-            return claim_task(session, task_id, lease=LEASE)
+            return claim_task(session, lease=LEASE)
 
     def add(self, session: WriteSession, queue: Queue, *, priority: int = 0, wait: timedelta | None = None) -> str:
         ids = self._ids
@@ -247,16 +247,16 @@ def test_of_many_who_want_a_task_one_gets_it(bed: Bed) -> None:
         task_id = bed.send(queue)
         together = threading.Barrier(16)
 
-        def claim(_: int, wanted: str = task_id, line: threading.Barrier = together) -> Claim | None:
+        def claim(_: int, line: threading.Barrier = together) -> Claim | None:
             line.wait(LONG)
-            return bed.claim_one(wanted)
+            return bed.claim_next()
 
         with ThreadPoolExecutor(16) as racers:
             claims = [each for each in racers.map(claim, range(16)) if each is not None]
         assert claims == [Claim(task_id, 1)]
 
 
-def test_a_task_whose_job_vanished_is_lost_until_it_is_enqueued_again(bed: Bed) -> None:
+def test_as_many_tasks_as_have_no_job_are_lost_until_they_are_enqueued_again(bed: Bed) -> None:
     queue = bed.queue()
     if bed.db.sqlite:
         bed.send(queue)
@@ -270,7 +270,7 @@ def test_a_task_whose_job_vanished_is_lost_until_it_is_enqueued_again(bed: Bed) 
         session.execute(
             text("UPDATE procrastinate_jobs SET status = 'doing' WHERE args ->> 'task_id' = :taken"), of_it
         )  # by a worker that is no more
-    assert bed.lost(queue) == sorted([gone, taken])
+    assert len(bed.lost(queue)) == 2, "a job wakes a worker for whichever task is next"
     with bed.db.write() as session:
         for task_id in queue.lost(session):
             queue.enqueue(session, task_id)
@@ -307,8 +307,10 @@ def test_a_job_in_the_hands_of_a_worker_that_lives_is_no_promise(bed: Bed) -> No
     with bed.running(queue):
         eventually(lambda: sent in bed.moments, "the task is done")
     with bed.db.write() as session:
-        session.get_one(ScoreTask, sent).finished_at = clock.now(session) - timedelta(hours=1)
+        queue.forget_ended(session)
+    assert bed.jobs() == 1, "it may still be at it"
     with bed.db.write() as session:
+        session.execute(text("UPDATE procrastinate_events SET at = at - interval '2 hours'"))
         queue.forget_ended(session)
     assert bed.jobs() == 0
 

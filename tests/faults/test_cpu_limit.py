@@ -1,0 +1,106 @@
+"""A file that takes too much CPU time to read is rejected at once; a limit met in scoring is ours, and tried again."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import select
+
+from app.settings import Settings
+from app.store.session import Database
+from app.store.tables import QuotaEntry, ScoreTask
+from tests.api.served import Served, served, settings
+from tests.children.burning import READING, SCORING
+from tests.faults.support import GOLD, GOOD
+from tests.live import Caller, open_challenge
+
+LIMIT = 0.25
+MAIN = "/challenges/pets/phases/main"
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> Settings:
+    return settings(tmp_path / "data", scoring_cpu=LIMIT, crash_cap=2)
+
+
+@pytest.fixture
+def site(given: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    """A service whose children never end with certain files."""
+    monkeypatch.setattr("app.children.pool.PROGRAM", "tests.children.burning")
+    with served(given) as made:
+        quota = {"invalid_per_day": 1}
+        open_challenge(made.admin(), "pets", GOLD, phases=[{"name": "main", "quota": quota}])
+        yield made
+
+
+def blue(site: Served) -> Caller:
+    """A member of team Blue."""
+    site.admin().post("/users", json={"email": "blue@example.org", "name": "Blue", "password": "a long password"})
+    answer = site.caller().post("/tokens", json={"email": "blue@example.org", "password": "a long password"})
+    caller = site.caller(answer.json()["token"])
+    assert caller.post("/challenges/pets/registrations", json={"team": "Blue"}).status_code == 201
+    return caller
+
+
+def sent(who: Caller, path: str, content: Any, *, before: bytes, **query: str) -> httpx.Response:
+    """Send JSON that begins with white space."""
+    headers = {"Content-Type": "application/json", "Prefer": "wait=60"}
+    return who.post(path, content=before + json.dumps(content).encode(), params=query, headers=headers)
+
+
+def only(given: Settings) -> tuple[ScoreTask, list[tuple[str, str]]]:
+    """The one task, and the ledger."""
+    db = Database(given)
+    with db.read() as session:
+        task = session.scalars(select(ScoreTask)).one()
+        ledger = session.execute(select(QuotaEntry.kind, QuotaEntry.reason).order_by(QuotaEntry.id)).all()
+    db.close()
+    return task, [(row[0], row[1]) for row in ledger]
+
+
+def too_large(answer: dict[str, Any]) -> None:
+    """The one problem says which limit was met, how large it is, and how to mend it."""
+    assert answer["total"] == {"too_large": 1}
+    (problem,) = answer["problems"]
+    assert f"{LIMIT:g} s of CPU time" in problem["message"]
+    assert "Leave out" in problem["message"]
+
+
+def test_a_file_that_takes_too_long_to_read_is_rejected_at_its_first_try_and_counts_as_invalid(
+    site: Served, given: Settings
+) -> None:
+    who = blue(site)
+    body = sent(who, f"{MAIN}/submissions", GOOD, before=READING).json()
+    assert body["status"] == "rejected", body
+    too_large(body)
+    assert body["failure"] is None
+    task, ledger = only(given)
+    assert (task.status, task.attempt, task.crashes) == ("done", 1, 0)
+    assert ledger == [("reserve", "admitted"), ("refund", "rejected")]
+    refused = who.submit("pets", GOOD)
+    assert (refused.status_code, refused.json()["quota"]) == (429, "invalid_per_day")
+
+
+def test_a_dry_run_and_an_upload_of_gold_get_the_same_answer(site: Served) -> None:
+    who = blue(site)
+    dry = sent(who, f"{MAIN}/submissions", GOOD, before=READING, dry_run="true")
+    assert dry.status_code == 200, dry.text
+    assert dry.json()["valid"] is False
+    too_large(dry.json())
+    gold = sent(site.admin(), f"{MAIN}/gold", GOLD, before=READING)
+    assert (gold.status_code, gold.json()["code"]) == (422, "invalid_gold"), gold.text
+    too_large(gold.json())
+    assert who.post(f"{MAIN}/submissions", json=GOOD, params={"dry_run": "true"}).json()["valid"] is True
+
+
+def test_a_limit_met_in_scoring_is_ours_tried_again_and_refunded(site: Served, given: Settings) -> None:
+    who = blue(site)
+    body = sent(who, f"{MAIN}/submissions", GOOD, before=SCORING).json()
+    assert body["status"] == "failed", body
+    assert body["failure"]["code"] == "cpu_limit"
+    task, ledger = only(given)
+    assert (task.attempt, task.crashes) == (2, 2)
+    assert ledger == [("reserve", "admitted"), ("refund", "failed")]

@@ -1,0 +1,113 @@
+"""Over a real service: many files of one user delay another's by one, and what is cancelled or barred leaves the queue."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.faults.support import GOLD, GOOD, frozen, rows, status_of
+from tests.live import Caller, Live, eventually, open_challenge
+
+MAIN = "/challenges/pets/phases/main"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    service = Live(tmp_path_factory.mktemp("turns") / "data", scoring_seconds="600").start()
+    open_challenge(service.admin(), "pets", GOLD, phases=[{"name": "main", "quota": {"per_day": 100}}])
+    yield service
+    service.kill()
+
+
+def sent(who: Caller, **query: str) -> str:
+    answer = who.submit("pets", GOOD, wait=0, **query)
+    assert answer.status_code == 202, answer.text
+    return str(answer.json()["id"])
+
+
+def place(who: Caller, submission: str) -> int | None:
+    found: int | None = who.get(f"/submissions/{submission}").json()["queue_position"]
+    return found
+
+
+def under_way(who: Caller, submission: str) -> None:
+    eventually(lambda: status_of(who, submission) == "running", "the first is being scored")
+
+
+def finished_order(service: Live) -> list[str]:
+    return [
+        row[0] for row in rows(service, "SELECT id FROM submissions WHERE status = 'finished' ORDER BY finished_at")
+    ]
+
+
+def test_twenty_files_of_one_user_delay_that_of_another_by_one(site: Live) -> None:
+    greedy, modest = site.person("Greedy").join("pets", "Greedy"), site.person("Modest").join("pets", "Modest")
+    with frozen(site):
+        many = [sent(greedy) for _ in range(20)]
+        under_way(greedy, many[0])
+        baselines = [sent(site.admin(), team=f"base {number}", baseline="true") for number in range(3)]
+        one = sent(modest)
+        told = place(modest, one)
+        assert told is not None
+        assert told <= 3  # one of the other user, one of the organizers
+        assert place(greedy, many[-1]) == 19 + 1 + len(baselines)
+    eventually(lambda: status_of(greedy, many[-1]) == "finished", "all are scored")
+    order = finished_order(site)
+    before = order[: order.index(one)]
+    assert len([each for each in before if each in many]) <= 2  # the one that was being scored, and one more
+    assert len([each for each in before if each in baselines]) <= 1
+    assert order.index(baselines[-1]) < order.index(many[6]), "organizers do not wait for all the rest"
+    assert [each for each in order if each in many] == many
+
+
+def test_what_is_cancelled_leaves_the_queue_and_gives_back_its_quota(site: Live) -> None:
+    blue = site.person("Blue").join("pets", "Azure")
+    with frozen(site):
+        first, second, third = (sent(blue) for _ in range(3))
+        under_way(blue, first)
+        assert (place(blue, second), place(blue, third)) == (1, 2)
+        refused = blue.post(f"/submissions/{first}/cancel")
+        assert (refused.status_code, refused.json()["code"]) == (409, "not_cancellable")
+        for _ in range(2):  # said twice it does no harm
+            answer = blue.post(f"/submissions/{second}/cancel")
+            assert (answer.status_code, answer.json()["status"]) == (200, "cancelled"), answer.text
+        assert answer.json()["failure"]["code"] == "cancelled"
+        assert place(blue, third) == 1
+        assert site.person("Rival").post(f"/submissions/{third}/cancel").status_code == 404
+    eventually(lambda: status_of(blue, third) == "finished", "the others are scored")
+    ledger = rows(site, f"SELECT kind, reason FROM quota_entries WHERE submission_id = '{second}' ORDER BY id")
+    assert ledger == [("reserve", "admitted"), ("refund", "cancelled")]
+    assert rows(site, f"SELECT status, attempt FROM score_tasks WHERE submission_id = '{second}'") == [("cancelled", 0)]
+    assert blue.post(f"/submissions/{first}/cancel").json()["code"] == "not_cancellable"
+
+
+def test_an_organizer_may_cancel_what_is_being_scored_and_nothing_of_it_is_published(site: Live) -> None:
+    green = site.person("Green").join("pets", "Green")
+    with frozen(site):
+        one = sent(green)
+        under_way(green, one)
+        assert site.admin().post(f"/submissions/{one}/cancel").json()["status"] == "cancelled"
+        other = sent(green)
+    eventually(lambda: status_of(green, other) == "finished", "the child is free again")
+    assert status_of(green, one) == "cancelled"
+    assert rows(site, f"SELECT count(*) FROM scores WHERE submission_id = '{one}'") == [(0,)]
+
+
+def test_barring_takes_all_that_waits_out_of_the_queue_and_publishes_nothing_more(site: Live) -> None:
+    red, gray = site.person("Red").join("pets", "Red"), site.person("Gray").join("pets", "Gray")
+    listed = site.admin().get("/challenges/pets/registrations", params={"limit": 100}).json()["items"]
+    (mine,) = [each["id"] for each in listed if each["team"]["name"] == "Red"]
+    with frozen(site):
+        gone = [sent(red) for _ in range(4)]
+        under_way(red, gone[0])
+        kept = sent(gray)
+        on_behalf = sent(site.admin(), team="Red")
+        barred = {"status": "barred", "reason": "two accounts"}
+        assert site.admin().patch(f"/challenges/pets/registrations/{mine}", json=barred).status_code == 200
+        assert {status_of(red, each) for each in gone} == {"cancelled"}
+        assert red.get(f"/submissions/{gone[0]}").json()["failure"]["code"] == "barred"
+    eventually(lambda: status_of(gray, kept) == "finished", "the others are scored")
+    eventually(lambda: status_of(site.admin(), on_behalf) == "finished", "what organizers entered is scored too")
+    for each in gone:
+        assert rows(site, f"SELECT count(*) FROM scores WHERE submission_id = '{each}'") == [(0,)]
+        ledger = rows(site, f"SELECT kind, reason FROM quota_entries WHERE submission_id = '{each}' ORDER BY id")
+        assert ledger == [("reserve", "admitted"), ("refund", "cancelled")]
