@@ -10,7 +10,7 @@ from app.formats.columns import Cell, Columns, GivenScores, Reading, check_rows
 from app.formats.layout import ColumnLists, KeyedMap, Names, RecordList
 from app.formats.mistaken import looks_like_table
 from app.formats.problem import FILE, Place, Problem, problem, quote, show, token
-from app.formats.records import FAULT_MESSAGES, from_records, refused_in_gold, sound_id
+from app.formats.records import fault_message, from_records, refused_in_gold, sound_id
 from app.formats.strict_json import (
     ODD,
     Path,
@@ -148,7 +148,7 @@ def _column_lists(fields: dict[str, Any], document: tuple[Any, ...], reading: Re
         raise TooDeep
     rows = _equal_length(listed, len(ids), reading)
     cut = {
-        name: _marked(column, partial(_under, name), ids, reading)[:rows]
+        name: _marked(column, partial(_under, name), ids, reading, texts=name in {"ids", "labels"})[:rows]
         for name, column in {"ids": ids, **listed}.items()
     }
     columns = Columns(
@@ -202,7 +202,9 @@ def _equal_length(columns: dict[str, list[Any]], count: int, reading: Reading) -
     return rows
 
 
-def _marked(values: Sequence[Any], path: Callable[[int], Path], ids: Sequence[Any], reading: Reading) -> Sequence[Any]:
+def _marked(
+    values: Sequence[Any], path: Callable[[int], Path], ids: Sequence[Any], reading: Reading, *, texts: bool
+) -> Sequence[Any]:
     """The values, with those that hold repeated keys or bad numbers reported (under their ids) and marked."""
     if not survey(values)[1]:
         return values
@@ -212,17 +214,23 @@ def _marked(values: Sequence[Any], path: Callable[[int], Path], ids: Sequence[An
             continue
         for code, found, wrong in faults(value, path(row)):
             owner = partial(sound_id, ids[row] if row < len(ids) else None, reading)
-            reading.problems.report(code, row, partial(_fault, code, found, wrong, owner))
+            reading.problems.report(code, row, partial(_fault, code, found, wrong, owner, text=texts))
             marked[row] = Cell.FAULT
     return marked
 
 
 def _fault(
-    code: str, path: Path, value: object, owner: Callable[[], str | None] = lambda: None, *, shown: bool = True
+    code: str,
+    path: Path,
+    value: object,
+    owner: Callable[[], str | None] = lambda: None,
+    *,
+    shown: bool = True,
+    text: bool = False,
 ) -> Problem:
     """A repeated key or bad number at its place."""
     got = show(value) if shown else None
-    return problem(code, FAULT_MESSAGES[code], Place(pointer(path)), instance_id=owner(), got=got)
+    return problem(code, fault_message(code, text=text), Place(pointer(path)), instance_id=owner(), got=got)
 
 
 def _map(document: tuple[Any, ...], reading: Reading) -> Columns:
@@ -234,7 +242,7 @@ def _map(document: tuple[Any, ...], reading: Reading) -> Columns:
     if reading.gold and reading.task == "multiclass" and list in kinds:
         reading = replace(reading, sets=True)
     layout = KeyedMap(keys)
-    answers = _marked(values, lambda row: (keys[row],), keys, reading)
+    answers = _marked(values, lambda row: (keys[row],), keys, reading, texts=True)
     if kinds == {tuple} and not reading.gold:
         return Columns(list(keys), None, range(len(keys)), layout, reading, scores=GivenScores(answers))
     return Columns(list(keys), answers, range(len(keys)), layout, reading)

@@ -20,6 +20,15 @@ FAULT_MESSAGES = {
     "not_a_number": "This is not a finite number. Write a finite one, or leave the field out.",
     "too_large": "This integer has more digits than allowed. Write it as a shorter one, or leave the field out.",
 }
+_NO_TEXT = (
+    "An id or a label is a text, and this is a number that JSON does not have: many programs write NaN where a value is "
+    "missing. Write the id or label in quotes."
+)
+
+
+def fault_message(code: str, *, text: bool) -> str:
+    """What to do about a repeated key or a bad number, where a `text` is due or anywhere else."""
+    return _NO_TEXT if text and code == "not_a_number" else FAULT_MESSAGES[code]
 
 
 def refused_in_gold(name: str, reading: Reading) -> str | None:
@@ -233,8 +242,9 @@ class _RecordLoop:
         return problem("wrong_shape", message, self.layout.place(row), expected="an object", got=show(record))
 
     def _fault(self, code: str, row: int, path: Path, value: object, fields: Mapping[str, Any]) -> Problem:
-        place = self._inside(row, pointer(path))
-        return problem(code, FAULT_MESSAGES[code], place, instance_id=self._owner(fields), got=show(value))
+        place, names = self._inside(row, pointer(path)), self.layout.names
+        message = fault_message(code, text=path[0] in {names.id, names.label})
+        return problem(code, message, place, instance_id=self._owner(fields), got=show(value))
 
     def _lacks_id(self, row: int, fields: Mapping[str, Any]) -> Problem:
         name = self.layout.name("id")

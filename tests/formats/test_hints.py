@@ -45,3 +45,25 @@ def test_among_many_known_texts_folding_and_the_last_part_are_tried() -> None:
 def test_a_file_meant_in_another_way_gets_the_advice_that_mends_it(kind: str, text: str, hint: str) -> None:
     _, problems = predict(text, kind)
     assert hint in problems.first[0].message
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "multilabel"),
+    [
+        ("json", '[{"id": "t1", "label": NaN}]', False),
+        ("json", '[{"id": Infinity, "label": "cat"}]', False),
+        ("json", '[{"id": "t1", "labels": ["cat", NaN]}]', True),
+        ("json", '{"t1": NaN}', False),
+        ("json", '{"ids": ["t1"], "labels": [NaN]}', False),
+        ("jsonl", '{"id": "t1", "label": NaN}\n', False),
+    ],
+)
+def test_a_missing_value_that_a_program_wrote_as_a_number_is_no_label(kind: str, text: str, multilabel: bool) -> None:
+    (found,) = [one for one in predict(text, kind, multilabel=multilabel)[1].first if one.code == "not_a_number"]
+    assert found.message.startswith("An id or a label is a text")
+
+
+def test_a_score_that_is_no_number_is_told_to_be_one() -> None:
+    text = '[{"id": "t1", "scores": {"cat": NaN, "dog": 0.5, "eel": 0.5}}]'
+    (found,) = [one for one in predict(text)[1].first if one.code == "not_a_number"]
+    assert found.message.startswith("This is not a finite number.")
