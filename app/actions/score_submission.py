@@ -263,7 +263,8 @@ def _crashed(session: WriteSession, bench: Bench, claim: Claim, crash: ChildErro
     if task.crashes >= bench.caps.crashes:
         detail = f"Scoring ended {task.crashes} times: {str(crash) or crash.__doc__}"
         return _fail(session, bench, task, crash.code, detail)
-    turns.retake(session, task)  # it was served: what it costs again is the turn of whoever sent it
+    if task.priority < RESCORING:
+        turns.retake(session, task)  # it was served: what it costs again is the turn of whoever sent it
     _requeue(session, bench, task, timedelta(seconds=task.crashes))
     once_committed(session, partial(bench.figures.retried, CRASHED))
     return None

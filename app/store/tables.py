@@ -7,50 +7,11 @@ from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, false,
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.priorities import WAITING
+from app.store.account_tables import KnownAddress, Token, User
 from app.store.base import ID, Base, JSONObject, one_of
 from app.store.types import new_id, utcnow
 
-__all__ = ["Base"]  # and all that is declared here
-
-
-class User(Base):
-    """A person with an account; the built-in administrator has no password."""
-
-    __tablename__ = "users"
-
-    id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
-    email: Mapped[str] = mapped_column(String(320), unique=True)
-    name: Mapped[str] = mapped_column(String(200))
-    password_hash: Mapped[str | None] = mapped_column(String(500))
-    admin: Mapped[bool] = mapped_column(default=False)
-    approved: Mapped[bool] = mapped_column(default=False)
-    created_at: Mapped[datetime] = mapped_column(default=utcnow)
-
-
-class Token(Base):
-    """A bearer token: only the SHA-256 of its secret is kept."""
-
-    __tablename__ = "tokens"
-
-    id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
-    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
-    secret_hash: Mapped[str] = mapped_column(String(64))
-    scopes: Mapped[list[str]]
-    created_at: Mapped[datetime] = mapped_column(default=utcnow)
-    expires_at: Mapped[datetime]
-    revoked_at: Mapped[datetime | None]
-
-    user: Mapped[User] = relationship(lazy="joined")
-
-
-class KnownAddress(Base):
-    """An address block (IPv4 address, IPv6 /64) from which a user logged in, so that the next login there is let in."""
-
-    __tablename__ = "known_addresses"
-
-    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
-    block: Mapped[str] = mapped_column(String(64), primary_key=True)
-    last_at: Mapped[datetime] = mapped_column(index=True)
+__all__ = ["Base", "KnownAddress", "Token", "User"]  # and all that is declared here
 
 
 class Challenge(Base):
@@ -290,7 +251,7 @@ class ScoreTask(Base):
                 ("ix_score_tasks_lane", ("lane", "turn"), WAITING),
                 ("ix_score_tasks_subturn", ("lane", "subturn", "id"), WAITING),
                 ("ix_score_tasks_sublane", ("lane", "sublane", "subturn"), WAITING),
-                ("ix_score_tasks_served", ("turn", "lane"), "attempt > 0"),
+                ("ix_score_tasks_served", ("served_turn", "lane"), "served_turn IS NOT NULL"),
             )
         ),
         Index(
@@ -312,6 +273,7 @@ class ScoreTask(Base):
     """With whom it takes turns, and the part of that (app.store.turns); empty where it never waited for a turn."""
     sublane: Mapped[str] = mapped_column(ID, default="", server_default=text("''"))
     turn: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    served_turn: Mapped[int | None]
     ticket: Mapped[str] = mapped_column(ID, default="", server_default=text("''"))
     """Within a round the smaller ticket goes first: the id of the task that the turn was made for."""
     subturn: Mapped[int] = mapped_column(default=0, server_default=text("0"))

@@ -63,6 +63,7 @@ _START = (
     .values(
         status="running",
         attempt=ScoreTask.attempt + 1,
+        served_turn=ScoreTask.turn,
         started_at=_STARTED,
         lease_until=bindparam("until", type_=ScoreTask.lease_until.type),
     )

@@ -57,13 +57,15 @@ class Chosen(NamedTuple):
 
 
 _STANDING = """
-    SELECT (SELECT max(turn) FROM score_tasks {served} WHERE attempt > 0) AS served,
+    SELECT (SELECT max(served_turn) FROM score_tasks {served} WHERE served_turn IS NOT NULL) AS served,
            (SELECT max(turn) FROM score_tasks {lane} WHERE {waiting} AND lane = :lane) AS last,
            (SELECT min(subturn) FROM score_tasks {subturn} WHERE {waiting} AND lane = :lane) AS part_first,
            (SELECT max(subturn) FROM score_tasks {sublane} WHERE {waiting} AND lane = :lane AND sublane = :part)
                AS part_last
 """
-_JUST_SERVED = "SELECT 1 FROM score_tasks {served} WHERE attempt > 0 AND turn = :turn AND lane = :lane LIMIT 1"
+_JUST_SERVED = """
+    SELECT 1 FROM score_tasks {served} WHERE served_turn IS NOT NULL AND served_turn = :turn AND lane = :lane LIMIT 1
+"""
 _COLUMNS = "SELECT id, attempt, submission_id, turn, ticket, lane, priority FROM score_tasks"
 _DUE = "{waiting} AND scorer_version = :scorer AND (not_before IS NULL OR not_before <= :moment)"
 _HEAD = f"{_COLUMNS} {{turn}} WHERE {_DUE} ORDER BY priority, turn, ticket LIMIT 1 {{locked}}"
@@ -182,9 +184,11 @@ def leave(session: WriteSession, task: ScoreTask) -> None:
     session.connection().execute(statement, {"turn": task.turn, "ticket": task.ticket, "lane": task.lane})
 
 
-def position(session: ReadSession, task_id: str) -> int:
-    """How many queued tasks go before a queued one if nothing more comes, plus one."""
+def position(session: ReadSession, task_id: str) -> int | None:
+    """How many queued tasks go before a queued one if nothing more comes, plus one; None where it was claimed just now."""
     connection, said = session.connection(), _SQL[session.get_bind().dialect.name]
-    held = connection.execute(said["held"], {"id": task_id}).one()
+    held = connection.execute(said["held"], {"id": task_id}).one_or_none()
+    if held is None:
+        return None
     ahead: int = connection.execute(said["ahead"], held._asdict()).scalar_one()
     return ahead + 1

@@ -12,7 +12,7 @@ INDEXES = (
     ("ix_score_tasks_lane", ["lane", "turn"], WAITING),
     ("ix_score_tasks_subturn", ["lane", "subturn", "id"], WAITING),
     ("ix_score_tasks_sublane", ["lane", "sublane", "subturn"], WAITING),
-    ("ix_score_tasks_served", ["turn", "lane"], "attempt > 0"),
+    ("ix_score_tasks_served", ["served_turn", "lane"], "served_turn IS NOT NULL"),
 )
 LANES = f"""
     UPDATE score_tasks SET lane = whose.lane, sublane = whose.sublane
@@ -40,6 +40,7 @@ def upgrade() -> None:
         op.add_column("score_tasks", sa.Column(name, sa.String(32), server_default=sa.text("''"), nullable=False))
     for name in ("turn", "subturn"):
         op.add_column("score_tasks", sa.Column(name, sa.Integer(), server_default=sa.text("0"), nullable=False))
+    op.add_column("score_tasks", sa.Column("served_turn", sa.Integer(), nullable=True))
     op.execute(LANES)
     op.execute(TURNS)
     for name, columns, condition in INDEXES:
@@ -51,5 +52,5 @@ def upgrade() -> None:
 def downgrade() -> None:
     for name, _, _ in INDEXES:
         op.drop_index(name, "score_tasks")
-    for name in ("subturn", "ticket", "turn", "sublane", "lane"):
+    for name in ("served_turn", "subturn", "ticket", "turn", "sublane", "lane"):
         op.drop_column("score_tasks", name)

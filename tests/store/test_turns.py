@@ -74,7 +74,7 @@ class WorkList:
     def positions(self, queued: list[str]) -> list[str]:
         """The queued tasks in the order of the positions that their senders are told."""
         with self.db.read() as session:
-            places = {turns.position(session, each): each for each in queued}
+            places = {turns.position(session, each) or 0: each for each in queued}
         assert sorted(places) == list(range(1, len(queued) + 1))
         return [places[place] for place in sorted(places)]
 
@@ -212,7 +212,7 @@ def test_who_comes_new_is_no_better_off_than_who_was_served_thousands_of_times(w
     work.send("old")
     assert work.claim()
     with work.db.write() as session:
-        session.execute(text("UPDATE score_tasks SET turn = 5000"))
+        session.execute(text("UPDATE score_tasks SET turn = 5000, served_turn = 5000"))
     fresh = [work.send("new") for _ in range(5)]
     old = work.send("old")
     assert work.drain() == [fresh[0], old, *fresh[1:]] or work.drain() == []
@@ -245,7 +245,7 @@ FILL = """
     WITH RECURSIVE number(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n < :many)
     INSERT INTO score_tasks (id, submission_id, gold_id, recipe_id, scorer_version, status, priority, attempt, crashes,
                              interruptions, created_at, lane, sublane, turn, ticket, subturn)
-    SELECT 'task ' || n, 'submission ' || n, 'gold', 'recipe', 1, 'queued', 0, 0, 0,
+    SELECT 'task ' || n, 'submission ' || n, 'gold', 'recipe', :scorer, 'queued', 0, 0, 0,
            0, CURRENT_TIMESTAMP, 'user ' || n % 40, '', n / 40, 'task ' || n, n / 40
     FROM number
 """
@@ -258,7 +258,7 @@ def test_a_claim_among_very_many_follows_indexes_and_sorts_nothing(work: WorkLis
         if not work.db.sqlite:  # whose plans do not depend on the rows
             connection.execute(text("ALTER TABLE score_tasks SET (autovacuum_enabled = false)"))
             connection.execute(text("SET LOCAL session_replication_role = replica"))  # none of their parents is there
-            connection.execute(text(FILL), {"many": MANY})
+            connection.execute(text(FILL), {"many": MANY, "scorer": SCORER_VERSION})
 
     def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
         sent.append((statement, parameters))
@@ -282,3 +282,21 @@ def test_a_claim_among_very_many_follows_indexes_and_sorts_nothing(work: WorkLis
         assert "SCAN score_tasks\n" not in plan, plan
         assert "Sort" not in plan, plan
         assert "TEMP B-TREE" not in plan, plan
+
+
+def test_a_task_that_comes_again_behind_a_backlog_puts_nobody_behind_that_backlog(work: WorkList) -> None:
+    first, *_ = [work.send("mallory") for _ in range(30)]
+    assert work.claim() == first
+    with work.db.write() as session:  # its child crashed
+        task = session.get_one(ScoreTask, first)
+        turns.retake(session, task)
+        task.status = "queued"
+    victim = work.send("victim")
+    assert victim in {work.claim(), work.claim()}
+
+
+def test_a_task_that_is_claimed_has_no_position_any_more(work: WorkList) -> None:
+    task = work.send("ada")
+    assert work.claim() == task
+    with work.db.read() as session:
+        assert turns.position(session, task) is None
