@@ -296,7 +296,7 @@ def test_a_task_that_comes_again_behind_a_backlog_puts_nobody_behind_that_backlo
 
 
 def test_a_task_that_is_claimed_has_no_position_any_more(work: WorkList) -> None:
-    task = work.send("ada")
+    task = work.send("grace")
     assert work.claim() == task
     with work.db.read() as session:
         assert turns.position(session, task) is None
