@@ -10,6 +10,7 @@ from app.formats.budget import Needs, limits_for
 from app.formats.check import check
 from app.formats.columns import Table
 from app.formats.problem import Problems, TooManyProblems
+from app.formats.reader import read_table
 from app.formats.rules import DEFAULT_LIMITS, Limits, Rules
 from app.pipeline import (
     Source,
@@ -71,15 +72,8 @@ def score_offline(
             known = spec.classes if declared else gold_rules.label_set(truth, voided)
             ids = gold_rules.kept_ids(truth, voided)
             limits = limits_for(Needs.of(ids, known, void=len(voided)), limits)
-        answers = read_source(
-            predictions,
-            spec,
-            gold=False,
-            problems=outcome.problems,
-            limits=limits,
-            declared=declared,
-            wants_scores=wants_scores,
-        )
+        how: dict[str, Any] = {"declared": declared, "wants_scores": wants_scores, "limits": limits}
+        answers = read_source(predictions, spec, gold=False, problems=outcome.problems, **how)
         outcome.notes = list(dict.fromkeys((*truth.notes, *answers.notes)))
         if classes is None:
             spec = replace(spec, classes=_union(truth, answers, task, voided))
@@ -130,3 +124,12 @@ def _union(truth: Table, answers: Table, task: Task, void: Collection[str]) -> t
     own = gold_rules.label_set(truth, void)
     both = tuple(sorted({*own, *gold_rules.label_set(answers, void)}))
     return own if task == "binary" and len(both) > 2 else both
+
+
+def read_ids(source: Source, limits: Limits = DEFAULT_LIMITS) -> tuple[list[str] | None, Problems]:
+    """The ids of a file of columns, such as a template, as far as they are ids; None where it cannot be read."""
+    problems = Problems()
+    with source.path.open("rb") as stream:
+        table = read_table(stream, source.kind, task="multilabel", gold=False, problems=problems, limits=limits)
+    ids = [name for name in table.ids if name is not None]
+    return (ids if ids and len(ids) == len(table.ids) else None), problems

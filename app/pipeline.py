@@ -395,12 +395,3 @@ def score_labels(
             gold.ceilings[split] = Ceilings(case)
         found[split] = evaluate(case, calls, gold.ceilings[split])
     return found
-
-
-def read_ids(source: Source, limits: Limits = DEFAULT_LIMITS) -> tuple[list[str] | None, Problems]:
-    """The ids of a file of columns, such as a template, as far as they are ids; None where it cannot be read."""
-    problems = Problems()
-    with source.path.open("rb") as stream:
-        table = read_table(stream, source.kind, task="multilabel", gold=False, problems=problems, limits=limits)
-    ids = [name for name in table.ids if name is not None]
-    return (ids if ids and len(ids) == len(table.ids) else None), problems

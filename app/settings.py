@@ -207,7 +207,7 @@ class Settings(BaseSettings):
     @property
     def cpu_seconds(self) -> float:
         """CPU time that reading one file may take."""
-        return self.scoring_seconds / 2 if self.scoring_cpu is None else self.scoring_cpu
+        return self.scoring_seconds / 3 if self.scoring_cpu is None else self.scoring_cpu
 
     @property
     def database(self) -> str:
@@ -251,7 +251,7 @@ def describe() -> list[dict[str, str]]:
         if name == "workers":
             default = "number of processors, at most 4"
         if name == "scoring_cpu":
-            default = "half of scoring_seconds"
+            default = "a third of scoring_seconds"
         rows.append({"name": f"ASSAY_{name.upper()}", "default": default, "help": field.description or ""})
     return rows
 

@@ -150,7 +150,7 @@ def _formats() -> Iterator[str]:
     yield table(["setting", "default", "meaning"], rows)
     yield (
         "`ASSAY_MAX_CLASSES` concerns gold: predictions can name only the classes of the challenge. A file below all of\n"
-        "these may still take more memory to read than one may have, or more CPU time (`ASSAY_SCORING_CPU`: half of\n"
+        "these may still take more memory to read than one may have, or more CPU time (`ASSAY_SCORING_CPU`: a third of\n"
         "`ASSAY_SCORING_SECONDS` unless it is set): that is a problem of the file too (`too_large`); the larger the files,\n"
         "the more of both they need.\n\n"
         "Of predictions no more is read than their phase can use, online and offline alike. With n instances (those that\n"

@@ -305,12 +305,12 @@ def _require_quota(limits: Mapping[str, int], used: quota.Usage, *, reset_at: da
         undecided = name in {"total", "invalid_per_day"} and count - used.concurrent < limit
         at_work = name == "concurrent" or undecided
         daily = name in {"per_day", "invalid_per_day"} and not at_work
-        wait = max(1, round((reset_at - now).total_seconds())) if daily else 5 if at_work else 86400
+        wait = max(1, round((reset_at - now).total_seconds())) if daily else 5
         raise QuotaExceeded(
             f"The team has used {count} of {limit} ({name}"
             + (f", {used.concurrent} of them still being checked)." if at_work else ")."),
             remedy=QUOTA_REMEDIES["concurrent" if at_work else name],
-            headers={"Retry-After": str(wait)},
+            headers={"Retry-After": str(wait)} if daily or at_work else {},  # waiting does not bring back a total
             quota=name,
             limit=limit,
             used=count,

@@ -170,7 +170,7 @@ def read_ids(path: Path) -> list[str]:
 
 
 def _ids_of_columns(path: Path) -> list[str]:
-    from app.pipeline import read_ids as ids_of
+    from app.offline import read_ids as ids_of
 
     found, problems = ids_of(source(path))
     if found is None:

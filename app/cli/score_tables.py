@@ -53,7 +53,7 @@ def show_scores(
     for title, calls in groups:
         _show_group(console, report, title, [call.asked for call in calls if call.asked not in data])
     left_out = len(report["metrics"]) - sum(len(calls) for _, calls in groups)
-    if left_out:
+    if left_out and not shown.chosen:
         console.print(f"{left_out} more metrics fit these data: --all shows them by family, --metric one.", **PLAIN)
     for key, value in data.items():
         _show_data(console, key, value)

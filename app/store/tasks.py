@@ -71,7 +71,7 @@ _START = (
 _SHOW_STARTED = (
     update(Submission.__table__)
     .where(Submission.id == bindparam("submission"), Submission.status == "queued")
-    .values(status="running", started_at=_STARTED, attempt=Submission.attempt + 1)
+    .values(status="running", started_at=_STARTED, attempt=Submission.attempt + bindparam("tries"))
 )
 _END = (
     update(ScoreTask.__table__)
@@ -180,7 +180,9 @@ def claim_next(session: WriteSession, scorer_version: int, lease: timedelta | No
     until = None if lease is None else moment.steady + lease
     task = chosen.task
     connection.execute(_START, {"task": task.id, "now": moment.now, "until": until})
-    connection.execute(_SHOW_STARTED, {"submission": task.submission_id, "now": moment.now})
+    # What an organizer has scored once more is no attempt of its team's; the first try of what they enter is one.
+    tries = 0 if turns.is_organizers(task) and task.attempt else 1
+    connection.execute(_SHOW_STARTED, {"submission": task.submission_id, "now": moment.now, "tries": tries})
     return task.id, task.attempt + 1
 
 

@@ -131,6 +131,11 @@ def lane_of(session: ReadSession, submission_id: str) -> Lane:
     return Lane(*found)
 
 
+def is_organizers(task: Row[Any]) -> bool:
+    """Whether a task is in the lane of all that organizers enter or order."""
+    return bool(task.lane == _ORGANIZERS)
+
+
 def take(session: WriteSession, lane: Lane) -> Place:
     """The next free place in this lane, held until the transaction ends.
 

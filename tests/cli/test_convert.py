@@ -180,3 +180,18 @@ def test_counts_that_fit_under_another_convention_only_are_listed_too() -> None:
 def test_cut_figures_are_printed_cut() -> None:
     ran = run("convert", "--n", 10, "--positives", 10, "--recall", "0.3", "--cut")
     assert [line.split() for line in ran.out.splitlines()][-1] == ["3", "0", "7", "0"]
+
+
+def test_a_figure_that_plays_no_part_in_a_contradiction_is_not_named(tmp_path: Path) -> None:
+    """The search that is cut early cannot decide about the one alone, but about the pair."""
+    table = write(tmp_path / "table.csv", "label,size,accuracy_ovr\na,1,\nb,2,50.0%\nc,1,\n")
+    words = ("--percent", "--figure", "jaccard_micro=14.3%", "--figure", "accuracy_ovr_weighted=43.7%")
+    found = run("convert", "--table", table, *words, "--json").value()
+    assert [one["figure"] for one in found["conflict"]["figures"]] == ["accuracy_ovr_weighted"]
+
+
+def test_what_a_figure_would_be_is_told_under_every_convention() -> None:
+    words = ("convert", "--n", 10, "--positives", 4, "--precision", "0.50", "--recall", "0.00", "--json")
+    (precision, _) = run(*words).value()["conflict"]["figures"]
+    assert precision["without"]["printed"] == ["0.00", "1.00"]
+    assert precision["above"]["printed"] == "1.00"

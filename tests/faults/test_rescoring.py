@@ -116,6 +116,7 @@ def test_a_failed_submission_is_scored_after_all_and_never_charged(own: Bed) -> 
         for child in children_of(own.service.pid):
             os.kill(child, signal.SIGKILL)
     own.until(f"SELECT status FROM submissions WHERE id = '{sent}'", "failed")
+    attempt = blue.get(f"/submissions/{sent}").json()["attempt"]
     assert blue.post(f"/submissions/{sent}/rerun").status_code == 403
     again = admin.post(f"/submissions/{sent}/rerun")
     assert (again.status_code, again.headers["location"]) == (202, f"/api/v1/submissions/{sent}")
@@ -123,6 +124,7 @@ def test_a_failed_submission_is_scored_after_all_and_never_charged(own: Bed) -> 
     own.until(f"SELECT status FROM submissions WHERE id = '{sent}'", "finished")
     seen = blue.get(f"/submissions/{sent}").json()
     assert (seen["failure"], seen["scores"]["accuracy"], seen["rerun"]) == (None, {"value": 1.0}, None)
+    assert seen["attempt"] == attempt  # what an organizer has done again is no attempt of the team's
     ledger = own.rows(f"SELECT kind FROM quota_entries WHERE submission_id = '{sent}' ORDER BY id")
     assert ledger == [("reserve",), ("refund",)]
     quota = blue.get("/challenges/pets/phases/main/quota").json()

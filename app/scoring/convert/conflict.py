@@ -43,6 +43,8 @@ class Contradicted:
     below: Near | None
     above: Near | None
     without: Answer
+    answers: tuple[Answer, ...]
+    """What fits without it under each convention for 0/0; `without` is the first of them that fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +85,19 @@ def solve(problem: Problem, *, first: int = 10, limit: int = LIMIT) -> Answer:
 
 
 def solve_any(question: Question, *, first: int = 10, limit: int = LIMIT) -> Answer:
-    """The counts that fit under the first convention under which some do; else an answer that says whether all are excluded."""
-    answers = (solve(problem, first=first, limit=limit) for problem in question.problems)
-    undecided = Answer(0, complete=True)
+    """The counts that fit under the first convention under which some do; else whether all conventions are excluded."""
+    return best_of(solve(problem, first=first, limit=limit) for problem in question.problems)
+
+
+def best_of(answers: Iterable[Answer]) -> Answer:
+    """The first answer that fits; else one that is undecided, if there is one."""
+    best: Answer | None = None
     for answer in answers:
         if answer.count:
             return answer
-        undecided = undecided if undecided.fits is None else answer
-    return undecided
+        best = answer if best is None or answer.fits is None else best
+    assert best is not None
+    return best
 
 
 def explain(question: Question, *, first: int = 10, limit: int = LIMIT) -> Conflict:
@@ -137,7 +144,14 @@ def _fewest(claims: tuple[Claim, ...], impossible: Callable[[tuple[Claim, ...], 
     for count in range(3):
         for some in combinations(claims, count):
             if impossible(some, _SMALL):
-                return some
+                return _without_spare(some, impossible)
+    return _without_spare(claims, impossible)
+
+
+def _without_spare(
+    claims: tuple[Claim, ...], impossible: Callable[[tuple[Claim, ...], int], bool]
+) -> tuple[Claim, ...]:
+    """Impossible claims less those that can be spared: what was undecided in a short search may be seen in a long one."""
     for claim in reversed(claims):
         fewer = tuple(other for other in claims if other is not claim)
         if impossible(fewer, LIMIT):
@@ -154,7 +168,8 @@ def _told(
         kept = question.of(tuple(other for other in question.problem.claims if other != claim))
         if joint and nearest == (None, None):
             nearest = _among(claim, kept, first, limit) or nearest  # noqa: PLW2901 (else it is unknown)
-        told.append(Contradicted(claim, *nearest, solve_any(kept, first=first, limit=limit)))
+        answers = tuple(solve(problem, first=first, limit=limit) for problem in kept.problems)
+        told.append(Contradicted(claim, *nearest, best_of(answers), answers))
     return tuple(told)
 
 

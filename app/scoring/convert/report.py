@@ -105,9 +105,9 @@ def _contradicted(one: Contradicted, labels: Sequence[str], row: int | None) -> 
     """A figure of a contradiction: what else it could be, and what it would be if all others are right."""
     claim, without = one.claim, one.without
     named = labels if row is None else labels[row : row + 1]
-    measures = (measured(claim, tables, without.undefined) for tables in without.first)
-    values = [_value(claim.key, one) for one in measures if one is not None]
-    listed = without.complete and without.count == len(without.first)
+    measures = (measured(claim, tables, answer.undefined) for answer in one.answers for tables in answer.first)
+    values = [_value(claim.key, value) for value in measures if value is not None]
+    listed = all(answer.complete and answer.count == len(answer.first) for answer in one.answers)
     return {
         "figure": claim.key,
         "label": None if claim.row is None else labels[claim.row],
