@@ -170,6 +170,22 @@ def test_twenty_files_of_one_user_delay_that_of_another_by_one(work: WorkList) -
     assert [work.claim(), work.claim()] in ([many[2], again], [again, many[2]], [many[1], again])
 
 
+def test_a_task_that_is_claimed_while_a_writer_asks_for_its_position_has_none(work: WorkList) -> None:
+    first, second = work.send("ann"), work.send("ann")
+    with work.db.read() as session:
+        assert turns.position(session, first) == 1
+    if work.db.sqlite:  # writers go one after the other
+        assert work.claim() == first
+    with work.db.write() as session:
+        assert turns.position(session, second) == (1 if work.db.sqlite else 2)
+        if not work.db.sqlite:
+            assert work.claim() == first
+        assert (turns.position(session, first), turns.position(session, second)) == (None, 1)
+        if not work.db.sqlite:
+            assert work.claim() == second
+            assert turns.position(session, second) is None
+
+
 def test_the_teams_of_a_user_take_turns_and_cost_the_others_nothing(work: WorkList) -> None:
     first = [work.send("a", "x") for _ in range(3)]
     other = [work.send("b") for _ in range(3)]
@@ -245,7 +261,7 @@ FILL = """
     WITH RECURSIVE number(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n < :many)
     INSERT INTO score_tasks (id, submission_id, gold_id, recipe_id, scorer_version, status, priority, attempt, crashes,
                              interruptions, created_at, lane, sublane, turn, ticket, subturn)
-    SELECT 'task ' || n, 'submission ' || n, 'gold', 'recipe', 1, 'queued', 0, 0, 0,
+    SELECT 'task ' || n, 'submission ' || n, 'gold', 'recipe', :scorer, 'queued', 0, 0, 0,
            0, CURRENT_TIMESTAMP, 'user ' || n % 40, '', n / 40, 'task ' || n, n / 40
     FROM number
 """
@@ -258,7 +274,7 @@ def test_a_claim_among_very_many_follows_indexes_and_sorts_nothing(work: WorkLis
         if not work.db.sqlite:  # whose plans do not depend on the rows
             connection.execute(text("ALTER TABLE score_tasks SET (autovacuum_enabled = false)"))
             connection.execute(text("SET LOCAL session_replication_role = replica"))  # none of their parents is there
-            connection.execute(text(FILL), {"many": MANY})
+            connection.execute(text(FILL), {"many": MANY, "scorer": SCORER_VERSION})
 
     def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
         sent.append((statement, parameters))
