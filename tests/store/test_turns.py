@@ -75,8 +75,8 @@ class WorkList:
         """The queued tasks in the order of the positions that their senders are told."""
         with self.db.read() as session:
             places = {turns.position(session, each): each for each in queued}
-        assert sorted(places) == list(range(1, len(queued) + 1))
-        return [places[place] for place in sorted(places)]
+        assert set(places) == {*range(1, len(queued) + 1)}
+        return [places[place] for place in range(1, len(queued) + 1)]
 
     def cancel(self, *task_ids: str) -> None:
         with self.db.write() as session:
