@@ -16,7 +16,7 @@ from threading import Event
 from typing import Any
 
 import structlog
-from procrastinate import App, PsycopgConnector, SyncPsycopgConnector
+from procrastinate import App, JobContext, PsycopgConnector, SyncPsycopgConnector
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Status
 from psycopg import AsyncConnection, OperationalError
@@ -56,15 +56,15 @@ LOST = text(
     LIMIT least(:most, greatest(0, (SELECT count(*) FROM due) - (SELECT count FROM job)))
     """  # noqa: S608 - a constant
 )
-# Jobs that were handed out long ago and whose end the engine could not note, for the same reason; and those that wait for
-# workers of another scorer version, once what they were made for has ended.
+# Jobs that wait for workers of another scorer version, once what they were made for has ended or is deleted; and those
+# that were handed out long ago, whatever became of the engine that took them.
 ENDED = text(
     """
     DELETE FROM procrastinate_jobs WHERE id IN (
         SELECT job.id FROM procrastinate_jobs AS job LEFT JOIN score_tasks AS task ON task.id = job.args ->> 'task_id'
         WHERE job.task_name = :name AND (
             job.status = 'todo' AND job.queue_name <> :queue
-                AND task.finished_at < clock_timestamp() - make_interval(secs => :silent)
+                AND (task.id IS NULL OR task.finished_at < clock_timestamp() - make_interval(secs => :silent))
             OR job.status <> 'todo' AND NOT EXISTS (
                 SELECT 1 FROM procrastinate_events AS event
                 WHERE event.job_id = job.id AND event.at > clock_timestamp() - interval '1 hour'  -- it may be at work
@@ -74,6 +74,7 @@ ENDED = text(
     )
     """
 )
+REMOVE = "DELETE FROM procrastinate_jobs WHERE id = ANY(%(ids)s::bigint[])"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,13 +176,18 @@ class ProcrastinateQueue:
         loop = asyncio.get_running_loop()
 
         line = _line_of(SCORER_VERSION)
+        ended: set[int] = set()
 
-        @app.task(name=TASK, queue=line)
-        async def score(task_id: str) -> None:
-            await loop.run_in_executor(slots, self._take, work, stop, task_id)
+        @app.task(name=TASK, queue=line, pass_context=True)
+        async def score(context: JobContext, task_id: str) -> None:
+            try:
+                await loop.run_in_executor(slots, self._take, work, stop, task_id)
+            finally:
+                assert context.job.id is not None
+                ended.add(context.job.id)
 
         async with app.open_async():
-            tidying = asyncio.create_task(self._tidy(app))
+            tidying = asyncio.create_task(self._tidy(app, ended))
             try:
                 await app.run_worker_async(
                     queues=[line],
@@ -207,11 +213,20 @@ class ProcrastinateQueue:
         except Exception:
             log.exception("task_failed", woken_for=task_id)
 
-    async def _tidy(self, app: App) -> None:
-        """Remove jobs of workers that went silent: their tasks, if still to be done, get new ones."""
+    async def _tidy(self, app: App, ended: set[int]) -> None:
+        """Remove jobs whose end was never noted: those of workers that went silent, and those of this engine's `ended` work.
+
+        The engine notes an end once. If the database is away at that moment, the job stays in the hands of a worker that
+        lives. It has a round's time to note an end before this does.
+        """
+        overdue: set[int] = set()
         while True:
             await asyncio.sleep(self._silent)
             try:
+                if overdue:
+                    await app.connector.execute_query_async(REMOVE, ids=[*overdue])
+                overdue = ended.copy()
+                ended.clear()
                 stalled = await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=2 * self._silent)
                 for job in stalled:
                     with suppress(ConnectorException):  # another worker was quicker

@@ -87,7 +87,7 @@ _ALIKE = "{waiting} AND lane = my_lane AND priority = my_priority"
 _HELD = f"""
     WITH mine AS (
         SELECT id AS my_id, lane AS my_lane, priority AS my_priority, subturn AS my_subturn
-        FROM score_tasks WHERE id = :id
+        FROM score_tasks WHERE id = :id AND {{waiting}}
     )
     SELECT priority, turn, ticket FROM mine CROSS JOIN score_tasks {{lane}} WHERE {_ALIKE}
     ORDER BY turn, ticket LIMIT 1 OFFSET (
@@ -190,7 +190,10 @@ def leave(session: WriteSession, task: ScoreTask) -> None:
 
 
 def position(session: ReadSession, task_id: str) -> int | None:
-    """How many queued tasks go before a queued one if nothing more comes, plus one; None where it was claimed just now."""
+    """How many queued tasks go before a queued one if nothing more comes, plus one; None for one that waits no more.
+
+    A writer on PostgreSQL sees what others commit between its statements: a worker may have claimed the task just now.
+    """
     connection, said = session.connection(), _SQL[session.get_bind().dialect.name]
     held = connection.execute(said["held"], {"id": task_id}).one_or_none()
     if held is None:

@@ -10,9 +10,9 @@ from threading import Event, Thread
 import pytest
 
 from tests.cluster import Cluster, Part, cluster
-from tests.faults.site import QUICK, SUBMISSIONS, Senders, Site
+from tests.faults.site import QUICK, Senders, Site
 from tests.faults.support import alive, asked, children_of, freeze, thaw
-from tests.live import LONG, eventually
+from tests.live import LONG, eventually, open_challenge
 
 
 @pytest.fixture(scope="module")
@@ -171,12 +171,17 @@ def killing_who_reads(parts: list[Part], size: int) -> Iterator[None]:
         killer.join()
 
 
+LARGE = 40_000  # instances: of a file for fewer no more would be read than any child reads
+
+
 def test_a_submission_that_kills_its_child_fails_at_the_cap_and_harms_nobody(site: Site, both: list[Part]) -> None:
-    size = 40_000_000  # of blanks; the records after them take their time
-    large = b"{" + b" " * size + b",".join(b'"x%d":"dog"' % number for number in range(1_000_000)) + b"}"
-    member = site.member()
+    size = 40_000_000  # of blanks; the values after them, which are ignored, take their time
+    large = b'[{"id":"t0","label":"dog",' + b" " * size + b'"more":[' + b"[]," * 1_500_000 + b"0]}]"
+    open_challenge(site.cluster.admin(), "large", [{"id": f"t{n}", "label": "dog"} for n in range(LARGE)])
+    member = site.member().join("large", "Blue")
+    path, headers = "/challenges/large/phases/main/submissions", {"Content-Type": "application/json"}
     with killing_who_reads(both, size):
-        poison = member.post(SUBMISSIONS, content=large, headers={"Content-Type": "application/json"}).json()["id"]
+        poison = member.post(path, content=large, headers=headers).json()["id"]
         innocent = [site.send(f"Innocent {number}", api=number % 2) for number in range(6)]
         eventually(lambda: site.status(poison) in {"failed", "finished", "rejected"}, "the poison has failed")
     body = member.get(f"/submissions/{poison}").json()

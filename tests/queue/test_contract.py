@@ -330,6 +330,47 @@ def test_a_job_of_a_deleted_task_is_forgotten_once_nobody_can_be_at_it(bed: Bed)
 
 
 @only_postgresql
+def test_a_job_of_another_scorer_version_is_forgotten_once_its_task_is_deleted(bed: Bed) -> None:
+    queue = bed.queue()
+    sent = bed.send(queue)
+    with bed.db.write() as session:
+        session.execute(text("UPDATE procrastinate_jobs SET queue_name = 'scoring-0'"))
+        queue.forget_ended(session)
+    assert bed.jobs() == 1, "a worker of that version may come"
+    with bed.db.write() as session:
+        session.delete(session.get_one(ScoreTask, sent))
+        session.flush()
+        queue.forget_ended(session)
+    assert bed.jobs() == 0
+
+
+REFUSE_ENDS = """
+    CREATE SEQUENCE refused;
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN PERFORM nextval('refused'); RAISE 'no job ends now'; END $$;
+    CREATE TRIGGER refuse BEFORE DELETE ON procrastinate_jobs FOR EACH ROW EXECUTE FUNCTION refuse()
+"""
+
+
+@only_postgresql
+def test_a_job_whose_end_could_not_be_noted_is_removed_by_the_engine_that_lives_on(bed: Bed) -> None:
+    queue = bed.queue()
+    with bed.db.engine().begin() as connection:
+        connection.exec_driver_sql(REFUSE_ENDS)
+
+    def refused() -> bool:
+        with bed.db.read() as session:
+            return bool(session.execute(text("SELECT is_called FROM refused")).scalar_one())
+
+    with bed.running(queue):
+        sent = bed.send(queue)
+        eventually(refused, "the engine could not note the end")  # a sequence keeps what a rollback undoes
+        with bed.db.engine().begin() as connection:
+            connection.exec_driver_sql("DROP TRIGGER refuse ON procrastinate_jobs")
+        bed.worked(sent)
+
+
+@only_postgresql
 def test_a_database_that_goes_away_amid_a_transaction_is_away_for_the_queue_too(bed: Bed) -> None:
     queue = bed.queue()
     with pytest.raises(DatabaseAway):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from app.scoring import SCORER_VERSION
 from app.store.migrate import upgrade
 from app.store.session import Database
 from app.worker import sending_queue
@@ -15,11 +16,13 @@ MANY = 20_000
 TASKS = """
     INSERT INTO score_tasks (id, submission_id, gold_id, recipe_id, scorer_version, status, priority, attempt, crashes,
                              interruptions, created_at)
-    SELECT md5(i::text), md5(i::text), 'gold', 'recipe', 1, 'queued', 0, 0, 0, 0, now() FROM generate_series(0, :many) AS i
+    SELECT md5(i::text), md5(i::text), 'gold', 'recipe', :scorer, 'queued', 0, 0, 0, 0, now()
+    FROM generate_series(0, :many) AS i
 """
 JOBS = """
     INSERT INTO procrastinate_jobs (queue_name, task_name, status, args)
-    SELECT 'scoring-1', 'score', 'todo', jsonb_build_object('task_id', md5(i::text)) FROM generate_series(1, :many) AS i
+    SELECT 'scoring-' || :scorer, 'score', 'todo', jsonb_build_object('task_id', md5(i::text))
+    FROM generate_series(1, :many) AS i
 """
 
 
@@ -32,8 +35,8 @@ def db(tmp_path: Path, postgres_database: Callable[[], str]) -> Database:
         for table in ("score_tasks", "procrastinate_jobs"):
             connection.execute(text(f"ALTER TABLE {table} SET (autovacuum_enabled = false)"))
         connection.execute(text("SET LOCAL session_replication_role = replica"))  # none of their parents is there
-        connection.execute(text(TASKS), {"many": MANY})
-        connection.execute(text(JOBS), {"many": MANY})
+        connection.execute(text(TASKS), {"many": MANY, "scorer": SCORER_VERSION})
+        connection.execute(text(JOBS), {"many": MANY, "scorer": str(SCORER_VERSION)})
     return made
 
 

@@ -74,9 +74,9 @@ class WorkList:
     def positions(self, queued: list[str]) -> list[str]:
         """The queued tasks in the order of the positions that their senders are told."""
         with self.db.read() as session:
-            places = {turns.position(session, each) or 0: each for each in queued}
-        assert sorted(places) == list(range(1, len(queued) + 1))
-        return [places[place] for place in sorted(places)]
+            places = {turns.position(session, each): each for each in queued}
+        assert set(places) == {*range(1, len(queued) + 1)}
+        return [places[place] for place in range(1, len(queued) + 1)]
 
     def cancel(self, *task_ids: str) -> None:
         with self.db.write() as session:
@@ -168,6 +168,22 @@ def test_twenty_files_of_one_user_delay_that_of_another_by_one(work: WorkList) -
     # Sent one after the other they do not overtake those who wait either.
     again = work.send("modest")
     assert [work.claim(), work.claim()] in ([many[2], again], [again, many[2]], [many[1], again])
+
+
+def test_a_task_that_is_claimed_while_a_writer_asks_for_its_position_has_none(work: WorkList) -> None:
+    first, second = work.send("ann"), work.send("ann")
+    with work.db.read() as session:
+        assert turns.position(session, first) == 1
+    if work.db.sqlite:  # writers go one after the other
+        assert work.claim() == first
+    with work.db.write() as session:
+        assert turns.position(session, second) == (1 if work.db.sqlite else 2)
+        if not work.db.sqlite:
+            assert work.claim() == first
+        assert (turns.position(session, first), turns.position(session, second)) == (None, 1)
+        if not work.db.sqlite:
+            assert work.claim() == second
+            assert turns.position(session, second) is None
 
 
 def test_the_teams_of_a_user_take_turns_and_cost_the_others_nothing(work: WorkList) -> None:
