@@ -56,6 +56,8 @@ GOLD_CHILDREN = 1  # of gold alone, so that no participant can keep an organizer
 REAP_SECONDS = 2.0
 RECONCILE_SECONDS = 5.0
 SWEEP_SECONDS = 3600.0
+CLAIM_TRIES = 20
+CLAIM_PAUSE = 0.05  # seconds; a claim takes some milliseconds
 STUCK_SECONDS = 30.0  # without a claim while there is work and a free slot: then the engine is started again
 FORGET = timedelta(minutes=10)  # after which a silent worker leaves the list
 
@@ -221,8 +223,14 @@ class Worker:
             return claim_tasks(session, count)
 
     def _claim_next(self) -> Claim | None:
-        with self._db.write() as session:
-            claim = claim_task(session, lease=self._lease)
+        for _ in range(CLAIM_TRIES):
+            with self._db.write() as session:
+                claim = claim_task(session, lease=self._lease)
+                passed_over = claim is None and work_waits(session)
+            if not passed_over:
+                break
+            # Another worker's claim holds two tasks while they exchange turns; this slot was woken for the other one.
+            time.sleep(CLAIM_PAUSE)
         self._last_claim = time.monotonic()
         self._claimed = True
         return claim

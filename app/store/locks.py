@@ -1,8 +1,8 @@
 """What must not happen at once is put in line; each lock is held until its transaction ends.
 
 On SQLite there is one writer at a time, so that every lock is held already. On PostgreSQL they are advisory locks: kept
-in memory, taken before the rows are read, and safe where two names share a number, for that only makes somebody wait.
-A transaction takes them in the order of this file.
+in memory, taken before the rows that they guard are written, and safe where two names share a number, for that only makes
+somebody wait. A transaction takes them in the order of this file.
 """
 
 import hashlib
