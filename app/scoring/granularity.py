@@ -94,7 +94,7 @@ def _class_tables(sizes: Sizes, _: Params) -> float:
 def _confusion(sizes: Sizes, _: Params) -> float:
     if sizes.multilabel:
         return sizes.bits
-    columns = sizes.classes + 1  # a prediction may be missing, or none of the classes
+    columns = sizes.classes + 2  # a prediction may be missing, or none of the classes: tables show each apart
     each = sizes.instances / columns  # most values where all are predicted alike often
     most = math.lgamma(each + sizes.classes) - math.lgamma(each + 1) - math.lgamma(sizes.classes)
     return columns * most / math.log(2)
