@@ -67,7 +67,7 @@ def test_an_administrator_acts_as_one_only_with_that_scope(people: People) -> No
     body = {"slug": f"{slug}-made", "title": "made", "task": "multiclass", "recipe": recipe("accuracy"), "draft": True}
     plain, full = people.with_scopes(boss, "read", "organize"), people.with_scopes(boss, "admin")
     refused(plain.get(f"/challenges/{slug}"), 404, "not_found")
-    refused(plain.post("/challenges", json=body), 403, "forbidden")
+    refused(plain.post("/challenges", json=body), 403, "insufficient_scope")
     assert full.get(f"/challenges/{slug}").status_code == 200
     assert full.post("/challenges", json=body).status_code == 201
 
