@@ -16,10 +16,13 @@ _UNSEEN = re.compile(
 # What sounds as if the service or the organizers spoke, and the stand-ins of boards without names.
 _RESERVED = """
     admin admins administration administrator administrators anonymous assay baseline baselines host hosts judge judges
-    jury moderator moderators official officials organiser organisers organizer organizers owner owners referee root
-    staff support sysadmin system
+    jury moderator moderators official officials organiser organisers organising organizer organizers organizing owner
+    owners referee root staff support sysadmin system
 """
-_FILLERS = frozenset({"the", "team", "group"})
+_FILLERS = """
+    and by challenge class committee competition contest entries entry for from group leaderboard majority of our random
+    reference result results score scores submission submissions task team teams the
+"""
 
 
 def is_unseen(letter: str) -> bool:
@@ -51,17 +54,23 @@ def _visible(text: str) -> str:
 
 
 def is_reserved(name: str) -> bool:
-    """Whether a name poses as the organizers, the service or a stand-in, with numbers and fillers or without."""
-    words = re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", name))
-    told = [word for word in words if name_key(word) not in _FILLERS]
-    whole, letters = "".join(told), "".join(word.rstrip("0123456789") for word in told)
-    return not _reserved().isdisjoint({look_key(whole), look_key(letters)})
+    """Whether a name poses as the organizers, the service or a stand-in, with numbers and fillers or without.
+
+    Spaces and punctuation do not count, so that words are looked for in what is left.
+    """
+    return _posing().fullmatch(_letters(name)) is not None
+
+
+def _letters(name: str) -> str:
+    """What the letters and digits of a name look like, small and capital i and l as one."""
+    return re.sub(r"[\W_]", "", look_key(unicodedata.normalize("NFKC", name))).replace("i", "l")
 
 
 @cache
-def _reserved() -> frozenset[str]:
-    words = _RESERVED.split()
-    return frozenset(look_key(form) for word in words for form in (word, word.upper(), word.title()))
+def _posing() -> re.Pattern[str]:
+    """Nothing but reserved words, fillers, digits and what looks like 0 and 1 (O, I, l), and one reserved word at least."""
+    reserved, fillers = ("|".join(sorted(map(_letters, words.split()))) for words in (_RESERVED, _FILLERS))
+    return re.compile(rf"(?:{fillers}|[\dlo])*(?:{reserved})(?:{reserved}|{fillers}|[\dlo])*")
 
 
 def script_fault(name: str) -> str | None:

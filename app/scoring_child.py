@@ -144,7 +144,7 @@ def answer_report(golds: Golds, request: dict[str, Any], _cpu: CpuLimit) -> Answ
     gold = golds.sound(request["gold"])
     recipe = golds.recipe(request, gold)
     case = _case(golds, gold, recipe, request)
-    found = detailed(case, recipe.options, request["parts"], request["digits"])
+    found = detailed(case, recipe.options, request["parts"], request["digits"], size=request["size"])
     if request["csv"] and "left_out" in found:
         return {"valid": False, "detail": f"There is no such table: {found['left_out'][0]['reason']}."}
     with Path(request["target"]).open("w", encoding="utf-8", newline="") as target:

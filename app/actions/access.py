@@ -150,21 +150,24 @@ def role_by(caller: Caller, role: str | None) -> str | None:
 
 
 def require_organizer(session: ReadSession, caller: Caller, challenge: Challenge, *, writes: bool = True) -> str:
-    """The caller's user id; raises Forbidden unless they organize the challenge (viewers may only read)."""
+    """The caller's user id; raises Forbidden unless they organize the challenge (viewers may only read).
+
+    Raises InsufficientScope for an administrator whose token lacks the scope to act as one.
+    """
     user_id = require_scope(caller, "organize")
     role = role_in(session, caller, challenge)
     if role is None:
-        raise Forbidden("Only organizers of this challenge may do this.")
+        require_administrator(caller, "Only organizers of this challenge may do this.")
     if writes and role == "viewer":
-        raise Forbidden("A viewer among the organizers may read, not change.")
+        require_administrator(caller, "A viewer among the organizers may read, not change.")
     return user_id
 
 
 def require_owner(session: ReadSession, caller: Caller, challenge: Challenge) -> str:
-    """The caller's user id; raises Forbidden unless they own the challenge."""
+    """The caller's user id; raises Forbidden unless they own the challenge, InsufficientScope as above."""
     user_id = require_scope(caller, "organize")
     if role_in(session, caller, challenge) != "owner":
-        raise Forbidden("Only an owner of this challenge may do this.")
+        require_administrator(caller, "Only an owner of this challenge may do this.")
     return user_id
 
 

@@ -212,8 +212,8 @@ def _names(ranked: list[Standing], phase: Phase, *, own_team: str | None, organi
 
 
 def _as_of(entries: list[Counted], version: GoldVersion, recipe: Recipe) -> datetime:
-    """When the board last changed: the same board has the same bytes, and so the same ETag."""
-    moments = [row.finished_at for row in entries if row.finished_at is not None]
+    """The newest of what the board is made of. Not when scoring ended, for how long it takes depends on the gold."""
+    moments = [row.submitted_at for row in entries]
     return max([*moments, version.activated_at or version.created_at, recipe.created_at])
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.actions.access import Caller, require_scope
+from app.actions.access import Caller
 from app.actions.ask_about_gold import NamedGold, ask_about_gold, named_gold
 from app.actions.change_recipe import scoring_recipe
 from app.actions.read_submissions import read_submission
@@ -39,7 +39,7 @@ class Wanted:
     parts: tuple[str, ...]
     digits: int | None
     organizer: bool
-    """Whether it says why a score is missing and what to note of it, which only organizers may read."""
+    """Whether it says what only organizers may read: why a score is missing, what to note of it, how large the split is."""
     head: Mapping[str, Any]
 
     @property
@@ -47,7 +47,7 @@ class Wanted:
         """What the report hangs on, as the beginning of a file's name."""
         allowed = "".join("y" if part in self.parts else "n" for part in PARTS)
         version = f"{self.gold.id}-{self.recipe.id}-{self.head['scorer_version']}-{SCORER_VERSION}"
-        shown = "unscored" if "scores" not in self.head else "reasoned" if self.organizer else "scored"
+        shown = "whole" if self.organizer else "scored" if "scores" in self.head else "unscored"
         return f"report-{self.submission.id}-{version}-{self.split}-{allowed}-{shown}-{self.digits or 'full'}"
 
 
@@ -57,10 +57,14 @@ def wanted_report(
     """The report that this reader may have, or one `part` of it.
 
     Raises NotFound, NoOpenPhase before the opening, NotFinished without scores in force, SplitHidden, and Forbidden for
-    what the phase does not allow.
+    what the phase does not allow, and for a file that an organizer sent for the team: its report would tell of the file.
     """
     seen = read_submission(session, caller, submission_id)
-    require_scope(caller, "read")
+    if not seen.file_shown:
+        raise Forbidden(
+            "An organizer sent this file on behalf of the team; its report is for organizers alone.",
+            remedy="Read its scores with the submission itself, or ask the organizers for the report.",
+        )
     phase = session.get_one(Phase, seen.submission.phase_id)
     version = gold.active(session, phase.id)
     if seen.submission.status != "finished" or version is None or not seen.scored:
@@ -110,6 +114,7 @@ def make_report(db: Database, files: Files, children: Children, wanted: Wanted, 
                 "split": wanted.split,
                 "parts": list(wanted.parts),
                 "digits": wanted.digits,
+                "size": wanted.organizer,
                 "head": dict(wanted.head),
                 "csv": as_csv,
                 "target": str(target),

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from app.actions.access import (
     Caller,
     may_organize,
+    require_administrator,
     require_approved,
     require_scope,
     role_by,
@@ -23,7 +24,6 @@ from app.actions.raise_scorer import version_for
 from app.actions.read_submissions import Seen, follow_submission
 from app.actions.visibility import split_now
 from app.errors import (
-    Forbidden,
     IdempotencyMismatch,
     NoGold,
     NoOpenPhase,
@@ -111,7 +111,7 @@ def _admission(session: ReadSession, caller: Caller, slug: str, phase_slug: str,
     require_scope(caller, "submit")
     by_organizer = may_organize(caller) and role_by(caller, facts.role) in {"owner", "editor"}
     if (entry.team is not None or entry.baseline) and not by_organizer:
-        raise Forbidden("Only organizers may name a team or enter a baseline.")
+        require_administrator(caller, "Only organizers may name a team or enter a baseline.")
     name = entry.team if entry.team is not None else _own_name(facts, by_organizer=by_organizer)
     return Admission(facts, name, _team(session, facts, entry, name), by_organizer)
 

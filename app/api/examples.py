@@ -161,10 +161,10 @@ SUBMISSION: JSON = {
     "queue_position": None,
     "timings": {
         "submitted_at": AT,
-        "started_at": "2027-01-31T12:00:00.020000Z",
-        "finished_at": "2027-01-31T12:00:00.050000Z",
-        "seconds_queued": 0.02,
-        "seconds_scoring": 0.03,
+        "started_at": None,
+        "finished_at": None,
+        "seconds_queued": None,
+        "seconds_scoring": None,
     },
     "rerun": None,
 }
@@ -173,7 +173,7 @@ RERUN: JSON = {
     "status": "running",
     "challenge": "pets",
     "phase": "main",
-    "scorer_version": 1,
+    "scorer_version": SCORER_VERSION,
     "total": 10000,
     "done": 4200,
     "failed": 0,
@@ -237,7 +237,7 @@ BOARD: JSON = {
     "direction": "higher",
     "gold_version": 1,
     "recipe_version": 1,
-    "scorer_version": 1,
+    "scorer_version": SCORER_VERSION,
     "as_of": AT,
     "metrics": [describe_call(parse_metric(name)) for name in RECIPE["metrics"]],
     "rows": [
@@ -369,7 +369,6 @@ _REPORT = {
     "scorer_version": SCORER_VERSION,
     "scores": SCORES,
     "task": "multiclass",
-    "instances": 4,
     "classes": ["cat", "dog"],
 }
 REPORT = {

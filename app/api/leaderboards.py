@@ -63,7 +63,7 @@ class Board(Shape):
     gold_version: int
     recipe_version: int
     scorer_version: int
-    as_of: Moment = Field(description="When the board last changed.")
+    as_of: Moment = Field(description="When the newest of what it shows came: a submission, gold or recipe.")
     metrics: list[dict[str, Any]]
     rows: list[BoardRow]
 

@@ -14,6 +14,7 @@ from app.api.problems import documented, showing, succeeds
 from app.api.shapes import Moment, Page, Shape, shown
 from app.api.strict import api_router
 from app.api.uploads import download
+from app.store.tables import Submission
 
 router = api_router("submissions")
 
@@ -32,13 +33,13 @@ class Submitter(Shape):
 
 
 class Timings(Shape):
-    """When what happened."""
+    """When what happened. How long scoring takes depends on the gold, so all but `submitted_at` is for organizers."""
 
     submitted_at: Moment
-    started_at: Moment | None
-    finished_at: Moment | None
-    seconds_queued: float | None = Field(description="From submission to the start of scoring.")
-    seconds_scoring: float | None = Field(description="From the start of scoring to its end.")
+    started_at: Moment | None = Field(description="When scoring began; null for all but organizers.")
+    finished_at: Moment | None = Field(description="When it ended; null for all but organizers.")
+    seconds_queued: float | None = Field(description="From submission to the start of scoring; organizers only.")
+    seconds_scoring: float | None = Field(description="From the start of scoring to its end; organizers only.")
 
 
 class RerunState(Shape):
@@ -88,6 +89,18 @@ def _seconds(start: Any, end: Any) -> float | None:
     return round((end - start).total_seconds(), 6) if start is not None and end is not None else None
 
 
+def _timings(row: Submission, *, organizer: bool) -> Timings:
+    """The times of one submission; the start of one is the end of another, so participants see neither."""
+    started, finished = (row.started_at, row.finished_at) if organizer else (None, None)
+    return Timings(
+        submitted_at=row.submitted_at,
+        started_at=started,
+        finished_at=finished,
+        seconds_queued=_seconds(row.submitted_at, started),
+        seconds_scoring=_seconds(started, finished),
+    )
+
+
 def submission_shape(found: Seen) -> SubmissionShape:
     """A submission as a reply; of a file that an organizer sent for a team, the team reads how it did, not what it is."""
     row, open_file = found.submission, found.file_shown
@@ -116,13 +129,7 @@ def submission_shape(found: Seen) -> SubmissionShape:
         failure=row.failure,
         attempt=row.attempt,
         queue_position=found.queue_position,
-        timings=Timings(
-            submitted_at=row.submitted_at,
-            started_at=row.started_at,
-            finished_at=row.finished_at,
-            seconds_queued=_seconds(row.submitted_at, row.started_at),
-            seconds_scoring=_seconds(row.started_at, row.finished_at),
-        ),
+        timings=_timings(row, organizer=found.organizer),
         rerun=None if found.rerun is None else RerunState.model_validate(found.rerun),
     )
 

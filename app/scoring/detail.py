@@ -107,17 +107,22 @@ PARTS: dict[str, str] = {name: allowed_by for name, (allowed_by, _) in _MAKE.ite
 
 
 def detailed(
-    case: Case, options: Options | None = None, parts: Sequence[str] | None = None, digits: int | None = None
+    case: Case,
+    options: Options | None = None,
+    parts: Sequence[str] | None = None,
+    digits: int | None = None,
+    *,
+    size: bool = True,
 ) -> dict[str, Any]:
     """The report as a JSON object: facts of the data, then each of these parts (all, without `parts`) that applies.
 
     One that would be too large stands in `left_out` in its place, with a reason. A part alone has no list of the classes.
     `options` are a recipe's. `digits`: significant digits of every number that is no count; None for full precision.
+    `size`: whether it says how many instances there are.
     """
-    found: dict[str, Any] = {
-        "task": case.spec.task,
-        "instances": case.gold.n,
-    }
+    found: dict[str, Any] = {"task": case.spec.task}
+    if size:
+        found["instances"] = case.gold.n
     asked = tuple(PARTS if parts is None else parts)
     if len(asked) != 1:
         found["classes"] = list(case.spec.classes)

@@ -88,13 +88,17 @@ def _class_tables(sizes: Sizes, _: Params) -> float:
     n, classes = sizes.instances, sizes.classes
     if sizes.multilabel:
         return (classes + 1) * _table(n)  # the empty set may count as a class
-    return min(_multisets(classes, n) + classes * math.log2(n / classes + 1), _confusion(sizes, {}))
+    return min(_multisets(classes, n) + classes * math.log2(n / classes + 1), _cells(sizes, classes + 1))
 
 
 def _confusion(sizes: Sizes, _: Params) -> float:
     if sizes.multilabel:
         return sizes.bits
-    columns = sizes.classes + 1  # a prediction may be missing, or none of the classes
+    return _cells(sizes, sizes.classes + 2)  # a prediction may be missing, or none of the classes
+
+
+def _cells(sizes: Sizes, columns: int) -> float:
+    """A table of gold against so many kinds of predictions."""
     each = sizes.instances / columns  # most values where all are predicted alike often
     most = math.lgamma(each + sizes.classes) - math.lgamma(each + 1) - math.lgamma(sizes.classes)
     return columns * most / math.log(2)

@@ -83,7 +83,6 @@ SOURCES: dict[type[Any], Source] = {
                 "method",
                 "baseline",
                 "submitted_at",
-                "finished_at",
                 "selected_at",
                 "withdrawn_at",
                 "disqualified_at",

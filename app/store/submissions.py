@@ -84,7 +84,6 @@ class Counted(NamedTuple):
     method: str
     baseline: bool
     submitted_at: datetime
-    finished_at: datetime | None
     selected_at: datetime | None
 
 
@@ -103,7 +102,6 @@ def counted(session: ReadSession, phase_id: str) -> list[Counted]:
         Submission.method,
         Submission.baseline,
         Submission.submitted_at,
-        Submission.finished_at,
         Submission.selected_at,
     ).join(Team, Team.id == Submission.team_id)
     shown = query.where(

@@ -66,12 +66,24 @@ def test_an_administrator_whose_token_lacks_the_scope_is_told_so(people: People)
     email = f"{new_slug('root')}@example.org"
     account = {"email": email, "name": "Root", "password": PASSWORD, "admin": True}
     assert people.admin.post("/users", json=account).status_code == 201
-    made = people.visitor.post("/tokens", json={"email": email, "password": PASSWORD, "scopes": ["read", "organize"]})
+    scopes = ["read", "submit", "organize"]
+    made = people.visitor.post("/tokens", json={"email": email, "password": PASSWORD, "scopes": scopes})
     root = people.live.caller(made.json()["token"])
     description = {"slug": new_slug("scope"), "title": "x", "task": "multiclass", "recipe": recipe("accuracy")}
+    slug = challenge(people.admin, "scope")
+    viewed = challenge(people.admin, "scope")
+    people.admin.post(f"/challenges/{viewed}/organizers", json={"email": email, "role": "viewer"}).raise_for_status()
     for answer in (
         root.post("/challenges", json=description),
         root.post("/users", json=account | {"email": f"second-{email}"}),
+        root.get(f"{MAIN.format(slug)}/gold"),
+        root.get(f"/challenges/{slug}/teams"),
+        root.patch(f"/challenges/{slug}", json={"title": "y"}),
+        root.patch(f"/challenges/{viewed}", json={"title": "y"}),
+        root.post(f"/challenges/{slug}/organizers", json={"email": email, "role": "owner"}),
+        root.delete(f"/challenges/{slug}"),
+        root.submit(slug, RIGHT, team="Blue"),
+        root.submit(slug, RIGHT, baseline="true"),
     ):
         assert "'admin'" in refused(answer, 403, "insufficient_scope")["detail"]
         assert 'scope="admin"' in answer.headers["www-authenticate"]

@@ -75,7 +75,8 @@ def test_an_organizer_in_a_team_enters_a_baseline_beside_it(people: People) -> N
 
 
 def test_a_file_that_an_organizer_sends_for_a_team_counts_and_stays_with_the_organizers(people: People) -> None:
-    slug = challenge(people.admin, "behalf")
+    reports = ["scores", "per_class", "confusion", "curves"]
+    slug = challenge(people.admin, "behalf", phases=[{"name": "main", "reports": reports}])
     blue = people["Blue"].join(slug, "Blue")
     entered = enter(people.admin, slug, [("Blue", RIGHT)])[0]
     assert own_entries(blue, slug) == [entered]
@@ -83,12 +84,16 @@ def test_a_file_that_an_organizer_sends_for_a_team_counts_and_stays_with_the_org
     assert (seen["status"], seen["scores"]["accuracy"]["value"]) == ("finished", 1.0)
     assert (seen["sha256"], seen["size"]) == (None, None)
     refused(blue.get(f"/submissions/{entered}/predictions"), 403, "forbidden")
+    for asked in ({}, {"part": "confusion"}, {"format": "csv"}):
+        refused(blue.get(f"/submissions/{entered}/report", params=asked), 403, "forbidden")
+    assert people.admin.get(f"/submissions/{entered}/report").json()["confusion"]
     assert people.admin.get(f"/submissions/{entered}/predictions").json() == RIGHT
     assert people.admin.get(f"/submissions/{entered}").json()["size"] is not None
     assert ranks(people.visitor.board(slug)) == [(1, "Blue")]
     assert blue.post(f"/submissions/{entered}/select").json()["sha256"] is None
     own = finished(blue.submit(slug, hits(2)))
-    assert blue.get(f"/submissions/{own['id']}/predictions").status_code == 200
+    for address in ("predictions", "report"):
+        assert blue.get(f"/submissions/{own['id']}/{address}").status_code == 200
 
 
 def test_what_is_wrong_with_a_file_of_an_organizer_is_told_to_organizers(people: People) -> None:

@@ -67,6 +67,7 @@ def test_a_table_of_a_part_left_out_is_refused(tmp_path: Path, monkeypatch: pyte
         "split": "all",
         "parts": ["roc_curve"],
         "digits": None,
+        "size": True,
         "head": {},
         "csv": True,
         "target": str(tmp_path / "made"),

@@ -52,8 +52,10 @@ def test_without_a_wait_the_answer_is_202_and_the_address_to_follow(people: Peop
     assert final["status"] == "finished"
     assert final["scores"]["accuracy"] == {"value": 1.0}
     assert (final["attempt"], final["queue_position"], final["failure"]) == (1, None, None)
-    moments = [final["timings"][name] for name in ("submitted_at", "started_at", "finished_at")]
+    seen = people.admin.get(f"/submissions/{sent['id']}").json()["timings"]
+    moments = [seen[name] for name in ("submitted_at", "started_at", "finished_at")]
     assert moments == sorted(moments)
+    assert seen["seconds_scoring"] > 0
     assert (final["description"], final["link"]) == ("how", "https://example.org/x")
 
 

@@ -1,11 +1,13 @@
 """The bound of what shown numbers can tell about gold, held against small cases in which every labelling is tried."""
 
 import itertools
+import json
 import math
 from typing import Any
 
 import pytest
 
+from app.scoring.detail import detailed
 from app.scoring.disclosure import BINARY64, Bound, Rules, bound, digit_bits, place_bits
 from app.scoring.granularity import Sizes
 from app.scoring.recipe import Recipe, parse_recipe
@@ -54,6 +56,21 @@ def test_no_two_answers_tell_more_labellings_apart_than_the_bound_says(metrics: 
     assert math.log2(len(seen)) <= found.total <= 4
     assert found.labels is not None
     assert found.labels >= math.log2(len(seen))
+
+
+BOTH_KINDS = ["a", "a", "b", "b", "stray", "stray", None, None]
+
+
+@pytest.mark.parametrize("report", ["per_class", "confusion"])
+@pytest.mark.parametrize("n", [4, 7, 8])
+def test_reports_of_missing_and_unknown_predictions_tell_no_more_than_the_bound(report: str, n: int) -> None:
+    seen = {
+        json.dumps(detailed(case("binary", "ab", gold, BOTH_KINDS[-n:]), {}, parts=[report]))
+        for gold in itertools.product("ab", repeat=n)
+    }
+    rules = Rules(1, "hidden", [report])
+    assert math.log2(len(seen)) <= bound(recipe("accuracy", task="binary"), rules, Sizes(n, 2)).total + 1e-9
+    assert len(seen) == {4: 9, 7: 54, 8: 81}[n] or report == "per_class"
 
 
 def test_known_labels_are_at_most_submissions_times_bits_by_bits_of_a_label() -> None:

@@ -1,0 +1,45 @@
+"""How long scoring took is for organizers: it depends on the gold, and on labels that no score tells of."""
+
+from typing import Any
+
+from tests.journeys.support import MAIN, RIGHT, People, challenge, finished
+
+HIDDEN = {"started_at": None, "finished_at": None, "seconds_queued": None, "seconds_scoring": None}
+
+
+def moments(value: Any) -> set[str]:
+    """Every text in a reply that is a moment of this service."""
+    if isinstance(value, dict):
+        return set().union(*map(moments, value.values()))
+    if isinstance(value, list):
+        return set().union(*map(moments, value))
+    return {value} if isinstance(value, str) and value.endswith("Z") and value[:2] == "20" else set()
+
+
+def test_no_reply_to_participants_tells_when_scoring_began_or_ended(people: People) -> None:
+    slug = challenge(people.admin, "timings")
+    blue = people["Blue"].join(slug, "Blue")
+    sent = finished(blue.submit(slug, RIGHT))
+    path, own = f"{MAIN.format(slug)}/submissions", f"/submissions/{sent['id']}"
+    select, repeated = (blue.post(f"{own}/{verb}").json() for verb in ("select", "unselect"))
+    for seen in (sent, blue.get(own).json(), blue.get(path).json()["items"][0], select, repeated):
+        assert seen["timings"] == {"submitted_at": sent["timings"]["submitted_at"]} | HIDDEN
+    known = people.admin.get(own).json()["timings"]
+    ends = {known["started_at"], known["finished_at"]}
+    assert None not in ends
+    replies = [who.board(slug) for who in (people.visitor, blue)]
+    replies += [blue.get(address) for address in (f"{own}/report", f"/challenges/{slug}", f"{MAIN.format(slug)}/quota")]
+    for reply in replies:
+        assert reply.status_code == 200, reply.text
+        assert not moments(reply.json()) & ends
+    assert replies[0].json()["as_of"] == known["submitted_at"]
+
+
+def test_organizers_read_the_times_of_each_submission(people: People) -> None:
+    slug = challenge(people.admin, "timings-organizer")
+    sent = finished(people["Blue"].join(slug, "Blue").submit(slug, RIGHT))
+    listed = people.admin.get(f"{MAIN.format(slug)}/submissions").json()["items"][0]
+    seen = people.admin.get(f"/submissions/{sent['id']}").json()
+    for body in (listed, seen):
+        assert body["timings"]["submitted_at"] < body["timings"]["started_at"] < body["timings"]["finished_at"]
+        assert body["timings"]["seconds_scoring"] > 0
