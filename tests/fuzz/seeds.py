@@ -205,10 +205,16 @@ def seeds() -> Iterator[tuple[str, str, bytes]]:
     yield from _hostile()
 
 
+_SLOW = {"names twice", "a long list"}
+"""What costs most of a second in each of a hundred readings is left to the benchmark."""
+
+
 def _hostile() -> Iterator[tuple[str, str, bytes]]:
     """Files that cost more than they look: whole where they are small, and of texts the beginning as well."""
     phase = Phase.of(len(IDS))
     for file in hostile():
+        if file.name in _SLOW:
+            continue
         data, name = file.body(phase), f"hostile-{file.name.replace(' ', '-').replace(',', '')}"
         form, encoding = file.kind.format, file.kind.encoding
         if (form, encoding) in {("csv", "zstd"), ("jsonl", "gzip")}:
