@@ -71,7 +71,8 @@ def score_offline(
         if not outcome.gold_problems:
             known = spec.classes if declared else gold_rules.label_set(truth, voided)
             ids = gold_rules.kept_ids(truth, voided)
-            limits = limits_for(Needs.of(ids, known, void=len(voided)), limits)
+            pairs = predictions.kind.layout == "long" and task == "multilabel"
+            limits = limits_for(Needs.of(ids, known, void=voided), limits, pairs=pairs)
         how: dict[str, Any] = {"declared": declared, "wants_scores": wants_scores, "limits": limits}
         answers = read_source(predictions, spec, gold=False, problems=outcome.problems, **how)
         outcome.notes = list(dict.fromkeys((*truth.notes, *answers.notes)))

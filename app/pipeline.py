@@ -281,7 +281,8 @@ def validate(
                 void = frozenset(normalized(void))
                 ids = IdIndex([name for name in normalized(ids) if name not in void])
             texts = (ids.ids, spec.classes) if tables is None else (tables.ids, tables.classes)
-            limits = limits_for(Needs.of(*texts, void=len(void)), limits)
+            pairs = predictions.kind.layout == "long" and spec.task == "multilabel"
+            limits = limits_for(Needs.of(*texts, void=void), limits, pairs=pairs)
             labels = None if rules.scores == "due" else _quickly(predictions, spec, tables, limits)
             if labels is not None:
                 return Predicted(labels), problems, []

@@ -21,6 +21,7 @@ from typing import IO, Any
 
 from app.errors import BadRequest, InvalidContent
 from app.formats import Limits, Problems, Rules
+from app.formats.budget import Needs
 from app.formats.problem import Problem
 from app.formats.reader import too_much_memory, too_much_time
 from app.formats.template import template
@@ -81,6 +82,8 @@ def answer_gold(golds: Golds, request: dict[str, Any], cpu: CpuLimit) -> Answer:
         "has_splits": gold.splits is not None,
         "public_instances": None if gold.splits is None else int((gold.splits == 0).sum()),
         "weighted": gold.weights is not None,
+        "void_instances": len(gold.void),
+        "longest_id": Needs.of(gold.ids, (), void=gold.void).longest,
         "notes": gold.notes,
     }
 

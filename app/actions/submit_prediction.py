@@ -142,17 +142,23 @@ def refuse_early(
     admit(session, caller, slug, phase_slug, entry)
 
 
-def room(session: ReadSession, caller: Caller, slug: str, phase_slug: str, limits: Limits) -> int | None:
+def room(
+    session: ReadSession, caller: Caller, slug: str, phase_slug: str, limits: Limits, *, pairs: bool
+) -> int | None:
     """The bytes that a body of predictions may have to be of any use in this phase; None where that is not known.
 
-    Ids are taken to be as long as they may be. How many are not scored is not kept, so with any nothing is known.
+    `pairs`: the upload says that it is a table with a row for each pair of instance and label.
+
+    Of gold from before this was kept, ids are taken to be as long as they may be, and if some are not scored nothing
+    is known.
     """
     gold_id = see_facts(session, caller, slug, phase_slug).gold_id
     gold = None if gold_id is None else session.get_one(GoldVersion, gold_id)
-    if gold is None or not says_all_scored(gold.notes):
+    if gold is None or (gold.void_instances is None and not says_all_scored(gold.notes)):
         return None
-    named = Needs.of((), gold.classes)
-    return most_as_sent(replace(named, instances=gold.instances, longest=4 * limits.text_length), limits)
+    longest = 4 * limits.text_length if gold.longest_id is None else gold.longest_id
+    needs = replace(Needs.of((), gold.classes), instances=gold.instances + (gold.void_instances or 0), longest=longest)
+    return most_as_sent(needs, limits, pairs=pairs)
 
 
 def _team(session: ReadSession, facts: Facts, entry: Entry, name: str) -> tuple[str, str] | None:

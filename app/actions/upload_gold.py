@@ -101,6 +101,8 @@ def store_gold(
         has_splits=inspected["has_splits"],
         public_instances=inspected["public_instances"],
         weighted=inspected["weighted"],
+        void_instances=inspected["void_instances"],
+        longest_id=inspected["longest_id"],
         notes=inspected["notes"],
         created_by=caller.user_id,
     )

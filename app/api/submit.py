@@ -184,7 +184,7 @@ def _room(sent: Delivery, slug: str, phase: str) -> int | None:
     settings = sent.parts.settings
     limits = Limits(expanded_bytes=settings.max_expanded, text_length=settings.max_text_length)
     with sent.parts.db.read() as session:
-        return room(session, sent.who, slug, phase, limits)
+        return room(session, sent.who, slug, phase, limits, pairs=sent.kind.layout == "long")
 
 
 async def _dry_run(sent: Delivery, slug: str, phase: str) -> Response:

@@ -1,6 +1,6 @@
 """How much of a file is read: what a phase can use of it, with a generous allowance."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,8 +18,12 @@ _MEMBERS = 2000
 """Members of compressed data beside one for each of so many instances as follow; each costs a tenth of a millisecond."""
 _INSTANCES_OF_MEMBER = 16
 _MOST_MEMBERS = 10_000
-_RECORD_BYTES, _RECORD_VALUES = 1024, 16
+_RECORD_BYTES, _RECORD_VALUES = 1024, 32
 """What a record may have of fields that are ignored, of names, signs and white space."""
+_TEXT_BYTES, _TEXTS = 5120, 16_384
+"""Beside that: a text of some pages that is sent along with each of so many instances."""
+_PAIR_BYTES, _PAIR_VALUES = 128, 16
+"""What each row of a table of pairs may have beside its id: the label, an index, a score, and what is ignored."""
 _SIGN = 6
 """Bytes of a character as an escape of JSON, such as \\u00e9."""
 _SCORE = 64
@@ -39,31 +43,39 @@ class Needs:
     names: int
 
     @classmethod
-    def of(cls, ids: Sequence[str] | TextTable, classes: Sequence[str] | TextTable, *, void: int = 0) -> "Needs":
-        """The needs of these ids, so many more that are not scored, and these classes."""
-        return cls(len(ids) + void, _longest(ids), len(classes), _together(classes))
+    def of(
+        cls, ids: Sequence[str] | TextTable, classes: Sequence[str] | TextTable, *, void: Collection[str] = ()
+    ) -> "Needs":
+        """The needs of these ids, of others that are not scored, and these classes."""
+        return cls(len(ids) + len(void), max(_longest(ids), _longest(tuple(void))), len(classes), _together(classes))
 
 
-def limits_for(needs: Needs, limits: Limits) -> Limits:
-    """The limits of a file for such a phase: never beyond those of the site."""
+def limits_for(needs: Needs, limits: Limits, *, pairs: bool = False) -> Limits:
+    """The limits of a file for such a phase: never beyond those of the site.
+
+    `pairs`: it is a table with a row for each pair of instance and label.
+    """
     n, m = needs.instances, needs.classes
     rows = n + n // 4 + _ROWS
+    by_pair = n * m + rows if pairs else 0
     answer = 2 * (_SIGN * needs.names + _SCORE * m)  # labels, and a score of each
     record = _RECORD_BYTES + 2 * _SIGN * needs.longest + answer
+    texts = min(n, _TEXTS) * _TEXT_BYTES + by_pair * (_PAIR_BYTES + needs.longest)
     return replace(
         limits,
         instances=n,
         records=min(limits.records, rows),
-        pairs=min(limits.records, n * m + rows),
-        values=min(limits.values, n * (3 * m + _RECORD_VALUES) + _VALUES),
-        expanded_bytes=min(limits.expanded_bytes, n * record + LEAST),
+        pairs=min(limits.records, by_pair) if pairs else None,
+        labels=m + m // 4 + _ROWS if pairs else None,
+        values=min(limits.values, n * (3 * m + _RECORD_VALUES) + _VALUES + by_pair * _PAIR_VALUES),
+        expanded_bytes=min(limits.expanded_bytes, n * record + texts + LEAST),
         members=min(limits.members, _MOST_MEMBERS, n // _INSTANCES_OF_MEMBER + _MEMBERS),
     )
 
 
-def most_as_sent(needs: Needs, limits: Limits) -> int:
+def most_as_sent(needs: Needs, limits: Limits, *, pairs: bool = False) -> int:
     """Bytes that a file for such a phase may have as it is sent: what cannot be compressed grows a little by it."""
-    most = limits_for(needs, limits).expanded_bytes
+    most = limits_for(needs, limits, pairs=pairs).expanded_bytes
     return most + most // 64 + LEAST // 8
 
 

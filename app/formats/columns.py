@@ -104,6 +104,21 @@ def check_rows(count: int, reading: Reading) -> None:
     raise TooManyRows(message, expected, got)
 
 
+def check_pairs(ids: int, rows: int, reading: Reading) -> None:
+    """Raise TooManyRows for a table of pairs with so many ids, one of which has so many rows, where that is too many."""
+    limits = reading.limits
+    if limits.instances is None or limits.labels is None:
+        return
+    if ids > limits.records:
+        phase = counted(limits.instances, "instance", "instances")
+        got = f"at least {ids} ids, or rows without one"
+        message = f"The file has {got}, but the phase has {phase}. Give the ids of the template, and no others."
+        raise TooManyRows(message, f"at most {limits.records} ids", got)
+    if rows > limits.labels:
+        message = f"An id has at least {rows} rows, of at most {limits.labels}. Give each pair of id and label once."
+        raise TooManyRows(message, f"at most {limits.labels} rows of an id", f"at least {rows} rows")
+
+
 def check_values(count: int, limits: Limits) -> None:
     """Raise TooManyRows before any work is spent on so many values."""
     if count <= limits.values:

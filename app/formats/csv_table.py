@@ -14,6 +14,7 @@ import numpy as np
 
 from app.formats.columns import Columns, GivenScores, Reading, check_rows, split_labels
 from app.formats.layout import Field
+from app.formats.long import PairCount
 from app.formats.mistaken import looks_like_json
 from app.formats.numbers import number, numbers
 from app.formats.problem import FILE, Place, Problem, problem, quote
@@ -119,6 +120,7 @@ def _body(reader: Any, header: Header, text: str, separator: str) -> _Body:
 
 def _quick(reader: Any, header: Header) -> _Body | None:
     body, line = _Body(header), 2
+    pairs = PairCount(header.reading) if header.reading.long and header.reading.sets else None
     score_of = _picker(header.scores)
     try:
         while rows := list(islice(reader, _AT_ONCE)):
@@ -126,6 +128,8 @@ def _quick(reader: Any, header: Header) -> _Body | None:
                 return None
             check_rows(len(body.lines) + len(rows), header.reading)
             body.take(range(line, line + len(rows)), rows)
+            if pairs is not None:
+                pairs.add(body.cells["id"][-len(rows) :])
             if header.scores:
                 found = numbers(map(score_of, rows))
                 if found is None:

@@ -16,6 +16,8 @@ class Limits:
     """Instances, or rows of a table."""
     pairs: int | None = None
     """Rows of a table with one row per pair of instance and label; None: as many as records."""
+    labels: int | None = None
+    """Rows of one id in such a table; None: no limit of their own."""
     values: int = 1 << 30
     """Numbers, texts, lists and objects in JSON; cells of a table; labels in sets."""
     members: int = 20_000

@@ -1,11 +1,10 @@
 """From bytes to text: strict UTF-8, with every faulty byte placed."""
 
 import codecs
-import re
-import sys
 import unicodedata
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
+from itertools import takewhile
 
 from app.formats.declared import FORMATS
 from app.formats.problem import COUNTED, FILE, LISTED, Place, Problem, Problems, problem
@@ -58,13 +57,16 @@ def composed(text: str, most: int) -> str:
 
 def piles_marks(text: str) -> bool:
     """Whether a text has more than 30 combining marks in a row."""
-    return len(text) > _MARKS and not text.isascii() and _pile().search(text) is not None
-
-
-@cache
-def _pile() -> re.Pattern[str]:
-    marks = "".join(map(re.escape, filter(unicodedata.combining, map(chr, range(sys.maxunicode + 1)))))
-    return re.compile(f"[{marks}]{{{_MARKS + 1}}}")
+    if len(text) <= _MARKS or text.isascii():
+        return False
+    mark = unicodedata.combining
+    for at in range(_MARKS, len(text), _MARKS + 1):  # one of these places is in each such row
+        if mark(text[at]):
+            before, after = text[at - _MARKS : at], text[at + 1 : at + 1 + _MARKS]
+            row = 1 + len(list(takewhile(mark, reversed(before)))) + len(list(takewhile(mark, after)))
+            if row > _MARKS:
+                return True
+    return False
 
 
 def _binary(data: bytes) -> Problem | None:

@@ -39,19 +39,21 @@ def plain(values: Sequence[object], limits: Limits) -> list[str] | None:
     if not kinds <= {str, int}:
         return None
     texts = list(map(str, values))
-    if not all(texts) or (texts and max(map(len, texts)) > limits.text_length):
+    distinct = list(dict.fromkeys(texts))  # in dictionaries of columns, few texts stand for millions
+    if not all(distinct) or (distinct and max(map(len, distinct)) > limits.text_length):
         return None
-    for start in range(0, len(texts), _AT_ONCE):
-        joined = "\n".join(texts[start : start + _AT_ONCE])
+    changed: dict[str, str] = {}
+    for start in range(0, len(distinct), _AT_ONCE):
+        part = distinct[start : start + _AT_ONCE]
+        joined = "\n".join(part)
         if "\0" in joined:
             return None
         if not joined.isascii():
             if not _is_sound(joined):
                 return None
             if piles_marks(joined) or not unicodedata.is_normalized("NFC", joined):
-                part = slice(start, start + _AT_ONCE)
-                texts[part] = [composed(text, limits.text_length) for text in texts[part]]
-    return texts
+                changed.update(zip(part, (composed(text, limits.text_length) for text in part), strict=True))
+    return [changed.get(text, text) for text in texts] if changed else texts
 
 
 def _is_sound(text: str) -> bool:
@@ -100,6 +102,8 @@ class _CellLoop:
         self.columns = columns
         self.reading = columns.reading
         self.weights = Weights(columns)
+        self._sound: dict[str, str] = {}
+        """Texts that were found to be sound, in NFC."""
 
     def run(self) -> Table:
         """Read all rows, in file order."""
@@ -189,6 +193,9 @@ class _CellLoop:
 
     def _text(self, row: int, field: Field, text: str, owner: str | None, item: int | None = None) -> str | None:
         """A text in NFC, unless it is damaged or too long."""
+        known = self._sound.get(text)
+        if known is not None:
+            return known
         refuse = partial(self._refuse, row=row, field=field, item=item, owner=owner)
         if not text.isascii() and not _is_sound(text):
             if self.columns.damaged and any("\udc80" <= sign <= "\udcff" for sign in text):
@@ -201,7 +208,7 @@ class _CellLoop:
         if len(text) > most:
             message = f"The text has {len(text)} characters; at most {most} are allowed. Shorten it."
             return refuse("too_large", message=message, expected=f"at most {most} characters", got=quote(text))
-        return composed(text, most)
+        return self._sound.setdefault(text, composed(text, most))
 
     def _refuse(
         self,

@@ -139,6 +139,8 @@ class GoldVersion(Base):
     has_splits: Mapped[bool]
     public_instances: Mapped[int | None]  # None without splits, and for gold that was stored before this was kept
     weighted: Mapped[bool | None]  # whether instances have weights
+    void_instances: Mapped[int | None]  # how many are not scored; None for gold from before
+    longest_id: Mapped[int | None]  # bytes of UTF-8, in steps of 8
     accessories: Mapped[JSONObject] = mapped_column(
         default=dict, server_default=text("'{}'"), deferred=True, deferred_group="large"
     )

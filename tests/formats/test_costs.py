@@ -1,13 +1,18 @@
 """What is not listed costs next to nothing, however many faults a file has."""
 
 import json
+import random
+import re
 import time
+import unicodedata
+
+import pytest
 
 from app.formats.hints import Near
 from app.formats.problem import Problems
 from app.formats.rules import Limits
 from app.formats.strict_json import json_decoder
-from app.formats.text import composed, decode
+from app.formats.text import composed, decode, piles_marks
 
 
 def test_similar_texts_are_looked_for_a_few_hundred_times_only() -> None:
@@ -38,3 +43,32 @@ def test_an_integer_longer_than_python_reads_is_a_fault_of_the_file() -> None:
 def test_marks_are_put_in_order_only_where_the_text_may_be_an_id() -> None:
     assert composed("e\u0301", 2) == "é"
     assert composed("e\u0301" + "\u0327\u0301" * 1000, 1000) == "e\u0301" + "\u0327\u0301" * 1000
+
+
+def test_piles_of_marks_are_found_wherever_they_are_and_elsewhere_none() -> None:
+    pile = re.compile("[\u0301\u0327\u05b0]{31}")
+    chance = random.Random(7)
+    found = 0
+    for _ in range(3000):
+        parts = [chance.choice("\u0301\u0327\u05b0") * chance.choice((1, 15, 16, 29, 30, 31, 32)) for _ in range(4)]
+        text = "".join(
+            chance.choice(("", "", "a", "\u1ebf" * 3, "b" * 40)) + part for part in parts
+        ) + "é" * chance.randrange(3)
+        assert piles_marks(text) is (pile.search(text) is not None), ascii(text)
+        found += piles_marks(text)
+    assert 100 < found < 2900
+
+
+def test_marks_are_looked_for_at_few_places_of_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A regular expression that tries every character took milliseconds for each label of a thousand."""
+    looked, told = 0, unicodedata.combining
+
+    def counted(sign: str) -> int:
+        nonlocal looked
+        looked += 1
+        return told(sign)
+
+    monkeypatch.setattr(unicodedata, "combining", counted)
+    for text in ("é" * 998, "e\u0301" * 499, "\u1112\u1161" * 499):
+        assert not piles_marks(text)
+    assert 0 < looked < 400

@@ -5,7 +5,7 @@ import io
 import json
 import struct
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,12 @@ class Phase:
         """How many bytes a file of text may have: as many as fit are more work than too many."""
         needs = Needs.of(self.ids, self.classes)
         return min(limits_for(needs, DEFAULT_LIMITS).expanded_bytes, 400_000_000)
+
+    @property
+    def pairs(self) -> int:
+        """How many rows a table of pairs may have."""
+        needs = Needs.of(self.ids, self.classes)
+        return limits_for(needs, DEFAULT_LIMITS, pairs=True).pairs or 0
 
     def filled(self, unit: str, head: str = "", tail: str = "") -> bytes:
         """A text with its middle repeated for as long as there is room."""
@@ -220,6 +226,45 @@ def tables() -> Iterator[Hostile]:
     yield _text("csv", "pairs without a label", rows("t0000001,"), task="multilabel", layout="long")
     yield _text("csv", "pairs with both", rows("t0000001,c0\nt0000001,"), task="multilabel", layout="long")
     yield _text("tsv", "blank lines", rows("", "id\tlabel\n"))
+    yield from pairs()
+
+
+def pairs() -> Iterator[Hostile]:
+    """Tables with as many rows as there are pairs of instances and classes."""
+    how: dict[str, Any] = {"task": "multilabel", "layout": "long"}
+
+    def rows(line: str) -> Callable[[Phase], bytes]:
+        return lambda phase: b"id,label\n" + (line + "\n").encode() * phase.pairs
+
+    for name, line in {"no id": ",y", "nothing": ",", "unknown": "x,y", "in disorder": "e\u0301,e\u0301"}.items():
+        yield _text("csv", f"pairs, {name}", rows(line), **how)
+    yield _text("csv", "pairs, unknown labels", lambda p: _all_pairs(p, ["zz"] * len(p.classes)), **how)
+    yield _text("csv", "pairs, all but one label", lambda p: _all_pairs(p, [*p.classes[1:], "zz"]), **how)
+    yield _text("csv", "pairs, all the same", lambda p: _all_pairs(p, ["c0"] * len(p.classes)), **how)
+    kind = FileKind("parquet", layout="long")
+    marks = _dictionary(["e\u0301" * 499], 1)
+    for name, column in {"nulls": pa.nulls(1, pa.string()), "marks": marks}.items():
+        yield Hostile(f"pairs, {name}", kind, _repeated_pair(column), "multilabel")
+    yield Hostile("pairs, marked labels", kind, _marked_labels, "multilabel")
+
+
+def _all_pairs(phase: Phase, labels: Sequence[str]) -> bytes:
+    return "".join(["id,label\n", *(f"{name},{label}\n" for label in labels for name in phase.ids)]).encode()
+
+
+def _repeated_pair(value: pa.Array) -> Callable[[Phase], bytes]:
+    def make(phase: Phase) -> bytes:
+        column = pa.chunked_array([value.take(pa.array(np.zeros(phase.pairs, "i4")))])
+        return _parquet(_pair(column, column))
+
+    return make
+
+
+def _marked_labels(phase: Phase) -> bytes:
+    ids = pa.DictionaryArray.from_arrays(
+        pa.array(np.arange(len(phase.ids) * len(phase.classes), dtype="i4") % len(phase.ids)), pa.array(phase.ids)
+    )
+    return _parquet(_pair(ids, _dictionary(["e\u0301" * 499], len(ids))))
 
 
 def _wide_header(phase: Phase) -> bytes:
@@ -377,6 +422,12 @@ def sound(phase: Phase, form: str, *, scores: bool = False, task: Task = "multic
         value = json.dumps(dict.fromkeys(phase.classes, 0.5)) if scores else json.dumps(labels[0])
         lines = [f'{{"id": "{name}", "{"scores" if scores else due}": {value}}}' for name in phase.ids]
         return ("\n".join(lines) if form == "jsonl" else "[" + ", ".join(lines) + "]").encode()
+    if layout == "long":
+        cells = [(name, label) for label in phase.classes for name in phase.ids]
+        if form == "csv":
+            return _all_pairs(phase, phase.classes)
+        long = _pair(pa.array([name for name, _ in cells]), pa.array([label for _, label in cells]))
+        return _parquet(long)
     sign = "\t" if form == "tsv" else ","
     if form in {"csv", "tsv"}:
         head = ["id", *phase.classes] if scores else ["id", "label"]

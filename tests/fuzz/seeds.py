@@ -11,9 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
+from backports import zstd
 
 from app.formats.declared import FORMATS
 from tests.formats.support import packed
+from tests.fuzz.hostile import Phase, hostile
 from tests.fuzz.targets import IDS
 
 CORPUS = Path(__file__).with_name("corpus")
@@ -200,6 +202,27 @@ def seeds() -> Iterator[tuple[str, str, bytes]]:
     yield "arrow", "dictionary", _arrow(dictionary)
     yield from _wrapped("gzip", _json_lines)
     yield from _wrapped("zstd", writers["csv"])
+    yield from _hostile()
+
+
+_SLOW = {"names twice", "a long list"}
+"""What costs most of a second in each of a hundred readings is left to the benchmark."""
+
+
+def _hostile() -> Iterator[tuple[str, str, bytes]]:
+    """Files that cost more than they look: whole where they are small, and of texts the beginning as well."""
+    phase = Phase.of(len(IDS))
+    for file in hostile():
+        if file.name in _SLOW:
+            continue
+        data, name = file.body(phase), f"hostile-{file.name.replace(' ', '-').replace(',', '')}"
+        form, encoding = file.kind.format, file.kind.encoding
+        if (form, encoding) in {("csv", "zstd"), ("jsonl", "gzip")}:
+            yield encoding, name, data
+        if encoding == "zstd":
+            data = zstd.ZstdDecompressor().decompress(data, -1 if FORMATS[form].binary else 4000)
+        if encoding != "gzip":
+            yield form, name, data
 
 
 def _wrapped(encoding: str, write: Callable[[Columns], bytes]) -> Iterable[tuple[str, str, bytes]]:

@@ -24,7 +24,9 @@ from tests.formats.support import agree, agree_on_scores
 
 IDS = ("t1", "t2", "t3")
 CLASSES = ("cat", "dog", "eel")
-LIMITS = limits_for(Needs.of(IDS, CLASSES), Limits(expanded_bytes=1 << 20))
+LIMITS, PAIR_LIMITS = (
+    limits_for(Needs.of(IDS, CLASSES), Limits(expanded_bytes=1 << 20), pairs=pairs) for pairs in (False, True)
+)
 _SPARE, _EACH_BYTE, _EACH_ROW = 4.0, 1e-4, 1e-3
 """Processor seconds of an input of the fuzzer, which makes the readers several times slower and reads each input often."""
 TASKS: Mapping[Task, TaskSpec] = {
@@ -98,7 +100,7 @@ def _checked(
         problems=problems,
         classes=spec.classes,
         wants_scores=rules.scores != "ignored",
-        limits=LIMITS,
+        limits=PAIR_LIMITS if kind.layout == "long" else LIMITS,
     )
     found = check(table, IdIndex(IDS), spec, rules=rules, problems=problems)
     return found, problems.to_dict(), list(table.notes)

@@ -1,8 +1,13 @@
 """Hostile files cost a bounded number of rows, values, bytes and sentences, whatever they hold."""
 
 import io
-from itertools import islice
+import unicodedata
+from collections.abc import Iterable
+from itertools import count, islice, repeat
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from app.formats.budget import LEAST, Needs, limits_for
@@ -19,6 +24,7 @@ from tests.fuzz.hostile import Hostile, Phase, arrow_files, json_files, json_lin
 
 PHASE = Phase.of(3)
 LIMITS = limits_for(Needs.of(PHASE.ids, PHASE.classes), DEFAULT_LIMITS)
+MANY = Phase.of(40, 300)
 _LONG = {"marks in classes"}
 """What takes a second to read is left to the benchmark."""
 _EVERY = (*json_lines(), *json_files(), *tables(), *islice(arrow_files(), 3))
@@ -26,9 +32,12 @@ FILES = {str(file): file for file in _EVERY if file.name not in _LONG}
 
 
 def answered(
-    data: bytes, kind: FileKind, file: Hostile | None = None, limits: Limits = LIMITS, phase: Phase = PHASE
+    data: bytes, kind: FileKind, file: Hostile | None = None, limits: Limits | None = None, phase: Phase = PHASE
 ) -> tuple[Problems, Predicted | None]:
-    task: Task = "multiclass" if file is None else file.task
+    task: Task = ("multilabel" if kind.layout else "multiclass") if file is None else file.task
+    limits = limits or limits_for(
+        Needs.of(phase.ids, phase.classes), DEFAULT_LIMITS, pairs=kind.layout == "long" and task == "multilabel"
+    )
     scores = file is not None and file.scores
     problems, spec = Problems(), TaskSpec(task, phase.classes)
     table = read_table(
@@ -107,12 +116,12 @@ def test_the_limits_grow_with_the_phase_and_never_pass_those_of_the_site() -> No
     assert small.expanded_bytes < large.expanded_bytes
     site = Limits(records=5, expanded_bytes=100, values=7, members=2)
     found = limits_for(Needs.of(PHASE.ids, PHASE.classes), site)
-    assert (found.records, found.expanded_bytes, found.values, found.members, found.pairs) == (5, 100, 7, 2, 5)
+    assert (found.records, found.expanded_bytes, found.values, found.members, found.pairs) == (5, 100, 7, 2, None)
 
 
 def test_a_long_table_has_a_row_for_each_pair() -> None:
     phase = Phase.of(100, 50)
-    limits = limits_for(Needs.of(phase.ids, phase.classes), DEFAULT_LIMITS)
+    limits = limits_for(Needs.of(phase.ids, phase.classes), DEFAULT_LIMITS, pairs=True)
     rows = "".join(f"{name},{label}\n" for name in phase.ids for label in phase.classes)
     assert limits.records < 100 * 50
     kind, problems = FileKind("csv", layout="long"), Problems()
@@ -121,3 +130,68 @@ def test_a_long_table_has_a_row_for_each_pair() -> None:
         table = read_table(io.BytesIO(data), kind, task="multilabel", gold=False, problems=problems, limits=limits)
         assert problems.total == total
         assert len(table.ids) == (0 if total else 100)
+
+
+def _pairs(ids: Iterable[str], labels: Iterable[str]) -> bytes:
+    return "".join(["id,label\n", *(f"{name},{label}\n" for name, label in zip(ids, labels, strict=False))]).encode()
+
+
+PAIRS = {
+    "one id over and over": (_pairs(repeat("t0000000", 11_000), repeat("c0")), "An id has at least"),
+    "unknown pairs": (_pairs(repeat("x", 11_000), repeat("y")), "An id has at least"),
+    "no label": (_pairs(repeat("t0000000", 11_000), repeat("")), "An id has at least"),
+    "many labels": (_pairs(repeat("t0000000", 11_000), (f"x{number}" for number in count())), "An id has at least"),
+    "no id": (_pairs(repeat("", 11_000), repeat("y")), "ids, or rows without one"),
+    "many ids": (_pairs((f"x{number}" for number in range(11_000)), repeat("c0")), "ids, or rows without one"),
+}
+"""Fewer rows than there are pairs of instances and classes, and a thousand: none is too many for a table of pairs."""
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_rows_of_pairs_are_bounded_for_each_id_and_by_the_ids(name: str, form: str) -> None:
+    data, told = PAIRS[name]
+    if form == "parquet":
+        cells = [line.split(",") for line in data.decode().splitlines()[1:]]
+        columns = {field: [row[at] for row in cells] for at, field in enumerate(("id", "label"))}
+        body = io.BytesIO()
+        pq.write_table(pa.table(columns), body)
+        data = body.getvalue()
+    problems, _ = answered(data, FileKind(form, layout="long"), phase=MANY)
+    assert problems.total == {"too_many_rows": 1}
+    assert told in problems.first[0].message
+
+
+def test_a_text_that_many_rows_share_is_composed_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    compose, composed = unicodedata.normalize, 0
+
+    def counted(form: Any, text: str) -> str:
+        nonlocal composed
+        composed += 1
+        return compose(form, text)
+
+    monkeypatch.setattr(unicodedata, "normalize", counted)
+    long = "e\u0301" * 499
+    rows = [(f"{name}e\u0301", label) for name in MANY.ids for label in (long, *MANY.classes[:290])]
+    for extra in ([], [("", "")]):  # all that is quick, and cell by cell
+        body = io.BytesIO()
+        table = pa.table({"id": [row[0] for row in rows + extra], "label": [row[1] for row in rows + extra]})
+        pq.write_table(table, body)
+        problems, _ = answered(body.getvalue(), FileKind("parquet", layout="long"), phase=MANY)
+        assert problems.total["unknown_id"] == len(MANY.ids)
+    assert composed < len(rows) / 2
+
+
+def test_faults_of_pairs_are_built_for_those_that_are_listed_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    built = 0
+
+    def shown(value: str) -> str:
+        nonlocal built
+        built += 1
+        return value
+
+    monkeypatch.setattr("app.formats.long.composed", lambda text, _: shown(text))
+    rows = [(name, label) for name in MANY.ids for label in ("c0", *[""] * 200)]
+    problems, _ = answered(_pairs(*zip(*rows, strict=True)), FileKind("csv", layout="long"), phase=MANY)
+    assert problems.total["empty_label"] == 200 * len(MANY.ids)
+    assert built <= 4 * LISTED

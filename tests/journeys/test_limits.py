@@ -91,6 +91,22 @@ def test_a_body_that_cannot_fit_its_phase_is_refused_uncharged(live: Live) -> No
     assert who.get(f"{MAIN.format(slug)}/quota").json()["used"]["total"] == 1
 
 
+def test_the_limit_of_a_body_follows_from_the_ids_of_gold_those_not_scored_included(live: Live) -> None:
+    """Of thousands of instances, too: their ids are as long as they are, and not as long as ids may be."""
+    ids = [f"t{number}" for number in range(1800)]
+    gold = [
+        {"id": name, "label": "ab"[row % 2], "Usage": "Public" if row < 900 else "Ignored"}
+        for row, name in enumerate(ids)
+    ]
+    slug = challenge(live.admin(), "wide", gold)
+    who = live.person("Wilma").join(slug, "Wilma")
+    submit = f"{MAIN.format(slug)}/submissions"
+    body = refused(who.post(submit, content=b"[" + b" " * (28 << 20)), 413, "too_large")
+    assert 1800 * 5000 < body["limit"] < 28 << 20
+    finished(send(who, slug, json.dumps(dict.fromkeys(ids, "a")).encode()))
+    assert who.get(f"{MAIN.format(slug)}/quota").json()["used"]["per_day"] == 1
+
+
 def test_a_file_of_too_many_rows_is_answered_alike_everywhere(live: Live) -> None:
     slug = challenge(live.admin(), "crowded")
     who = live.person("Cora").join(slug, "Cora")
