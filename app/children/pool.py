@@ -21,10 +21,10 @@ from typing import Any
 import structlog
 
 from app.children import (
+    ChildBusyWithGold,
     ChildDied,
     ChildError,
     ChildNotStarted,
-    ChildBusyWithGold,
     ChildOutOfCpu,
     ChildOutOfMemory,
     ChildrenBusy,

@@ -100,9 +100,11 @@ class Instances:
 class Workspace:
     """One case with the tallies made from it so far, one per reading of the labels."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: Case, common: "dict[Hashable, Any] | None" = None) -> None:
+        """`common` is what workspaces of one file share: those of all instances and of each split."""
         self.case = case
         self.spec = case.spec
+        self._common = {} if common is None else common
         self._tallies: dict[tuple[str, ...], Tally] = {}
         self._shared: dict[Hashable, Any] = {}
 
@@ -111,6 +113,13 @@ class Workspace:
         if key not in self._shared:
             self._shared[key] = make()
         found: _T = self._shared[key]
+        return found
+
+    def common(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        """What holds for any instances of the task, made once for all instances and every split."""
+        if key not in self._common:
+            self._common[key] = make()
+        found: _T = self._common[key]
         return found
 
     @cached_property

@@ -9,7 +9,6 @@ from app.store.session import ReadSession, WriteSession
 from app.store.tables import QuotaEntry, Submission
 from app.store.types import new_id, utcnow
 
-
 TOO_COSTLY = ("cpu_limit", "time_limit", "memory_limit")
 """Failures of files that were too much to score: no charge, but they count as invalid, or they could be sent for ever."""
 INVALID = ("rejected", *TOO_COSTLY)

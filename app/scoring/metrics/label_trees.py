@@ -46,7 +46,7 @@ def ancestry(ws: Workspace, *, joined: bool) -> Ancestry:
         )
     if lost:
         raise UndefinedError(f'class {lost[0]} is not a node of the hierarchy; list it as a root: "{lost[0]}": []')
-    return ws.shared(("ancestry", joined), lambda: Ancestry(hierarchy, classes, joined=joined))
+    return ws.common(("ancestry", joined), lambda: Ancestry(hierarchy, classes, joined=joined))
 
 
 def reading(call: MetricCall) -> tuple[str, ...]:
@@ -69,7 +69,10 @@ def label_sets(ws: Workspace, call: MetricCall) -> tuple[LabelSets, LabelSets]:
     return ws.shared(("label sets", *reading(call)), make)
 
 
-TOO_LARGE = "the sets are so large that matching them would take too long"
+TOO_LARGE = (
+    "linking the label sets would take too long: there are many more predicted labels than gold labels, or a label has "
+    "too many equally near counterparts"
+)
 TOO_DEEP = "the sets are so large, or so deep in the hierarchy, that adding all ancestors would take too long"
 
 
@@ -77,7 +80,7 @@ def effort(ws: Workspace, call: MetricCall) -> Effort:
     """What it costs to walk from the labels of the sets to their ancestors."""
     tree = ancestry(ws, joined=joins(call))
     gold, predicted = label_sets(ws, call)
-    return ws.shared(
+    return ws.common(
         ("effort", joins(call), *reading(call)), lambda: Effort(tree, np.concatenate([gold.nodes, predicted.nodes]))
     )
 
