@@ -30,6 +30,14 @@ def allowed(of_gold: float, spare: float, most: float) -> float:
     return min(most, spare + AS_GOLD * of_gold)
 
 
+def _among(keys: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of these are among the others; both in order."""
+    at = np.searchsorted(others, keys)
+    inside = at < len(others)
+    inside[inside] = others[at[inside]] == keys[inside]
+    return inside
+
+
 class Effort:
     """Of each node of an ancestry the `steps` to all of its ancestors, itself included: at least as many as there are."""
 
@@ -65,16 +73,16 @@ class Effort:
         if self.steps[labels].sum() > steps or sizes.max(initial=0) > MOST_NODES or sizes.sum() > nodes:
             raise TooFarError
 
-    def check_linked(self, gold: LabelSets, predicted: LabelSets, *, matched: bool) -> float:
+    def linked(self, gold: LabelSets, predicted: LabelSets, *, matched: bool) -> float:
         """How many nodes may be passed in linking the labels of one set with the other, or matching them.
 
-        Raises TooFarError where it would take too long by the labels alone.
+        None at all where it would take too long by the labels alone.
         """
         n, wide = len(gold.outside), len(self.steps)
         sides = [(side.rows, side.nodes, side.rows * wide + side.nodes) for side in (gold, predicted)]
         seconds = 0.0
         for (rows, nodes, keys), (others, theirs, taken) in (sides, sides[::-1]):
-            lone = ~np.isin(keys, taken)
+            lone = ~_among(keys, taken)
             labels = np.bincount(rows[lone], minlength=n)
             steps = np.bincount(rows[lone], self.steps[nodes[lone]], n)
             away = np.bincount(others, self.steps[theirs], n) * (labels > 0)
@@ -82,9 +90,7 @@ class Effort:
             seconds += _PER_LABEL * float(labels.sum()) + _PER_STEP * float((steps + away).sum())
             seconds += _PER_MATCH * float(pairs.sum())
         most = allowed(self._linked_alone(gold, matched=matched), SPARE, PATIENCE)
-        if seconds > most:
-            raise TooFarError
-        return most / _PER_WALK
+        return 0.0 if seconds > most else most / _PER_WALK
 
     def _linked_alone(self, gold: LabelSets, *, matched: bool) -> float:
         """The seconds for predicted sets that are like the gold sets and share no label with them."""

@@ -242,11 +242,11 @@ def pairs_of(labels: Labels, m: int, options: Mapping[str, str], *, drop_unknown
     bits = m.bit_length()  # to shift is many times quicker than to divide
     rows <<= bits
     rows |= codes
-    keys, times = _distinct(rows, counted=counted)
+    keys, times = distinct(rows, counted=counted)
     return Pairs(keys, times, keys >> bits, keys & ((1 << bits) - 1), outside, repeated)
 
 
-def _distinct(keys: Int, *, counted: bool) -> tuple[Int, Int | None]:
+def distinct(keys: Int, *, counted: bool) -> tuple[Int, Int | None]:
     """The distinct keys in order; with `counted`, how often each occurred."""
     steps = np.diff(keys)
     if len(steps) and int(steps.min()) < 0:

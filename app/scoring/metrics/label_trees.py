@@ -13,7 +13,7 @@ from app.scoring.metric import MetricCall, Param, Result
 from app.scoring.metrics.averages import over_instances
 from app.scoring.metrics.rules import Mask, UndefinedError, listed, single_ratio
 from app.scoring.strings import counted
-from app.scoring.tally import TALLY_OPTIONS, Workspace
+from app.scoring.tally import TALLY_OPTIONS, Workspace, distinct
 
 READING = ("unknown_label", "missing", "duplicates", "empty_label")
 EMPTIES = ("both_empty", "one_empty")
@@ -98,7 +98,7 @@ def _read(labels: Labels, m: int, *, drop: bool, as_class: bool) -> LabelSets:
         empty = np.flatnonzero((np.bincount(rows, minlength=n) == 0) & (outside == 0))
         rows = np.concatenate([rows, empty])
         codes = np.concatenate([codes, np.full(len(empty), m, dtype=np.int64)])
-    keys = np.unique(rows * (m + 1) + codes)
+    keys, _ = distinct(rows * (m + 1) + codes, counted=False)
     return LabelSets(keys // (m + 1), keys % (m + 1) + 1, outside)
 
 

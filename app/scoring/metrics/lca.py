@@ -48,19 +48,27 @@ def _per_instance(
     take too long: for all instances, and then for their splits too.
     """
     gold, predicted = label_sets(ws, call)
+    known = ws.common(("counts", call.params["count_root"], *key, *reading(call)), _Known)
+    if not (known.too_far or known.counts):  # all instances come first; what is too much is not even made into sets
+        known.too_far = not _allowed(ws, call, matched=matched)
+    if known.too_far:
+        raise UndefinedError(TOO_LARGE)
     pairs = ws.shared(("pairs", *reading(call)), lambda: list(zip(gold.sets(), predicted.sets(), strict=True)))
-    known = ws.common(("counts", call.params["count_root"], *key), _Known)
-    fresh = {} if known.too_far else dict.fromkeys(sets for sets in pairs if sets not in known.counts)
-    if fresh:
+    if fresh := dict.fromkeys(sets for sets in pairs if sets not in known.counts):
         tree = ancestry(ws, joined=joins(call))
+        tree.start(_allowed(ws, call, matched=matched))
         try:
-            tree.start(effort(ws, call).check_linked(gold, predicted, matched=matched))
             known.counts.update((sets, count(sets, tree)) for sets in fresh)
         except TooFarError:
             known.too_far = True
-    if known.too_far:
-        raise UndefinedError(TOO_LARGE)
+            raise UndefinedError(TOO_LARGE) from None
     return np.array([known.counts[sets] for sets in pairs], dtype=np.int64)
+
+
+def _allowed(ws: Workspace, call: MetricCall, *, matched: bool) -> float:
+    """How many nodes may be passed; none where linking, or matching, would take too long anyway."""
+    key = ("allowed", joins(call), matched, *reading(call))
+    return ws.shared(key, lambda: effort(ws, call).linked(*label_sets(ws, call), matched=matched))
 
 
 @dataclass(slots=True)
