@@ -2,7 +2,7 @@
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -389,10 +389,10 @@ def score_labels(
     With the `rule` by which the labels follow from the scores, a split is decided by its own rows.
     """
     whole = gold.case(labels, scores)
-    found = {}
+    found, common = {}, dict[Hashable, Any]()
     for split, rows in gold.rows_by_split().items():
         case = whole if rows is None else alone(rule, whole.take(rows))
         if split not in gold.ceilings:
             gold.ceilings[split] = Ceilings(case)
-        found[split] = evaluate(case, calls, gold.ceilings[split])
+        found[split] = evaluate(case, calls, gold.ceilings[split], common)
     return found

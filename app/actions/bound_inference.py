@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from app.actions.access import Caller, organizes, see_phase
 from app.actions.change_recipe import scoring_recipe
-from app.actions.submit_prediction import quota_day
+from app.actions.check_quota import quota_day
 from app.scoring.disclosure import LEAST_TEAMS, Board, Bound, Rules, bound
 from app.scoring.granularity import Sizes
 from app.scoring.recipe import Recipe as ScoringRecipe

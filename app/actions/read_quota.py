@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from app.actions.access import Caller, require_scope, see_phase
+from app.actions.check_quota import quota_day
 from app.actions.read_submissions import own_team
-from app.actions.submit_prediction import quota_day
 from app.store import clock, quota
 from app.store.session import ReadSession
 from app.store.tables import QuotaEntry

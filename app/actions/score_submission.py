@@ -14,13 +14,14 @@ from sqlalchemy import event
 
 from app.actions.ask_about_gold import NamedGold, ask_about_gold, named_gold
 from app.actions.upload_gold import stored_kind
-from app.children import ChildError, ChildNotStarted, Children, ChildrenClosed
+from app.children import ChildError, ChildNotStarted, ChildOutOfCpu, Children, ChildrenClosed
 from app.errors import Unavailable
 from app.figures import Figures
 from app.files import Files
 from app.priorities import RESCORING
 from app.queue import Claim, Queue
 from app.scoring import SCORER_VERSION
+from app.scoring.strings import counted
 from app.store import changes, clock, quota, rescoring, signals, submissions, tasks, turns
 from app.store.session import Database, ReadSession, WriteSession
 from app.store.tables import Recipe, ScoreTask, Submission
@@ -245,23 +246,23 @@ def _final(session: WriteSession, submission: Submission, task: ScoreTask, statu
     submission.status = status
     submission.finished_at = task.finished_at
     session.flush()
-    return _told(session, submission.id, status)
+    return _told(session, submission.id, status, None if task.failure is None else task.failure["code"])
 
 
-def _told(session: WriteSession, submission_id: str, status: str) -> str:
-    quota.settle(session, submission_id, status)
+def _told(session: WriteSession, submission_id: str, status: str, failure: str | None = None) -> str:
+    quota.settle(session, submission_id, status, failure)
     signals.tell_settled(session, submission_id)
     return submission_id
 
 
 def _crashed(session: WriteSession, bench: Bench, claim: Claim, crash: ChildError) -> str | None:
-    """Try again, or fail for good once the cap is reached."""
+    """Try again, or fail for good: once the cap is reached, and at once where the same CPU time would be spent again."""
     task = tasks.owned(session, claim.task_id, claim.attempt)
     if task is None:
         return None
     task.crashes += 1
-    if task.crashes >= bench.caps.crashes:
-        detail = f"Scoring ended {task.crashes} times: {str(crash) or crash.__doc__}"
+    if task.crashes >= bench.caps.crashes or isinstance(crash, ChildOutOfCpu):
+        detail = f"Scoring ended {counted(task.crashes, 'time', 'times')}: {str(crash) or crash.__doc__}"
         return _fail(session, bench, task, crash.code, detail)
     if task.priority < RESCORING:
         turns.retake(session, task)  # it was served: what it costs again is the turn of whoever sent it
@@ -296,7 +297,7 @@ def once_committed(session: WriteSession, count: Callable[[], None]) -> None:
 
 
 def _fail(session: WriteSession, bench: Bench, task: ScoreTask, code: str, detail: str) -> str | None:
-    """Our fault after all retries: never charged, always with a reason."""
+    """No score after all retries: never charged, always with a reason."""
     now = clock.now(session)
     task.status, task.finished_at, task.lease_until = "failed", now, None
     task.failure = {"code": code, "detail": detail}

@@ -2,12 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, time, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from app.actions.access import (
     Caller,
@@ -20,6 +18,7 @@ from app.actions.access import (
     see_facts,
 )
 from app.actions.admit_team import add_team
+from app.actions.check_quota import quota_day, require_quota
 from app.actions.raise_scorer import version_for
 from app.actions.read_submissions import Seen, follow_submission
 from app.actions.visibility import split_now
@@ -28,7 +27,6 @@ from app.errors import (
     NoGold,
     NoOpenPhase,
     NotRegistered,
-    QuotaExceeded,
     RequestInFlight,
     SeveralOpenPhases,
 )
@@ -42,13 +40,6 @@ from app.store.admission import Facts
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, GoldVersion, IdempotencyKey, Phase, Recipe, Submission, Team
 from app.store.types import id_of, moment_text
-
-QUOTA_REMEDIES = {
-    "per_day": "Wait until the time in 'reset_at', when the challenge's next day begins.",
-    "total": "The total of this phase is used up, and waiting does not help; only its organizers can raise it.",
-    "concurrent": "Wait until one of the team's submissions has ended.",
-    "invalid_per_day": "Check files with ?dry_run=true, which is free; the next day begins at the time in 'reset_at'.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +231,7 @@ def _reserve_and_add(session: WriteSession, admission: Admission, submission: Su
     limits = {name: limit for name, limit in admission.facts.quota.items() if limit is not None}
     if limits:
         used = quota.usage(session, submission.phase_id, submission.team_id, day)
-        _require_quota(limits, used, reset_at=reset_at, now=now)
+        require_quota(limits, used, reset_at=reset_at, now=now)
     submissions.add(session, submission)
     quota.reserve(session, submission, day)
 
@@ -286,42 +277,6 @@ def fingerprint(slug: str, phase_slug: str, entry: Entry, kind: FileKind, sha256
     parts = [slug, phase_slug, entry.method, entry.description, entry.link, entry.team, entry.baseline]
     text = json.dumps([*parts, kind.format, kind.encoding, kind.layout, sha256])
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def quota_day(timezone: str, now: datetime) -> tuple[str, datetime]:
-    """The day of the challenge's calendar, and when the next one begins."""
-    zone = ZoneInfo(timezone)
-    today = now.astimezone(zone).date()
-    return today.isoformat(), datetime.combine(today + timedelta(days=1), time.min, tzinfo=zone)
-
-
-def _require_quota(limits: Mapping[str, int], used: quota.Usage, *, reset_at: datetime, now: datetime) -> None:
-    counts: Mapping[str, int] = {
-        "total": used.total,  # first: where it is used up, the next day does not help
-        "per_day": used.per_day,
-        "concurrent": used.concurrent,
-        # each one at work may turn out invalid: sent one after the other without waiting, they must not pass the limit
-        "invalid_per_day": used.invalid_per_day + used.concurrent,
-    }
-    for name, count in counts.items():
-        limit = limits.get(name)
-        if limit is None or count < limit:
-            continue
-        # what is still being checked may be given back, or turn out valid
-        undecided = name in {"total", "invalid_per_day"} and count - used.concurrent < limit
-        at_work = name == "concurrent" or undecided
-        daily = name in {"per_day", "invalid_per_day"} and not at_work
-        wait = max(1, round((reset_at - now).total_seconds())) if daily else 5
-        raise QuotaExceeded(
-            f"The team has used {count} of {limit} ({name}"
-            + (f", {used.concurrent} of them still being checked)." if at_work else ")."),
-            remedy=QUOTA_REMEDIES["concurrent" if at_work else name],
-            headers={"Retry-After": str(wait)} if daily or at_work else {},  # waiting does not bring back a total
-            quota=name,
-            limit=limit,
-            used=count,
-            reset_at=moment_text(reset_at) if daily else None,
-        )
 
 
 def _row(

@@ -50,7 +50,9 @@ class Quota(Body):
     total: Count | None = None
     concurrent: Count | None = Field(None, description="Queued or running at once.")
     invalid_per_day: Count | None = Field(
-        None, description="Rejected files per day, not charged otherwise; files still being checked count too."
+        None,
+        description="Files per day that were rejected or whose scoring met a limit, not charged otherwise; files "
+        "still being checked count too.",
     )
 
 

@@ -26,9 +26,15 @@ class ChildTimedOut(ChildError):
 
 
 class ChildOutOfCpu(ChildTimedOut):
-    """The scoring program exceeded its limit of CPU time."""
+    """The scoring program exceeded its limit of CPU time in scoring the file: it would again."""
 
     code = "cpu_limit"
+
+
+class ChildBusyWithGold(ChildTimedOut):
+    """The scoring program exceeded its limit of CPU time, but not on the file that was sent."""
+
+    code = "gold_cpu_limit"
 
 
 class ChildStalled(ChildError):

@@ -21,6 +21,7 @@ from typing import Any
 import structlog
 
 from app.children import (
+    ChildBusyWithGold,
     ChildDied,
     ChildError,
     ChildNotStarted,
@@ -104,6 +105,9 @@ class Child:
         if answer.get("error") == "memory":
             self.stop()
             raise ChildOutOfMemory
+        if answer.get("error") == "cpu":
+            self.stop()
+            raise ChildOutOfCpu
         if "error" in answer:
             self.stop()
             raise ChildDied(str(answer["error"]))
@@ -157,7 +161,7 @@ class Child:
         if status != -signal.SIGPROF:
             raise ChildDied(f"it ended with status {status}")
         if beyond_cpu is None:
-            raise ChildOutOfCpu
+            raise ChildBusyWithGold
         return beyond_cpu
 
     def end(self) -> None:

@@ -154,6 +154,7 @@ def _report(outcome: "OfflineOutcome", options: Mapping[str, str], *, confusion:
     """The scores as JSON, at full precision."""
     from app.scoring.crosstab import confusion as confusion_of
     from app.scoring.detail import class_table
+    from app.scoring.weighing import real_counts
 
     case = outcome.case
     assert case is not None
@@ -173,7 +174,7 @@ def _report(outcome: "OfflineOutcome", options: Mapping[str, str], *, confusion:
     if confusion and (case.spec.task == "multilabel" or case.acceptable):
         raise Refused("no_confusion", "A confusion matrix needs one label per instance.", "Leave --confusion away.")
     if confusion:
-        found["confusion"] = confusion_of(case)
+        found["confusion"] = real_counts(confusion_of(case), case.weight_unit)
     return found
 
 

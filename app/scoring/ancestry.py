@@ -40,12 +40,16 @@ class Ancestry:
         self.classes = range(1, len(classes) + 1)
         self._reach: dict[int, Steps] = {}
         self._held = 0
-        self.walked = 0
+        self._left = float(_WALKS)
+
+    def start(self, most: float = _WALKS) -> None:
+        """Begin to count the nodes passed, of which so many may be."""
+        self._left = min(most, _WALKS)
 
     def walk(self, nodes: int) -> None:
-        """Count nodes passed since `walked` was 0; raises TooFarError where they are too many."""
-        self.walked += nodes
-        if self.walked > _WALKS:
+        """Count nodes passed since the start; raises TooFarError where they are too many."""
+        self._left -= nodes
+        if self._left < 0:
             raise TooFarError
 
     def climb(self, label: int, stop: Collection[int] = ()) -> Steps:

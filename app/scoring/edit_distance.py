@@ -7,7 +7,10 @@ Int = NDArray[np.int64]
 _LANES = 1 << 19  # bits of one packed integer: it stays in a processor's cache
 _CELLS = 1 << 17  # entries of one table of furthest points
 _NOWHERE = -(1 << 40)
+_NEAR = 14
 _PATIENCE = 20.0  # seconds, as estimated from the counts alone, so that every machine decides alike
+_SPARE = 0.5  # seconds, as estimated, that any gold allows
+_AS_GOLD = 2.0  # times what predicted sets would take that are as large as the gold sets, with other labels
 
 
 class TooFarError(Exception):
@@ -17,8 +20,8 @@ class TooFarError(Exception):
 def edit_distances(gold: Int, predicted: Int, n: int, m: int) -> Int:
     """The fewest insertions, deletions and substitutions that make one vector of length m of the other, for n pairs.
 
-    `gold` and `predicted` hold row × m + position of each 1, in order, each once. Raises TooFarError for work of more
-    than some twenty seconds. Source: Levenshtein 1966; the two algorithms are those of Ukkonen 1985 and Myers 1999 (in the
+    `gold` and `predicted` hold row × m + position of each 1, in order, each once. Raises TooFarError for far more work
+    than sets of the size of the gold sets make, and for more than some twenty seconds. Source: Levenshtein 1966; the two algorithms are those of Ukkonen 1985 and Myers 1999 (in the
     form of Hyyrö 2003).
     """
     missed, added = _only(gold, predicted, n, m), _only(predicted, gold, n, m)
@@ -26,9 +29,9 @@ def edit_distances(gold: Int, predicted: Int, n: int, m: int) -> Int:
     distance = differing.copy()  # substitutions alone; the number of ones changes by at most 1 at a time
     open_ones = (differing > 2) & (missed > 0) & (added > 0)
     # the one takes ~ differing² steps, the other ~ m² bits; measured, they meet near m = 14 differing
-    near = open_ones & (differing * 14 < m)
-    effort = 1e-7 * float((differing[near] ** 2).sum()) + 3e-10 * float((open_ones & ~near).sum()) * m * m
-    if effort > _PATIENCE:
+    near = open_ones & (differing * _NEAR < m)
+    of_gold = _effort(2 * np.bincount(gold // m, minlength=n), m)
+    if _effort(differing[open_ones], m) > min(_PATIENCE, _SPARE + _AS_GOLD * of_gold):
         raise TooFarError
     starts = np.searchsorted(gold, np.arange(n + 1) * m), np.searchsorted(predicted, np.arange(n + 1) * m)
     for part in _parts(np.flatnonzero(near), differing):
@@ -40,6 +43,13 @@ def edit_distances(gold: Int, predicted: Int, n: int, m: int) -> Int:
         part = hard[first : first + width]
         distance[part] = _packed(_own(gold, starts[0], part, m), _own(predicted, starts[1], part, m), len(part), m)
     return distance
+
+
+def _effort(differing: Int, m: int) -> float:
+    """The seconds that pairs take which differ in so many labels of m."""
+    open_ones = differing > 2
+    near = open_ones & (differing * _NEAR < m)
+    return 1e-7 * float((differing[near] ** 2).sum()) + 3e-10 * float((open_ones & ~near).sum()) * m * m
 
 
 def _only(these: Int, those: Int, n: int, m: int) -> Int:

@@ -1,4 +1,8 @@
-"""How long the hierarchical measures would take, from counts alone, so that every machine refuses alike."""
+"""How long the hierarchical measures would take, from counts alone, so that every machine refuses alike.
+
+What a file may take goes by what gold itself would: as if each predicted set were as large as the gold set, with other
+labels of the same kind. So a file cannot make scoring cost far more than an honest one does.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,15 +11,31 @@ from app.scoring.ancestry import Ancestry, TooFarError
 from app.scoring.extended import LabelSets
 
 Floats = NDArray[np.float64]
-PATIENCE = 20.0  # seconds, as estimated
-MOST_STEPS = 5e7  # from distinct labels to their ancestors
+AS_GOLD = 2.0  # times what gold itself would take
+SPARE = 0.5  # seconds, as estimated, that any gold allows
+PATIENCE = 20.0  # seconds, as estimated, that no gold may exceed
+MOST_STEPS, SPARE_STEPS = 5e7, 2e6  # from distinct labels to their ancestors
 MOST_NODES = 2e7  # of the extended sets of one instance, which are sorted at once
-MOST_SORTED = 2e8  # of the extended sets of all instances
-_WALKED = 10_000_000  # steps that are counted one by one
+MOST_SORTED, SPARE_SORTED = 2e8, 1e7  # of the extended sets of all instances
+_WALKED = 3_000_000  # steps that are counted one by one
 # Seconds, rounded up from runs on stars, chains and random graphs; rough, as a bound may be.
 _PER_LABEL = 6e-6  # to link a label that the other set lacks
 _PER_STEP = 4e-7  # up from a label to an ancestor
 _PER_MATCH = 4.5e-6  # two labels that may be matched, from either side
+_PER_WALK = 1.5e-7  # a node that is passed in the search among several ways
+
+
+def allowed(of_gold: float, spare: float, most: float) -> float:
+    """How much work a file may take where gold itself would take so much."""
+    return min(most, spare + AS_GOLD * of_gold)
+
+
+def _among(keys: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of these are among the others; both in order."""
+    at = np.searchsorted(others, keys)
+    inside = at < len(others)
+    inside[inside] = others[at[inside]] == keys[inside]
+    return inside
 
 
 class Effort:
@@ -47,22 +67,34 @@ class Effort:
         """Raise TooFarError where the sets extended by all ancestors would be too large."""
         n = len(gold.outside)
         labels = np.unique(np.concatenate([gold.nodes, predicted.nodes]))
+        steps = allowed(2 * float(self.steps[np.unique(gold.nodes)].sum()), SPARE_STEPS, MOST_STEPS)
         sizes = np.array([np.bincount(side.rows, self.steps[side.nodes], n) for side in (gold, predicted)])
-        if self.steps[labels].sum() > MOST_STEPS or sizes.max(initial=0) > MOST_NODES or sizes.sum() > MOST_SORTED:
+        nodes = allowed(2 * float(sizes[0].sum()), SPARE_SORTED, MOST_SORTED)
+        if self.steps[labels].sum() > steps or sizes.max(initial=0) > MOST_NODES or sizes.sum() > nodes:
             raise TooFarError
 
-    def check_linked(self, gold: LabelSets, predicted: LabelSets, *, matched: bool) -> None:
-        """Raise TooFarError where linking the labels of one set with the other, or matching them, would take too long."""
+    def linked(self, gold: LabelSets, predicted: LabelSets, *, matched: bool) -> float:
+        """How many nodes may be passed in linking the labels of one set with the other, or matching them.
+
+        None at all where it would take too long by the labels alone.
+        """
         n, wide = len(gold.outside), len(self.steps)
         sides = [(side.rows, side.nodes, side.rows * wide + side.nodes) for side in (gold, predicted)]
         seconds = 0.0
         for (rows, nodes, keys), (others, theirs, taken) in (sides, sides[::-1]):
-            lone = ~np.isin(keys, taken)
+            lone = ~_among(keys, taken)
             labels = np.bincount(rows[lone], minlength=n)
             steps = np.bincount(rows[lone], self.steps[nodes[lone]], n)
             away = np.bincount(others, self.steps[theirs], n) * (labels > 0)
             pairs = labels * np.bincount(others, minlength=n) if matched else np.zeros(n)
             seconds += _PER_LABEL * float(labels.sum()) + _PER_STEP * float((steps + away).sum())
             seconds += _PER_MATCH * float(pairs.sum())
-        if seconds > PATIENCE:
-            raise TooFarError
+        most = allowed(self._linked_alone(gold, matched=matched), SPARE, PATIENCE)
+        return 0.0 if seconds > most else most / _PER_WALK
+
+    def _linked_alone(self, gold: LabelSets, *, matched: bool) -> float:
+        """The seconds for predicted sets that are like the gold sets and share no label with them."""
+        sizes = np.bincount(gold.rows)
+        pairs = float((sizes * sizes).sum()) if matched else 0.0
+        steps = 2 * float(self.steps[gold.nodes].sum())
+        return 2 * (_PER_LABEL * len(gold.nodes) + _PER_STEP * steps + _PER_MATCH * pairs)

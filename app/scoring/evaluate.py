@@ -1,8 +1,9 @@
 """Metrics of a case: counts once, then each metric's last step."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -71,12 +72,17 @@ def _has_ceiling(call: MetricCall) -> bool:
     return metric.scalar and metric.direction != "none" and not (endless or moving or ranks)
 
 
-def evaluate(case: Case, calls: Sequence[MetricCall], ceilings: Ceilings | None = None) -> dict[str, Result]:
+def evaluate(
+    case: Case,
+    calls: Sequence[MetricCall],
+    ceilings: Ceilings | None = None,
+    common: dict[Hashable, Any] | None = None,
+) -> dict[str, Result]:
     """The value of each metric by its canonical string; what the data do not define is None with the reason.
 
-    `ceilings` of the same gold spare computing them again.
+    `ceilings` of the same gold spare computing them again; `common` is kept from all instances for their splits.
     """
-    ws = Workspace(case.weighing())
+    ws = Workspace(case.weighing(), common)
     ceilings = ceilings or Ceilings(case)
     ceilings.prepare(calls)
     found = {}

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from app.scoring.ancestry import Ancestry
 from app.scoring.exact import Integers
+from app.scoring.tally import distinct
 
 Int = NDArray[np.int64]
 _BLOCK = 2_000_000  # nodes of extended sets that are sorted at once
@@ -69,7 +70,7 @@ class Closures:
         sizes = self.sizes(labels)
         starts = np.cumsum(sizes) - sizes
         at = np.arange(int(sizes.sum()), dtype=np.int64) + np.repeat(self.ends[labels] - starts, sizes)
-        return np.unique(np.repeat(rows, sizes) * len(self.ends) + self.nodes[at])
+        return distinct(np.repeat(rows, sizes) * len(self.ends) + self.nodes[at], counted=False)[0]
 
 
 def overlap(gold: LabelSets, predicted: LabelSets, closures: Closures) -> Overlap:

@@ -100,9 +100,11 @@ class Instances:
 class Workspace:
     """One case with the tallies made from it so far, one per reading of the labels."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: Case, common: "dict[Hashable, Any] | None" = None) -> None:
+        """`common` is what workspaces of one file share: those of all instances and of each split."""
         self.case = case
         self.spec = case.spec
+        self._common = {} if common is None else common
         self._tallies: dict[tuple[str, ...], Tally] = {}
         self._shared: dict[Hashable, Any] = {}
 
@@ -111,6 +113,13 @@ class Workspace:
         if key not in self._shared:
             self._shared[key] = make()
         found: _T = self._shared[key]
+        return found
+
+    def common(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        """What holds for any instances of the task, made once for all instances and every split."""
+        if key not in self._common:
+            self._common[key] = make()
+        found: _T = self._common[key]
         return found
 
     @cached_property
@@ -233,11 +242,11 @@ def pairs_of(labels: Labels, m: int, options: Mapping[str, str], *, drop_unknown
     bits = m.bit_length()  # to shift is many times quicker than to divide
     rows <<= bits
     rows |= codes
-    keys, times = _distinct(rows, counted=counted)
+    keys, times = distinct(rows, counted=counted)
     return Pairs(keys, times, keys >> bits, keys & ((1 << bits) - 1), outside, repeated)
 
 
-def _distinct(keys: Int, *, counted: bool) -> tuple[Int, Int | None]:
+def distinct(keys: Int, *, counted: bool) -> tuple[Int, Int | None]:
     """The distinct keys in order; with `counted`, how often each occurred."""
     steps = np.diff(keys)
     if len(steps) and int(steps.min()) < 0:

@@ -21,7 +21,9 @@ def real_counts(data: Any, unit: Fraction) -> Any:
         return [real_counts(item, unit) for item in data]
     found = {}
     for key, item in data.items():
-        if key in _COUNTS and not isinstance(item, dict):
+        if isinstance(item, dict):  # its key may be the name of a class, whatever it says
+            found[key] = real_counts(item, unit)
+        elif key in _COUNTS:
             found[key] = _real(item, unit)
         elif key == "cells":
             found[key] = [[*cell[:2], *_real(cell[2:], unit)] for cell in item]

@@ -9,6 +9,11 @@ from app.store.session import ReadSession, WriteSession
 from app.store.tables import QuotaEntry, Submission
 from app.store.types import new_id, utcnow
 
+TOO_COSTLY = ("cpu_limit", "time_limit", "memory_limit")
+"""Failures of files that were too much to score: no charge, but they count as invalid, or they could be sent for ever."""
+INVALID = ("rejected", *TOO_COSTLY)
+"""The reasons in the ledger that count against `invalid_per_day`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -32,7 +37,7 @@ def _usage() -> Select[Any]:
     today = QuotaEntry.__table__.c.day == bindparam("day")
     weight = case((kind == "reserve", 1), (kind == "refund", -1), else_=0)
     at_work = case((kind == "reserve", 1), else_=-1)  # a charge or a refund ends what was reserved
-    invalid = (kind == "refund") & (reason == "rejected")
+    invalid = (kind == "refund") & reason.in_(INVALID)
     return select(
         func.coalesce(func.sum(weight), 0),
         func.coalesce(func.sum(case((today, weight), else_=0)), 0),
@@ -59,14 +64,16 @@ def reserve(session: WriteSession, submission: Submission, day: str) -> None:
     session.connection().execute(_RESERVE, entry | {"kind": "reserve", "reason": "admitted"})
 
 
-def settle(session: WriteSession, submission_id: str, status: str) -> None:
+def settle(session: WriteSession, submission_id: str, status: str, failure: str | None = None) -> None:
     """Charge a finished submission; give back one that was rejected, failed or cancelled.
 
+    `failure` is the code of what failed; the ledger names it where a limit was met.
     Organizers' entries are never charged: where nothing was reserved nothing is written. One that failed and is scored
     after all was given back then, and stays so.
     """
     kind = "charge" if status == "finished" else "refund"
-    session.connection().execute(_SETTLE, _of(submission_id) | {"kind": kind, "reason": status})
+    reason = failure if failure in TOO_COSTLY else status
+    session.connection().execute(_SETTLE, _of(submission_id) | {"kind": kind, "reason": reason})
 
 
 def _of(submission_id: str) -> dict[str, Any]:

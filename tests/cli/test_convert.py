@@ -53,6 +53,14 @@ def test_a_contradiction_is_explained_and_the_status_is_1() -> None:
     assert [one["figure"] for one in report.value()["conflict"]["figures"]] == ["precision", "recall", "f1"]
 
 
+def test_a_figure_that_is_impossible_alone_is_named_alone_even_if_that_takes_longer_to_see(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("label,size,f1\na,0,0.0\nb,1,0.0\nc,3,\n")
+    figures = ("--figure", "recall_macro=0.4", "--figure", "precision_weighted=0.8")
+    report = run("convert", "--table", table, "--cut", *figures, "--json").value()
+    assert [one["figure"] for one in report["conflict"]["figures"]] == ["precision_weighted"]
+
+
 def test_a_search_that_is_cut_has_a_status_of_its_own() -> None:
     words = ("convert", "--n", 10**6, "--positives", 120_000, "--figure", "precision_macro=0.8123456789", "--limit", 5)
     ran = run(*words)

@@ -74,6 +74,13 @@ def test_per_class_and_confusion_agree_with_scikit_learn(gold: Path, predictions
     assert found["confusion"]["matrix"] == confusion_matrix(GOLD, PREDICTED, labels=labels).tolist()
 
 
+def test_the_confusion_matrix_of_weighted_gold_holds_its_weights(tmp_path: Path) -> None:
+    gold = write(tmp_path / "gold.csv", "id,label,weight\n1,a,0.5\n2,b,1.5\n3,a,1\n4,b,0.25\n")
+    mine = write(tmp_path / "mine.csv", "id,label\n1,a\n2,a\n3,a\n4,b\n")
+    found = score(gold, mine, "--task", "multiclass", "--metric", "confusion_matrix", "--confusion")
+    assert found["confusion"]["matrix"] == found["data"]["confusion_matrix"]["matrix"] == [[1.5, 0], [1.5, 0.25]]
+
+
 def test_without_metric_all_that_fit_are_computed(gold: Path, predictions: Path, tmp_path: Path) -> None:
     bare = score(gold, predictions)["metrics"]
     assert {"f1_macro", "f1_of_averages_macro", "accuracy", "mcc", "cohen_kappa"} <= set(bare)

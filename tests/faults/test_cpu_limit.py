@@ -1,4 +1,4 @@
-"""A file that takes too much CPU time to read is rejected at once; a limit met in scoring is ours, and tried again."""
+"""A file that takes too much CPU time to read is rejected at once; one that takes too much to score fails at once."""
 
 import json
 from collections.abc import Iterator
@@ -96,11 +96,17 @@ def test_a_dry_run_and_an_upload_of_gold_get_the_same_answer(site: Served) -> No
     assert who.post(f"{MAIN}/submissions", json=GOOD, params={"dry_run": "true"}).json()["valid"] is True
 
 
-def test_a_limit_met_in_scoring_is_ours_tried_again_and_refunded(site: Served, given: Settings) -> None:
+def test_a_limit_met_in_scoring_fails_at_the_first_try_uncharged_but_counted_as_invalid(
+    site: Served, given: Settings
+) -> None:
     who = blue(site)
     body = sent(who, f"{MAIN}/submissions", GOOD, before=SCORING).json()
     assert body["status"] == "failed", body
     assert body["failure"]["code"] == "cpu_limit"
     task, ledger = only(given)
-    assert (task.attempt, task.crashes) == (2, 2)
-    assert ledger == [("reserve", "admitted"), ("refund", "failed")]
+    assert (task.attempt, task.crashes) == (1, 1)
+    assert ledger == [("reserve", "admitted"), ("refund", "cpu_limit")]
+    used = who.get(f"{MAIN}/quota").json()["used"]
+    assert used == {"per_day": 0, "total": 0, "concurrent": 0, "invalid_per_day": 1}
+    refused = who.submit("pets", GOOD)
+    assert (refused.status_code, refused.json()["quota"]) == (429, "invalid_per_day")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from app.scoring.ancestry import ROOT, Ancestry
 from app.scoring.hierarchy import Hierarchy
 from app.scoring.lca import graph_error, joined, without_ancestors
+from app.scoring.metrics.label_trees import TOO_LARGE
 from tests.scoring.build import case, results, value
 from tests.scoring.by_paths import Labels, Parents, Slow, drawn, label_sets
 
@@ -184,7 +185,7 @@ def test_what_would_take_too_long_is_refused_at_once(key: str) -> None:
     of = case("multilabel", leaves + inner, [leaves[:3000]], [leaves[3000:]], hierarchy=comb)
     found = next(iter(results(of, [key]).values()))
     assert found.value is None
-    assert found.reason == "the sets are so large that matching them would take too long"
+    assert found.reason == TOO_LARGE
 
 
 def test_matching_is_bounded_apart_from_linking() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from app.scoring.ancestry import Ancestry
 from app.scoring.hierarchy import Hierarchy
 from app.scoring.lca_minimal import Linking, Sizes
+from app.scoring.metrics.label_trees import TOO_LARGE
 from tests.scoring.build import case, results, value
 from tests.scoring.by_paths import drawn, label_sets
 from tests.scoring.lca_by_definition import Definition, Graphs
@@ -125,7 +126,7 @@ def test_too_many_choices_are_refused_in_every_order() -> None:
         of = case("multilabel", order, [["bottom"]], [["other"]], hierarchy=declared)
         result = results(of, ["lca_f1"])["lca_f1"]
         assert result.value is None
-        assert result.reason == "the sets are so large that matching them would take too long"
+        assert result.reason == TOO_LARGE
     few, names = ladder(8)
     assert value(case("multilabel", names, [["bottom"]], [["other"]], hierarchy=few), "lca_f1") == 2 / 12
 

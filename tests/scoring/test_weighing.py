@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from app.formats.kinds import FileKind
 from app.formats.rules import Rules
@@ -78,3 +79,15 @@ def test_values_do_not_depend_on_the_unit() -> None:
     for unit in (Fraction(1), Fraction(1, 3), Fraction(10**6)):
         assert results(replace(of, weight_unit=unit), ["f1_macro", "auc"]) == results(of, ["f1_macro", "auc"])
     assert replace(of, weight_unit=Fraction(1, 3)).take(np.array([0])).weight_unit == Fraction(1, 3)
+
+
+@pytest.mark.parametrize("name", ["cells", "matrix", "n", "weight"])
+def test_a_class_may_be_called_like_a_part_of_a_table(name: str) -> None:
+    """Their names are keys of the data, too."""
+    plain = case("multiclass", ["a", "b"], list("aabb"), list("abab"), weights=[2, 1, 6, 3])
+    named = case("multiclass", [name, "b"], [name, name, "b", "b"], [name, "b", name, "b"], weights=[2, 1, 6, 3])
+    expected, found = (
+        results(replace(of, weight_unit=Fraction(1, 4)), ["caret_by_class"])["caret_by_class"].data
+        for of in (plain, named)
+    )
+    assert found == {name if key == "a" else key: row for key, row in expected.items()}

@@ -140,18 +140,9 @@ def _of_all_classes(question: Question, first: int, limit: int) -> Conflict:
 
 
 def _fewest(claims: tuple[Claim, ...], impossible: Callable[[tuple[Claim, ...], int], bool]) -> tuple[Claim, ...]:
-    """None, one or two of the claims that are seen at once to be impossible; else some of which none can be spared."""
-    for count in range(3):
-        for some in combinations(claims, count):
-            if impossible(some, _SMALL):
-                return _without_spare(some, impossible)
-    return _without_spare(claims, impossible)
-
-
-def _without_spare(
-    claims: tuple[Claim, ...], impossible: Callable[[tuple[Claim, ...], int], bool]
-) -> tuple[Claim, ...]:
-    """Impossible claims less those that can be spared: what was undecided in a short search may be seen in a long one."""
+    """None, one or two of the claims that are seen at once to be impossible, else some of them; none can be spared."""
+    few = (some for count in range(3) for some in combinations(claims, count) if impossible(some, _SMALL))
+    claims = next(few, claims)  # of a pair one may be impossible alone, though that takes longer to see
     for claim in reversed(claims):
         fewer = tuple(other for other in claims if other is not claim)
         if impossible(fewer, LIMIT):

@@ -13,7 +13,7 @@ from app.scoring.metric import MetricCall, Param, Result
 from app.scoring.metrics.averages import over_instances
 from app.scoring.metrics.rules import Mask, UndefinedError, listed, single_ratio
 from app.scoring.strings import counted
-from app.scoring.tally import TALLY_OPTIONS, Workspace
+from app.scoring.tally import TALLY_OPTIONS, Workspace, distinct
 
 READING = ("unknown_label", "missing", "duplicates", "empty_label")
 EMPTIES = ("both_empty", "one_empty")
@@ -46,7 +46,7 @@ def ancestry(ws: Workspace, *, joined: bool) -> Ancestry:
         )
     if lost:
         raise UndefinedError(f'class {lost[0]} is not a node of the hierarchy; list it as a root: "{lost[0]}": []')
-    return ws.shared(("ancestry", joined), lambda: Ancestry(hierarchy, classes, joined=joined))
+    return ws.common(("ancestry", joined), lambda: Ancestry(hierarchy, classes, joined=joined))
 
 
 def reading(call: MetricCall) -> tuple[str, ...]:
@@ -69,7 +69,10 @@ def label_sets(ws: Workspace, call: MetricCall) -> tuple[LabelSets, LabelSets]:
     return ws.shared(("label sets", *reading(call)), make)
 
 
-TOO_LARGE = "the sets are so large that matching them would take too long"
+TOO_LARGE = (
+    "linking the label sets would take too long: there are many more predicted labels than gold labels, or a label has "
+    "too many equally near counterparts"
+)
 TOO_DEEP = "the sets are so large, or so deep in the hierarchy, that adding all ancestors would take too long"
 
 
@@ -77,7 +80,7 @@ def effort(ws: Workspace, call: MetricCall) -> Effort:
     """What it costs to walk from the labels of the sets to their ancestors."""
     tree = ancestry(ws, joined=joins(call))
     gold, predicted = label_sets(ws, call)
-    return ws.shared(
+    return ws.common(
         ("effort", joins(call), *reading(call)), lambda: Effort(tree, np.concatenate([gold.nodes, predicted.nodes]))
     )
 
@@ -95,7 +98,7 @@ def _read(labels: Labels, m: int, *, drop: bool, as_class: bool) -> LabelSets:
         empty = np.flatnonzero((np.bincount(rows, minlength=n) == 0) & (outside == 0))
         rows = np.concatenate([rows, empty])
         codes = np.concatenate([codes, np.full(len(empty), m, dtype=np.int64)])
-    keys = np.unique(rows * (m + 1) + codes)
+    keys, _ = distinct(rows * (m + 1) + codes, counted=False)
     return LabelSets(keys // (m + 1), keys % (m + 1) + 1, outside)
 
 

@@ -1,7 +1,7 @@
 """Precision, recall and F of label sets joined at their lowest common ancestors, and the accuracy of their matches."""
 
 from collections.abc import Callable
-from dataclasses import astuple
+from dataclasses import astuple, dataclass, field
 
 import numpy as np
 
@@ -35,30 +35,48 @@ from app.scoring.task import TASKS
 
 
 def _per_instance(
-    ws: Workspace, call: MetricCall, count: Callable[[Sets, Ancestry], tuple[int, ...]], *, matched: bool = False
+    ws: Workspace,
+    call: MetricCall,
+    count: Callable[[Sets, Ancestry], tuple[int, ...]],
+    key: tuple[str, ...],
+    *,
+    matched: bool = False,
 ) -> Int:
-    """Counts of each instance, one row for each; equal pairs of sets are counted once.
+    """Counts of each instance, one row for each; equal pairs of sets are counted once, also for all splits together.
 
-    Raises UndefinedError where linking, or with `matched` matching, the labels would take too long.
+    `key` says which counts they are. Raises UndefinedError where linking, or with `matched` matching, the labels would
+    take too long: for all instances, and then for their splits too.
     """
-    tree = ancestry(ws, joined=joins(call))
     gold, predicted = label_sets(ws, call)
-    tree.walked = 0
-    try:
-        effort(ws, call).check_linked(gold, predicted, matched=matched)
-        return _counted(list(zip(gold.sets(), predicted.sets(), strict=True)), tree, count)
-    except TooFarError:
-        raise UndefinedError(TOO_LARGE) from None
+    known = ws.common(("counts", call.params["count_root"], *key, *reading(call)), _Known)
+    if not (known.too_far or known.counts):  # all instances come first; what is too much is not even made into sets
+        known.too_far = not _allowed(ws, call, matched=matched)
+    if known.too_far:
+        raise UndefinedError(TOO_LARGE)
+    pairs = ws.shared(("pairs", *reading(call)), lambda: list(zip(gold.sets(), predicted.sets(), strict=True)))
+    if fresh := dict.fromkeys(sets for sets in pairs if sets not in known.counts):
+        tree = ancestry(ws, joined=joins(call))
+        tree.start(_allowed(ws, call, matched=matched))
+        try:
+            known.counts.update((sets, count(sets, tree)) for sets in fresh)
+        except TooFarError:
+            known.too_far = True
+            raise UndefinedError(TOO_LARGE) from None
+    return np.array([known.counts[sets] for sets in pairs], dtype=np.int64)
 
 
-def _counted(pairs: list[Sets], tree: Ancestry, count: Callable[[Sets, Ancestry], tuple[int, ...]]) -> Int:
-    known: dict[Sets, tuple[int, ...]] = {}
-    rows = []
-    for sets in pairs:
-        if sets not in known:
-            known[sets] = count(sets, tree)
-        rows.append(known[sets])
-    return np.array(rows, dtype=np.int64)
+def _allowed(ws: Workspace, call: MetricCall, *, matched: bool) -> float:
+    """How many nodes may be passed; none where linking, or matching, would take too long anyway."""
+    key = ("allowed", joins(call), matched, *reading(call))
+    return ws.shared(key, lambda: effort(ws, call).linked(*label_sets(ws, call), matched=matched))
+
+
+@dataclass(slots=True)
+class _Known:
+    """The counts of pairs of sets, or that all of them together were too much work."""
+
+    counts: dict[Sets, tuple[int, ...]] = field(default_factory=dict)
+    too_far: bool = False
 
 
 def _joined(ws: Workspace, call: MetricCall) -> tuple[Overlap, Int]:
@@ -77,7 +95,7 @@ def _joined(ws: Workspace, call: MetricCall) -> tuple[Overlap, Int]:
                 sets = without_ancestors(sets[0], tree), without_ancestors(sets[1], tree)
             return _as_hemkit(sets, tree) if links == "hemkit" else astuple(linking.sizes(sets))
 
-        counts = _per_instance(ws, call, count)
+        counts = _per_instance(ws, call, count, (links, call.params["redundant"]))
         nodes = counts[:, 3] + gold.outside + predicted.outside
         return Overlap(counts[:, 0] + gold.outside, counts[:, 1] + predicted.outside, counts[:, 2]), nodes
 
@@ -113,7 +131,7 @@ def mgia(ws: Workspace, call: MetricCall) -> Result:
         return len(sets[0]), len(sets[1]), len(sets[0] ^ sets[1]), graph_error(sets, most, tree)
 
     gold, predicted = label_sets(ws, call)
-    in_gold, in_predicted, lone, error = _per_instance(ws, call, count, matched=True).T
+    in_gold, in_predicted, lone, error = _per_instance(ws, call, count, ("mgia", str(most)), matched=True).T
     sizes = Overlap(in_gold + gold.outside, in_predicted + predicted.outside, lone)
     outside = gold.outside + predicted.outside  # they have no match, and lift no value that is below 0
     equal = lone + outside == 0
