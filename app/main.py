@@ -1,11 +1,14 @@
 """Builds the web app: the only place where routes, pages, stores and queue meet."""
 
+import math
 import os
 import signal
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple, NoReturn, Protocol
@@ -13,6 +16,8 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 import structlog
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from app import __version__, logs
@@ -42,7 +47,7 @@ from app.api import (
 )
 from app.api.deps import Notifier, Service
 from app.api.hashing import HashingPool
-from app.api.kept_boards import KeptBoards
+from app.api.kept_boards import Entry, KeptBoards
 from app.api.limiter import Limiter
 from app.api.made_files import MadeFiles
 from app.api.middleware import Envelope
@@ -105,14 +110,24 @@ def describe_api(app: FastAPI) -> None:
         # Taken as they are: `include_router` would build each route a second time, 0.2 s of every start.
         app.router.routes.extend(module.router.routes)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
-    made: dict[str, Any] = {}
 
+    @cache
     def openapi() -> dict[str, Any]:
-        if not made:
-            made.update(document.completed(FastAPI.openapi(app)))
-        return made
+        return document.completed(FastAPI.openapi(app))
+
+    @cache
+    def kept() -> Entry:
+        return Entry.of(bytes(JSONResponse(openapi()).body), "application/json", marks=frozenset(), until=math.inf)
+
+    making = threading.Lock()  # the document is corrected in place
+
+    def get_openapi(request: Request) -> Response:
+        with making:
+            entry = kept()
+        return entry.response(",".join(request.headers.getlist("accept-encoding")))
 
     app.openapi = openapi  # type: ignore[method-assign]
+    app.add_route("/api/v1/openapi.json", get_openapi, include_in_schema=False)
 
 
 def bare_app(counted: Figures | None = None, **options: Any) -> FastAPI:
@@ -122,7 +137,7 @@ def bare_app(counted: Figures | None = None, **options: Any) -> FastAPI:
         version=__version__,
         description=DESCRIPTION,
         openapi_tags=TAGS,
-        openapi_url="/api/v1/openapi.json",
+        openapi_url=None,  # describe_api has a route that keeps its bytes
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,  # a redirect would repeat the Host header, which anybody may set

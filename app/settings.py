@@ -180,10 +180,10 @@ class Settings(BaseSettings):
     )
 
     # ---- figures and logs
-    metrics_access: Literal["guarded", "administrators", "open"] = Field(
-        "guarded",
-        description="Who may read /metrics of the API: administrators, and who asks this machine itself by its loopback "
-        "address and port, unless ASSAY_TRUSTED_PROXIES names a proxy; 'administrators': they alone; 'open': everybody.",
+    metrics_access: Literal["administrators", "local", "open"] = Field(
+        "administrators",
+        description="Who may read /metrics of the API: administrators alone; 'local': also whoever asks this machine "
+        "by its loopback address and port, unless ASSAY_TRUSTED_PROXIES names a proxy; 'open': everybody.",
     )
     log_format: Literal["auto", "json", "console"] = Field(
         "auto", description="Log lines as JSON or for people; auto: for people on a terminal."

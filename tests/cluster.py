@@ -119,6 +119,7 @@ class Cluster:
             "ASSAY_STALL_SECONDS": "600",  # tests stop children for as long as they need
             "ASSAY_LOG_FORMAT": "json",
             "ASSAY_ADMIN_TOKEN": self.admin_token,
+            "ASSAY_METRICS_ACCESS": "local",
             **({} if "ASSAY_FILES_URL" in given else {"ASSAY_FILES_SHARED": "true"}),
             **given,
         }

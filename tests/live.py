@@ -61,6 +61,7 @@ class Live:
             "ASSAY_DATABASE_WAIT": "3",
             "ASSAY_STALL_SECONDS": "600",  # tests stop children for as long as they need
             "ASSAY_ADMIN_TOKEN": self.admin_token,
+            "ASSAY_METRICS_ACCESS": "local",
         }
         given = {f"ASSAY_{name.upper()}": value for name, value in self._settings.items()}
         env = {name: value for name, value in (keep | own | given).items() if value is not None}

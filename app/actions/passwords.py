@@ -1,20 +1,27 @@
 """Hashes and checks passwords with Argon2id, and says which new passwords are too easy to guess."""
 
 import hmac
+import threading
 import time
 import unicodedata
-from functools import cache
 from typing import NamedTuple
 
 from pwdlib import PasswordHash
 from pwdlib.hashers.argon2 import Argon2Hasher
 
+from app.emails import spellings
+from app.names import is_unseen
 from app.store import users
 from app.store.session import Database
 
 SHORTEST = 10
 LONGEST = 1000
 SHORTEST_PART = 3  # characters of a name that are looked for within a password
+FEWEST_GUESSES = 10**8
+LONGEST_JUDGED = 96  # characters whose guesses are estimated
+PIECE = 32  # characters estimated at once, which bounds the time that it takes
+
+_JUDGING = threading.Lock()  # zxcvbn keeps the words of the user in a table of the module
 
 # The first of the combinations, all equally strong, that OWASP's Password Storage Cheat Sheet advises: 19 MiB, 2 passes.
 _HASHER = PasswordHash((Argon2Hasher(memory_cost=19456, time_cost=2, parallelism=1),))
@@ -66,32 +73,51 @@ class Decoys:
 
 
 def weakness(password: str, *, email: str, name: str) -> str | None:
-    """Why a new password would be too easy to guess, None for one that will do."""
+    """Why a new password would be too easy to guess, None for one that will do; may take tenths of a second."""
     if len(password) < SHORTEST:
         return f"must have at least {SHORTEST} characters"
     if len(password) > LONGEST:
         return f"must have at most {LONGEST} characters"
-    word, address, called = (_plain(text) for text in (password, email, name))
-    if address and address in word:
+    if all(unicodedata.category(sign)[0] in "CZ" or is_unseen(sign) for sign in password):
+        return "must not consist of blanks and control characters alone"
+    addresses = spellings(email)
+    if any(_plain(address) in _plain(password) for address in addresses):
         return "must not contain the e-mail address"
-    rest = word
-    for part in sorted({called, address.rpartition("@")[0]}, key=len, reverse=True):
-        if len(part) >= SHORTEST_PART:
-            rest = rest.replace(part, "")
-    if rest != word and len(rest) < SHORTEST:
-        return f"must have at least {SHORTEST} characters beside your name and the part of your address before the @"
-    if word in _common():
-        return "is among the most common passwords, which are tried first"
-    return None
+    own = [name, *name.split(), *addresses, *(address.rpartition("@")[0] for address in addresses)]
+    if _beside(password, own) < SHORTEST:
+        return f"must have at least {SHORTEST} characters beside your name and e-mail address"
+    strong = _takes_many_guesses(password, [*own, *map(_letters, own)])
+    return None if strong else "is too easy to guess: it is a common password or follows a simple pattern"
 
 
 def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).strip().casefold()
+    return unicodedata.normalize("NFKC", text).casefold()
 
 
-@cache
-def _common() -> frozenset[str]:
-    """Passwords that many people use, of those that are long enough."""
-    from zxcvbn.frequency_lists import FREQUENCY_LISTS  # noqa: PLC0415 - large, and needed for new accounts alone
+def _letters(text: str) -> str:
+    """The letters and digits alone, whatever their case and form."""
+    return "".join(sign for sign in _plain(text) if sign.isalnum())
 
-    return frozenset(word for word in FREQUENCY_LISTS["passwords"] if len(word) >= SHORTEST)
+
+def _beside(password: str, own: list[str]) -> int:
+    """How many characters a password has beside these texts; all of them if it has none of these texts."""
+    word = rest = _letters(password)
+    for part in sorted({_letters(text) for text in own}, key=len, reverse=True):
+        if len(part) >= SHORTEST_PART:
+            rest = rest.replace(part, "")
+    if rest == word:
+        return len(password)
+    return len(rest) + sum(not (sign.isalnum() or sign.isspace()) for sign in password)
+
+
+def _takes_many_guesses(password: str, own: list[str]) -> bool:
+    """Whether one of the first pieces of a password takes many guesses by itself, as zxcvbn estimates them.
+
+    The estimate of a text whose signs may all stand for letters takes seconds for twice the length of a piece.
+    """
+    from zxcvbn import zxcvbn  # noqa: PLC0415 - large, and needed for new accounts alone
+
+    text = unicodedata.normalize("NFKC", password)[:LONGEST_JUDGED]
+    pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)]
+    with _JUDGING:
+        return any(zxcvbn(piece, user_inputs=own)["guesses"] >= FEWEST_GUESSES for piece in pieces)

@@ -31,7 +31,7 @@ Password = Annotated[
     Field(
         min_length=passwords.SHORTEST,
         max_length=passwords.LONGEST,
-        description="At least 10 characters; not the e-mail address, little but the name, or a common password.",
+        description="At least 10 characters; not the e-mail address, little but the name, or easy to guess.",
         examples=["correct horse battery staple"],
     ),
 ]
@@ -136,14 +136,19 @@ async def post_user(body: NewUser, request: Request, who: CallerDep, parts: Serv
     if not who.rules_site:
         parts.limiter.sign_up(block(request))
     await run_in_threadpool(_check_sign_up, body, who, parts)
-    stored = await parts.hashing.run(SignUpTicket(block(request)), partial(passwords.hashed, body.password))
+    stored = await parts.hashing.run(SignUpTicket(block(request)), partial(_strong_hash, body))
     return await run_in_threadpool(_sign_up, body, who, parts, stored)
 
 
 def _check_sign_up(body: NewUser, who: Caller, parts: Service) -> None:
     with parts.db.read() as session:
         check_sign_up(session, who, email=body.email, **_rights(body, parts))
+
+
+def _strong_hash(body: NewUser) -> str:
+    """The stored form of a password that is not too easy to guess; both take a core for a while."""
     require_strong(body.password, email=body.email, name=body.name)
+    return passwords.hashed(body.password)
 
 
 def _sign_up(body: NewUser, who: Caller, parts: Service, stored: str) -> UserShape:

@@ -1,13 +1,18 @@
 """The metric catalogue."""
 
+import json
+import math
+import threading
+from functools import cache, lru_cache
 from typing import Annotated, Any
 
-from fastapi import Path
+from fastapi import Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from app import errors
 from app.api import examples
 from app.api.deps import CallerDep, Cursor, Limit, paged
+from app.api.kept_boards import Entry
 from app.api.problems import OPEN, documented
 from app.api.shapes import Page, shown
 from app.api.strict import api_router
@@ -23,6 +28,9 @@ MetricString = Annotated[
     ),
 ]
 
+PAGES = 16  # that are kept, of up to 1.5 MB; others are put together anew from the metrics, which are all kept
+
+_MAKING = threading.Lock()  # many who ask at once do not make the same page many times
 router = api_router("metrics")
 
 
@@ -118,10 +126,25 @@ class MetricShape(BaseModel):
 @router.get(
     "/metrics", summary="List all metrics", response_model=Page[MetricShape], responses=documented(), openapi_extra=OPEN
 )
-def get_metrics(_who: CallerDep, limit: Limit = 200, cursor: Cursor = None) -> dict[str, Any]:
+def get_metrics(request: Request, _who: CallerDep, limit: Limit = 200, cursor: Cursor = None) -> Response:
     """Every metric with names, equation, needs, direction, range, parameters, options and source."""
-    rows, following = paged(list(CATALOGUE.values()), lambda metric: metric.key, limit=limit, cursor=cursor)
-    return {"items": [describe(metric) for metric in rows], "next": following}
+    rows, following = paged(list(CATALOGUE), str, limit=limit, cursor=cursor)
+    with _MAKING:
+        page = _page(tuple(rows), following)
+    return page.response(",".join(request.headers.getlist("accept-encoding")))
+
+
+@lru_cache(PAGES)
+def _page(keys: tuple[str, ...], following: str | None) -> Entry:
+    """A page as it is sent. The catalogue is the same as long as the process lives."""
+    items = b",".join(map(_item, keys))
+    body = b'{"items":[%b],"next":%b}' % (items, json.dumps(following).encode())
+    return Entry.of(body, "application/json", marks=frozenset(), until=math.inf)
+
+
+@cache
+def _item(key: str) -> bytes:
+    return MetricShape.model_validate(describe(CATALOGUE[key])).model_dump_json().encode()
 
 
 @router.get(

@@ -28,14 +28,14 @@ FORWARDED = ("forwarded", "via", "x-real-ip")  # and all that begin with x-forwa
     openapi_extra=OPEN,
 )
 def get_figures(request: Request, who: CallerDep, parts: ServiceDep) -> Response:
-    """For administrators and for this machine itself, unless the service is set otherwise."""
+    """For administrators, unless the service is set otherwise."""
     access = parts.settings.metrics_access
-    local = access == "guarded" and not parts.settings.trusted_proxies and from_this_machine(request)
+    local = access == "local" and not parts.settings.trusted_proxies and from_this_machine(request)
     allowed = access == "open" or who.rules_site or local
     if not allowed and who.user_id is None:
         raise errors.Unauthorized(
-            "The figures need an administrator's token, unless asked for on this machine by its loopback address.",
-            remedy="Send one, or set ASSAY_METRICS_ACCESS=open, which shows them to everybody.",
+            "The figures need an administrator's token.",
+            remedy="Send one. ASSAY_METRICS_ACCESS=local also admits requests to the loopback address of this machine.",
         )
     if not allowed:
         require_administrator(who, "The figures are for administrators.")
@@ -46,7 +46,8 @@ def from_this_machine(request: Request) -> bool:
     """Whether a request was made over the loopback device to the loopback address and port on which it came in.
 
     What a reverse proxy on this machine passes on comes over that device too. Most proxies say so in a header, pass on
-    the Host of the public address or name one of their own, or speak HTTP/1.0.
+    the Host of the public address or name one of their own, or speak HTTP/1.0. One that does none of these cannot be
+    told apart, which is why this has to be asked for.
     """
     if any(name in FORWARDED or name.startswith("x-forwarded-") for name in request.headers):
         return False

@@ -22,7 +22,13 @@ ADMIN_TOKEN = "an administrator's token for tests only"
 
 def settings(data_dir: Path, **given: Any) -> Settings:
     """Settings for one test: no limits of rate or disk unless given."""
-    own: dict[str, Any] = {"rate_limits": "off", "min_free": 0, "workers": 1, "admin_token": ADMIN_TOKEN}
+    own: dict[str, Any] = {
+        "rate_limits": "off",
+        "min_free": 0,
+        "workers": 1,
+        "admin_token": ADMIN_TOKEN,
+        "metrics_access": "local",
+    }
     return Settings(**own | {"data_dir": data_dir} | given)
 
 

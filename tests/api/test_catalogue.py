@@ -1,8 +1,19 @@
 """The catalogue over HTTP: a metric by its key, or as a metric string has it."""
 
+import gzip
+import json
+from typing import Any
 from urllib.parse import quote
 
+import httpx
+import pytest
+
+from app.api import catalogue
+from app.scoring.catalogue import describe
+from app.scoring.metric import CATALOGUE
 from tests.api.served import Served
+
+FIXED = ("metrics?limit=200", "metrics?limit=7", "metrics?limit=3&cursor=accuracy", "openapi.json")
 
 
 def test_a_metric_string_fills_in_the_equation(app: Served) -> None:
@@ -48,3 +59,58 @@ def test_another_name_of_a_measure_leads_to_it(app: Served) -> None:
     assert who.get("/metrics/threat_score_macro").json() == who.get("/metrics/jaccard_macro").json()
     narrowed = who.get(f"/metrics/{quote('threat_score_macro:label_set=gold', safe='')}").json()
     assert narrowed["key"] == "jaccard_macro:label_set=gold"
+
+
+def test_the_pages_hold_what_the_declarations_say(app: Served) -> None:
+    whole = json.loads(json.dumps([describe(metric) for metric in CATALOGUE.values()]))
+    found: list[Any] = []
+    cursor = None
+    while found == [] or cursor is not None:
+        page = app.caller().get("/metrics", params={"limit": 50} | ({"cursor": cursor} if cursor else {})).json()
+        found += page["items"]
+        cursor = page["next"]
+    assert found == whole
+    assert app.caller().get("/metrics", params={"cursor": "no such metric"}).json()["code"] == "bad_cursor"
+
+
+@pytest.mark.parametrize("path", FIXED)
+def test_what_never_changes_is_tagged_and_packed(app: Served, path: str) -> None:
+    plain, packed = (raw(app, path, encoding) for encoding in ("identity", "gzip"))
+    assert "content-encoding" not in plain.headers
+    assert packed.headers["content-encoding"] == "gzip"
+    assert len(packed.content) < len(plain.content) / 3
+    assert gzip.decompress(packed.content) == plain.content
+    assert plain.headers["etag"] != packed.headers["etag"]
+    for sent in (plain, packed):
+        assert sent.headers["etag"].startswith('"')
+        assert {"Accept-Encoding", "Authorization"} <= set(sent.headers["vary"].split(", "))
+        encoding = sent.headers.get("content-encoding", "identity")
+        again = raw(app, path, encoding, **{"If-None-Match": sent.headers["etag"]})
+        assert (again.status_code, again.content) == (304, b"")
+
+
+def test_no_metric_is_described_anew_for_a_list(app: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = {path: raw(app, path).content for path in FIXED[:3]}
+
+    def again(*_: Any) -> None:
+        raise AssertionError("described anew")
+
+    monkeypatch.setattr(catalogue, "describe", again)
+    assert {path: raw(app, path).content for path in FIXED[:3]} == first
+    other = json.loads(raw(app, "metrics?limit=11").content)  # a page that nobody asked for yet
+    assert other["items"] == json.loads(first["metrics?limit=200"])["items"][:11]
+
+
+def test_the_document_is_written_once(app: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = raw(app, "openapi.json").content
+    monkeypatch.setattr(json, "dumps", lambda *_, **__: "written anew")
+    again = raw(app, "openapi.json").content
+    monkeypatch.undo()
+    assert again == first
+
+
+def raw(app: Served, path: str, encoding: str = "identity", **headers: str) -> httpx.Response:
+    """The bytes as they came."""
+    with httpx.stream("GET", f"{app.url}/api/v1/{path}", headers={"Accept-Encoding": encoding} | headers) as answer:
+        answer._content = b"".join(answer.iter_raw())  # httpx would unpack them
+        return answer

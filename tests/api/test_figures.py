@@ -7,9 +7,11 @@ from typing import Any
 
 import httpx
 import pytest
+from pydantic import ValidationError
 from starlette.requests import Request
 
 from app.api.figures import from_this_machine
+from app.settings import Settings
 from tests.api.conftest import GOLD
 from tests.api.served import ADMIN_TOKEN, Served, served, settings
 from tests.figures import Scrape, scrape
@@ -174,6 +176,20 @@ def test_settings_leave_the_figures_to_administrators_alone(tmp_path: Path, how:
     with served(settings(tmp_path / "data", **how)) as running:
         assert read(running).status_code == 401
         assert read(running, Authorization=f"Bearer {ADMIN_TOKEN}").status_code == 200
+
+
+def test_without_a_setting_a_request_over_the_loopback_device_needs_a_token_too(tmp_path: Path) -> None:
+    """A proxy on the same machine that sets the Host to its upstream and adds no header sends just such requests."""
+    default = Settings.model_fields["metrics_access"].default
+    with served(settings(tmp_path / "data", metrics_access=default)) as running:
+        refused = read(running)
+        assert (refused.status_code, refused.json()["code"]) == (401, "unauthorized")
+        assert read(running, Authorization=f"Bearer {ADMIN_TOKEN}").status_code == 200
+
+
+def test_the_value_of_former_versions_is_no_setting(tmp_path: Path) -> None:
+    with pytest.raises(ValidationError, match="metrics_access"):
+        settings(tmp_path / "data", metrics_access="guarded")
 
 
 def test_they_are_shown_to_everybody_where_the_setting_says_so(open_to_all: Served) -> None:

@@ -4,12 +4,19 @@ from typing import Any
 
 import httpx
 import pytest
+import zxcvbn
 
 from app.actions import passwords
 from app.store.tables import User
 from app.store.users import by_email
 from tests.api.served import Served
 from tests.live import PASSWORD
+
+EASY = (
+    "1q2w3e4r5t", "1111111111", "aaaaaaaaaa", "0987654321", "12345678901", "123456789012345", "abcdefghij",
+    "administrator", "letmein123", "Passw0rd123", "p@ssword123", "qwertyuiop", "administratoradministrator",
+    "passwordpassword" * 10,
+)  # fmt: skip
 
 
 def sign_up(app: Served, **given: Any) -> httpx.Response:
@@ -53,9 +60,18 @@ def test_an_account_of_before_that_has_such_an_address_still_logs_in(app: Served
     ("password", "fault"),
     [
         ("nine char", "at least 10"),
-        ("1q2w3e4r5t", "common"),
         ("Weak.Person@example.org!", "address"),
+        ("weakPersonExampleOrg", "beside your name and e-mail address"),
         ("ada lovelace 1", "beside your name"),
+        ("AdaLovelace", "beside your name"),
+        ("Ada_Lovelace", "beside your name"),
+        ("Ada  Lovelace", "beside your name"),
+        ("Lovelace, Ada", "beside your name"),
+        ("weakperson", "beside your name"),
+        (" " * 10, "blanks"),
+        ("\0" * 10, "blanks"),
+        ("\u3164\u200b \t\n" * 2, "blanks"),
+        *((word, "easy to guess") for word in EASY),
     ],
 )
 def test_a_password_that_is_guessed_first_is_refused_with_the_reason(app: Served, password: str, fault: str) -> None:
@@ -65,6 +81,46 @@ def test_a_password_that_is_guessed_first_is_refused_with_the_reason(app: Served
     assert found["pointer"] == "/password"
     assert fault in found["detail"]
     assert password not in refused.text
+
+
+@pytest.mark.parametrize("address", ["x16ae9@b\u00fccher.example", "X16AE9@xn--bcher-kva.example"])
+def test_an_address_is_no_password_in_either_form(app: Served, address: str) -> None:
+    refused = sign_up(app, email="x16ae9@b\u00fccher.example", password=address)
+    assert refused.status_code == 422
+    assert "address" in refused.json()["errors"][0]["detail"]
+
+
+@pytest.mark.parametrize(
+    "password",
+    [PASSWORD, "a long password", "another password", "correct horse battery staple", "this is none", "tr7wq9xkzm",
+     "Ada says: a long password", "1" * 32 + "a password for tests", "\u043f\u0430\u0440\u043e\u043b\u044c \u0434\u043b\u044f \u0442\u0435\u0441\u0442\u0430"],
+)  # fmt: skip
+def test_an_ordinary_passphrase_will_do(password: str) -> None:
+    assert passwords.weakness(password, email="weak.person@example.org", name="Ada Lovelace") is None
+
+
+def test_letters_of_a_short_address_may_occur_in_a_password() -> None:
+    assert passwords.weakness("the crab counts slowly", email="a@bc.ou", name="Ada") is None
+
+
+def test_a_password_is_judged_by_the_person_whose_it_is() -> None:
+    assert passwords.weakness("m0ntgom3ry123", email="m@example.org", name="Montgomery") is not None
+    assert passwords.weakness("wh1ffl3tr33s", email="m@example.org", name="Whiffletrees") is not None
+    assert passwords.weakness("wh1ffl3tr33s", email="m@example.org", name="Ada") is None
+
+
+def test_what_is_estimated_at_once_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An estimate of 72 signs that may all stand for letters takes seconds."""
+    lengths: list[int] = []
+
+    def noted(password: str, **_: Any) -> dict[str, float]:
+        lengths.append(len(password))
+        return {"guesses": 1.0}
+
+    monkeypatch.setattr(zxcvbn, "zxcvbn", noted)
+    assert passwords.weakness("4@8({[<369!1|07+$5%2" * 50, email="m@example.org", name="Ada") is not None
+    assert max(lengths) <= 32
+    assert sum(lengths) <= 96
 
 
 def test_an_account_of_before_keeps_a_password_that_would_be_refused_now(app: Served) -> None:

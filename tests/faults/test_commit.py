@@ -14,7 +14,7 @@ from sqlalchemy.exc import OperationalError
 
 from tests.api.served import Served, served, settings
 from tests.faults.support import GOLD, GOOD, frozen, pid_of, rows, status_of
-from tests.live import Live, eventually, open_challenge
+from tests.live import PASSWORD, Live, eventually, open_challenge
 
 SUBMISSIONS = "/challenges/pets/phases/main/submissions"
 
@@ -52,7 +52,7 @@ def test_a_submission_whose_commit_fails_is_refused_and_leaves_no_row(own: Live)
     with no_room_for_the_log_of_writes(own):
         assert_unavailable(blue.post(SUBMISSIONS, json=GOOD))
         assert_unavailable(blue.post(SUBMISSIONS, json=GOOD, headers={"Idempotency-Key": "k"}))
-        assert_unavailable(own.caller().post("/users", json={"email": "a@b", "name": "A", "password": "x" * 12}))
+        assert_unavailable(own.caller().post("/users", json={"email": "a@b", "name": "A", "password": PASSWORD}))
         assert blue.get("/challenges/pets").status_code == 200  # reading goes on
     for table in ("submissions", "score_tasks", "quota_entries", "idempotency_keys"):
         assert rows(own, f"SELECT count(*) FROM {table}") == [(0,)]
