@@ -52,14 +52,15 @@ table of faults in `tests/formats/cells`; a test fails when it is out of date.
 _TOLD = """The format is told by, in this order: the media type (`Content-Type`); where that is absent, `application/octet-stream`
 or `application/x-www-form-urlencoded`, the ending of the file name (`?filename=`); else it is JSON. On the command
 line, by the name of the file. Within JSON the shape is told by what is there: a list, or a list under `predictions` or
-`documents`, holds records; `ids` with a list of `labels` or `scores` are columns; any other object is a map.
+`documents`, holds records; `ids` with a list of `labels` or `scores` are columns; any other object is a map. An object in which `ids`,
+`predictions` or `documents` is another list or an object is refused (`wrong_shape`).
 
 Each of them may be compressed, said by `Content-Encoding` or by what the file name ends in beside its own ending:
 """
 _REFUSED = """Several members (gzip) or frames (zstd) one after the other are one file. zstd may use a window of up to 128 MiB. A
-media type, charset or encoding that is not read here, two encodings, or a name that contradicts Content-Encoding get
-415; a body larger than `ASSAY_MAX_UPLOAD` gets 413; a layout that is unknown or not for the format gets 400. Everything
-else that is wrong comes back in one answer, see [Problems](#problems).
+media type, charset or encoding that is not read here, two encodings in Content-Encoding, or a name that contradicts it
+get 415; a body larger than `ASSAY_MAX_UPLOAD` gets 413; a layout that is unknown or not for the format gets 400. All
+else that is wrong comes back in one answer, as far as the file is read, see [Problems](#problems).
 """
 _STRICT = """## What is taken, and what is not
 
@@ -93,11 +94,12 @@ Gold has `id` and `label` (or `labels`) and may have more:
 | `Usage` | as competition sites write it: `Public`, `Private`, or `Ignored` (not scored) |
 | `labels` in a multi-class task | the acceptable answers; an empty list voids the instance: it is not scored |
 
-A solution file with an id, `Usage` or `split`, and one more column of any name is taken as it is.
+A solution table with an id, `Usage` or `split`, and one more column of any name (a `weight` beside it, if any) is taken
+as it is; records in JSON need the name `label`.
 """
 _PROBLEMS = """## Problems
 
-A file is valid, or everything wrong with it comes back in one answer: `total` counts the problems by code, `problems`
+A file is valid, or everything wrong with it, as far as it is read, comes back in one answer: `total` counts the problems by code, `problems`
 lists the first {listed} in the order of the file. No answer to a participant depends on a gold label.
 
 | code | meaning |
@@ -146,7 +148,10 @@ def _formats() -> Iterator[str]:
     yield _REFUSED
     known = {name: Settings.model_fields[name] for name in (*(f"max_{size}" for size in _SIZES), *_COSTS)}
     rows = [[f"`ASSAY_{name.upper()}`", f"{one.default:,}", one.description or ""] for name, one in known.items()]
-    yield "The limits are settings of the service; `assay validate` checks offline with the defaults:\n"
+    yield (
+        "The limits are settings of the service. `assay validate` checks offline with the defaults of those that concern\n"
+        "what a file holds; there are no limits on the body as sent, on memory or on time:\n"
+    )
     yield table(["setting", "default", "meaning"], rows)
     yield (
         "`ASSAY_MAX_CLASSES` concerns gold: predictions can name only the classes of the challenge. A file below all of\n"
@@ -159,8 +164,9 @@ def _formats() -> Iterator[str]:
         "and, for each instance, 1 KiB (6 KiB for the first 16,384), twelve times the bytes of the longest id, twelve times\n"
         "those of the names of all classes, and 128 for each class. A long table may have p = n·m + n + n/4 + 1,000 rows, of\n"
         "which one id has at most m + m/4 + 1,000, with 16·p more values and, for each of the p rows, the bytes of the longest\n"
-        "id and 128 more. Fields that are ignored count, and so does white space. Compressed data may have 2,000 members and one for every 16 instances. After 100,000 problems reading stops\n"
-        "as well. Wherever it stops, `total_at_least` is true beside `total`. A body that is larger than all this allows is\n"
+        "id and 128 more; that is for `layout=long` in multi-label tasks. Fields that are ignored count, and so does white\n"
+        "space; in Parquet and Arrow ignored columns count as they are stored. Compressed data may have 2,000 members and one\n"
+        "for every 16 instances, at most 10,000. After 100,000 problems reading stops as well. Wherever it stops, `total_at_least` is true beside `total`. A body that is larger than all this allows is\n"
         "refused while it comes, with 413 and uncharged. (Of gold that was uploaded before the service kept the length of\n"
         "the longest id, ids are taken to be as long as they may be, and nothing is refused so if some are not scored.)\n\n"
         "Texts with more than 30 combining marks in a row are compared as they stand, without NFC.\n"

@@ -212,8 +212,8 @@ def _columnar(key: str, *, name: str, media: str, endings: tuple[str, ...], magi
         shapes=(
             Shape(
                 name="columns",
-                meaning="id with label (or labels, a list column), with a float column for each class, with scores (a "
-                "list column in the order of the classes), or with score.",
+                meaning="id with label (or labels, a list column), with a column of float32 or float64 for each class, with "
+                "scores (a list column in the order of the classes), or with score.",
                 example=example('"id": ["t1", "t2"], "label": ["cat", "dog"]'),
                 multilabel=example('"id": ["t1", "t2"], "labels": [["cat", "dog"], []]'),
                 scores=example('"id": ["t1", "t2"], "cat": [0.7, 0.2], "dog": [0.3, 0.8]'),

@@ -24,8 +24,8 @@ COUNTED = 100_000
 CODES: dict[str, str] = {
     "syntax": "The file cannot be parsed at this place.",
     "encoding": "The bytes are not UTF-8 (or not intact gzip or zstd), or a text holds NUL or half a surrogate pair.",
-    "too_large": "The file, a number of classes, columns or values, or a single text is larger than allowed.",
-    "too_many_rows": "The file has clearly more rows than the phase has instances, or than one file may have.",
+    "too_large": "The file, a number of classes or columns, or a single text is larger than allowed.",
+    "too_many_rows": "The file has clearly more rows or values than the phase can use, or than one file may have.",
     "too_deep": "Lists or objects are nested deeper than allowed.",
     "wrong_shape": "A value has the wrong type or stands at the wrong place.",
     "duplicate_key": "A key of an object, or a column of a header, is given twice.",
