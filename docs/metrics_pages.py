@@ -25,6 +25,10 @@ _UNKNOWN = (
     "`unknown_label=count_as_fp`: a label outside the vocabulary is a false positive of no class, so that it costs the "
     "gold class its recall and no class its precision"
 )
+_BOTH_RATIOS = (
+    "the whole value is -1 where one of the two ratios is 0/0; under `unknown_label=count_as_fp` a label outside the "
+    "vocabulary is a false positive, which may make that ratio defined, and the value higher"
+)
 _BESIDE = ("positive_label", "train_frequencies", "hierarchy", "cost_matrix", "class_weights")
 _INTRODUCTION = """# Metrics
 
@@ -140,6 +144,7 @@ def _facts(metric: Metric, entry: Mapping[str, Any], data: Mapping[str, str]) ->
         "properties": "; ".join(holds),
         "[single labels](../disclosure.md)": f"its value {metric.granularity.meaning}",
         "unknown labels": _UNKNOWN if _charges_classes(metric) else "",
+        "0/0": _BOTH_RATIOS if metric.key.startswith(("informedness", "markedness")) else "",
         "other tools": "<br>".join(f"{safe(tool)}: {safe(text)}" for tool, text in metric.peers.items()),
         "source": safe(metric.source),
         "example": _example(metric, entry["example"], data[metric.key]),
