@@ -15,7 +15,8 @@ from app.scoring.task import Task, TaskSpec
 from benchmarks.apart import Failed, apart
 from benchmarks.figures import Measured
 from benchmarks.sizes import Sizes
-from tests.fuzz.hostile import Hostile, Phase, hostile, sound
+from tests.fuzz.hostile import hostile, sound
+from tests.fuzz.hostile_file import Hostile, Phase
 
 CLASSES = 3
 MANY = 300

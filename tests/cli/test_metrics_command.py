@@ -1,5 +1,8 @@
 """assay metrics: the list with its filters, one metric under what a metric string says, and the presets."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from app.scoring.metric import CATALOGUE
@@ -129,3 +132,36 @@ def test_a_metric_of_any_family_is_shown(key: str) -> None:
 )
 def test_what_does_not_go_together_is_wrong_usage(words: list[str]) -> None:
     assert run("metrics", *words).status == 2
+
+
+def test_the_catalogue_lists_every_metric_and_shows_one() -> None:
+    everything = run("metrics", "--json").value()
+    names = [one["key"] for one in everything]
+    table = run("metrics").out
+    assert {"f1_macro", "f1_of_averages_macro", "accuracy"} <= set(names)
+    assert all(key in table for key in names)
+    one = run("metrics", "f1_macro", "--json").value()
+    assert one in everything
+    shown = run("metrics", "f1_macro").out
+    for part in (one["equation"]["latex"], one["source"], *(option["name"] for option in one["options"])):
+        assert part in shown
+
+
+def test_an_unknown_metric_is_refused_with_a_suggestion() -> None:
+    ran = run("metrics", "f1_makro")
+    assert (ran.status, ran.out) == (1, "")
+    assert "f1_macro" in ran.err
+    assert run("metrics", "f1_makro", "--json").value()["code"] == "invalid_metric"
+
+
+def test_the_worked_example_of_the_catalogue_comes_out_of_assay_score(tmp_path: Path) -> None:
+    example = run("metrics", "f1_macro", "--json").value()["example"]
+    ids = [str(number) for number in range(len(example["gold"]))]
+    files = {"gold": dict(zip(ids, example["gold"], strict=True))}
+    files |= {"mine": dict(zip(ids, example["predicted"], strict=True)), "classes": example["classes"]}
+    for name, content in files.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    words = ("--predictions", tmp_path / "mine.json", "--classes", tmp_path / "classes.json", "--metric", "f1_macro")
+    found = run("score", "--gold", tmp_path / "gold.json", *words, "--json").value()["metrics"]["f1_macro"]
+    above, below = map(int, example["value"].split("/"))
+    assert found == above / below

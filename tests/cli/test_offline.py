@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import math
 import os
 import threading
 from pathlib import Path
@@ -374,34 +373,3 @@ def test_a_positive_label_outside_the_classes_is_refused(tmp_path: Path, predict
 
 
 # ---- metrics
-
-
-def test_the_catalogue_lists_every_metric_and_shows_one() -> None:
-    everything = run("metrics", "--json").value()
-    keys = [one["key"] for one in everything]
-    table = run("metrics").out
-    assert {"f1_macro", "f1_of_averages_macro", "accuracy"} <= set(keys)
-    assert all(key in table for key in keys)
-    one = run("metrics", "f1_macro", "--json").value()
-    assert one in everything
-    shown = run("metrics", "f1_macro").out
-    for part in (one["equation"]["latex"], one["source"], *(option["name"] for option in one["options"])):
-        assert part in shown
-
-
-def test_an_unknown_metric_is_refused_with_a_suggestion() -> None:
-    ran = run("metrics", "f1_makro")
-    assert (ran.status, ran.out) == (1, "")
-    assert "f1_macro" in ran.err
-    assert run("metrics", "f1_makro", "--json").value()["code"] == "invalid_metric"
-
-
-def test_the_worked_example_of_the_catalogue_comes_out_of_assay_score(tmp_path: Path) -> None:
-    example = run("metrics", "f1_macro", "--json").value()["example"]
-    ids = [str(number) for number in range(len(example["gold"]))]
-    gold = write(tmp_path / "gold.json", dict(zip(ids, example["gold"], strict=True)))
-    mine = write(tmp_path / "mine.json", dict(zip(ids, example["predicted"], strict=True)))
-    classes = write(tmp_path / "classes.json", example["classes"])
-    above, below = map(int, example["value"].split("/"))
-    value = score(gold, mine, "--classes", classes, "--metric", "f1_macro")["metrics"]["f1_macro"]
-    assert math.isclose(value, above / below, rel_tol=1e-15)

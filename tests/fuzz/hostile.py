@@ -6,7 +6,6 @@ import json
 import struct
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,68 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from backports import zstd
 
-from app.formats.budget import Needs, limits_for
 from app.formats.kinds import FileKind
-from app.formats.rules import DEFAULT_LIMITS
 from app.scoring.task import Task
-
-MOST = 4_000_000
-"""Bytes of the largest file as sent."""
-Body = Callable[["Phase"], bytes]
-
-
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """The ids and classes of the gold that the files are sent for."""
-
-    ids: tuple[str, ...]
-    classes: tuple[str, ...]
-
-    @property
-    def room(self) -> int:
-        """How many bytes a file of text may have: as many as fit are more work than too many."""
-        needs = Needs.of(self.ids, self.classes)
-        return min(limits_for(needs, DEFAULT_LIMITS).expanded_bytes, 400_000_000)
-
-    @property
-    def pairs(self) -> int:
-        """How many rows a table of pairs may have."""
-        needs = Needs.of(self.ids, self.classes)
-        return limits_for(needs, DEFAULT_LIMITS, pairs=True).pairs or 0
-
-    def filled(self, unit: str, head: str = "", tail: str = "") -> bytes:
-        """A text with its middle repeated for as long as there is room."""
-        middle = unit.encode()
-        count = (self.room - len(head.encode()) - len(tail.encode())) // len(middle)
-        return head.encode() + middle * count + tail.encode()
-
-    @classmethod
-    def of(cls, instances: int, classes: int = 3) -> "Phase":
-        """So many of each; the names are as long for each size."""
-        return cls(
-            tuple(f"t{number:07d}" for number in range(instances)), tuple(f"c{number}" for number in range(classes))
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Hostile:
-    """A kind of file that costs more than it looks: how it is read, and its bytes for a phase."""
-
-    name: str
-    kind: FileKind
-    body: Body
-    task: Task = "multiclass"
-    scores: bool = False
-    """Whether it is read for its scores."""
-
-    def __str__(self) -> str:
-        """The format, what is said of it, and the name."""
-        return f"{' '.join(filter(None, (self.kind.format, self.kind.encoding, self.kind.layout)))}: {self.name}"
-
-
-def packed(data: bytes) -> bytes:
-    """Bytes as one zstd frame, which shrinks repetitions to almost nothing."""
-    return zstd.compress(data, 1)
+from tests.fuzz.hostile_file import MOST, Hostile, Phase, packed
 
 
 def _text(form: str, name: str, make: Callable[[Phase], bytes], *, plain: bool = False, **how: Any) -> Hostile:

@@ -15,7 +15,8 @@ from backports import zstd
 
 from app.formats.declared import FORMATS
 from tests.formats.support import packed
-from tests.fuzz.hostile import Phase, hostile
+from tests.fuzz.hostile import hostile
+from tests.fuzz.hostile_file import Phase
 from tests.fuzz.targets import IDS
 
 CORPUS = Path(__file__).with_name("corpus")

@@ -20,7 +20,8 @@ from app.formats.unpack import read_bytes
 from app.scoring.align import IdIndex, Predicted
 from app.scoring.task import Task, TaskSpec
 from tests.formats.support import packed
-from tests.fuzz.hostile import Hostile, Phase, arrow_files, json_files, json_lines, sound, tables
+from tests.fuzz.hostile import arrow_files, json_files, json_lines, sound, tables
+from tests.fuzz.hostile_file import Hostile, Phase
 
 PHASE = Phase.of(3)
 LIMITS = limits_for(Needs.of(PHASE.ids, PHASE.classes), DEFAULT_LIMITS)
