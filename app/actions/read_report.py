@@ -69,7 +69,7 @@ def wanted_report(
     version = gold.active(session, phase.id)
     if seen.submission.status != "finished" or version is None or not seen.scored:
         raise NotFinished("There is a report once the submission has scores.", remedy="Wait until it is finished.")
-    if not seen.organizer and clock.now(session) < phase.opens_at:  # an organizer sent it; classes are not public yet
+    if not seen.organizer and clock.now(session) < phase.opens_at:  # it was moved; classes are not public now
         raise NoOpenPhase(f"The phase '{phase.slug}' has not opened; until then reports are for the organizers alone.")
     recipe = challenges.active_recipe(session, phase.challenge_id)
     shown = split_for(phase, version, split, organizer=seen.organizer)

@@ -74,14 +74,17 @@ def test_what_an_open_phase_shows_says_nothing_of_one_that_is_to_open(people: Pe
         assert "missing" not in str(body)
 
 
-def test_a_team_reads_no_report_of_what_an_organizer_sent_for_it_before_the_opening(people: People) -> None:
+def test_a_team_reads_no_report_before_the_opening(people: People) -> None:
     phase = FUTURE[0] | {"reports": ["scores", "per_class", "confusion"]}
     slug = challenge(people.admin, "early-report", phases=[phase])
     blue = people["Blue"].join(slug, "Blue")
     sent = finished(people.admin.submit(slug, RIGHT, team="Blue"))["id"]
-    refused(blue.get(f"/submissions/{sent}/report"), 409, "no_open_phase")
+    refused(blue.get(f"/submissions/{sent}/report"), 403, "forbidden")
     assert people.admin.get(f"/submissions/{sent}/report").status_code == 200
     seen = blue.get(f"/submissions/{sent}")
     assert (seen.status_code, seen.json()["problems"]) == (200, [])
     people.admin.patch(MAIN.format(slug), json={"opens_at": None}).raise_for_status()
-    assert "per_class" in blue.get(f"/submissions/{sent}/report").json()
+    own = finished(blue.submit(slug, RIGHT))["id"]
+    assert "per_class" in blue.get(f"/submissions/{own}/report").json()
+    people.admin.patch(MAIN.format(slug), json={"opens_at": phase["opens_at"]}).raise_for_status()
+    refused(blue.get(f"/submissions/{own}/report"), 409, "no_open_phase")
