@@ -1,5 +1,6 @@
 """Submissions: follow them, read them back, select."""
 
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from fastapi import Response
@@ -33,11 +34,13 @@ class Submitter(Shape):
 
 
 class Timings(Shape):
-    """When what happened. How long scoring takes depends on the gold, so all but `submitted_at` is for organizers."""
+    """When what happened. How long scoring takes depends on the gold, so that its exact times are for organizers."""
 
     submitted_at: Moment
-    started_at: Moment | None = Field(description="When scoring began; null for all but organizers.")
-    finished_at: Moment | None = Field(description="When it ended; null for all but organizers.")
+    started_at: Moment | None = Field(
+        description="When scoring began; to the next whole second for all but organizers."
+    )
+    finished_at: Moment | None = Field(description="When it ended; to the next whole second for all but organizers.")
     seconds_queued: float | None = Field(description="From submission to the start of scoring; organizers only.")
     seconds_scoring: float | None = Field(description="From the start of scoring to its end; organizers only.")
 
@@ -90,15 +93,24 @@ def _seconds(start: Any, end: Any) -> float | None:
 
 
 def _timings(row: Submission, *, organizer: bool) -> Timings:
-    """The times of one submission; the start of one is the end of another, so participants see neither."""
-    started, finished = (row.started_at, row.finished_at) if organizer else (None, None)
+    """The times of one submission; the start of one is the end of another, so participants see neither to its fraction."""
+    started, finished = row.started_at, row.finished_at
+    if not organizer:
+        started, finished = _next_second(started), _next_second(finished)
     return Timings(
         submitted_at=row.submitted_at,
         started_at=started,
         finished_at=finished,
-        seconds_queued=_seconds(row.submitted_at, started),
-        seconds_scoring=_seconds(started, finished),
+        seconds_queued=_seconds(row.submitted_at, started) if organizer else None,
+        seconds_scoring=_seconds(started, finished) if organizer else None,
     )
+
+
+def _next_second(moment: datetime | None) -> datetime | None:
+    """A moment at the next whole second: no finer than what somebody who asks again and again sees anyway."""
+    if moment is None or not moment.microsecond:
+        return moment
+    return moment.replace(microsecond=0) + timedelta(seconds=1)
 
 
 def submission_shape(found: Seen) -> SubmissionShape:

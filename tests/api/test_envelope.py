@@ -41,7 +41,7 @@ def test_every_request_has_an_id_of_its_own(app: Served) -> None:
 def test_an_unknown_address_is_404(app: Served, path: str) -> None:
     answer = at_root(app, "GET", path)
     assert answer.status_code == 404
-    assert answer.json()["code"] == "not_found"
+    assert answer.json()["code"] == "no_such_route"
 
 
 @pytest.mark.parametrize(("method", "path"), [("DELETE", "/me"), ("PATCH", "/users"), ("PUT", "/challenges"), ("TRACE", "/me")])  # fmt: skip
