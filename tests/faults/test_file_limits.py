@@ -191,7 +191,7 @@ def test_what_would_take_too_much_time_is_not_read_to_its_end(weak: Live) -> Non
     assert total(send(admin, packed, "jsonl", "zstd", "gold")) == {"syntax": 100_000}  # and no more
     assert uploads(weak) == before
     stored = send(admin, packed, "jsonl", "zstd", "stored").json()  # of which no more is read than the phase can use
-    assert (stored["status"], stored["total"]) == ("rejected", {"too_many_rows": 1})
+    assert (stored["status"], stored["total"]) == ("rejected", {"too_large": 1})
     assert admin.submit("pets", GOOD, team="Green").json()["status"] == "finished"
 
 
