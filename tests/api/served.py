@@ -28,6 +28,7 @@ def settings(data_dir: Path, **given: Any) -> Settings:
         "workers": 1,
         "admin_token": ADMIN_TOKEN,
         "metrics_access": "local",
+        "stall_seconds": 600.0,  # tests hold children up
     }
     return Settings(**own | {"data_dir": data_dir} | given)
 

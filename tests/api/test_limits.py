@@ -93,7 +93,9 @@ def test_a_limit_holds_among_threads() -> None:
 
 @pytest.fixture
 def strict(tmp_path: Path) -> Iterator[Served]:
-    with served(settings(tmp_path / "data", rate_limits="12/hour", login_limit="2/hour")) as running:
+    with served(
+        settings(tmp_path / "data", rate_limits="12/hour", login_limit="2/hour", trusted_proxies="127.0.0.1")
+    ) as running:
         yield running
 
 
@@ -140,7 +142,9 @@ def test_sign_ups_are_limited_by_address_and_an_administrators_are_not(tmp_path:
         body = {"email": f"{number}@example.org", "name": "Ada", "password": PASSWORD}
         return who.post("/users", json=body, headers={"X-Forwarded-For": address})
 
-    with served(settings(tmp_path / "data", rate_limits="1000/hour", signup_limit="2/hour")) as running:
+    with served(
+        settings(tmp_path / "data", rate_limits="1000/hour", signup_limit="2/hour", trusted_proxies="127.0.0.1")
+    ) as running:
         visitor, admin = running.caller(), running.admin()
         assert [sign_up(visitor, number, f"2001:db8::{number}").status_code for number in (1, 2)] == [201, 201]
         refused = sign_up(visitor, 3, "2001:db8::3")
@@ -152,7 +156,9 @@ def test_sign_ups_are_limited_by_address_and_an_administrators_are_not(tmp_path:
 
 
 def test_teams_founded_are_limited_by_user_and_by_address(tmp_path: Path) -> None:
-    with served(settings(tmp_path / "data", rate_limits="1000/hour", team_limit="1/hour")) as running:
+    with served(
+        settings(tmp_path / "data", rate_limits="1000/hour", team_limit="1/hour", trusted_proxies="127.0.0.1")
+    ) as running:
         admin = running.admin()
         for slug in ("cats", "dogs"):
             open_challenge(admin, slug, GOLD)

@@ -40,7 +40,7 @@ def cheap() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def strict(tmp_path_factory: pytest.TempPathFactory, cheap: None) -> Iterator[Served]:
     """A service that refuses an address after two failures, and takes few requests of one address."""
-    given = {"rate_limits": "60/hour", "login_limit": "2/hour"}
+    given = {"rate_limits": "60/hour", "login_limit": "2/hour", "trusted_proxies": "127.0.0.1"}
     with served(settings(tmp_path_factory.mktemp("strict") / "data", **given)) as running:
         yield running
 
@@ -163,7 +163,7 @@ def test_logins_are_no_requests_of_their_address(strict: Served, ada: str, here:
 def test_a_right_password_from_where_it_was_right_before_always_passes_after_a_restart_too(
     tmp_path: Path, cheap: None
 ) -> None:
-    given = settings(tmp_path / "data", rate_limits="60/hour", login_limit="2/hour")
+    given = settings(tmp_path / "data", rate_limits="60/hour", login_limit="2/hour", trusted_proxies="127.0.0.1")
     with served(given) as running:
         account(running, "ada")
         assert statuses(running, 1, "ada") == [201]

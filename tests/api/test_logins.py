@@ -23,7 +23,9 @@ FORMER = Argon2Hasher(memory_cost=65536, time_cost=3, parallelism=4)
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Hashes as costly as in use, and the default limit of failures."""
-    with served(settings(tmp_path_factory.mktemp("plain") / "data", rate_limits=ON)) as running:
+    with served(
+        settings(tmp_path_factory.mktemp("plain") / "data", rate_limits=ON, trusted_proxies="127.0.0.1")
+    ) as running:
         account(running, "ada", "bob")
         yield running
 
