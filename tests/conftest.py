@@ -1,5 +1,6 @@
 """Fixtures that several folders of tests share."""
 
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,6 +14,11 @@ from tests.postgres import NotStarted, OwnServer, Server, server
 from tests.require import skip_or_fail
 
 profiles.draw_the_same()  # before any test is imported
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell ignores the key for what it starts in the background, and all that the tests start would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="module")
