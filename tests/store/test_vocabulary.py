@@ -20,7 +20,7 @@ def test_gold_inspected_before_other_gold_fixed_the_classes_takes_them_over(db: 
         session.expire_all()
         caller = Caller(user_id=ids.user, scopes=frozenset({"organize"}))
         inspected = {"instances": 2, "classes": ["cat", "dog"], "has_splits": False, "notes": []}
-        inspected |= {"public_instances": None, "weighted": False}
+        inspected |= {"public_instances": None, "weighted": False, "void_instances": 0, "longest_id": 2}
         challenge.classes = ["ant", "cat", "dog"]  # other gold came into force while this file was being read
         stored = Stored("uploads/2", "1" * 64, 1)
         kind = FileKind(format="json", encoding="")
