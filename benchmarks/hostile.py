@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from app.formats import FileKind
@@ -63,11 +64,10 @@ def measure(sizes: Sizes, folder: Path) -> Measured:
     """The time of each file, and of all the one that is farthest from what it may take."""
     found = Measured()
     for instances in sizes.hostile:
-        _measure(found, Phase.of(instances, CLASSES), hostile(), folder)
-    if sizes.hostile:
-        _measure(
-            found, Phase.of(min(_PAIRED, max(sizes.hostile)), MANY), (f for f in hostile() if f.kind.layout), folder
-        )
+        _measure(found, Phase.of(instances, CLASSES), islice(hostile(), sizes.hostile_files), folder)
+    long = (file for file in hostile() if file.kind.layout)
+    paired = Phase.of(min(_PAIRED, max(sizes.hostile)), MANY)
+    _measure(found, paired, islice(long, sizes.hostile_files), folder)
     return found
 
 

@@ -28,7 +28,7 @@ def fill(url: str, slug: str, count: int, *, first: int, teams: int = TEAMS) -> 
         engine,
         "teams",
         team,
-        new={"id": ("e", "n.i"), "name": ("", "n.i"), "name_key": ("", "n.i")},
+        new={"id": ("e", "n.i"), "name": ("", "n.i"), "name_key": ("", "n.i"), "look_key": ("", "n.i")},
         first=block,
         last=block + teams - 1,
     )

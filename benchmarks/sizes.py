@@ -30,6 +30,8 @@ class Sizes:
     upload_mebibytes: int
     hostile: tuple[int, ...]
     """Instances of the gold that hostile files are sent for."""
+    hostile_files: int | None
+    """How many of the hostile files; None for all."""
 
 
 FULL = Sizes(
@@ -49,6 +51,7 @@ FULL = Sizes(
     waiting=20,
     upload_mebibytes=64,
     hostile=(3, 100_000),
+    hostile_files=None,
 )
 QUICK = Sizes(
     repetitions=3,
@@ -67,6 +70,7 @@ QUICK = Sizes(
     waiting=20,
     upload_mebibytes=64,
     hostile=(3, 10_000),
+    hostile_files=None,
 )
 TINY = Sizes(
     repetitions=1,
@@ -84,6 +88,7 @@ TINY = Sizes(
     waits=6,
     waiting=3,
     upload_mebibytes=1,
-    hostile=(),
+    hostile=(3,),
+    hostile_files=3,
 )
 SIZES = {"full": FULL, "quick": QUICK, "tiny": TINY}
