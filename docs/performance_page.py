@@ -26,6 +26,7 @@ PIECES = {
     "W6-posts": "large predictions accepted over HTTP, durable before the answer; the memory that they take",
     "W6-waits": "from a POST with `Prefer: wait` to the scores, with many in flight",
     "W7": "the same as W1 for growing numbers of records: time of each, and memory",
+    "hostile": "small files that cost much to read, each beside a valid file for the same gold in the same format",
     "commands": f"the command line, from start to end, down to `{ONE}`",
 }
 _INTRODUCTION = """\
