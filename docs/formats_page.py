@@ -90,7 +90,7 @@ Gold has `id` and `label` (or `labels`) and may have more:
 | field | meaning |
 |---|---|
 | `split` | `public` or `private`, on all rows or on none: which scores are shown when |
-| `weight` | a number from 0 to 1e12, on all rows or on none: how much the instance counts; exact as written, or rounded to 52 binary digits of the sum where that is more than can be counted (noted); refused where that would make one 0 |
+| `weight` | a number from 0 to 1e12, on all rows or on none: how much the instance counts; exact as written, or rounded to 52 binary digits of the sum where that is more than can be counted (noted); refused where that would make one 0; the same weight on all rows counts as none |
 | `Usage` | as competition sites write it: `Public`, `Private`, or `Ignored` (not scored) |
 | `labels` in a multi-class task | the acceptable answers; an empty list voids the instance: it is not scored |
 

@@ -15,6 +15,11 @@ class Notes:
         self._about: dict[str, list[str]] = {}
         self._all = list(self._general)
 
+    def add(self, note: str) -> None:
+        """Something that concerns no metric alone."""
+        self._general.append(note)
+        self._all.append(note)
+
     def undefined(self, metric: str, reason: str) -> None:
         """A metric has no value, for this reason."""
         self._undefined.setdefault(reason, []).append(metric)

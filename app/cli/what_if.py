@@ -193,6 +193,11 @@ def _tell(out: Output, outcome: "OfflineOutcome", asked: _Asked, options: Mappin
         "changed": None,
         "prevalence": None,
     }
+    if case.weights is not None:
+        report["weight_unit"] = str(case.weight_unit)
+        notes.add(
+            f"the instances have weights: tp, fp, fn and the numbers of changed predictions count units of {case.weight_unit}"
+        )
     if asked.target is not None:
         lower = options.get("score_direction") == "lower"
         doubt = tried.Doubt(_target(asked.target, classes), asked.threshold, asked.share, lower)

@@ -57,6 +57,16 @@ def test_steps_are_taken_together(files: tuple[object, ...]) -> None:
     assert (gain["precision"]["macro"], gain["precision"]["micro"]["fraction"]) == (None, "1/20")
 
 
+def test_counts_of_weighted_instances_tell_their_unit(files: tuple[object, ...], tmp_path: Path) -> None:
+    assert "weight_unit" not in run(*files, "--json").value()
+    gold = write(tmp_path / "g.csv", "id,label,weight\n1,a,0.5\n2,b,1.5\n3,b,2\n")
+    mine = write(tmp_path / "p.csv", "id,label\n1,a\n2,a\n3,b\n")
+    words = ("what-if", "--gold", gold, "--predictions", mine)
+    found = run(*words, "--json").value()
+    assert (found["weight_unit"], found["costs"]["labels"]["a"]["fp"]) == ("1/2", 3)
+    assert "count units of 1/2" in run(*words).err
+
+
 def test_labels_may_hold_commas(tmp_path: Path) -> None:
     gold = write(tmp_path / "gold.json", {"1": "a,b", "2": "c", "3": "c"})
     mine = write(tmp_path / "mine.json", {"1": "c", "2": "a,b", "3": "c"})

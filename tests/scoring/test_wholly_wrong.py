@@ -26,3 +26,11 @@ def test_of_label_sets_too(rule: str) -> None:
     of = case("multilabel", ["a", "b"], [["a"], ["b"]], [["b"], ["a"]])
     found = results(of, ["f1_of_averages_samples"], {"zero_division": rule})
     assert found["f1_of_averages_samples"].value == 0.0
+
+
+def test_the_note_names_what_is_0() -> None:
+    of = case("multiclass", ["a", "b", "c"], ["a", "b", "c"], ["b", "a", "a"])
+    key = "f_beta_of_averages_macro:beta=0"
+    found = results(of, [key, "precision_macro"], {"zero_division": "1"})
+    assert (found[key].value, found["precision_macro"].value) == (0.0, 1 / 3)
+    assert "average recall is 0, and so is their F" in found[key].notes

@@ -93,8 +93,9 @@ def f_of(ws: Workspace, call: MetricCall, average: Average, beta: Fraction) -> R
     assert recall.exact is not None
     if recall.value or (precision.value and beta):
         return rounded_once(harmonic(precision.exact, recall.exact, beta), notes)
-    # two zeros are an answer that is wholly wrong, whatever 0/0 counts as elsewhere: by counts F is 0 too
-    return Result(0.0, None, (*notes, "average precision and recall are both 0, and so is their F"))
+    # no recall is an answer that is wholly wrong, whatever 0/0 counts as elsewhere: by counts F is 0 too
+    zero = "average recall is" if precision.value else "average precision and recall are both"
+    return Result(0.0, None, (*notes, f"{zero} 0, and so is their F"))
 
 
 def metric_of(kind: _Kind, average: Average) -> Metric:
