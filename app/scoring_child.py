@@ -12,6 +12,7 @@ import resource
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -239,6 +240,11 @@ def _answer(golds: Golds, request: dict[str, Any], cpu: CpuLimit) -> Answer:
                 return {"error": "memory"}
             # As memory ran out once, a fresh program had better go on.
             return _refused(too_much_memory(golds.memory)) | {"spent": True}
+    except OSError:
+        raise  # a fault of the disk is not brought about by what is read
+    except Exception as fault:
+        traceback.print_exc()
+        return {"error": f"it met {type(fault).__name__}"}
     return _answer(golds, request, cpu)  # with the room that other golds took
 
 

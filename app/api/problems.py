@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from app import errors
 from app.api.examples import JSON, named
-from app.children import ChildError, ChildOutOfMemory, ChildrenBusy, ChildTimedOut
+from app.children import ChildAborted, ChildError, ChildOutOfMemory, ChildrenBusy, ChildTimedOut
 from app.errors import AssayError
 
 log = structlog.get_logger()
@@ -162,6 +162,13 @@ async def _child(_request: Request, error: Exception) -> Response:
         )
     if isinstance(error, ChildrenBusy):
         return problem_response(errors.Unavailable("Too many files are being read at this moment; nothing was stored."))
+    if isinstance(error, ChildAborted):
+        return problem_response(
+            errors.InvalidContent(
+                "The program that reads files broke off at this one; nothing was stored.",
+                remedy="Write the file again with a current library, or in another format.",
+            )
+        )
     return problem_response(errors.Unavailable("The reader of files stopped; nothing was stored."))
 
 

@@ -19,6 +19,12 @@ class ChildDied(ChildError):
     code = "crashed"
 
 
+class ChildAborted(ChildDied):
+    """The scoring program broke off by a fault of its own while it worked on this: it may again."""
+
+    code = "aborted"
+
+
 class ChildTimedOut(ChildError):
     """The scoring program exceeded its time limit."""
 

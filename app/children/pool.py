@@ -21,6 +21,7 @@ from typing import Any
 import structlog
 
 from app.children import (
+    ChildAborted,
     ChildBusyWithGold,
     ChildDied,
     ChildError,
@@ -39,6 +40,8 @@ MOST_WAITING = 12
 START_SECONDS = 60.0
 STALL_SECONDS = 10.0
 PROGRAM = "app.scoring_child"
+_OWN_FAULTS = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL})
+"""Signals by which a program ends that a library has led astray; nobody else sends them."""
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "HOME", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH", "SYSTEMROOT")
 
 
@@ -110,7 +113,7 @@ class Child:
             raise ChildOutOfCpu
         if "error" in answer:
             self.stop()
-            raise ChildDied(str(answer["error"]))
+            raise ChildAborted(str(answer["error"]))
         return answer
 
     def _send(self, line: bytes) -> subprocess.Popen[bytes]:
@@ -157,7 +160,9 @@ class Child:
 
     @staticmethod
     def _ended_at(status: int, beyond_cpu: dict[str, Any] | None) -> dict[str, Any]:
-        """What the end of the program means: only the limit of its own CPU time may be the fault of a file."""
+        """What the end of the program means: what others end is not the fault of a file."""
+        if -status in _OWN_FAULTS:
+            raise ChildAborted(f"it ended with {signal.Signals(-status).name}")
         if status != -signal.SIGPROF:
             raise ChildDied(f"it ended with status {status}")
         if beyond_cpu is None:

@@ -74,7 +74,7 @@ def open_parquet(data: bytes, limits: Limits) -> Opened:
         raise Refused("too_large", message)
 
     def batches(names: Sequence[str]) -> Iterator["pa.RecordBatch"]:
-        if _uncompressed(told, names) > limits.expanded_bytes:
+        if _uncompressed(told) > limits.expanded_bytes:
             raise too_many_bytes(limits)
         texts = [name for name in names if is_.is_string(schema.field(name).type)]
         how: dict[str, Any] = {"read_dictionary": texts, "page_checksum_verification": True, **bounds}
@@ -84,14 +84,13 @@ def open_parquet(data: bytes, limits: Limits) -> Opened:
     return Opened(schema, told.num_rows, batches)
 
 
-def _uncompressed(told: "pq.FileMetaData", names: Sequence[str]) -> int:
-    """How many bytes the columns of these names have by what the file says."""
-    if not told.num_row_groups:
-        return 0
-    first, wanted = told.row_group(0), set(names)
-    places = [at for at in range(told.num_columns) if first.column(at).path_in_schema.partition(".")[0] in wanted]
+def _uncompressed(told: "pq.FileMetaData") -> int:
+    """How many bytes the columns have by what the file says.
+
+    Of all columns, as the metadata of a single one may be of a kind at which pyarrow aborts the process.
+    """
     groups = map(told.row_group, range(told.num_row_groups))
-    return sum(max(0, int(group.column(at).total_uncompressed_size)) for group in groups for at in places)
+    return sum(max(0, int(group.total_byte_size)) for group in groups)
 
 
 def open_arrow(data: bytes, _: Limits) -> Opened:

@@ -9,9 +9,9 @@ from app.store.session import ReadSession, WriteSession
 from app.store.tables import QuotaEntry, Submission
 from app.store.types import new_id, utcnow
 
-TOO_COSTLY = ("cpu_limit", "time_limit", "memory_limit")
-"""Failures of files that were too much to score: no charge, but they count as invalid, or they could be sent for ever."""
-INVALID = ("rejected", *TOO_COSTLY)
+COUNTED_FAILURES = ("cpu_limit", "time_limit", "memory_limit", "aborted")
+"""Failures that a file brings about: no charge, but they count as invalid, or such files could be sent for ever."""
+INVALID = ("rejected", *COUNTED_FAILURES)
 """The reasons in the ledger that count against `invalid_per_day`."""
 
 
@@ -67,12 +67,12 @@ def reserve(session: WriteSession, submission: Submission, day: str) -> None:
 def settle(session: WriteSession, submission_id: str, status: str, failure: str | None = None) -> None:
     """Charge a finished submission; give back one that was rejected, failed or cancelled.
 
-    `failure` is the code of what failed; the ledger names it where a limit was met.
+    `failure` is the code of what failed; the ledger names it where it counts.
     Organizers' entries are never charged: where nothing was reserved nothing is written. One that failed and is scored
     after all was given back then, and stays so.
     """
     kind = "charge" if status == "finished" else "refund"
-    reason = failure if failure in TOO_COSTLY else status
+    reason = failure if failure in COUNTED_FAILURES else status
     session.connection().execute(_SETTLE, _of(submission_id) | {"kind": kind, "reason": reason})
 
 

@@ -1,5 +1,6 @@
-"""The scoring program, with a reader and metrics that never end for files that ask for it: for tests of the CPU limit."""
+"""The scoring program, with a reader and metrics that never end, or break off, for files that ask for it."""
 
+import os
 from typing import Any
 
 import app.scoring_child as child
@@ -7,6 +8,7 @@ from app import pipeline
 from app.prepared import golds
 
 READING, SCORING = b"\t" * 8, b"\n" * 8  # white space, which any JSON file may begin with
+ABORTING, RAISING = b"\t\n" * 8, b"\n\t" * 7 + b"\n"
 burning: list[bool] = [False]
 read, compute = pipeline.validate, pipeline.score_labels
 
@@ -22,6 +24,10 @@ def validate(ids: Any, spec: Any, predictions: Any, **options: Any) -> Any:
     content = predictions.path.read_bytes()
     if READING in content:
         burn()
+    if ABORTING in content:
+        os.abort()
+    if RAISING in content:
+        raise KeyError("no such thing")
     burning[0] = SCORING in content
     return read(ids, spec, predictions, **options)
 

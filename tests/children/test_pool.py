@@ -148,9 +148,9 @@ def test_a_child_that_is_stopped_while_it_has_work_is_replaced_long_before_its_t
 
 
 def test_a_child_that_waits_without_work_is_left_alone(request_of: dict[str, Any]) -> None:
-    with pool(stall_seconds=0.05) as children:
+    with pool(stall_seconds=1.0) as children:
         before = children.pids()
-        threading.Event().wait(0.5)
+        threading.Event().wait(1.5)
         assert children.ask(request_of)["valid"] is True
         assert children.pids() == before
 

@@ -1,4 +1,4 @@
-"""A file that takes too much CPU time to read is rejected at once; one that takes too much to score fails at once."""
+"""Files that take too much CPU time to read or to score, or at which the scoring program breaks off."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from app.settings import Settings
 from app.store.session import Database
 from app.store.tables import QuotaEntry, ScoreTask
 from tests.api.served import Served, served, settings
-from tests.children.burning import READING, SCORING
+from tests.children.burning import ABORTING, RAISING, READING, SCORING
 from tests.faults.support import GOLD, GOOD
 from tests.live import Caller, open_challenge
 
@@ -108,5 +108,22 @@ def test_a_limit_met_in_scoring_fails_at_the_first_try_uncharged_but_counted_as_
     assert ledger == [("reserve", "admitted"), ("refund", "cpu_limit")]
     used = who.get(f"{MAIN}/quota").json()["used"]
     assert used == {"per_day": 0, "total": 0, "concurrent": 0, "invalid_per_day": 1}
+    refused = who.submit("pets", GOOD)
+    assert (refused.status_code, refused.json()["quota"]) == (429, "invalid_per_day")
+
+
+@pytest.mark.parametrize("before", [ABORTING, RAISING])
+def test_a_file_at_which_the_program_breaks_off_is_tried_again_uncharged_but_counts_as_invalid(
+    site: Served, given: Settings, before: bytes
+) -> None:
+    who = blue(site)
+    dry = sent(who, f"{MAIN}/submissions", GOOD, before=before, dry_run="true")
+    assert (dry.status_code, dry.json()["code"]) == (422, "invalid_content")
+    assert "broke off at this one" in dry.json()["detail"]
+    body = sent(who, f"{MAIN}/submissions", GOOD, before=before).json()
+    assert (body["status"], body["failure"]["code"]) == ("failed", "aborted")
+    task, ledger = only(given)
+    assert (task.attempt, task.crashes) == (2, 2)
+    assert ledger == [("reserve", "admitted"), ("refund", "aborted")]
     refused = who.submit("pets", GOOD)
     assert (refused.status_code, refused.json()["quota"]) == (429, "invalid_per_day")
