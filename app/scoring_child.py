@@ -213,7 +213,13 @@ def main() -> None:
     while True:
         request = json.loads(requests.get())
         cpu.begin()
-        answer = _answer(golds, request, cpu)
+        try:
+            answer = _answer(golds, request, cpu)
+        except OSError:
+            raise  # a fault of the disk is not brought about by what is read
+        except Exception as fault:  # noqa: BLE001 - whatever it is, it would come again
+            traceback.print_exc()
+            answer = {"error": f"it met {type(fault).__name__}"}
         cpu.end()
         _reply(replies, answer | {"remarks": remarks} if remarks else answer)
         remarks.clear()
@@ -240,11 +246,6 @@ def _answer(golds: Golds, request: dict[str, Any], cpu: CpuLimit) -> Answer:
                 return {"error": "memory"}
             # As memory ran out once, a fresh program had better go on.
             return _refused(too_much_memory(golds.memory)) | {"spent": True}
-    except OSError:
-        raise  # a fault of the disk is not brought about by what is read
-    except Exception as fault:
-        traceback.print_exc()
-        return {"error": f"it met {type(fault).__name__}"}
     return _answer(golds, request, cpu)  # with the room that other golds took
 
 

@@ -21,7 +21,7 @@ from tests.fuzz.hostile_file import Hostile, Phase
 
 CLASSES = 3
 MANY = 300
-"""Classes of a phase of its own for tables of pairs, whose rows are instances times classes."""
+"""Classes of a phase of its own for tables of pairs, whose rows are instances times classes, and for scores."""
 _PAIRED = 3000
 """The instances of that one."""
 LONGEST = 60.0
@@ -65,7 +65,7 @@ def measure(sizes: Sizes, folder: Path) -> Measured:
     found = Measured()
     for instances in sizes.hostile:
         _measure(found, Phase.of(instances, CLASSES), islice(hostile(), sizes.hostile_files), folder)
-    long = (file for file in hostile() if file.kind.layout)
+    long = (file for file in hostile() if file.kind.layout or file.scores)
     paired = Phase.of(min(_PAIRED, max(sizes.hostile)), MANY)
     _measure(found, paired, islice(long, sizes.hostile_files), folder)
     return found

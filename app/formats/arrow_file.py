@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 _AT_ONCE = 1 << 16
-_BATCHES = 100_000
-"""Record batches of one Arrow file; libraries make one of thousands of rows."""
-_GROUPS = 10_000
-"""Row groups of one Parquet file; libraries make one of a million rows."""
+_SPARE_PIECES, _ROWS_OF_PIECE = 100_000, 1000
+"""Columns of row groups or record batches: so many, and one for each so many rows. Each costs some five microseconds."""
 _TOGETHER = 4096
 """Record batches taken together, where each has few rows."""
 _THRIFT = 1 << 26
@@ -69,9 +67,7 @@ def open_parquet(data: bytes, limits: Limits) -> Opened:
     bounds = {"thrift_string_size_limit": _THRIFT, "thrift_container_size_limit": _PARTS}
     first = pq.ParquetFile(BytesIO(data), **bounds)
     told, schema = first.metadata, first.schema_arrow
-    if told.num_row_groups > _GROUPS:
-        message = f"The file has {told.num_row_groups} row groups; at most {_GROUPS} are allowed. {MEND}"
-        raise Refused("too_large", message)
+    _check_pieces(told.num_row_groups, "row groups", told.num_columns, limits)
 
     def batches(names: Sequence[str]) -> Iterator["pa.RecordBatch"]:
         if _uncompressed(told) > limits.expanded_bytes:
@@ -84,6 +80,24 @@ def open_parquet(data: bytes, limits: Limits) -> Opened:
     return Opened(schema, told.num_rows, batches)
 
 
+def _check_pieces(count: int, name: str, columns: int, limits: Limits) -> None:
+    """Refuse a file in more pieces than its rows can need: each is read for each column, however little it holds."""
+    most = _SPARE_PIECES // max(1, columns) + limits.records // _ROWS_OF_PIECE
+    if count > max(1, most):
+        message = f"The file has {count} {name} of {columns} columns; at most {max(1, most)} are allowed. {MEND}"
+        raise Refused("too_large", message)
+
+
+def _columns_within(schema: "pa.Schema") -> int:
+    """How many columns those of a schema are read as, with those inside them."""
+    count, left = 0, list(schema.types)
+    while left:
+        kind = left.pop()
+        count += 1
+        left.extend(kind.field(at).type for at in range(kind.num_fields))
+    return count
+
+
 def _uncompressed(told: "pq.FileMetaData") -> int:
     """How many bytes the columns have by what the file says.
 
@@ -93,7 +107,7 @@ def _uncompressed(told: "pq.FileMetaData") -> int:
     return sum(max(0, int(group.total_byte_size)) for group in groups)
 
 
-def open_arrow(data: bytes, _: Limits) -> Opened:
+def open_arrow(data: bytes, limits: Limits) -> Opened:
     """Read the schema of an Arrow IPC file; raises Refused, and whatever pyarrow raises for what is none."""
     import pyarrow as pa
 
@@ -103,10 +117,8 @@ def open_arrow(data: bytes, _: Limits) -> Opened:
         if data[:4] == b"\xff\xff\xff\xff":
             raise Refused("syntax", "This is an Arrow stream. Write an Arrow file: pyarrow.ipc.new_file.") from None
         raise
-    if first.num_record_batches > _BATCHES:
-        message = f"The file has {first.num_record_batches} record batches; at most {_BATCHES} are allowed. {MEND}"
-        raise Refused("too_large", message)
     schema = first.schema
+    _check_pieces(first.num_record_batches, "record batches", _columns_within(schema), limits)
 
     def batches(names: Sequence[str]) -> Iterator["pa.RecordBatch"]:
         options = pa.ipc.IpcReadOptions(included_fields=[schema.names.index(name) for name in names])

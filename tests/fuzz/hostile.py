@@ -10,12 +10,20 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from backports import zstd
 
 from app.formats.kinds import FileKind
 from app.scoring.task import Task
-from tests.fuzz.hostile_file import MOST, Hostile, Phase, packed
+from tests.fuzz.hostile_arrow import (
+    arrow_bytes,
+    arrow_files,
+    dictionary,
+    pair,
+    parquet_bytes,
+    parquet_files,
+    score_table,
+)
+from tests.fuzz.hostile_file import MOST, Hostile, Phase, packed, same
 
 
 def _text(form: str, name: str, make: Callable[[Phase], bytes], *, plain: bool = False, **how: Any) -> Hostile:
@@ -23,11 +31,6 @@ def _text(form: str, name: str, make: Callable[[Phase], bytes], *, plain: bool =
     if plain:
         return Hostile(name, FileKind(form, layout=how.pop("layout", "")), lambda phase: make(phase)[:MOST], **how)
     return Hostile(name, FileKind(form, "zstd", how.pop("layout", "")), lambda phase: packed(make(phase)), **how)
-
-
-def _same(data: bytes) -> Callable[[Phase], bytes]:
-    """The same bytes, whatever the phase."""
-    return lambda _: data
 
 
 def _records(phase: Phase, extra: str = "", count: int | None = None) -> str:
@@ -61,8 +64,8 @@ def _each(pattern: str) -> Callable[[Phase], bytes]:
 
 def json_lines() -> Iterator[Hostile]:
     """JSON Lines."""
-    yield _text("jsonl", "ten million empty objects", _same(b"{}\n" * 9_800_000))
-    yield _text("jsonl", "ten million numbers", _same(b"9\n" * 10_000_000))
+    yield _text("jsonl", "ten million empty objects", same(b"{}\n" * 9_800_000))
+    yield _text("jsonl", "ten million numbers", same(b"9\n" * 10_000_000))
     yield _text("jsonl", "empty objects", _lines("{}"))
     yield _text("jsonl", "empty objects, plain", _lines("{}"), plain=True)
     yield _text("jsonl", "blank lines", _lines(""))
@@ -147,7 +150,7 @@ def tables() -> Iterator[Hostile]:
     def rows(line: str, names: str = head) -> Callable[[Phase], bytes]:
         return lambda phase: phase.filled(line + "\n", names)
 
-    yield _text("csv", "ten million blank lines", _same(head.encode() + b"\n" * 10_000_000))
+    yield _text("csv", "ten million blank lines", same(head.encode() + b"\n" * 10_000_000))
     yield _text("csv", "blank lines", rows(""))
     yield _text("csv", "narrow rows", rows("a"))
     yield _text("csv", "one row over and over", rows("t0000001,c0"))
@@ -155,7 +158,7 @@ def tables() -> Iterator[Hostile]:
     yield _text("csv", "badly quoted rows", rows('"a"b'))
     yield _text("csv", "unclosed quotes", rows('"a,b'))
     yield _text("csv", "wide header", _wide_header)
-    yield _text("csv", "names twice", _same(b"id,label" + b",a" * 100_000 + b"\n"))
+    yield _text("csv", "names twice", same(b"id,label" + b",a" * 100_000 + b"\n"))
     yield _text("csv", "empty cells", _empty_cells)
     yield _text("csv", "lines in a field", lambda p: p.filled("\n", head + '"', '",c0\n'))
     yield _text("csv", "no numbers", lambda p: b"id,c0,c1,c2\n" + _each("#,x,y,")(p), scores=True)
@@ -182,7 +185,7 @@ def pairs() -> Iterator[Hostile]:
     yield _text("csv", "pairs, all but one label", lambda p: _all_pairs(p, [*p.classes[1:], "zz"]), **how)
     yield _text("csv", "pairs, all the same", lambda p: _all_pairs(p, ["c0"] * len(p.classes)), **how)
     kind = FileKind("parquet", layout="long")
-    marks = _dictionary(["e\u0301" * 499], 1)
+    marks = dictionary(["e\u0301" * 499], 1)
     for name, column in {"nulls": pa.nulls(1, pa.string()), "marks": marks}.items():
         yield Hostile(f"pairs, {name}", kind, _repeated_pair(column), "multilabel")
     yield Hostile("pairs, marked labels", kind, _marked_labels, "multilabel")
@@ -195,7 +198,7 @@ def _all_pairs(phase: Phase, labels: Sequence[str]) -> bytes:
 def _repeated_pair(value: pa.Array) -> Callable[[Phase], bytes]:
     def make(phase: Phase) -> bytes:
         column = pa.chunked_array([value.take(pa.array(np.zeros(phase.pairs, "i4")))])
-        return _parquet(_pair(column, column))
+        return parquet_bytes(pair(column, column))
 
     return make
 
@@ -204,7 +207,7 @@ def _marked_labels(phase: Phase) -> bytes:
     ids = pa.DictionaryArray.from_arrays(
         pa.array(np.arange(len(phase.ids) * len(phase.classes), dtype="i4") % len(phase.ids)), pa.array(phase.ids)
     )
-    return _parquet(_pair(ids, _dictionary(["e\u0301" * 499], len(ids))))
+    return parquet_bytes(pair(ids, dictionary(["e\u0301" * 499], len(ids))))
 
 
 def _wide_header(phase: Phase) -> bytes:
@@ -220,14 +223,14 @@ def _empty_cells(phase: Phase) -> bytes:
 def encodings() -> Iterator[Hostile]:
     """Members and frames, and bytes that swell."""
     line = b'{"id":"t0000001","label":"c0"}\n'
-    yield Hostile("empty members", FileKind("jsonl", "gzip"), _same((gzip.compress(b"") * 200_000)[:MOST]))
+    yield Hostile("empty members", FileKind("jsonl", "gzip"), same((gzip.compress(b"") * 200_000)[:MOST]))
     small, letter = gzip.compress(line), zstd.compress(b" ")
-    yield Hostile("a line in each member", FileKind("jsonl", "gzip"), _same(small * (MOST // len(small))))
-    yield Hostile("a bomb", FileKind("jsonl", "gzip"), _same(gzip.compress(b" " * 900_000_000, 9)[:MOST]))
-    yield Hostile("a letter in each frame", FileKind("jsonl", "zstd"), _same(letter * (MOST // len(letter))))
+    yield Hostile("a line in each member", FileKind("jsonl", "gzip"), same(small * (MOST // len(small))))
+    yield Hostile("a bomb", FileKind("jsonl", "gzip"), same(gzip.compress(b" " * 900_000_000, 9)[:MOST]))
+    yield Hostile("a letter in each frame", FileKind("jsonl", "zstd"), same(letter * (MOST // len(letter))))
     skipped = struct.pack("<II", 0x184D2A50, 0)
-    yield Hostile("skipped frames", FileKind("jsonl", "zstd"), _same(skipped * (MOST // len(skipped))))
-    yield Hostile("a bomb", FileKind("csv", "zstd"), _same(packed(b"id,label\n" + b"a" * 1_000_000_000)))
+    yield Hostile("skipped frames", FileKind("jsonl", "zstd"), same(skipped * (MOST // len(skipped))))
+    yield Hostile("a bomb", FileKind("csv", "zstd"), same(packed(b"id,label\n" + b"a" * 1_000_000_000)))
 
 
 def _npz(**arrays: Any) -> bytes:
@@ -249,102 +252,17 @@ def arrays() -> Iterator[Hostile]:
     """NumPy files."""
     npz = FileKind("npz")
     many = np.zeros(20_000_000, dtype="<U1")
-    yield Hostile("ids", npz, _same(_npz(ids=many, labels=np.zeros(3, "<U1"))))
+    yield Hostile("ids", npz, same(_npz(ids=many, labels=np.zeros(3, "<U1"))))
     yield Hostile("labels", npz, lambda phase: _npz(ids=list(phase.ids), labels=many))
-    yield Hostile("numbers as ids", npz, _same(_npz(ids=np.zeros(50_000_000, "i1"), labels=np.zeros(50_000_000, "i1"))))
-    yield Hostile("wide texts", npz, _same(_npz(ids=np.zeros(3, "<U30000000"), labels=np.zeros(3, "<U1"))))
+    yield Hostile("numbers as ids", npz, same(_npz(ids=np.zeros(50_000_000, "i1"), labels=np.zeros(50_000_000, "i1"))))
+    yield Hostile("wide texts", npz, same(_npz(ids=np.zeros(3, "<U30000000"), labels=np.zeros(3, "<U1"))))
     joined = np.array([b"|" * 50_000_000])
     yield Hostile("labels joined", npz, lambda p: _npz(ids=p.ids[:1], labels=joined), "multilabel")
     wide = np.zeros((3, 20_000_000), "f4")
-    yield Hostile("wide scores", npz, _same(_npz(ids=["a", "b", "c"], scores=wide)), scores=True)
+    yield Hostile("wide scores", npz, same(_npz(ids=["a", "b", "c"], scores=wide)), scores=True)
     tall = np.full((20_000_000, 3), np.nan, "f4")
     yield Hostile("tall scores", npz, lambda phase: _npz(ids=list(phase.ids), scores=tall), scores=True)
     yield Hostile("members", npz, _members)
-
-
-def _parquet(table: pa.Table, **how: Any) -> bytes:
-    body = io.BytesIO()
-    pq.write_table(table, body, **how)
-    return body.getvalue()
-
-
-def _arrow(batches: list[pa.RecordBatch], compression: str | None = None) -> bytes:
-    body = io.BytesIO()
-    options = pa.ipc.IpcWriteOptions(compression=compression)
-    with pa.ipc.new_file(body, batches[0].schema, options=options) as writer:
-        for batch in batches:
-            writer.write_batch(batch)
-    return body.getvalue()
-
-
-def _dictionary(values: list[str], rows: int, index: str = "int32") -> pa.Array:
-    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, index)), pa.array(values, pa.string()))
-
-
-def _pair(ids: pa.Array, labels: pa.Array, label: str = "label") -> pa.Table:
-    return pa.table({"id": ids, label: labels})
-
-
-def parquet_files() -> Iterator[Hostile]:
-    """Parquet."""
-    kind = FileKind("parquet")
-    one = _dictionary(["x" * 1000], 9_000_000)
-    yield Hostile("rows", kind, _same(_parquet(_pair(one, one))))
-    numbers = pa.array(np.zeros(9_000_000, "i8"))
-    yield Hostile("numbers", kind, _same(_parquet(_pair(numbers, numbers), compression="zstd")))
-    wide = pa.array(["x" * 1_000_000] * 900)
-    yield Hostile("wide texts", kind, _same(_parquet(_pair(wide, wide), compression="zstd", use_dictionary=False)))
-    values = [f"{number % 10}" * 90 for number in range(100_000)]
-    texts = pa.array(values)
-    plain = {"compression": "zstd", "use_dictionary": False}
-    yield Hostile("long ids", kind, _same(_parquet(_pair(texts, texts), **plain)))
-    few = pa.array(["t0000001"] * 9000)
-    yield Hostile("row groups", kind, _same(_parquet(_pair(few, few), row_group_size=1)))
-    columns = pa.table({"id": ["a"], "label": ["b"], **{f"k{number}": [1] for number in range(12_000)}})
-    yield Hostile("columns", kind, _same(_parquet(columns, compression="zstd")[: 8 * MOST]))
-    row = pa.array([["c0"] * 20_000_000], pa.list_(pa.string()))
-    swollen = _parquet(_pair(pa.array(["t0000001"]), row, "labels"), compression="zstd")
-    yield Hostile("a long list", kind, _same(swollen), "multilabel")
-
-
-def arrow_files() -> Iterator[Hostile]:
-    """Arrow IPC."""
-    kind, squeezed = FileKind("arrow"), FileKind("arrow", "zstd")
-    yield from (
-        Hostile(name, squeezed, _same(packed(_repeated(values))))
-        for name, values in {
-            "one dictionary": [f"value {number}" for number in range(100_000)],
-            "one dictionary of empty texts": [""] * 100_000,
-            "an empty dictionary": [],
-        }.items()
-    )
-    nothing = pa.record_batch({"id": pa.array([], pa.string()), "label": pa.array([], pa.string())})
-    yield Hostile("empty batches", squeezed, _same(packed(_arrow([nothing] * 20_000))))
-    one = pa.record_batch({"id": ["t0000001"], "label": ["c0"]})
-    yield Hostile("batches of a row", squeezed, _same(packed(_arrow([one] * 20_000))))
-    numbers = pa.array(np.zeros(50_000_000, "i1"))
-    yield Hostile("numbers", kind, _same(_arrow([pa.record_batch({"id": numbers, "label": numbers})], "zstd")))
-    row = pa.array([["c0"] * 20_000_000], pa.list_(pa.string()))
-    long = pa.record_batch({"id": pa.array(["t0000001"]), "labels": row})
-    yield Hostile("a long list", squeezed, _same(packed(_arrow([long]))), "multilabel")
-    offsets = pa.array([0, 2_000_000_000], pa.int32())
-    empty = pa.ListArray.from_arrays(offsets, pa.nulls(2_000_000_000))
-    void = pa.record_batch({"id": pa.array(["t0000001"]), "labels": empty})
-    yield Hostile("a list of nulls", kind, _same(_arrow([void])), "multilabel")
-    shown = struct.pack("<i4sii", 3_000_000, b"xxxx", 0, 0) * 1000
-    parts = [None, pa.py_buffer(shown), pa.py_buffer(b"x" * 3_000_000)]
-    view = pa.Array.from_buffers(pa.string_view(), 1000, parts)
-    views = pa.record_batch({"id": view, "label": view})
-    yield Hostile("one text in many views", squeezed, _same(packed(_arrow([views]))))
-    columns = pa.record_batch({"id": ["a"], "label": ["b"], **{f"k{number}": [1] for number in range(50_000)}})
-    yield Hostile("columns", squeezed, _same(packed(_arrow([columns]))))
-
-
-def _repeated(values: list[str]) -> bytes:
-    """Ten thousand batches of a row, which share a dictionary."""
-    index = pa.array([0] if values else [None], pa.int32())
-    column = pa.DictionaryArray.from_arrays(index, pa.array(values, pa.string()))
-    return _arrow([pa.record_batch({"id": column, "label": column})] * 10_000)
 
 
 def hostile() -> Iterator[Hostile]:
@@ -357,8 +275,8 @@ def sound(phase: Phase, form: str, *, scores: bool = False, task: Task = "multic
     """A valid file of a phase, laid out as most are."""
     n, m = len(phase.ids), len(phase.classes)
     labels: list[Any] = ["c0"] * n if task != "multilabel" or layout else [["c0"]] * n
+    due = "labels" if task == "multilabel" else "label"
     if form in {"json", "jsonl"}:
-        due = "labels" if task == "multilabel" else "label"
         value = json.dumps(dict.fromkeys(phase.classes, 0.5)) if scores else json.dumps(labels[0])
         lines = [f'{{"id": "{name}", "{"scores" if scores else due}": {value}}}' for name in phase.ids]
         return ("\n".join(lines) if form == "jsonl" else "[" + ", ".join(lines) + "]").encode()
@@ -366,8 +284,8 @@ def sound(phase: Phase, form: str, *, scores: bool = False, task: Task = "multic
         cells = [(name, label) for label in phase.classes for name in phase.ids]
         if form == "csv":
             return _all_pairs(phase, phase.classes)
-        long = _pair(pa.array([name for name, _ in cells]), pa.array([label for _, label in cells]))
-        return _parquet(long)
+        long = pair(pa.array([name for name, _ in cells]), pa.array([label for _, label in cells]))
+        return parquet_bytes(long)
     sign = "\t" if form == "tsv" else ","
     if form in {"csv", "tsv"}:
         head = ["id", *phase.classes] if scores else ["id", "label"]
@@ -376,5 +294,5 @@ def sound(phase: Phase, form: str, *, scores: bool = False, task: Task = "multic
     if form == "npz":
         given: Mapping[str, Any] = {"scores": np.full((n, m), 0.5)} if scores else {"labels": ["c0"] * n}
         return _npz(ids=list(phase.ids), **given)
-    table = _pair(pa.array(phase.ids), pa.array(labels), "labels" if task == "multilabel" else "label")
-    return _parquet(table) if form == "parquet" else _arrow(table.to_batches(), "zstd")
+    table = score_table(phase) if scores else pair(pa.array(phase.ids), pa.array(labels), due)
+    return parquet_bytes(table) if form == "parquet" else arrow_bytes(table.to_batches(), "zstd")

@@ -20,8 +20,9 @@ from app.formats.unpack import read_bytes
 from app.scoring.align import IdIndex, Predicted
 from app.scoring.task import Task, TaskSpec
 from tests.formats.support import packed
-from tests.fuzz.hostile import arrow_files, json_files, json_lines, sound, tables
-from tests.fuzz.hostile_file import Hostile, Phase
+from tests.fuzz.hostile import json_files, json_lines, sound, tables
+from tests.fuzz.hostile_arrow import arrow_bytes, arrow_files, parquet_bytes, score_table
+from tests.fuzz.hostile_file import Hostile, Phase, same
 
 PHASE = Phase.of(3)
 LIMITS = limits_for(Needs.of(PHASE.ids, PHASE.classes), DEFAULT_LIMITS)
@@ -196,3 +197,21 @@ def test_faults_of_pairs_are_built_for_those_that_are_listed_alone(monkeypatch: 
     problems, _ = answered(_pairs(*zip(*rows, strict=True)), FileKind("csv", layout="long"), phase=MANY)
     assert problems.total["empty_label"] == 200 * len(MANY.ids)
     assert built <= 4 * LISTED
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_pieces_count_once_for_each_column(form: str) -> None:
+    phase = Phase.of(500, 400)
+    table = score_table(phase)
+    for pieces, refused in ((200, False), (500, True)):
+        rows = len(phase.ids) // pieces
+        if form == "parquet":
+            data = parquet_bytes(table, row_group_size=rows + (rows * pieces < len(phase.ids)))
+        else:
+            data = arrow_bytes(table.to_batches(max_chunksize=1 + (500 - 1) // pieces))
+        file = Hostile(form, FileKind(form), same(data), scores=True)
+        problems, found = answered(data, file.kind, file, phase=phase)
+        assert (found is None) == refused
+        assert problems.total == ({"too_large": 1} if refused else {})
+        if refused:
+            assert "of 401 columns" in problems.first[0].message
