@@ -386,13 +386,14 @@ def score_labels(
 ) -> dict[str, dict[str, Result]]:
     """Scores of predictions (in gold order): `all`, and `public` and `private` where the gold has splits.
 
-    With the `rule` by which the labels follow from the scores, a split is decided by its own rows.
+    With the `rule` by which the labels follow from the scores, a split is decided by its own rows. All rows come last,
+    as what was counted for the splits serves them; no split goes by another.
     """
-    whole = gold.case(labels, scores)
+    whole, rows_of = gold.case(labels, scores), gold.rows_by_split()
     found, common = {}, dict[Hashable, Any]()
-    for split, rows in gold.rows_by_split().items():
+    for split, rows in reversed(rows_of.items()):
         case = whole if rows is None else alone(rule, whole.take(rows))
         if split not in gold.ceilings:
             gold.ceilings[split] = Ceilings(case)
         found[split] = evaluate(case, calls, gold.ceilings[split], common)
-    return found
+    return {split: found[split] for split in rows_of}

@@ -40,16 +40,16 @@ class Ancestry:
         self.classes = range(1, len(classes) + 1)
         self._reach: dict[int, Steps] = {}
         self._held = 0
-        self._left = float(_WALKS)
+        self.left = _WALKS  # nodes that may be passed yet
 
     def start(self, most: float = _WALKS) -> None:
         """Begin to count the nodes passed, of which so many may be."""
-        self._left = min(most, _WALKS)
+        self.left = int(min(most, _WALKS))
 
     def walk(self, nodes: int) -> None:
         """Count nodes passed since the start; raises TooFarError where they are too many."""
-        self._left -= nodes
-        if self._left < 0:
+        self.left -= nodes
+        if self.left < 0:
             raise TooFarError
 
     def climb(self, label: int, stop: Collection[int] = ()) -> Steps:

@@ -41,10 +41,11 @@ def _among(keys: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.boo
 class Effort:
     """Of each node of an ancestry the `steps` to all of its ancestors, itself included: at least as many as there are."""
 
-    def __init__(self, tree: Ancestry, labels: NDArray[np.int64]) -> None:
+    def __init__(self, tree: Ancestry, labels: NDArray[np.int64], climbed: dict[int, float]) -> None:
         """One pass over all nodes; in a graph the steps from the labels that occur are counted one by one, if few enough.
 
-        Either all of them are counted or none, so that no order of the labels can matter.
+        Either all of them are counted or none, so that no order of the labels can matter. `climbed` keeps what was
+        counted for other instances; it spares the work, and changes nothing of what is few enough.
         """
         edges = float(sum(map(len, tree.parents)))
         steps = [0.0] * len(tree.parents)
@@ -54,7 +55,9 @@ class Effort:
             counted: dict[int, float] = {}
             walked = 0.0
             for label in np.unique(labels).tolist():
-                counted[label] = float(sum(len(tree.parents[node]) for node in tree.climb(label)))
+                if label not in climbed:
+                    climbed[label] = float(sum(len(tree.parents[node]) for node in tree.climb(label)))
+                counted[label] = climbed[label]
                 walked += 1 + counted[label]
                 if walked > _WALKED:
                     counted.clear()

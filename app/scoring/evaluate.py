@@ -80,7 +80,7 @@ def evaluate(
 ) -> dict[str, Result]:
     """The value of each metric by its canonical string; what the data do not define is None with the reason.
 
-    `ceilings` of the same gold spare computing them again; `common` is kept from all instances for their splits.
+    `ceilings` of the same gold spare computing them again; `common` spares all splits of a file what they share.
     """
     ws = Workspace(case.weighing(), common)
     ceilings = ceilings or Ceilings(case)

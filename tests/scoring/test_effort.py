@@ -1,4 +1,4 @@
-"""What a file may cost in scoring goes by its gold: many more predicted labels have no value, in every split alike."""
+"""What a file may cost in scoring goes by its gold: many more predicted labels have no value, in each split by its own."""
 
 from collections.abc import Sequence
 from random import Random
@@ -54,15 +54,14 @@ def test_extended_sets_are_bounded_by_those_of_gold() -> None:
 Scored = dict[str, dict[str, Result]]
 
 
-def scored(n: int, size: int, keys: Sequence[str]) -> tuple[Case, Scored]:
-    """The case of all instances, and what each split scores; every second instance is private."""
-    of = case("multilabel", CLASSES, sets(n, 2, 4), sets(n, size, 5), hierarchy=TREE)
-    splits = (np.arange(n) % 2).astype(np.int8)
-    gold = Gold(IdIndex([str(at) for at in range(n)]), of.spec, of.gold, splits)
-    return of, score_labels(gold, of.predicted, [parse_metric(key, task="multilabel") for key in keys])
+def by_split(of: Case, keys: Sequence[str]) -> Scored:
+    """What each split scores; every second instance is private."""
+    n = of.gold.n
+    gold = Gold(IdIndex([str(at) for at in range(n)]), of.spec, of.gold, (np.arange(n) % 2).astype(np.int8))
+    return score_labels(gold, of.predicted, [parse_metric(key, task="multilabel") for key in keys])
 
 
-def test_splits_take_the_counts_of_all_instances(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_counted_for_splits_serves_all_instances(monkeypatch: pytest.MonkeyPatch) -> None:
     linked, sizes = [], Linking.sizes
 
     def counted(self: Linking, of: Sets) -> Sizes:
@@ -71,14 +70,43 @@ def test_splits_take_the_counts_of_all_instances(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(Linking, "sizes", counted)
     keys = ["lca_f1", "lca_recall", "mgia", "lca_f1:links=hemkit"]
-    of, found = scored(40, 3, keys)
+    of = case("multilabel", CLASSES, sets(40, 2, 4), sets(40, 3, 5), hierarchy=TREE)
+    found = by_split(of, keys)
     assert len([pair for pair in linked if pair[0] != pair[1]]) == 40  # equal ones are those of the best values
     for name, rows in (("all", range(40)), ("public", range(0, 40, 2)), ("private", range(1, 40, 2))):
         alone = results(of.take(np.array(rows)), keys)
         assert [result.value for result in found[name].values()] == [result.value for result in alone.values()]
 
 
-def test_what_is_too_much_for_all_instances_has_no_value_in_a_split() -> None:
-    """Else the half with fewer labels would be computed after all."""
-    _, found = scored(900, 80, ["lca_f1", "mgia"])
-    assert [[result.value for result in split.values()] for split in found.values()] == [[None, None]] * 3
+def test_whether_a_public_value_exists_is_decided_by_public_rows_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else a file at the edge of what is too much would tell private labels one by one."""
+    monkeypatch.setattr("app.scoring.effort.SPARE", 0.01)
+    gold, keys = sets(200, 2, 4), [*LINKED, "hierarchical_f1"]
+    predicted = sets(200, 80, 6)
+    predicted[::2] = sets(100, 2, 5)
+    of = case("multilabel", CLASSES, gold, predicted, hierarchy=TREE)
+    found = by_split(of, keys)
+    assert [result.value is None for result in found["public"].values()] == [False] * 5
+    for key in LINKED:
+        assert (found["private"][key].reason, found["all"][key].reason) == (TOO_LARGE, TOO_LARGE)
+
+
+@pytest.mark.parametrize("spare", ["effort.SPARE", "effort._WALKED", "effort.SPARE_STEPS", "edit_distance._SPARE"])
+def test_what_a_split_may_cost_is_what_it_may_cost_alone(spare: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = {name: sorted({CLASSES[(at - 1) // 3], CLASSES[(at - 1) // 4]}) for at, name in enumerate(CLASSES) if at}
+    keys = [*LINKED, "hierarchical_f1", "levenshtein"]
+    monkeypatch.setattr("app.scoring.effort.AS_GOLD", 0.0)
+    monkeypatch.setattr("app.scoring.edit_distance._AS_GOLD", 0.0)
+    seen = set()
+    for at in range(1, 13, 2):
+        most = {"effort.SPARE": at / 600, "effort._WALKED": at * 250, "effort.SPARE_STEPS": at * 1000}
+        monkeypatch.setattr(f"app.scoring.{spare}", most.get(spare, at / 2e4))
+        of = case("multilabel", CLASSES, sets(20, 3, 4), sets(20, 12, 5), hierarchy=graph)
+        found = by_split(of, keys)
+        for name, rows in (("public", range(0, 20, 2)), ("private", range(1, 20, 2))):
+            alone = results(of.take(np.array(rows)), keys)
+            assert [one.value for one in found[name].values()] == [one.value for one in alone.values()]
+        seen.add(tuple(result.value is None for split in found.values() for result in split.values()))
+    assert len(seen) > 1 or spare == "effort._WALKED"

@@ -79,10 +79,13 @@ TOO_DEEP = "the sets are so large, or so deep in the hierarchy, that adding all 
 def effort(ws: Workspace, call: MetricCall) -> Effort:
     """What it costs to walk from the labels of the sets to their ancestors."""
     tree = ancestry(ws, joined=joins(call))
-    gold, predicted = label_sets(ws, call)
-    return ws.common(
-        ("effort", joins(call), *reading(call)), lambda: Effort(tree, np.concatenate([gold.nodes, predicted.nodes]))
-    )
+    climbed: dict[int, float] = ws.common(("climbed", joins(call)), dict)
+
+    def make() -> Effort:
+        gold, predicted = label_sets(ws, call)
+        return Effort(tree, np.concatenate([gold.nodes, predicted.nodes]), climbed)
+
+    return ws.shared(("effort", joins(call), *reading(call)), make)
 
 
 def _read(labels: Labels, m: int, *, drop: bool, as_class: bool) -> LabelSets:

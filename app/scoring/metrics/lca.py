@@ -1,7 +1,7 @@
 """Precision, recall and F of label sets joined at their lowest common ancestors, and the accuracy of their matches."""
 
 from collections.abc import Callable
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
@@ -45,24 +45,28 @@ def _per_instance(
     """Counts of each instance, one row for each; equal pairs of sets are counted once, also for all splits together.
 
     `key` says which counts they are. Raises UndefinedError where linking, or with `matched` matching, the labels would
-    take too long: for all instances, and then for their splits too.
+    take too long. That is decided for a split by its own instances alone, as if nothing had been counted for another:
+    whether a public value exists must tell nothing of private labels.
     """
-    gold, predicted = label_sets(ws, call)
-    known = ws.common(("counts", call.params["count_root"], *key, *reading(call)), _Known)
-    if not (known.too_far or known.counts):  # all instances come first; what is too much is not even made into sets
-        known.too_far = not _allowed(ws, call, matched=matched)
-    if known.too_far:
+    allowed = _allowed(ws, call, matched=matched)
+    if not allowed:  # what is too much is not even made into sets
         raise UndefinedError(TOO_LARGE)
+    gold, predicted = label_sets(ws, call)
     pairs = ws.shared(("pairs", *reading(call)), lambda: list(zip(gold.sets(), predicted.sets(), strict=True)))
-    if fresh := dict.fromkeys(sets for sets in pairs if sets not in known.counts):
-        tree = ancestry(ws, joined=joins(call))
-        tree.start(_allowed(ws, call, matched=matched))
-        try:
-            known.counts.update((sets, count(sets, tree)) for sets in fresh)
-        except TooFarError:
-            known.too_far = True
-            raise UndefinedError(TOO_LARGE) from None
-    return np.array([known.counts[sets] for sets in pairs], dtype=np.int64)
+    known: dict[Sets, _Counted] = ws.common(("counts", call.params["count_root"], *key, *reading(call)), dict)
+    tree = ancestry(ws, joined=joins(call))
+    tree.start(allowed)
+    distinct = dict.fromkeys(pairs)
+    try:
+        tree.walk(sum(known[sets].walked for sets in distinct if sets in known))
+        for sets in distinct:
+            if sets not in known:
+                before = tree.left
+                counts = count(sets, tree)
+                known[sets] = _Counted(counts, before - tree.left)
+    except TooFarError:
+        raise UndefinedError(TOO_LARGE) from None
+    return np.array([known[sets].counts for sets in pairs], dtype=np.int64)
 
 
 def _allowed(ws: Workspace, call: MetricCall, *, matched: bool) -> float:
@@ -71,12 +75,12 @@ def _allowed(ws: Workspace, call: MetricCall, *, matched: bool) -> float:
     return ws.shared(key, lambda: effort(ws, call).linked(*label_sets(ws, call), matched=matched))
 
 
-@dataclass(slots=True)
-class _Known:
-    """The counts of pairs of sets, or that all of them together were too much work."""
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """The counts of a pair of sets, and how many nodes were passed to find them."""
 
-    counts: dict[Sets, tuple[int, ...]] = field(default_factory=dict)
-    too_far: bool = False
+    counts: tuple[int, ...]
+    walked: int
 
 
 def _joined(ws: Workspace, call: MetricCall) -> tuple[Overlap, Int]:
