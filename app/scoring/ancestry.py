@@ -10,7 +10,7 @@ Steps = dict[int, tuple[int, int]]
 ROOT = 0
 _BITS = 4096  # ancestors that are looked for at once
 _HELD = 1_000_000  # steps kept at once
-_WALKS = 60_000_000  # nodes passed in search of nearest labels
+_MOST_PASSED = 100_000  # nodes, in linking the labels of one instance: some hundredths of a second
 
 
 class TooFarError(Exception):
@@ -40,16 +40,16 @@ class Ancestry:
         self.classes = range(1, len(classes) + 1)
         self._reach: dict[int, Steps] = {}
         self._held = 0
-        self.left = _WALKS  # nodes that may be passed yet
+        self.passed = 0  # nodes since the start
 
-    def start(self, most: float = _WALKS) -> None:
-        """Begin to count the nodes passed, of which so many may be."""
-        self.left = int(min(most, _WALKS))
+    def start(self) -> None:
+        """Begin to count the nodes that are passed for another instance."""
+        self.passed = 0
 
     def walk(self, nodes: int) -> None:
-        """Count nodes passed since the start; raises TooFarError where they are too many."""
-        self.left -= nodes
-        if self.left < 0:
+        """Count nodes passed since the start; raises TooFarError where they are too many for one instance."""
+        self.passed += nodes
+        if self.passed > _MOST_PASSED:
             raise TooFarError
 
     def climb(self, label: int, stop: Collection[int] = ()) -> Steps:

@@ -14,6 +14,7 @@ Floats = NDArray[np.float64]
 AS_GOLD = 2.0  # times what gold itself would take
 SPARE = 0.5  # seconds, as estimated, that any gold allows
 PATIENCE = 20.0  # seconds, as estimated, that no gold may exceed
+SPARE_OF_ONE = 0.02  # seconds, as estimated, of a single instance: the time must not tell a label that may be private
 MOST_STEPS, SPARE_STEPS = 5e7, 2e6  # from distinct labels to their ancestors
 MOST_NODES = 2e7  # of the extended sets of one instance, which are sorted at once
 MOST_SORTED, SPARE_SORTED = 2e8, 1e7  # of the extended sets of all instances
@@ -22,7 +23,7 @@ _WALKED = 3_000_000  # steps that are counted one by one
 _PER_LABEL = 6e-6  # to link a label that the other set lacks
 _PER_STEP = 4e-7  # up from a label to an ancestor
 _PER_MATCH = 4.5e-6  # two labels that may be matched, from either side
-_PER_WALK = 1.5e-7  # a node that is passed in the search among several ways
+_PASSED, _PASSED_EACH = 4_000_000, 200  # nodes in the search among several ways, and those for each instance
 
 
 def allowed(of_gold: float, spare: float, most: float) -> float:
@@ -76,28 +77,33 @@ class Effort:
         if self.steps[labels].sum() > steps or sizes.max(initial=0) > MOST_NODES or sizes.sum() > nodes:
             raise TooFarError
 
-    def linked(self, gold: LabelSets, predicted: LabelSets, *, matched: bool) -> float:
-        """How many nodes may be passed in linking the labels of one set with the other, or matching them.
-
-        None at all where it would take too long by the labels alone.
-        """
+    def check_linked(self, gold: LabelSets, predicted: LabelSets, *, matched: bool) -> None:
+        """Raise TooFarError where linking or matching the labels would take too long by the labels alone."""
         n, wide = len(gold.outside), len(self.steps)
         sides = [(side.rows, side.nodes, side.rows * wide + side.nodes) for side in (gold, predicted)]
-        seconds = 0.0
+        seconds = np.zeros(n)
         for (rows, nodes, keys), (others, theirs, taken) in (sides, sides[::-1]):
             lone = ~_among(keys, taken)
             labels = np.bincount(rows[lone], minlength=n)
             steps = np.bincount(rows[lone], self.steps[nodes[lone]], n)
             away = np.bincount(others, self.steps[theirs], n) * (labels > 0)
             pairs = labels * np.bincount(others, minlength=n) if matched else np.zeros(n)
-            seconds += _PER_LABEL * float(labels.sum()) + _PER_STEP * float((steps + away).sum())
-            seconds += _PER_MATCH * float(pairs.sum())
-        most = allowed(self._linked_alone(gold, matched=matched), SPARE, PATIENCE)
-        return 0.0 if seconds > most else most / _PER_WALK
+            seconds += _PER_LABEL * labels + _PER_STEP * (steps + away) + _PER_MATCH * pairs
+        of_gold = self._linked_alone(gold, matched=matched)
+        whole = allowed(float(of_gold.sum()), SPARE, PATIENCE)
+        one = allowed(float(of_gold.max(initial=0)), SPARE_OF_ONE, PATIENCE)
+        if seconds.sum() > whole or seconds.max(initial=0) > one:
+            raise TooFarError
 
-    def _linked_alone(self, gold: LabelSets, *, matched: bool) -> float:
+    def _linked_alone(self, gold: LabelSets, *, matched: bool) -> Floats:
         """The seconds for predicted sets that are like the gold sets and share no label with them."""
-        sizes = np.bincount(gold.rows)
-        pairs = float((sizes * sizes).sum()) if matched else 0.0
-        steps = 2 * float(self.steps[gold.nodes].sum())
-        return 2 * (_PER_LABEL * len(gold.nodes) + _PER_STEP * steps + _PER_MATCH * pairs)
+        n = len(gold.outside)
+        sizes = np.bincount(gold.rows, minlength=n)
+        steps = 2 * np.bincount(gold.rows, self.steps[gold.nodes], n)
+        found: Floats = 2 * (_PER_LABEL * sizes + _PER_STEP * steps + _PER_MATCH * sizes * sizes * matched)
+        return found
+
+
+def passable(instances: int) -> int:
+    """How many nodes may be passed in linking the labels of so many instances."""
+    return _PASSED + _PASSED_EACH * instances

@@ -18,7 +18,7 @@ from functools import reduce
 from math import prod
 from operator import and_
 
-from app.scoring.ancestry import Ancestry, TooFarError
+from app.scoring.ancestry import Ancestry
 
 Sets = tuple[frozenset[int], frozenset[int]]
 Way = frozenset[int]
@@ -29,7 +29,6 @@ Ways = frozenset[Way]
 _NO_WAY_NEEDED: Ways = frozenset((frozenset(),))
 _HELD = 1_000_000  # nodes above single labels that are kept
 _TRIAL = 3  # nodes that are passed in the time of one choice of ways
-_MOST_WAYS = 100_000  # of one instance, which are held at once
 
 
 class _Above:
@@ -110,11 +109,9 @@ class Linking:
         self._ancestry = ancestry
         self._single: dict[int, _Above] = {}
         self._held = 0
-        self._ways = 0
 
     def sizes(self, sets: Sets) -> Sizes:
         """The sizes of the smallest graphs of gold and predicted labels; raises TooFarError for too many choices."""
-        self._ways = 0
         graph = {2 * node for node in sets[0]} | {2 * node + 1 for node in sets[1]}
         links = [link for side in (0, 1) for link in self._links(sets, side)]
         found = [least(part, graph, self._ancestry) for part in parts(settled(links, graph, self._ancestry))]
@@ -151,9 +148,6 @@ class Linking:
 
     def _hold(self, ways: int, long: int) -> None:
         self._ancestry.walk(ways * (1 + long))
-        self._ways += ways
-        if self._ways > _MOST_WAYS:
-            raise TooFarError
 
     def _above(self, label: int) -> _Above:
         if label not in self._single:

@@ -1,5 +1,7 @@
 """Edit distances of label vectors: both ways to find them agree with the table of the textbook."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -64,10 +66,22 @@ def test_a_few_labels_of_very_many_are_compared_quickly() -> None:
     assert edit_distances(sides[1], sides[0], n, m).tolist() == found.tolist()
 
 
-def test_one_set_within_the_other_needs_no_search() -> None:
-    m = 10**6
-    every = np.arange(m, dtype=np.int64)
-    assert edit_distances(every[::7], every, 1, m).tolist() == [m - len(every[::7])]
+@pytest.mark.parametrize(("m", "many"), [(3000, 1000), (3000, 200)])
+def test_the_work_does_not_tell_whether_a_label_is_right(m: int, many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, int]] = []
+    for name in ("_packed", "_furthest"):
+        compute = getattr(edit_distance, name)
+
+        def noted(*given: Any, name: str = name, compute: Any = compute) -> Any:
+            asked.append((name, len(given[1])))
+            return compute(*given)
+
+        monkeypatch.setattr(edit_distance, name, noted)
+    chosen = np.arange(0, 2 * many, 2, dtype=np.int64)  # of the second of two instances
+    for label in (chosen[0], chosen[0] + 1):
+        edit_distances(np.array([7, m + label]), m + chosen, 2, m)
+    assert len(asked) == 2
+    assert asked[0] == asked[1]
 
 
 def test_what_would_take_too_long_is_refused_at_once() -> None:

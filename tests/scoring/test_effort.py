@@ -43,6 +43,20 @@ def test_as_many_labels_as_gold_has_are_always_enough(key: str, monkeypatch: pyt
     assert found.value is None
 
 
+@pytest.mark.parametrize("key", LINKED)
+def test_nor_is_one_instance_with_very_many_labels(key: str) -> None:
+    """Else the time that a file takes would tell a label of an instance that may be private."""
+    classes = [f"c{at}" for at in range(4000)]
+    tree = {name: [classes[(at - 1) // 3]] for at, name in enumerate(classes) if at}
+    gold, predicted = sets(300, 2, 1, classes), sets(300, 2, 2, classes)
+    of = case("multilabel", classes, gold, predicted, hierarchy=tree)
+    assert next(iter(results(of, [key]).values())).value is not None
+    predicted[7] = classes
+    of = case("multilabel", classes, gold, predicted, hierarchy=tree)
+    (found,) = results(of, [key]).values()
+    assert (found.value, found.reason) == (None, TOO_LARGE)
+
+
 def test_extended_sets_are_bounded_by_those_of_gold() -> None:
     chain = {f"n{at}": [f"n{at - 1}"] for at in range(1, 2000)}
     deep = [f"n{at}" for at in range(2000)]

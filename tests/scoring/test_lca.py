@@ -198,5 +198,5 @@ def test_matching_is_bounded_apart_from_linking() -> None:
 def test_searches_for_nearest_labels_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     of = case("multilabel", NODES, [["1", "4"]], [["2", "5"]], hierarchy=SMALL)
     assert value(of, "mgia") is not None
-    monkeypatch.setattr("app.scoring.ancestry._WALKS", 3)
+    monkeypatch.setattr("app.scoring.ancestry._MOST_PASSED", 3)
     assert value(of, "mgia") is None

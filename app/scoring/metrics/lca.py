@@ -6,6 +6,7 @@ from dataclasses import astuple, dataclass
 import numpy as np
 
 from app.scoring.ancestry import Ancestry, TooFarError
+from app.scoring.effort import passable
 from app.scoring.extended import Int, Overlap
 from app.scoring.granularity import CONFUSION
 from app.scoring.lca import Sets, graph_error, joined, without_ancestors
@@ -48,31 +49,24 @@ def _per_instance(
     take too long. That is decided for a split by its own instances alone, as if nothing had been counted for another:
     whether a public value exists must tell nothing of private labels.
     """
-    allowed = _allowed(ws, call, matched=matched)
-    if not allowed:  # what is too much is not even made into sets
-        raise UndefinedError(TOO_LARGE)
     gold, predicted = label_sets(ws, call)
-    pairs = ws.shared(("pairs", *reading(call)), lambda: list(zip(gold.sets(), predicted.sets(), strict=True)))
-    known: dict[Sets, _Counted] = ws.common(("counts", call.params["count_root"], *key, *reading(call)), dict)
-    tree = ancestry(ws, joined=joins(call))
-    tree.start(allowed)
-    distinct = dict.fromkeys(pairs)
+    left = passable(len(gold.outside))
     try:
-        tree.walk(sum(known[sets].walked for sets in distinct if sets in known))
-        for sets in distinct:
+        effort(ws, call).check_linked(gold, predicted, matched=matched)  # what is too much is not even made into sets
+        pairs = ws.shared(("pairs", *reading(call)), lambda: list(zip(gold.sets(), predicted.sets(), strict=True)))
+        known: dict[Sets, _Counted] = ws.common(("counts", call.params["count_root"], *key, *reading(call)), dict)
+        tree = ancestry(ws, joined=joins(call))
+        for sets in dict.fromkeys(pairs):
             if sets not in known:
-                before = tree.left
+                tree.start()
                 counts = count(sets, tree)
-                known[sets] = _Counted(counts, before - tree.left)
+                known[sets] = _Counted(counts, tree.passed)
+            left -= known[sets].passed
+            if left < 0:
+                raise TooFarError  # noqa: TRY301 - as where one instance is too much
     except TooFarError:
         raise UndefinedError(TOO_LARGE) from None
     return np.array([known[sets].counts for sets in pairs], dtype=np.int64)
-
-
-def _allowed(ws: Workspace, call: MetricCall, *, matched: bool) -> float:
-    """How many nodes may be passed; none where linking, or matching, would take too long anyway."""
-    key = ("allowed", joins(call), matched, *reading(call))
-    return ws.shared(key, lambda: effort(ws, call).linked(*label_sets(ws, call), matched=matched))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +74,7 @@ class _Counted:
     """The counts of a pair of sets, and how many nodes were passed to find them."""
 
     counts: tuple[int, ...]
-    walked: int
+    passed: int
 
 
 def _joined(ws: Workspace, call: MetricCall) -> tuple[Overlap, Int]:
