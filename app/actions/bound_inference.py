@@ -11,7 +11,7 @@ from app.actions.check_quota import quota_day
 from app.scoring.disclosure import LEAST_TEAMS, Board, Bound, Rules, bound
 from app.scoring.granularity import Sizes
 from app.scoring.recipe import Recipe as ScoringRecipe
-from app.store import challenges, clock, gold, teams
+from app.store import challenges, clock, gold, submissions, teams
 from app.store.session import ReadSession
 from app.store.tables import Challenge, GoldVersion, Phase, Recipe
 
@@ -50,7 +50,11 @@ def bounds_of(
     """The bounds of these phases of one challenge, as an organizer or as a participant knows them."""
     if not phases:
         return []
-    rivals = max(LEAST_TEAMS, teams.number_of(session, phases[0].challenge_id))
+    rows = teams.number_of(session, phases[0].challenge_id)
+    rows += submissions.baselines_of(session, phases[0].challenge_id)  # each has a row of its own
+    rivals = LEAST_TEAMS
+    while rivals < rows:  # doubled, as how many there are may be for organizers to know
+        rivals *= 2
     return [_inference(session, recipe, phase, rivals, organizer=organizer) for phase in phases]
 
 
