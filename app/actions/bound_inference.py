@@ -1,7 +1,7 @@
 """Bound how much of its gold a phase gives away by the scores that participants are shown; no label is looked at."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any, cast
 
@@ -50,25 +50,39 @@ def bounds_of(
     """The bounds of these phases of one challenge, as an organizer or as a participant knows them."""
     if not phases:
         return []
-    rows = teams.number_of(session, phases[0].challenge_id)
-    rows += submissions.baselines_of(session, phases[0].challenge_id)  # each has a row of its own
+    rules = _rules(session, phases[0].challenge)
+    return [_inference(session, recipe, phase, rules, organizer=organizer) for phase in phases]
+
+
+def _rules(session: ReadSession, challenge: Challenge) -> Rules:
+    """What holds for all phases of a challenge."""
+    rows = teams.number_of(session, challenge.id)
+    rows += submissions.baselines_of(session, challenge.id)  # each has a row of its own
     rivals = LEAST_TEAMS
     while rivals < rows:  # doubled, as how many there are may be for organizers to know
         rivals *= 2
-    return [_inference(session, recipe, phase, rivals, organizer=organizer) for phase in phases]
+    return Rules(
+        submissions=None,
+        board="hidden",
+        reports=(),
+        rivals=rivals,
+        closed_teams=challenge.registration != "open",
+        sets=challenge.task == "multilabel",
+        phases=len(challenges.phases_of(session, challenge.id)),
+    )
 
 
-def _inference(session: ReadSession, recipe: ScoringRecipe, phase: Phase, rivals: int, *, organizer: bool) -> Inference:
+def _inference(
+    session: ReadSession, recipe: ScoringRecipe, phase: Phase, rules: Rules, *, organizer: bool
+) -> Inference:
     version = gold.active(session, phase.id)
     if not organizer and clock.now(session) < phase.opens_at:
         version = None
-    rules = Rules(
+    rules = replace(
+        rules,
         submissions=submissions_of(phase),
         board=cast("Board", phase.leaderboard),
         reports=tuple(phase.reports),
-        rivals=rivals,
-        closed_teams=phase.challenge.registration != "open",
-        sets=phase.challenge.task == "multilabel",
         divided=version is not None and any(version.accessories.get(name) for name in DIVIDED),
     )
     if version is None:

@@ -29,7 +29,7 @@ class Rules:
 
     `rivals`: rows of others that its own stands among on a board after the close; `closed_teams`: organizers decide who
     has a team. `divided`: the gold has folds or groups, which a report per class shows too. `sets`: instances have sets
-    of labels.
+    of labels. `phases`: how many the challenge has.
     """
 
     submissions: int | None
@@ -39,6 +39,7 @@ class Rules:
     closed_teams: bool = False
     divided: bool = False
     sets: bool = False
+    phases: int = 1
 
 
 @dataclass(frozen=True, slots=True)

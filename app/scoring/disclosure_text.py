@@ -7,6 +7,7 @@ from app.scoring.disclosure import Bound
 from app.scoring.strings import counted
 
 _ERROR = 1e-6
+OTHER_PHASES = "What other phases tell of the same instances is added to that."
 NOT_AN_ATTACK = "This bounds the information, on average over equally likely labellings; it describes no attack."
 
 
@@ -19,7 +20,8 @@ def statement(bound: Bound) -> str:
     """The bound in numbers, for one team in one phase."""
     if not bound.per_submission and not bound.once:
         return "Participants are shown nothing that depends on the gold labels."
-    return " ".join([*_each(bound), _whole(bound), _teams(bound), NOT_AN_ATTACK])
+    phases = [OTHER_PHASES] if bound.rules.phases > 1 else []
+    return " ".join([*_each(bound), _whole(bound), _teams(bound), *phases, NOT_AN_ATTACK])
 
 
 def _each(bound: Bound) -> Iterator[str]:

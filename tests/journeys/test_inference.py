@@ -120,6 +120,14 @@ def test_quota_days_count_over_the_window(people: People) -> None:
     assert [told["submissions"] for told in made["recipe"]["inference"]] == [12, 7, None, 4]
 
 
+def test_what_several_phases_tell_of_the_same_instances_is_said_to_add_up(people: People) -> None:
+    phases = [{"name": name, "quota": {"total": 5}} for name in ("main", "second")]
+    added = "What other phases tell of the same instances is added to that."
+    for told in created(people, phases, recipe("accuracy"))["recipe"]["inference"]:
+        assert added in told["statement"]
+    assert added not in created(people, phases[:1], recipe("accuracy"))["recipe"]["inference"][0]["statement"]
+
+
 def test_another_recipe_says_its_own_bound(people: People) -> None:
     phases = [FIVE[0] | {"leaderboard": "hidden"}]
     slug = challenge(people.admin, "bound", GOLD * 1, recipe=recipe("average_precision:label=a"), phases=phases)
