@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from markdown_parts import code, metric_link, safe, table
 
-from app.scoring.disclosure import LEAST_TEAMS, Rules, bound, digit_bits
+from app.scoring.disclosure import LEAST_TEAMS, Board, Rules, bound, digit_bits
 from app.scoring.disclosure_text import rounded_up
 from app.scoring.granularity import Granularity, Sizes
 from app.scoring.metric import CATALOGUE
@@ -47,21 +47,33 @@ to predict, once the phase is open; organizers for the ids of the public split.
   curves alone tell all labels that have scores of their own.
 - **The quota.** `total`, or `per_day` times the days of the window. Without either nothing ends a team's submissions, and
   the bound is all labels. Dry runs and rejected files tell nothing: they are answered without the labels.
-- **The order of one's own entries** tells nothing more. Which file stands for a team is decided by the value as it is
-  shown, the earlier of two that are shown alike, and lists of one's own submissions are in the order of time.
-- **The order across teams** does: the board compares different teams at full precision, so that two rows that show the
-  same value may have different ranks. Beside *t* other teams a row has at most 2·*t* + 1 places, which adds
-  log2(2·*t* + 1) bits for each metric that the board can be ranked by, but never more than full precision holds. It is
-  counted with the teams that there are, and with {teams} at least.
+- **Sizes of predicted sets.** Under `unknown_label=count_as_fp` and `duplicates=multiset` a predicted set may have any
+  size, and sizes of one's choice let values of label sets differ for every labelling: of each instance (`instances`, `hits`
+  and the report per class), and under `duplicates=multiset`, where gold may repeat labels, too, of all counts but those of
+  instances that are wholly right.
+- **The order of one's own entries** tells nothing more where their values are shown. Which file stands for a team is
+  decided by the value as it is shown, the earlier of two that are shown alike, and lists of one's own submissions are in
+  the order of time. Where a team is shown no values of its own, a board after the close names one of its *s* files, which
+  adds log2 *s* bits once; without a quota that may be all labels.
+- **The order across teams.** The board compares different teams at full precision, so that two rows that show the same
+  value may have different ranks. While a board is shown and files are taken, rows move: whoever knows the value of a file
+  of another team can set it beside a row, above or below, until the row's value is known to the last digit. So on a public
+  board each metric counts at full precision, whatever digits it shows, and fewer digits lower nothing. A board that is
+  shown after the close has each row at one place: beside *t* other rows at one of 2·*t* + 1, which adds log2(2·*t* + 1)
+  bits once for each metric that it can be ranked by. It is counted with the rows that there can be, teams and entries of
+  baselines, and with {teams} at least.
 - **Teams and accounts.** The bound is for one team. Each further one can tell as much again. Where registration is open,
   every account may found a team, and where sign-up is open, nothing bounds the number of accounts.
-- **Splits.** Before the final release only the public split is shown; what is private tells nothing. The release shows one
-  value of each metric for each file of a team, when nothing can be sent any more.
+- **Phases.** The bound is for one phase. Where several phases have the same instances, what they tell adds up.
+- **Splits.** Before the final release only the public split is shown; the scores of what is private tell nothing. The
+  release shows one value of each metric for each file of a team, when nothing can be sent any more. How long scoring takes
+  is no score, and is not counted here.
 
 ## What lowers it
 
-A quota in total; fewer digits; fewer metrics, and metrics that count; no reports of curves, confusion or classes; a board
-that is shown after the close; registration by approval or invitation; and a private split that decides in the end.
+A quota in total; a board that is shown after the close, and then fewer digits; fewer metrics, and metrics that count; no
+reports of curves, confusion or classes; registration by approval or invitation; and a private split that decides in the
+end.
 """
 
 
@@ -74,7 +86,13 @@ def page() -> str:
         f"{small}. Where the gold is\n  known, metrics that cannot be as small have fewer."
     )
     lines = [_HEAD.replace("{digits}", digits).replace("{teams}", str(LEAST_TEAMS))]
-    lines += ["## Examples", "", *table(["rules", "bits of a submission", "labels at most"], _examples())]
+    lines += [
+        "## Examples",
+        "",
+        "Teams are shown the scores of their own submissions.",
+        "",
+        *table(["rules", "bits of a submission", "bits once", "labels at most"], _examples()),
+    ]
     lines += ["## How metrics answer to single labels", ""]
     lines += ["Bits of one value at full precision, by the size of the gold.", ""]
     lines += table(["name", "its value", *_SIZES, "metrics"], map(_row, _granularities()))
@@ -82,27 +100,32 @@ def page() -> str:
 
 
 _SIZES = {"1,000 instances of 2 classes": Sizes(1000, 2), "1,000 sets of 20 classes": Sizes(1000, 20, multilabel=True)}
-_EXAMPLES: tuple[tuple[Task, tuple[str, ...], int | str, int, Sizes], ...] = (
-    ("binary", ("accuracy",), 6, 1, Sizes(30, 2)),
-    ("binary", ("average_precision",), 6, 1, Sizes(30, 2)),
-    ("binary", ("average_precision",), 3, 1, Sizes(30, 2)),
-    ("binary", ("f1", "accuracy"), 6, 20, Sizes(2000, 2)),
-    ("binary", ("f1", "accuracy"), 3, 20, Sizes(2000, 2)),
-    ("binary", ("auc", "average_precision", "log_loss"), 6, 20, Sizes(2000, 2)),
-    ("binary", ("auc",), 3, 20, Sizes(2000, 2)),
-    ("multiclass", ("f1_macro", "accuracy"), 6, 50, Sizes(5000, 10)),
+_EXAMPLES: tuple[tuple[Task, tuple[str, ...], int | str, int, Sizes, Board], ...] = (
+    ("binary", ("accuracy",), 6, 1, Sizes(30, 2), "public"),
+    ("binary", ("average_precision",), 6, 1, Sizes(30, 2), "hidden"),
+    ("binary", ("average_precision",), 3, 1, Sizes(30, 2), "hidden"),
+    ("binary", ("average_precision",), 3, 1, Sizes(30, 2), "after_close"),
+    ("binary", ("average_precision",), 3, 1, Sizes(30, 2), "public"),
+    ("binary", ("f1", "accuracy"), 6, 20, Sizes(2000, 2), "public"),
+    ("binary", ("f1", "accuracy"), 3, 20, Sizes(2000, 2), "after_close"),
+    ("binary", ("auc", "average_precision", "log_loss"), 6, 20, Sizes(2000, 2), "public"),
+    ("binary", ("auc", "average_precision", "log_loss"), 6, 20, Sizes(2000, 2), "after_close"),
+    ("binary", ("auc",), 3, 20, Sizes(2000, 2), "after_close"),
+    ("multiclass", ("f1_macro", "accuracy"), 6, 50, Sizes(5000, 10), "public"),
 )
+_BOARDS: dict[Board, str] = {"public": "a public board", "after_close": "a board after the close", "hidden": "no board"}
 
 
 def _examples() -> Iterator[list[str]]:
-    for task, metrics, digits, submissions, sizes in _EXAMPLES:
+    for task, metrics, digits, submissions, sizes, board in _EXAMPLES:
         body = {"primary": metrics[0], "metrics": list(metrics), "disclosure": {"digits": digits}}
         agreed = parse_recipe(body, task, positive_label="a" if task == "binary" else None)
-        found = bound(agreed, Rules(submissions, "hidden", ("scores",)), sizes)
+        found = bound(agreed, Rules(submissions, board, ("scores",)), sizes)
         named = ", ".join(map(code, metrics))
         sent = "1 submission" if submissions == 1 else f"{submissions} submissions"
-        rules = f"{named} at {digits} digits, {sent}, {sizes.instances:,} instances of {sizes.classes} classes"
-        yield [rules, f"{rounded_up(found.per_submission):g}", f"{found.labels:,} of {sizes.labels:,}"]
+        rules = f"{named} at {digits} digits, {_BOARDS[board]}, {sent}, {sizes.instances:,} instances of {sizes.classes} classes"
+        bits = [f"{rounded_up(value):g}" for value in (found.per_submission, found.once)]
+        yield [rules, *bits, f"{found.labels:,} of {sizes.labels:,}"]
 
 
 def _granularities() -> list[Granularity]:

@@ -61,8 +61,13 @@ def require_administrator(caller: Caller, detail: str, *, remedy: str | None = N
 
 
 def may_read(caller: Caller) -> bool:
-    """Whether the caller's token lets them read more than a visitor may."""
-    return bool(caller.scopes & {"read", "organize", "admin"})
+    """Whether the caller's token lets them read, as one of a team, more than a visitor may."""
+    return bool(caller.scopes & {"read", "admin"})
+
+
+def may_take_part(caller: Caller) -> bool:
+    """Whether the caller's token shows them the challenges that they have joined: to read them, or to submit."""
+    return may_read(caller) or "submit" in caller.scopes
 
 
 def role_in(session: ReadSession, caller: Caller, challenge: Challenge) -> str | None:
@@ -93,7 +98,7 @@ def see_challenge(session: ReadSession, caller: Caller, slug: str) -> Challenge:
     challenge = challenges.by_slug(session, slug)
     if challenge is None:
         raise NotFound
-    if _open_to_all(challenge):
+    if open_to_all(challenge):
         return challenge
     joined = membership(session, caller, challenge) is not None
     if not _let_in(caller, challenge, role=role_in(session, caller, challenge), joined=joined):
@@ -101,15 +106,16 @@ def see_challenge(session: ReadSession, caller: Caller, slug: str) -> Challenge:
     return challenge
 
 
-def _open_to_all(challenge: Challenge | Facts) -> bool:
+def open_to_all(challenge: Challenge | Facts) -> bool:
+    """Whether visitors see the challenge."""
     return challenge.status == "published" and challenge.visibility == "public"
 
 
 def _let_in(caller: Caller, challenge: Challenge | Facts, *, role: str | None, joined: bool) -> bool:
     """Whether the caller may see a challenge that is not open to all."""
-    if caller.user_id is None or not (may_read(caller) or "submit" in caller.scopes):
-        return False
-    return (may_organize(caller) and role is not None) or (challenge.status == "published" and joined)
+    if may_organize(caller) and role is not None:
+        return True
+    return challenge.status == "published" and joined and may_take_part(caller)
 
 
 def see_phase(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> Phase:
@@ -137,7 +143,7 @@ def see_facts(session: ReadSession, caller: Caller, slug: str, phase_slug: str) 
     facts = admission.facts(session, slug, phase_slug, caller.user_id)
     if facts is None:
         raise no_phase(session, see_challenge(session, caller, slug), phase_slug)
-    if not _open_to_all(facts):
+    if not open_to_all(facts):
         joined = facts.registration == "approved"
         if not _let_in(caller, facts, role=role_by(caller, facts.role), joined=joined):
             raise NotFound

@@ -4,7 +4,7 @@ from app.actions.access import Caller, organizes, require_organizer, require_sco
 from app.actions.cancel_submission import cancel_all_of
 from app.errors import AlreadyRegistered, Forbidden, InvalidRequest, NotFound, TeamNameTaken
 from app.names import is_reserved, look_key, name_key, script_fault
-from app.store import locks, paging, teams
+from app.store import challenges, locks, paging, teams
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, Registration, Team
 
@@ -60,6 +60,8 @@ def _require_own_name(session: ReadSession, challenge: Challenge, name: str, *, 
     other = teams.alike(session, challenge.id, name)
     if other is not None:
         same = name_key(other.name) == name_key(name)
+        if not reserved and any(phase.anonymous for phase in challenges.phases_of(session, challenge.id)):
+            raise TeamNameTaken(f"'{name}' is the name of a team of this challenge, or hard to tell from one.")
         raise TeamNameTaken(
             f"A team named '{other.name}' exists already in this challenge"
             + ("." if same else f", and '{name}' is hard to tell from it.")

@@ -1,7 +1,7 @@
 """Bound how much of its gold a phase gives away by the scores that participants are shown; no label is looked at."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any, cast
 
@@ -11,7 +11,7 @@ from app.actions.check_quota import quota_day
 from app.scoring.disclosure import LEAST_TEAMS, Board, Bound, Rules, bound
 from app.scoring.granularity import Sizes
 from app.scoring.recipe import Recipe as ScoringRecipe
-from app.store import challenges, clock, gold, teams
+from app.store import challenges, clock, gold, submissions, teams
 from app.store.session import ReadSession
 from app.store.tables import Challenge, GoldVersion, Phase, Recipe
 
@@ -50,21 +50,39 @@ def bounds_of(
     """The bounds of these phases of one challenge, as an organizer or as a participant knows them."""
     if not phases:
         return []
-    rivals = max(LEAST_TEAMS, teams.number_of(session, phases[0].challenge_id))
-    return [_inference(session, recipe, phase, rivals, organizer=organizer) for phase in phases]
+    rules = _rules(session, phases[0].challenge)
+    return [_inference(session, recipe, phase, rules, organizer=organizer) for phase in phases]
 
 
-def _inference(session: ReadSession, recipe: ScoringRecipe, phase: Phase, rivals: int, *, organizer: bool) -> Inference:
+def _rules(session: ReadSession, challenge: Challenge) -> Rules:
+    """What holds for all phases of a challenge."""
+    rows = teams.number_of(session, challenge.id)
+    rows += submissions.baselines_of(session, challenge.id)  # each has a row of its own
+    rivals = LEAST_TEAMS
+    while rivals < rows:  # doubled, as how many there are may be for organizers to know
+        rivals *= 2
+    return Rules(
+        submissions=None,
+        board="hidden",
+        reports=(),
+        rivals=rivals,
+        closed_teams=challenge.registration != "open",
+        sets=challenge.task == "multilabel",
+        phases=len(challenges.phases_of(session, challenge.id)),
+    )
+
+
+def _inference(
+    session: ReadSession, recipe: ScoringRecipe, phase: Phase, rules: Rules, *, organizer: bool
+) -> Inference:
     version = gold.active(session, phase.id)
     if not organizer and clock.now(session) < phase.opens_at:
         version = None
-    rules = Rules(
+    rules = replace(
+        rules,
         submissions=submissions_of(phase),
         board=cast("Board", phase.leaderboard),
         reports=tuple(phase.reports),
-        rivals=rivals,
-        closed_teams=phase.challenge.registration != "open",
-        sets=phase.challenge.task == "multilabel",
         divided=version is not None and any(version.accessories.get(name) for name in DIVIDED),
     )
     if version is None:

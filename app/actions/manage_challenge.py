@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.actions.access import Caller, may_organize, require_organizer, require_owner, see_challenge
+from app.actions.access import Caller, may_organize, may_take_part, require_organizer, require_owner, see_challenge
 from app.actions.open_challenge import zone_faults
 from app.errors import InvalidRequest, LastOwner, NotDraft, NotFound
 from app.store import challenges, gold, paging, submissions, tasks, users
@@ -15,7 +15,8 @@ def list_challenges(
     session: ReadSession, caller: Caller, *, limit: int, cursor: str | None
 ) -> tuple[list[Challenge], str | None]:
     """The challenges that the caller may see, newest first."""
-    query = challenges.visible_to(caller.user_id, admin=caller.rules_site, organizes=may_organize(caller))
+    mine = {"organizes": may_organize(caller), "joins": may_take_part(caller)}
+    query = challenges.visible_to(caller.user_id, admin=caller.rules_site, **mine)
     return paging.page(session, query, Challenge, limit=limit, cursor=cursor)
 
 

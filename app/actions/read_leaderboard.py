@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from app.actions.access import VISITOR, Caller, membership, organizes, see_phase
+from app.actions.access import (
+    VISITOR,
+    Caller,
+    may_read,
+    membership,
+    open_to_all,
+    organizes,
+    require_scope,
+    see_phase,
+)
 from app.actions.change_recipe import same_values, scoring_recipe
 from app.actions.visibility import require_board, split_for, view_for
 from app.errors import AssayError, BadRequest, InvalidMetric, LeaderboardHidden, NoGold, NotFound, SplitHidden
@@ -63,10 +72,17 @@ def read_leaderboard(
 
 
 def see_board(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> Sight:
-    """How the caller sees the board, whether or not it may be shown now; raises NotFound."""
+    """How the caller sees the board, whether or not it may be shown now; raises NotFound.
+
+    A token that may not read sees what visitors see; raises InsufficientScope where that is nothing.
+    """
     phase = see_phase(session, caller, slug, phase_slug)
     if organizes(session, caller, phase.challenge):
         return Sight(phase, organizer=True)
+    if not may_read(caller):
+        if not open_to_all(phase.challenge):
+            require_scope(caller, "read")
+        return Sight(phase, organizer=False)
     own = membership(session, caller, phase.challenge)
     return Sight(phase, organizer=False, own_team=own.team_id if own else None)
 

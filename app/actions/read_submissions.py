@@ -114,7 +114,7 @@ def _seen(session: ReadSession, caller: Caller, row: Followed, *, organizer: boo
     around = row.around
     shown = _shown(row, organizer=organizer)
     split = None if around.has_splits is None else split_now(has_splits=around.has_splits, released=around.released_at)
-    allowed = may_read(caller) and (organizer or "scores" in around.reports)
+    allowed = organizer or (may_read(caller) and "scores" in around.reports)
     return Seen(
         submission=row.submission,
         file_shown=organizer or not row.submission.on_behalf,

@@ -115,7 +115,9 @@ def prepared(db: Database, asked: Asked) -> Entry:
     summary="Read a leaderboard",
     response_model=Board,
     responses=succeeds("The board, best first.", {"text/csv": named(board=board_csv(_EXAMPLE))})
-    | documented(errors.LeaderboardHidden, errors.SplitHidden, errors.NotFound, errors.NoGold),
+    | documented(
+        errors.InsufficientScope, errors.LeaderboardHidden, errors.SplitHidden, errors.NotFound, errors.NoGold
+    ),
     openapi_extra=OPEN,
 )
 def get_leaderboard(

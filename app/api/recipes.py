@@ -21,7 +21,7 @@ class MetricInference(Shape):
     key: str = Field(description="The metric string.", examples=["f1_macro"])
     granularity: str = Field(description="How its values depend on single labels.", examples=["class_tables"])
     bits: float = Field(description="At the digits shown.")
-    ranked_bits: float = Field(description="With its place among other teams, which are compared at full precision.")
+    ranked_bits: float = Field(description="With the board, which ranks at full precision.")
 
 
 class InferenceShape(Shape):
@@ -40,9 +40,13 @@ class InferenceShape(Shape):
     metrics: list[MetricInference]
     reports: dict[str, float | None] = Field(description="The bits of each report; null where nothing bounds them.")
     bits_per_submission: float | None = Field(description="null where nothing bounds it.")
-    bits_after_close: float = Field(description="What a board tells once that is shown after the close.")
+    bits_after_close: float | None = Field(
+        description="What a board tells once that is shown after the close; null where nothing bounds it."
+    )
     bits_at_most: float | None = Field(description="Of all submissions of a team; null where nothing bounds it.")
-    teams_counted: int = Field(description="Other teams on the board that the order is counted with, at least.")
+    teams_counted: int = Field(
+        description="Rows of others that one on a board after the close is counted among, at least."
+    )
     teams_limited: bool = Field(description="Whether organizers decide who has a team; each tells as much again.")
     statement: str = Field(description="The bound in words.")
     lowered_by: list[str]
@@ -84,7 +88,7 @@ def inference_shape(found: Inference) -> InferenceShape:
         metrics=[_metric(one) for one in bound.metrics],
         reports={name: _bits(bits) for name, bits in bound.reports.items()},
         bits_per_submission=_bits(bound.per_submission),
-        bits_after_close=rounded_up(bound.once),
+        bits_after_close=_bits(bound.once),
         bits_at_most=_bits(bound.total),
         teams_counted=rules.rivals,
         teams_limited=rules.closed_teams,

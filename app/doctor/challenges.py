@@ -11,8 +11,8 @@ MOST = 20  # phases that are listed
 @check(
     "challenges.rules",
     needs=NEEDS,
-    remedy="Their organizers can set a quota in total, show fewer digits and metrics, choose metrics that count, hide the "
-    "board until the phase closes, and leave curves out of the reports: assay challenge show SLUG.",
+    remedy="Their organizers can set a quota in total, hide the board until the phase closes and then show fewer digits, "
+    "show fewer metrics, choose metrics that count, and leave curves out of the reports: assay challenge show SLUG.",
 )
 def rules(patient: Patient) -> Said:
     """No published challenge that is not over has rules by which its gold labels can be read."""

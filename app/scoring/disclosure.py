@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from app.scoring.granularity import CLASS_TABLES, CONFUSION, INSTANCES, Granularity, Sizes
+from app.scoring.granularity import CLASS_TABLES, CONFUSION, INSTANCES, SIZES_FREE, Sizes, freed
 from app.scoring.metric import MetricCall
 from app.scoring.recipe import Recipe
 
 Board = Literal["public", "hidden", "after_close"]
 LEAST_TEAMS = 100
-"""So many other teams are counted with at least: the more there are, the more the order of a board says."""
+"""So many rows of others are counted with at least: the more there are, the more a place among them says."""
 BINARY64 = 64.0
 _DECADES_BELOW_1 = 324  # the least positive binary64 is 4.9e-324
 _DECADES_ABOVE_1 = 309
@@ -27,8 +27,9 @@ _DECADES_ABOVE_1 = 309
 class Rules:
     """What a phase lets a team see: how many of its submissions are scored (None: any number), and what is shown of each.
 
-    `rivals`: rows of other teams that its own can be compared with; `closed_teams`: organizers decide who has a team.
-    `divided`: the gold has folds or groups, which a report per class shows too. `sets`: instances have sets of labels.
+    `rivals`: rows of others that its own stands among on a board after the close; `closed_teams`: organizers decide who
+    has a team. `divided`: the gold has folds or groups, which a report per class shows too. `sets`: instances have sets
+    of labels. `phases`: how many the challenge has.
     """
 
     submissions: int | None
@@ -38,11 +39,12 @@ class Rules:
     closed_teams: bool = False
     divided: bool = False
     sets: bool = False
+    phases: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class MetricBound:
-    """The bits that one value of a metric can hold: as shown, and with its place on a board ranked at full precision."""
+    """The bits that one value of a metric can hold: as shown, and with the board, which ranks at full precision."""
 
     call: MetricCall
     shown: float
@@ -54,7 +56,8 @@ class Bound:
     """The bound for one team in one phase. `sizes` are those of the gold whose scores are shown, where they are known.
 
     Bits are infinite where nothing bounds them. `per_submission` is what one more submission can tell; `once` what the
-    board tells when it is shown after the close; `total` what all submissions of a team can tell.
+    board tells when it is shown after the close, of it `choice` by which file stands for a team that was shown no values;
+    `total` what all submissions of a team can tell.
     """
 
     digits: int | None
@@ -64,6 +67,7 @@ class Bound:
     metrics: tuple[MetricBound, ...]
     reports: dict[str, float]
     per_submission: float
+    choice: float
     once: float
     total: float
 
@@ -79,10 +83,16 @@ class Bound:
     @property
     def separating(self) -> tuple[MetricBound, ...]:
         """The metrics shown whose value may differ for every labelling, so that digits alone bound what it tells."""
-        return tuple(one for one in self.metrics if self.weighted or self._separates(one.call.metric.granularity))
+        return tuple(
+            one
+            for one in self.metrics
+            if self.weighted or one.call.metric.granularity.separates(one.call, sets=self.rules.sets)
+        )
 
-    def _separates(self, granularity: Granularity) -> bool:
-        return granularity.separating or (granularity.separating_sets and self.rules.sets)
+    @property
+    def grows(self) -> bool:
+        """Whether more submissions can tell more."""
+        return self.per_submission > 0 or (self.once > 0 and "scores" not in self.rules.reports)
 
     @property
     def shows_values(self) -> bool:
@@ -102,13 +112,18 @@ def bound(recipe: Recipe, rules: Rules, sizes: Sizes | None = None, *, weighted:
     """
     most = math.inf if sizes is None else sizes.bits
     metrics = tuple(_metric(call, recipe.digits, rules, sizes, weighted=weighted) for call in recipe.metrics)
-    reports = {name: _report(name, rules, sizes, weighted=weighted) for name in REPORTS if name in rules.reports}
+    reports = {
+        name: _report(name, recipe, rules, sizes, weighted=weighted) for name in REPORTS if name in rules.reports
+    }
     own, public = "scores" in rules.reports, rules.board == "public"
     values = math.fsum(one.shown for one in metrics)
     ranked = math.fsum(one.ranked for one in metrics)
     per_submission = (ranked if public else values if own else 0.0) + math.fsum(reports.values())
-    once = 0.0 if rules.board != "after_close" else ranked - values if own else ranked
     answered = math.inf if rules.submissions is None else rules.submissions
+    choice = once = 0.0
+    if rules.board == "after_close":
+        choice = 0.0 if own else math.log2(max(1, answered))
+        once = ranked - values if own else ranked + choice
     total = (answered * per_submission if per_submission else 0.0) + once
     return Bound(
         digits=recipe.digits,
@@ -118,6 +133,7 @@ def bound(recipe: Recipe, rules: Rules, sizes: Sizes | None = None, *, weighted:
         metrics=metrics,
         reports=reports,
         per_submission=min(most, per_submission),
+        choice=choice,
         once=min(most, once),
         total=min(most, total),
     )
@@ -145,26 +161,34 @@ def place_bits(rivals: int) -> float:
 
 
 def _metric(call: MetricCall, digits: int | None, rules: Rules, sizes: Sizes | None, *, weighted: bool) -> MetricBound:
-    """A value as shown holds what its digits hold, but no more than the value itself; so does its place on the board."""
+    """A value as shown holds what its digits hold, but no more than the value itself.
+
+    The board ranks at full precision. While it is shown and files are taken, rows of others can be moved beside a row
+    until they tell its value exactly; after the close each row has one place.
+    """
     exact, least = BINARY64, 0.0
     if sizes is not None:
         bits = call.metric.granularity.bits(sizes, call, weighted=weighted)
         exact = min(exact, sizes.bits, math.log2(2.0**bits + 1) if bits < BINARY64 else bits)  # null is a value too
-        floor = 0 if weighted else call.metric.floor
+        small = weighted or (sizes.multilabel and freed(call))  # divisors that the sizes of the gold do not bound
+        floor = 0 if small else call.metric.floor
         least = 1 / (sizes.instances * sizes.classes + 1) ** floor if floor else 0.0
     shown = min(exact, digit_bits(digits, call.metric.range, least))
-    return MetricBound(call, shown, min(exact, shown + place_bits(rules.rivals)))
+    once = min(exact, shown + place_bits(rules.rivals))
+    return MetricBound(call, shown, {"public": exact, "after_close": once, "hidden": shown}[rules.board])
 
 
 REPORTS = ("per_class", "confusion", "curves")
 """The reports that show more of a submission than its scores."""
 
 
-def _report(name: str, rules: Rules, sizes: Sizes | None, *, weighted: bool) -> float:
+def _report(name: str, recipe: Recipe, rules: Rules, sizes: Sizes | None, *, weighted: bool) -> float:
     """What a report of one submission can hold; its counts have all their digits."""
     if sizes is None:
         return math.inf
     if name == "curves" or weighted or (name == "per_class" and rules.divided):
+        return sizes.bits
+    if sizes.multilabel and any(SIZES_FREE.items() & call.options.items() for call in recipe.metrics):
         return sizes.bits
     shown = (CONFUSION,) if name == "confusion" else (CLASS_TABLES, INSTANCES) if sizes.multilabel else (CLASS_TABLES,)
     return min(sizes.bits, math.fsum(one.bits(sizes) for one in shown))

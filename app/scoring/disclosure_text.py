@@ -7,6 +7,7 @@ from app.scoring.disclosure import Bound
 from app.scoring.strings import counted
 
 _ERROR = 1e-6
+OTHER_PHASES = "What other phases tell of the same instances is added to that."
 NOT_AN_ATTACK = "This bounds the information, on average over equally likely labellings; it describes no attack."
 
 
@@ -19,26 +20,26 @@ def statement(bound: Bound) -> str:
     """The bound in numbers, for one team in one phase."""
     if not bound.per_submission and not bound.once:
         return "Participants are shown nothing that depends on the gold labels."
-    return " ".join([*_each(bound), _whole(bound), _teams(bound), NOT_AN_ATTACK])
+    phases = [OTHER_PHASES] if bound.rules.phases > 1 else []
+    return " ".join([*_each(bound), _whole(bound), _teams(bound), *phases, NOT_AN_ATTACK])
 
 
 def _each(bound: Bound) -> Iterator[str]:
     if bound.per_submission:
         yield f"One submission tells a team at most {_bits(bound.per_submission)} about the gold{_parts(bound)}."
     if bound.once:
-        yield f"The board tells it at most {_bits(bound.once)} once, after the close."
+        named = ", as it names one of all its files" if bound.choice else ""
+        yield f"The board tells it at most {_bits(bound.once)} once, after the close{named}."
 
 
 def _parts(bound: Bound) -> str:
-    """What the bits of a submission are those of; the order of a board is told apart from the values on it."""
-    rules, parts = bound.rules, []
+    """What the bits of a submission are those of; on a board that files still move, values count at full precision."""
+    public, parts = bound.rules.board == "public", []
     if bound.shows_values:
+        values = ", ".join(f"{one.call.text} {_number(one.ranked if public else one.shown)}" for one in bound.metrics)
         digits = "full precision" if bound.digits is None else counted(bound.digits, "digit", "digits")
-        shown = ", ".join(f"{one.call.text} {_number(one.shown)}" for one in bound.metrics)
-        parts.append(f"{shown}, at {digits}")
-    order = math.fsum(one.ranked - one.shown for one in bound.metrics)
-    if rules.board == "public" and order:
-        parts.append(f"the order of the board beside {rules.rivals} other teams {_number(order)}")
+        ranked = "the full precision by which the board ranks, whatever its digits"
+        parts.append(f"{values}, at {ranked if public else digits}")
     parts += [f"the report {name} {_number(bits)}" for name, bits in bound.reports.items()]
     return f" ({'; '.join(parts)})"
 
@@ -48,7 +49,7 @@ def _whole(bound: Bound) -> str:
     number = bound.rules.submissions
     if bound.sizes is None:
         later = "how many labels that is at most is said once the gold is known"
-        if not bound.per_submission:
+        if not bound.grows:
             return f"{later.capitalize()}."
         if number is None:
             return f"Nothing ends the submissions of a team, so that it can come to know all labels; {later}."
@@ -56,7 +57,7 @@ def _whole(bound: Bound) -> str:
     most = bound.sizes.labels
     what = "decisions whether an instance has a label" if bound.sizes.multilabel else "labels"
     holds = "" if bound.sizes.multilabel else f", each of {_bits(bound.sizes.bits_per_label)}"
-    if not bound.per_submission:
+    if not bound.grows:
         return f"It can come to know at most {bound.labels} of {most} {what}{holds}."
     if number is None:
         return f"Nothing ends its submissions, so that it can come to know all {most} {what}{holds}."
@@ -78,7 +79,9 @@ def lowered_by(bound: Bound) -> list[str]:
 
 def alarm(bound: Bound) -> str | None:
     """What to say of metrics whose value may differ for every labelling, where they bring all labels within the bound."""
-    if not (bound.separating and bound.shows_values and (bound.sizes is None or bound.everything)):
+    shown = bound.shows_values or bound.rules.board == "after_close"
+    unknown = bound.sizes is None and bound.shows_values
+    if not (bound.separating and shown and (unknown or bound.everything)):
         return None
     names = ", ".join(one.call.text for one in bound.separating)
     why = ", since its instances have weights" if bound.weighted else ""
@@ -96,14 +99,14 @@ def _levers(bound: Bound) -> Iterator[str]:
         yield f"no report {' or '.join(bound.reports)} for participants"
     if bound.separating and not bound.weighted:
         yield f"metrics that count instead of {', '.join(one.call.text for one in bound.separating)}"
-    if bound.digits is None or bound.digits > 1:
+    if rules.board == "public":
+        yield "a board that is shown after the close, or to nobody, for digits lower nothing of one that ranks meanwhile"
+    elif bound.digits is None or bound.digits > 1:
         yield "fewer digits"
     if len(bound.metrics) > 1:
         yield "fewer metrics"
     if rules.submissions is not None:
         yield "fewer submissions"
-    if rules.board == "public":
-        yield "a board that is shown after the close"
     if not rules.closed_teams:
         yield "registration by approval or invitation"
     yield "a private split, which tells nothing before the final release"

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from app.scoring.metric import MetricCall
 
-Params = Mapping[str, str]
+Settings = Mapping[str, str]
+"""The parameters of a metric, and those conventions that concern it."""
+SIZES_FREE = {"unknown_label": "count_as_fp", "duplicates": "multiset"}
+"""Conventions under which a predicted set may have any size, as labels outside the vocabulary or repetitions enlarge it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +47,38 @@ class Granularity:
 
     `meaning` completes the sentence "its value …"; `bits` is the base-2 logarithm of the greatest number of values for
     fixed predictions, where no instance weighs more than another. Metrics whose every labelling may have a value of its
-    own say so with `separating`, and with `separating_sets` those that do so of label sets alone.
+    own say so with `separating`, and with `separating_sets` those that do so of label sets alone. `sized` names
+    conventions of SIZES_FREE under which they do: sizes of predicted sets of one's choice can encode the labelling, and
+    under `duplicates` repetitions in the gold, too.
     """
 
     name: str
     meaning: str
-    count: Callable[[Sizes, Params], float]
+    count: Callable[[Sizes, Settings], float]
     separating: bool = False
     separating_sets: bool = False
+    sized: tuple[str, ...] = ()
+
+    def separates(self, call: "MetricCall | None", *, sets: bool) -> bool:
+        """Whether the value of every labelling may be its own; `sets`: instances have sets of labels."""
+        return self.separating or (sets and (self.separating_sets or any(name in self.sized for name in freed(call))))
 
     def bits(self, sizes: Sizes, call: "MetricCall | None" = None, *, weighted: bool = False) -> float:
         """How many bits a value can hold at full precision; with instance weights sums can tell the labels apart."""
-        if weighted:
+        if weighted or self.separates(call, sets=sizes.multilabel):
             return sizes.bits
-        return max(0.0, min(sizes.bits, self.count(sizes, {} if call is None else call.params)))
+        settings: Settings = {} if call is None else {**_concerning(call), **call.params}
+        return max(0.0, min(sizes.bits, self.count(sizes, settings)))
+
+
+def freed(call: "MetricCall | None") -> list[str]:
+    """Which conventions of SIZES_FREE are in force for a metric that they concern."""
+    concerning = {} if call is None else _concerning(call)
+    return [name for name, value in SIZES_FREE.items() if concerning.get(name) == value]
+
+
+def _concerning(call: "MetricCall") -> Settings:
+    return {name: call.options[name] for name in call.metric.options}
 
 
 def _multisets(kinds: int, size: int) -> float:
@@ -84,14 +105,20 @@ def _pairs(decisions: int) -> int:
     return (decisions**3 - decisions) // 3 + decisions + 1
 
 
-def _class_tables(sizes: Sizes, _: Params) -> float:
+def _class_tables(sizes: Sizes, _: Settings) -> float:
     n, classes = sizes.instances, sizes.classes
     if sizes.multilabel:
         return (classes + 1) * _table(n)  # the empty set may count as a class
     return min(_multisets(classes, n) + classes * math.log2(n / classes + 1), _cells(sizes, classes + 1))
 
 
-def _confusion(sizes: Sizes, _: Params) -> float:
+def _pooled_table(sizes: Sizes, settings: Settings) -> float:
+    decisions = sizes.instances * (sizes.classes + 1)
+    displaced = sizes.multilabel and settings.get("unknown_label") == "count_as_fp"
+    return _table(decisions) + (math.log2(decisions + 1) if displaced else 0.0)  # of true negatives by unknown labels
+
+
+def _confusion(sizes: Sizes, _: Settings) -> float:
     if sizes.multilabel:
         return sizes.bits
     return _cells(sizes, sizes.classes + 2)  # a prediction may be missing, or none of the classes
@@ -104,28 +131,28 @@ def _cells(sizes: Sizes, columns: int) -> float:
     return columns * most / math.log(2)
 
 
-def _instances(sizes: Sizes, _: Params) -> float:
+def _instances(sizes: Sizes, _: Settings) -> float:
     """Each instance has one of so many triples of |P|, |Y| and |P∩Y|; the empty set may count as a class."""
     return _multisets(math.comb(sizes.classes + 4, 3), sizes.instances)
 
 
-def _hits(sizes: Sizes, params: Params) -> float:
-    if params.get("ties") == "average":
+def _hits(sizes: Sizes, settings: Settings) -> float:
+    if settings.get("ties") == "average":
         return sizes.bits if sizes.multilabel else _multisets(sizes.classes**2 + 2, sizes.instances)
-    return _instances(sizes, params) if sizes.multilabel else math.log2(sizes.instances + 1)
+    return _instances(sizes, settings) if sizes.multilabel else math.log2(sizes.instances + 1)
 
 
-def _bins(sizes: Sizes, params: Params) -> float:
-    bins = int(params["bins"])
+def _bins(sizes: Sizes, settings: Settings) -> float:
+    bins = int(settings["bins"])
     return bins * math.log2(sizes.instances / bins + 1)
 
 
-def _class_pairs(sizes: Sizes, _: Params) -> float:
+def _class_pairs(sizes: Sizes, _: Settings) -> float:
     n, classes = sizes.instances, sizes.classes
     return _multisets(classes, n) + classes * (classes - 1) * math.log2(n * n / 2 + 1)
 
 
-def _everything(sizes: Sizes, _: Params) -> float:
+def _everything(sizes: Sizes, _: Settings) -> float:
     return sizes.bits
 
 
@@ -134,16 +161,23 @@ DECISIONS = Granularity(
     "decisions",
     "counts the single decisions that are right",
     lambda sizes, _: math.log2(sizes.instances * (sizes.classes + 1) + 1),
+    sized=("duplicates",),
 )
 ONE_TABLE = Granularity(
-    "one_table", "follows from the four counts of one class", lambda sizes, _: _table(sizes.instances)
+    "one_table",
+    "follows from the four counts of one class",
+    lambda sizes, _: _table(sizes.instances),
+    sized=("duplicates",),
 )
 POOLED_TABLE = Granularity(
     "pooled_table",
     "follows from four counts over all classes",
-    lambda sizes, _: _table(sizes.instances * (sizes.classes + 1)),
+    _pooled_table,
+    sized=("duplicates",),
 )
-CLASS_TABLES = Granularity("class_tables", "follows from the four counts of each class", _class_tables)
+CLASS_TABLES = Granularity(
+    "class_tables", "follows from the four counts of each class", _class_tables, sized=("duplicates",)
+)
 CONFUSION = Granularity(
     "confusion",
     "follows from how often each class was taken for each; between label sets it may differ for every labelling",
@@ -154,11 +188,13 @@ INSTANCES = Granularity(
     "instances",
     "follows from how many instances have so many labels, so many predicted and so many of these right",
     _instances,
+    sized=tuple(SIZES_FREE),
 )
 HITS = Granularity(
     "hits",
     "follows from how many of the labels ranked first are right; with ties=average from the sizes of the ties too",
     _hits,
+    sized=tuple(SIZES_FREE),
 )
 PLACES = Granularity(
     "places",
@@ -189,7 +225,7 @@ CALIBRATION_BINS = Granularity("bins", "follows from how many instances of each 
 CALIBRATION_BINS_BY_CLASS = Granularity(
     "bins_by_class",
     "follows from how many instances of each bin are right, for each class",
-    lambda sizes, params: sizes.classes * _bins(sizes, params),
+    lambda sizes, settings: sizes.classes * _bins(sizes, settings),
 )
 ORDER = Granularity(
     "order", "may differ for every labelling, for the order of the scores can encode it", _everything, separating=True

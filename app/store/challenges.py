@@ -13,10 +13,10 @@ def by_slug(session: ReadSession, slug: str) -> Challenge | None:
     return session.scalar(select(Challenge).where(Challenge.slug == slug))
 
 
-def visible_to(user_id: str | None, *, admin: bool, organizes: bool) -> Select[Challenge]:
+def visible_to(user_id: str | None, *, admin: bool, organizes: bool, joins: bool) -> Select[Challenge]:
     """Challenges that a caller may see in a list: published public ones, and those the caller has a part in.
 
-    The roles of an organizer count where `organizes` is true.
+    The roles of an organizer count where `organizes` is true, memberships where `joins` is.
     """
     if admin:
         return select(Challenge)
@@ -26,7 +26,7 @@ def visible_to(user_id: str | None, *, admin: bool, organizes: bool) -> Select[C
     organized = select(Organizer.challenge_id).where(Organizer.user_id == user_id)
     joined = select(Registration.challenge_id).where(Registration.user_id == user_id, Registration.status == "approved")
     member = (Challenge.status == "published") & Challenge.id.in_(joined)
-    seen = [public, member, *([Challenge.id.in_(organized)] if organizes else [])]
+    seen = [public, *([member] if joins else []), *([Challenge.id.in_(organized)] if organizes else [])]
     return select(Challenge).where(or_(*seen))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, bindparam, delete, insert, select, tuple_, update
+from sqlalchemy import Select, bindparam, delete, func, insert, select, tuple_, update
 
 from app.store.changes import UNSEEN
 from app.store.origin import Origin
@@ -67,6 +67,14 @@ def unsettled(session: ReadSession, team_id: str, user_id: str) -> list[str]:
     phases = select(Phase.id).join(Team, Team.challenge_id == Phase.challenge_id).where(Team.id == team_id)
     waiting = mine & Submission.phase_id.in_(phases) & Submission.status.in_(("queued", "running"))
     return list(session.scalars(select(Submission.id).where(waiting).order_by(Submission.id)))
+
+
+def baselines_of(session: ReadSession, challenge_id: str) -> int:
+    """How many entries of baselines a challenge has."""
+    baselines = select(Team.id).where(Team.challenge_id == challenge_id, Team.baseline)
+    phases = select(Phase.id).where(Phase.challenge_id == challenge_id)
+    of_baselines = Submission.phase_id.in_(phases) & Submission.team_id.in_(baselines)
+    return session.scalars(select(func.count(Submission.id)).where(of_baselines)).one()
 
 
 def of_phase(phase_id: str, team_id: str | None = None) -> Select[Submission]:

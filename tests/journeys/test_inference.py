@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.support import People, challenge, finished, new_slug, recipe
+from app.store.tables import Submission
+from tests.journeys.support import People, challenge, database_of, finished, new_slug, recipe
 
 IDS = [f"t{number:02}" for number in range(20)]
 GOLD = [{"id": key, "label": "ab"[at % 2]} for at, key in enumerate(IDS)]
@@ -35,7 +36,8 @@ def test_creation_warns_in_numbers_of_metrics_that_can_tell_every_labelling_apar
     (warning,) = made["warnings"]
     assert metric in warning
     told = bound(people.admin, made["slug"])
-    assert str(math.ceil(told["bits_per_submission"] * 10) / 10) in warning
+    assert told["bits_per_submission"] == 64  # a public board ranks at full precision
+    assert "at most 64 bits" in warning
     assert told["bits_at_most"] == pytest.approx(5 * told["bits_per_submission"], abs=0.05)
     assert (told["labels"], told["labels_at_most"]) == (None, None)
     assert told == made["recipe"]["inference"][0]
@@ -61,6 +63,9 @@ def test_with_gold_the_bound_is_that_of_the_instances(people: People) -> None:
     precise = bound(people.visitor, challenge(people.admin, "bound", GOLD, recipe=recipe("average_precision"), **one))
     assert precise["labels_at_most"] == 20
     coarse = recipe("average_precision", disclosure={"digits": 1})
+    few = bound(people.visitor, challenge(people.admin, "bound", GOLD, recipe=coarse, **one, registration="approval"))
+    assert few["labels_at_most"] == 20  # digits lower nothing of a public board
+    one = one | {"phases": [{"name": "main", "quota": {"total": 1}, "leaderboard": "after_close"}]}
     few = bound(people.visitor, challenge(people.admin, "bound", GOLD, recipe=coarse, **one, registration="approval"))
     assert few["labels_at_most"] < 20
     assert few["teams_limited"] > precise["teams_limited"]
@@ -115,8 +120,17 @@ def test_quota_days_count_over_the_window(people: People) -> None:
     assert [told["submissions"] for told in made["recipe"]["inference"]] == [12, 7, None, 4]
 
 
+def test_what_several_phases_tell_of_the_same_instances_is_said_to_add_up(people: People) -> None:
+    phases = [{"name": name, "quota": {"total": 5}} for name in ("main", "second")]
+    added = "What other phases tell of the same instances is added to that."
+    for told in created(people, phases, recipe("accuracy"))["recipe"]["inference"]:
+        assert added in told["statement"]
+    assert added not in created(people, phases[:1], recipe("accuracy"))["recipe"]["inference"][0]["statement"]
+
+
 def test_another_recipe_says_its_own_bound(people: People) -> None:
-    slug = challenge(people.admin, "bound", GOLD * 1, recipe=recipe("average_precision:label=a"), phases=FIVE)
+    phases = [FIVE[0] | {"leaderboard": "hidden"}]
+    slug = challenge(people.admin, "bound", GOLD * 1, recipe=recipe("average_precision:label=a"), phases=phases)
     body = recipe("average_precision:label=a", disclosure={"digits": 1})
     before = bound(people.admin, slug)
     after = people.admin.put(f"/challenges/{slug}/recipe", json=body).json()["inference"][0]
@@ -162,3 +176,23 @@ def test_which_of_its_files_counts_tells_a_team_no_digit_that_it_is_not_shown(pe
     exact = people.admin.put(f"/challenges/{slug}/recipe", json=recipe("accuracy", disclosure={"digits": 2}))
     assert exact.status_code == 200
     assert blue.board(slug).json()["rows"][0]["submission"] == sent[1]["id"]
+
+
+def test_a_board_after_the_close_names_the_best_of_files_without_end(people: People) -> None:
+    rules = {"phases": [{"name": "main", "leaderboard": "after_close", "reports": []}]}
+    slug = challenge(people.admin, "bound", GOLD, recipe=recipe("accuracy"), **rules)
+    told = bound(people.visitor, slug)
+    assert (told["bits_per_submission"], told["bits_after_close"], told["labels_at_most"]) == (0, 20, 20)
+    made = created(people, rules["phases"], recipe("accuracy"))
+    assert made["recipe"]["inference"][0]["bits_after_close"] is None
+
+
+def test_entries_of_baselines_are_rows_that_a_place_is_counted_among(people: People) -> None:
+    slug = challenge(people.admin, "bound", GOLD, recipe=recipe("accuracy"))
+    assert bound(people.visitor, slug)["teams_counted"] == 100
+    with database_of(people.live) as session:
+        first = finished(people.admin.submit(slug, dict.fromkeys(IDS, "a"), team="Bench", baseline=True))
+        row = session.get_one(Submission, first["id"])
+        fields = {column.name: getattr(row, column.name) for column in Submission.__table__.columns}
+        session.add_all(Submission(**fields | {"id": f"{at:032x}"}) for at in range(120))
+    assert bound(people.visitor, slug)["teams_counted"] == 200

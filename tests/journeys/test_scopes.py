@@ -96,6 +96,30 @@ def test_a_token_for_submitting_alone_reads_no_scores(people: People) -> None:
     assert blue.get(f"/submissions/{sent['id']}").json()["scores"]["accuracy"]["value"] == 1
 
 
+def test_a_token_that_may_not_read_sees_of_a_board_what_visitors_see(people: People) -> None:
+    slug = challenge(people.admin, "scope-board", phases=[{"name": "main", "anonymous": True}])
+    blue = people["Blue"].join(slug, "Blue")
+    finished(blue.submit(slug, RIGHT))
+    blind = [people.with_scopes(blue, *scopes) for scopes in (("submit",), ("organize",), ("submit", "organize"))]
+    assert "Blue" in blue.board(slug).text
+    for caller in blind:
+        for query in ({}, {"format": "csv"}):
+            assert caller.board(slug, **query).content == people.visitor.board(slug, **query).content
+    people.admin.patch(f"/challenges/{slug}", json={"visibility": "private"})
+    submitter, organizer, both = blind
+    for caller in (submitter, both):
+        for query in ({}, {"format": "csv"}):
+            refused(caller.board(slug, **query), 403, "insufficient_scope")
+        assert caller.get(f"/challenges/{slug}").status_code == 200
+        assert finished(caller.submit(slug, RIGHT))["scores"] == {}
+    refused(organizer.board(slug), 404, "not_found")
+    refused(organizer.get(f"/challenges/{slug}"), 404, "not_found")
+    assert "Blue" in people.with_scopes(blue, "read").board(slug).text
+    for caller, seen in ((submitter, True), (organizer, False)):
+        listed = caller.get("/challenges", params={"limit": 200}).json()["items"]
+        assert (slug in {one["slug"] for one in listed}) == seen
+
+
 def test_a_page_of_tokens_goes_on_where_a_revoked_one_stood(people: People) -> None:
     blue = people["Blue"]
     for _ in range(3):

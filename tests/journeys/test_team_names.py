@@ -26,6 +26,18 @@ def test_what_looks_like_a_team_is_refused_whoever_founds_it(people: People) -> 
     assert [each["name"] for each in people.admin.get(f"/challenges/{slug}/teams").json()["items"]] == ["Blue"]
 
 
+def test_where_a_board_hides_names_a_refusal_does_not_tell_how_another_is_written(people: People) -> None:
+    slug = challenge(people.admin, "alike-hidden", phases=[{"name": "main", "anonymous": True}])
+    finished(people.admin.submit(slug, RIGHT, team="Secret Org Model"))
+    for name in ("secret org model", "Secret 0rg Model"):
+        body = refused(found(people["Green"], slug, name), 409, "team_name_taken")
+        assert f"'{name}'" in body["detail"]
+        assert "Secret Org Model" not in str(body)
+    assert (
+        "'Secret Org Model'" in refused(found(people.admin, slug, "secret org model"), 409, "team_name_taken")["detail"]
+    )
+
+
 def test_whoever_comes_second_is_refused(people: People) -> None:
     slug = challenge(people.admin, "alike-second")
     people["Green"].join(slug, "BIue")

@@ -9,6 +9,7 @@ import pytest
 
 from app.scoring.detail import detailed
 from app.scoring.disclosure import BINARY64, Bound, Rules, bound, digit_bits, place_bits
+from app.scoring.disclosure_text import alarm, lowered_by, statement
 from app.scoring.granularity import Sizes
 from app.scoring.recipe import Recipe, parse_recipe
 from app.scoring.standings import rounded
@@ -109,24 +110,53 @@ def test_weights_of_instances_can_tell_every_labelling_apart() -> None:
     assert len(of_weights) == 32
 
 
-def test_the_order_of_a_board_adds_places_beside_others_up_to_full_precision() -> None:
+def test_a_public_board_tells_values_at_full_precision_and_one_after_the_close_one_place_beside_others() -> None:
+    """A second account, whose values are known, sets row after row beside another one and so reads it to the last digit."""
     sizes = Sizes(1000, 2)
     own = of(2, "log_loss", sizes=sizes)
-    public = of(2, "log_loss", sizes=sizes, board="public", rivals=7)
-    assert public.per_submission == pytest.approx(own.per_submission + math.log2(15))
+    for digits in (1, 6, "full"):
+        public = of(2, "log_loss", sizes=sizes, board="public", rivals=7, digits=digits)
+        assert public.per_submission == BINARY64
+        assert "digits" not in " ".join(lowered_by(public)).replace("for digits lower nothing", "")
+    assert of(30, "log_loss", sizes=Sizes(27, 2), board="public", digits=1).per_submission == 27
     closed = of(2, "log_loss", sizes=sizes, board="after_close", rivals=7)
+    assert closed.per_submission == own.per_submission
     assert closed.total == pytest.approx(own.total + math.log2(15))
-    full = of(2, "log_loss", sizes=sizes, board="public", rivals=7, digits="full")
-    assert full.per_submission == BINARY64
+    assert "fewer digits" in lowered_by(closed)
     count = of(2, "accuracy", sizes=sizes, board="public", rivals=7)
     assert count.per_submission == of(2, "accuracy", sizes=sizes).per_submission
+    assert "full precision by which the board ranks" in statement(count)
 
 
 def test_nothing_shown_tells_nothing_and_a_board_after_the_close_tells_once() -> None:
     sizes = Sizes(1000, 2)
     assert of(None, "log_loss", sizes=sizes, reports=[]).labels == 0
-    once = of(None, "log_loss", sizes=sizes, reports=[], board="after_close", rivals=0)
+    once = of(1, "log_loss", sizes=sizes, reports=[], board="after_close", rivals=0)
     assert once.total == once.once == pytest.approx(digit_bits(6, (0.0, 37.0)))
+    shown = of(1000, "log_loss", sizes=sizes, board="after_close", rivals=0)
+    assert shown.once == 0
+
+
+def test_a_board_after_the_close_names_one_of_the_files_of_a_team_that_was_shown_no_values() -> None:
+    every = list(itertools.product("ab", repeat=5))
+    best = set()
+    for gold in every:
+        shown = [rounded(value(case("binary", "ab", gold, file), "accuracy"), 1) for file in every]
+        best.add(
+            (shown.index(max(one for one in shown if one is not None)), max(one for one in shown if one is not None))
+        )
+    assert len(best) == 32
+    found = of(32, "accuracy", sizes=Sizes(5, 2), reports=[], board="after_close", digits=1, task="binary")
+    assert (found.total, found.labels) == (5, 5)
+    few = of(4, "accuracy", sizes=Sizes(1000, 2), reports=[], board="after_close", rivals=0)
+    assert few.total == pytest.approx(math.log2(1002) + 2)
+    assert "names one of all its files" in statement(few)
+    for sizes in (None, Sizes(1000, 2)):
+        endless = of(None, "accuracy", sizes=sizes, reports=[], board="after_close")
+        assert endless.everything
+        assert "Nothing ends" in statement(endless)
+    assert alarm(of(None, "log_loss", reports=[], board="after_close")) is not None
+    assert alarm(of(2, "log_loss", reports=[], board="after_close")) is None
 
 
 def test_reports_count_too() -> None:
@@ -154,3 +184,22 @@ def test_hierarchical_metrics_of_label_sets_may_tell_every_labelling_apart() -> 
     sizes = Sizes(50, 4, multilabel=True)
     assert of(1, "hierarchical_f1", sizes=sizes, task="multilabel", sets=True).separating
     assert not of(1, "hierarchical_f1", sizes=Sizes(50, 4)).separating
+
+
+@pytest.mark.parametrize("option", ["unknown_label=count_as_fp", "duplicates=multiset"])
+def test_reports_per_class_of_sets_of_any_size_may_tell_every_labelling_apart(option: str) -> None:
+    sizes = Sizes(1000, 20, multilabel=True)
+    for metric, most in (("subset_accuracy", sizes.bits / 2), (f"subset_accuracy:{option}", sizes.bits)):
+        found = of(1, metric, sizes=sizes, task="multilabel", reports=["per_class"], sets=True)
+        assert (found.per_submission == sizes.bits) == (most == sizes.bits)
+
+
+def test_small_values_of_sets_of_any_size_are_not_taken_for_none() -> None:
+    sizes = Sizes(40, 1, multilabel=True)
+    few = {
+        option: of(1, f"precision_samples{option}", sizes=sizes, task="multilabel", digits=1, sets=True)
+        for option in ("", ":unknown_label=count_as_fp")
+    }
+    assert few[""].per_submission < few[":unknown_label=count_as_fp"].per_submission
+    assert few[":unknown_label=count_as_fp"].separating
+    assert not few[""].separating
