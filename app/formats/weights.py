@@ -1,6 +1,10 @@
 """Instance weights of gold: exact, as they are written, so that scoring with them can be exact too."""
 
+from collections.abc import Iterable
 from fractions import Fraction
+from typing import Any
+
+import numpy as np
 
 from app.formats.columns import Cell, Columns
 from app.formats.numbers import number
@@ -48,3 +52,10 @@ def exact(value: object) -> Fraction | None:
     if size < _LEAST:  # a huge exponent must not be computed with
         return None if text.lower().partition("e")[0].strip("+-0.") else Fraction(0)
     return Fraction(text)
+
+
+def shortest(values: Iterable[Any], kind: type[np.generic]) -> list[Any]:
+    """Numbers of a binary file as they were meant: of float16 and float32 the shortest decimals that give them, not widened."""
+    if not issubclass(kind, np.float16 | np.float32):
+        return list(values)
+    return [None if value is None else float(str(kind(value))) for value in values]
