@@ -1,3 +1,5 @@
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +156,44 @@ def test_weights_are_scaled_to_whole_numbers_exactly(tmp_path: Path, texts: tupl
     assert gold is not None
     assert gold.weights is not None
     assert gold.weights.tolist() == [2, 1, 4]
+
+
+WEIGHTS_AS_TEXTS = {
+    "csv": "id,label,weight\n" + "".join(f"{name},x,%s\n" for name in "abc"),
+    "json": "[" + ",".join(f'{{"id":"{name}","label":"x","weight":%s}}' for name in "abc") + "]",
+    "jsonl": "".join(f'{{"id":"{name}","label":"x","weight":%s}}\n' for name in "abc"),
+    "uneven.jsonl": "".join(f'{{"id":"{name}","label":"x","weight":%s,"{name}":0}}\n' for name in "abc"),
+    "columns.json": '{"ids":["a","b","c"],"labels":["x","x","x"],"weight":[%s,%s,%s]}',
+}
+
+
+@pytest.mark.parametrize("ending", WEIGHTS_AS_TEXTS)
+def test_every_digit_of_a_weight_counts_in_every_format_of_text(tmp_path: Path, ending: str) -> None:
+    """Binary64 does not tell these digits: as such numbers they would not be 1 : 2 : 3, nor as multiples of 1e-40."""
+    for unit in ("0.12345678901234567", "1234.0000000000000000000000000000000000000001", "0.1" + "0" * 80):
+        with localcontext(prec=90):
+            texts = tuple(f"{factor * Decimal(unit):f}" for factor in (1, 2, 3))
+        gold, problems = load(tmp_path, WEIGHTS_AS_TEXTS[ending] % texts, f"g.{ending}")
+        assert not problems
+        assert gold is not None
+        assert gold.weights is not None
+        assert (gold.weights.tolist(), gold.weight_unit) == ([1, 2, 3], Fraction(unit))
+        assert not any("digits" in note for note in gold.notes)
+
+
+@pytest.mark.parametrize("ending", WEIGHTS_AS_TEXTS)
+def test_a_weight_that_binary64_takes_for_0_is_refused_in_every_format_of_text(tmp_path: Path, ending: str) -> None:
+    gold, problems = load(tmp_path, WEIGHTS_AS_TEXTS[ending] % ("1e-400", "1.5", "0e-400"), f"g.{ending}")
+    assert gold is None
+    assert [(one["instance_id"], one["got"].strip('"')) for one in problems.to_dict()["problems"]] == [("a", "1e-400")]
+
+
+def test_a_label_that_is_a_long_number_is_shown_as_it_stands(tmp_path: Path) -> None:
+    gold, problems = load(tmp_path, '[{"id":"a","label":0.12345678901234567,"other":0.12345678901234567}]')
+    assert gold is None
+    assert [(one["code"], one["got"]) for one in problems.to_dict()["problems"]] == [
+        ("wrong_shape", "0.12345678901234567")
+    ]
 
 
 def test_equal_weights_are_no_weights(tmp_path: Path) -> None:
