@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.formats import Problems, file_kind
 from app.pipeline import Gold, Source, load_gold
@@ -194,6 +196,26 @@ def test_a_label_that_is_a_long_number_is_shown_as_it_stands(tmp_path: Path) -> 
     assert [(one["code"], one["got"]) for one in problems.to_dict()["problems"]] == [
         ("wrong_shape", "0.12345678901234567")
     ]
+
+
+@given(
+    weights=st.lists(st.decimals("1e-6", 1, places=18), min_size=2, max_size=6),
+    unit=st.sampled_from(["0.1", "0.5", "3", "7", "10", "999.999", "1e-5"]),
+)
+def test_weights_in_another_unit_are_the_same_weights(
+    tmp_path_factory: pytest.TempPathFactory, weights: list[Decimal], unit: str
+) -> None:
+    """Also where they have more digits than can be counted and are rounded."""
+    found = []
+    with localcontext(prec=60):
+        for factor in (Decimal(1), Decimal(unit)):
+            rows = "".join(f"{row},x,{weight * factor:f}\n" for row, weight in enumerate(weights))
+            gold, problems = load(tmp_path_factory.getbasetemp(), f"id,label,weight\n{rows}", "g.csv")
+            assert not problems
+            assert gold is not None
+            found.append((None if gold.weights is None else gold.weights.tolist(), gold.weight_unit / Fraction(factor)))
+    assert found[0][0] == found[1][0]
+    assert found[0][0] is None or found[0] == found[1]
 
 
 def test_equal_weights_are_no_weights(tmp_path: Path) -> None:
