@@ -18,7 +18,9 @@ from app.formats.unpack import read_bytes
 
 
 def holds_sets(stream: BinaryIO, kind: FileKind, limits: Limits) -> bool:
-    """True if the first instance has a set of labels (in a table: if a column is one of sets); False where nothing can be told.
+    """True if the first instance has a set of labels (in a table: if any has, or its column says so).
+
+    False where nothing can be told.
 
     Faults are not reported here: reading the file with the task that results reports them all.
     """
