@@ -90,9 +90,14 @@ Gold has `id` and `label` (or `labels`) and may have more:
 | field | meaning |
 |---|---|
 | `split` | `public` or `private`, on all rows or on none: which scores are shown when |
-| `weight` | a number from 0 to 1e12, on all rows or on none: how much the instance counts; exact as written, or rounded to 52 binary digits of the sum where that is more than can be counted (noted); refused where that would make one 0; the same weight on all rows counts as none |
+| `weight` | a number from 0 to 1e12, on all rows or on none: how much the instance counts, exactly as written (at most 200 characters; of float16, float32 and float64 in binary files the shortest decimal that gives it); the same weight on all rows counts as none |
 | `Usage` | as competition sites write it: `Public`, `Private`, or `Ignored` (not scored) |
 | `labels` in a multi-class task | the acceptable answers; an empty list voids the instance: it is not scored |
+
+Weights count as whole multiples of the largest number of which all are multiples, so the unit in which they are written
+changes no value. Where their sum is more than 2⁵² of it, as with most weights of 16 digits or more, they are rounded to
+52 binary digits of their sum, which is noted, or refused where one would become 0. All values are exact for the rounded
+weights; two files that would be equal by the weights as written may then differ in the last digits.
 
 A solution table with an id, `Usage` or `split`, and one more column of any name (a `weight` beside it, if any) is taken
 as it is; records in JSON need the name `label`.

@@ -184,8 +184,9 @@ def _summary(report: Mapping[str, Any]) -> str:
 def _where(report: Mapping[str, Any]) -> str:
     """What 0/0 has to count as, where the counts do not fit whatever it is."""
     meanings = {"worst": "the worst value of its measure", "0": "0", "1": "1", "skip": "nothing (left out)"}
-    if len(report["undefined"]) == len(meanings):
+    if meanings.keys() <= set(report["undefined"]):
         return ""
+    meanings |= {"rate=0": "0 in a rate of informedness", "rate=1": "1 in a rate of informedness"}
     return f" where 0/0 counts as {' or '.join(meanings[one] for one in report['undefined'])}"
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from app.offline import OfflineOutcome
     from app.scoring.metric import MetricCall
     from app.scoring.task import TaskSpec
-    from app.scoring.what_if import Kind, Step
+    from app.scoring.what_if import Amount, Kind, Step
 
 _USUAL = {
     "binary": ("precision", "recall", "f1", "precision_macro", "recall_macro", "f1_macro", "accuracy"),
@@ -45,7 +45,7 @@ class _Asked:
     """What is to be tried."""
 
     steps: Sequence[tuple[str, str]]
-    count: int
+    count: str
     target: str | None
     threshold: float | None
     share: Fraction | None
@@ -86,7 +86,10 @@ _Gains = Annotated[
     typer.Option("--gain", metavar="LABEL,COUNT", help="Misses that become true positives; repeat it."),
 ]
 _Count = Annotated[
-    int, typer.Option("--count", metavar="N", min=1, help="Predictions that change in the table of costs.")
+    str,
+    typer.Option(
+        "--count", metavar="N", help="Predictions that change in the table of costs; of weighted ones, a weight."
+    ),
 ]
 _Target = Annotated[
     str | None,
@@ -118,7 +121,7 @@ def what_if(
     move: _Moves = None,
     correct: _Corrections = None,
     gain: _Gains = None,
-    count: _Count = 1,
+    count: _Count = "1",
     target_label: _Target = None,
     threshold: _Threshold = None,
     share: _Share = None,
@@ -180,24 +183,24 @@ def _tell(out: Output, outcome: "OfflineOutcome", asked: _Asked, options: Mappin
     assert case is not None
     classes = case.spec.classes
     counts = Counts.of(case)
-    steps = [_step(kind, text, classes) for kind, text in asked.steps]
+    weighted = case.weights is not None
+    steps = [_step(kind, text, classes, weighted=weighted) for kind, text in asked.steps]
+    count = _amount(asked.count, weighted=weighted)
+    if count <= 0:
+        raise typer.BadParameter(f"'{asked.count}' is no number of predictions", param_hint="--count")
     require_room(case, steps)
     before = outcome.scores["all"]
     report: dict[str, Any] = {
         "task": case.spec.task,
         "n": case.gold.n,
+        "weighted": weighted,
         "classes": list(classes),
         "averages": tried.change(counts.averages()),
-        "costs": tried.costs(counts, classes, asked.count),
+        "costs": tried.costs(counts, classes, count),
         "change": tried.change(counts.change(steps)) if steps else None,
         "changed": None,
         "prevalence": None,
     }
-    if case.weights is not None:
-        report["weight_unit"] = str(case.weight_unit)
-        notes.add(
-            f"the instances have weights: tp, fp, fn and the numbers of changed predictions count units of {case.weight_unit}"
-        )
     if asked.target is not None:
         lower = options.get("score_direction") == "lower"
         doubt = tried.Doubt(_target(asked.target, classes), asked.threshold, asked.share, lower)
@@ -228,16 +231,24 @@ def _say_undefined(notes: Notes, report: Mapping[str, Any]) -> None:
                 notes.undefined(metric, reason)
 
 
-def _step(kind: str, text: str, classes: Sequence[str]) -> "Step":
+def _amount(text: str, *, weighted: bool) -> "Amount":
+    """A number of predictions, or of weighted ones their weight, below 0 with a sign; 0 for a text that is neither."""
+    from app.formats.weights import exact
+
+    text = text.strip()
+    size = exact(text.removeprefix("-")) or Fraction(0)
+    if size.denominator > 1 and not weighted:
+        return 0
+    return -size if text.startswith("-") else size
+
+
+def _step(kind: str, text: str, classes: Sequence[str], *, weighted: bool) -> "Step":
     """A step from its text: labels as they are, then the count, joined by commas."""
     from app.scoring.what_if import Step
 
     labels, _, number = text.rpartition(",")
     shape = "LABEL,COUNT" if kind == "gain" else "FROM,TO,COUNT"
-    try:
-        count = int(number)
-    except ValueError:
-        count = 0
+    count = _amount(number, weighted=weighted)
     if not labels or not count or (kind == "move" and count < 0):
         raise typer.BadParameter(f"'{text}' is not {shape} with a count", param_hint=f"--{kind}")
     found = _named(labels, classes, pair=kind != "gain")

@@ -25,7 +25,7 @@ def show(console: "Console", report: Mapping[str, Any]) -> None:
         _show_change(console, report["averages"], report["change"])
     elif report["changed"] is None and report["prevalence"] is None:
         for average in ("macro", "lfb_train"):
-            _show_costs(console, report["costs"], average)
+            _show_costs(console, report["costs"], average, weighted=report["weighted"])
 
 
 def _show_changed(console: "Console", found: Mapping[str, Any]) -> None:
@@ -59,12 +59,13 @@ def _show_change(console: "Console", averages: Mapping[str, Any], change: Mappin
     show_table(console, columns)
 
 
-def _show_costs(console: "Console", costs: Mapping[str, Any], average: str) -> None:
+def _show_costs(console: "Console", costs: Mapping[str, Any], average: str, *, weighted: bool) -> None:
     """How an average changes where a label gives or receives false positives (precision), or gains true ones (recall)."""
     rows = costs["labels"].values()
     if all(row["receives"][average] is None for row in rows):
         return
     what = "a prediction changes" if costs["count"] == 1 else f"{costs['count']} predictions change"
+    what = f"predictions of weight {costs['count']} change" if weighted else what
     columns = [Column("class", list(costs["labels"]), wrap=True)]
     columns += [score_column(name, [row[name] for row in rows], far=1) for name in ("tp", "fp", "fn")]
     precisions = {"gives fp: precision": "gives", "receives fp: precision": "receives"}

@@ -261,11 +261,11 @@ def is_text(kind: "pa.DataType") -> bool:
     return bool(is_.is_string(kind) or is_.is_large_string(kind) or views or is_.is_integer(kind))
 
 
-def is_integer(kind: "pa.DataType") -> bool:
-    """Whether a column of this type holds whole numbers."""
+def is_number(kind: "pa.DataType") -> bool:
+    """Whether a column of this type holds whole or floating-point numbers."""
     import pyarrow.types as is_
 
-    return bool(is_.is_integer(kind))
+    return bool(is_.is_integer(kind) or is_.is_floating(kind))
 
 
 def is_float(kind: "pa.DataType") -> bool:

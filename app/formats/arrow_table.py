@@ -16,8 +16,8 @@ from app.formats.arrow_file import (
     Opened,
     Refused,
     is_float,
-    is_integer,
     is_list,
+    is_number,
     is_text,
     is_text_list,
     together,
@@ -28,6 +28,7 @@ from app.formats.layout import ColumnLists, Names
 from app.formats.problem import FILE, Place, Problem, problem, quote, token
 from app.formats.rules import Limits
 from app.formats.table_header import Header, tell_columns
+from app.formats.weights import shortest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -162,7 +163,7 @@ def _wrong_types(shape: _Shape, reading: Reading) -> list[Problem]:
         kind, due = shape.types[name], "strings"
         sound = is_text(kind)
         if field == "weight":
-            due, sound = "numbers", is_float(kind) or is_integer(kind)
+            due, sound = "numbers", is_number(kind)
         elif field == "label" and reading.sets:
             due = "strings or lists of strings"
             sound = sound or (not reading.long and is_text_list(kind))
@@ -198,6 +199,8 @@ def _take(
             for name in shape.scores:
                 checked.check(name, part.column(name))
             parts.append(_matrix(part, shape.scores))
+    if "weight" in cells:
+        cells["weight"] = shortest(cells["weight"], shape.types[shape.named["weight"]].to_pandas_dtype())
     if shape.listed:
         return cells, rows
     width = len(shape.scores)

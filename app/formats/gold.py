@@ -66,20 +66,17 @@ def check_distinct(table: Table, void: Collection[str], problems: Problems) -> N
 def whole_weights(table: Table, void: Collection[str], problems: Problems) -> tuple[NDArray[np.int64], Fraction] | None:
     """The weights in file order as whole numbers, and the unit that they count; None where all are the same.
 
-    The proportions are exact where binary64 can count the sum; else they are rounded to multiples of a power of two
-    (noted). Weights that are all 0, or of which that would make one 0, are a problem.
+    The proportions are exact where binary64 can count the sum; else they are rounded to 52 binary digits of it (noted). Weights that are all 0, or of which that would make one 0, are a problem.
     """
     if table.weights is None or problems:
         return None
     pairs = zip(table.ids, table.weights, strict=True)
     exact = [weight for name, weight in pairs if name not in void]
-    scale = math.lcm(*{weight.denominator for weight in exact})
-    whole = [int(weight * scale) for weight in exact]
-    common, step = math.gcd(*whole) or 1, 1
-    if sum(whole) // common > _MOST_WEIGHT:
-        step = 1 << max(0, (sum(whole) // _MOST_WEIGHT).bit_length())
-        whole = [round(Fraction(weight, step)) for weight in whole]
-        common = math.gcd(*whole) or 1
+    whole, unit = _counted(exact)
+    if sum(whole) > _MOST_WEIGHT:
+        step = 1 << (sum(whole) // _MOST_WEIGHT).bit_length()
+        whole, more = _counted([Fraction(round(Fraction(weight, step))) for weight in whole])
+        unit *= step * more
         table.notes.append(
             "the weights have more digits than counting allows: they are rounded to 52 binary digits of their sum"
         )
@@ -88,8 +85,16 @@ def whole_weights(table: Table, void: Collection[str], problems: Problems) -> tu
         message = far if any(whole) else "All weights are 0. Give at least one instance a weight."
         problems.add(problem("wrong_shape", message, Place(), expected="weights"), FILE)
         return None
-    found = np.array([weight // common for weight in whole], dtype=np.int64)
-    return None if (found == 1).all() else (found, Fraction(common * step, scale))
+    found = np.array(whole, dtype=np.int64)
+    return None if (found == 1).all() else (found, unit)
+
+
+def _counted(weights: Sequence[Fraction]) -> tuple[list[int], Fraction]:
+    """Weights as whole numbers without a common factor, which are the same in any unit, and what a 1 stands for."""
+    scale = math.lcm(*{weight.denominator for weight in weights})
+    whole = [int(weight * scale) for weight in weights]
+    common = math.gcd(*whole) or 1
+    return [weight // common for weight in whole], Fraction(common, scale)
 
 
 def kept_ids(table: Table, void: Collection[str]) -> list[str]:

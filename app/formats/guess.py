@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 
 from app.formats.columns import Reading, TooManyRows
 from app.formats.kinds import FORMATS, FileKind
+from app.formats.layout import ColumnLists
 from app.formats.problem import Problems, TooManyProblems
 from app.formats.reader import READERS
 from app.formats.rules import Limits
@@ -17,7 +18,9 @@ from app.formats.unpack import read_bytes
 
 
 def holds_sets(stream: BinaryIO, kind: FileKind, limits: Limits) -> bool:
-    """True if the first instance has a set of labels (in a table: if any has); False where nothing can be told.
+    """True if the first instance has a set of labels (in a table: if any has, or its column says so).
+
+    False where nothing can be told.
 
     Faults are not reported here: reading the file with the task that results reports them all.
     """
@@ -41,7 +44,10 @@ def holds_sets(stream: BinaryIO, kind: FileKind, limits: Limits) -> bool:
 
 
 def _reads_as_sets(data: bytes, kind: FileKind, limits: Limits) -> bool:
-    """Whether a file of columns has several labels in a cell."""
+    """Whether a file of columns has lists of labels, a column that is called so, or several labels in a cell.
+
+    In .npz files the array of labels has one name, whatever it holds.
+    """
     reading = Reading("multilabel", gold=True, limits=limits, problems=Problems(), sets=True)
     try:
         columns = READERS[kind.format](data, reading)
@@ -49,7 +55,11 @@ def _reads_as_sets(data: bytes, kind: FileKind, limits: Limits) -> bool:
         return False
     if columns is None or columns.labels is None:
         return False
-    return kind.layout == "long" or any(isinstance(labels, list) and len(labels) > 1 for labels in columns.labels)
+    layout = columns.layout
+    listed = isinstance(layout, ColumnLists) and not layout.joined
+    named = kind.format != "npz" and layout.name("label") == "labels"
+    several = any(isinstance(labels, list) and len(labels) > 1 for labels in columns.labels)
+    return kind.layout == "long" or listed or named or several
 
 
 def _joins_labels(text: str, separator: str) -> bool:

@@ -37,7 +37,7 @@ def read_json_lines(text: str, reading: Reading) -> Columns | None:
 
 def _quick(lines: list[str], reading: Reading) -> list[Any] | None:
     """All values, if every line is exactly one."""
-    read = json_decoder(reading.limits).raw_decode
+    read = json_decoder(reading.limits, exact=reading.gold).raw_decode
     try:
         pairs = [read(line) for line in lines]
     except (json.JSONDecodeError, RecursionError):
@@ -53,7 +53,7 @@ def _blank(number: int) -> Problem:
 
 
 def _line_by_line(lines: list[str], reading: Reading) -> tuple[list[int], list[Any]]:
-    decoder = json_decoder(reading.limits)
+    decoder = json_decoder(reading.limits, exact=reading.gold)
     numbers: list[int] = []
     records: list[Any] = []
     for number, whole in enumerate(lines, start=1):

@@ -29,7 +29,7 @@ _RECORD_KEYS = ("predictions", "documents")
 def read_json(text: str, reading: Reading) -> Columns | None:
     """Read a JSON text; None where it cannot be read at all (a problem says why)."""
     try:
-        document = json_decoder(reading.limits).decode(text)
+        document = json_decoder(reading.limits, exact=reading.gold).decode(text)
         return _columns(document, reading)
     except (json.JSONDecodeError, RecursionError, TooDeep) as error:
         reading.problems.add(looks_like_table(text, "JSON") or decoding_problem(error, text, reading.limits))

@@ -20,6 +20,7 @@ from app.formats.layout import ColumnLists, Names
 from app.formats.problem import Place, Problems, problem, quote, shorten, token
 from app.formats.records import refused_in_gold
 from app.formats.rules import Limits
+from app.formats.weights import shortest
 
 Array = NDArray[Any]
 _PACKED = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
@@ -277,10 +278,8 @@ def _code_points(array: Array) -> Array:
 
 
 def _numbers(array: Array) -> list[Any]:
-    """Numbers as they were meant: a float32 as the shortest decimal that gives it, not widened."""
-    if array.ndim == 1 and array.dtype.kind == "f" and array.dtype.itemsize < 8:
-        return [float(text) for text in array.astype(str)]
-    return list(array.tolist())
+    """The weights of an array; what has two dimensions holds none, which is told of each row."""
+    return shortest(array.tolist(), array.dtype.type) if array.ndim == 1 else list(array.tolist())
 
 
 def _scores(arrays: Mapping[str, Array]) -> GivenScores:

@@ -17,6 +17,8 @@ from app.formats.rules import Limits
 
 _DIGITS = 4000
 """Digits that an integer may have in any case: of much longer ones Python itself reads none."""
+_SURE = 16
+"""Characters of a number with a point that binary64 tells in any case, as it tells 15 digits."""
 _LIKE_PYTHON = re.compile(r"True|False|None|'")
 
 
@@ -31,6 +33,16 @@ class BadNumber:
         return self.text
 
 
+@dataclass(frozen=True, slots=True)
+class LongNumber:
+    """A finite number as it is written, of which binary64 does not tell every digit."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
 _CONTAINERS = frozenset({list, tuple})
 ODD = frozenset({list, tuple, BadNumber})
 """Types of values that need a closer look."""
@@ -40,13 +52,21 @@ class TooDeep(Exception):
     """Lists and objects are nested deeper than the limit."""
 
 
-def json_decoder(limits: Limits) -> json.JSONDecoder:
-    """A decoder of strict JSON; raises json.JSONDecodeError and RecursionError as the standard library's."""
+def json_decoder(limits: Limits, *, exact: bool = False) -> json.JSONDecoder:
+    """A decoder of strict JSON; raises json.JSONDecodeError and RecursionError as the standard library's.
+
+    `exact`: numbers of which binary64 does not tell every digit become LongNumber.
+    """
     most = min(limits.text_length, _DIGITS)
 
     def real(text: str) -> float | BadNumber:
         value = float(text)
         return value if math.isfinite(value) else BadNumber(shorten(text), "not_a_number")
+
+    def exact_real(text: str) -> float | BadNumber | LongNumber:
+        value = real(text)
+        sure = (len(text) <= _SURE and value) or type(value) is BadNumber or repr(value) == text
+        return value if sure else LongNumber(text)
 
     def integer(text: str) -> int | BadNumber:
         return int(text) if len(text) <= most else BadNumber(shorten(text), "too_large")
@@ -55,7 +75,12 @@ def json_decoder(limits: Limits) -> json.JSONDecoder:
         return BadNumber(text, "not_a_number")
 
     hook: Callable[[list[tuple[str, Any]]], Any] = tuple
-    return json.JSONDecoder(object_pairs_hook=hook, parse_float=real, parse_int=integer, parse_constant=constant)
+    return json.JSONDecoder(
+        object_pairs_hook=hook,
+        parse_float=exact_real if exact else real,
+        parse_int=integer,
+        parse_constant=constant,
+    )
 
 
 def syntax_problem(error: json.JSONDecodeError, *, line: int | None = None) -> Problem:

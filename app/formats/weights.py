@@ -1,12 +1,19 @@
 """Instance weights of gold: exact, as they are written, so that scoring with them can be exact too."""
 
+from collections.abc import Iterable
 from fractions import Fraction
+from typing import Any
+
+import numpy as np
 
 from app.formats.columns import Cell, Columns
 from app.formats.numbers import number
 from app.formats.problem import problem, show
+from app.formats.strict_json import LongNumber
 
 _MOST, _LEAST = 1e12, 1e-12
+_LONGEST = 200
+"""Characters of a weight: the whole decimal text of any binary64 in these bounds has fewer."""
 _MEND = "Give each row a number from 0 to 1e12, on all rows or on none."
 
 
@@ -41,10 +48,17 @@ def exact(value: object) -> Fraction | None:
 
     None for what is no number, negative, or not 0 and outside 1e-12 … 1e12.
     """
-    text = str(value) if type(value) in {str, int, float} else ""
-    size = number(text) if len(text) <= 60 else None
+    text = str(value) if type(value) in {str, int, float, LongNumber} else ""
+    size = number(text) if len(text) <= _LONGEST else None
     if size is None or size > _MOST:
         return None
     if size < _LEAST:  # a huge exponent must not be computed with
         return None if text.lower().partition("e")[0].strip("+-0.") else Fraction(0)
     return Fraction(text)
+
+
+def shortest(values: Iterable[Any], kind: type[np.generic]) -> list[Any]:
+    """Numbers of a binary file as they were meant: of float16 and float32 the shortest decimals that give them, not widened."""
+    if not issubclass(kind, np.float16 | np.float32):
+        return list(values)
+    return [None if value is None else float(str(kind(value))) for value in values]

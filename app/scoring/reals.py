@@ -11,6 +11,7 @@ rounded, but for those within 2^-960 of a number halfway that they are not: no c
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Union
@@ -127,6 +128,24 @@ def quotient_sum(numerators: Integers, denominators: Integers) -> Real:
 def weighted_sum(numerators: Integers, denominators: Integers, weights: Integers | None) -> Real:
     """The sum of weight × numerator / denominator; without weights each term counts once."""
     return quotient_sum(numerators if weights is None else times(weights, numerators), denominators)
+
+
+def power_sum(numerators: Integers, denominators: Integers, weights: Integers | None, *, power: int) -> Real:
+    """The sum of weight × (numerator / denominator) ** power, for numerators of at least 0; without weights each is 1."""
+    often: Counter[tuple[int, int]] = Counter()
+    heavy = [1] * len(numerators) if weights is None else weights.tolist()
+    for a, b, weight in zip(numerators.tolist(), denominators.tolist(), heavy, strict=True):
+        often[a, b] += weight
+
+    def bounds(bits: int) -> Bounds:
+        low = inexact = 0
+        for (a, b), weight in often.items():
+            units, rest = divmod(weight * a**power << bits, b**power)
+            low += units
+            inexact += rest > 0
+        return low, low + inexact
+
+    return Real(bounds)
 
 
 def _by_terms(numerators: Integers, denominators: Integers, bits: int) -> Bounds:

@@ -10,7 +10,8 @@ from app.scoring import reshaped
 from app.scoring.align import Case
 from app.scoring.evaluate import evaluate
 from app.scoring.metric import MetricCall, Result
-from app.scoring.what_if import Averages, Change, Counts
+from app.scoring.weighing import as_number
+from app.scoring.what_if import Amount, Averages, Change, Counts
 
 AVERAGES = ("macro", "micro", "lfb_train")
 
@@ -29,20 +30,20 @@ class Doubt:
     lower: bool = False
 
 
-def costs(counts: Counts, classes: Sequence[str], count: int = 1) -> dict[str, Any]:
+def costs(counts: Counts, classes: Sequence[str], count: Amount = 1) -> dict[str, Any]:
     """The marginal costs of each label for `count` predictions, with its counts."""
     labels = {}
     for place, name in enumerate(classes):
         one = counts.costs(place, count)
         labels[name] = {
-            "tp": counts.tp[place],
-            "fp": counts.fp[place],
-            "fn": counts.fn[place],
+            "tp": as_number(counts.tp[place]),
+            "fp": as_number(counts.fp[place]),
+            "fn": as_number(counts.fn[place]),
             "gives": one.gives and _averages(one.gives),
             "receives": _averages(one.receives),
             "gains": one.gains and change(one.gains),
         }
-    return {"count": count, "labels": labels}
+    return {"count": as_number(count), "labels": labels}
 
 
 def change(found: Change) -> dict[str, Any]:

@@ -38,5 +38,9 @@ def _real(item: Any, unit: Fraction) -> Any:
         return [_real(one, unit) for one in item]
     if isinstance(item, float):
         return float(Fraction(item) * unit)
-    above, below = item * unit.numerator, unit.denominator
-    return above // below if above % below == 0 else above / below
+    return as_number(item * unit)
+
+
+def as_number(weight: int | Fraction) -> int | float:
+    """A sum of weights as a number of JSON: whole, or rounded once."""
+    return weight.numerator if weight.denominator == 1 else float(weight)

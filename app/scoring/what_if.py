@@ -3,7 +3,8 @@
 A false positive that moves to another label changes the precision of both; a false negative that becomes a true
 positive changes the recall of its label and, through the label that was predicted instead, two precisions. Equations
 16 to 25 are taken with their signs corrected: the label that gives false positives counts them as negative (eq 17, 18),
-and in eq 25 the numerator is fp, or the shift is δ/N where each instance has one label. 0/0 counts as 0.
+and in eq 25 the numerator is fp, or the shift is δ/N where each instance has one label. 0/0 counts as 0. Where gold gives
+its instances weights, every count is a sum of them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,8 +20,11 @@ from app.scoring.align import Case, Labels
 from app.scoring.exact import total
 from app.scoring.options import DEFAULTS
 from app.scoring.tally import Workspace
+from app.scoring.weighing import as_number
 
 Kind = Literal["move", "correct", "gain"]
+Amount = int | Fraction
+"""A number of predictions, or of weighted ones the weight that gold gives them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +61,15 @@ class Step:
     """Some predictions that change.
 
     `move`: `count` false positives of `giver` become false positives of `receiver`. `correct`: they become true positives
-    of it, as `receiver` is right there. `gain`: false negatives of `receiver` become true positives. A gain of data with one label per instance leaves open which label is no longer predicted. A negative count of a
-    correct or gain takes true positives away. Labels are positions in the classes.
+    of it, as `receiver` is right there. `gain`: false negatives of `receiver` become true positives. A gain of data with
+    one label per instance leaves open which label is no longer predicted. A negative count of a correct or gain takes
+    true positives away. Labels are positions in the classes.
     """
 
     kind: Kind
     giver: int | None
     receiver: int
-    count: int
+    count: Amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,25 +79,25 @@ class Counts:
     `outside` counts predicted labels outside the vocabulary; `exclusive`: one label per instance.
     """
 
-    tp: tuple[int, ...]
-    fp: tuple[int, ...]
-    fn: tuple[int, ...]
+    tp: tuple[Amount, ...]
+    fp: tuple[Amount, ...]
+    fn: tuple[Amount, ...]
     frequencies: tuple[int, ...] | None
-    outside: int = 0
+    outside: Amount = 0
     exclusive: bool = True
 
     @classmethod
     def of(cls, case: Case) -> "Counts":
-        """The counts of a case; where instances have weights, in their unit. Raises InvalidContent."""
+        """The counts of a case. Raises InvalidContent."""
         if case.acceptable:
             detail = "Gold that gives sets of acceptable answers has no false positives of a label."
             raise InvalidContent(detail, remedy="Give gold with one label per instance, or with sets of labels.")
         ws = Workspace(case)
         tally = ws.tally(DEFAULTS)
-        tp, fp, fn = (tuple(map(int, column)) for column in tally.classes.columns[:3])
+        tp, fp, fn = (tuple(_weighed(case, int(one)) for one in column) for column in tally.classes.columns[:3])
         given = ws.train_frequencies
         frequencies = None if given is None or not given.any() else tuple(map(int, given))
-        return cls(tp, fp, fn, frequencies, tally.outside_fp, case.spec.task != "multilabel")
+        return cls(tp, fp, fn, frequencies, _weighed(case, tally.outside_fp), case.spec.task != "multilabel")
 
     def averages(self) -> Change:
         """Precision and recall as they are."""
@@ -110,7 +115,7 @@ class Counts:
         weighted = sum((f * value for f, value in zip(self.frequencies, values, strict=True)), Fraction(0))
         return Averages(macro, pooled, weighted / sum(self.frequencies))
 
-    def costs(self, label: int, count: int = 1) -> Costs:
+    def costs(self, label: int, count: Amount = 1) -> Costs:
         """The marginal costs of one label for `count` predictions (eq 16, 19, 22, 23, 24 and 25)."""
         nothing = Fraction(0)
         gives = None
@@ -123,7 +128,7 @@ class Counts:
         precision = Averages(None, pooled[0], None)
         if not self.exclusive:
             precision = self._of_one(label, self._precision(label, count, 0), pooled[0])
-        recall = self._of_one(label, Fraction(count, self.tp[label] + self.fn[label]), pooled[1])
+        recall = self._of_one(label, _ratio(count, self.tp[label] + self.fn[label]), pooled[1])
         return Costs(gives, receives, Change(precision, recall))
 
     def _of_one(self, label: int, value: Fraction, pooled: Fraction) -> Averages:
@@ -131,7 +136,7 @@ class Counts:
         lfb = None if self.frequencies is None else value * self.frequencies[label] / sum(self.frequencies)
         return Averages(value / len(self.tp), pooled, lfb)
 
-    def _pooled(self, right: int, more: int) -> tuple[Fraction, Fraction]:
+    def _pooled(self, right: Amount, more: Amount) -> tuple[Fraction, Fraction]:
         """How pooled precision and recall change with so many more true positives and predictions."""
         tp, chosen = sum(self.tp), sum(self.tp) + sum(self.fp) + self.outside
         precision = _ratio(tp + right, chosen + more) - _ratio(tp, chosen)
@@ -139,7 +144,7 @@ class Counts:
 
     def change(self, steps: Iterable[Step]) -> Change:
         """How the averages change when all steps are taken together (eq 17, 18 and 21). Raises InvalidContent."""
-        tp, fp = [0] * len(self.tp), [0] * len(self.fp)
+        tp, fp = list[Amount]([0] * len(self.tp)), list[Amount]([0] * len(self.fp))
         known = True
         for step in steps:
             (fp if step.kind == "move" else tp)[step.receiver] += step.count
@@ -158,19 +163,24 @@ class Counts:
             self._averaged(recall, pooled[1]),
         )
 
-    def _precision(self, label: int, right: int, wrong: int) -> Fraction:
+    def _precision(self, label: int, right: Amount, wrong: Amount) -> Fraction:
         """How the precision of a label changes with so many more true and false positives."""
         tp, chosen = self.tp[label], self.tp[label] + self.fp[label]
         return _ratio(tp + right, chosen + right + wrong) - _ratio(tp, chosen)
 
 
-def _ratio(part: int, whole: int) -> Fraction:
+def _ratio(part: Amount, whole: Amount) -> Fraction:
     return Fraction(part, whole) if whole else Fraction(0)
+
+
+def _weighed(case: Case, count: int) -> Amount:
+    """What a number that was counted stands for: so many units of weight, where instances have weights."""
+    return count if case.weights is None else count * case.weight_unit
 
 
 def require_room(case: Case, steps: Iterable[Step]) -> None:
     """Raise InvalidContent where there are fewer instances that steps of one kind between two labels can change."""
-    asked: dict[tuple[Kind, int | None, int], int] = {}
+    asked: dict[tuple[Kind, int | None, int], Amount] = {}
     for step in steps:
         between = step.kind, step.giver, step.receiver
         asked[between] = asked.get(between, 0) + step.count
@@ -178,17 +188,18 @@ def require_room(case: Case, steps: Iterable[Step]) -> None:
     for (kind, giver, receiver), count in asked.items():
         most = room(case, kind, giver, receiver)
         if count > most:
-            what = f"{most} false positives of '{names[giver]}'" if giver is not None else f"{most} misses"
+            number = as_number(most)
+            what = f"{number} false positives of '{names[giver]}'" if giver is not None else f"{number} misses"
             become = "false" if kind == "move" else "true"
-            detail = f"Only {what} can become {become} positives of '{names[receiver]}', not {count}."
-            raise InvalidContent(detail, remedy=f"Give a count of at most {most}.")
+            detail = f"Only {what} can become {become} positives of '{names[receiver]}', not {as_number(count)}."
+            raise InvalidContent(detail, remedy=f"Give a count of at most {number}.")
 
 
-def room(case: Case, kind: Kind, giver: int | None, receiver: int) -> int:
-    """How many instances (their weights) such a step can change."""
+def room(case: Case, kind: Kind, giver: int | None, receiver: int) -> Amount:
+    """How many instances such a step can change."""
     weights = case.weights
     has = _right(case, giver, receiver) if kind != "move" else _wrong(case, giver, receiver)
-    return int(has.sum()) if weights is None else total(weights[has])
+    return _weighed(case, int(has.sum()) if weights is None else total(weights[has]))
 
 
 def _wrong(case: Case, giver: int | None, receiver: int) -> NDArray[np.bool_]:

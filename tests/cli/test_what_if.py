@@ -57,14 +57,30 @@ def test_steps_are_taken_together(files: tuple[object, ...]) -> None:
     assert (gain["precision"]["macro"], gain["precision"]["micro"]["fraction"]) == (None, "1/20")
 
 
-def test_counts_of_weighted_instances_tell_their_unit(files: tuple[object, ...], tmp_path: Path) -> None:
-    assert "weight_unit" not in run(*files, "--json").value()
-    gold = write(tmp_path / "g.csv", "id,label,weight\n1,a,0.5\n2,b,1.5\n3,b,2\n")
-    mine = write(tmp_path / "p.csv", "id,label\n1,a\n2,a\n3,b\n")
-    words = ("what-if", "--gold", gold, "--predictions", mine)
-    found = run(*words, "--json").value()
-    assert (found["weight_unit"], found["costs"]["labels"]["a"]["fp"]) == ("1/2", 3)
-    assert "count units of 1/2" in run(*words).err
+def test_weighted_instances_count_as_they_weigh_whatever_the_unit(tmp_path: Path) -> None:
+    """One more instance that is right, of a weight with more digits, makes the unit of counting smaller."""
+    mine = write(tmp_path / "p.csv", "id,label\n1,a\n2,a\n3,b\n4,c\n")
+    for last in ("1", "1.001"):
+        rows = f"id,label,weight\n1,a,0.5\n2,b,1.5\n3,b,2\n4,c,{last}\n"
+        words = ("what-if", "--gold", write(tmp_path / "g.csv", rows), "--predictions", mine)
+        ran = run(*words)
+        assert "macro averages where predictions of weight 1 change" in ran.out
+        row = next(line.split() for line in ran.out.splitlines() if line.startswith("a "))
+        assert list(map(float, row[1:4])) == [0.5, 1.5, 0]
+        costs = run(*words, "--json", "--count", "0.5").value()["costs"]
+        a = costs["labels"]["a"]
+        assert (costs["count"], a["tp"], a["fp"], a["fn"], costs["labels"]["c"]["tp"]) == (
+            0.5,
+            0.5,
+            1.5,
+            0,
+            float(last),
+        )
+        assert a["gives"]["macro"]["fraction"] == "1/36"  # (0.5 / 1.5 - 0.5 / 2) / 3
+        change = run(*words, "--correct", "a,b,1.25", "--gain", "b,0.25", "--json").value()["change"]
+        assert change["recall"]["macro"]["fraction"] == "1/7"  # 1.5 / 3.5 / 3
+        refused = run(*words, "--move", "a,c,1.75", "--json")
+        assert (refused.status, "Only 1.5 false positives" in refused.value()["detail"]) == (1, True)
 
 
 def test_labels_may_hold_commas(tmp_path: Path) -> None:
@@ -135,6 +151,9 @@ def test_what_is_undefined_has_a_note(scored: tuple[object, ...], tmp_path: Path
         (["--target-label", "c9"], 2, "there are: c1, c2, c3, c4"),
         (["--move", "c4,c2"], 2, "FROM,TO,COUNT"),
         (["--move", "c4,c2,0"], 2, "FROM,TO,COUNT"),
+        (["--move", "c4,c2,1.5"], 2, "FROM,TO,COUNT"),
+        (["--count", "0"], 2, "no number of predictions"),
+        (["--count", "1.5"], 2, "no number of predictions"),
         (["--move", "c4,c4,1"], 2, "there are: c1"),
         (["--gain", "c9,1"], 2, "there are: c1"),
         (["--move", "c4,c2,6"], 1, "Only 5 false positives"),

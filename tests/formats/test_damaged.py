@@ -47,6 +47,25 @@ def test_integers_are_labels_of_sets_too(kind: str) -> None:
     assert sets(found.labels) == [[0], [1], [0]]
 
 
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+@pytest.mark.parametrize(
+    ("column", "labels", "expected"),
+    [
+        ("labels", [["a"], ["b"]], True),
+        ("label", [["a"], ["b"]], True),
+        ("labels", ["a", "b"], True),
+        ("label", ["a", "b|c"], True),
+        ("label", ["a", "b"], False),
+    ],
+)
+def test_a_column_of_sets_is_one_though_each_holds_one_label(
+    kind: str, column: str, labels: list[Any], expected: bool
+) -> None:
+    """As in JSON, where lists say it, and in CSV, where the name of the column does."""
+    data = columnar(kind, {"id": ["t1", "t2"], column: labels})
+    assert holds_sets(io.BytesIO(data), FileKind(kind), Limits()) == expected
+
+
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "npz"])
 def test_the_task_of_a_file_with_too_many_records_cannot_be_told(kind: str) -> None:
     file = io.BytesIO()

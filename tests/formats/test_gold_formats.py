@@ -5,9 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from app.formats.kinds import FileKind
 from app.pipeline import Gold, Source, load_gold
@@ -186,13 +189,25 @@ def test_rows_of_one_id_that_disagree_are_told_where_they_do(path: Path, named: 
     assert placed(problems) == [expected]
 
 
-def test_weights_in_float32_are_the_decimals_that_mean_them(path: Path) -> None:
-    """0.1 as float32 is not 0.1 as float64; what counts is the number that stands in the file."""
-    body = {"ids": np.array(["a", "b"]), "labels": np.array(["x", "y"]), "weight": np.array([0.5, 1], np.float32)}
-    with path.open("wb") as stream:
-        np.savez(stream, **body)  # type: ignore[arg-type]
-    gold, problems = load_gold(Source(path, FileKind("npz")), task="multiclass")
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("name", ["npz", "parquet", "arrow"])
+def test_weights_in_short_floats_are_the_decimals_that_mean_them(path: Path, name: str, kind: type) -> None:
+    """0.1 as float32 is not 0.1 as float64; what counts is the number that stands in the file, of whatever format."""
+    weights: NDArray[Any] = np.array([0.1, 0.2, 0.7], kind)
+    ids, labels = ["a", "b", "c"], ["x", "y", "x"]
+    if name == "npz":
+        with path.open("wb") as stream:
+            np.savez(stream, ids=np.array(ids), labels=np.array(labels), weight=weights)
+    else:
+        table = pa.table({"id": ids, "label": labels, "weight": weights})
+        with pa.OSFile(str(path), "wb") as sink:
+            if name == "parquet":
+                pq.write_table(table, sink)
+            else:
+                with pa.ipc.new_file(sink, table.schema) as writer:
+                    writer.write_table(table)
+    gold, problems = load_gold(Source(path, FileKind(name)), task="multiclass")
     assert not problems
     assert gold is not None
     assert gold.weights is not None
-    assert gold.weights.tolist() == [1, 2]
+    assert (gold.weights.tolist(), gold.weight_unit) == ([1, 2, 7], Fraction(1, 10))

@@ -1,7 +1,11 @@
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.formats import Problems, file_kind
 from app.pipeline import Gold, Source, load_gold
@@ -154,6 +158,64 @@ def test_weights_are_scaled_to_whole_numbers_exactly(tmp_path: Path, texts: tupl
     assert gold is not None
     assert gold.weights is not None
     assert gold.weights.tolist() == [2, 1, 4]
+
+
+WEIGHTS_AS_TEXTS = {
+    "csv": "id,label,weight\n" + "".join(f"{name},x,%s\n" for name in "abc"),
+    "json": "[" + ",".join(f'{{"id":"{name}","label":"x","weight":%s}}' for name in "abc") + "]",
+    "jsonl": "".join(f'{{"id":"{name}","label":"x","weight":%s}}\n' for name in "abc"),
+    "uneven.jsonl": "".join(f'{{"id":"{name}","label":"x","weight":%s,"{name}":0}}\n' for name in "abc"),
+    "columns.json": '{"ids":["a","b","c"],"labels":["x","x","x"],"weight":[%s,%s,%s]}',
+}
+
+
+@pytest.mark.parametrize("ending", WEIGHTS_AS_TEXTS)
+def test_every_digit_of_a_weight_counts_in_every_format_of_text(tmp_path: Path, ending: str) -> None:
+    """Binary64 does not tell these digits: as such numbers they would not be 1 : 2 : 3, nor as multiples of 1e-40."""
+    for unit in ("0.12345678901234567", "1234.0000000000000000000000000000000000000001", "0.1" + "0" * 80):
+        with localcontext(prec=90):
+            texts = tuple(f"{factor * Decimal(unit):f}" for factor in (1, 2, 3))
+        gold, problems = load(tmp_path, WEIGHTS_AS_TEXTS[ending] % texts, f"g.{ending}")
+        assert not problems
+        assert gold is not None
+        assert gold.weights is not None
+        assert (gold.weights.tolist(), gold.weight_unit) == ([1, 2, 3], Fraction(unit))
+        assert not any("digits" in note for note in gold.notes)
+
+
+@pytest.mark.parametrize("ending", WEIGHTS_AS_TEXTS)
+def test_a_weight_that_binary64_takes_for_0_is_refused_in_every_format_of_text(tmp_path: Path, ending: str) -> None:
+    gold, problems = load(tmp_path, WEIGHTS_AS_TEXTS[ending] % ("1e-400", "1.5", "0e-400"), f"g.{ending}")
+    assert gold is None
+    assert [(one["instance_id"], one["got"].strip('"')) for one in problems.to_dict()["problems"]] == [("a", "1e-400")]
+
+
+def test_a_label_that_is_a_long_number_is_shown_as_it_stands(tmp_path: Path) -> None:
+    gold, problems = load(tmp_path, '[{"id":"a","label":0.12345678901234567,"other":0.12345678901234567}]')
+    assert gold is None
+    assert [(one["code"], one["got"]) for one in problems.to_dict()["problems"]] == [
+        ("wrong_shape", "0.12345678901234567")
+    ]
+
+
+@given(
+    weights=st.lists(st.decimals("1e-6", 1, places=18), min_size=2, max_size=6),
+    unit=st.sampled_from(["0.1", "0.5", "3", "7", "10", "999.999", "1e-5"]),
+)
+def test_weights_in_another_unit_are_the_same_weights(
+    tmp_path_factory: pytest.TempPathFactory, weights: list[Decimal], unit: str
+) -> None:
+    """Also where they have more digits than can be counted and are rounded."""
+    found = []
+    with localcontext(prec=60):
+        for factor in (Decimal(1), Decimal(unit)):
+            rows = "".join(f"{row},x,{weight * factor:f}\n" for row, weight in enumerate(weights))
+            gold, problems = load(tmp_path_factory.getbasetemp(), f"id,label,weight\n{rows}", "g.csv")
+            assert not problems
+            assert gold is not None
+            found.append((None if gold.weights is None else gold.weights.tolist(), gold.weight_unit / Fraction(factor)))
+    assert found[0][0] == found[1][0]
+    assert found[0][0] is None or found[0] == found[1]
 
 
 def test_equal_weights_are_no_weights(tmp_path: Path) -> None:

@@ -253,6 +253,17 @@ def test_an_f_of_averages_says_what_0_over_0_counts_as_in_its_averages_and_in_it
     assert not unexplained(latex, symbols_used(call), {})
 
 
+def test_the_letters_of_an_equation_count_the_empty_set_where_it_is_a_class() -> None:
+    of = case("multilabel", ["a", "b"], [["a"], []], [["a"], []])
+    for asked, numerator in (("recall_macro", 2), ("label_density_gold", 1), ("label_density_predicted", 1)):
+        plain, as_class = (parse_metric(f"{asked}:empty_label={how}") for how in ("not_a_label", "as_class"))
+        assert value(of, asked, empty_label="as_class") == numerator / 3  # m is 3, and no set is empty
+        assert "'no label'" not in str(symbols_used(plain))
+        changed = {sign for sign, meaning in symbols_used(as_class).items() if "'no label'" in meaning}
+        assert changed == symbols_used(as_class).keys() & {"m", "Y_i", "P_i"}
+        assert "m" in changed
+
+
 def test_an_f_of_averages_is_what_its_equation_says_where_both_averages_are_0() -> None:
     of = case("multiclass", ["a", "b", "c"], ["a", "b"], ["b", "a"])
     assert value(of, "f1_of_averages_macro", zero_division="0") == 0

@@ -64,6 +64,29 @@ def test_the_alpha_score_is_the_mean_of_its_ratios(of: Case, beta: str, both_emp
             assert found == float(mean(filled))
 
 
+@pytest.mark.parametrize(("a", "b", "c"), [(3, 4, 5), (5, 12, 13), (7, 24, 25), (20, 21, 29), (28, 45, 53)])
+def test_equal_alpha_scores_are_equal_at_a_boundary_of_rounding_too(a: int, b: int, c: int) -> None:
+    """(a/c)² + (b/c)² = 1, and 1 / 2^18 has 13 digits of which the last is 5."""
+    names = [f"l{k}" for k in range(c)]
+    found = []
+    for sizes in ((a, b, 0), (c, 0, 0)):
+        predicted = [*(names[:size] for size in sizes[:2]), names[:0]]
+        of = case("multilabel", names, [names] * 3, predicted, weights=[1, 1, 2**18 - 2])
+        found.append(value(of, "alpha_score:alpha=2,beta=1,gamma=1"))
+    assert found == [3.81469726562e-06] * 2
+
+
+@given(of=cases("multilabel"), alpha=st.sampled_from([2, 3, 7, 1000]))
+@MANY
+def test_a_whole_power_in_the_alpha_score_is_exact(of: Case, alpha: int) -> None:
+    ratios = [ratio for ratio in alpha_values(of, Fraction(1, 4), Fraction(1)) if ratio is not None]
+    found = value(of, f"alpha_score:alpha={alpha},beta=0.25,gamma=1", both_empty="skip")
+    small = Fraction(1, 2**900)
+    exact = mean([ratio**alpha for ratio in ratios]) if ratios else None
+    if exact is None or exact > small:
+        assert found == (None if exact is None else float(f"{float(exact):.12g}"))
+
+
 @given(of=cases("multilabel"))
 @MANY
 def test_with_all_three_1_it_is_the_jaccard_index(of: Case) -> None:

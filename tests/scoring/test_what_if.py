@@ -219,6 +219,10 @@ def test_weights_count_as_so_many_instances() -> None:
     weighted = case("multiclass", ["a", "b"], ["a", "b", "b"], ["a", "a", "b"], weights=[1, 3, 2])
     assert Counts.of(weighted).tp == (1, 2)
     assert room(weighted, "correct", 0, 1) == 3
+    quarters = replace(weighted, weight_unit=Fraction(1, 4))
+    assert Counts.of(quarters).tp == (Fraction(1, 4), Fraction(1, 2))
+    assert room(quarters, "correct", 0, 1) == Fraction(3, 4)
+    assert Counts.of(quarters).costs(0, Fraction(1, 4)) == Counts.of(weighted).costs(0, 1)
 
 
 def test_acceptable_answers_have_no_false_positives_of_a_label() -> None:

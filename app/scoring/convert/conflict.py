@@ -104,7 +104,7 @@ def explain(question: Question, *, first: int = 10, limit: int = LIMIT) -> Confl
     """Why no counts fit a question of which `solve_any` has said that none do."""
     problem = question.problem
     if problem.planar:
-        few = _fewest(problem.claims, lambda some, size: _none(question, some, min(size, limit)))
+        few = _fewest(problem.claims, lambda some, size: _none(question, some, size))
         found = (_nearest(question, few, claim) for claim in few)
         return Conflict(_told(question, zip(few, found, strict=True), first, limit))
     return _of_one_class(question, first, limit) or _of_all_classes(question, first, limit)
@@ -134,7 +134,7 @@ def _of_all_classes(question: Question, first: int, limit: int) -> Conflict:
     problem = question.problem
     rows = tuple(claim for claim in problem.claims if claim.row is not None)
     whole = tuple(claim for claim in problem.claims if claim.row is None)
-    few = _fewest(whole, lambda some, size: _none(question, (*rows, *some), min(size, limit)))
+    few = _fewest(whole, lambda some, size: _none(question, (*rows, *some), size))
     found = ((claim, _nearest_right(problem, claim) if len(few) == 1 else (None, None)) for claim in few)
     return Conflict(_told(question, found, first, limit, joint=True), joint=True)
 

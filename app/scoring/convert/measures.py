@@ -11,9 +11,14 @@ from typing import Literal
 
 from app.scoring.convert.figures import Figure
 
-Undefined = Literal["worst", "0", "1", "skip"]
-"""What 0/0 counts as: the worst value of its measure, 0, 1, or nothing (left out of means, and not printed alone)."""
+Undefined = Literal["worst", "0", "1", "skip", "rate=0", "rate=1"]
+"""What 0/0 counts as: the worst value of its measure, 0, 1, or nothing (left out of means, and not printed alone).
+
+`rate=0`, `rate=1`: as `0` and `1`, but of informedness it is a rate of an empty class that counts so, not the whole.
+"""
 CONVENTIONS: tuple[Undefined, ...] = ("worst", "0", "1", "skip")
+BY_RATES: dict[Undefined, Undefined] = {"rate=0": "0", "rate=1": "1"}
+"""The conventions that differ from others in informedness alone."""
 
 Table = tuple[int, int, int, int]
 """tp, fp, fn, tn of one class."""
@@ -55,7 +60,7 @@ class Ratio:
     def under(self, undefined: Undefined) -> "Ratio":
         """The same ratio where 0/0 counts as the convention says; `empty` is its worst value here."""
         kept: dict[Undefined, Fraction | None] = {"0": Fraction(0), "1": _ONE, "skip": None}
-        return replace(self, empty=kept.get(undefined, self.empty))
+        return replace(self, empty=kept.get(BY_RATES.get(undefined, undefined), self.empty))
 
 
 def dot(coefficients: Sequence[int], table: Table) -> int:
@@ -102,10 +107,10 @@ def _balanced(p: int, n: int, _undefined: Undefined) -> Ratio:
 
 
 def _informedness(p: int, n: int, undefined: Undefined) -> Ratio:
-    """TPR + TNR - 1 = (tp·n - fp·p) / pn; where a class is empty, 0 or 1 stands for its rate."""
-    if (p and n) or undefined not in {"0", "1"}:
+    """TPR + TNR - 1 = (tp·n - fp·p) / pn; where a class is empty, that is 0/0, or its rate alone is."""
+    if (p and n) or undefined not in BY_RATES:
         return Ratio((n, -p, 0, 0), (n, 0, n, 0) if n else (0, 1, 0, 1), Fraction(-1)).under(undefined)
-    rate = int(undefined)
+    rate = int(BY_RATES[undefined])
     return Ratio((0, rate - 1, 0, rate), (0, 1, 0, 1)) if n else Ratio((rate, 0, rate - 1, 0), (1, 0, 1, 0))
 
 
@@ -114,7 +119,14 @@ def _kappa(p: int, n: int, undefined: Undefined) -> Ratio:
     return Ratio((n, -p, -n, p), (n, n, p, p), KAPPA_EMPTY[undefined])
 
 
-KAPPA_EMPTY: dict[Undefined, Fraction | None] = {"worst": None, "0": Fraction(0), "1": Fraction(1), "skip": None}
+KAPPA_EMPTY: dict[Undefined, Fraction | None] = {
+    "worst": None,
+    "0": Fraction(0),
+    "1": Fraction(1),
+    "skip": None,
+    "rate=0": Fraction(0),
+    "rate=1": Fraction(1),
+}
 """What the kappa of answers that are all of one class, as is the gold, is printed as: 0/0 has no worst value there."""
 SIZED: dict[str, Callable[[int, int, Undefined], Ratio]] = {
     "balanced_accuracy": _balanced,

@@ -8,7 +8,7 @@ from typing import Any
 from app.scoring.convert.claims import Problem
 from app.scoring.convert.conflict import Conflict, Contradicted, Near, Question, explain, solve, solve_any
 from app.scoring.convert.demands import measured
-from app.scoring.convert.measures import CONVENTIONS, Table, Undefined
+from app.scoring.convert.measures import BY_RATES, CONVENTIONS, Table, Undefined
 from app.scoring.convert.planar import LIMIT, Answer
 from app.scoring.convert.stated import Printing, Statement, problem_of
 from app.scoring.exact import square_root
@@ -26,12 +26,12 @@ def report(
 ) -> dict[str, Any]:
     """The counts that fit, `first` of them listed; where there are none, the contradiction under `conflict`.
 
-    What 0/0 counts as is one of the `conventions`: those under which these counts fit stand in `undefined`, what else
+    What 0/0 counts as is one of the `conventions` (of informedness also in its rates): those under which these counts fit stand in `undefined`, what else
     fits under others in `otherwise`. `fits` is null where the search was cut (`limit`) before it was decided. Raises
     InvalidContent.
     """
     problem, labels = problem_of(stated, printing)
-    question = Question(problem, tuple(conventions))
+    question = Question(problem, _with_rates(conventions, problem))
     answers = _grouped(solve(one, first=first, limit=limit) for one in question.problems)
     (undefined, answer), *others = answers
     found = {
@@ -51,11 +51,22 @@ def report(
     return found
 
 
+def _with_rates(conventions: Sequence[Undefined], problem: Problem) -> tuple[Undefined, ...]:
+    """The conventions, and those that differ from them in informedness where that is claimed."""
+    claimed = any(claim.key == "informedness" for claim in problem.claims)
+    return (*conventions, *(one for one, other in BY_RATES.items() if claimed and other in conventions))
+
+
 def _grouped(answers: Iterable[Answer]) -> list[tuple[list[Undefined], Answer]]:
-    """Equal answers as one, with all their conventions: first those that fit, then those that are not decided."""
+    """Equal answers as one, with all their conventions: first those that fit, then those that are not decided.
+
+    What 0/0 is in the rates of informedness is told where it makes a difference.
+    """
     groups: dict[Answer, list[Undefined]] = {}
     for answer in answers:
-        groups.setdefault(replace(answer, undefined="worst"), []).append(answer.undefined)
+        same = groups.setdefault(replace(answer, undefined="worst"), [])
+        if BY_RATES.get(answer.undefined) not in same:
+            same.append(answer.undefined)
     found = [(conventions, replace(answer, undefined=conventions[0])) for answer, conventions in groups.items()]
     return sorted(found, key=lambda group: (True, None, False).index(group[1].fits))
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from app.scoring.metrics.averages import over_instances
 from app.scoring.metrics.examples import MULTILABEL, worked
 from app.scoring.metrics.rules import Mask, UndefinedError
 from app.scoring.metrics.whole import SETS, SINGLE, UNIT
+from app.scoring.reals import power_sum
 from app.scoring.tally import Instances, Workspace
 
 _PER_INSTANCE = (
@@ -46,8 +48,12 @@ def alpha_score(ws: Workspace, call: MetricCall) -> Result:
     plain = over_instances(numerator, denominator, fixed, instances.weights)
     if alpha == 1:
         return plain
-    value = _mean_of_powers(numerator, denominator, fixed, instances.weights, alpha=float(alpha))
-    return Result(value, None, plain.notes)
+    if alpha.denominator == 1:  # rational, so that equal values have to be equal
+        summed = partial(power_sum, power=int(alpha))
+        value = over_instances(numerator, denominator, fixed, instances.weights, summed).value
+    else:
+        value = _mean_of_powers(numerator, denominator, fixed, instances.weights, alpha=float(alpha))
+    return Result(None if value is None else rounded(value), None, plain.notes)
 
 
 def _check(params: Mapping[str, str]) -> str | None:
@@ -92,7 +98,7 @@ def _pooled(
 def _mean_of_powers(
     numerator: Integers, denominator: Integers, fixed: list[_Fixed], weights: Integers | None, *, alpha: float
 ) -> float:
-    """The mean of the ratios' powers, to 12 digits; equal ratios are raised once."""
+    """The mean of the ratios' powers; equal ratios are raised once."""
     heavy = np.ones(len(numerator), dtype=np.int64) if weights is None else weights
     free = ~np.logical_or.reduce([mask for mask, _, _ in fixed])
     ratios, places = np.unique(quotients(numerator[free], denominator[free]), return_inverse=True)
@@ -104,7 +110,7 @@ def _mean_of_powers(
         if value is not None:
             terms.append(value * total(heavy[mask]))
             counted += total(heavy[mask])
-    return rounded(over(math.fsum(terms), counted))
+    return over(math.fsum(terms), counted)
 
 
 def _shown(call: MetricCall) -> str:

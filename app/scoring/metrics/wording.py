@@ -14,6 +14,12 @@ _NUMBER = re.compile(r"(-?[0-9.]+)(?:e(-?[0-9]+))?")
 _COUNT = re.compile(r"(\\mathrm\{(?:TP|FP|FN|TN)\})(?!_)")
 _WEIGHED = re.compile(r"\\sum_\{([jk])\}(?= ?[a-z]_)")
 _CHOSEN = {"label_set": "declared", "absent_gold": "include", "exclude_labels": ""}
+_AS_CLASS = {
+    "number of declared labels": "number of labels: the declared ones and, of label sets, 'no label' for the empty one",
+    "gold label set of instance i": "gold label set of instance i; that of 'no label' alone where it is empty",
+    "predicted label set of instance i": "predicted label set of instance i; that of 'no label' alone where it is empty",
+}
+"""What changes in the meaning of letters where the empty set is a class of its own."""
 _SKIPPED = ("both_empty", "one_empty", "degenerate_instance")
 
 
@@ -24,7 +30,10 @@ def symbols_of(metric: Metric) -> dict[str, str]:
 
 def symbols_used(call: MetricCall) -> dict[str, str]:
     """What the letters of the equation of a call mean."""
-    return symbols(equation_of(call), _own(call.metric))
+    found = symbols(equation_of(call), _own(call.metric))
+    if "empty_label" not in call.metric.options or call.options["empty_label"] != "as_class":
+        return found
+    return {sign: _AS_CLASS.get(meaning, meaning) for sign, meaning in found.items()}
 
 
 def _own(metric: Metric) -> dict[str, str]:

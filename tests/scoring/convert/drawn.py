@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from app.scoring.convert.claims import Claim, Problem
 from app.scoring.convert.demands import EXCLUSIVE, WHOLE, measured, side_of
 from app.scoring.convert.figures import Figure, read_count, read_figure
-from app.scoring.convert.measures import CONVENTIONS, COUNT_KEYS, ONE_CLASS, Table, Undefined
+from app.scoring.convert.measures import BY_RATES, CONVENTIONS, COUNT_KEYS, ONE_CLASS, Table, Undefined
 
 Tables = tuple[Table, ...]
 
@@ -111,7 +111,7 @@ def problems(draw: st.DrawFn, *, classes: int = 2, most: int = 12, exclusive: bo
             unique=True,
         )
     )
-    undefined = draw(st.sampled_from(CONVENTIONS))
+    undefined = draw(st.sampled_from((*CONVENTIONS, *BY_RATES)))
     stated = claims(asked, tables, draw(st.integers(0, 4)), undefined=undefined, cut=draw(st.booleans()))
     sizes = tuple(tp + fn for tp, _, fn, _ in tables)
     return Problem(sum(tables[0]), sizes, stated, exclusive, undefined), tables

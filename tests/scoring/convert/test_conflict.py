@@ -67,6 +67,16 @@ def test_a_figure_that_no_count_can_have() -> None:
     assert (one.below.value, one.above.value) == (Fraction(3, 5), Fraction(4, 5))
 
 
+@pytest.mark.parametrize("limit", [1, 3, 20, 10_000])
+def test_no_figure_is_named_that_can_be_spared_however_short_the_search(limit: int) -> None:
+    figures = {"f1_of_averages_macro": "0.6", "f1_weighted": "0.2", "jaccard_macro": "0.2"}
+    tp = Claim("tp", read_count("2"), 0)
+    problem = asked(5, 5, **figures)
+    question = Question(replace(problem, claims=(*problem.claims, tp)), CONVENTIONS)
+    assert solve_any(question, limit=limit).fits is False
+    assert [one.claim.key for one in explain(question, limit=limit).figures] == ["f1_weighted"]
+
+
 def test_the_figure_without_which_all_others_fit_is_told_with_what_it_would_be() -> None:
     found = why(asked(1000, 120, precision="0.81", recall="0.74", f1="0.80", accuracy="0.95"))
     assert [one.claim.key for one in found.figures] == ["precision", "recall", "f1"]

@@ -2,20 +2,24 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.scoring.align import Case
 from app.scoring.convert.claims import Claim, Problem
 from app.scoring.convert.classes import joined
 from app.scoring.convert.demands import WHOLE, measured
 from app.scoring.convert.figures import read_figure
 from app.scoring.convert.measures import CONVENTIONS, COUNT_KEYS, ONE_CLASS, Undefined
 from app.scoring.convert.planar import planar, possible_sizes
+from app.scoring.convert.report import report
+from app.scoring.convert.stated import Printing, Statement
 from app.scoring.metric import CATALOGUE
-from tests.scoring.build import case, value
-from tests.scoring.convert.drawn import Tables, binary, claims, every, holds, problems
+from tests.scoring.build import case, results
+from tests.scoring.convert.drawn import Tables, binary, claims, every, holds, of_matrix, problems
 
 
 @settings(max_examples=150, deadline=None)
@@ -57,17 +61,54 @@ def test_most_measures_are_those_of_the_catalogue() -> None:
     assert len(CATALOGUED) >= 40
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.sampled_from(CATALOGUED), st.lists(st.tuples(*[st.sampled_from("ab")] * 2), min_size=1, max_size=12))
-def test_a_measure_has_the_value_that_the_catalogue_gives_it(key: str, pairs: list[tuple[str, str]]) -> None:
-    of = case("binary", ["a", "b"], [gold for gold, _ in pairs], [predicted for _, predicted in pairs])
+def check_values(of: Case, tables: Tables, undefined: Undefined) -> None:
+    """Every measure that the catalogue has, too, has the value that scoring gives it."""
+    task, names = of.spec.task, of.spec.classes
+    rows: dict[str, int | None] = {}
+    for key in (*ONE_CLASS, *WHOLE):
+        if key in CATALOGUE and task in CATALOGUE[key].tasks:
+            rows.update({key: None} if key in WHOLE else {f"{key}:label={name}": k for k, name in enumerate(names)})
+    for text, result in results(of, list(rows), {"zero_division": undefined}).items():
+        key, found = text.partition(":")[0], result.value
+        exact = measured(Claim(key, read_figure("0"), rows[text]), tables, undefined)
+        if found is not None:
+            assert exact is not None, (text, tables)
+            expected = found * abs(found) if key == "mcc" else found
+            assert float(exact) == pytest.approx(expected, abs=1e-12), (text, tables)
+
+
+@pytest.mark.parametrize("undefined", CONVENTIONS)
+@given(pairs=st.lists(st.tuples(*[st.sampled_from("ab")] * 2), min_size=1, max_size=12))
+@settings(max_examples=20, deadline=None)
+def test_a_measure_has_the_value_that_scoring_gives_it(undefined: Undefined, pairs: list[tuple[str, str]]) -> None:
     tp, fp, fn = (pairs.count(pair) for pair in (("a", "a"), ("b", "a"), ("a", "b")))
-    exact = measured(Claim(key, read_figure("0"), None if key in WHOLE else 0), binary(tp, fp, tp + fn, len(pairs)))
-    found = value(of, key)
-    if found is not None:
-        assert exact is not None
-        expected = found * abs(found) if key == "mcc" else found
-        assert float(exact) == pytest.approx(expected, abs=1e-12), key
+    of = case("binary", ["a", "b"], [gold for gold, _ in pairs], [predicted for _, predicted in pairs])
+    check_values(of, binary(tp, fp, tp + fn, len(pairs)), undefined)
+
+
+@pytest.mark.parametrize("undefined", CONVENTIONS)
+def test_a_measure_has_the_value_that_scoring_gives_it_where_there_is_little_to_divide(undefined: Undefined) -> None:
+    """Every answer to one or two instances, of two and three classes, and every answer to one with a set of labels."""
+    for n, classes in product((1, 2), ("ab", "abc")):
+        for gold, predicted in product(product(classes, repeat=n), repeat=2):
+            pairs = list(zip(gold, predicted, strict=True))
+            tables = of_matrix([[pairs.count((row, column)) for column in classes] for row in classes])
+            check_values(case("multiclass", list(classes), gold, predicted), tables, undefined)
+    for has, gets in product(product((True, False), repeat=2), repeat=2):
+        sets = [[name for name, given in zip("ab", one, strict=True) if given] for one in (has, gets)]
+        of_set = case("multilabel", ["a", "b"], [sets[0]], [sets[1]])
+        cells = [(x and y, y and not x, x and not y, not x and not y) for x, y in zip(has, gets, strict=True)]
+        check_values(of_set, tuple((int(a), int(b), int(c), int(d)) for a, b, c, d in cells), undefined)
+
+
+@pytest.mark.parametrize(("printed", "conventions"), [("0", ["0", "rate=1"]), ("1", ["1"]), ("-1/2", ["rate=0"])])
+def test_an_informedness_without_one_of_its_rates_is_read_in_either_way(printed: str, conventions: list[str]) -> None:
+    """Of a class that gold lacks, and that is predicted twice (once for -1/2): scoring gives the whole of it a value."""
+    fp = 1 if printed == "-1/2" else 2
+    stated = Statement(whole={"informedness": printed, "fp": str(fp)}, n=2, positives=0)
+    found = report(stated, Printing())
+    answers = [found, *found["otherwise"]]
+    assert [each for one in answers if one["fits"] for each in one["undefined"]] == conventions
 
 
 def asked(n: int, positives: int | None, **figures: str) -> Problem:
