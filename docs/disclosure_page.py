@@ -67,7 +67,8 @@ to predict, once the phase is open; organizers for the ids of the public split.
 - **Phases.** The bound is for one phase. Where several phases have the same instances, what they tell adds up.
 - **Splits.** Before the final release only the public split is shown; the scores of what is private tell nothing. The
   release shows one value of each metric for each file of a team, when nothing can be sent any more. How long scoring takes
-  is no score, and is not counted here.
+  is no score, and is not counted here. It hardly depends on single labels: where measures search (`lca_*`, `mgia`), what one
+  instance may cost is bounded to some hundredths of a second, and participants read times to the whole second.
 
 ## What lowers it
 
