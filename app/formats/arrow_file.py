@@ -25,6 +25,7 @@ _SPARE_PIECES, _ROWS_OF_PIECE = 100_000, 1000
 """Columns of row groups or record batches: so many, and one for each so many rows. Each costs some five microseconds."""
 _TOGETHER = 4096
 """Record batches taken together, where each has few rows."""
+_ZSTD = b"\x28\xb5\x2f\xfd"
 _THRIFT = 1 << 26
 """Bytes that one text in the metadata of a Parquet file may take."""
 _PARTS = 1 << 20
@@ -68,6 +69,7 @@ def open_parquet(data: bytes, limits: Limits) -> Opened:
     first = pq.ParquetFile(BytesIO(data), **bounds)
     told, schema = first.metadata, first.schema_arrow
     _check_pieces(told.num_row_groups, "row groups", told.num_columns, limits)
+    _check_pages(data, told.num_columns, limits)
 
     def batches(names: Sequence[str]) -> Iterator["pa.RecordBatch"]:
         if _uncompressed(told) > limits.expanded_bytes:
@@ -85,6 +87,17 @@ def _check_pieces(count: int, name: str, columns: int, limits: Limits) -> None:
     most = _SPARE_PIECES // max(1, columns) + limits.records // _ROWS_OF_PIECE
     if count > max(1, most):
         message = f"The file has {count} {name} of {columns} columns; at most {max(1, most)} are allowed. {MEND}"
+        raise Refused("too_large", message)
+
+
+def _check_pages(data: bytes, columns: int, limits: Limits) -> None:
+    """Refuse a Parquet file in more pages of Zstandard than its rows can need: each of them takes some 15 microseconds.
+
+    No metadata that may be trusted says how many there are; each begins with the same bytes.
+    """
+    count, most = data.count(_ZSTD), _SPARE_PIECES // 2 + columns * (limits.records // _ROWS_OF_PIECE)
+    if count > most:
+        message = f"The file has {count} compressed pages; at most {most} are allowed. {MEND}"
         raise Refused("too_large", message)
 
 

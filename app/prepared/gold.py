@@ -12,6 +12,7 @@ from app.formats.fast import Tables
 from app.pipeline import Gold
 from app.prepared.arrays import Arrays, Damaged
 from app.prepared.texts import LateTexts, late, written
+from app.scoring import SCORER_VERSION
 from app.scoring.accessories import spec_of
 from app.scoring.align import Grouping, IdIndex, Labels
 from app.scoring.task import TaskSpec
@@ -39,6 +40,7 @@ def taken_apart(gold: Gold) -> tuple[_Header, _Made]:
         arrays["listed"] = written(gold.listed)
     return {
         "program": __version__,
+        "scorer_version": SCORER_VERSION,
         "spec": _spec(gold.spec),
         "notes": gold.notes,
         "weight_unit": str(gold.weight_unit),
@@ -47,7 +49,7 @@ def taken_apart(gold: Gold) -> tuple[_Header, _Made]:
 
 def put_together(header: _Header, arrays: Arrays) -> Gold:
     """Gold of what `taken_apart` gave; its arrays are those given. Raises Damaged for what another program wrote."""
-    if header["program"] != __version__ or "weight_unit" not in header:
+    if (header["program"], header.get("scorer_version")) != (__version__, SCORER_VERSION):
         raise Damaged("another version of the program wrote it, and may have read the gold otherwise")
     ids, classes = _table_of("ids", arrays), _table_of("classes", arrays)
     index = IdIndex(late(arrays["ids"])) if ids is None else IdIndex.of_table(ids)

@@ -55,6 +55,7 @@ def parquet_files() -> Iterator[Hostile]:
     yield Hostile("long ids", kind, same(parquet_bytes(pair(texts, texts), **plain)))
     few = pa.array(["t0000001"] * 9000)
     yield Hostile("row groups", kind, same(parquet_bytes(pair(few, few), row_group_size=1)))
+    yield Hostile("pages of scores", FileKind("parquet", "zstd"), lambda phase: packed(pages(phase)), scores=True)
     yield Hostile("row groups of scores", FileKind("parquet", "zstd"), _row_groups, scores=True)
     columns = pa.table({"id": ["a"], "label": ["b"], **{f"k{number}": [1] for number in range(12_000)}})
     yield Hostile("columns", kind, same(parquet_bytes(columns, compression="zstd")[: 8 * MOST]))
@@ -109,6 +110,12 @@ def _empty_batches(phase: Phase) -> bytes:
     table = score_table(phase)
     nothing = pa.RecordBatch.from_arrays([pa.array([], kind) for kind in table.schema.types], schema=table.schema)
     return packed(arrow_bytes([*table.to_batches(), *[nothing] * 30_000]))
+
+
+def pages(phase: Phase) -> bytes:
+    """What is asked for, each score in a page of its own."""
+    how = {"use_dictionary": False, "write_statistics": False, "data_page_size": 1, "write_batch_size": 1}
+    return parquet_bytes(score_table(phase), compression="zstd", **how)
 
 
 def _row_groups(phase: Phase) -> bytes:

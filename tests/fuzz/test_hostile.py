@@ -21,7 +21,7 @@ from app.scoring.align import IdIndex, Predicted
 from app.scoring.task import Task, TaskSpec
 from tests.formats.support import packed
 from tests.fuzz.hostile import json_files, json_lines, sound, tables
-from tests.fuzz.hostile_arrow import arrow_bytes, arrow_files, parquet_bytes, score_table
+from tests.fuzz.hostile_arrow import arrow_bytes, arrow_files, pages, parquet_bytes, score_table
 from tests.fuzz.hostile_file import Hostile, Phase, same
 
 PHASE = Phase.of(3)
@@ -215,3 +215,13 @@ def test_pieces_count_once_for_each_column(form: str) -> None:
         assert problems.total == ({"too_large": 1} if refused else {})
         if refused:
             assert "of 401 columns" in problems.first[0].message
+
+
+def test_compressed_pages_are_bounded() -> None:
+    for instances, refused in ((480, False), (560, True)):
+        phase = Phase.of(instances, 99)
+        data = pages(phase)
+        file = Hostile("pages", FileKind("parquet"), same(data), scores=True)
+        problems, found = answered(data, file.kind, file, phase=phase)
+        assert (found is None) == refused
+        assert problems.total == ({"too_large": 1} if refused else {})

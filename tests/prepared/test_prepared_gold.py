@@ -177,6 +177,7 @@ def test_another_layout_and_another_version_of_the_program_are_made_again(
     for module, name, value in (
         ("app.prepared.arrays", "MAGIC", b"AssayG99"),
         ("app.prepared.gold", "__version__", "9"),
+        ("app.prepared.gold", "SCORER_VERSION", 1),
     ):
         with monkeypatch.context() as other:
             other.setattr(f"{module}.{name}", value)

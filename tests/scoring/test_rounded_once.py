@@ -2,14 +2,17 @@
 
 import math
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.scoring.align import Case
 from app.scoring.metric import CATALOGUE
+from app.scoring.metrics import whole
 from app.scoring.recipe import parse_recipe
 from app.scoring.standings import Entry, standings
 from tests.scoring.build import case, results, value
@@ -300,3 +303,26 @@ def test_metrics_say_whether_their_values_have_12_digits() -> None:
         "mcnemar_confusion",
         "caret_overall",
     }
+
+
+def test_the_geometric_mean_takes_as_many_logarithms_where_a_class_is_never_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else the time would tell whether the one instance of a class is right, which may be private."""
+    classes = [f"c{at}" for at in range(200)]
+    gold = [name for name in classes for _ in range(5)]
+    taken: list[int] = []
+    logarithm = whole._logarithm
+
+    def counted(found: int, support: int) -> Decimal:
+        taken.append(found)
+        return logarithm(found, support)
+
+    monkeypatch.setattr(whole, "_logarithm", counted)
+    for right in (True, False):
+        predicted = [classes[0] if at % 5 > 1 else name for at, name in enumerate(gold)]
+        predicted[5:10] = [classes[1] if right else classes[0]] + [classes[0]] * 4
+        of = case("multiclass", classes, gold, predicted)
+        before = len(taken)
+        assert (results(of, ["gmean_recall"])["gmean_recall"].value == 0.0) is not right
+        assert 2 <= len(taken) - before <= 4

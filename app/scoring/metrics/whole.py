@@ -1,6 +1,7 @@
 """Measures of a whole task: accuracy and its kin, exact match and Hamming loss."""
 
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal, localcontext
 
@@ -127,12 +128,19 @@ def weighted_accuracy(ws: Workspace, call: MetricCall) -> Result:
 def gmean_recall(ws: Workspace, call: MetricCall) -> Result:
     """The geometric mean of the recalls of the classes that occur in gold; 0 where one of them is never found."""
     recalls = _recalls(ws, call)
-    if not recalls.found.all():
-        return Result(0.0, None, recalls.notes)
-    pairs = sorted(zip(recalls.found.tolist(), recalls.support.tolist(), strict=True))
+    pairs = sorted(Counter(zip(recalls.found.tolist(), recalls.support.tolist(), strict=True)).items())
     with localcontext(DECIMALS):  # the same digits on every machine, whatever the order of the classes
-        logarithm = sum(((Decimal(found) / Decimal(support)).ln() for found, support in pairs), Decimal(0))
-        return Result(rounded(float((logarithm / len(pairs)).exp())), None, recalls.notes)
+        # also where the value is 0 anyway: the time must not tell that a last class was found
+        logarithms = [_logarithm(*pair) * times for pair, times in pairs if pair[0]]
+        if not recalls.found.all():
+            return Result(0.0, None, recalls.notes)
+        mean = sum(logarithms, Decimal(0)) / len(recalls.found)
+        return Result(rounded(float(mean.exp())), None, recalls.notes)
+
+
+def _logarithm(found: int, support: int) -> Decimal:
+    """That of a recall, to the digits of the context."""
+    return (Decimal(found) / Decimal(support)).ln()
 
 
 def subset_accuracy(ws: Workspace, call: MetricCall) -> Result:
