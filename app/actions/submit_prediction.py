@@ -133,6 +133,13 @@ def refuse_early(
     admit(session, caller, slug, phase_slug, entry)
 
 
+def require_quota_early(session: ReadSession, caller: Caller, slug: str, phase_slug: str, entry: Entry) -> None:
+    """Raise QuotaExceeded for what the storing transaction would refuse now: a large body need not come for that."""
+    admission = admit(session, caller, slug, phase_slug, entry)
+    if not admission.by_organizer and admission.team is not None:
+        _require_quota(session, admission, admission.team[0], clock.now(session))
+
+
 def room(
     session: ReadSession, caller: Caller, slug: str, phase_slug: str, limits: Limits, *, pairs: bool
 ) -> int | None:
@@ -227,13 +234,19 @@ def _reserve_and_add(session: WriteSession, admission: Admission, submission: Su
     if admission.by_organizer:
         submissions.add(session, submission)
         return
-    day, reset_at = quota_day(admission.facts.timezone, now)
-    limits = {name: limit for name, limit in admission.facts.quota.items() if limit is not None}
-    if limits:
-        used = quota.usage(session, submission.phase_id, submission.team_id, day)
-        require_quota(limits, used, reset_at=reset_at, now=now)
+    day = _require_quota(session, admission, submission.team_id, now)
     submissions.add(session, submission)
     quota.reserve(session, submission, day)
+
+
+def _require_quota(session: ReadSession, admission: Admission, team_id: str, now: datetime) -> str:
+    """The day of the challenge's calendar; raises QuotaExceeded where the team may send nothing more now."""
+    facts = admission.facts
+    day, reset_at = quota_day(facts.timezone, now)
+    limits = {name: limit for name, limit in facts.quota.items() if limit is not None}
+    if limits:
+        require_quota(limits, quota.usage(session, facts.phase_id, team_id, day), reset_at=reset_at, now=now)
+    return day
 
 
 def _note_key(session: WriteSession, note: IdempotencyKey, moment: datetime) -> None:

@@ -22,7 +22,7 @@ from app.api.hashing import HashingPool
 from app.api.kept_boards import KeptBoards
 from app.api.limiter import Limiter
 from app.api.made_files import MadeFiles
-from app.api.turns import Readers
+from app.api.turns import LargeUploads, Readers
 from app.errors import BadCursor, BadRequest, RequestInFlight, Unauthorized
 from app.figures import Figures
 from app.files import Files
@@ -127,6 +127,7 @@ class Service:
     administrator: Caller
     admin_token: str
     hashing: HashingPool
+    large_uploads: LargeUploads = field(default_factory=LargeUploads)
     in_flight: set[tuple[str, str]] = field(default_factory=set)
 
     @contextmanager

@@ -21,6 +21,7 @@ from app.actions.submit_prediction import (
     dry_run,
     only_open_phase,
     refuse_early,
+    require_quota_early,
     room,
     submit_prediction,
 )
@@ -180,10 +181,12 @@ def _refuse_early(sent: Delivery, slug: str, phase: str) -> None:
 
 
 def _room(sent: Delivery, slug: str, phase: str) -> int | None:
-    """The bytes that predictions for the phase may have, as far as that is known."""
+    """The bytes that predictions for the phase may have, as far as that is known; raises QuotaExceeded."""
     settings = sent.parts.settings
     limits = Limits(expanded_bytes=settings.max_expanded, text_length=settings.max_text_length)
     with sent.parts.db.read() as session:
+        if not sent.dry_run and sent.key is None:  # what a key repeats is answered whatever is used up
+            require_quota_early(session, sent.who, slug, phase, sent.entry)
         return room(session, sent.who, slug, phase, limits, pairs=sent.kind.layout == "long")
 
 
@@ -227,7 +230,8 @@ async def _submit(sent: Delivery, slug: str, phase: str, waiter: Waiter) -> tupl
             forget(sent.parts.files, stored)
         return found, new
 
-    found, new = await kept(sent.request, sent.parts, store, partial(_room, sent, slug, phase))
+    large = sent.parts.large_uploads.of(requester(sent.request, sent.who))
+    found, new = await kept(sent.request, sent.parts, store, partial(_room, sent, slug, phase), large=large)
     structlog.contextvars.bind_contextvars(submission=found.submission.id)
     if new:
         log.info("submission_stored")

@@ -1,7 +1,7 @@
 """Admits callers to the reader children: one request of each caller at a time, and callers take turns."""
 
 import asyncio
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ MOST_WAITING = 10  # requests of one caller, with the one that is read
 
 
 class TooManyWaiting(TooMany):
-    """Too many files of yours are being read or wait to be read."""
+    """Too many files of yours are being read, wait to be read, or are under way."""
 
     code = "too_many_waiting"
     remedy = "Wait for the answers to your other requests, then send this one again."
@@ -111,6 +111,28 @@ class Turns:
     def _forget_empty(self, caller: str) -> None:
         if not self._waiting[caller]:
             del self._waiting[caller]
+
+
+class LargeUploads:
+    """Counts the large files that callers are sending: each takes room on the disk, and may come as slowly as it likes."""
+
+    def __init__(self, most: int = MOST_WAITING) -> None:
+        self._most = most
+        self._under_way: Counter[str] = Counter()
+
+    @contextmanager
+    def of(self, caller: str) -> Iterator[None]:
+        """While the block lasts one more of this caller's is under way; raises TooManyWaiting."""
+        if self._under_way[caller] >= self._most:
+            detail = f"{self._most} large files of yours are under way; nothing of this one was stored."
+            raise TooManyWaiting(detail, headers={"Retry-After": "5"})
+        self._under_way[caller] += 1
+        try:
+            yield
+        finally:
+            self._under_way[caller] -= 1
+            if not self._under_way[caller]:
+                del self._under_way[caller]
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,29 +43,31 @@ async def kept(
     then: Callable[[Stored], Result],
     room: Callable[[], int | None] | None = None,
     turn: Callable[[], Awaitable[None]] | None = None,
+    large: AbstractContextManager[object] | None = None,
 ) -> Result:
     """What `then` gives for the body as a stored file; it is called in a thread, and the file goes where it raises.
 
     `room` tells how many bytes can be of any use, if that is known; it is asked in a thread, about large bodies alone.
 
-    A body below BUFFER bytes waits in memory until it is whole, so that all of it costs one visit to a thread. With
-    `turn` the whole body waits on disk until that returns. Raises TooLarge, StorageShort, BadRequest when the client
+    A body below BUFFER bytes waits in memory until it is whole, so that all of it costs one visit to a thread; `large` is
+    entered while a larger one is kept. With `turn` the whole body waits on disk until that returns. Raises TooLarge, StorageShort, BadRequest when the client
     breaks off, and whatever `then` raises.
     """
-    body = Body(parts.files)
-    try:
-        rest = await _receive(request, parts, body, room)
-        if turn is not None:
-            await run_in_threadpool(body.write, rest)
-            rest = []
-            await _its_turn(request, turn)
-    except ClientDisconnect as gone:
-        await run_in_threadpool(body.abort)
-        raise BadRequest("The upload broke off before its end.") from gone
-    except BaseException:
-        await run_in_threadpool(body.abort)
-        raise
-    return await run_in_threadpool(body.keep, rest, then)
+    with ExitStack() as held:
+        body = Body(parts.files)
+        try:
+            rest = await _receive(request, parts, body, room, lambda: large and held.enter_context(large))
+            if turn is not None:
+                await run_in_threadpool(body.write, rest)
+                rest = []
+                await _its_turn(request, turn)
+        except ClientDisconnect as gone:
+            await run_in_threadpool(body.abort)
+            raise BadRequest("The upload broke off before its end.") from gone
+        except BaseException:
+            await run_in_threadpool(body.abort)
+            raise
+        return await run_in_threadpool(body.keep, rest, then)
 
 
 async def _its_turn(request: Request, turn: Callable[[], Awaitable[None]]) -> None:
@@ -140,8 +142,13 @@ class _Fit:
             await self.check(size)
 
 
-async def _receive(request: Request, parts: Service, body: Body, room: Callable[[], int | None] | None) -> list[bytes]:
-    """Write the body but for its last bytes, which are given: while some are written, the next may come."""
+async def _receive(
+    request: Request, parts: Service, body: Body, room: Callable[[], int | None] | None, large: Callable[[], object]
+) -> list[bytes]:
+    """Write the body but for its last bytes, which are given: while some are written, the next may come.
+
+    `large` is called before the first are written.
+    """
     fit = _Fit(parts.settings.max_upload, room)
     declared = request.headers.get("content-length", "")
     await fit.check(int(declared) if declared.isdigit() else 0)
@@ -154,7 +161,9 @@ async def _receive(request: Request, parts: Service, body: Body, room: Callable[
             held, size = held + len(chunk), size + len(chunk)
             await fit.check(size)
             if held >= BUFFER:
-                if writing is not None:
+                if writing is None:
+                    large()
+                else:
                     await writing
                 writing = asyncio.ensure_future(run_in_threadpool(body.write, waiting))
                 waiting, held = [], 0
@@ -169,7 +178,8 @@ async def _receive(request: Request, parts: Service, body: Body, room: Callable[
 async def steady(request: Request, idle: float, rate: int = 0) -> AsyncIterator[bytes]:
     """The chunks of a body; raises TooSlow when none comes for `idle` seconds.
 
-    With `rate`, also when after the first `idle` seconds fewer bytes a second than that have come, taken over all.
+    With `rate`, also when in any `idle` seconds fewer bytes a second than that have come: what came before does not pay
+    for a body that has all but ceased to come.
     """
     chunks = aiter(request.stream())
     clock = asyncio.get_running_loop().time
@@ -184,8 +194,10 @@ async def steady(request: Request, idle: float, rate: int = 0) -> AsyncIterator[
             raise TooSlow(f"Nothing came for {idle:g} s.") from stalled
         received += len(chunk)
         passed = clock() - began
-        if passed > idle and received < rate * passed:
-            raise TooSlow(f"Only {received} bytes came in {passed:.0f} s; at least {rate} a second are expected.")
+        if passed > idle:
+            if received < rate * passed:
+                raise TooSlow(f"Only {received} bytes came in {passed:.0f} s; at least {rate} a second are expected.")
+            began, received = clock(), 0
         yield chunk
 
 

@@ -25,7 +25,8 @@ _SPARE_PIECES, _ROWS_OF_PIECE = 100_000, 1000
 """Columns of row groups or record batches: so many, and one for each so many rows. Each costs some five microseconds."""
 _TOGETHER = 4096
 """Record batches taken together, where each has few rows."""
-_ZSTD = b"\x28\xb5\x2f\xfd"
+_FRAMES = (b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18")
+"""How frames of Zstandard and LZ4 begin."""
 _THRIFT = 1 << 26
 """Bytes that one text in the metadata of a Parquet file may take."""
 _PARTS = 1 << 20
@@ -69,7 +70,7 @@ def open_parquet(data: bytes, limits: Limits) -> Opened:
     first = pq.ParquetFile(BytesIO(data), **bounds)
     told, schema = first.metadata, first.schema_arrow
     _check_pieces(told.num_row_groups, "row groups", told.num_columns, limits)
-    _check_pages(data, told.num_columns, limits)
+    _check_frames(data, told.num_columns, limits)
 
     def batches(names: Sequence[str]) -> Iterator["pa.RecordBatch"]:
         if _uncompressed(told) > limits.expanded_bytes:
@@ -90,14 +91,15 @@ def _check_pieces(count: int, name: str, columns: int, limits: Limits) -> None:
         raise Refused("too_large", message)
 
 
-def _check_pages(data: bytes, columns: int, limits: Limits) -> None:
-    """Refuse a Parquet file in more pages of Zstandard than its rows can need: each of them takes some 15 microseconds.
+def _check_frames(data: bytes, columns: int, limits: Limits) -> None:
+    """Refuse a file in more compressed pages or buffers than its rows can need: each takes some 15 microseconds.
 
-    No metadata that may be trusted says how many there are; each begins with the same bytes.
+    No metadata that may be trusted says how many there are; each frame begins with the same bytes.
     """
-    count, most = data.count(_ZSTD), _SPARE_PIECES // 2 + columns * (limits.records // _ROWS_OF_PIECE)
+    count = sum(map(data.count, _FRAMES))
+    most = _SPARE_PIECES // 2 + columns * (limits.records // _ROWS_OF_PIECE)
     if count > most:
-        message = f"The file has {count} compressed pages; at most {most} are allowed. {MEND}"
+        message = f"The file has {count} compressed pages or buffers; at most {most} are allowed. {MEND}"
         raise Refused("too_large", message)
 
 
@@ -131,7 +133,9 @@ def open_arrow(data: bytes, limits: Limits) -> Opened:
             raise Refused("syntax", "This is an Arrow stream. Write an Arrow file: pyarrow.ipc.new_file.") from None
         raise
     schema = first.schema
-    _check_pieces(first.num_record_batches, "record batches", _columns_within(schema), limits)
+    columns = _columns_within(schema)
+    _check_pieces(first.num_record_batches, "record batches", columns, limits)
+    _check_frames(data, columns, limits)
 
     def batches(names: Sequence[str]) -> Iterator["pa.RecordBatch"]:
         options = pa.ipc.IpcReadOptions(included_fields=[schema.names.index(name) for name in names])
