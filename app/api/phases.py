@@ -51,8 +51,8 @@ class Quota(Body):
     concurrent: Count | None = Field(None, description="Queued or running at once.")
     invalid_per_day: Count | None = Field(
         None,
-        description="Files per day that were rejected or whose scoring met a limit, not charged otherwise; files "
-        "still being checked count too.",
+        description="Files per day that were rejected, whose scoring met a limit, or that the team cancelled, not charged "
+        "otherwise; files still being checked count too.",
     )
 
 
