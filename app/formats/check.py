@@ -217,7 +217,14 @@ class _RowLoop:
 
     def _codes(self, row: int, name: str | None, labels: Sequence[str | None], *, several: bool) -> list[int]:
         found: Sequence[int | None] = list(map(self.codes.get, labels))  # type: ignore[arg-type]
-        if None in found or len(set(labels)) < len(labels):
+        once = len(set(labels)) == len(labels)
+        if once and None in found and self.rules.unknown_label != "reject" and None not in labels:
+            self.outside += found.count(None)
+            if self.rules.unknown_label == "drop":
+                found = [code for code in found if code is not None]
+            else:
+                found = [len(self.codes) if code is None else code for code in found]
+        elif not once or None in found:
             found = self._odd(row, name, labels, found, several=several)
         return found if several or found else [NOTHING]  # type: ignore[return-value]
 
