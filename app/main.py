@@ -62,7 +62,16 @@ from app.store.migrate import require_head, upgrade
 from app.store.session import Database
 from app.store.signals import Listener
 from app.web_server import Server, configured, listening
-from app.worker import GOLD_CHILDREN, READER_CHILDREN, Worker, all_figures, child_pool, reading_seconds, sending_queue
+from app.worker import (
+    GOLD_CHILDREN,
+    KEPT_READERS,
+    READER_CHILDREN,
+    Worker,
+    all_figures,
+    child_pool,
+    reading_seconds,
+    sending_queue,
+)
 
 log = structlog.get_logger()
 
@@ -171,7 +180,7 @@ def build(
     listener = None if db.sqlite else Listener(settings, notifier.settled, notifier.missed, boards)
     readers = child_pool(settings, READER_CHILDREN, work, seconds=reading_seconds(settings))
     gold_readers = child_pool(settings, GOLD_CHILDREN, work)
-    turns = Turns(READER_CHILDREN)
+    turns = Turns(READER_CHILDREN, KEPT_READERS)
     made, hashing = MadeFiles(work / "made", turns), HashingPool()
     built_in, secret = _administrator(db, migrated=scoring), admin_token(settings)[0]
 

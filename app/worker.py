@@ -51,7 +51,8 @@ from app.store.types import new_id
 
 log = structlog.get_logger()
 
-READER_CHILDREN = 2  # of dry runs, templates and reports
+READER_CHILDREN = 3  # of dry runs, templates and reports
+KEPT_READERS = 1  # of these: for what organizers ask, so that participants never keep all of them busy
 GOLD_CHILDREN = 1  # of gold alone, so that no participant can keep an organizer waiting
 REAP_SECONDS = 2.0
 RECONCILE_SECONDS = 5.0

@@ -24,6 +24,8 @@ MANY = 300
 """Classes of a phase of its own for tables of pairs, whose rows are instances times classes, and for scores."""
 _PAIRED = 3000
 """The instances of that one."""
+_IN_SETS = 10_000
+"""The instances of another with as many classes, for sets of labels."""
 LONGEST = 60.0
 """Seconds that the reading of one file may take."""
 _MEMORY = 2 << 30
@@ -68,10 +70,13 @@ def measure(sizes: Sizes, folder: Path) -> Measured:
     long = (file for file in hostile() if file.kind.layout or file.scores)
     paired = Phase.of(min(_PAIRED, max(sizes.hostile)), MANY)
     _measure(found, paired, islice(long, sizes.hostile_files), folder)
+    sets = (file for file in hostile() if file.task == "multilabel" and not file.kind.layout)
+    many = Phase.of(min(_IN_SETS, max(sizes.hostile)), MANY)
+    _measure(found, many, islice(sets, sizes.hostile_files), folder, "sets of labels, ")
     return found
 
 
-def _measure(found: Measured, phase: Phase, files: Iterable[Hostile], folder: Path) -> None:
+def _measure(found: Measured, phase: Phase, files: Iterable[Hostile], folder: Path, of: str = "") -> None:
     valid: dict[Way, float] = {}
     times: dict[str, float] = {}
     shares: dict[str, float] = {}
@@ -82,7 +87,7 @@ def _measure(found: Measured, phase: Phase, files: Iterable[Hostile], folder: Pa
             valid[way] = _apart(folder, body, FileKind(way.format, layout=way.layout), phase, way)
         times[str(file)] = _apart(folder, file.body(phase), file.kind, phase, way)
         shares[str(file)] = times[str(file)] / (_SPARE + 2 * valid[way])
-    work = f"hostile files of at most 4 MB, gold of {len(phase.ids):,} and {len(phase.classes)} classes"
+    work = f"hostile files of at most 4 MB, {of}gold of {len(phase.ids):,} and {len(phase.classes)} classes"
     first = next(iter(valid))
     found.ways(work, {f"a valid file of {first.format} {first.layout}".strip(): valid[first], **times}, "s")
     slowest = max(shares, key=shares.__getitem__)

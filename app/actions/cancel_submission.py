@@ -10,6 +10,8 @@ from app.store.session import WriteSession
 from app.store.tables import Phase, Registration, ScoreTask, Submission
 
 CANCELLED = {"code": "cancelled", "detail": "It was cancelled before it was scored."}
+BY_ORGANIZER = "cancelled_by_organizer"
+"""How the ledger of the quota calls it where its team did not cancel it."""
 BARRED = {"code": "barred", "detail": "The organizers barred whoever sent it before it was scored."}
 
 
@@ -24,7 +26,7 @@ def cancel_submission(session: WriteSession, caller: Caller, submission_id: str)
     """Take a submission out of the queue; what it took from the quota is given back. Raises NotCancellable.
 
     Its team may do so while it waits: once it is being scored, cancelling would make the work free of charge, and the
-    next one would begin beside it. Organizers may until it is settled; its scores are then never stored.
+    next one would begin beside it. It counts as invalid, or files could be sent and cancelled for ever. Organizers may until it is settled; its scores are then never stored.
     """
     submission, phase, organizer = see_submission(session, caller, submission_id)
     locks.challenge(session, phase.challenge.slug, shared=True)
@@ -41,7 +43,8 @@ def cancel_submission(session: WriteSession, caller: Caller, submission_id: str)
     if submission.status == "running" and not by_organizer:
         raise NotCancellable("The submission is being scored.")
     if submission.status != "cancelled":
-        _take_out(session, held, [submission_id], CANCELLED)
+        ledger = BY_ORGANIZER if by_organizer else quota.CANCELLED
+        _take_out(session, held, [submission_id], CANCELLED, ledger)
         session.refresh(submission)
     return seen_now(session, caller, submission.id, organizer=organizer)
 
@@ -53,18 +56,21 @@ def cancel_all_of(session: WriteSession, registration: Registration) -> list[str
     """
     sent = submissions.unsettled(session, registration.team_id, registration.user_id)
     held = tasks.hold_unfinished(session, sent)
-    return _take_out(session, held, sent, BARRED)
+    return _take_out(session, held, sent, BARRED, BARRED["code"])
 
 
 def _take_out(
-    session: WriteSession, held: Sequence[ScoreTask], ids: Sequence[str], reason: dict[str, str]
+    session: WriteSession, held: Sequence[ScoreTask], ids: Sequence[str], reason: dict[str, str], ledger: str
 ) -> list[str]:
-    """Tasks before submissions, as everywhere; gives those that nobody settled in the meantime."""
+    """Tasks before submissions, as everywhere; gives those that nobody settled in the meantime.
+
+    `reason` is what submissions say of it, `ledger` what that of the quota says.
+    """
     now = clock.now(session)
     for task in held:
         tasks.cancel(session, task, now)
     gone = [each for each in ids if submissions.cancel(session, each, now, reason)]
     for submission_id in gone:
-        quota.settle(session, submission_id, "cancelled")
+        quota.settle(session, submission_id, ledger)
         signals.tell_settled(session, submission_id)
     return gone

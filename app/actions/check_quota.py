@@ -12,8 +12,8 @@ QUOTA_REMEDIES = {
     "per_day": "Wait until the time in 'reset_at', when the challenge's next day begins.",
     "total": "The total of this phase is used up, and waiting does not help; only its organizers can raise it.",
     "concurrent": "Wait until one of the team's submissions has ended.",
-    "invalid_per_day": "Check files with ?dry_run=true, which is free; files whose scoring met a limit count too. The "
-    "next day begins at the time in 'reset_at'.",
+    "invalid_per_day": "Check files with ?dry_run=true, which is free; files whose scoring met a limit, and those "
+    "that the team cancelled, count too. The next day begins at the time in 'reset_at'.",
 }
 
 

@@ -16,13 +16,14 @@ from app.store.session import Database, ReadSession
 from app.store.types import moment_text
 
 
-def template_source(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> tuple[NamedGold, bool]:
-    """The gold whose ids the template lists, and whether a metric of the recipe needs scores.
+def template_source(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> tuple[NamedGold, bool, bool]:
+    """The gold whose ids the template lists, whether a metric of the recipe needs scores, and whether an organizer asks.
 
     Raises NoGold, and NoOpenPhase for who does not organize the challenge, until the phase opens.
     """
     phase = see_phase(session, caller, slug, phase_slug)
-    if clock.now(session) < phase.opens_at and not organizes(session, caller, phase.challenge):
+    organizer = organizes(session, caller, phase.challenge)
+    if clock.now(session) < phase.opens_at and not organizer:
         opens_at = moment_text(phase.opens_at)
         raise NoOpenPhase(
             f"The phase '{phase.slug}' opens at {opens_at}; until then its ids are for the organizers alone.",
@@ -36,7 +37,7 @@ def template_source(session: ReadSession, caller: Caller, slug: str, phase_slug:
     challenge = phase.challenge
     rules: dict[str, Any] = {"positive_label": challenge.positive_label, "classes": version.classes}
     metrics = parse_recipe(recipe.body, cast("Task", challenge.task), **rules, stored=True).metrics
-    return named_gold(version, challenge), any(SCORES in call.metric.needs for call in metrics)
+    return named_gold(version, challenge), any(SCORES in call.metric.needs for call in metrics), organizer
 
 
 def make_template(

@@ -121,16 +121,18 @@ def _require_open(admission: Admission, now: datetime) -> None:
 
 def refuse_early(
     session: ReadSession, caller: Caller, slug: str, phase_slug: str, entry: Entry, *, key: str | None
-) -> None:
+) -> bool:
     """Raise what admission raises before the body is read; the storing transaction asks again.
+
+    Gives whether an organizer sends it, as far as that was asked.
 
     A repetition under a known key is let through: its submission was admitted then, whatever holds now.
     """
     if key is not None:
         see_facts(session, caller, slug, phase_slug)
         if submissions.key_of(session, require_scope(caller, "submit"), key, clock.steady(session)) is not None:
-            return
-    admit(session, caller, slug, phase_slug, entry)
+            return False
+    return admit(session, caller, slug, phase_slug, entry).by_organizer
 
 
 def require_quota_early(session: ReadSession, caller: Caller, slug: str, phase_slug: str, entry: Entry) -> None:

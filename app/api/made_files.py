@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 
-from app.api.turns import Turns
+from app.api.turns import Line, Turns
 from app.errors import Unavailable
 
 Make = Callable[[Path], None]
@@ -38,7 +38,7 @@ class MadeFiles:
         self._spared = spared
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self._sending: Counter[str] = Counter()
-        self._asked: dict[tuple[str, str], asyncio.Task[Path]] = {}
+        self._asked: dict[tuple[Line, str], asyncio.Task[Path]] = {}
         self._making: dict[str, asyncio.Task[Path]] = {}
 
     def clear(self) -> None:
@@ -47,8 +47,8 @@ class MadeFiles:
         for path in self._folder.iterdir():
             path.unlink()
 
-    async def path(self, name: str, caller: str, make: Make) -> Path:
-        """The file of this name, made if need be by `make`, which gets a path to write to.
+    async def path(self, name: str, caller: str, make: Make, *, organizer: bool = False) -> Path:
+        """The file of this name, made if need be by `make`, which gets a path to write to, in a turn as in Turns.place.
 
         However many ask at once, it is made once, in the first turn that one of them gets: a large one takes a reader
         for seconds. Raises what `make` raises, TooManyWaiting, and Unavailable while there is no room.
@@ -56,14 +56,15 @@ class MadeFiles:
         kept = self._found(name)
         if kept is not None:
             return kept
-        task = self._asked.get((caller, name))
+        line = Line(caller, organizer)
+        task = self._asked.get((line, name))
         if task is None:
-            task = self._asked[caller, name] = asyncio.create_task(self._in_turn(name, caller, make))
-            task.add_done_callback(lambda done: _forget(self._asked, (caller, name), done))
+            task = self._asked[line, name] = asyncio.create_task(self._in_turn(name, line, make))
+            task.add_done_callback(lambda done: _forget(self._asked, (line, name), done))
         return await asyncio.shield(task)  # who hangs up does not take it away from the others
 
-    async def _in_turn(self, name: str, caller: str, make: Make) -> Path:
-        with self._turns.place(caller) as place:
+    async def _in_turn(self, name: str, line: Line, make: Make) -> Path:
+        with self._turns.place(line.caller, organizer=line.organizer) as place:
             await place.turn()
             return self._found(name) or await self._made_once(name, make)
 

@@ -51,8 +51,8 @@ class Quota(Body):
     concurrent: Count | None = Field(None, description="Queued or running at once.")
     invalid_per_day: Count | None = Field(
         None,
-        description="Files per day that were rejected or whose scoring met a limit, not charged otherwise; files "
-        "still being checked count too.",
+        description="Files per day that were rejected, whose scoring met a limit, or that the team cancelled, not charged "
+        "otherwise; files still being checked count too.",
     )
 
 
@@ -208,11 +208,11 @@ async def get_template(
     if format_name not in TEMPLATES:
         raise errors.BadRequest(f"format must be one of {', '.join(TEMPLATES)}, not '{format_name}'.")
 
-    def find() -> tuple[NamedGold, bool]:
+    def find() -> tuple[NamedGold, bool, bool]:
         with parts.db.read() as session:
             return template_source(session, who, slug, phase)
 
-    gold, needed = await run_in_threadpool(find)
+    gold, needed, organizer = await run_in_threadpool(find)
     if values == "labels" and format_name == "npz":
         raise errors.BadRequest(
             "A template in the format 'npz' has a place for scores.", remedy="Ask for another format."
@@ -234,7 +234,7 @@ async def get_template(
         )
 
     name = f"{gold.id}.{kind}"
-    path = await parts.made.path(name, requester(request, who), make)
+    path = await parts.made.path(name, requester(request, who), make, organizer=organizer)
     return WholeFile(
         path,
         media_type=made.media_type,

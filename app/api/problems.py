@@ -13,7 +13,16 @@ from starlette.types import Receive, Scope, Send
 
 from app import errors
 from app.api.examples import JSON, named
-from app.children import ChildAborted, ChildError, ChildOutOfMemory, ChildrenBusy, ChildTimedOut
+from app.children import (
+    ChildAborted,
+    ChildBusyWithGold,
+    ChildError,
+    ChildOutOfCpu,
+    ChildOutOfMemory,
+    ChildrenBusy,
+    ChildStalled,
+    ChildTimedOut,
+)
 from app.errors import AssayError
 
 log = structlog.get_logger()
@@ -146,18 +155,22 @@ async def _ours(_request: Request, error: Exception) -> Response:
 
 
 async def _child(_request: Request, error: Exception) -> Response:
-    """A file that the reader could not finish while the caller waits: at upload of gold, dry run or template."""
-    if isinstance(error, ChildTimedOut):
-        return problem_response(
-            errors.TooLarge(
-                f"Reading this file exceeded its time limit: {error}; nothing was stored.",
-                remedy="Send a smaller file, or send it again when the service is less busy.",
-            )
-        )
-    if isinstance(error, ChildOutOfMemory):
+    """A file that the reader could not finish while the caller waits: at upload of gold, dry run or template.
+
+    CPU time and memory are the file's own; a limit by the clock, or a standstill, is the load of this machine.
+    """
+    if isinstance(error, ChildOutOfCpu | ChildBusyWithGold | ChildOutOfMemory):
         return problem_response(
             errors.TooLarge(
                 f"Reading this file exceeded the limit: {str(error) or error.__doc__}", remedy="Send a smaller file."
+            )
+        )
+    if isinstance(error, ChildTimedOut | ChildStalled):
+        return problem_response(
+            errors.Unavailable(
+                f"Reading did not end in time, as the service is busy or stood still ({error}); nothing was stored.",
+                remedy="Repeat the request after the time in Retry-After; if it ends so again, send a smaller file.",
+                headers={"Retry-After": "30"},
             )
         )
     if isinstance(error, ChildrenBusy):

@@ -66,7 +66,7 @@ async def get_report(
         make_report(parts.db, parts.files, parts.readers.children, wanted, as_csv=as_csv, target=target)
 
     name = f"{wanted.name}.{format_name}"
-    path = await parts.made.path(name, requester(request, who), make)
+    path = await parts.made.path(name, requester(request, who), make, organizer=wanted.organizer)
     media_type = "text/csv; charset=utf-8" if as_csv else "application/json"
     return WholeFile(
         path,

@@ -194,6 +194,7 @@ def get_predictions(submission_id: str, who: AccountDep, parts: ServiceDep) -> R
 def post_cancel(submission_id: str, who: AccountDep, parts: ServiceDep) -> SubmissionShape:
     """Take a submission that waits out of the queue; what it took from the quota is given back.
 
+    Where its team does so, it counts in `invalid_per_day`, as a rejected file does.
     Organizers may also cancel one that is being scored; its scores are then not stored.
     """
     with parts.db.write() as session:

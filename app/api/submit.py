@@ -145,9 +145,9 @@ POST: dict[str, Any] = {
 @router.post("/challenges/{slug}/phases/{phase}/submissions", summary="Submit predictions", **POST)
 async def post_submission(slug: str, phase: str, sent: DeliveryDep) -> Response:
     """Stored durably before the answer; scored soon after. The body is the file itself."""
-    await run_in_threadpool(_refuse_early, sent, slug, phase)
+    organizer = await run_in_threadpool(_refuse_early, sent, slug, phase)
     if sent.dry_run:
-        return await _dry_run(sent, slug, phase)
+        return await _dry_run(sent, slug, phase, organizer=organizer)
     with sent.parts.notifier.listen() as waiter:
         with sent.parts.only_one(sent.who.user_id or "", sent.key):
             found, new = await _submit(sent, slug, phase, waiter)
@@ -175,9 +175,9 @@ async def post_to_open_phase(slug: str, sent: DeliveryDep) -> Response:
     return await post_submission(slug, await run_in_threadpool(find), sent)
 
 
-def _refuse_early(sent: Delivery, slug: str, phase: str) -> None:
+def _refuse_early(sent: Delivery, slug: str, phase: str) -> bool:
     with sent.parts.db.read() as session:
-        refuse_early(session, sent.who, slug, phase, sent.entry, key=sent.key)
+        return refuse_early(session, sent.who, slug, phase, sent.entry, key=None if sent.dry_run else sent.key)
 
 
 def _room(sent: Delivery, slug: str, phase: str) -> int | None:
@@ -190,7 +190,7 @@ def _room(sent: Delivery, slug: str, phase: str) -> int | None:
         return room(session, sent.who, slug, phase, limits, pairs=sent.kind.layout == "long")
 
 
-async def _dry_run(sent: Delivery, slug: str, phase: str) -> Response:
+async def _dry_run(sent: Delivery, slug: str, phase: str, *, organizer: bool) -> Response:
     def check(stored: Stored) -> dict[str, Any]:
         parts = sent.parts
         try:
@@ -203,7 +203,7 @@ async def _dry_run(sent: Delivery, slug: str, phase: str) -> Response:
         finally:
             forget(parts.files, stored)
 
-    with sent.parts.readers.turns.place(requester(sent.request, sent.who)) as place:
+    with sent.parts.readers.turns.place(requester(sent.request, sent.who), organizer=organizer) as place:
         answer = await kept(sent.request, sent.parts, check, partial(_room, sent, slug, phase), place.turn)
     return JSONResponse(DryRun.model_validate(answer).model_dump(mode="json", exclude_unset=True))
 

@@ -1,10 +1,11 @@
-"""Admits callers to the reader children: one request of each caller at a time, and callers take turns."""
+"""Admits callers to the reader children: one request of each caller at a time, callers take turns, organizers have a child kept."""
 
 import asyncio
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from app.children import Children
 from app.errors import TooMany
@@ -19,12 +20,19 @@ class TooManyWaiting(TooMany):
     remedy = "Wait for the answers to your other requests, then send this one again."
 
 
+class Line(NamedTuple):
+    """The requests of a caller, and apart from them those that he or she makes as an organizer."""
+
+    caller: str
+    organizer: bool
+
+
 class Place:
     """The place of one request in the line of its caller."""
 
-    def __init__(self, turns: "Turns", caller: str) -> None:
+    def __init__(self, turns: "Turns", line: Line) -> None:
         self._turns = turns
-        self.caller = caller
+        self.line = line
         self.has_turn = False
         self.told: asyncio.Future[None] | None = None  # set while it waits for its turn
 
@@ -37,29 +45,34 @@ class Place:
 
 
 class Turns:
-    """Shares out `count` children; all methods are called in the event loop.
+    """Shares out `count` children, `kept` of them to organizers alone; all methods are called in the event loop.
 
     A caller whose request has ended goes behind all other callers, so each of these waits for at most one request of
     that caller per child.
     """
 
-    def __init__(self, count: int, most: int = MOST_WAITING) -> None:
+    def __init__(self, count: int, kept: int = 0, most: int = MOST_WAITING) -> None:
         self._free = count
+        self._kept = kept
         self._most = most
-        self._places: dict[str, int] = {}
-        self._served: set[str] = set()
-        self._waiting: OrderedDict[str, deque[Place]] = OrderedDict()
+        self._places: dict[Line, int] = {}
+        self._served: set[Line] = set()
+        self._waiting: OrderedDict[Line, deque[Place]] = OrderedDict()
 
     @contextmanager
-    def place(self, caller: str) -> Iterator[Place]:
-        """A place in the line of this caller while the block lasts, with its turn if it got one; raises TooManyWaiting."""
-        if self._places.get(caller, 0) >= self._most:
+    def place(self, caller: str, *, organizer: bool = False) -> Iterator[Place]:
+        """A place in the line of this caller while the block lasts, with its turn if it got one; raises TooManyWaiting.
+
+        `organizer`: who asks organizes the challenge that it is about.
+        """
+        line = Line(caller, organizer)
+        if self._places.get(line, 0) >= self._most:
             raise TooManyWaiting(
                 f"{self._most} files of yours are being read or wait to be read; nothing was stored.",
                 headers={"Retry-After": "5"},
             )
-        self._places[caller] = self._places.get(caller, 0) + 1
-        place = Place(self, caller)
+        self._places[line] = self._places.get(line, 0) + 1
+        place = Place(self, line)
         try:
             yield place
         finally:
@@ -67,50 +80,50 @@ class Turns:
 
     def take(self, place: Place) -> bool:
         """Give a place its turn at once if nobody has to wait before it."""
-        if self._free == 0 or place.caller in self._served or place.caller in self._waiting:
+        if place.line in self._waiting or not self._may_begin(place.line):
             return False
         self._give(place)
         return True
 
     def wait(self, place: Place) -> None:
         """Put a place at the end of the line of its caller."""
-        self._waiting.setdefault(place.caller, deque()).append(place)
+        self._waiting.setdefault(place.line, deque()).append(place)
+
+    def _may_begin(self, line: Line) -> bool:
+        return line not in self._served and self._free > (0 if line.organizer else self._kept)
 
     def _give(self, place: Place) -> None:
         self._free -= 1
-        self._served.add(place.caller)
+        self._served.add(place.line)
         place.has_turn = True
 
     def _leave(self, place: Place) -> None:
-        caller = place.caller
-        self._places[caller] -= 1
-        if not self._places[caller]:
-            del self._places[caller]
+        line = place.line
+        self._places[line] -= 1
+        if not self._places[line]:
+            del self._places[line]
         if place.has_turn:
             self._free += 1
-            self._served.discard(caller)
-            if caller in self._waiting:
-                self._waiting.move_to_end(caller)
+            self._served.discard(line)
+            if line in self._waiting:
+                self._waiting.move_to_end(line)
             self._serve_next()
-        elif caller in self._waiting:
+        elif line in self._waiting:
             with suppress(ValueError):  # one that never waited
-                self._waiting[caller].remove(place)
-            self._forget_empty(caller)
+                self._waiting[line].remove(place)
+            self._forget_empty(line)
 
     def _serve_next(self) -> None:
-        while self._free:
-            caller = next((each for each in self._waiting if each not in self._served), None)
-            if caller is None:
-                return
-            place = self._waiting[caller].popleft()
-            self._forget_empty(caller)
+        while (line := next(filter(self._may_begin, self._waiting), None)) is not None:
+            place = self._waiting[line].popleft()
+            self._forget_empty(line)
             self._give(place)
             if place.told is not None and not place.told.done():  # else whoever waited was cancelled, and leaves
                 place.told.set_result(None)
 
-    def _forget_empty(self, caller: str) -> None:
-        if not self._waiting[caller]:
-            del self._waiting[caller]
+    def _forget_empty(self, line: Line) -> None:
+        if not self._waiting[line]:
+            del self._waiting[line]
 
 
 class LargeUploads:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from app.formats.columns import check_values
+from app.formats.columns import check_sets, check_values
 from app.formats.problem import quote
 from app.formats.rules import Limits
 
@@ -172,7 +172,7 @@ class Checked:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._known: dict[tuple[object, ...], pa.Array] = {}
-        self._bytes = self._values = 0
+        self._bytes = self._values = self._labels = 0
 
     def values(self, name: str, column: "pa.ChunkedArray") -> list[Any]:
         """The values of a column as Python has them; those of a dictionary are made once each, however often they occur."""
@@ -199,8 +199,11 @@ class Checked:
         if self._bytes > self._limits.expanded_bytes:
             raise too_many_bytes(self._limits)
         if is_list(column.type):
-            self._values += pc.sum(pc.list_value_length(column)).as_py() or 0
+            count = pc.sum(pc.list_value_length(column)).as_py() or 0
+            self._values += count
             check_values(self._values, self._limits)
+            self._labels += 0 if is_float(column.type.value_type) else count
+            check_sets(self._labels, self._limits)
 
     def _of_dictionaries(self, name: str, column: "pa.ChunkedArray") -> list[Any]:
         found: list[Any] = []

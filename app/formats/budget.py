@@ -14,12 +14,14 @@ LEAST = 8 << 20
 """Bytes beside those of the instances: of any file this much is read."""
 _VALUES = 1 << 20
 """Values beside those of the instances."""
+_LABELS = 1 << 18
+"""Labels in sets beside those of the instances."""
 _MEMBERS = 2000
 """Members of compressed data beside one for each of so many instances as follow; each costs a tenth of a millisecond."""
 _INSTANCES_OF_MEMBER = 16
 _MOST_MEMBERS = 10_000
 _RECORD_BYTES, _RECORD_VALUES = 1024, 32
-"""What a record may have of fields that are ignored, of names, signs and white space."""
+"""What a record may have of fields that are ignored, of names, signs and white space; and of labels that are no classes."""
 _TEXT_BYTES, _TEXTS = 5120, 16_384
 """Beside that: a text of some pages that is sent along with each of so many instances."""
 _PAIR_BYTES, _PAIR_VALUES = 128, 16
@@ -67,6 +69,7 @@ def limits_for(needs: Needs, limits: Limits, *, pairs: bool = False) -> Limits:
         records=min(limits.records, rows),
         pairs=min(limits.records, by_pair) if pairs else None,
         labels=m + m // 4 + _ROWS if pairs else None,
+        sets=min(limits.values, n * (m + _RECORD_VALUES) + _LABELS),
         values=min(limits.values, n * (3 * m + _RECORD_VALUES) + _VALUES + by_pair * _PAIR_VALUES),
         expanded_bytes=min(limits.expanded_bytes, n * record + texts + LEAST),
         members=min(limits.members, _MOST_MEMBERS, n // _INSTANCES_OF_MEMBER + _MEMBERS),

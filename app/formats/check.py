@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,7 +105,7 @@ class _Joined:
 
 def _quick(table: Table, known: IdIndex, codes: dict[str, int]) -> _Joined | None:
     """The join of a table with which nothing at all is odd."""
-    if len(table.ids) != len(known) or not table.whole or table.unreadable:
+    if len(table.ids) != len(known) or None in table.ids or table.unreadable:
         return None
     ids = [name for name in table.ids if name is not None]
     targets = known.rows(ids)
@@ -123,7 +124,9 @@ def _quick(table: Table, known: IdIndex, codes: dict[str, int]) -> _Joined | Non
 
 
 def repeats(codes: NDArray[np.int32], counts: Sequence[int], m: int) -> bool:
-    """Whether any set of labels holds one twice."""
+    """Whether any set of labels, of m classes, holds one twice."""
+    if counts and max(counts) > m:
+        return True
     owner = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
     keys = np.sort(owner * m + codes)
     return bool((keys[1:] == keys[:-1]).any())
@@ -213,30 +216,44 @@ class _RowLoop:
         return isinstance(layout, KeyedMap) and layout.keys[row] == layout.keys[first]
 
     def _codes(self, row: int, name: str | None, labels: Sequence[str | None], *, several: bool) -> list[int]:
-        found: list[int] = []
-        seen: set[str] = set()
-        order = self.table.layout.order
-        for item, label in enumerate(labels):
+        found: Sequence[int | None] = list(map(self.codes.get, labels))  # type: ignore[arg-type]
+        once = len(set(labels)) == len(labels)
+        if once and None in found and self.rules.unknown_label != "reject" and None not in labels:
+            self.outside += found.count(None)
+            if self.rules.unknown_label == "drop":
+                found = [code for code in found if code is not None]
+            else:
+                found = [len(self.codes) if code is None else code for code in found]
+        elif not once or None in found:
+            found = self._odd(row, name, labels, found, several=several)
+        return found if several or found else [NOTHING]  # type: ignore[return-value]
+
+    def _odd(
+        self, row: int, name: str | None, labels: Sequence[str | None], found: Sequence[int | None], *, several: bool
+    ) -> list[int]:
+        """The codes of labels some of which are unknown or come twice: what the rules leave of them, or a problem each."""
+        rules, kept, seen = self.rules, list[int](), set[str]()
+        order, report = self.table.layout.order, self.problems.report
+        for item, (label, code) in enumerate(zip(labels, found, strict=True)):
             if label is None:
                 continue
-            at = item if several else None
-            line = order(row, at)
             again = label in seen
-            if again and self.rules.duplicates != "multiset":
-                if self.rules.duplicates == "reject":
-                    self.problems.report("duplicate_label", line, lambda a=at, t=label: self._twice(row, a, name, t))  # type: ignore[misc]
+            if again and rules.duplicates != "multiset":
+                if rules.duplicates == "reject":
+                    at = item if several else None
+                    report("duplicate_label", order(row, at), partial(self._twice, row, at, name, label))
                 continue
             seen.add(label)
-            code = self.codes.get(label)
-            if code is None and self.rules.unknown_label == "reject":
-                self.problems.report("unknown_label", line, lambda a=at, t=label: self._unknown(row, a, name, t))  # type: ignore[misc]
-            elif code is not None:
-                found.append(code)
+            if code is not None:
+                kept.append(code)
+            elif rules.unknown_label == "reject":
+                at = item if several else None
+                report("unknown_label", order(row, at), partial(self._unknown, row, at, name, label))
             else:
                 self.outside += 1
-                if self.rules.unknown_label == "count_as_fp":
-                    found.append(len(self.codes) + again)
-        return found if several or found else [NOTHING]
+                if rules.unknown_label == "count_as_fp":
+                    kept.append(len(self.codes) + again)
+        return kept
 
     def _note(self, absent: int) -> None:
         """Say what the conventions of the recipe let pass: nothing is dropped in silence."""

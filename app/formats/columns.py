@@ -1,6 +1,6 @@
 """What a format hands over: the values of a file as columns, still as they stand there, with their places."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -131,12 +131,31 @@ def check_values(count: int, limits: Limits) -> None:
     raise TooManyRows(message, f"at most {most} values", got)
 
 
+def check_sets(count: int, limits: Limits) -> None:
+    """Raise TooManyRows before any work is spent on so many labels in the sets of all instances."""
+    most = limits.values if limits.sets is None else limits.sets
+    if count <= most:
+        return
+    got = f"at least {count} labels"
+    phase = (
+        "" if limits.instances is None else f"the phase has {counted(limits.instances, 'instance', 'instances')}, so "
+    )
+    message = f"The sets of the file have {got}; {phase}reading stops after {most}. Give each set a class once."
+    raise TooManyRows(message, f"at most {most} labels", got)
+
+
+def check_lists(answers: Iterable[object], reading: Reading) -> None:
+    """Raise TooManyRows where the lists among these answers have more labels than the phase can use in its sets."""
+    if reading.sets:
+        check_sets(sum(len(answer) for answer in answers if type(answer) is list), reading.limits)
+
+
 def split_labels(cells: Sequence[object], limits: Limits) -> list[object]:
     """The labels of sets that are given as one text each, joined by |; what is no text stays as it is.
 
-    Raises TooManyRows before any text with more labels than its phase can use is taken apart.
+    Raises TooManyRows before any text is taken apart, where they have more labels than their phase can use.
     """
-    check_values(sum(cell.count("|") for cell in cells if isinstance(cell, str)), limits)
+    check_sets(sum(cell.count("|") + 1 for cell in cells if isinstance(cell, str) and cell), limits)
     return [(cell.split("|") if cell else []) if isinstance(cell, str) else cell for cell in cells]
 
 

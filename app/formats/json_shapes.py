@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from app.formats.columns import Cell, Columns, GivenScores, Reading, check_rows
+from app.formats.columns import Cell, Columns, GivenScores, Reading, check_lists, check_rows
 from app.formats.layout import ColumnLists, KeyedMap, Names, RecordList
 from app.formats.mistaken import looks_like_table
 from app.formats.problem import FILE, Place, Problem, problem, quote, show, token
@@ -143,6 +143,7 @@ def _column_lists(fields: dict[str, Any], document: tuple[Any, ...], reading: Re
     used = ["labels"] * labelled + ["scores"] * bool(score) + [split, "weight"] * reading.gold
     ids = fields["ids"]
     check_rows(len(ids), reading)
+    check_lists(fields["labels"] if type(fields.get("labels")) is list else (), reading)
     listed = {name: fields[name] for name in used if name in fields and _is_list(name, fields[name], reading)}
     if max(survey(column)[0] for column in (ids, named or (), *listed.values())) + 2 > reading.limits.nesting:
         raise TooDeep
@@ -236,6 +237,7 @@ def _fault(
 def _map(document: tuple[Any, ...], reading: Reading) -> Columns:
     check_rows(len(document), reading)
     keys, values = zip(*document, strict=True) if document else ((), ())
+    check_lists(values, reading)
     if survey(values)[0] + 1 > reading.limits.nesting:
         raise TooDeep
     kinds = set(map(type, values))

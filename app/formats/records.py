@@ -6,7 +6,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from app.formats.columns import Cell, Columns, GivenScores, Reading, check_rows
+from app.formats.columns import Cell, Columns, GivenScores, Reading, check_lists, check_rows
 from app.formats.layout import Names, RecordLines, RecordList
 from app.formats.problem import Place, Problem, problem, shorten, show, sound, token
 from app.formats.strict_json import ODD, Path, TooDeep, faults, pointer, survey
@@ -59,6 +59,10 @@ def from_records(records: Sequence[Any], rows: Sequence[int], layout: Layout, re
     columns = transpose(records)
     names = columns.keys() if columns is not None else _all_names(records)
     shape = _Shape.of(names, layout, reading)
+    if shape.labelled:
+        named = shape.layout.names.label
+        labels = (value for record in records if type(record) is tuple for name, value in record if name == named)
+        check_lists(labels if columns is None else columns.get(named, ()), shape.reading)
     found = _uniform(columns, rows, shape, outer) if columns is not None else None
     if found is not None:
         return found

@@ -18,6 +18,8 @@ class Limits:
     """Rows of a table with one row per pair of instance and label; None: as many as records."""
     labels: int | None = None
     """Rows of one id in such a table; None: no limit of their own."""
+    sets: int | None = None
+    """Labels in the sets of all instances together, other than in such a table; None: as many as values."""
     values: int = 1 << 30
     """Numbers, texts, lists and objects in JSON; cells of a table; labels in sets."""
     members: int = 20_000

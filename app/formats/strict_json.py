@@ -169,10 +169,11 @@ def survey(values: Iterable[object]) -> tuple[int, bool]:
     depth, faulty = 0, False
     level = list(values)
     while True:
-        faulty = faulty or BadNumber in set(map(type, level))
-        inner = [value for value in level if type(value) in _CONTAINERS]
-        if not inner:
+        kinds = set(map(type, level))
+        faulty = faulty or BadNumber in kinds
+        if kinds.isdisjoint(_CONTAINERS):
             return depth, faulty
+        inner = [value for value in level if type(value) in _CONTAINERS]
         depth += 1
         faulty = faulty or any(has_repeated_key(value) for value in inner if type(value) is tuple)
         level = list(chain.from_iterable(map(_children, inner)))

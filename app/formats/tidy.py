@@ -38,8 +38,8 @@ def plain(values: Sequence[object], limits: Limits) -> list[str] | None:
     kinds = set(map(type, values))
     if not kinds <= {str, int}:
         return None
-    texts = list(map(str, values))
-    distinct = list(dict.fromkeys(texts))  # in dictionaries of columns, few texts stand for millions
+    texts: list[str] = list(map(str, values)) if int in kinds else list(values)  # type: ignore[arg-type]
+    distinct = list(dict.fromkeys(texts))  # in dictionaries of columns, and in sets of labels, few stand for millions
     if not all(distinct) or (distinct and max(map(len, distinct)) > limits.text_length):
         return None
     changed: dict[str, str] = {}
@@ -53,7 +53,7 @@ def plain(values: Sequence[object], limits: Limits) -> list[str] | None:
                 return None
             if piles_marks(joined) or not unicodedata.is_normalized("NFC", joined):
                 changed.update(zip(part, (composed(text, limits.text_length) for text in part), strict=True))
-    return [changed.get(text, text) for text in texts] if changed else texts
+    return list(map(changed.get, texts, texts)) if changed else texts
 
 
 def _is_sound(text: str) -> bool:
@@ -164,6 +164,8 @@ class _CellLoop:
 
     def _labels(self, row: int, value: object, owner: str | None) -> list[str | None]:
         if type(value) is list:
+            if set(map(type, value)) == {str} and self._sound.keys() >= set(value):
+                return list(map(self._sound.__getitem__, value))
             return [self._label(row, label, owner, item) for item, label in enumerate(value)]
         if value is not Cell.FAULT:
             message = f"This task takes a list of labels per instance. {self.reading.mend_label}"

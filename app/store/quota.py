@@ -11,7 +11,9 @@ from app.store.types import new_id, utcnow
 
 COUNTED_FAILURES = ("cpu_limit", "time_limit", "memory_limit", "aborted")
 """Failures that a file brings about: no charge, but they count as invalid, or such files could be sent for ever."""
-INVALID = ("rejected", *COUNTED_FAILURES)
+CANCELLED = "cancelled"
+"""By its own team: no charge, but it counts as invalid, or files could be sent and given up for ever."""
+INVALID = ("rejected", CANCELLED, *COUNTED_FAILURES)
 """The reasons in the ledger that count against `invalid_per_day`."""
 
 
@@ -64,15 +66,15 @@ def reserve(session: WriteSession, submission: Submission, day: str) -> None:
     session.connection().execute(_RESERVE, entry | {"kind": "reserve", "reason": "admitted"})
 
 
-def settle(session: WriteSession, submission_id: str, status: str, failure: str | None = None) -> None:
-    """Charge a finished submission; give back one that was rejected, failed or cancelled.
+def settle(session: WriteSession, submission_id: str, ended: str, failure: str | None = None) -> None:
+    """Charge a submission that `ended` as finished; give back one that was rejected, failed, cancelled or taken out.
 
     `failure` is the code of what failed; the ledger names it where it counts.
     Organizers' entries are never charged: where nothing was reserved nothing is written. One that failed and is scored
     after all was given back then, and stays so.
     """
-    kind = "charge" if status == "finished" else "refund"
-    reason = failure if failure in COUNTED_FAILURES else status
+    kind = "charge" if ended == "finished" else "refund"
+    reason = failure if failure in COUNTED_FAILURES else ended
     session.connection().execute(_SETTLE, _of(submission_id) | {"kind": kind, "reason": reason})
 
 

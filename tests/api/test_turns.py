@@ -117,6 +117,41 @@ def test_who_is_cancelled_gives_way_whether_its_turn_has_come_or_not() -> None:
     asyncio.run(cancel_each())
 
 
+def test_children_that_are_kept_go_to_organizers_alone() -> None:
+    async def ask(turns: Turns, caller: str, served_now: list[str]) -> None:
+        with turns.place(caller.lower(), organizer=caller.isupper()) as place:
+            await place.turn()
+            served_now.append(caller)
+            await asyncio.sleep(3600)
+
+    async def ask_all() -> None:
+        turns, served_now = Turns(3, kept=1), list[str]()
+        tasks = []
+        for caller in "abcdAB":
+            tasks.append(asyncio.ensure_future(ask(turns, caller, served_now)))
+            await settle()
+        assert served_now == [
+            "a",
+            "b",
+            "A",
+        ]  # as an organizer, a caller does not wait for what it asked as a participant
+        tasks[4].cancel()
+        await settle()
+        assert served_now[3:] == ["B"]
+        tasks[5].cancel()
+        await settle()
+        assert served_now[4:] == []  # one is free, which is kept
+        tasks[0].cancel()
+        await settle()
+        assert served_now[4:] == ["c"]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert turns.__dict__ == Turns(3, kept=1).__dict__
+
+    asyncio.run(ask_all())
+
+
 def test_a_file_that_several_want_is_not_held_up_by_the_line_of_one(tmp_path: Path) -> None:
     async def ask() -> None:
         turns = Turns(2)
@@ -266,6 +301,26 @@ def test_many_dry_runs_of_one_delay_another_by_one_and_gold_not_at_all(app: Serv
     assert reds.result().json()["total"] == {"unknown_id": 1}
 
 
+def test_organizers_are_served_while_participants_keep_all_other_readers_busy(app: Served, gate: Gate) -> None:
+    admin, service = app.admin(), app.app.state.service
+    sent = admin.submit("digits", GOOD, team="Heads").json()
+    with ThreadPoolExecutor(4) as threads:
+        held = [threads.submit(dry_run, person(app, name), name) for name in ("Lime", "Mint", "Pink")]
+        eventually(lambda: len(gate.waiting) == 2 and waiting(service.readers.turns) == 1, "two are read, one waits")
+        service.readers = Readers(gate._children, service.readers.turns)  # what follows has no gate
+        assert admin.submit("digits", GOOD, team="Heads", dry_run="true").json()["valid"]
+        template = admin.get("/challenges/digits/phases/main/template", params={"format": "jsonl"})
+        report = admin.get(f"/submissions/{sent['id']}/report", params={"part": "confusion"})
+        assert (template.status_code, report.status_code) == (200, 200)
+        assert not any(each.done() for each in held)
+
+        def all_answered() -> bool:
+            gate.open("")
+            return all(each.done() for each in held)
+
+        eventually(all_answered, "all are answered")
+
+
 def test_reports_and_templates_stand_in_the_line_of_dry_runs(app: Served, gate: Gate) -> None:
     admin = app.admin().join("digits", "Admins")
     sent = admin.submit("digits", GOOD).json()
@@ -284,7 +339,7 @@ def test_reports_and_templates_stand_in_the_line_of_dry_runs(app: Served, gate: 
         assert {each.result(LONG).status_code for each in [first, *asked]} == {200}
 
 
-def test_a_dry_run_has_a_time_limit_of_its_own(tmp_path: Path) -> None:
+def test_a_dry_run_has_a_time_limit_of_its_own_which_is_not_the_fault_of_the_file(tmp_path: Path) -> None:
     with served(settings(tmp_path / "data", reading_seconds=2)) as app:
         open_challenge(app.admin(), "digits", GOLD)
         admin = app.admin().join("digits", "Admins")
@@ -292,6 +347,7 @@ def test_a_dry_run_has_a_time_limit_of_its_own(tmp_path: Path) -> None:
         for pid in app.app.state.service.readers.children.pids():
             freeze(pid)
         answer = dry_run(admin, "Blue")
-        assert (answer.status_code, answer.json()["code"]) == (413, "too_large"), answer.text
-        assert "time limit: no answer within 2 s" in answer.json()["detail"]
+        assert (answer.status_code, answer.json()["code"]) == (503, "unavailable"), answer.text
+        assert "no answer within 2 s" in answer.json()["detail"]
+        assert int(answer.headers["Retry-After"]) > 0
         eventually(lambda: dry_run(admin, "Blue").status_code == 200, "another reader goes on")

@@ -80,6 +80,37 @@ def test_what_is_cancelled_leaves_the_queue_and_gives_back_its_quota(site: Live)
     assert blue.post(f"/submissions/{first}/cancel").json()["code"] == "not_cancellable"
 
 
+def invalid(who: Caller) -> int:
+    return int(who.get(f"{MAIN}/quota").json()["used"]["invalid_per_day"])
+
+
+def test_what_a_team_cancels_counts_as_invalid_and_what_organizers_take_out_does_not(site: Live) -> None:
+    quota = {"per_day": 100, "invalid_per_day": 3}
+    assert site.admin().patch(MAIN, json={"quota": quota}).status_code == 200
+    busy, lime = site.person("Busy").join("pets", "Busy"), site.person("Lime").join("pets", "Lime")
+    with frozen(site):
+        waiting = [sent(busy) for _ in range(2)]
+        under_way(busy, waiting[0])
+        assert site.admin().post(f"/submissions/{sent(lime)}/cancel").json()["status"] == "cancelled"
+        assert invalid(lime) == 0
+        for count in (1, 2, 3):
+            assert lime.post(f"/submissions/{sent(lime)}/cancel").json()["status"] == "cancelled"
+            assert invalid(lime) == count
+        refused = lime.submit("pets", GOOD, wait=0)
+        assert (refused.status_code, refused.json()["quota"]) == (429, "invalid_per_day"), refused.text
+        assert "cancelled" in refused.json()["remedy"]
+        (mine,) = [
+            each["id"]
+            for each in site.admin().get("/challenges/pets/registrations", params={"limit": 100}).json()["items"]
+            if each["team"]["name"] == "Busy"
+        ]
+        for status in ("barred", "approved"):
+            sentence = {"status": status, "reason": "two accounts"}
+            assert site.admin().patch(f"/challenges/pets/registrations/{mine}", json=sentence).status_code == 200
+        assert invalid(busy) == 0
+    assert site.admin().patch(MAIN, json={"quota": {"per_day": 100}}).status_code == 200
+
+
 def test_an_organizer_may_cancel_what_is_being_scored_and_nothing_of_it_is_published(site: Live) -> None:
     green = site.person("Green").join("pets", "Green")
     with frozen(site):
@@ -110,4 +141,4 @@ def test_barring_takes_all_that_waits_out_of_the_queue_and_publishes_nothing_mor
     for each in gone:
         assert rows(site, f"SELECT count(*) FROM scores WHERE submission_id = '{each}'") == [(0,)]
         ledger = rows(site, f"SELECT kind, reason FROM quota_entries WHERE submission_id = '{each}' ORDER BY id")
-        assert ledger == [("reserve", "admitted"), ("refund", "cancelled")]
+        assert ledger == [("reserve", "admitted"), ("refund", "barred")]

@@ -34,6 +34,18 @@ class Phase:
         needs = Needs.of(self.ids, self.classes)
         return limits_for(needs, DEFAULT_LIMITS, pairs=True).pairs or 0
 
+    @property
+    def labels_of_each(self) -> int:
+        """How many labels the set of each instance may have, if all have as many."""
+        most = limits_for(Needs.of(self.ids, self.classes), DEFAULT_LIMITS).sets
+        assert most is not None
+        return most // len(self.ids)
+
+    @property
+    def values_of_each(self) -> int:
+        """How many values each instance may have."""
+        return limits_for(Needs.of(self.ids, self.classes), DEFAULT_LIMITS).values // len(self.ids) - 3
+
     def filled(self, unit: str, head: str = "", tail: str = "") -> bytes:
         """A text with its middle repeated for as long as there is room."""
         middle = unit.encode()

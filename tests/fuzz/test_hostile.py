@@ -1,11 +1,13 @@
 """Hostile files cost a bounded number of rows, values, bytes and sentences, whatever they hold."""
 
 import io
+import json
 import unicodedata
 from collections.abc import Iterable
 from itertools import count, islice, repeat
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -23,13 +25,14 @@ from tests.formats.support import packed
 from tests.fuzz.hostile import json_files, json_lines, sound, tables
 from tests.fuzz.hostile_arrow import arrow_bytes, arrow_files, pages, parquet_bytes, score_table
 from tests.fuzz.hostile_file import Hostile, Phase, same
+from tests.fuzz.hostile_sets import set_files
 
 PHASE = Phase.of(3)
 LIMITS = limits_for(Needs.of(PHASE.ids, PHASE.classes), DEFAULT_LIMITS)
 MANY = Phase.of(40, 300)
 _LONG = {"marks in classes"}
 """What takes a second to read is left to the benchmark."""
-_EVERY = (*json_lines(), *json_files(), *tables(), *islice(arrow_files(), 3))
+_EVERY = (*json_lines(), *json_files(), *tables(), *islice(arrow_files(), 3), *set_files())
 FILES = {str(file): file for file in _EVERY if file.name not in _LONG}
 
 
@@ -225,3 +228,87 @@ def test_compressed_pages_are_bounded() -> None:
         problems, found = answered(data, file.kind, file, phase=phase)
         assert (found is None) == refused
         assert problems.total == ({"too_large": 1} if refused else {})
+
+
+def _of_sets(form: str, phase: Phase, labels: list[str]) -> bytes:
+    """A file in which each instance has these labels."""
+    if form in {"parquet", "arrow"}:
+        table = pa.table({"id": phase.ids, "labels": [labels] * len(phase.ids)})
+        return parquet_bytes(table) if form == "parquet" else arrow_bytes(table.to_batches())
+    if form == "npz":
+        body = io.BytesIO()
+        np.savez(body, ids=np.array(phase.ids), labels=np.array(["|".join(labels)] * len(phase.ids)))
+        return body.getvalue()
+    if form == "csv":
+        return "".join(["id,labels\n", *(f"{name},{'|'.join(labels)}\n" for name in phase.ids)]).encode()
+    if form == "map":
+        return json.dumps(dict.fromkeys(phase.ids, labels)).encode()
+    if form == "columns":
+        return json.dumps({"ids": phase.ids, "labels": [labels] * len(phase.ids)}).encode()
+    records = [{"id": name, "labels": labels} for name in phase.ids]
+    return ("\n".join(map(json.dumps, records)) if form == "jsonl" else json.dumps(records)).encode()
+
+
+SHAPES = ["json", "jsonl", "map", "columns", "csv", "npz", "parquet", "arrow"]
+
+
+@pytest.mark.parametrize("form", SHAPES)
+def test_labels_in_sets_are_counted_before_they_are_looked_at(form: str) -> None:
+    phase, kind = Phase.of(20, 40), FileKind({"map": "json", "columns": "json"}.get(form, form))
+    file = Hostile(form, kind, same(b""), "multilabel")
+    most = phase.labels_of_each
+    labels = [*phase.classes, *(f"x{number}" for number in range(most - len(phase.classes)))]
+    problems, _ = answered(_of_sets(form, phase, labels), kind, file, phase=phase)
+    assert set(problems.total) == {"unknown_label"}
+    problems, _ = answered(_of_sets(form, phase, [*labels, "y"]), kind, file, phase=phase)
+    assert problems.total == {"too_many_rows": 1}
+    told = problems.to_dict()["problems"][0]
+    assert told["got"] == f"at least {20 * (most + 1)} labels"
+    assert "20 instances" in told["message"]
+
+
+@pytest.mark.parametrize("form", SHAPES)
+def test_every_class_may_be_predicted_for_every_instance(form: str) -> None:
+    phase, kind = Phase.of(20, 400), FileKind({"map": "json", "columns": "json"}.get(form, form))
+    data = _of_sets(form, phase, list(phase.classes))
+    problems, found = answered(data, kind, Hostile(form, kind, same(data), "multilabel"), phase=phase)
+    assert not problems
+    assert found is not None
+    assert found.labels is not None
+    assert len(found.labels.codes) == 20 * 400
+
+
+def test_labels_and_scores_of_all_classes_are_not_too_many_values() -> None:
+    phase = Phase.of(4000, 300)
+    record = f'"labels":{json.dumps(phase.classes)},"scores":{json.dumps(dict.fromkeys(phase.classes, 0.5))}}}'
+    records = ",".join(f'{{"id":"{name}",{record}' for name in phase.ids)
+    data = f"[{records}]".encode()
+    file = Hostile("both", FileKind("json"), same(data), "multilabel", scores=True)
+    problems, found = answered(data, file.kind, file, phase=phase)
+    assert not problems
+    assert found is not None
+    assert found.scores is not None
+
+
+@pytest.mark.parametrize("again", [True, False])
+@pytest.mark.parametrize("rule", ["drop", "count_as_fp"])
+def test_some_labels_beyond_the_vocabulary_are_read_under_rules_that_take_them(rule: str, *, again: bool) -> None:
+    phase = Phase.of(50, 40)
+    labels = [*phase.classes, *(f"x{number}" for number in range(30)), *(["x0", "c0"] if again else [])]
+    problems = Problems()
+    table = read_table(
+        io.BytesIO(_of_sets("json", phase, labels)),
+        FileKind("json"),
+        task="multilabel",
+        gold=False,
+        problems=problems,
+        limits=limits_for(Needs.of(phase.ids, phase.classes), DEFAULT_LIMITS),
+    )
+    rules = Rules(unknown_label=rule, duplicates="multiset")
+    found = check(table, IdIndex(phase.ids), TaskSpec("multilabel", phase.classes), rules=rules, problems=problems)
+    assert found is not None
+    assert found.labels is not None
+    beyond = [40] * 30 + [41] * again if rule == "count_as_fp" else []
+    one = [*range(40), *beyond, *([0] if again else [])]
+    assert found.labels.codes.tolist() == one * 50
+    assert f"{(30 + again) * 50} labels outside the vocabulary" in table.notes[0]

@@ -18,7 +18,7 @@ DAY, OTHER_DAY = "2026-01-01", "2026-01-02"
         ("finished", quota.Usage(per_day=1, total=1, concurrent=0, invalid_per_day=0)),
         ("rejected", quota.Usage(per_day=0, total=0, concurrent=0, invalid_per_day=1)),
         ("failed", quota.Usage(per_day=0, total=0, concurrent=0, invalid_per_day=0)),
-        ("cancelled", quota.Usage(per_day=0, total=0, concurrent=0, invalid_per_day=0)),
+        ("cancelled", quota.Usage(per_day=0, total=0, concurrent=0, invalid_per_day=1)),
     ],
 )
 def test_only_scored_submissions_are_charged(db: Database, status: str, expected: quota.Usage) -> None:

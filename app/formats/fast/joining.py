@@ -30,6 +30,8 @@ class Join:
     """Of sets: how many labels each instance has."""
     told: int = 0
     """How many ids there were."""
+    given: int = 0
+    """How many labels there were."""
 
     def __post_init__(self) -> None:
         self.rows = np.empty(len(self.tables.ids), dtype=np.int32)
@@ -45,6 +47,9 @@ class Join:
 
     def take_labels(self, spans: Spans) -> None:
         """The labels that come next."""
+        self.given += len(spans)
+        if self.given > len(self.tables.ids) * len(self.tables.classes):
+            raise Doubt  # one comes twice
         found = self.tables.classes.rows(spans)
         if found is None:
             raise Doubt

@@ -1,0 +1,94 @@
+"""Hostile files of sets of labels: as many labels as a file may have, or as values, none of them in its place."""
+
+import io
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from app.formats.kinds import FileKind
+from tests.fuzz.hostile_arrow import pair, parquet_bytes
+from tests.fuzz.hostile_file import Body, Hostile, Phase, packed
+
+Labels = Callable[[Phase, int], Sequence[Any]]
+"""So many labels of one set."""
+
+
+def _repeated(label: Any) -> Labels:
+    return lambda _, count: [label] * count
+
+
+def _numbered(pattern: str) -> Labels:
+    return lambda _, count: [pattern.replace("#", str(number)) for number in range(count)]
+
+
+def _all_but_one(phase: Phase, count: int) -> Sequence[Any]:
+    return [*phase.classes[1:count], "zz"]
+
+
+SETS: dict[str, Labels] = {
+    "one label over and over": _repeated("c0"),
+    "unknown labels": _numbered("x#"),
+    "marks": _numbered("e\u0301#"),
+    "numbers": lambda _, count: range(count),
+    "no labels": _repeated(0.5),
+    "all but one label": _all_but_one,
+}
+
+
+def _json(labels: Labels, *, beyond: bool, lines: bool = False) -> Body:
+    def make(phase: Phase) -> bytes:
+        made = json.dumps(list(labels(phase, phase.values_of_each if beyond else phase.labels_of_each)))
+        records = [f'{{"id":"{name}","labels":{made}}}' for name in phase.ids]
+        return packed(("\n".join(records) if lines else f"[{','.join(records)}]").encode())
+
+    return make
+
+
+def _map(phase: Phase) -> bytes:
+    made = json.dumps(["c0"] * phase.labels_of_each)
+    return packed(("{" + ",".join(f'"{name}":{made}' for name in phase.ids) + "}").encode())
+
+
+def _columns(phase: Phase) -> bytes:
+    made = ",".join([json.dumps(["c0"] * phase.labels_of_each)] * len(phase.ids))
+    return packed(f'{{"ids":{json.dumps(phase.ids)},"labels":[{made}]}}'.encode())
+
+
+def _csv(labels: Labels) -> Body:
+    def make(phase: Phase) -> bytes:
+        cell = "|".join(labels(phase, phase.labels_of_each))
+        return packed("".join(["id,labels\n", *(f"{name},{cell}\n" for name in phase.ids)]).encode())
+
+    return make
+
+
+def _npz(phase: Phase) -> bytes:
+    body = io.BytesIO()
+    cell = "|".join(["c0"] * phase.labels_of_each).encode()
+    np.savez_compressed(body, ids=np.array(phase.ids), labels=np.array([cell] * len(phase.ids)))
+    return body.getvalue()
+
+
+def _table(phase: Phase) -> pa.Table:
+    one = pa.array([["c0"] * phase.labels_of_each])
+    return pair(pa.array(phase.ids), one.take(pa.array(np.zeros(len(phase.ids), "i4"))), "labels")
+
+
+def set_files() -> Iterator[Hostile]:
+    """Sets of labels, of every format."""
+    for name, labels in SETS.items():
+        yield Hostile(f"sets, {name}", FileKind("json", "zstd"), _json(labels, beyond=False), "multilabel")
+    for name in ("one label over and over", "marks", "numbers"):
+        yield Hostile(f"sets, {name}, too many", FileKind("json", "zstd"), _json(SETS[name], beyond=True), "multilabel")
+    lines = _json(SETS["one label over and over"], beyond=False, lines=True)
+    yield Hostile("sets, one label over and over", FileKind("jsonl", "zstd"), lines, "multilabel")
+    yield Hostile("sets, a map of one label over and over", FileKind("json", "zstd"), _map, "multilabel")
+    yield Hostile("sets, columns of one label over and over", FileKind("json", "zstd"), _columns, "multilabel")
+    for name in ("one label over and over", "unknown labels", "marks", "all but one label"):
+        yield Hostile(f"sets, {name}", FileKind("csv", "zstd"), _csv(SETS[name]), "multilabel")
+    name = "sets, one label over and over"
+    yield Hostile(name, FileKind("npz"), _npz, "multilabel")
+    yield Hostile(name, FileKind("parquet"), lambda phase: parquet_bytes(_table(phase)), "multilabel")
