@@ -84,6 +84,31 @@ def test_the_work_does_not_tell_whether_a_label_is_right(m: int, many: int, monk
     assert asked[0] == asked[1]
 
 
+@pytest.mark.parametrize("guess", [0, 1])
+def test_a_wide_row_makes_no_tables_of_narrow_ones_wide(guess: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells: list[int] = []
+    compute = edit_distance._furthest
+
+    def noted(gold: Int, predicted: Int, most: Int, m: int) -> Int:
+        cells.append(len(most) * (2 * (int(most.max()) // 2) + 3))
+        return compute(gold, predicted, most, m)
+
+    monkeypatch.setattr(edit_distance, "_furthest", noted)
+    narrow, m = 20_000, 5_000
+    rows = [([1, 9], [2, 7])] * narrow  # 4 labels differ
+    rows += [(list(range(0, 600, 2)), list(range(1, 600, 2))), ([0], [guess, 20])]  # 600, and 1 or 3
+    gold, predicted = (
+        np.array([row * m + place for row, one in enumerate(rows) for place in one[side]], dtype=np.int64)
+        for side in (0, 1)
+    )
+    found = edit_distances(gold, predicted, len(rows), m)
+    vectors = [[[place in one for place in range(600)] for one in rows[at]] for at in (0, -2, -1)]
+    assert set(found[:narrow].tolist()) == {textbook(*vectors[0])}
+    assert found[narrow:].tolist() == [textbook(*vectors[1]), textbook(*vectors[2])]
+    assert max(cells) <= edit_distance._CELLS
+    assert sum(cells) < 8 * len(rows) + 700
+
+
 def test_what_would_take_too_long_is_refused_at_once() -> None:
     m, n = 200_000, 10
     even = np.concatenate([np.arange(0, m, 2, dtype=np.int64) + row * m for row in range(n)])
