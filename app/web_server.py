@@ -3,6 +3,7 @@
 import asyncio
 import math
 import socket
+import time
 from typing import Any
 
 import h11
@@ -17,16 +18,29 @@ from app.settings import Settings
 KEEP_ALIVE = 75
 HEADER_SECONDS = 20.0
 MOST_HEADER_BYTES = 64 * 1024
+TURN_SECONDS = 0.002
+LEAST_PART, MOST_PART = 2048, 1 << 18  # bytes that are read at once: as few as take long, or all that a socket gives
 
 
-class HeaderDeadline(H11Protocol):
-    """A connection that is closed HEADER_SECONDS after it opened if it has sent no whole header of a request by then.
+class FairConnection(H11Protocol):
+    """A connection that neither waits for the header of a request for ever nor keeps the others from their turns.
 
-    One that is kept is closed that long after the first byte of its next request. uvicorn has no limit for this: a
-    first byte ends its limit for idle connections.
+    It is closed HEADER_SECONDS after it opened if it has sent no whole header of a request by then; one that is kept, that
+    long after the first byte of its next request. uvicorn has no limit for this: a first byte ends its limit for idle
+    connections.
+
+    What came is read in parts, for TURN_SECONDS of processor time before others have their turns: a body in chunks of one
+    byte costs some hundred times as much as one that comes in one piece.
     """
 
     _deadline: asyncio.TimerHandle | None = None
+    _part = LEAST_PART
+    _last_turn = 0.0  # that has been given to any connection
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        """As uvicorn makes it."""
+        super().__init__(*given, **named)
+        self._unread = bytearray()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Expect the first request."""
@@ -34,12 +48,42 @@ class HeaderDeadline(H11Protocol):
         self._expect_header()
 
     def data_received(self, data: bytes) -> None:
-        """Read on, and see whether the header is complete now."""
-        super().data_received(data)
+        """Read it now, or after what came before."""
+        waiting = bool(self._unread)
+        self._unread += data
+        if waiting:
+            self.transport.pause_reading()  # uvicorn may have resumed it
+        else:
+            self._read_on()
+
+    def _read_on(self) -> None:
+        """Read for one turn, and see whether the header is complete now."""
+        began = time.thread_time()
+        while self._unread and not self.transport.is_closing():
+            part = bytes(self._unread[: self._part])
+            del self._unread[: self._part]
+            before = time.thread_time()
+            super().data_received(part)
+            now = time.thread_time()
+            self._part = LEAST_PART if now - before > TURN_SECONDS / 2 else min(2 * self._part, MOST_PART)
+            if now - began > TURN_SECONDS:
+                break
         if self.conn.their_state is h11.IDLE:
             self._expect_header()
         else:
             self._stop_expecting()
+        if not self._unread or self.transport.is_closing():
+            if not self.flow.read_paused:
+                self.transport.resume_reading()
+            return
+        self.transport.pause_reading()
+        self.loop.call_at(self._next_turn(), self._read_on)
+
+    def _next_turn(self) -> float:
+        """When to go on: those that have more than a turn to read share half of the time, however many they are."""
+        turn = max(self.loop.time() + TURN_SECONDS, FairConnection._last_turn + 2 * TURN_SECONDS)
+        FairConnection._last_turn = turn
+        return turn
 
     def on_response_complete(self) -> None:
         """Go on with what came meanwhile: perhaps the beginning of another request."""
@@ -50,6 +94,7 @@ class HeaderDeadline(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget it."""
         self._stop_expecting()
+        self._unread.clear()
         super().connection_lost(exc)
 
     def _expect_header(self) -> None:
@@ -75,7 +120,7 @@ def configured(app: Any, settings: Settings) -> uvicorn.Config:
         timeout_graceful_shutdown=math.ceil(settings.drain_seconds),
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=settings.trusted_proxies,
-        http=HeaderDeadline,
+        http=FairConnection,
         h11_max_incomplete_event_size=MOST_HEADER_BYTES,
     )
 

@@ -11,7 +11,7 @@ import pytest
 
 from app.figures import Figures
 from app.health_server import HealthServer
-from app.web_server import HeaderDeadline
+from app.web_server import FairConnection
 from tests.api.served import Served
 from tests.live import LONG, eventually
 
@@ -109,7 +109,7 @@ class Clock:
     """The deadlines of connections, which come when the test says so."""
 
     def __init__(self) -> None:
-        self.connections: list[HeaderDeadline] = []
+        self.connections: list[FairConnection] = []
 
     def strike(self) -> None:
         """Let every deadline that is set now come."""
@@ -127,13 +127,13 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made, begin = Clock(), HeaderDeadline.connection_made
+    made, begin = Clock(), FairConnection.connection_made
 
-    def connection_made(self: HeaderDeadline, transport: asyncio.Transport) -> None:
+    def connection_made(self: FairConnection, transport: asyncio.Transport) -> None:
         begin(self, transport)
         made.connections.append(self)
 
-    monkeypatch.setattr(HeaderDeadline, "connection_made", connection_made)
+    monkeypatch.setattr(FairConnection, "connection_made", connection_made)
     return made
 
 

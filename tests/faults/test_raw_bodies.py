@@ -1,11 +1,16 @@
 """Bodies that lie about their length, break off, stall or drip: each is answered or given up, and leaves no file."""
 
+import contextlib
 import socket
+import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from app.api.turns import MOST_WAITING
+from app.formats.budget import LEAST
 from tests.faults.support import GOLD, GOOD, rows, uploads
 from tests.live import LONG, Live, eventually, open_challenge
 
@@ -174,3 +179,94 @@ def test_a_client_that_hangs_up_midway_leaves_nothing(patient: Live, way: str) -
             line.sendall(head(patient, way, *headers) + chunk + b" " * 1_500_000)
             eventually(lambda: any(name.endswith(".part") for name in uploads(patient)), "the upload has begun")
         assert_as_before(patient, before)
+
+
+def test_a_body_that_all_but_ceases_to_come_is_given_up_whatever_came_before(patient: Live) -> None:
+    before = uploads(patient)
+    with connected(patient) as line:
+        line.sendall(head(patient, "submission", "Content-Length: 3000000") + b" " * 1_500_000)
+        began, answer = time.monotonic(), b""
+        line.settimeout(IDLE / 4)
+        with contextlib.suppress(ConnectionError):
+            while not answer and time.monotonic() - began < 60 * IDLE:
+                line.sendall(b" ")
+                with contextlib.suppress(TimeoutError):
+                    answer = line.recv(65536)
+    assert answer.startswith(b"HTTP/1.1 408 "), answer[:300]
+    assert_as_before(patient, before)
+
+
+def test_one_sender_has_so_many_large_files_under_way_and_others_theirs(tmp_path: Path) -> None:
+    service = Live(tmp_path / "data").start()
+    open_challenge(service.admin(), "pets", GOLD)
+    red = service.person("Red").join("pets", "Red").headers["Authorization"]
+
+    def begun(token: str, query: str = "") -> socket.socket:
+        lines = [
+            f"POST {MAIN}/submissions{query} HTTP/1.1",
+            "Host: 127.0.0.1",
+            f"Authorization: {token}",
+            "Content-Type: application/json",
+            "Content-Length: 3000000",
+        ]
+        line = open_ones.enter_context(connected(service))
+        line.sendall("\r\n".join([*lines, "", ""]).encode() + b" " * 1_500_000)
+        return line
+
+    def under_way(count: int) -> None:
+        eventually(lambda: sum(name.endswith(".part") for name in uploads(service)) == count, f"{count} are under way")
+
+    with contextlib.ExitStack() as open_ones:
+        for count in range(1, MOST_WAITING + 1):
+            begun(red)
+            under_way(count)
+        refused = read(begun(red))
+        assert refused.startswith(b"HTTP/1.1 429 "), refused[:300]
+        assert b'"code":"too_many_waiting"' in refused
+        begun(f"Bearer {service.admin_token}", "?team=Blue")
+        under_way(MOST_WAITING + 1)
+    under_way(0)
+    service.kill()
+
+
+def test_a_large_body_beyond_the_quota_is_refused_before_it_comes(tmp_path: Path) -> None:
+    service = Live(tmp_path / "data").start()
+    open_challenge(service.admin(), "pets", GOLD, phases=[{"name": "main", "quota": {"total": 1}}])
+    red = service.person("Red").join("pets", "Red")
+    assert red.submit("pets", GOOD, wait=60).json()["status"] == "finished"
+    lines = [
+        f"POST {MAIN}/submissions HTTP/1.1",
+        "Host: 127.0.0.1",
+        f"Authorization: {red.headers['Authorization']}",
+        "Content-Type: application/json",
+        f"Content-Length: {LEAST + 100_000}",
+    ]
+    with connected(service) as line:
+        line.sendall("\r\n".join([*lines, "", ""]).encode())
+        answer = read(line)
+    assert answer.startswith(b"HTTP/1.1 429 "), answer[:300]
+    assert b'"quota":"total"' in answer
+    service.kill()
+
+
+def test_a_body_in_chunks_of_one_byte_keeps_nobody_from_a_turn(patient: Live) -> None:
+    """Others are answered while it is read: read in one go, each piece that comes would hold up all for long."""
+    chunks, ended = b"1\r\n \r\n" * 2_000_000, threading.Event()
+    line, admin = connected(patient), patient.admin()
+
+    def send() -> None:
+        with contextlib.suppress(OSError):
+            line.sendall(head(patient, "dry run", "Transfer-Encoding: chunked") + chunks + b"0\r\n\r\n")
+            read(line)
+        ended.set()
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    answered = 0
+    while answered < 15 and not ended.is_set():
+        assert admin.get("/challenges/pets").status_code == 200
+        answered += 1
+    line.shutdown(socket.SHUT_RDWR)
+    sender.join(LONG)
+    line.close()
+    assert answered == 15
