@@ -30,7 +30,7 @@ from app.pipeline import FileTooHeavy, Gold, predicted_case, score, validate
 from app.prepared.folder import PreparedGold
 from app.prepared.golds import Golds, Unprepared, source
 from app.scoring.align import Case
-from app.scoring.detail import detailed, write_csv
+from app.scoring.detail import NEEDS_PROBABILITIES, detailed, write_csv
 from app.scoring.recipe import Recipe
 
 Answer = dict[str, Any]
@@ -150,7 +150,9 @@ def answer_report(golds: Golds, request: dict[str, Any], _cpu: CpuLimit) -> Answ
     case = _case(golds, gold, recipe, request)
     found = detailed(case, recipe.options, request["parts"], request["digits"], size=request["size"])
     if request["csv"] and "left_out" in found:
-        return {"valid": False, "detail": f"There is no such table: {found['left_out'][0]['reason']}."}
+        (part,) = found["left_out"]
+        detail = f"There is no such table: {part['reason']}."
+        return {"valid": False, "detail": detail, "other_scores": part["part"] == NEEDS_PROBABILITIES}
     with Path(request["target"]).open("w", encoding="utf-8", newline="") as target:
         if request["csv"]:
             write_csv(found, request["parts"][0], target)

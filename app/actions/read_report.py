@@ -12,7 +12,7 @@ from app.actions.read_submissions import read_submission
 from app.actions.upload_gold import stored_kind
 from app.actions.visibility import split_for, view_for
 from app.children import ChildOutOfMemory, Children, ChildTimedOut
-from app.errors import Conflict, Forbidden, NoOpenPhase, NotFinished
+from app.errors import BadRequest, Conflict, Forbidden, NoOpenPhase, NotFinished
 from app.files import Files
 from app.scoring import SCORER_VERSION
 from app.scoring.detail import PARTS
@@ -123,11 +123,16 @@ def make_report(db: Database, files: Files, children: Children, wanted: Wanted, 
 
 
 def ask_for_report(ask: Callable[[dict[str, Any]], dict[str, Any]], request: dict[str, Any]) -> None:
-    """Have a child answer this; raises ReportTooLarge where it refuses, or takes too long or too much memory."""
+    """Have a child answer this; raises ReportTooLarge where it refuses, or takes too long or too much memory.
+
+    Raises BadRequest where the submission has not the scores that a table needs.
+    """
     try:
         answer = ask(request)
     except (ChildTimedOut, ChildOutOfMemory) as beyond:
         what = "time" if isinstance(beyond, ChildTimedOut) else "memory"
         raise ReportTooLarge(f"Making this report takes more {what} than one may take.") from beyond
+    if answer.get("other_scores"):
+        raise BadRequest(answer["detail"], remedy="Ask for another part, such as ?part=per_class.")
     if not answer["valid"]:
         raise ReportTooLarge(answer["detail"])

@@ -48,7 +48,8 @@ async def get_report(
 ) -> Response:
     """Counts and measures of each class, confusion, curves, calibration, folds: for its team what the phase allows.
 
-    A part that would be too large stands in `left_out` with the reason, and may be small enough alone.
+    A part that would be too large stands in `left_out` with the reason, and may be small enough alone; so does
+    `calibration` where scores are no probabilities.
     """
     if part is not None and part not in PARTS:
         raise errors.BadRequest(f"part must be one of {', '.join(PARTS)}, not '{part}'.")

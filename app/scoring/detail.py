@@ -14,6 +14,7 @@ from app.scoring.crosstab import confusion
 from app.scoring.detail_size import too_large
 from app.scoring.evaluate import evaluate
 from app.scoring.metric import CATALOGUE, Result
+from app.scoring.probability import are_probabilities
 from app.scoring.report import SHOWN, per_class
 from app.scoring.standings import rounded
 from app.spreadsheets import text_cell
@@ -91,6 +92,27 @@ def _data(*keys: str) -> Make:
     return made
 
 
+def _calibration(case: Case, options: Options) -> Any:
+    """The bins of the positive or else of the best label; of label sets they would be of one label, which nobody names."""
+    bins = _data(*SHOWN["calibration"])
+    return None if case.scores is None or case.spec.task == "multilabel" else bins(case, options)
+
+
+NEEDS_PROBABILITIES = "calibration"
+"""The part that is left out where the scores of exclusive classes are no probabilities."""
+
+
+def _left_out(case: Case, options: Options, part: str, *, alone: bool) -> str | None:
+    """Why a report leaves out a part that the data may have."""
+    if part != NEEDS_PROBABILITIES or case.scores is None or case.spec.task == "multilabel":
+        return too_large(case, part, alone=alone)
+    if options.get("score_direction") == "lower":
+        return "it needs probabilities, and of those a lower one is never surer (score_direction=lower)"
+    if are_probabilities(case.scores):
+        return None
+    return "it needs probabilities: scores from 0 to 1, which sum to 1 where an instance has one for each class"
+
+
 _MAKE: dict[str, tuple[str, Make]] = {
     "per_class": ("per_class", lambda case, options: class_table(case, options) or None),
     "label_sets": ("per_class", _label_sets),
@@ -100,7 +122,7 @@ _MAKE: dict[str, tuple[str, Make]] = {
     "confusion": ("confusion", _data(*SHOWN["confusion"])),
     "roc_curve": ("curves", _data(*SHOWN["roc_curve"])),
     "pr_curve": ("curves", _data(*SHOWN["pr_curve"])),
-    "calibration": ("curves", _data(*SHOWN["calibration"])),
+    "calibration": ("curves", _calibration),
 }
 PARTS: dict[str, str] = {name: allowed_by for name, (allowed_by, _) in _MAKE.items()}
 """The parts of a report, each with the report of a phase that allows participants to see it."""
@@ -116,7 +138,7 @@ def detailed(
 ) -> dict[str, Any]:
     """The report as a JSON object: facts of the data, then each of these parts (all, without `parts`) that applies.
 
-    One that would be too large stands in `left_out` in its place, with a reason. A part alone has no list of the classes.
+    One that would be too large, or that needs other scores, stands in `left_out` in its place, with a reason. A part alone has no list of the classes.
     `options` are a recipe's. `digits`: significant digits of every number that is no count; None for full precision.
     `size`: whether it says how many instances there are.
     """
@@ -127,7 +149,7 @@ def detailed(
     if len(asked) != 1:
         found["classes"] = list(case.spec.classes)
     for name in asked:
-        reason = too_large(case, name, alone=len(asked) == 1)
+        reason = _left_out(case, options or {}, name, alone=len(asked) == 1)
         if reason is not None:
             found.setdefault("left_out", []).append({"part": name, "reason": reason})
             continue

@@ -73,7 +73,11 @@ _DECLARED = (
         ("1", "0", "skip"),
         "1",
         "The per-instance precision, recall, F, Jaccard and α-score where gold and prediction are both empty sets.",
-        ("the best value", "the worst value", "the instance leaves the average"),
+        (
+            "the best value",
+            "the worst value; a prediction of labels outside the vocabulary alone counts as an empty one",
+            "the instance leaves the average",
+        ),
     ),
     Option(
         "one_empty",

@@ -35,6 +35,15 @@ def sums_to_one(scores: Matrix) -> NDArray[np.bool_]:
     return found
 
 
+def are_probabilities(scores: Matrix) -> bool:
+    """Whether n × m scores of exclusive classes are all from 0 to 1, and each row's sum is one within the tolerance.
+
+    A single column is that of the positive label, which needs no sum.
+    """
+    within = bool(((scores >= 0) & (scores <= 1)).all())
+    return within and (scores.shape[1] == 1 or bool(sums_to_one(scores).all()))
+
+
 def row_sums(scores: Matrix) -> NDArray[np.float64]:
     """The correctly rounded sum of each row of n × m finite numbers: `math.fsum`, many rows at once where they permit it."""
     found = np.empty(len(scores))

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Context, Decimal
+from math import isfinite
 from typing import Any
 
 from app.errors import InvalidMetric
@@ -44,11 +45,15 @@ class Standing:
 
 
 def rounded(value: float | None, digits: int | None) -> float | None:
-    """A value at so many significant digits, half-even on its shortest decimal text; None keeps full precision."""
+    """A value at so many significant digits, half-even on its shortest decimal text; None keeps full precision.
+
+    Towards 0 where it would become infinite.
+    """
     if value is None or digits is None:
         return value
-    context = Context(prec=digits, rounding=ROUND_HALF_EVEN)
-    return float(context.create_decimal(Decimal(repr(value))))
+    exact = Decimal(repr(value))
+    nearest = float(Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal(exact))
+    return nearest if isfinite(nearest) else float(Context(prec=digits, rounding=ROUND_DOWN).create_decimal(exact))
 
 
 def standings(entries: Sequence[Entry], recipe: Recipe, metric: str | None = None) -> list[Standing]:

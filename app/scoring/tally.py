@@ -89,11 +89,15 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Instances:
-    """Per-instance counts of multi-label data: the 2×2 tables over the labels, the sizes of the two sets, the weights."""
+    """Per-instance counts of multi-label data: the 2×2 tables over the labels, the sizes of the two sets, the weights.
+
+    `known_size` is that of the predicted set without labels outside the vocabulary.
+    """
 
     counts: Counts
     gold_size: Int
     predicted_size: Int
+    known_size: Int
     weights: Int | None
 
 
@@ -379,4 +383,5 @@ def _instances(
     gold_outside, predicted_outside = gold.outside + gold.repeated, predicted.outside + predicted.repeated
     tn = np.maximum(table.tn - gold.outside - predicted.outside, 0)
     counts = Counts(table.tp, table.fp + predicted_outside, table.fn + gold_outside, tn)
-    return Instances(counts, sides.gold + gold_outside, sides.predicted + predicted_outside, weights)
+    sizes = sides.gold + gold_outside, sides.predicted + predicted_outside, sides.predicted
+    return Instances(counts, *sizes, weights)

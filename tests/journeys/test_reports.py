@@ -129,6 +129,29 @@ def test_curves_and_calibration_come_from_scores(people: People) -> None:
     assert len(table) == 5
 
 
+def test_scores_that_are_no_probabilities_have_a_report_without_calibration(people: People) -> None:
+    lower = recipe("accuracy", options={"score_direction": "lower"})
+    for name, agreed, pair in (
+        ("zero", recipe("accuracy"), [0.0, 0.0]),
+        ("huge", recipe("accuracy"), [1.7e308, -1.7e308]),
+        ("lower", lower, [0.75, 0.25]),
+    ):
+        slug = challenge(people.admin, f"report-{name}", phases=phases("scores", "curves"), recipe=agreed)
+        blue = people["Blue"].join(slug, "Blue")
+        rows = [
+            {"id": key, "label": label, "scores": dict(zip("ab", pair, strict=True))} for key, label in WRONG.items()
+        ]
+        path = f"/submissions/{finished(blue.submit(slug, rows))['id']}/report"
+        found = blue.get(path).json()
+        assert [entry["part"] for entry in found["left_out"]] == ["calibration"], found
+        assert "probabilities" in found["left_out"][0]["reason"]
+        assert len(found["roc_curve"]["curves"]) == 2
+        assert blue.get(path, params={"part": "calibration"}).json()["left_out"] == found["left_out"]
+        answer = blue.get(path, params={"part": "calibration", "format": "csv"})
+        assert answer.status_code == 400
+        assert "There is no such table: it needs probabilities" in answer.text
+
+
 def test_there_is_no_report_without_scores(people: People) -> None:
     slug = challenge(people.admin, "report-invalid")
     blue = people["Blue"].join(slug, "Blue")

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,42 @@ def test_curves_with_too_many_points_are_left_out_before_they_are_made(
     assert "left_out" in detailed(SCORED, parts=[part])
 
 
+LARGEST = 1.7976931348623157e308
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [0.0, 0.0],
+        [0.3, -0.3],
+        [2.0, 3.0],
+        [0.9, 0.5],
+        [1e308, 1e308],
+        [LARGEST, -LARGEST],
+        [5e-324, 0.0],
+        [-1.0],
+        [2.0],
+    ],
+)
+def test_scores_that_are_no_probabilities_have_all_but_the_calibration(scores: list[float]) -> None:
+    of = case("binary", ["a", "b"], ["a", "b"], ["a", "a"], [scores, scores[::-1]])
+    for digits in (None, 1, 6):
+        found = json.loads(json.dumps(detailed(of, {}, digits=digits), allow_nan=False))
+        assert {"per_class", "confusion", "roc_curve", "pr_curve"} <= set(found)
+        assert "calibration" not in found
+        (left_out,) = found["left_out"]
+        assert left_out["part"] == "calibration"
+        assert "scores from 0 to 1" in left_out["reason"]
+
+
+@pytest.mark.parametrize("scores", [None, [[0.9, 0.1], [0.6, 0.4]]])
+def test_where_lower_scores_are_surer_there_is_a_report(scores: list[list[float]] | None) -> None:
+    found = detailed(case("multiclass", ["a", "b"], ["a", "b"], ["a", "a"], scores), {"score_direction": "lower"})
+    assert "per_class" in found
+    assert ("roc_curve" in found) is (scores is not None)
+    assert [entry["part"] for entry in found.get("left_out", [])] == ["calibration"] * (scores is not None)
+
+
 @pytest.mark.parametrize("columns", [1, 2])
 def test_a_binary_task_has_one_curve(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     scores = [[0.1, 0.5][:columns], [0.2, 0.5][:columns], [0.3, 0.5][:columns]]
@@ -75,7 +112,8 @@ def test_half_a_million_instances_with_ten_classes_leave_their_curves_out() -> N
     rng = np.random.default_rng(1)
     codes = rng.integers(0, 10, 500_000)
     gold = [names[code] for code in codes.tolist()]
-    found = detailed(case("multiclass", names, gold, gold, rng.random((500_000, 10)).tolist()))
+    scores = rng.dirichlet(np.ones(10), 500_000)
+    found = detailed(case("multiclass", names, gold, gold, scores.tolist()))
     assert [entry["part"] for entry in found["left_out"]] == ["roc_curve", "pr_curve"]
 
 

@@ -131,6 +131,8 @@ def test_another_metric_ranks_the_same_rows() -> None:
         (0.1 + 0.2, 14, 0.3),
         (0.1 + 0.2, None, 0.1 + 0.2),
         (None, 3, None),
+        (1.7976931348623157e308, 2, 1.7e308),
+        (-1.7e308, 1, -1e308),
     ],
 )
 def test_rounding_is_half_even_on_decimals(value: float | None, digits: int | None, expected: float | None) -> None:

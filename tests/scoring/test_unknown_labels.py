@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from app.scoring.align import Case
 from app.scoring.evaluate import Result, evaluate
 from app.scoring.metric import CATALOGUE
+from app.scoring.options import OPTIONS as OPTIONS_OF
 from app.scoring.task import Task
 from tests.scoring.build import case, value
 from tests.scoring.strategies import calls, hierarchies
@@ -59,10 +60,17 @@ def facts(data: st.DataObject, n: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("empty_label", ["not_a_label", "as_class"])
+EMPTIES = [(both, one) for both in OPTIONS_OF["both_empty"].values for one in OPTIONS_OF["one_empty"].values]
+
+
+@pytest.mark.parametrize(
+    ("empty_label", "empties"), [("as_class", ("1", "0")), *(("not_a_label", empties) for empties in EMPTIES)]
+)
 @given(data=st.data())
 @SOME
-def test_in_a_set_it_is_never_better_than_no_label(empty_label: str, data: st.DataObject) -> None:
+def test_in_a_set_it_is_never_better_than_no_label(
+    empty_label: str, empties: tuple[str, str], data: st.DataObject
+) -> None:
     rows = st.lists(st.sampled_from(CLASSES), unique=True, max_size=3)
     gold = data.draw(st.lists(rows, min_size=1, max_size=5))
     without = [data.draw(rows) for _ in gold]
@@ -73,10 +81,33 @@ def test_in_a_set_it_is_never_better_than_no_label(empty_label: str, data: st.Da
         for row, extra, at in zip(without, more, places, strict=True)
     ]
     beside = facts(data, len(gold))
-    options = {"empty_label": empty_label}
+    options = {"empty_label": empty_label, **dict(zip(("both_empty", "one_empty"), empties, strict=True))}
     there, here = (values(case("multilabel", CLASSES, gold, rows, **beside), options) for rows in (without, unknown))
     ahead = {key for key in there.keys() & here.keys() if better(key, here[key], there[key])}
     assert not {key for key in ahead if not differs(key, empty_label)}
+
+
+@pytest.mark.parametrize("empties", EMPTIES)
+def test_in_an_empty_set_it_is_never_better_than_no_label(empties: tuple[str, str]) -> None:
+    gold, options = [["a"], ["b"], []], dict(zip(("both_empty", "one_empty"), empties, strict=True))
+    beside: dict[str, Any] = {"hierarchy": {"r": [], "a": ["r"], "b": ["r"], "c": ["a"]}}
+    there, here, both = (
+        values(case("multilabel", CLASSES, gold, [["a"], ["c"], last], **beside), options)
+        for last in ([], ["beyond"], ["beyond", "a"])
+    )
+    assert not {key for key in there if key in here and better(key, here[key], there[key]) and not differs(key, "")}
+    if empties == ("0", "skip"):
+        for key in ("jaccard_samples", "f1_of_averages_samples", "hierarchical_f1", "lca_f1", "mgia", "f1_samples"):
+            assert here[key] == there[key], key
+            assert both[key] > here[key], key  # which a label of the vocabulary does, as the option says
+
+
+@pytest.mark.parametrize("pooled", ["false", "true"])
+def test_the_alpha_score_gains_nothing_by_it_in_an_empty_set(pooled: str) -> None:
+    text, options = f"alpha_score:alpha=1,beta=1,gamma=0.1,pooled={pooled}", {**OPTIONS, "both_empty": "0"}
+    gold = [["a"], ["b"], []]
+    there, here = (case("multilabel", CLASSES, gold, [["a"], [], last]) for last in ([], ["beyond"]))
+    assert value(there, text, one_empty="skip", **options) == value(here, text, one_empty="skip", **options)
 
 
 def differs(key: str, empty_label: str) -> bool:

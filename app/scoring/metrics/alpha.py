@@ -10,9 +10,9 @@ import numpy as np
 from app.scoring.exact import Integers, combine, fraction, over, quotients, rounded, times, total
 from app.scoring.granularity import INSTANCES
 from app.scoring.metric import LABELS, Metric, MetricCall, Param, Properties, Result, register
-from app.scoring.metrics.averages import over_instances
+from app.scoring.metrics.averages import Fixed, empties, over_instances
 from app.scoring.metrics.examples import MULTILABEL, worked
-from app.scoring.metrics.rules import Mask, UndefinedError
+from app.scoring.metrics.rules import UndefinedError
 from app.scoring.metrics.whole import SETS, SINGLE, UNIT
 from app.scoring.reals import power_sum
 from app.scoring.tally import Instances, Workspace
@@ -25,7 +25,6 @@ _POOLED = (
     r"\left(1-\frac{\beta\,\sum_{i=1}^{n}|Y_{i}\setminus P_{i}|+\gamma\,\sum_{i=1}^{n}|P_{i}\setminus Y_{i}|}"
     r"{\sum_{i=1}^{n}|Y_{i}\cup P_{i}|+\epsilon}\right)^{\alpha}"
 )
-_Fixed = tuple[Mask, float | None, str]
 
 
 def alpha_score(ws: Workspace, call: MetricCall) -> Result:
@@ -65,19 +64,16 @@ def _check(params: Mapping[str, str]) -> str | None:
     return None
 
 
-def _empties(instances: Instances, call: MetricCall) -> list[_Fixed]:
+def _empties(instances: Instances, call: MetricCall) -> list[Fixed]:
     """Two empty sets are 0/0; where one is empty the equation has a value, which stays unless one_empty=skip."""
-    no_gold, no_prediction = instances.gold_size == 0, instances.predicted_size == 0
-    setting = call.options["both_empty"]
-    value = None if setting == "skip" else float(setting)
-    fixed: list[_Fixed] = [(np.asarray(no_gold & no_prediction), value, f"both_empty={setting}")]
-    if call.options["one_empty"] == "skip":
-        fixed.append((np.asarray(no_gold ^ no_prediction), None, "one_empty=skip"))
-    return fixed
+    pooled = call.params["pooled"] == "true"  # two empty sets add nothing there, as one that is left out
+    known = instances.predicted_size if pooled else instances.known_size
+    fixed = empties(call, instances.gold_size, instances.predicted_size, known)
+    return fixed if call.options["one_empty"] == "skip" else fixed[:1]
 
 
 def _pooled(
-    instances: Instances, fixed: list[_Fixed], parts: tuple[Fraction, Fraction, Fraction], alpha: Fraction
+    instances: Instances, fixed: list[Fixed], parts: tuple[Fraction, Fraction, Fraction], alpha: Fraction
 ) -> Result:
     beta, gamma, epsilon = parts
     kept = np.ones(len(instances.gold_size), dtype=bool)
@@ -96,7 +92,7 @@ def _pooled(
 
 
 def _mean_of_powers(
-    numerator: Integers, denominator: Integers, fixed: list[_Fixed], weights: Integers | None, *, alpha: float
+    numerator: Integers, denominator: Integers, fixed: list[Fixed], weights: Integers | None, *, alpha: float
 ) -> float:
     """The mean of the ratios' powers; equal ratios are raised once."""
     heavy = np.ones(len(numerator), dtype=np.int64) if weights is None else weights

@@ -170,13 +170,9 @@ def samples(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
     tally = ws.tally(call.options)
     instances = tally.instances
     numerator, denominator = ratio.parts(instances.counts.columns)
-    fixed: list[tuple[Mask, float | None, str]] = []
+    fixed: list[Fixed] = []
     if ratio.set_like:
-        no_gold, no_prediction = instances.gold_size == 0, instances.predicted_size == 0
-        for rule, mask in (("both_empty", no_gold & no_prediction), ("one_empty", no_gold ^ no_prediction)):
-            setting = call.options[rule]
-            value = None if setting == "skip" else float(setting)
-            fixed.append((np.asarray(mask), value, f"{rule}={setting}"))
+        fixed = empties(call, instances.gold_size, instances.predicted_size, instances.known_size)
     elif (denominator == 0).any():
         setting = f"zero_division={call.options['zero_division']}"
         value = substitute(call, ratio.direction, f"{ratio.name} is 0/0 for some instances", lowest=ratio.lowest)
@@ -184,10 +180,29 @@ def samples(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
     return over_instances(numerator, denominator, fixed, instances.weights, summed=ratio.summed)
 
 
+Fixed = tuple[Mask, float | None, str]
+"""Some instances, the value that each of them has (None: it is left out), and the option that says so."""
+
+
+def empties(call: MetricCall, gold: Integers, predicted: Integers, known: Integers) -> list[Fixed]:
+    """What the options both_empty and one_empty make of instances with empty sets, by the sizes of their sets.
+
+    `known` counts predicted labels without those outside the vocabulary. If two empty sets count 0, so does nothing but
+    unknown labels for an empty set: it must not leave the average, or be worth more, by such a label.
+    """
+    no_gold, no_prediction = gold == 0, predicted == 0
+    both = no_gold & (known == 0 if call.options["both_empty"] == "0" else no_prediction)
+    fixed: list[Fixed] = []
+    for rule, mask in (("both_empty", both), ("one_empty", (no_gold ^ no_prediction) & ~both)):
+        setting = call.options[rule]
+        fixed.append((np.asarray(mask), None if setting == "skip" else float(setting), f"{rule}={setting}"))
+    return fixed
+
+
 def over_instances(
     numerator: Integers,
     denominator: Integers,
-    fixed: list[tuple[Mask, float | None, str]],
+    fixed: list[Fixed],
     weights: Integers | None,
     summed: Callable[[Integers, Integers, Integers | None], Real] = weighted_sum,
 ) -> Result:

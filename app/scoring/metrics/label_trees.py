@@ -10,8 +10,8 @@ from app.scoring.effort import Effort
 from app.scoring.exact import Integers, times, total
 from app.scoring.extended import LabelSets, Overlap
 from app.scoring.metric import MetricCall, Param, Result
-from app.scoring.metrics.averages import over_instances
-from app.scoring.metrics.rules import Mask, UndefinedError, listed, single_ratio
+from app.scoring.metrics.averages import Fixed, empties, over_instances
+from app.scoring.metrics.rules import UndefinedError, listed, single_ratio
 from app.scoring.strings import counted
 from app.scoring.tally import TALLY_OPTIONS, Workspace, distinct
 
@@ -123,20 +123,15 @@ def f1(overlap: Overlap) -> tuple[Integers, Integers]:
     return 2 * overlap.shared, overlap.gold + overlap.predicted
 
 
-def empties(call: MetricCall, overlap: Overlap) -> list[tuple[Mask, float | None, str]]:
+def empty_sets(ws: Workspace, call: MetricCall, overlap: Overlap) -> list[Fixed]:
     """What the options both_empty and one_empty make of instances with empty sets."""
-    no_gold, no_prediction = overlap.gold == 0, overlap.predicted == 0
-    fixed: list[tuple[Mask, float | None, str]] = []
-    for rule, mask in (("both_empty", no_gold & no_prediction), ("one_empty", no_gold ^ no_prediction)):
-        setting = call.options[rule]
-        fixed.append((np.asarray(mask), None if setting == "skip" else float(setting), f"{rule}={setting}"))
-    return fixed
+    return empties(call, overlap.gold, overlap.predicted, overlap.predicted - label_sets(ws, call)[1].outside)
 
 
 def averaged(ws: Workspace, call: MetricCall, overlap: Overlap, terms: Terms) -> Result:
     """The mean over instances of a share of nodes."""
     numerator, denominator = terms(overlap)
-    found = over_instances(numerator, denominator, empties(call, overlap), ws.case.weights)
+    found = over_instances(numerator, denominator, empty_sets(ws, call, overlap), ws.case.weights)
     return Result(found.value, found.reason, (*overlap.notes, *found.notes))
 
 

@@ -22,7 +22,7 @@ from app.scoring.metrics.label_trees import (
     ancestry,
     averaged,
     effort,
-    empties,
+    empty_sets,
     joins,
     label_sets,
     precision,
@@ -135,7 +135,7 @@ def mgia(ws: Workspace, call: MetricCall) -> Result:
     equal = lone + outside == 0
     numerator = np.where(equal, 1, lone * most - error)
     largest = np.where(numerator < 0, lone, lone + outside) * most
-    return over_instances(numerator, np.where(equal, 1, largest), empties(call, sizes), ws.case.weights)
+    return over_instances(numerator, np.where(equal, 1, largest), empty_sets(ws, call, sizes), ws.case.weights)
 
 
 _SHARED = r"|\tilde{P}_{i}\cap\tilde{Y}_{i}|"
