@@ -7,12 +7,13 @@ from benchmarks.load import loaded, request
 from benchmarks.measure import MIB, forget_peak, resident
 from benchmarks.served import Address, Cost, costs, peers, pin
 from benchmarks.sizes import Sizes
-from tests.faults.support import GOLD, GOOD, frozen, pid_of
+from tests.faults.support import frozen, pid_of
 from tests.live import Live, open_challenge
 
 PATH = "/api/v1/challenges/bench/phases/main/submissions?team=Bench"
 BOARD = b'{"rows": []}'
 CONNECTIONS = 4
+_INSTANCES = 60_000
 OURS, BODY, MODEL = "assay, accepted and durable", "FastAPI, request.body() alone", "FastAPI, pydantic body"
 PEERS = {
     BODY: "/body",
@@ -34,8 +35,9 @@ def measure(sizes: Sizes, folder: Path) -> Measured:
     """The memory of the API during the largest upload, while it is new; then every address, while nothing is scored."""
     service = Live(folder / "data", scoring_seconds="3600").start()  # or frozen children would be replaced
     try:
-        open_challenge(service.admin(), "bench", GOLD)
-        assert service.admin().submit("bench", GOOD, team="Bench").json()["status"] == "finished"
+        gold = {f"doc-{row:07d}": f"label-{row % 2:04d}" for row in range(_INSTANCES)}  # that such files are of use
+        open_challenge(service.admin(), "bench", gold)
+        assert service.admin().submit("bench", gold, team="Bench").json()["status"] == "finished"
         token = {"Authorization": f"Bearer {service.admin_token}", "Content_Type": "application/json"}
         extra = _upload(service, sizes.upload_mebibytes, token)
         body = records_of(sizes.post_bytes)

@@ -96,7 +96,8 @@ Gold has `id` and `label` (or `labels`) and may have more:
 
 Weights count as whole multiples of the largest number of which all are multiples, so the unit in which they are written
 changes no value. Where their sum is more than 2⁵² of it, as with most weights of 16 digits or more, they are rounded to
-52 binary digits of their sum, which is noted, or refused where one would become 0. All values are exact for the rounded
+52 binary digits of their sum, which is noted, or refused where one would become 0, or where those of a
+split would move by a 2⁻²⁴ part of their sum: one split must not decide the values of the other. All values are exact for the rounded
 weights; two files that would be equal by the weights as written may then differ in the last digits.
 
 A solution table with an id, `Usage` or `split`, and one more column of any name (a `weight` beside it, if any) is taken

@@ -19,6 +19,7 @@ from app.scoring.task import Task, TaskSpec
 
 _MOST_WEIGHT = 2**52
 """Sums of weights up to it are exact in binary64."""
+_SHARE = 1 << 24
 
 
 def label_set(table: Table, void: Collection[str] = ()) -> tuple[str, ...]:
@@ -66,27 +67,42 @@ def check_distinct(table: Table, void: Collection[str], problems: Problems) -> N
 def whole_weights(table: Table, void: Collection[str], problems: Problems) -> tuple[NDArray[np.int64], Fraction] | None:
     """The weights in file order as whole numbers, and the unit that they count; None where all are the same.
 
-    The proportions are exact where binary64 can count the sum; else they are rounded to 52 binary digits of it (noted). Weights that are all 0, or of which that would make one 0, are a problem.
+    The proportions are exact where binary64 can count the sum; else they are rounded to 52 binary digits of it (noted).
+    Weights that are all 0 are a problem, and those that rounding would make 0, or of which it would distort a split.
     """
     if table.weights is None or problems:
         return None
     pairs = zip(table.ids, table.weights, strict=True)
     exact = [weight for name, weight in pairs if name not in void]
     whole, unit = _counted(exact)
+    distorted = False
     if sum(whole) > _MOST_WEIGHT:
         step = 1 << (sum(whole) // _MOST_WEIGHT).bit_length()
         whole, more = _counted([Fraction(round(Fraction(weight, step))) for weight in whole])
         unit *= step * more
+        splits = table.splits or [None] * len(table.ids)
+        of_each = [split for name, split in zip(table.ids, splits, strict=True) if name not in void]
+        distorted = _distorted(exact, [weight * unit for weight in whole], of_each)
         table.notes.append(
             "the weights have more digits than counting allows: they are rounded to 52 binary digits of their sum"
         )
-    if not any(whole) or any(map(operator.ne, map(bool, whole), map(bool, exact))):
-        far = "The weights lie too far apart. Write them within 15 digits of each other."
+    if not any(whole) or distorted or any(map(operator.ne, map(bool, whole), map(bool, exact))):
+        far = "The weights lie too far apart. Write them, and those of each split, within 15 digits of each other."
         message = far if any(whole) else "All weights are 0. Give at least one instance a weight."
         problems.add(problem("wrong_shape", message, Place(), expected="weights"), FILE)
         return None
     found = np.array(whole, dtype=np.int64)
     return None if (found == 1).all() else (found, unit)
+
+
+def _distorted(exact: Sequence[Fraction], rounded: Sequence[Fraction], splits: Sequence[str | None]) -> bool:
+    """Whether rounding moves the weights of a split by more than one part in _SHARE: others must not decide its values."""
+    sums: dict[str | None, list[float]] = {}
+    for one, other, split in zip(map(float, exact), map(float, rounded), splits, strict=True):
+        found = sums.setdefault(split, [0.0, 0.0])
+        found[0] += one
+        found[1] += abs(one - other)
+    return any(moved * _SHARE > whole for whole, moved in sums.values())
 
 
 def _counted(weights: Sequence[Fraction]) -> tuple[list[int], Fraction]:

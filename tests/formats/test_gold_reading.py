@@ -118,6 +118,11 @@ FAULTY: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
         [{"code": "duplicate_id", "line": 4, "column": 1, "instance_id": "a"}],
     ),
     "weights that are all 0": ("g.csv", "id,label,weight\na,x,0\nb,y,0.0\n", [{"code": "wrong_shape"}]),
+    "weights of splits too far apart": (
+        "g.csv",
+        "id,label,split,weight\na,x,public,0.0003\nb,y,public,0.0006000001\nc,y,private,1e12\n",
+        [{"code": "wrong_shape"}],
+    ),
     "weights too far apart": ("g.csv", "id,label,weight\na,x,1e12\nb,y,0.00001\n", [{"code": "wrong_shape"}]),
     "a weight with a huge exponent": (
         "g.csv",
