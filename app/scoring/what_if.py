@@ -7,7 +7,7 @@ and in eq 25 the numerator is fp, or the shift is δ/N where each instance has o
 its instances weights, every count is a sum of them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -89,18 +89,19 @@ class Counts:
     unpredicted: tuple[Amount, ...] = ()
 
     @classmethod
-    def of(cls, case: Case) -> "Counts":
-        """The counts of a case. Raises InvalidContent."""
+    def of(cls, case: Case, options: Mapping[str, str] = DEFAULTS) -> "Counts":
+        """The counts of a case, as options have its unknown and repeated labels read. Raises InvalidContent."""
         if case.acceptable:
             detail = "Gold that gives sets of acceptable answers has no false positives of a label."
             raise InvalidContent(detail, remedy="Give gold with one label per instance, or with sets of labels.")
+        reading = {**options, "empty_label": DEFAULTS["empty_label"]}
         ws = Workspace(case)
-        tally = ws.tally(DEFAULTS)
+        tally = ws.tally(reading)
         tp, fp, fn = (tuple(_weighed(case, int(one)) for one in column) for column in tally.classes.columns[:3])
         given = ws.train_frequencies
         frequencies = None if given is None or not given.any() else tuple(map(int, given))
         outside, exclusive = _weighed(case, tally.outside_fp), case.spec.task != "multilabel"
-        return cls(tp, fp, fn, frequencies, outside, exclusive, _unpredicted(case) if exclusive else ())
+        return cls(tp, fp, fn, frequencies, outside, exclusive, _unpredicted(case, reading) if exclusive else ())
 
     def averages(self) -> Change:
         """Precision and recall as they are."""
@@ -196,10 +197,12 @@ def _weighed(case: Case, count: int) -> Amount:
     return count if case.weights is None else count * case.weight_unit
 
 
-def _unpredicted(case: Case) -> tuple[Amount, ...]:
+def _unpredicted(case: Case, options: Mapping[str, str]) -> tuple[Amount, ...]:
     """How many instances of each label have no prediction."""
-    bare = case.take(np.flatnonzero(case.predicted.codes == NOTHING))
-    return tuple(_weighed(case, int(one)) for one in Workspace(bare).tally(DEFAULTS).classes.fn)
+    chosen = case.predicted.codes
+    dropped = (chosen == len(case.spec.classes)) & (options["unknown_label"] == "drop")
+    bare = case.take(np.flatnonzero((chosen == NOTHING) | dropped))
+    return tuple(_weighed(case, int(one)) for one in Workspace(bare).tally(options).classes.fn)
 
 
 def require_room(case: Case, steps: Iterable[Step]) -> None:
