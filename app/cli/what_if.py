@@ -29,15 +29,17 @@ from app.cli.what_if_tables import show
 
 if TYPE_CHECKING:
     from app.offline import OfflineOutcome
-    from app.scoring.metric import MetricCall
-    from app.scoring.task import TaskSpec
     from app.scoring.what_if import Amount, Kind, Step
 
 _USUAL = {
     "binary": ("precision", "recall", "f1", "precision_macro", "recall_macro", "f1_macro", "accuracy"),
     "multiclass": ("precision_macro", "recall_macro", "f1_macro", "accuracy"),
+    "multilabel": ("precision_macro", "recall_macro"),
 }
-"""What is computed where no metric is named: the measures of Van Asch's Table 8, and those of the positive class."""
+"""What is computed where no metric is named: the measures of Van Asch's Table 8, and those of the positive class.
+
+Also where nothing is tried on instances: what is read and what is refused follows from the options of the metrics.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +52,6 @@ class _Asked:
     threshold: float | None
     share: Fraction | None
     prevalence: Fraction | None
-
-    @property
-    def tries(self) -> bool:
-        """Whether something is tried on the instances, so that metrics are computed."""
-        return self.target is not None or self.prevalence is not None
 
     @property
     def doubts(self) -> bool:
@@ -150,22 +147,16 @@ def what_if(
             void=void,
             beside={"train-frequencies": train_frequencies, "class-weights": class_weights},
         )
-        _try(out, files, asked, metric or _USUAL.get(files.task, ()), options)
+        _try(out, files, asked, metric or _USUAL[files.task], options)
 
 
 def _try(out: Output, files: TwoFiles, asked: _Asked, wanted: Sequence[str], options: Mapping[str, str]) -> None:
     """Score what is there, and tell what else might be."""
-    choose = choice(wanted, options) if asked.tries else _nothing
-    outcome = files.score(choose, options, wants_scores=asked.doubts or wants_scores(wanted))
+    outcome = files.score(choice(wanted, options), options, wants_scores=asked.doubts or wants_scores(wanted))
     if outcome.case is None:
         files.check_positive(outcome)
         refuse(out, outcome)
     _tell(out, outcome, asked, options, Notes([*files.notes, *outcome.notes]))
-
-
-def _nothing(_spec: "TaskSpec", _has: frozenset[str]) -> "Sequence[MetricCall]":
-    """No metrics: costs are counted."""
-    return ()
 
 
 def _steps(move: list[str] | None, correct: list[str] | None, gain: list[str] | None) -> tuple[tuple[str, str], ...]:
@@ -177,12 +168,13 @@ def _steps(move: list[str] | None, correct: list[str] | None, gain: list[str] | 
 def _tell(out: Output, outcome: "OfflineOutcome", asked: _Asked, options: Mapping[str, str], notes: Notes) -> None:
     """Report all that was asked for."""
     from app.scoring import tried
+    from app.scoring.asked import parse_metric
     from app.scoring.what_if import Counts, require_room
 
     case = outcome.case
     assert case is not None
     classes = case.spec.classes
-    counts = Counts.of(case)
+    counts = Counts.of(case, parse_metric("precision_macro", options=options).options)
     weighted = case.weights is not None
     steps = [_step(kind, text, classes, weighted=weighted) for kind, text in asked.steps]
     count = _amount(asked.count, weighted=weighted)

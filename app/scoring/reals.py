@@ -131,21 +131,35 @@ def weighted_sum(numerators: Integers, denominators: Integers, weights: Integers
 
 
 def power_sum(numerators: Integers, denominators: Integers, weights: Integers | None, *, power: int) -> Real:
-    """The sum of weight × (numerator / denominator) ** power, for numerators of at least 0; without weights each is 1."""
+    """The sum of weight × (numerator / denominator) ** power, for quotients from 0 to 1; without weights each is 1.
+
+    A power of such a quotient is off by little more than `power` times what the quotient is: no more digits are kept of
+    any than show in the sum.
+    """
     often: Counter[tuple[int, int]] = Counter()
     heavy = [1] * len(numerators) if weights is None else weights.tolist()
     for a, b, weight in zip(numerators.tolist(), denominators.tolist(), heavy, strict=True):
         often[a, b] += weight
+    more = (4 * power * sum(heavy)).bit_length()
 
     def bounds(bits: int) -> Bounds:
-        low = inexact = 0
+        low = high = 0
         for (a, b), weight in often.items():
-            units, rest = divmod(weight * a**power << bits, b**power)
-            low += units
-            inexact += rest > 0
-        return low, low + inexact
+            ends = _power(_bounds_of(Fraction(a, b), bits + more), power, bits + more)
+            low, high = low + weight * ends[0], high + weight * ends[1]
+        return low >> more, -(-high >> more)
 
     return Real(bounds)
+
+
+def _power(ends: Bounds, power: int, bits: int) -> Bounds:
+    """A power of a number of at least 0 that lies between these ends, by squaring."""
+    low = high = 1 << bits
+    for digit in f"{power:b}":
+        low, high = low * low >> bits, -(-high * high >> bits)
+        if digit == "1":
+            low, high = low * ends[0] >> bits, -(-high * ends[1] >> bits)
+    return low, high
 
 
 def _by_terms(numerators: Integers, denominators: Integers, bits: int) -> Bounds:

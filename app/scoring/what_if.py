@@ -7,7 +7,7 @@ and in eq 25 the numerator is fp, or the shift is δ/N where each instance has o
 its instances weights, every count is a sum of them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import InvalidContent
-from app.scoring.align import Case, Labels
+from app.scoring.align import NOTHING, Case, Labels
 from app.scoring.exact import total
 from app.scoring.options import DEFAULTS
 from app.scoring.tally import Workspace
@@ -62,7 +62,7 @@ class Step:
 
     `move`: `count` false positives of `giver` become false positives of `receiver`. `correct`: they become true positives
     of it, as `receiver` is right there. `gain`: false negatives of `receiver` become true positives. A gain of data with
-    one label per instance leaves open which label is no longer predicted. A negative count of a correct or gain takes
+    one label per instance leaves open which label is no longer predicted, if there was one. A negative count of a correct or gain takes
     true positives away. Labels are positions in the classes.
     """
 
@@ -76,7 +76,8 @@ class Step:
 class Counts:
     """True and false positives and false negatives per declared label, and what the averages need besides.
 
-    `outside` counts predicted labels outside the vocabulary; `exclusive`: one label per instance.
+    `outside` counts predicted labels outside the vocabulary; `exclusive`: one label per instance. `unpredicted` counts,
+    for each label, the misses of exclusive labels at which nothing was predicted; where it is empty there are none.
     """
 
     tp: tuple[Amount, ...]
@@ -85,19 +86,22 @@ class Counts:
     frequencies: tuple[int, ...] | None
     outside: Amount = 0
     exclusive: bool = True
+    unpredicted: tuple[Amount, ...] = ()
 
     @classmethod
-    def of(cls, case: Case) -> "Counts":
-        """The counts of a case. Raises InvalidContent."""
+    def of(cls, case: Case, options: Mapping[str, str] = DEFAULTS) -> "Counts":
+        """The counts of a case, as options have its unknown and repeated labels read. Raises InvalidContent."""
         if case.acceptable:
             detail = "Gold that gives sets of acceptable answers has no false positives of a label."
             raise InvalidContent(detail, remedy="Give gold with one label per instance, or with sets of labels.")
+        reading = {**options, "empty_label": DEFAULTS["empty_label"]}
         ws = Workspace(case)
-        tally = ws.tally(DEFAULTS)
+        tally = ws.tally(reading)
         tp, fp, fn = (tuple(_weighed(case, int(one)) for one in column) for column in tally.classes.columns[:3])
         given = ws.train_frequencies
         frequencies = None if given is None or not given.any() else tuple(map(int, given))
-        return cls(tp, fp, fn, frequencies, _weighed(case, tally.outside_fp), case.spec.task != "multilabel")
+        outside, exclusive = _weighed(case, tally.outside_fp), case.spec.task != "multilabel"
+        return cls(tp, fp, fn, frequencies, outside, exclusive, _unpredicted(case, reading) if exclusive else ())
 
     def averages(self) -> Change:
         """Precision and recall as they are."""
@@ -124,42 +128,57 @@ class Counts:
         receives = self._of_one(label, self._precision(label, 0, count), nothing)
         if count > self.fn[label]:
             return Costs(gives, receives, None)
-        pooled = self._pooled(count, 0 if self.exclusive else count)
+        more = self._more(label, count)
+        pooled = self._pooled(count, more)
         precision = Averages(None, pooled[0], None)
-        if not self.exclusive:
+        if more == count:
             precision = self._of_one(label, self._precision(label, count, 0), pooled[0])
         recall = self._of_one(label, _ratio(count, self.tp[label] + self.fn[label]), pooled[1])
         return Costs(gives, receives, Change(precision, recall))
 
-    def _of_one(self, label: int, value: Fraction, pooled: Fraction) -> Averages:
+    def _of_one(self, label: int, value: Fraction, pooled: Fraction | None) -> Averages:
         """How averages change where the value of one label alone does."""
         lfb = None if self.frequencies is None else value * self.frequencies[label] / sum(self.frequencies)
         return Averages(value / len(self.tp), pooled, lfb)
 
-    def _pooled(self, right: Amount, more: Amount) -> tuple[Fraction, Fraction]:
+    def _more(self, label: int, gained: Amount) -> Amount | None:
+        """How many more predictions there are where so many misses of a label become right; None where that is not said.
+
+        The label is one more of its set, or takes the place of another one unless nothing was predicted.
+        """
+        if not self.exclusive:
+            return gained
+        without = self.unpredicted[label] if self.unpredicted else 0
+        least, most = max(0, gained - (self.fn[label] - without)), max(0, min(gained, without))
+        return least if least == most else None
+
+    def _pooled(self, right: Amount, more: Amount | None) -> tuple[Fraction | None, Fraction]:
         """How pooled precision and recall change with so many more true positives and predictions."""
         tp, chosen = sum(self.tp), sum(self.tp) + sum(self.fp) + self.outside
-        precision = _ratio(tp + right, chosen + more) - _ratio(tp, chosen)
+        precision = None if more is None else _ratio(tp + right, chosen + more) - _ratio(tp, chosen)
         return precision, _ratio(right, tp + sum(self.fn))
 
     def change(self, steps: Iterable[Step]) -> Change:
         """How the averages change when all steps are taken together (eq 17, 18 and 21). Raises InvalidContent."""
         tp, fp = list[Amount]([0] * len(self.tp)), list[Amount]([0] * len(self.fp))
-        known = True
+        gained = list[Amount]([0] * len(self.tp))
         for step in steps:
             (fp if step.kind == "move" else tp)[step.receiver] += step.count
             if step.giver is not None:
                 fp[step.giver] -= step.count
-            known = known and (step.giver is not None or not self.exclusive)
+            else:
+                gained[step.receiver] += step.count
         for label in range(len(tp)):
             if self.fp[label] + fp[label] < 0 or not -self.tp[label] <= tp[label] <= self.fn[label]:
                 raise InvalidContent("More predictions change than there are.", remedy="Lower the counts.")
         precision = [self._precision(label, tp[label], fp[label]) for label in range(len(tp))]
-        recall = [_ratio(gained, self.tp[label] + self.fn[label]) for label, gained in enumerate(tp)]
-        pooled = self._pooled(sum(tp), sum(tp) + sum(fp) if known else 0)  # a new label replaces another where one fits
+        recall = [_ratio(right, self.tp[label] + self.fn[label]) for label, right in enumerate(tp)]
+        more = [self._more(label, count) for label, count in enumerate(gained)]
+        told = [count for count in more if count is not None]
+        pooled = self._pooled(sum(tp), sum(told) if len(told) == len(more) else None)
         averaged = self._averaged(precision, pooled[0])
         return Change(
-            averaged if known else Averages(None, pooled[0], None),
+            averaged if more == gained else Averages(None, pooled[0], None),  # else some label is predicted less often
             self._averaged(recall, pooled[1]),
         )
 
@@ -176,6 +195,14 @@ def _ratio(part: Amount, whole: Amount) -> Fraction:
 def _weighed(case: Case, count: int) -> Amount:
     """What a number that was counted stands for: so many units of weight, where instances have weights."""
     return count if case.weights is None else count * case.weight_unit
+
+
+def _unpredicted(case: Case, options: Mapping[str, str]) -> tuple[Amount, ...]:
+    """How many instances of each label have no prediction."""
+    chosen = case.predicted.codes
+    dropped = (chosen == len(case.spec.classes)) & (options["unknown_label"] == "drop")
+    bare = case.take(np.flatnonzero((chosen == NOTHING) | dropped))
+    return tuple(_weighed(case, int(one)) for one in Workspace(bare).tally(options).classes.fn)
 
 
 def require_room(case: Case, steps: Iterable[Step]) -> None:

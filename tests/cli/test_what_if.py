@@ -174,3 +174,39 @@ def test_problems_of_the_files_are_those_of_score(files: tuple[object, ...], tmp
     ran = run(*files[:4], bad, "--json")
     assert ran.status == 1
     assert ran.value()["total"] == {"unknown_id": 1, "missing_instances": 39}
+
+
+def test_costs_follow_the_options_that_are_given(tmp_path: Path) -> None:
+    gold = write(tmp_path / "g.csv", "id,label\n1,a\n2,a\n3,b\n")
+    classes = write(tmp_path / "c.json", ["a", "b"])
+
+    def tried(mine: str, option: str) -> dict[str, Any]:
+        words = ("what-if", "--gold", gold, "--predictions", write(tmp_path / "p.csv", mine), "--classes", classes)
+        found: dict[str, Any] = run(*words, "--gain", "a,1", "--option", option, "--json").value()
+        return found
+
+    for mine, option in (("2,a\n3,b\n", "missing=empty_prediction"), ("1,zz\n2,a\n3,b\n", "unknown_label=drop")):
+        found = tried("id,label\n" + mine, option)
+        assert (found["averages"]["precision"]["micro"]["value"], found["change"]["precision"]["micro"]["value"]) == (
+            1,
+            0,
+        )
+    counted = tried("id,label\n1,zz\n2,a\n3,b\n", "unknown_label=count_as_fp")
+    assert (
+        counted["averages"]["precision"]["micro"]["fraction"],
+        counted["change"]["precision"]["micro"]["fraction"],
+    ) == (
+        "2/3",
+        "1/3",
+    )
+    assert "missing" in tried("id,label\n2,a\n3,b\n", "missing=never")["detail"]
+
+
+def test_costs_count_repeated_labels_as_the_options_say(tmp_path: Path) -> None:
+    gold = write(tmp_path / "g.json", {"1": ["a"], "2": ["b"]})
+    mine = write(tmp_path / "p.json", {"1": ["a", "a"], "2": ["b"]})
+    words = ("--gold", gold, "--predictions", mine, "--json")
+    for option, wanted in (("duplicates=set", 1), ("duplicates=multiset", 0.75)):
+        found = run("what-if", *words, "--option", option).value()["averages"]["precision"]["macro"]["value"]
+        scored = run("score", *words, "--option", option, "--metric", "precision_macro").value()
+        assert found == wanted == scored["metrics"]["precision_macro"]

@@ -1,6 +1,7 @@
 """The arithmetic of values that are rounded once: halfway, at 0, of many terms and of few, against exact fractions."""
 
 import math
+import tracemalloc
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -11,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.scoring.float_sums import exact_square_sum, exact_sum
-from app.scoring.reals import Real, quotient_sum, real, root_sum, summed
+from app.scoring.reals import Real, power_sum, quotient_sum, real, root_sum, summed
 
 FEW = settings(max_examples=60, deadline=None)
 
@@ -86,6 +87,45 @@ def test_sums_of_roots_are_rounded_once(pairs: list[tuple[int, int]]) -> None:
         context.prec = 80
         exact = sum(((Decimal(a) / Decimal(b)).sqrt() for a, b in pairs), Decimal(0))
         assert root_sum(above, below).nearest() == float(Fraction(exact.quantize(Decimal(10) ** -60)))
+
+
+@given(
+    terms=st.lists(st.tuples(st.integers(0, 10**18), st.integers(1, 10**18), st.integers(1, 2**40)), max_size=12),
+    half=st.sampled_from([1, 2, 3, 53]),
+    power=st.sampled_from([0, 1, 2, 3, 7, 64, 999, 1000]),
+)
+@FEW
+def test_sums_of_powers_are_rounded_once(terms: list[tuple[int, int, int]], half: int, power: int) -> None:
+    terms = [*((min(a, b), b, weight) for a, b, weight in terms), (1, 2**half, 1), (5, 5, 2**20 + 1)]
+    above, below, weights = (whole(side) for side in zip(*terms, strict=True))
+    found = power_sum(above, below, weights, power=power)
+    exact = sum((weight * Fraction(a, b) ** power for a, b, weight in terms), Fraction(0))
+    assert found.nearest() == float(exact)
+    for bits in (96, 192, 1024):
+        low, high = found.bounds(bits)
+        assert low <= exact * 2**bits <= high <= low + 3
+
+
+@pytest.mark.parametrize("beside", [-1, 0, 1])
+def test_a_sum_of_powers_that_lies_halfway_is_rounded_to_even(beside: int) -> None:
+    # 1 + 2^-53 lies halfway; a third to the power of 600 is some 2^-951
+    above, below, weights = whole([1, 1, 1]), whole([1, 2**53, 3**300]), whole([1, 1, 1])
+    if not beside:
+        above, below, weights = above[:2], below[:2], weights[:2]
+    exact = summed([power_sum(above[:2], below[:2], weights[:2], power=1)])
+    assert exact.nearest() == 1.0
+    small = power_sum(above[2:], below[2:], weights[2:], power=2)
+    assert summed([exact, small * beside]).nearest() == (1.0 if beside < 1 else 1 + 2**-52)
+
+
+def test_a_large_power_is_not_written_out() -> None:
+    tracemalloc.start()
+    try:
+        found = power_sum(whole([10**18 - 1]), whole([10**18]), None, power=2**14).nearest()
+        assert tracemalloc.get_traced_memory()[1] < 50_000  # a numerator written out takes 120,000 bytes
+    finally:
+        tracemalloc.stop()
+    assert found == pytest.approx(1 - 2**14 * 1e-18, abs=1e-15)
 
 
 def test_sums_of_roots_that_are_equal_are_the_same_value() -> None:

@@ -198,6 +198,38 @@ def test_steps_of_label_sets_are_what_a_recount_finds(of: Case, data: st.DataObj
     require_same(Counts.of(of).change(steps), recounted(of, after))
 
 
+@settings(deadline=None)
+@given(st.data())
+def test_misses_without_a_prediction_that_become_right_are_what_a_recount_finds(data: st.DataObject) -> None:
+    names = ["a", "b", "c"]
+    gold = data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=9))
+    chosen = [data.draw(st.sampled_from([*names, "outside", None])) for _ in gold]
+    weights = data.draw(st.none() | st.lists(st.integers(1, 4), min_size=len(gold), max_size=len(gold)))
+    of = case("multiclass", names, gold, chosen, weights=weights)
+    counts, label = Counts.of(of), data.draw(st.sampled_from(names))
+    place = names.index(label)
+    missed = [row for row, right in enumerate(gold) if right == label != chosen[row]]
+    rows = data.draw(st.lists(st.sampled_from(missed), unique=True)) if missed else []
+    count = sum(1 if weights is None else weights[row] for row in rows)
+    change = counts.change([Step("gain", None, place, count)])
+    if count:
+        gains = counts.costs(place, count).gains
+        assert gains is not None
+        assert gains.precision == change.precision
+    bare = [chosen[row] is None for row in missed]
+    after = case(
+        "multiclass", names, gold, [label if row in rows else one for row, one in enumerate(chosen)], weights=weights
+    )
+    found = recounted(of, after)
+    if any(bare) != all(bare) and 0 < len(rows) < len(missed):
+        assert change.precision == Averages(None, None, None)
+        del found["precision_micro"], found["precision_macro"]
+    if rows and not all(bare):
+        assert change.precision.macro is None
+        found.pop("precision_macro", None)
+    require_same(change, found)
+
+
 def sets(given: Labels) -> list[list[int]]:
     assert given.offsets is not None
     return [part.tolist() for part in np.split(given.codes, given.offsets[1:-1])]

@@ -14,6 +14,7 @@ from app.scoring.convert.stated import Printing, Statement, problem_of
 from app.scoring.exact import square_root
 
 COUNTS = ("tp", "fp", "fn", "tn")
+_COMPARED = 2_000  # counts that are compared between conventions, and put in order
 
 
 def report(
@@ -32,7 +33,7 @@ def report(
     """
     problem, labels = problem_of(stated, printing)
     question = Question(problem, _with_rates(conventions, problem))
-    answers = _grouped(solve(one, first=first, limit=limit) for one in question.problems)
+    answers = _grouped(solve(one, first=max(first, _COMPARED), limit=limit) for one in question.problems)
     (undefined, answer), *others = answers
     found = {
         "n": problem.n,
@@ -42,8 +43,8 @@ def report(
             {"figure": one.key, "label": None if one.row is None else labels[one.row], "printed": one.figure.text}
             for one in problem.claims
         ],
-        **_answer(problem, labels, undefined, answer),
-        "otherwise": [_answer(problem, labels, *other) for other in others if other[1].fits is not False],
+        **_answer(problem, labels, undefined, answer, first),
+        "otherwise": [_answer(problem, labels, *other, first) for other in others if other[1].fits is not False],
     }
     if answer.fits is False:
         found["conflict"] = _conflict(explain(question, limit=limit), labels)
@@ -60,24 +61,27 @@ def _with_rates(conventions: Sequence[Undefined], problem: Problem) -> tuple[Und
 def _grouped(answers: Iterable[Answer]) -> list[tuple[list[Undefined], Answer]]:
     """Equal answers as one, with all their conventions: first those that fit, then those that are not decided.
 
+    In which order counts are found differs with the convention; they are told in the order of their numbers.
     What 0/0 is in the rates of informedness is told where it makes a difference.
     """
     groups: dict[Answer, list[Undefined]] = {}
     for answer in answers:
-        same = groups.setdefault(replace(answer, undefined="worst"), [])
+        same = groups.setdefault(replace(answer, undefined="worst", first=tuple(sorted(answer.first))), [])
         if BY_RATES.get(answer.undefined) not in same:
             same.append(answer.undefined)
     found = [(conventions, replace(answer, undefined=conventions[0])) for answer, conventions in groups.items()]
     return sorted(found, key=lambda group: (True, None, False).index(group[1].fits))
 
 
-def _answer(problem: Problem, labels: Sequence[str], undefined: Sequence[Undefined], answer: Answer) -> dict[str, Any]:
+def _answer(
+    problem: Problem, labels: Sequence[str], undefined: Sequence[Undefined], answer: Answer, first: int
+) -> dict[str, Any]:
     return {
         "fits": answer.fits,
         "undefined": list(undefined),
         "count": answer.count,
         "complete": answer.complete,
-        "counts": [_tables(labels, tables) for tables in answer.first],
+        "counts": [_tables(labels, tables) for tables in answer.first[:first]],
         "ranges": _ranges(problem, labels, answer),
     }
 

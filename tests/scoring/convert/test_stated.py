@@ -1,6 +1,7 @@
 """Statements as people make them: what is meant, and what is refused with a way to mend it."""
 
 from collections.abc import Mapping
+from itertools import permutations, product
 from typing import Any
 
 import pytest
@@ -102,3 +103,19 @@ def test_digits_that_were_cut_off_are_tried_where_nothing_fits() -> None:
     assert told({"recall": "0.6", "precision": "0.42"})["fits_if_cut"] is True  # 3/7
     assert told({"recall": "0.6", "precision": "0.42"}, cut=True)["fits"] is True
     assert told({"recall": "0.743"})["fits_if_cut"] is False
+
+
+def test_conventions_with_the_same_counts_are_told_together_in_every_order_of_the_classes() -> None:
+    rows = {"label": "a", "size": "0"}, {"label": "b", "size": "0", "npv": "1.0000"}, {"label": "c", "size": "2"}
+    whole = {
+        "error_rate_ovr_macro": "0.3333",
+        "mcc": "0.0000",
+        "for_weighted": "1.0000",
+        "f2_weighted": "0.5556",
+    }
+    for first, order in product((1, 10), permutations(rows)):
+        found = report(Statement(order, whole, 2, None, True), Printing(), first=first)
+        assert (found["undefined"], found["otherwise"]) == (["worst", "0", "1", "skip"], [])
+        assert (found["count"], len(found["counts"])) == (2, min(first, 2))
+        listed = [[list(table.values()) for table in tables.values()] for tables in found["counts"]]
+        assert listed == sorted(listed)
