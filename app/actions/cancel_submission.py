@@ -26,7 +26,8 @@ def cancel_submission(session: WriteSession, caller: Caller, submission_id: str)
     """Take a submission out of the queue; what it took from the quota is given back. Raises NotCancellable.
 
     Its team may do so while it waits: once it is being scored, cancelling would make the work free of charge, and the
-    next one would begin beside it. It counts as invalid, or files could be sent and cancelled for ever. Organizers may until it is settled; its scores are then never stored.
+    next one would begin beside it. It counts as invalid, or files could be sent and cancelled for ever. Organizers may
+    until it is settled; its scores are then never stored.
     """
     submission, phase, organizer = see_submission(session, caller, submission_id)
     locks.challenge(session, phase.challenge.slug, shared=True)

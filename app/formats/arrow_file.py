@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 1 << 16
 _SPARE_PIECES, _ROWS_OF_PIECE = 100_000, 1000
-"""Columns of row groups or record batches: so many, and one for each so many rows. Each costs some five microseconds."""
+"""Row groups or record batches, times columns: so many, and one more of each column for so many rows. Reading one takes
+some five microseconds."""
 _TOGETHER = 4096
 """Record batches taken together, where each has few rows."""
 _FRAMES = (b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18")

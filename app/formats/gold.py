@@ -97,12 +97,12 @@ def whole_weights(table: Table, void: Collection[str], problems: Problems) -> tu
 
 def _distorted(exact: Sequence[Fraction], rounded: Sequence[Fraction], splits: Sequence[str | None]) -> bool:
     """Whether rounding moves the weights of a split by more than one part in _SHARE: others must not decide its values."""
-    sums: dict[str | None, list[float]] = {}
+    found: dict[str | None, tuple[list[float], list[float]]] = {}
     for one, other, split in zip(map(float, exact), map(float, rounded), splits, strict=True):
-        found = sums.setdefault(split, [0.0, 0.0])
-        found[0] += one
-        found[1] += abs(one - other)
-    return any(moved * _SHARE > whole for whole, moved in sums.values())
+        weights, moved = found.setdefault(split, ([], []))
+        weights.append(one)
+        moved.append(abs(one - other))
+    return any(math.fsum(moved) * _SHARE > math.fsum(weights) for weights, moved in found.values())
 
 
 def _counted(weights: Sequence[Fraction]) -> tuple[list[int], Fraction]:

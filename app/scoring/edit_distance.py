@@ -22,8 +22,8 @@ def edit_distances(gold: Int, predicted: Int, n: int, m: int) -> Int:
     """The fewest insertions, deletions and substitutions that make one vector of length m of the other, for n pairs.
 
     `gold` and `predicted` hold row × m + position of each 1, in order, each once. Raises TooFarError for far more work
-    than sets of the size of the gold sets make, and for more than some twenty seconds. Source: Levenshtein 1966; the two algorithms are those of Ukkonen 1985 and Myers 1999 (in the
-    form of Hyyrö 2003).
+    than sets of the size of the gold sets make, and for more than some twenty seconds. Source: Levenshtein 1966; the two
+    algorithms are those of Ukkonen 1985 and Myers 1999 (in the form of Hyyrö 2003).
     """
     differing = _only(gold, predicted, n, m) + _only(predicted, gold, n, m)
     distance = differing.copy()  # substitutions alone; the number of ones changes by at most 1 at a time

@@ -81,27 +81,31 @@ class Effort:
         """Raise TooFarError where linking or matching the labels would take too long by the labels alone."""
         n, wide = len(gold.outside), len(self.steps)
         sides = [(side.rows, side.nodes, side.rows * wide + side.nodes) for side in (gold, predicted)]
-        seconds = np.zeros(n)
+        found = np.zeros((3, n))  # whole numbers, whose sums no order of the instances can change
         for (rows, nodes, keys), (others, theirs, taken) in (sides, sides[::-1]):
             lone = ~_among(keys, taken)
             labels = np.bincount(rows[lone], minlength=n)
             steps = np.bincount(rows[lone], self.steps[nodes[lone]], n)
             away = np.bincount(others, self.steps[theirs], n) * (labels > 0)
             pairs = labels * np.bincount(others, minlength=n) if matched else np.zeros(n)
-            seconds += _PER_LABEL * labels + _PER_STEP * (steps + away) + _PER_MATCH * pairs
+            found += labels, steps + away, pairs
         of_gold = self._linked_alone(gold, matched=matched)
-        whole = allowed(float(of_gold.sum()), SPARE, PATIENCE)
-        one = allowed(float(of_gold.max(initial=0)), SPARE_OF_ONE, PATIENCE)
-        if seconds.sum() > whole or seconds.max(initial=0) > one:
+        whole = allowed(float(_seconds(of_gold.sum(axis=1))), SPARE, PATIENCE)
+        one = allowed(float(_seconds(of_gold).max(initial=0)), SPARE_OF_ONE, PATIENCE)
+        if _seconds(found.sum(axis=1)) > whole or _seconds(found).max(initial=0) > one:
             raise TooFarError
 
     def _linked_alone(self, gold: LabelSets, *, matched: bool) -> Floats:
-        """The seconds for predicted sets that are like the gold sets and share no label with them."""
+        """The labels, steps and pairs of predicted sets that are like the gold sets and share no label with them, 3 × n."""
         n = len(gold.outside)
         sizes = np.bincount(gold.rows, minlength=n)
         steps = 2 * np.bincount(gold.rows, self.steps[gold.nodes], n)
-        found: Floats = 2 * (_PER_LABEL * sizes + _PER_STEP * steps + _PER_MATCH * sizes * sizes * matched)
-        return found
+        return 2.0 * np.array([sizes, steps, sizes * sizes * matched])
+
+
+def _seconds(work: Floats) -> Floats:
+    """What labels, steps and pairs take, as estimated: of each instance, or of the sums."""
+    return np.asarray(_PER_LABEL * work[0] + _PER_STEP * work[1] + _PER_MATCH * work[2])
 
 
 def passable(instances: int) -> int:

@@ -203,26 +203,27 @@ def test_faults_of_pairs_are_built_for_those_that_are_listed_alone(monkeypatch: 
 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
-def test_pieces_count_once_for_each_column(form: str) -> None:
-    phase = Phase.of(500, 400)
+def test_pieces_count_once_for_each_column(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.formats.arrow_file._SPARE_PIECES", 4_100)
+    phase = Phase.of(150, 40)
     table = score_table(phase)
-    for pieces, refused in ((200, False), (500, True)):
-        rows = len(phase.ids) // pieces
+    for rows, refused in ((2, False), (1, True)):
         if form == "parquet":
-            data = parquet_bytes(table, row_group_size=rows + (rows * pieces < len(phase.ids)))
+            data = parquet_bytes(table, row_group_size=rows)
         else:
-            data = arrow_bytes(table.to_batches(max_chunksize=1 + (500 - 1) // pieces))
+            data = arrow_bytes(table.to_batches(max_chunksize=rows))
         file = Hostile(form, FileKind(form), same(data), scores=True)
         problems, found = answered(data, file.kind, file, phase=phase)
         assert (found is None) == refused
         assert problems.total == ({"too_large": 1} if refused else {})
         if refused:
-            assert "of 401 columns" in problems.first[0].message
+            assert "of 41 columns" in problems.first[0].message
 
 
-def test_compressed_pages_are_bounded() -> None:
-    for instances, refused in ((480, False), (560, True)):
-        phase = Phase.of(instances, 99)
+def test_compressed_pages_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.formats.arrow_file._SPARE_PIECES", 4_000)
+    for instances, refused in ((40, False), (60, True)):
+        phase = Phase.of(instances, 40)
         data = pages(phase)
         file = Hostile("pages", FileKind("parquet"), same(data), scores=True)
         problems, found = answered(data, file.kind, file, phase=phase)
