@@ -1,4 +1,4 @@
-"""Admits callers to the reader children: one request of each caller at a time, callers take turns, organizers have a child kept."""
+"""Admits callers to the reader children in turns, one request of each at a time; a child is kept for organizers."""
 
 import asyncio
 from collections import Counter, OrderedDict, deque
