@@ -70,7 +70,7 @@ def limits_for(needs: Needs, limits: Limits, *, pairs: bool = False) -> Limits:
         pairs=min(limits.records, by_pair) if pairs else None,
         labels=m + m // 4 + _ROWS if pairs else None,
         sets=min(limits.values, n * (m + _RECORD_VALUES) + _LABELS),
-        values=min(limits.values, n * (3 * m + _RECORD_VALUES) + _VALUES + by_pair * _PAIR_VALUES),
+        values=min(limits.values, n * (2 * m + _RECORD_VALUES) + _VALUES + by_pair * _PAIR_VALUES),
         expanded_bytes=min(limits.expanded_bytes, n * record + texts + LEAST),
         members=min(limits.members, _MOST_MEMBERS, n // _INSTANCES_OF_MEMBER + _MEMBERS),
     )

@@ -18,7 +18,7 @@ Layout = RecordList | RecordLines
 FAULT_MESSAGES = {
     "duplicate_key": "The key is given twice in this object. Keep one.",
     "not_a_number": "This is not a finite number. Write a finite one, or leave the field out.",
-    "too_large": "This integer has more digits than allowed. Write it as a shorter one, or leave the field out.",
+    "too_large": "This integer has more digits than any number may have (309). Write a shorter one, or leave the field out.",
 }
 _NO_TEXT = (
     "An id or a label is a text, and this is a number that JSON does not have: many programs write NaN where a value is "

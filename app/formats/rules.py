@@ -29,7 +29,7 @@ class Limits:
     classes: int = 100_000
     """Classes of a vocabulary."""
     text_length: int = 1000
-    """Characters of one id or label, and digits of any integer."""
+    """Characters of one id or label."""
     columns: int = 100_100
     """Columns of a table."""
     nesting: int = 64

@@ -15,8 +15,8 @@ from typing import Any
 from app.formats.problem import Place, Problem, problem, shorten, token
 from app.formats.rules import Limits
 
-_DIGITS = 4000
-"""Digits that an integer may have in any case: of much longer ones Python itself reads none."""
+_INTEGER = 310
+"""Characters of the longest integer that binary64 holds, its sign included: the time to read one grows with their square."""
 _SURE = 16
 """Characters of a number with a point that binary64 tells in any case, as it tells 15 digits."""
 _LIKE_PYTHON = re.compile(r"True|False|None|'")
@@ -57,7 +57,7 @@ def json_decoder(limits: Limits, *, exact: bool = False) -> json.JSONDecoder:
 
     `exact`: numbers of which binary64 does not tell every digit become LongNumber.
     """
-    most = min(limits.text_length, _DIGITS)
+    most = min(limits.text_length, _INTEGER)
 
     def real(text: str) -> float | BadNumber:
         value = float(text)

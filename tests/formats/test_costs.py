@@ -34,10 +34,13 @@ def test_columns_of_faulty_bytes_are_counted_once() -> None:
     assert [each.column for each in problems.first] == list(range(start, start + 200, 2))
 
 
-def test_an_integer_longer_than_python_reads_is_a_fault_of_the_file() -> None:
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_an_integer_with_more_digits_than_any_finite_number_is_a_fault_of_the_file(sign: str) -> None:
     decoder = json_decoder(Limits(text_length=100_000))
-    assert decoder.decode("9" * 5000).code == "too_large"
-    assert decoder.decode("9" * 4000) == json.loads("9" * 4000)
+    longest = f"{sign}{2**1024 - 1}"
+    assert decoder.decode(longest) == json.loads(longest)
+    for digits in (311, 5000):
+        assert decoder.decode(sign + "9" * digits).code == "too_large"
 
 
 def test_marks_are_put_in_order_only_where_the_text_may_be_an_id() -> None:
