@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from app.formats.columns import check_sets, check_values
+from app.formats.cpu_share import CpuShare
 from app.formats.problem import quote
 from app.formats.rules import Limits
 
@@ -26,8 +27,6 @@ _SPARE_PIECES, _ROWS_OF_PIECE = 100_000, 1000
 some five microseconds."""
 _TOGETHER = 4096
 """Record batches taken together, where each has few rows."""
-_FRAMES = (b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18")
-"""How frames of Zstandard and LZ4 begin."""
 _THRIFT = 1 << 26
 """Bytes that one text in the metadata of a Parquet file may take."""
 _PARTS = 1 << 20
@@ -48,9 +47,11 @@ class Opened:
     """A file whose schema is known: the types of its columns, how many rows it says it has (or None), and its rows.
 
     `batches` gives the columns of these names, batch by batch; texts may come as dictionaries, so that one that many
-    rows share is held once. Raises Refused where they say that they have more bytes than a file may have.
+    rows share is held once. Raises Refused where they say that they have more bytes than a file may have. `share` is the
+    CPU time of all that pyarrow does.
     """
 
+    share: CpuShare
     schema: "pa.Schema"
     rows: int | None
     batches: Callable[[Sequence[str]], Iterator["pa.RecordBatch"]]
@@ -67,21 +68,23 @@ def open_parquet(data: bytes, limits: Limits) -> Opened:
     import pyarrow.parquet as pq
     import pyarrow.types as is_
 
+    share = CpuShare(limits.decoding_seconds)
     bounds = {"thrift_string_size_limit": _THRIFT, "thrift_container_size_limit": _PARTS}
-    first = pq.ParquetFile(BytesIO(data), **bounds)
-    told, schema = first.metadata, first.schema_arrow
+    with share.step():
+        first = pq.ParquetFile(BytesIO(data), **bounds)
+        told, schema = first.metadata, first.schema_arrow
     _check_pieces(told.num_row_groups, "row groups", told.num_columns, limits)
-    _check_frames(data, told.num_columns, limits)
 
     def batches(names: Sequence[str]) -> Iterator["pa.RecordBatch"]:
         if _uncompressed(told) > limits.expanded_bytes:
             raise too_many_bytes(limits)
         texts = [name for name in names if is_.is_string(schema.field(name).type)]
         how: dict[str, Any] = {"read_dictionary": texts, "page_checksum_verification": True, **bounds}
-        again = pq.ParquetFile(BytesIO(data), metadata=told, **how)
-        return iter(again.iter_batches(batch_size=_AT_ONCE, columns=list(names), use_threads=False))
+        with share.step():
+            again = pq.ParquetFile(BytesIO(data), metadata=told, **how)
+        return share.each(again.iter_batches(batch_size=_AT_ONCE, columns=list(names), use_threads=False))
 
-    return Opened(schema, told.num_rows, batches)
+    return Opened(share, schema, told.num_rows, batches)
 
 
 def _check_pieces(count: int, name: str, columns: int, limits: Limits) -> None:
@@ -89,18 +92,6 @@ def _check_pieces(count: int, name: str, columns: int, limits: Limits) -> None:
     most = _SPARE_PIECES // max(1, columns) + limits.records // _ROWS_OF_PIECE
     if count > max(1, most):
         message = f"The file has {count} {name} of {columns} columns; at most {max(1, most)} are allowed. {MEND}"
-        raise Refused("too_large", message)
-
-
-def _check_frames(data: bytes, columns: int, limits: Limits) -> None:
-    """Refuse a file in more compressed pages or buffers than its rows can need: each takes some 15 microseconds.
-
-    No metadata that may be trusted says how many there are; each frame begins with the same bytes.
-    """
-    count = sum(map(data.count, _FRAMES))
-    most = _SPARE_PIECES // 2 + columns * (limits.records // _ROWS_OF_PIECE)
-    if count > most:
-        message = f"The file has {count} compressed pages or buffers; at most {most} are allowed. {MEND}"
         raise Refused("too_large", message)
 
 
@@ -127,8 +118,10 @@ def open_arrow(data: bytes, limits: Limits) -> Opened:
     """Read the schema of an Arrow IPC file; raises Refused, and whatever pyarrow raises for what is none."""
     import pyarrow as pa
 
+    share = CpuShare(limits.decoding_seconds)
     try:
-        first = pa.ipc.open_file(pa.BufferReader(data))
+        with share.step():
+            first = pa.ipc.open_file(pa.BufferReader(data))
     except pa.ArrowInvalid:
         if data[:4] == b"\xff\xff\xff\xff":
             raise Refused("syntax", "This is an Arrow stream. Write an Arrow file: pyarrow.ipc.new_file.") from None
@@ -136,15 +129,14 @@ def open_arrow(data: bytes, limits: Limits) -> Opened:
     schema = first.schema
     columns = _columns_within(schema)
     _check_pieces(first.num_record_batches, "record batches", columns, limits)
-    _check_frames(data, columns, limits)
 
     def batches(names: Sequence[str]) -> Iterator["pa.RecordBatch"]:
         options = pa.ipc.IpcReadOptions(included_fields=[schema.names.index(name) for name in names])
-        again = pa.ipc.open_file(pa.BufferReader(data), options=options)
-        for number in range(again.num_record_batches):
-            yield again.get_batch(number)
+        with share.step():
+            again = pa.ipc.open_file(pa.BufferReader(data), options=options)
+        return share.each(map(again.get_batch, range(again.num_record_batches)))
 
-    return Opened(schema, None, batches)
+    return Opened(share, schema, None, batches)
 
 
 def together(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.Table"]:
@@ -170,8 +162,8 @@ class Checked:
     can use.
     """
 
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+    def __init__(self, limits: Limits, share: CpuShare) -> None:
+        self._limits, self._share = limits, share
         self._known: dict[tuple[object, ...], pa.Array] = {}
         self._bytes = self._values = self._labels = 0
 
@@ -190,7 +182,8 @@ class Checked:
         import pyarrow.compute as pc
 
         try:
-            column.validate(full=True)
+            with self._share.step():
+                column.validate(full=True)
         except pa.ArrowInvalid as fault:
             if "UTF8" not in str(fault):
                 raise

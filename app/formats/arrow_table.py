@@ -189,7 +189,7 @@ def _take(
     cells: dict[str, list[Any]] = {field: [] for field in shape.named}
     parts: list[NDArray[np.float64]] = []
     rows: list[Any] = []
-    checked = Checked(reading.limits)
+    checked = Checked(reading.limits, opened.share)
     for part in together(_counted(opened.batches([*shape.named.values(), *shape.scores]), reading)):
         for field, name in shape.named.items():
             cells[field].extend(checked.values(name, part.column(name)))

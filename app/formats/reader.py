@@ -63,7 +63,8 @@ def too_much_memory(most: int) -> Problem:
 
 def too_much_time(seconds: float) -> Problem:
     """What is said of a file that cannot be read within so many seconds of CPU time."""
-    message = f"Reading this file takes more than the {seconds:g} s of CPU time that there are for one. "
+    message = f"Reading this file takes more than the {seconds:g} s of CPU time that there are for one"
+    message += ", or decoding its Parquet or Arrow more than a small part of them. "
     mend = "Leave out what is not scored, and write plain values once; many rows are read quickest as CSV or .npz."
     return problem("too_large", message + mend, Place())
 

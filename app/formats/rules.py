@@ -32,6 +32,8 @@ class Limits:
     """Characters of one id or label."""
     columns: int = 100_100
     """Columns of a table."""
+    decoding_seconds: float | None = None
+    """CPU time in which a library may decode a Parquet or Arrow file, where CPU time is limited."""
     nesting: int = 64
     """Levels of lists and objects in JSON."""
 

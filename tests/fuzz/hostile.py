@@ -25,6 +25,7 @@ from tests.fuzz.hostile_arrow import (
 )
 from tests.fuzz.hostile_file import MOST, Hostile, Phase, packed, same
 from tests.fuzz.hostile_sets import set_files
+from tests.fuzz.hostile_shared import shared_files
 
 
 def _text(form: str, name: str, make: Callable[[Phase], bytes], *, plain: bool = False, **how: Any) -> Hostile:
@@ -269,7 +270,17 @@ def arrays() -> Iterator[Hostile]:
 
 def hostile() -> Iterator[Hostile]:
     """All of them."""
-    for family in (json_lines, json_files, tables, encodings, arrays, parquet_files, arrow_files, set_files):
+    for family in (
+        json_lines,
+        json_files,
+        tables,
+        encodings,
+        arrays,
+        parquet_files,
+        arrow_files,
+        shared_files,
+        set_files,
+    ):
         yield from family()
 
 

@@ -23,7 +23,7 @@ from app.scoring.align import IdIndex, Predicted
 from app.scoring.task import Task, TaskSpec
 from tests.formats.support import packed
 from tests.fuzz.hostile import json_files, json_lines, sound, tables
-from tests.fuzz.hostile_arrow import arrow_bytes, arrow_files, pages, parquet_bytes, score_table
+from tests.fuzz.hostile_arrow import arrow_bytes, arrow_files, parquet_bytes, score_table
 from tests.fuzz.hostile_file import Hostile, Phase, same
 from tests.fuzz.hostile_sets import set_files
 
@@ -218,17 +218,6 @@ def test_pieces_count_once_for_each_column(form: str, monkeypatch: pytest.Monkey
         assert problems.total == ({"too_large": 1} if refused else {})
         if refused:
             assert "of 41 columns" in problems.first[0].message
-
-
-def test_compressed_pages_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.formats.arrow_file._SPARE_PIECES", 4_000)
-    for instances, refused in ((40, False), (60, True)):
-        phase = Phase.of(instances, 40)
-        data = pages(phase)
-        file = Hostile("pages", FileKind("parquet"), same(data), scores=True)
-        problems, found = answered(data, file.kind, file, phase=phase)
-        assert (found is None) == refused
-        assert problems.total == ({"too_large": 1} if refused else {})
 
 
 def _of_sets(form: str, phase: Phase, labels: list[str]) -> bytes:
