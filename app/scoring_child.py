@@ -9,7 +9,6 @@ import json
 import os
 import queue
 import resource
-import signal
 import sys
 import threading
 import traceback
@@ -20,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+from app.cpu_limit import CpuTimer
 from app.errors import BadRequest, InvalidContent
 from app.formats import Limits, Problems, Rules
 from app.formats.budget import Needs
@@ -36,35 +36,22 @@ from app.scoring.recipe import Recipe
 Answer = dict[str, Any]
 
 
-class CpuLimit:
-    """The CPU time of each stage of a request: the kernel ends the program in a stage that takes more.
-
-    A signal that ends the program at once, also within a library that never looks at anything else. The service learns
-    beforehand what to answer then.
-    """
+class CpuLimit(CpuTimer):
+    """The CPU time of each stage of a request; the service learns beforehand what to answer if it is exceeded."""
 
     def __init__(self, seconds: float, say: Callable[[Answer], None]) -> None:
-        self._seconds = seconds
+        super().__init__(seconds)
         self._say = say
-        signal.signal(signal.SIGPROF, signal.SIG_DFL)
-
-    def begin(self) -> None:
-        """A request: what it takes before a file of its own is read is no fault of that file."""
-        signal.setitimer(signal.ITIMER_PROF, self._seconds)
 
     def reading(self) -> None:
-        """From now on the time is the file's."""
-        self._say({"beyond_cpu": _refused(too_much_time(self._seconds))})
+        """From now on the time is the file's: what a request takes before one is read is no fault of the file."""
+        self._say({"beyond_cpu": _refused(too_much_time(self.seconds))})
         self.begin()
 
     def scoring(self) -> None:
         """The file has been read; what scoring it takes is no fault of its writing, but is the same at each try."""
         self._say({"beyond_cpu": {"error": "cpu"}})
         self.begin()
-
-    def end(self) -> None:
-        """The request is answered."""
-        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def answer_gold(golds: Golds, request: dict[str, Any], cpu: CpuLimit) -> Answer:
@@ -210,8 +197,9 @@ def main() -> None:
     threading.Thread(target=_listen, args=(sys.stdin.buffer, requests), daemon=True).start()
     _reply(replies, {"ready": True})
     remarks: list[str] = []
-    golds = Golds(Limits(**given.limits), given.memory, _prepared(given.prepared, remarks.append))
     cpu = CpuLimit(given.cpu, partial(_reply, replies))
+    limits = Limits(**given.limits, cpu_share=cpu.share)
+    golds = Golds(limits, given.memory, _prepared(given.prepared, remarks.append))
     while True:
         request = json.loads(requests.get())
         cpu.begin()

@@ -80,10 +80,12 @@ def child_pool(settings: Settings, count: int, work: Path | None = None, *, seco
 
     What they are asked may take `seconds`, or as long as a scoring.
     """
+    limits = asdict(file_limits(settings))
+    del limits["cpu_share"]  # which is the program's own
     arguments = [
         *("--memory", str(settings.scoring_memory)),
         *("--cpu", str(settings.cpu_seconds)),
-        *("--limits", json.dumps(asdict(file_limits(settings)))),
+        *("--limits", json.dumps(limits)),
     ]
     if work is not None:
         folder = str((work / PREPARED).resolve())  # children have a working folder of their own

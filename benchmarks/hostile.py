@@ -2,15 +2,15 @@
 
 import os
 import resource
-import signal
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+from app.cpu_limit import CpuTimer
 from app.formats import FileKind
-from app.formats.rules import Rules
+from app.formats.rules import DEFAULT_LIMITS, Rules
 from app.pipeline import FileTooHeavy, Source, tables_of, validate
 from app.scoring.align import IdIndex
 from app.scoring.task import Task, TaskSpec
@@ -60,10 +60,11 @@ def spent(path: str, kind: FileKind, phase: Phase, way: Way) -> float:
     child = os.fork()
     if not child:
         resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
-        signal.signal(signal.SIGPROF, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_PROF, LONGEST)
+        timer = CpuTimer(LONGEST)
+        timer.begin()
+        limits = replace(DEFAULT_LIMITS, cpu_share=timer.share)
         with suppress(FileTooHeavy):
-            validate(index, spec, Source(Path(path), kind), rules=rules, tables=tables)
+            validate(index, spec, Source(Path(path), kind), rules=rules, tables=tables, limits=limits)
         os._exit(0)
     _, _, used = os.wait4(child, 0)
     return used.ru_utime + used.ru_stime

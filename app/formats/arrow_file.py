@@ -68,7 +68,7 @@ def open_parquet(data: bytes, limits: Limits) -> Opened:
     import pyarrow.parquet as pq
     import pyarrow.types as is_
 
-    share = CpuShare(limits.decoding_seconds)
+    share = limits.cpu_share(limits.decoding_seconds)
     bounds = {"thrift_string_size_limit": _THRIFT, "thrift_container_size_limit": _PARTS}
     with share.step():
         first = pq.ParquetFile(BytesIO(data), **bounds)
@@ -118,7 +118,7 @@ def open_arrow(data: bytes, limits: Limits) -> Opened:
     """Read the schema of an Arrow IPC file; raises Refused, and whatever pyarrow raises for what is none."""
     import pyarrow as pa
 
-    share = CpuShare(limits.decoding_seconds)
+    share = limits.cpu_share(limits.decoding_seconds)
     try:
         with share.step():
             first = pa.ipc.open_file(pa.BufferReader(data))

@@ -30,7 +30,7 @@ _SIGN = 6
 """Bytes of a character as an escape of JSON, such as \\u00e9."""
 _SCORE = 64
 """Bytes of a number with the signs and the white space around it."""
-_DECODING, _DECODED = 1.0, 200e6
+_DECODING, _DECODED = 0.75, 200e6
 """Seconds in which a library may decode a file of columns, and bytes that it decodes in each second more."""
 _CELLS, _NUMBER = 64, 8
 """Bytes of a row of such a file beside its texts and scores, and of a number."""

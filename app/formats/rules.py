@@ -1,8 +1,9 @@
 """What a reader refuses: the size limits, and the conventions of the recipe that concern reading."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from app.formats.cpu_share import CpuShare
 from app.scoring.metric import PROBABILITIES, RANKING, SCORES, MetricCall
 
 
@@ -32,8 +33,10 @@ class Limits:
     """Characters of one id or label."""
     columns: int = 100_100
     """Columns of a table."""
-    decoding_seconds: float | None = None
-    """CPU time in which a library may decode a Parquet or Arrow file, where CPU time is limited."""
+    decoding_seconds: float = 60.0
+    """CPU time in which a library may decode a Parquet or Arrow file, where it is limited."""
+    cpu_share: Callable[[float], CpuShare] = CpuShare
+    """How it is limited."""
     nesting: int = 64
     """Levels of lists and objects in JSON."""
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.children.pool import Child
-from app.formats.cpu_share import CpuShare
+from app.cpu_limit import CpuTimer
 from tests.fuzz.hostile import sound
 from tests.fuzz.hostile_file import Phase
 from tests.fuzz.hostile_shared import shared_files
@@ -55,40 +55,42 @@ def test_a_file_of_all_scores_has_time_enough(form: str, child: Child, tmp_path:
     assert answer["valid"], answer
 
 
-def test_a_share_ends_steps_of_any_length_and_counts_nothing_between_them() -> None:
-    ended = 0
-
-    def note(*_: object) -> None:
-        nonlocal ended
-        ended += 1
-
-    before = signal.signal(signal.SIGPROF, note)
-    signal.setitimer(signal.ITIMER_PROF, 600)
-    try:
-        short, long, unused = CpuShare(0.05), CpuShare(0.05), CpuShare(0.05)
-        with long.step():
-            while not ended:
-                pass
-        assert list(unused.each(map(_burnt, [0.0] * 3))) == [0.0] * 3
-        _burnt(0.1)
-        with unused.step():
-            assert ended == 1
-        for _ in short.each(map(_burnt, [0.0005] * 1000)):
-            if ended > 1:
-                break
-        assert ended > 1
-        assert 500 < signal.getitimer(signal.ITIMER_PROF)[0] < 600
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
+@pytest.fixture
+def ended(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """The signals that would have ended the program; those of a timer that is begun."""
+    found: list[int] = []
+    monkeypatch.setattr(signal, "SIG_DFL", lambda number, _: found.append(number))
+    before = signal.getsignal(signal.SIGPROF)
+    yield found
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    signal.signal(signal.SIGPROF, before)
 
 
-def test_without_a_limit_of_the_program_nothing_is_limited() -> None:
-    share = CpuShare(0.001)
-    with share.step():
-        _burnt(0.05)
-    with share.step():
-        assert signal.getitimer(signal.ITIMER_PROF)[0] == 0
+def test_a_share_ends_steps_of_any_length_and_counts_nothing_between_them(ended: list[int]) -> None:
+    timer = CpuTimer(600)
+    timer.begin()
+    short, long, unused = timer.share(0.05), timer.share(0.05), timer.share(0.05)
+    with long.step():
+        while not ended:
+            pass
+    assert list(unused.each(map(_burnt, [0.0] * 3))) == [0.0] * 3
+    _burnt(0.1)
+    with unused.step():
+        assert len(ended) == 1
+    for _ in short.each(map(_burnt, [0.0005] * 1000)):
+        if len(ended) > 1:
+            break
+    assert len(ended) > 1
+
+
+def test_many_short_steps_leave_the_time_of_the_stage_as_it_is(ended: list[int]) -> None:
+    timer = CpuTimer(2)
+    timer.begin()
+    share = timer.share(60)
+    for _ in share.each(map(_burnt, [0.0001] * 100_000)):
+        if ended:
+            break
+    assert ended
 
 
 def _burnt(seconds: float) -> float:

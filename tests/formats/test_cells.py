@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +155,7 @@ def test_gold_of_too_many_classes_is_refused_in_every_format(services: Services,
     kind = file_kind(None, MEDIA[column], None)
     path = tmp_path / f"gold{kind.ending}"
     path.write_bytes(written(column, rows))
-    limits = Limits(**SMALL | {"classes": MAX_CLASSES, "records": 100})
+    limits = replace(Limits(classes=MAX_CLASSES), **SMALL | {"records": 100})
     gold, problems = load_gold(Source(path, kind), task="multiclass", limits=limits)
     assert gold is None
     assert problems.total == {"too_large": 1}

@@ -18,7 +18,7 @@ IDS = ("t1", "t2", "t3")
 CLASSES = ("cat", "dog", "eel")
 Found = dict[str, Any]
 
-SMALL = {"expanded_bytes": 2048, "records": 5, "columns": 6, "text_length": 20, "nesting": 8}
+SMALL: dict[str, Any] = {"expanded_bytes": 2048, "records": 5, "columns": 6, "text_length": 20, "nesting": 8}
 """The limits of cells about size; the setting of the service for each is in SETTING_OF."""
 SETTING_OF = {
     "expanded_bytes": "max_expanded",
