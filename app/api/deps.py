@@ -18,6 +18,7 @@ from app.actions.check_ready import Readiness
 from app.actions.issue_token import caller_of
 from app.actions.passwords import Decoys
 from app.api.addresses import block
+from app.api.body_memory import BodyMemory
 from app.api.hashing import HashingPool
 from app.api.kept_boards import KeptBoards
 from app.api.limiter import Limiter
@@ -128,6 +129,8 @@ class Service:
     admin_token: str
     hashing: HashingPool
     large_uploads: LargeUploads = field(default_factory=LargeUploads)
+    body_memory: BodyMemory = field(default_factory=BodyMemory)
+    reading_json: asyncio.Lock = field(default_factory=asyncio.Lock)  # large bodies, one at a time
     in_flight: set[tuple[str, str]] = field(default_factory=set)
 
     @contextmanager

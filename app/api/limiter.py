@@ -13,6 +13,9 @@ from app.settings import Settings
 
 WHOLE = 10  # so many times a limit is that of all addresses, or all accounts, together
 
+BODY_PART = 1 << 16
+"""Bytes of a JSON body beyond which each as many count as a request: reading them takes ten milliseconds of all."""
+
 Count = tuple[RateLimitItem, tuple[str, ...]]
 
 
@@ -31,6 +34,10 @@ class Limiter:
     def request(self, *who: str) -> None:
         """Count a request; raises TooMany."""
         self._count("requests", (self._requests, ("request", *who)))
+
+    def body(self, block: str) -> None:
+        """Count a part of a large JSON body, or one that is no JSON: its sender is not asked for yet; raises TooMany."""
+        self._count(f"JSON from one address, in parts of {BODY_PART >> 10} KiB,", (self._requests, ("body", block)))
 
     def sign_up(self, block: str) -> None:
         """Count somebody's wish for an account; raises TooMany."""

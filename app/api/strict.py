@@ -12,10 +12,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.api.deps import require_sender
+from app.api.addresses import block
+from app.api.deps import Service, require_sender, service
+from app.api.limiter import BODY_PART
 from app.api.problems import Carrier
 from app.api.uploads import steady
-from app.errors import AssayError, BadRequest, TooLarge, TooSlow, UnsupportedMedia
+from app.errors import AssayError, BadRequest, TooLarge, TooMany, TooSlow, UnsupportedMedia
 
 LARGE = 1 << 14  # bytes of a body
 DEEPEST = 32  # levels of lists and objects
@@ -25,32 +27,58 @@ class StrictRequest(Request):
     """A request whose JSON means exactly what it says."""
 
     async def body(self) -> bytes:
-        """The whole body, at most ASSAY_MAX_JSON_BODY bytes; raises TooLarge, TooSlow."""
+        """The whole body, at most ASSAY_MAX_JSON_BODY bytes; raises TooLarge, TooSlow, TooMany."""
         if not hasattr(self, "_body"):
-            limit = await self.limit(0)
-            chunks = bytearray()
             try:
-                async for chunk in steady(self, self.app.state.service.settings.upload_idle):
-                    chunks += chunk
-                    if len(chunks) > limit:
-                        limit = await self.limit(len(chunks))
-                    if len(chunks) > limit:
-                        raise Carrier(TooLarge(f"A JSON body here has at most {limit} bytes.", remedy="Send less."))
-            except TooSlow as stalled:
-                raise Carrier(stalled) from stalled
-            self._body = bytes(chunks)
+                with self._parts.body_memory.body(block(self)) as holds:
+                    self._body = await self._received(holds)
+            except (TooSlow, TooMany) as refused:
+                raise Carrier(refused) from refused
         return self._body
+
+    async def _received(self, holds: Callable[[int], None]) -> bytes:
+        settings = self._parts.settings
+        limit = common = await self.limit(0)
+        body = bytearray()
+        async for chunk in steady(self, settings.upload_idle, settings.upload_rate):
+            self._count(min(len(body) + len(chunk), common) // BODY_PART - len(body) // BODY_PART)
+            body += chunk
+            if len(body) > limit:
+                limit = await self.limit(len(body))
+            if len(body) > limit:
+                raise Carrier(TooLarge(f"A JSON body here has at most {limit} bytes.", remedy="Send less."))
+            holds(len(body))
+        return bytes(body)
+
+    @property
+    def _parts(self) -> Service:
+        return service(self)
+
+    def _count(self, parts: int) -> None:
+        """Count so many parts of a body; raises TooMany."""
+        for _ in range(parts):
+            self._parts.limiter.body(block(self))
 
     async def limit(self, size: int) -> int:  # noqa: ARG002 - for those that have several
         """The bytes allowed for a body of which so many have come."""
-        return int(self.app.state.service.settings.max_json_body)
+        return self._parts.settings.max_json_body
 
     async def json(self) -> Any:
         """The body as JSON; raises json.JSONDecodeError."""
         if not hasattr(self, "_json"):
             body = await self.body()
-            # a large body is read in a thread, so that nobody else waits for it
-            self._json = await run_in_threadpool(strict_json, body) if len(body) > LARGE else strict_json(body)
+            try:
+                if len(body) > LARGE:  # in a thread, so that nobody else waits for it; and one at a time
+                    async with self._parts.reading_json:
+                        self._json = await run_in_threadpool(strict_json, body)
+                else:
+                    self._json = strict_json(body)
+            except json.JSONDecodeError:
+                try:
+                    self._count(1)
+                except TooMany as refused:
+                    raise Carrier(refused) from refused
+                raise
         return self._json
 
 
@@ -87,7 +115,7 @@ class AccessoryRequest(StrictRequest):
 
     async def limit(self, size: int) -> int:
         """The bytes allowed for a body of which so many have come; raises what refuses its sender."""
-        own = int(self.app.state.service.settings.max_accessory)
+        own = self._parts.settings.max_accessory
         common = min(own, await super().limit(size))
         if size <= common:
             return common

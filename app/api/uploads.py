@@ -13,6 +13,7 @@ from starlette.responses import FileResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from app.actions.upload_gold import stored_kind
+from app.api.addresses import block
 from app.api.deps import Service
 from app.api.examples import JSON
 from app.errors import BadRequest, CommitUncertain, TooLarge, TooSlow, Unavailable
@@ -156,17 +157,19 @@ async def _receive(
     held = size = 0
     writing: asyncio.Future[None] | None = None
     try:
-        async for chunk in steady(request, parts.settings.upload_idle, parts.settings.upload_rate):
-            waiting.append(chunk)
-            held, size = held + len(chunk), size + len(chunk)
-            await fit.check(size)
-            if held >= BUFFER:
-                if writing is None:
-                    large()
-                else:
-                    await writing
-                writing = asyncio.ensure_future(run_in_threadpool(body.write, waiting))
-                waiting, held = [], 0
+        with parts.body_memory.body(block(request)) as holds:
+            async for chunk in steady(request, parts.settings.upload_idle, parts.settings.upload_rate):
+                waiting.append(chunk)
+                held, size = held + len(chunk), size + len(chunk)
+                await fit.check(size)
+                if held >= BUFFER:
+                    if writing is None:
+                        large()
+                    else:
+                        await writing
+                    writing = asyncio.ensure_future(run_in_threadpool(body.write, waiting))
+                    waiting, held = [], 0
+                holds(held)
         if writing is not None:
             await writing
     finally:

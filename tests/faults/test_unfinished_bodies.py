@@ -1,0 +1,119 @@
+"""JSON bodies that come slowly, never end, or are none: they take a bounded share of memory, connections and time."""
+
+import json
+import resource
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import pytest
+
+from app.api.body_memory import BodyMemory
+from app.api.limiter import BODY_PART, Limiter
+from app.api.turns import TooManyWaiting
+from app.errors import TooMany
+from app.settings import Settings
+from tests.api.served import Served, served, settings
+from tests.live import LONG, eventually
+
+MIB = 1 << 20
+JSON = "Content-Type: application/json\r\n"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Served]:
+    with served(settings(tmp_path / "data", rate_limits="20/minute", upload_idle=1)) as made:
+        yield made
+
+
+def begun(site: Served, stack: ExitStack, *, source: str = "127.0.0.1", size: int = MIB // 2) -> socket.socket:
+    """A connection on which so many bytes of a longer body have been sent."""
+    host, port = site.url.removeprefix("http://").split(":")
+    line = stack.enter_context(socket.create_connection((host, int(port)), LONG, (source, 0)))
+    line.sendall(f"POST /api/v1/tokens HTTP/1.1\r\nHost: x\r\n{JSON}Content-Length: {MIB}\r\n\r\n".encode())
+    line.sendall(b" " * size)
+    return line
+
+
+def test_bodies_that_do_not_end_take_a_share_of_the_memory_and_leave_the_others_theirs(tmp_path: Path) -> None:
+    with served(settings(tmp_path / "data")) as site, ExitStack() as stack:
+        memory = site.app.state.service.body_memory = BodyMemory(2 * MIB)
+        held = [begun(site, stack) for _ in range(4)]
+        eventually(lambda: memory._all >= 2 * MIB, "there is no room")
+        refused = begun(site, stack)
+        assert refused.recv(12) == b"HTTP/1.1 429"
+        assert b"too_many_waiting" in refused.recv(65536)
+        with suppress(ConnectionResetError):
+            assert refused.recv(65536) == b""  # the connection is closed as well
+        other = begun(site, stack, source="127.0.0.2", size=MIB - 2)
+        other.sendall(b"[]")
+        assert other.recv(12) == b"HTTP/1.1 422"
+        for line in held:
+            line.sendall(b" " * (MIB // 2 - 2) + b"[]")
+        answers = {line.recv(12) for line in held}
+        assert answers <= {b"HTTP/1.1 422", b"HTTP/1.1 429"}
+        assert not memory._held
+        assert memory._all == 0
+
+
+def test_a_body_that_trickles_is_given_up(site: Served) -> None:
+    with ExitStack() as stack:
+        line = begun(site, stack, size=0)
+        line.settimeout(0.2)
+        answer = b""
+        for _ in range(200):
+            line.sendall(b" ")  # never silent for so long as ends an upload
+            try:
+                answer = line.recv(65536)
+                break
+            except TimeoutError:
+                pass
+    assert answer.startswith(b"HTTP/1.1 408 ")
+
+
+def test_an_empty_body_takes_room_as_a_connection_does() -> None:
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    memory = BodyMemory()
+    with ExitStack() as stack:
+        for _ in range(files // 2):
+            stack.enter_context(memory.body("192.0.2.1"))
+        with pytest.raises(TooManyWaiting):
+            stack.enter_context(memory.body("192.0.2.1"))
+        stack.enter_context(memory.body("192.0.2.2"))
+    assert memory._all == 0
+
+
+def test_room_is_shared_by_those_who_send() -> None:
+    memory = BodyMemory(90 * MIB)
+    with ExitStack() as stack:
+        holds = {name: stack.enter_context(memory.body(name)) for name in "abc"}
+        holds["a"](80 * MIB)
+        holds["b"](30 * MIB)
+        holds["c"](29 * MIB)
+        for name, size in (("a", 81), ("b", 31)):
+            with pytest.raises(TooManyWaiting):
+                holds[name](size * MIB)
+        holds["a"](MIB)  # what was written is held no more
+        holds["c"](50 * MIB)
+
+
+def test_parts_of_large_bodies_and_bodies_that_are_no_json_count(site: Served) -> None:
+    body = json.dumps({"email": [0] * (4 * BODY_PART)}).encode()
+    assert len(body) // BODY_PART == 12
+    caller = site.caller()
+    answers = [caller.post("/tokens", content=body, headers={"Content-Type": "application/json"}) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [422, 429]
+    assert "Retry-After" in answers[1].headers
+    assert "parts of 64 KiB" in answers[1].json()["detail"]
+    limiter = Limiter(Settings(rate_limits="1/hour"))
+    limiter.body("192.0.2.1")
+    with pytest.raises(TooMany):
+        limiter.body("192.0.2.1")
+
+
+def test_bodies_that_are_no_json_are_counted(site: Served) -> None:
+    caller = site.caller()
+    headers = {"Content-Type": "application/json"}
+    codes = [caller.post("/tokens", content=b"{", headers=headers).status_code for _ in range(21)]
+    assert codes == [422] * 20 + [429]
