@@ -60,6 +60,13 @@ def test_every_table_has_the_weights_of_gold() -> None:
     assert split["instance_status"].data["full"] == {"count": 0.2, "share": 0.4}
 
 
+def test_the_empty_sets_of_a_report_weigh_as_much_as_their_instances() -> None:
+    of = case("multilabel", ["a", "b"], [[], ["a"], ["b"], []], [[], [], ["b"], []], weights=[1, 4, 3, 0])
+    found = detailed(replace(of, weight_unit=Fraction(1, 2)), parts=["label_sets"])["label_sets"]
+    assert found["empty"] == {"gold": 0.5, "predicted": 2.5}
+    assert found["status"]["none"]["count"] == 2
+
+
 def test_the_report_and_its_tables_have_them_too() -> None:
     report = detailed(weighted(), parts=["per_class", "confusion", "roc_curve"])
     assert {name: report["per_class"]["a"][name] for name in ("tp", "fp", "fn", "tn", "support")} == {
