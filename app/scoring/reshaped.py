@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from app.errors import InvalidContent
 from app.scoring.align import Case, Labels
 from app.scoring.exact import total
+from app.scoring.probability import complements
 
 _EXACT = 2**53  # the sum of all weights stays below it
 Mask = NDArray[np.bool_]
@@ -34,7 +35,7 @@ def confidences(case: Case, *, lower: bool = False) -> NDArray[np.float64]:
     known = (codes >= 0) & (codes < len(case.spec.classes))
     if scores.shape[1] == 1:
         positive = case.spec.classes.index(case.spec.positive_label or "")
-        own = np.where(codes == positive, scores[:, 0], 1 - scores[:, 0])
+        own = np.where(codes == positive, scores[:, 0], complements(scores[:, 0]))
     else:
         own = scores[np.arange(len(codes)), np.where(known, codes, 0)]
     return np.where(known, -own if lower else own, np.nan)
