@@ -79,7 +79,10 @@ _STRICT = """## What is taken, and what is not
 
 A file may give scores with or without labels: one for each class, or, in binary tasks, the one of the positive label.
 Beside labels they are read only where a metric of the recipe uses them. Scores are finite numbers; where a metric
-needs probabilities, each lies from 0 to 1, and those of one instance of exclusive classes sum to 1. Where the file
+needs probabilities, each lies from 0 to 1, and those of one instance of exclusive classes sum to 1. Beside one score s
+from 0 to 1 the other class has 1 - s: of at most 12 decimal places, as decimals (0.3 beside 0.7), so that a file which
+gives both gets the same values; of more, by one binary64 subtraction. Scores in binary files are the numbers that stand
+there, whatever decimals they came from: 0.7 as float32 is 0.699999988079071, and below a threshold of 0.7. Where the file
 gives no labels, they follow from the scores by the `decision` of the recipe, and a note says by which rule:
 [hard labels from scores](conventions.md#hard-labels-from-scores).
 """

@@ -16,7 +16,7 @@ def show(console: "Console", report: Mapping[str, Any]) -> None:
     """Show what was tried; where nothing was, the costs of each label."""
     console.print(size_of(report), **PLAIN)
     if report["changed"] is not None:
-        _show_changed(console, report["changed"])
+        _show_changed(console, report["changed"], weighted=report["weighted"])
     if report["prevalence"] is not None:
         found = report["prevalence"]
         title = f"share of positive instances: {found['share_now']:.6g} now, {found['share']:.6g} tried"
@@ -28,16 +28,17 @@ def show(console: "Console", report: Mapping[str, Any]) -> None:
             _show_costs(console, report["costs"], average, weighted=report["weighted"])
 
 
-def _show_changed(console: "Console", found: Mapping[str, Any]) -> None:
+def _show_changed(console: "Console", found: Mapping[str, Any], *, weighted: bool) -> None:
     label = found["target_label"]
     columns = {"now": "now"}
     title = f"all wrong predictions changed to '{label}'"
     if "doubtful" in found:
         columns["changed"] = "changed"
-        title = (
-            f"{found['doubtful']} doubtful predictions, {found['moved']} of them changed to '{label}': "
-            f"{found['right_before']} were right, {found['right_after']} are then"
-        )
+        doubtful, moved, before, after = (found[key] for key in ("doubtful", "moved", "right_before", "right_after"))
+        title = f"{doubtful} doubtful predictions, {moved} of them changed to '{label}': {before} were right, {after} are then"
+        if weighted:
+            title = f"doubtful predictions of weight {doubtful}, {moved} of it changed to '{label}': "
+            title += f"{before} was right, {after} is then"
     _show_compared(console, found["metrics"], columns | {"upper bound": "upper"}, title)
 
 

@@ -38,24 +38,19 @@ class Bin:
         return self.excess / self.weight
 
 
-def fill(
-    probabilities: Floats, truths: NDArray[np.bool_], weights: Int | None, count: int, *, turned: bool = False
-) -> tuple[Bin, ...]:
+def fill(probabilities: Floats, truths: NDArray[np.bool_], weights: Int | None, count: int) -> tuple[Bin, ...]:
     """All `count` bins of n probabilities from 0 to 1, the lowest first; `truths` says which of them came true.
 
-    `weights` (whole numbers) are how often each counts. `turned`: 1 less each number is the probability. Source: Guo et
-    al. 2017, On calibration of modern neural networks, sec 2; Naeini et al. 2015, Obtaining well calibrated
-    probabilities using Bayesian binning.
+    `weights` (whole numbers) are how often each counts. Source: Guo et al. 2017, On calibration of modern neural
+    networks, sec 2; Naeini et al. 2015, Obtaining well calibrated probabilities using Bayesian binning.
     """
     edges = [k / count for k in range(count + 1)]
-    places = np.searchsorted(edges[1:-1], 1 - probabilities if turned else probabilities, side="left")
+    places = np.searchsorted(edges[1:-1], probabilities, side="left")
     inside = np.bincount(places, weights, count)  # exact: all weights together stay below 2**53
     hits = np.bincount(places[truths], None if weights is None else weights[truths], count)
     found = []
     for own, given in enumerate(exact_sums(probabilities, places, count, weights)):
-        weight = int(inside[own])
-        confidence = weight - given if turned else given
-        found.append(Bin(edges[own], edges[own + 1], weight, int(hits[own]), confidence))
+        found.append(Bin(edges[own], edges[own + 1], int(inside[own]), int(hits[own]), given))
     return tuple(found)
 
 

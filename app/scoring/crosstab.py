@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,8 @@ class SplitTable:
     """A confusion matrix of label sets, whose cells hold a row count and a column count.
 
     `names` are the classes, then the names for labels outside the vocabulary and for an empty set; `cells` holds the
-    positions of the gold and of the predicted label of each cell that is not 0; the totals are exact, one per name.
+    positions of the gold and of the predicted label of each cell that is not 0. What cells hold is in the unit of the weights
+    of gold, for it is rounded; the totals are exact sums of the whole numbers that stand for weights, one per name.
     """
 
     names: tuple[str, ...]
@@ -161,8 +163,9 @@ def split_confusion(case: Case, options: Mapping[str, str]) -> SplitTable:
     whole = np.concatenate([both[0], ordinary[0]]), np.concatenate([both[1], ordinary[1]])
     row, own, other = _spread(gold, left & ~alone_left, predicted)
     down, theirs, across = _spread(predicted, right & ~alone_right, gold)
-    by_row = _cells(whole, (row, own * wide + other), predicted.sizes, weights)
-    by_column = _cells(whole, (down, across * wide + theirs), gold.sizes, weights)
+    unit = case.weight_unit
+    by_row = _cells(whole, (row, own * wide + other), predicted.sizes, weights, unit)
+    by_column = _cells(whole, (down, across * wide + theirs), gold.sizes, weights, unit)
     cells = np.sort(np.concatenate([by_row[0], by_column[0]]))
     cells = cells[_first(cells)]
     return SplitTable(
@@ -193,8 +196,10 @@ def _spread(side: _Side, chosen: NDArray[np.bool_], other: _Side) -> tuple[Int, 
     return np.repeat(rows, often), np.repeat(codes, often), other.codes[at]
 
 
-def _cells(whole: tuple[Int, Int], spread: tuple[Int, Int], sizes: Int, weights: Int) -> tuple[Int, Floats]:
-    """The exact sum of each cell, rounded once: 1 for what is whole, 1 / size for what is spread, times the weights."""
+def _cells(
+    whole: tuple[Int, Int], spread: tuple[Int, Int], sizes: Int, weights: Int, unit: Fraction
+) -> tuple[Int, Floats]:
+    """The exact sum of each cell, rounded once: 1 for what is whole, 1 / size for what is spread, times weights and unit."""
     rows, cells = (np.concatenate(parts) for parts in zip(whole, spread, strict=True))
     below = np.concatenate([np.ones(len(whole[0]), dtype=np.int64), sizes[spread[0]]])
     most = int(sizes.max(initial=1)) + 1
@@ -202,14 +207,15 @@ def _cells(whole: tuple[Int, Int], spread: tuple[Int, Int], sizes: Int, weights:
     cells, below = places // most, places % most
     common = math.lcm(*np.flatnonzero(np.bincount(below)).tolist())
     first = _first(cells)
-    if common * total(counts) < 2**62:  # the usual sets: their sizes have a small common multiple
+    if max(unit.numerator * common * total(counts), unit.denominator * common) < 2**62:  # the usual sets and weights
         sums = np.add.reduceat(counts * (common // below), first) if len(first) else counts
-        return cells[first], quotients(sums, np.full(len(sums), common, dtype=np.int64))
-    return cells[first], _long_sums(counts, below, first, common)
+        return cells[first], quotients(sums * unit.numerator, np.full(len(sums), common * unit.denominator))
+    return cells[first], _long_sums(counts, below, first, common, unit)
 
 
-def _long_sums(counts: Int, below: Int, first: Int, common: int) -> Floats:
-    """The sums of counts / below from each of `first` on, where their `common` denominator is no small number."""
+def _long_sums(counts: Int, below: Int, first: Int, common: int, unit: Fraction) -> Floats:
+    """The sums of counts / below in units from each of `first` on, where their `common` denominator is no small number."""
+    over = common * unit.denominator
     factors = np.zeros(int(below.max()) + 1, dtype=object)
     for size in np.unique(below).tolist():
         factors[size] = common // size
@@ -219,7 +225,7 @@ def _long_sums(counts: Int, below: Int, first: Int, common: int) -> Floats:
         cells = first[start : start + _AT_ONCE]
         own = slice(int(cells[0]), int(ends[min(start + _AT_ONCE, len(first))]))
         sums = np.add.reduceat(counts[own].astype(object) * factors[below[own]], cells - cells[0])
-        found[start : start + len(cells)] = [value / common for value in sums.tolist()]
+        found[start : start + len(cells)] = [value * unit.numerator / over for value in sums.tolist()]
     return found
 
 

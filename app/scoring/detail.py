@@ -13,10 +13,12 @@ from app.scoring.association import association
 from app.scoring.crosstab import confusion
 from app.scoring.detail_size import too_large
 from app.scoring.evaluate import evaluate
+from app.scoring.exact import total
 from app.scoring.metric import CATALOGUE, Result
 from app.scoring.probability import are_probabilities
 from app.scoring.report import SHOWN, per_class
 from app.scoring.standings import rounded
+from app.scoring.weighing import as_number
 from app.spreadsheets import text_cell
 
 Row = Mapping[str, Any]
@@ -45,20 +47,24 @@ def class_table(case: Case, options: Options) -> dict[str, dict[str, float | int
 
 
 def _label_sets(case: Case, options: Options) -> Any:
-    """Sizes of the label sets in gold and predictions, how many are empty, how many instances are wholly right."""
+    """Sizes of the label sets in gold and predictions, how many are empty, how many instances are wholly right.
+
+    Of weighted instances both are sums of weights.
+    """
     if case.spec.task != "multilabel":
         return None
     keys = [f"label_{size}_{side}" for size in ("cardinality", "density") for side in ("gold", "predicted")]
     found = {key: result.value for key, result in _values(case, options, keys).items()}
-    empty = {side: _empty(labels) for side, labels in (("gold", case.gold), ("predicted", case.predicted))}
+    empty = {side: _empty(case, labels) for side, labels in (("gold", case.gold), ("predicted", case.predicted))}
     return found | {"empty": empty, "status": _data("instance_status")(case, options)}
 
 
-def _empty(labels: Labels) -> int:
-    """How many of the sets are empty."""
+def _empty(case: Case, labels: Labels) -> int | float:
+    """How many of the sets are empty, or what their instances weigh."""
     offsets = labels.as_sets().offsets
     assert offsets is not None
-    return int((np.diff(offsets) == 0).sum())
+    empty = np.diff(offsets) == 0
+    return int(empty.sum()) if case.weights is None else as_number(total(case.weights[empty]) * case.weight_unit)
 
 
 _TABLE = 500  # classes

@@ -12,6 +12,7 @@ SLACK = 1e-9
 """So much more is let pass, for decimals such as 0.499 and 0.5 do not sum to 0.999 in binary."""
 
 
+_DECIMAL = 1e12
 _AT_ONCE = 1 << 15
 _PARTS = 1 << 12
 _CUT = 1.5 * 2.0**12
@@ -90,12 +91,17 @@ def distributions(scores: Matrix) -> tuple[Matrix, int]:
     return (scores / sums[:, None] if changed else scores), changed
 
 
-def true_class(scores: Matrix, gold: NDArray[np.int32], positive: int | None) -> NDArray[np.float64]:
-    """The probability that each row gives to its gold class; of a single column, that of the positive class or 1 less it.
+def complements(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 less each number, as a file would give it beside the number: where that has at most 12 decimal places, as decimals.
 
-    `positive` is None where the task is not binary.
+    In binary64 1 - 0.7 is 0.30000000000000004, so that 0.3 would be another score: ties, and the bin in which a number
+    lies, would follow from which of the two classes the scores are of.
     """
-    if scores.shape[1] == 1 and positive is not None:
-        own = scores[:, 0]
-        return np.where(gold == positive, own, 1 - own)
-    return scores[np.arange(len(gold)), gold]
+    places = np.rint(np.clip(scores, -1, 1) * _DECIMAL)
+    return np.where(places / _DECIMAL == scores, (_DECIMAL - places) / _DECIMAL, 1.0 - scores)
+
+
+def both_classes(scores: NDArray[np.float64], positive: int) -> Matrix:
+    """The n × 2 scores of a binary task of which those of the positive class (0 or 1) were given."""
+    both = (scores, complements(scores))
+    return np.stack(both if positive == 0 else both[::-1], axis=1)

@@ -3,11 +3,12 @@
 A sum of quotients a/b is a rational number whose denominator may have millions of digits. It is not written out but
 enclosed between two multiples of 2^-bits, and what is computed of it is enclosed too. Where both ends are nearest to the
 same binary64 number, that is the value (Ziv 1991, Fast evaluation of elementary mathematical functions with correctly
-rounded last bit). 96 places nearly always do, 192 where they do not. What is still open then is 0, or as good as halfway
-between two binary64 numbers: of 1024 places 960 are kept, which gives both exactly, and halfway is rounded to even.
+rounded last bit). 96 places nearly always do, 192 where they do not. What is still open then is 0, very small, or as good as
+halfway between two binary64 numbers. 1152 places tell all but the last, as binary64 has 1074; of these, 1088 are kept,
+which gives what is halfway exactly, and it is rounded to even.
 
 So numbers that are equal in exact arithmetic have equal values, whatever sums they come from. Values are correctly
-rounded, but for those within 2^-960 of a number halfway that they are not: no common denominator below 2^900 has one.
+rounded, but for those within 2^-1088 of a number halfway that they are not: no common denominator below 2^500 has one.
 """
 
 import math
@@ -24,8 +25,8 @@ Bounds = tuple[int, int]
 """A number lies from the first to the second, in units of 2^-bits."""
 Operand = Union["Real", int, Fraction]
 
-_LEVELS = (96, 192)
-_LAST, _KEPT = 1024, 960
+_LEVELS = (96, 192, 1152)
+_KEPT = 1088  # what is halfway between two binary64 numbers is a multiple of 2^-1075
 _FEW = 24  # up to so many quotients Python is quicker than numpy
 _AT_ONCE = 1 << 14  # quotients divided at a time: they stay in the cache, and their digits add up below 2^53
 _EXACT = 52  # integers of so many bits are exact as binary64, and so are their sums, products and floored quotients
@@ -58,8 +59,8 @@ class Real:
             found = low / (1 << bits)
             if found == high / (1 << bits):
                 return found + 0.0
-        low, high = self.bounds(_LAST)
-        dropped = _LAST - _KEPT + 1  # of the sum of both ends, which is twice the middle
+        low, high = self.bounds(_LEVELS[-1])
+        dropped = _LEVELS[-1] - _KEPT + 1  # of the sum of both ends, which is twice the middle
         return ((low + high + (1 << (dropped - 1))) >> dropped) / (1 << _KEPT) + 0.0
 
     def __add__(self, other: Operand) -> "Real":

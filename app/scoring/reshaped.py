@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from app.errors import InvalidContent
 from app.scoring.align import Case, Labels
 from app.scoring.exact import total
+from app.scoring.probability import complements
 
 _EXACT = 2**53  # the sum of all weights stays below it
 Mask = NDArray[np.bool_]
@@ -34,7 +35,7 @@ def confidences(case: Case, *, lower: bool = False) -> NDArray[np.float64]:
     known = (codes >= 0) & (codes < len(case.spec.classes))
     if scores.shape[1] == 1:
         positive = case.spec.classes.index(case.spec.positive_label or "")
-        own = np.where(codes == positive, scores[:, 0], 1 - scores[:, 0])
+        own = np.where(codes == positive, scores[:, 0], complements(scores[:, 0]))
     else:
         own = scores[np.arange(len(codes)), np.where(known, codes, 0)]
     return np.where(known, -own if lower else own, np.nan)
@@ -45,13 +46,15 @@ def below(confidence: NDArray[np.float64], cut: float) -> Mask:
     return np.asarray(confidence < cut)  # NaN is not
 
 
-def least_sure(confidence: NDArray[np.float64], share: Fraction) -> Mask:
-    """The least sure share of all predictions; equally sure ones at its end are left out, as no order may decide."""
-    ranked = np.sort(confidence[~np.isnan(confidence)])
-    count = min(len(ranked), len(confidence) * share.numerator // share.denominator)
-    if count == len(ranked):
-        return ~np.isnan(confidence)
-    return below(confidence, float(ranked[count]))
+def least_sure(confidence: NDArray[np.float64], share: Fraction, weights: NDArray[np.int64] | None = None) -> Mask:
+    """The least sure share of all predictions, by weight; equally sure ones at its end are left out, as no order may decide."""
+    heavy = np.ones(len(confidence), dtype=np.int64) if weights is None else weights
+    known = ~np.isnan(confidence)
+    levels, places = np.unique(confidence[known], return_inverse=True)
+    sizes = np.zeros(len(levels), dtype=np.int64)
+    np.add.at(sizes, places, heavy[known])
+    fitting = int(np.searchsorted(np.cumsum(sizes), total(heavy) * share.numerator // share.denominator, side="right"))
+    return known if fitting == len(levels) else below(confidence, float(levels[fitting]))
 
 
 def wrong(case: Case) -> Mask:
@@ -99,4 +102,7 @@ def at_prevalence(case: Case, prevalence: Fraction) -> Case:
     if heavy * own + light * rest >= _EXACT:
         remedy = "Give the share with fewer digits."
         raise InvalidContent("At this share the instances would weigh more than can be counted exactly.", remedy=remedy)
-    return replace(case, weights=weights * np.where(positive, np.int64(heavy), np.int64(light)))
+    found = weights * np.where(positive, np.int64(heavy), np.int64(light))
+    if (found == found[0]).all():  # as in gold, the same weight everywhere is none
+        return replace(case, weights=None, weight_unit=Fraction(1))
+    return replace(case, weights=found)

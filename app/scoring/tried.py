@@ -9,6 +9,7 @@ from app.errors import InvalidContent
 from app.scoring import reshaped
 from app.scoring.align import Case
 from app.scoring.evaluate import evaluate
+from app.scoring.exact import total
 from app.scoring.metric import MetricCall, Result
 from app.scoring.weighing import as_number
 from app.scoring.what_if import Amount, Averages, Change, Counts
@@ -77,19 +78,24 @@ def changed(case: Case, calls: Sequence[MetricCall], before: Mapping[str, Result
     if doubt.threshold is not None or doubt.share is not None:
         confidence = reshaped.confidences(case, lower=doubt.lower)
         if doubt.share is not None:
-            doubtful = reshaped.least_sure(confidence, doubt.share)
+            doubtful = reshaped.least_sure(confidence, doubt.share, case.weights)
         else:
             cut = doubt.threshold or 0.0
             doubtful = reshaped.below(confidence, -cut if doubt.lower else cut)
         after = reshaped.changed(case, doubtful, doubt.label)
         others = {"changed": evaluate(after, calls)} | others
         found |= {
-            "doubtful": int(doubtful.sum()),
-            "moved": int((doubtful & (case.predicted.codes != doubt.label)).sum()),
-            "right_before": int((doubtful & ~wrong).sum()),
-            "right_after": int((doubtful & ~reshaped.wrong(after)).sum()),
+            "doubtful": _size(case, doubtful),
+            "moved": _size(case, doubtful & (case.predicted.codes != doubt.label)),
+            "right_before": _size(case, doubtful & ~wrong),
+            "right_after": _size(case, doubtful & ~reshaped.wrong(after)),
         }
     return found | {"metrics": _compared(calls, before, others)}
+
+
+def _size(case: Case, chosen: reshaped.Mask) -> int | float:
+    """How many instances these are, or what they weigh."""
+    return int(chosen.sum()) if case.weights is None else as_number(total(case.weights[chosen]) * case.weight_unit)
 
 
 def at_prevalence(

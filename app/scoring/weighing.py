@@ -14,7 +14,10 @@ _COUNTS = frozenset(
 
 
 def real_counts(data: Any, unit: Fraction) -> Any:
-    """JSON data with each sum of weights in the unit of gold: a whole number that was counted stands for so many units."""
+    """JSON data with each sum of weights in the unit of gold: a whole number that was counted stands for so many units.
+
+    What is no whole number has the unit already, so that it is rounded once.
+    """
     if unit == 1 or not isinstance(data, (dict, list)):
         return data
     if isinstance(data, list):
@@ -36,9 +39,7 @@ def _real(item: Any, unit: Fraction) -> Any:
     """A number of units, or lists of them, each rounded once."""
     if isinstance(item, list):
         return [_real(one, unit) for one in item]
-    if isinstance(item, float):
-        return float(Fraction(item) * unit)
-    return as_number(item * unit)
+    return item if isinstance(item, float) else as_number(item * unit)
 
 
 def as_number(weight: int | Fraction) -> int | float:

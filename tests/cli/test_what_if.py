@@ -111,6 +111,26 @@ def test_the_least_sure_predictions_are_changed(scored: tuple[object, ...]) -> N
     }
 
 
+def test_a_share_of_weighted_predictions_is_one_of_their_weight(tmp_path: Path) -> None:
+    """As with the heavy instance written five times, of which half of all predictions cannot be told apart."""
+    gold = write(tmp_path / "gold.csv", "id,label,weight\n1,a,2.5\n2,a,0.5\n3,b,0.5\n4,b,0.5\n5,b,0\n")
+    mine = write(tmp_path / "mine.csv", "id,label,a,b\n1,b,.4,.6\n2,b,.3,.7\n3,b,.2,.8\n4,b,.1,.9\n5,b,.5,.5\n")
+    words = (
+        "what-if",
+        "--gold",
+        gold,
+        "--predictions",
+        mine,
+        "--classes",
+        write(tmp_path / "classes.json", ["a", "b"]),
+    )
+    tell = "doubtful predictions of weight {0}, {0} of it changed to 'a': {1} was right, {0} is then"
+    assert tell.format(0, 0) in run(*words, "--target-label", "a", "--share", "0.5", "-m", "accuracy").out
+    ran = run(*words, "--target-label", "a", "--threshold", "0.75", "-m", "accuracy", "--json").value()["changed"]
+    assert [ran[key] for key in ("doubtful", "moved", "right_before", "right_after")] == [3, 3, 0, 3]
+    assert ran["metrics"]["accuracy"]["changed"] == 1
+
+
 def test_the_upper_bound_needs_no_scores(files: tuple[object, ...]) -> None:
     ran = run(*files, "--target-label", "c1", "--json")
     assert (

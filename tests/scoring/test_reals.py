@@ -118,6 +118,21 @@ def test_a_sum_of_powers_that_lies_halfway_is_rounded_to_even(beside: int) -> No
     assert summed([exact, small * beside]).nearest() == (1.0 if beside < 1 else 1 + 2**-52)
 
 
+@pytest.mark.parametrize("quotient", [(1, 2), (13, 25), (12, 25), (1, 3), (1, 10), (10**17 - 1, 2 * 10**17)])
+@pytest.mark.parametrize("power", [295, 600, 680, 962, 1000])
+def test_a_value_near_the_smallest_numbers_is_rounded_once_too(quotient: tuple[int, int], power: int) -> None:
+    a, b = quotient
+    found = power_sum(whole([a, 0]), whole([b, 7]), whole([2, 5]), power=power) / 7
+    assert found.nearest() == float(2 * Fraction(a, b) ** power / 7)
+
+
+def test_what_lies_halfway_between_the_smallest_numbers_is_rounded_to_even() -> None:
+    # 2^-1074 is the smallest number; a sum of thirds gives its half and three halves of it exactly
+    for halves, wanted in ((1, 0.0), (3, 2.0**-1073)):
+        thirds = summed([real(Fraction(halves, 3 * 2**1075)), real(Fraction(halves * 2, 3 * 2**1075))])
+        assert thirds.nearest() == wanted
+
+
 def test_a_large_power_is_not_written_out() -> None:
     tracemalloc.start()
     try:

@@ -62,6 +62,29 @@ def test_the_least_sure_share_is_no_larger_and_no_order_decides(values: list[flo
         assert mask.sum() + (left == left.min()).sum() > share * len(values)
 
 
+@given(data=st.data(), share=st.fractions(0, 1))
+def test_a_share_by_weight_is_that_of_as_many_repetitions(data: st.DataObject, share: Fraction) -> None:
+    one = st.tuples(st.sampled_from([0.1, 0.2, 0.3, np.nan]), st.integers(0, 4))
+    values, weights = zip(*data.draw(st.lists(one, min_size=1)), strict=True)
+    confidence, heavy = np.array(values), np.array(weights, dtype=np.int64)
+    repeated = least_sure(np.repeat(confidence, heavy), share)
+    assert np.repeat(least_sure(confidence, share, heavy), heavy).tolist() == repeated.tolist()
+
+
+def test_a_report_of_weighted_instances_counts_their_weights() -> None:
+    # one instance weighs 5, three weigh 1 each, in units of 1/2; one weighs nothing
+    scores = [[0.4, 0.6], [0.3, 0.7], [0.2, 0.8], [0.9, 0.1], [0.0, 1.0]]
+    of = case("binary", "ab", "abbaa", "bbbab", scores, weights=[5, 1, 1, 1, 0])
+    of, asked = replace(of, weight_unit=Fraction(1, 2)), calls(of, "accuracy")
+    before = evaluate(of, asked)
+    keys = ("doubtful", "moved", "right_before", "right_after")
+    found = changed_report(of, asked, before, Doubt(0, threshold=0.75))
+    assert [found[key] for key in keys] == [3, 3, 0.5, 2.5]
+    found = changed_report(of, asked, before, Doubt(0, share=Fraction(1, 2)))
+    assert [found[key] for key in keys] == [0, 0, 0, 0]  # the least sure one is more than half of all
+    assert found["metrics"]["accuracy"]["changed"] == found["metrics"]["accuracy"]["now"] == 0.375
+
+
 def test_all_wrong_predictions_changed_is_the_upper_bound() -> None:
     assert wrong(SCORED).tolist() == [False, True, True, False]
     upper = changed(SCORED, wrong(SCORED), 2)
@@ -165,3 +188,12 @@ def test_a_share_that_cannot_be_weighed_is_refused(share: str) -> None:
         at_prevalence(RECALLS, Fraction(share))
     with pytest.raises(InvalidContent, match="Only a binary task"):
         at_prevalence(SCORED, Fraction(1, 2))
+
+
+def test_at_the_share_that_gold_has_nothing_weighs() -> None:
+    of = case("binary", "ab", "aaaaaabb", "aabababb", [[0.9], [0.8], [0.2], [0.7], [0.1], [0.6], [0.3], [0.4]])
+    for given_case in (of, replace(of, weights=np.array([1] * 6 + [9, 9]))):
+        asked = calls(of, "accuracy_lower", "delong_variance")
+        found = prevalence_report(given_case, asked, evaluate(of, asked), Fraction(3, 4))
+        for row in found["metrics"].values():
+            assert row["at_prevalence"] == row["now"] is not None

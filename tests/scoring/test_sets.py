@@ -81,10 +81,14 @@ def test_equal_alpha_scores_are_equal_at_a_boundary_of_rounding_too(a: int, b: i
 def test_a_whole_power_in_the_alpha_score_is_exact(of: Case, alpha: int) -> None:
     ratios = [ratio for ratio in alpha_values(of, Fraction(1, 4), Fraction(1)) if ratio is not None]
     found = value(of, f"alpha_score:alpha={alpha},beta=0.25,gamma=1", both_empty="skip")
-    small = Fraction(1, 2**900)
     exact = mean([ratio**alpha for ratio in ratios]) if ratios else None
-    if exact is None or exact > small:
-        assert found == (None if exact is None else float(f"{float(exact):.12g}"))
+    assert found == (None if exact is None else float(f"{float(exact):.12g}"))
+
+
+@pytest.mark.parametrize("alpha", [900, 962, 1000])
+def test_what_is_half_right_is_above_0_however_large_alpha_is(alpha: int) -> None:
+    of = case("multilabel", ["a", "b"], [["a", "b"]], [["a"]])
+    assert value(of, f"alpha_score:alpha={alpha},beta=1,gamma=1") == float(f"{2.0**-alpha:.12g}")
 
 
 @given(of=cases("multilabel"))

@@ -60,6 +60,24 @@ def test_every_table_has_the_weights_of_gold() -> None:
     assert split["instance_status"].data["full"] == {"count": 0.2, "share": 0.4}
 
 
+@pytest.mark.parametrize("unit", [Fraction(1), Fraction(7), Fraction(7, 2), Fraction(1, 10**9), Fraction(3, 10**40)])
+@pytest.mark.parametrize("weight", [2, 14, 2**50])
+def test_a_cell_of_split_counts_is_rounded_once(weight: int, unit: Fraction) -> None:
+    # as 14/3 of a weight of 14 over three labels, whatever the unit is, which follows from the weights of all splits
+    of = case("multilabel", "abcdef", [["a", "b"], ["c"]], [["d", "e", "f"], ["c"]], weights=[weight, 1])
+    data = results(replace(of, weight_unit=unit), ["confusion_split"])["confusion_split"].data
+    third, half = (float(weight * unit / parts) for parts in (3, 2))
+    assert data["row_counts"][0] == [0, 0, 0, third, third, third]
+    assert [row[3] for row in data["column_counts"]] == [half, half, 0, 0, 0, 0]
+
+
+def test_the_empty_sets_of_a_report_weigh_as_much_as_their_instances() -> None:
+    of = case("multilabel", ["a", "b"], [[], ["a"], ["b"], []], [[], [], ["b"], []], weights=[1, 4, 3, 0])
+    found = detailed(replace(of, weight_unit=Fraction(1, 2)), parts=["label_sets"])["label_sets"]
+    assert found["empty"] == {"gold": 0.5, "predicted": 2.5}
+    assert found["status"]["none"]["count"] == 2
+
+
 def test_the_report_and_its_tables_have_them_too() -> None:
     report = detailed(weighted(), parts=["per_class", "confusion", "roc_curve"])
     assert {name: report["per_class"]["a"][name] for name in ("tp", "fp", "fn", "tn", "support")} == {

@@ -16,7 +16,6 @@ from app.scoring.metrics.forecasts import (
     THREE,
     TWO,
     has_class,
-    of_class,
     probabilities,
     worked,
 )
@@ -35,7 +34,7 @@ def brier(ws: Workspace, call: MetricCall) -> Result:
 def _squares(ws: Workspace, given: Floats) -> Fraction:
     """The sum of the squared differences of the positive label's probability from 0 or 1."""
     code = positive_code(ws)
-    own, holds, weights = of_class(ws, given, code), has_class(ws, code), ws.case.weights
+    own, holds, weights = given[:, code], has_class(ws, code), ws.case.weights
     return _apart(own, own[holds], weights, None if weights is None else weights[holds])
 
 
@@ -55,11 +54,9 @@ def brier_multiclass_sum(ws: Workspace, call: MetricCall) -> Result:
 
 
 def _sums_of_squares(ws: Workspace, given: Floats) -> Fraction:
-    """The sum of the squared differences of all classes from 0 or 1; of two, of which one is given, both are the same."""
-    classes, weights = given.shape[1], ws.case.weights
-    if classes < len(ws.spec.classes):
-        return 2 * _squares(ws, given)
-    every = None if weights is None else np.repeat(weights, classes)
+    """The sum of the squared differences of all classes from 0 or 1."""
+    weights = ws.case.weights
+    every = None if weights is None else np.repeat(weights, given.shape[1])
     return _apart(given.ravel(), given[np.arange(len(given)), ws.case.gold.codes], every, weights)
 
 

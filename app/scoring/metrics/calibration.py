@@ -9,7 +9,7 @@ from app.scoring.bins import Bin, expected_gap, fill, widest_gap
 from app.scoring.exact import Floats
 from app.scoring.granularity import CALIBRATION_BINS, CALIBRATION_BINS_BY_CLASS
 from app.scoring.metric import Example, Metric, MetricCall, Param, Properties, Result, register
-from app.scoring.metrics.forecasts import NEEDS, OPTIONS, has_class, of_class, probabilities
+from app.scoring.metrics.forecasts import NEEDS, OPTIONS, has_class, probabilities
 from app.scoring.metrics.rules import UndefinedError
 from app.scoring.metrics.scored import positive_code, scores_of
 from app.scoring.tally import Workspace
@@ -101,9 +101,7 @@ def _bins(ws: Workspace, call: MetricCall) -> tuple[Bins, tuple[str, ...]]:
 
 def _of_class(ws: Workspace, call: MetricCall, given: Floats, code: int) -> Bins:
     def make() -> Bins:
-        turned = given.shape[1] == 1 and len(ws.spec.classes) > 1 and code != positive_code(ws)
-        own = given[:, 0] if turned else of_class(ws, given, code)
-        return fill(own, has_class(ws, code), ws.case.weights, int(call.params["bins"]), turned=turned)
+        return fill(given[:, code], has_class(ws, code), ws.case.weights, int(call.params["bins"]))
 
     return ws.shared(("bins", call.params["bins"], code), make)
 

@@ -10,6 +10,7 @@ from app.scoring.metric import MetricCall
 from app.scoring.metrics.rules import UndefinedError, listed
 from app.scoring.metrics.scored import positive_code, scores_of
 from app.scoring.options import excluded_labels
+from app.scoring.probability import both_classes
 from app.scoring.ranks import Mask, Ranks, ranks_of
 from app.scoring.tally import Workspace
 
@@ -79,9 +80,8 @@ class Columns:
             raise UndefinedError(
                 "the positive label alone has scores, and not all from 0 to 1: pooling needs one for each class"
             )
-        other = 0.0 - (1.0 - sent) if self._lower else 1.0 - sent
-        both = (self._scores[:, 0], other)
-        return np.stack(both if self.single == 0 else both[::-1], axis=1)
+        both = both_classes(sent, positive_code(self._ws))
+        return 0.0 - both if self._lower else both
 
 
 def columns_of(ws: Workspace, call: MetricCall) -> Columns:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from app.scoring.exact import Floats, over, repeated
 from app.scoring.metric import PROBABILITIES, SCORES, Example, MetricCall, Properties
 from app.scoring.metrics.scored import positive_code, scores_of
-from app.scoring.probability import distributions
+from app.scoring.probability import both_classes, distributions
 from app.scoring.tally import Workspace
 
 NEEDS = (SCORES, PROBABILITIES)
@@ -49,23 +49,23 @@ def worked(data: Example, value: str) -> Example:
 
 
 def probabilities(ws: Workspace, call: MetricCall) -> tuple[Floats, tuple[str, ...]]:
-    """The probabilities of all instances as sent, n × m or n × 1 of the positive label, and what there is to note.
+    """The n × m probabilities of all instances, and what there is to note.
 
-    Those of exclusive classes are divided by their sum, which is noted. Raises UndefinedError where an instance has none.
+    Those of exclusive classes are divided by their sum, which is noted; where those of the positive label were sent alone,
+    the other one has 1 less them. Raises UndefinedError where an instance has none.
     """
     sent = scores_of(ws, call)
     if ws.spec.task == "multilabel":
         return sent, ()
-    found, changed = ws.shared("probabilities", lambda: distributions(sent))
+    found, changed = ws.shared("probabilities", lambda: _distributions(ws, sent))
     notes = (f"the scores of {changed} instances did not sum to exactly 1 and were divided by their sum",)
     return found, notes if changed else ()
 
 
-def of_class(ws: Workspace, given: Floats, code: int) -> Floats:
-    """The probabilities of one class, of binary tasks too that give only those of the other; n."""
-    if given.shape[1] > 1 or len(ws.spec.classes) == 1:
-        return given[:, code]
-    return given[:, 0] if code == positive_code(ws) else 1 - given[:, 0]
+def _distributions(ws: Workspace, sent: Floats) -> tuple[Floats, int]:
+    if ws.spec.task == "binary" and sent.shape[1] == 1:
+        return both_classes(sent[:, 0], positive_code(ws)), 0
+    return distributions(sent)
 
 
 def has_class(ws: Workspace, code: int) -> NDArray[np.bool_]:

@@ -152,8 +152,8 @@ _MINIMAL = (
 _AS_HEMKIT = (
     "as HEMKit walks: it looks no further than the first ancestor on each way up that has labels of the other set "
     "below it; an ancestor that is itself a label of the other set counts as served, which may leave that label "
-    "unlinked; of equally near ancestors and equally short ways those declared first are taken, so the order of the "
-    "classes can move the value"
+    "unlinked; of equally near ancestors and equally short ways those declared first are taken, so the order of "
+    "classes, of the keys of the hierarchy and of the parents of a node can move the value"
 )
 _ACCURACY = r"\frac{1}{n}\sum_{i=1}^{n} \left(1-\frac{e_{i}}{E\,|P_{i}\,\triangle\,Y_{i}|}\right)"
 _SOURCE = (
@@ -241,7 +241,7 @@ register(
         ),
         options=(*EMPTIES, *READING),
         properties=Properties(symmetric=True, prevalence_sensitive=True, ordinal=True),
-        source=f"{_SOURCE}; as HEMKit computes it",
+        source=_SOURCE,
         example=example("11/15"),
         compute=mgia,
         symbols={

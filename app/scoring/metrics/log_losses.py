@@ -19,9 +19,7 @@ from app.scoring.metrics.forecasts import (
     worked,
 )
 from app.scoring.metrics.rules import UndefinedError
-from app.scoring.metrics.scored import positive_code
 from app.scoring.metrics.whole import SINGLE
-from app.scoring.probability import true_class
 from app.scoring.tally import Workspace
 
 CELLS = r"\frac{1}{n\,m}\sum_{i=1}^{n}\sum_{j=1}^{m}"
@@ -49,8 +47,7 @@ CAP = Param(
 def log_loss(ws: Workspace, call: MetricCall) -> Result:
     """The mean of -ln of the probability given to the gold class, at least 2^-52."""
     given, notes = probabilities(ws, call)
-    positive = positive_code(ws) if ws.spec.task == "binary" else None
-    own = true_class(given, ws.case.gold.codes, positive)
+    own = given[np.arange(len(given)), ws.case.gold.codes]
     return Result(rounded(mean(ws, _surprise(own))), None, notes)
 
 

@@ -1,12 +1,11 @@
 """Top-k accuracy: whether the right label is among the k that score best."""
 
-import numpy as np
-
 from app.scoring.granularity import HITS
 from app.scoring.metric import SCORES, Example, Metric, MetricCall, Param, Result, register
 from app.scoring.metrics.ranked import PROPERTIES, RANKED, TIES, UNIT, Means
 from app.scoring.metrics.rules import UndefinedError
 from app.scoring.metrics.scored import Scores, positive_code, scores_of
+from app.scoring.probability import both_classes
 from app.scoring.ranking import Ranks, Relevant, rank_by_scores
 from app.scoring.tally import Workspace
 from app.scoring.task import Task
@@ -35,13 +34,13 @@ def _both(ws: Workspace, call: MetricCall) -> Scores:
     if scores.shape[1] > 1 or ws.spec.task != "binary":
         return scores
     lower = call.options["score_direction"] == "lower"
-    own = 0.0 - scores if lower else scores
+    own = 0.0 - scores[:, 0] if lower else scores[:, 0]
     if (own < 0).any() or (own > 1).any():
         raise UndefinedError(
             "the one score given is held against 1 less it, which takes scores from 0 to 1; give those of both classes"
         )
-    other = own - 1 if lower else 1 - own
-    return np.hstack((scores, other) if positive_code(ws) == 0 else (other, scores))
+    both = both_classes(own, positive_code(ws))
+    return 0.0 - both if lower else both
 
 
 register(
