@@ -16,7 +16,7 @@ from app.errors import InvalidContent
 from app.formats import gold as gold_rules
 from app.formats.budget import Needs, limits_for
 from app.formats.check import check
-from app.formats.columns import Table
+from app.formats.columns import Table, TooManyRows, check_sets
 from app.formats.fast import Tables, read_quickly
 from app.formats.fast_scores import read_scores
 from app.formats.guess import holds_sets
@@ -291,17 +291,23 @@ def validate(
                 return Predicted(None, scores), problems, []
             table = read_source(predictions, spec, gold=False, problems=problems, limits=limits, wants_scores=wanted)
             found = check(table, ids, spec, rules=rules, void=frozenset(normalized(void)), problems=problems)
+    except TooManyRows as refused:
+        problems.stop(refused.found)
+        return None, problems, []
     except MemoryError as lack:
         raise FileTooHeavy from lack
     return found, problems, table.notes
 
 
 def _quickly(predictions: Source, spec: TaskSpec, tables: Tables | None, limits: Limits) -> Labels | None:
-    """The labels as the fast tier reads them; None where it does not."""
+    """The labels as the fast tier reads them; None where it does not. Raises TooManyRows."""
     if tables is None:
         return None
     with predictions.path.open("rb") as stream:
-        return read_quickly(stream, predictions.kind, tables, sets=spec.task == "multilabel", limits=limits)
+        labels = read_quickly(stream, predictions.kind, tables, sets=spec.task == "multilabel", limits=limits)
+    if labels is not None and spec.task == "multilabel":
+        check_sets(len(labels.codes), limits)
+    return labels
 
 
 def _scores_quickly(

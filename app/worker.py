@@ -62,10 +62,15 @@ CLAIM_PAUSE = 0.05  # seconds; a claim takes some milliseconds
 STUCK_SECONDS = 30.0  # without a claim while there is work and a free slot: then the engine is started again
 FORGET = timedelta(minutes=10)  # after which a silent worker leaves the list
 
+LABEL_BYTES = 96
+"""Memory that scoring may take for each label of a set: no file that was read may fail for want of it, which would tell
+of the gold."""
+
 
 def file_limits(settings: Settings) -> Limits:
     """How large a file may be."""
     return Limits(
+        sets=settings.scoring_memory // LABEL_BYTES,
         expanded_bytes=settings.max_expanded,
         records=settings.max_records,
         classes=settings.max_classes,

@@ -20,7 +20,8 @@ class Limits:
     labels: int | None = None
     """Rows of one id in such a table; None: no limit of their own."""
     sets: int | None = None
-    """Labels in the sets of all instances together, other than in such a table; None: as many as values."""
+    """Labels in the sets of all instances together, other than in such a table; None: as many as values. The service
+    takes no more than there is memory to score."""
     values: int = 1 << 30
     """Numbers, texts, lists and objects in JSON; cells of a table; labels in sets."""
     members: int = 20_000
