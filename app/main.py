@@ -55,6 +55,7 @@ from app.api.quick_boards import MadeReplies, QuickApp
 from app.api.turns import Readers, Turns
 from app.children.pool import ChildPool
 from app.figures import Figures
+from app.file_limit import raise_limit
 from app.files import Files
 from app.places import open_files, own_place
 from app.settings import Settings
@@ -280,6 +281,7 @@ def serve(settings: Settings, *, scoring: bool = True) -> None:
     Raises AlreadyServed, AddressTaken, FolderNotShared, migrate.SchemaBehind and bootstrap.WeakAdminToken.
     """
     os.umask(0o077)  # gold labels and hashes are for the service's own account only
+    raise_limit()
     logs.configure(settings, "serve" if scoring else "api")
     signal.signal(signal.SIGTERM, _end)
     with own_place(settings) as work:

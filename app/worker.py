@@ -35,6 +35,7 @@ from app.actions.tend_workers import Sign, forget_silent, give_sign, sign_off
 from app.children.pool import ChildPool
 from app.errors import AssayError
 from app.figures import Figures
+from app.file_limit import raise_limit
 from app.files import Files
 from app.formats import Limits
 from app.health_server import HealthServer
@@ -322,6 +323,7 @@ class NotShared(AssayError):
 def serve(settings: Settings) -> None:
     """Score until SIGINT or SIGTERM, beside any number of others; raises NotShared, FolderNotShared, AddressTaken, SchemaBehind."""
     os.umask(0o077)
+    raise_limit()
     logs.configure(settings, "worker")
     if not settings.on_postgresql:
         raise NotShared

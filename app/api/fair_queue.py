@@ -78,6 +78,7 @@ class FairQueue(Generic[Item]):
         }
         self._prefers = True  # at the next turn
         self._next_start: dict[tuple[str, ...], float] = {}
+        self._looked = clock()  # by which time `take` decided which queues have to wait
         self._numbers = count()
         self._waiting = 0
 
@@ -95,7 +96,7 @@ class FairQueue(Generic[Item]):
     def take(self) -> Item | None:
         """The next item that may start now."""
         while True:
-            moved = False
+            moved, self._looked = False, self._clock()
             for preferred in (self._prefers, not self._prefers):
                 item, moved_here = self._from(preferred)
                 if item is not None:
@@ -106,12 +107,14 @@ class FairQueue(Generic[Item]):
                 return None
 
     def seconds_left(self) -> float | None:
-        """How long until a queue that is kept to a pace may start again; None if none waits for that."""
+        """How long after the last `take` a queue that it left to its pace may start; None if it left none to that.
+
+        Counted from the very reading of the clock by which `take` left it: by a later one it might wait no longer, and
+        whoever waits in it would be neither taken nor waited for.
+        """
         queues = [name for lane in self._lanes.values() for name in lane]
         starts = [self._next_start[name] for name in queues if name in self._next_start]
-        now = self._clock()
-        later = [start - now for start in starts if start > now]
-        return min(later, default=None)
+        return min((start - self._looked for start in starts if start > self._looked), default=None)
 
     def _add(self, item: Item, place: Place) -> None:
         lane = self._lanes[place.preferred]
@@ -120,7 +123,7 @@ class FairQueue(Generic[Item]):
 
     def _from(self, preferred: bool) -> tuple[Item | None, bool]:
         """The next item of one lane, and whether one was sent elsewhere on the way."""
-        lane, now, moved = self._lanes[preferred], self._clock(), False
+        lane, now, moved = self._lanes[preferred], self._looked, False
         for name in list(lane):
             queue = lane[name]
             if self._next_start.get(name, now) > now:

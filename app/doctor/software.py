@@ -1,13 +1,14 @@
 """Checks of what the service runs on: Python, the libraries, and how many files it may open."""
 
 import re
-import resource
 import sys
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
 from app.doctor.declared import Said, check, ok, problem, skipped, warning
 from app.doctor.patient import Patient
+from app.file_limit import reachable
 from app.places import holder
 from app.settings import Settings
 from app.store.session import POOL
@@ -55,8 +56,8 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 @check(
     "software.open_files",
-    remedy="Raise it: LimitNOFILE=65536 in a unit of systemd, --ulimit nofile=65536 for a container, ulimit -n 65536 in a "
-    "shell; or lower ASSAY_MAX_WAITERS.",
+    remedy="Raise the hard limit, which the service takes for its own up to 65,536: LimitNOFILE=65536 in a unit of systemd, "
+    "--ulimit nofile=65536 for a container, ulimit -n 65536 in a shell; or lower ASSAY_MAX_WAITERS.",
 )
 def open_files(patient: Patient) -> Said:
     """The service may open as many files as its connections, its database and its children need."""
@@ -64,7 +65,7 @@ def open_files(patient: Patient) -> Said:
     wanted = sum(needs.values())
     pid = None if patient.settings.on_postgresql else holder(patient.settings.data_dir)
     limit = _limit(pid)
-    whose = "A program started here" if pid is None else f"The service (process {pid})"
+    whose = "A service started here" if pid is None else f"The service (process {pid})"
     listed = ", ".join(f"{count} for {what}" for what, count in needs.items())
     allowed = "any number of" if limit is None else limit
     seen = f"{whose} may open {allowed} files; {wanted} are enough: {listed}."
@@ -85,11 +86,10 @@ def _needed(settings: Settings) -> dict[str, int]:
 
 
 def _limit(pid: int | None) -> int | None:
-    """How many files a process may open, None for any number; without a process, or one of others, this very one."""
-    try:
-        lines = Path(f"/proc/{pid or 'self'}/limits").read_text(encoding="ascii").splitlines()
-        soft = next(line for line in lines if line.startswith("Max open files")).split()[3]
-        return None if soft == "unlimited" else int(soft)
-    except (OSError, StopIteration):
-        soft_limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        return None if soft_limit == resource.RLIM_INFINITY else soft_limit
+    """How many files a service may open, None for any number: the one that runs, or one that this account started here."""
+    if pid is not None:
+        with suppress(OSError, StopIteration):
+            lines = Path(f"/proc/{pid}/limits").read_text(encoding="ascii").splitlines()
+            soft = next(line for line in lines if line.startswith("Max open files")).split()[3]
+            return None if soft == "unlimited" else int(soft)
+    return reachable()

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
+
 from app.api.fair_queue import FairQueue, Place
 
 
@@ -17,8 +19,10 @@ class Item:
 
 class Clock:
     now = 100.0
+    tick = 0.0  # by which each reading is later than the one before
 
     def __call__(self) -> float:
+        self.now += self.tick
         return self.now
 
 
@@ -82,6 +86,18 @@ def test_a_paced_queue_waits_and_holds_nobody_else_up() -> None:
     clock.now += 100
     assert taken(line) == "c"
     assert line.seconds_left() is None
+
+
+@pytest.mark.parametrize("tick", [0.25, 0.375, 0.5, 0.75])
+def test_a_paced_queue_is_served_or_waited_for_however_the_clock_goes_on_between_two_readings(tick: float) -> None:
+    line, clock = turns()
+    clock.tick = tick
+    put(line, "a" * 10, "slow", pace=1)
+    names = ""
+    while len(names) < 10:
+        item = line.take()
+        names += item.name if item is not None else ""
+        assert item is not None or line.seconds_left() is not None, "nothing would wake those who wait"
 
 
 def test_who_is_not_ready_waits_and_holds_nobody_of_other_queues_up() -> None:

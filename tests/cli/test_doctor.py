@@ -344,4 +344,4 @@ def test_a_limit_of_open_files_that_is_too_low_is_told_of_the_service_itself(ser
     assert f"process {pid}) may open 600 files" in low.seen
     more = Patient(lambda: Settings(data_dir=tmp_path, max_waiters=10**9), {}, deep=False)
     assert software.open_files(more).state == "warning"
-    assert software.open_files(more).seen.startswith("A program started here")
+    assert software.open_files(more).seen.startswith("A service started here")
