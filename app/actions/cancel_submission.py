@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from app.actions.access import Caller, edits, require_membership, require_scope, see_submission
 from app.actions.read_submissions import Seen, seen_now
 from app.errors import Conflict, NotFound
-from app.store import clock, locks, quota, signals, submissions, tasks
+from app.store import changes, clock, locks, quota, signals, submissions, tasks
 from app.store.session import WriteSession
 from app.store.tables import Phase, Registration, ScoreTask, Submission
 
@@ -70,8 +70,10 @@ def _take_out(
     now = clock.now(session)
     for task in held:
         tasks.cancel(session, task, now)
-    gone = [each for each in ids if submissions.cancel(session, each, now, reason)]
+    ended = {each: submissions.cancel(session, each, now, reason) for each in ids}
+    gone = {each: phase_id for each, phase_id in ended.items() if phase_id is not None}
+    changes.changed(session, *map(changes.of_waiting, gone.values()))
     for submission_id in gone:
         quota.settle(session, submission_id, ledger)
         signals.tell_settled(session, submission_id)
-    return gone
+    return list(gone)

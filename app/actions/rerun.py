@@ -10,7 +10,7 @@ from app.actions.read_submissions import Seen, seen_now
 from app.errors import Conflict, NoGold, NotFound
 from app.priorities import RESCORING, SUBMITTED
 from app.queue import Queue
-from app.store import clock, locks, rescoring, submissions, tasks, turns, workers
+from app.store import changes, clock, locks, rescoring, submissions, tasks, turns, workers
 from app.store.origin import Origin
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Phase, Rerun, ScoreTask, Submission
@@ -106,6 +106,7 @@ def _queue_again(
         task.lane, task.sublane = lane.name, lane.part
         task.turn, task.subturn = turns.take(session, lane)
         task.ticket = id_of(clock.steady(session))
+        changes.changed(session, changes.of_waiting(submission.phase_id))
     session.flush()
     if task.priority < RESCORING:
         queue.enqueue(session, task.id, scorer_version=task.scorer_version)
