@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from app.actions.access import Caller, edits, require_membership, require_scope, see_submission
 from app.actions.read_submissions import Seen, seen_now
-from app.errors import Conflict, NotFound
+from app.errors import Conflict, NotFound, PhaseClosed
 from app.store import changes, clock, locks, quota, signals, submissions, tasks
 from app.store.session import WriteSession
 from app.store.tables import Phase, Registration, ScoreTask, Submission
@@ -23,11 +23,12 @@ class NotCancellable(Conflict):
 
 
 def cancel_submission(session: WriteSession, caller: Caller, submission_id: str) -> Seen:
-    """Take a submission out of the queue; what it took from the quota is given back. Raises NotCancellable.
+    """Take a submission out of the queue; what it took from the quota is given back. Raises NotCancellable, PhaseClosed.
 
     Its team may do so while it waits: once it is being scored, cancelling would make the work free of charge, and the
-    next one would begin beside it. It counts as invalid, or files could be sent and cancelled for ever. Organizers may
-    until it is settled; its scores are then never stored.
+    next one would begin beside it. It counts as invalid, or files could be sent and cancelled for ever. After the close
+    it may not, for that would choose by the scores of others which of its files stands. Organizers may until it is
+    settled; its scores are then never stored.
     """
     submission, phase, organizer = see_submission(session, caller, submission_id)
     locks.challenge(session, phase.challenge.slug, shared=True)
@@ -44,6 +45,8 @@ def cancel_submission(session: WriteSession, caller: Caller, submission_id: str)
     if submission.status == "running" and not by_organizer:
         raise NotCancellable("The submission is being scored.")
     if submission.status != "cancelled":
+        if not by_organizer and phase.closes_at is not None and clock.now(session) >= phase.closes_at:
+            raise PhaseClosed
         ledger = BY_ORGANIZER if by_organizer else quota.CANCELLED
         _take_out(session, held, [submission_id], CANCELLED, ledger)
         session.refresh(submission)

@@ -126,11 +126,12 @@ def test_what_organizers_do_after_the_close_hides_nothing_again(
             assert shown(reader, opened) == [own]
 
 
-def test_what_is_cancelled_is_not_waited_for(crowd: Crowd, opened: str) -> None:
+def test_what_organizers_cancel_is_not_waited_for_and_teams_can_cancel_nothing(crowd: Crowd, opened: str) -> None:
     red = crowd.member(opened, "Red")
     with crowd.nothing_scored():
         waits = sent(red[0], opened, right(4), right(5))
         close(crowd, opened)
+        assert red[0].post(f"/submissions/{waits[-1]}/cancel").json()["code"] == "phase_closed"
         for left, submission in zip((2, 1), waits, strict=True):
             assert [still(each.board(opened)) for each in red] == [left] * len(red)
             assert crowd.admin().post(f"/submissions/{submission}/cancel").status_code == 200
