@@ -46,7 +46,8 @@ to predict, once the phase is open; organizers for the ids of the public split.
 - **The number of metrics**, and the reports per class, of the confusion and of the curves, where the phase shows them. The
   curves alone tell all labels that have scores of their own.
 - **The quota.** `total`, or `per_day` times the days of the window. Without either nothing ends a team's submissions, and
-  the bound is all labels. Dry runs and rejected files tell nothing: they are answered without the labels.
+  the bound is all labels. Dry runs and rejected files tell nothing: they are answered without the labels. What failed is
+  given back, and counts again where organizers have it scored after all.
 - **Sizes of predicted sets.** Under `unknown_label=count_as_fp` and `duplicates=multiset` a predicted set may have any
   size, and sizes of one's choice let values of label sets differ for every labelling: of each instance (`instances`, `hits`
   and the report per class), and under `duplicates=multiset`, where gold may repeat labels, too, of all counts but those of
