@@ -100,7 +100,7 @@ class LeaderboardHidden(Forbidden):
     """The organizers do not show this leaderboard now."""
 
     code = "leaderboard_hidden"
-    remedy = "The phase says when it is shown: 'hidden' never, 'after_close' once the phase has closed."
+    remedy = "The phase says when it is shown: 'hidden' never, 'after_close' once it has closed and all is scored."
 
 
 class SplitHidden(Forbidden):

@@ -46,7 +46,8 @@ to predict, once the phase is open; organizers for the ids of the public split.
 - **The number of metrics**, and the reports per class, of the confusion and of the curves, where the phase shows them. The
   curves alone tell all labels that have scores of their own.
 - **The quota.** `total`, or `per_day` times the days of the window. Without either nothing ends a team's submissions, and
-  the bound is all labels. Dry runs and rejected files tell nothing: they are answered without the labels.
+  the bound is all labels. Dry runs and rejected files tell nothing: they are answered without the labels. What failed is
+  given back, and counts again where organizers have it scored after all.
 - **Sizes of predicted sets.** Under `unknown_label=count_as_fp` and `duplicates=multiset` a predicted set may have any
   size, and sizes of one's choice let values of label sets differ for every labelling: of each instance (`instances`, `hits`
   and the report per class), and under `duplicates=multiset`, where gold may repeat labels, too, of all counts but those of
@@ -62,6 +63,14 @@ to predict, once the phase is open; organizers for the ids of the public split.
   shown after the close has each row at one place: beside *t* other rows at one of 2·*t* + 1, which adds log2(2·*t* + 1)
   bits once for each metric that it can be ranked by. It is counted with the rows that there can be, teams and entries of
   baselines, and with {teams} at least.
+- **When the board is shown.** A board after the close that was shown while files still wait would show each of them in
+  turn, as many values as a team has files. So it is refused to all but organizers, with the number of files that are
+  waited for, until everything that came before the close has its final status. What fails for good, or is cancelled, is
+  not waited for; a team can cancel nothing after the close. What organizers enter after it, and what is finished and
+  scored again for comparison, hides nothing. A file that failed and that organizers queue again hides the board while it
+  waits: after an outage at the close it would else show all such files one by one. What organizers change after the close
+  (a failed file that is scored after all, a row taken off, the window opened again) moves the board once more, and tells
+  as much again.
 - **Teams and accounts.** The bound is for one team. Each further one can tell as much again. Where registration is open,
   every account may found a team, and where sign-up is open, nothing bounds the number of accounts.
 - **Phases.** The bound is for one phase. Where several phases have the same instances, what they tell adds up.

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from app.actions.access import Caller, edits, require_membership, require_scope, see_submission
 from app.actions.read_submissions import Seen, seen_now
-from app.errors import Conflict, NotFound
-from app.store import clock, locks, quota, signals, submissions, tasks
+from app.errors import Conflict, NotFound, PhaseClosed
+from app.store import changes, clock, locks, quota, signals, submissions, tasks
 from app.store.session import WriteSession
 from app.store.tables import Phase, Registration, ScoreTask, Submission
 
@@ -23,11 +23,12 @@ class NotCancellable(Conflict):
 
 
 def cancel_submission(session: WriteSession, caller: Caller, submission_id: str) -> Seen:
-    """Take a submission out of the queue; what it took from the quota is given back. Raises NotCancellable.
+    """Take a submission out of the queue; what it took from the quota is given back. Raises NotCancellable, PhaseClosed.
 
     Its team may do so while it waits: once it is being scored, cancelling would make the work free of charge, and the
-    next one would begin beside it. It counts as invalid, or files could be sent and cancelled for ever. Organizers may
-    until it is settled; its scores are then never stored.
+    next one would begin beside it. It counts as invalid, or files could be sent and cancelled for ever. After the close
+    it may not, for that would choose by the scores of others which of its files stands. Organizers may until it is
+    settled; its scores are then never stored.
     """
     submission, phase, organizer = see_submission(session, caller, submission_id)
     locks.challenge(session, phase.challenge.slug, shared=True)
@@ -44,6 +45,8 @@ def cancel_submission(session: WriteSession, caller: Caller, submission_id: str)
     if submission.status == "running" and not by_organizer:
         raise NotCancellable("The submission is being scored.")
     if submission.status != "cancelled":
+        if not by_organizer and phase.closes_at is not None and clock.now(session) >= phase.closes_at:
+            raise PhaseClosed
         ledger = BY_ORGANIZER if by_organizer else quota.CANCELLED
         _take_out(session, held, [submission_id], CANCELLED, ledger)
         session.refresh(submission)
@@ -70,8 +73,10 @@ def _take_out(
     now = clock.now(session)
     for task in held:
         tasks.cancel(session, task, now)
-    gone = [each for each in ids if submissions.cancel(session, each, now, reason)]
+    ended = {each: submissions.cancel(session, each, now, reason) for each in ids}
+    gone = {each: phase_id for each, phase_id in ended.items() if phase_id is not None}
+    changes.changed(session, *map(changes.of_waiting, gone.values()))
     for submission_id in gone:
         quota.settle(session, submission_id, ledger)
         signals.tell_settled(session, submission_id)
-    return gone
+    return list(gone)

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from app.actions.access import (
@@ -22,14 +22,17 @@ from app.scoring.asked import parse_metric
 from app.scoring.catalogue import describe_call
 from app.scoring.recipe import Recipe as ScoringRecipe
 from app.scoring.standings import Entry, Standing, standings
-from app.store import challenges, changes, clock, gold, submissions
-from app.store.session import ReadSession
+from app.scoring.strings import counted
+from app.store import challenges, changes, clock, gold, locks, submissions
+from app.store.session import ReadSession, WriteSession
 from app.store.submissions import Counted, Values
 from app.store.tables import GoldVersion, Phase, Recipe
 
 VISITOR_VIEW = "visitor"
 TEAM = "team "
 LOOK_AGAIN = 1.0  # seconds between two looks at the calendar of a board that will be shown later
+SETTLING = timedelta(minutes=10)
+"""For so long after the close a submission that was let in before it may still be on its way into the database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +56,16 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A board, or why it is refused; what it was made of (app.store.changes), and for how long the calendar leaves it so."""
+    """A board, or why it is refused; what it was made of (app.store.changes), and for how long the calendar leaves it so.
+
+    `settling`: it shows what came before a close that is just past, so that something may be missing (`await_stored`).
+    """
 
     board: dict[str, Any] | None
     refusal: AssayError | None
     marks: frozenset[str]
     seconds: float
+    settling: bool = False
 
 
 def read_leaderboard(
@@ -97,13 +104,24 @@ def prepare_board(
     sight = _sight_of(session, view, slug, phase_slug)
     phase = sight.phase
     marks = {changes.of_challenge(phase.challenge_id), changes.of_phase(phase.id)}
+    if _after_close(sight):
+        marks.add(changes.of_waiting(phase.id))
     seconds = _lasting(session, sight)
     try:
         board, version = _board(session, sight, split=split, metric=metric)
     except (LeaderboardHidden, SplitHidden, NoGold) as refusal:
         return Prepared(None, refusal.with_traceback(None), frozenset(marks), seconds)
     marks.add(changes.of_scores(version.id, board["scorer_version"]))
-    return Prepared(board, None, frozenset(marks), seconds)
+    return Prepared(board, None, frozenset(marks), seconds, settling=_settling(session, sight))
+
+
+def await_stored(session: WriteSession, slug: str) -> None:
+    """Wait for all submissions that a challenge has let in; those that come now were let in later than this.
+
+    Whoever reads a board after this sees all that came before a close that was past by then.
+    """
+    locks.challenge(session, slug)
+    session.connection()  # on SQLite that is the lock
 
 
 def _sight_of(session: ReadSession, view: str, slug: str, phase_slug: str) -> Sight:
@@ -117,15 +135,40 @@ def _sight_of(session: ReadSession, view: str, slug: str, phase_slug: str) -> Si
     return Sight(phase, organizer=view == "organizer", own_team=own)
 
 
+def _after_close(sight: Sight) -> bool:
+    """Whether this is a board that is shown once its phase has closed and all that came before is scored."""
+    return not sight.organizer and sight.phase.leaderboard == "after_close"
+
+
 def _lasting(session: ReadSession, sight: Sight) -> float:
     """Seconds for which nothing but a change of rows changes the board; somebody may set the clock before the close."""
     phase = sight.phase
-    if sight.organizer or phase.leaderboard != "after_close" or phase.closes_at is None:
+    if not _after_close(sight) or phase.closes_at is None:
         return math.inf
     if session.info.get("now") is not None:  # the calendar of a test may jump at any time
         return 0.0
     left = (phase.closes_at - clock.now(session)).total_seconds()
     return math.inf if left <= 0 else min(left, LOOK_AGAIN)
+
+
+def _settling(session: ReadSession, sight: Sight) -> bool:
+    closes_at = sight.phase.closes_at
+    return _after_close(sight) and closes_at is not None and clock.now(session) < closes_at + SETTLING
+
+
+def _require_scored(session: ReadSession, sight: Sight) -> None:
+    """Raise LeaderboardHidden where the board is shown after the close, but would still move with each file scored."""
+    phase = sight.phase
+    if not _after_close(sight) or phase.closes_at is None:
+        return
+    waiting = submissions.waiting(session, phase.id, phase.closes_at)
+    if waiting:
+        still = counted(waiting, "of them still waits or is being scored", "of them still wait or are being scored")
+        raise LeaderboardHidden(
+            f"The leaderboard is shown once all files that came before the close are scored; {still}.",
+            remedy="Ask again later. Files that fail for good, or are cancelled, are not waited for.",
+            waiting=waiting,
+        )
 
 
 def _board(
@@ -134,6 +177,7 @@ def _board(
     """The board, and the gold in force."""
     phase, organizer = sight.phase, sight.organizer
     require_board(phase, clock.now(session), organizer=organizer)
+    _require_scored(session, sight)
     version = gold.active(session, phase.id)
     if version is None:
         raise NoGold

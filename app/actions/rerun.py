@@ -10,7 +10,7 @@ from app.actions.read_submissions import Seen, seen_now
 from app.errors import Conflict, NoGold, NotFound
 from app.priorities import RESCORING, SUBMITTED
 from app.queue import Queue
-from app.store import clock, locks, rescoring, submissions, tasks, turns, workers
+from app.store import changes, clock, locks, quota, rescoring, submissions, tasks, turns, workers
 from app.store.origin import Origin
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Phase, Rerun, ScoreTask, Submission
@@ -20,7 +20,7 @@ MOST_LISTED = 100
 
 
 class NotRescorable(Conflict):
-    """Only a submission that is finished or failed can be scored again."""
+    """Only a submission that is finished, or failed and within the quota, can be scored again."""
 
     code = "not_rescorable"
     remedy = "Look at its status; a rejected file has to be mended and sent again."
@@ -75,9 +75,13 @@ def _rate(row: Rerun, now: datetime) -> float | None:
 
 
 def rerun_submission(session: WriteSession, queue: Queue, caller: Caller, submission_id: str) -> Seen:
-    """Queue a failed submission again, or compute a finished one again, if that is not under way; raises NotRescorable."""
+    """Queue a failed submission again, or compute a finished one again, if that is not under way; raises NotRescorable.
+
+    A failed one was given back to the quota; scored after all it counts again, for it tells its team as much as any other.
+    """
     submission, phase, organizer = see_submission(session, caller, submission_id)
     locks.challenge(session, phase.challenge.slug, shared=True)
+    locks.team(session, phase.id, submission.team_id)
     if session.get(Phase, phase.id, populate_existing=True) is None:
         raise NotFound  # deleted while this waited
     user_id = require_organizer(session, caller, phase.challenge)
@@ -89,8 +93,26 @@ def rerun_submission(session: WriteSession, queue: Queue, caller: Caller, submis
     if submission.status not in {"finished", "failed"}:
         raise NotRescorable(f"The submission is {submission.status}.")
     if task.status not in {"queued", "running"}:
+        if submission.status == "failed":
+            _take_back(session, submission, phase)
         _queue_again(session, queue, submission, task, turns.Lane.of_organizer(user_id))
     return seen_now(session, caller, submission.id, organizer=organizer)
+
+
+def _take_back(session: WriteSession, submission: Submission, phase: Phase) -> None:
+    """Reserve again what was given back; raises NotRescorable where its team has used the quota for others since."""
+    day = quota.day_given_back(session, submission.id)
+    if day is None:
+        return
+    used = quota.usage(session, phase.id, submission.team_id, day)
+    for name, count in (("total", used.total), ("per_day", used.per_day)):
+        limit = phase.quota.get(name)
+        if limit is not None and count >= limit:
+            raise NotRescorable(
+                f"It was given back when it failed, and its team has used {count} of {limit} ({name}) by others.",
+                remedy="Raise the quota of the phase, if it is to be scored beside them.",
+            )
+    quota.take_back(session, submission.id)
 
 
 def _queue_again(
@@ -106,6 +128,7 @@ def _queue_again(
         task.lane, task.sublane = lane.name, lane.part
         task.turn, task.subturn = turns.take(session, lane)
         task.ticket = id_of(clock.steady(session))
+        changes.changed(session, changes.of_waiting(submission.phase_id))
     session.flush()
     if task.priority < RESCORING:
         queue.enqueue(session, task.id, scorer_version=task.scorer_version)

@@ -216,8 +216,8 @@ def _settle(session: WriteSession, claim: Claim, answer: dict[str, Any]) -> str 
         marks.append(changes.of_scores(task["gold_id"], task["scorer_version"]))
     status = "finished" if answer["valid"] else "rejected"
     phase_id = submissions.end(session, task["submission_id"], status, now, answer)
-    if phase_id is not None and answer["valid"]:
-        marks.append(changes.of_phase(phase_id))
+    if phase_id is not None:
+        marks.append(changes.of_phase(phase_id) if answer["valid"] else changes.of_waiting(phase_id))
     changes.changed(session, *marks)
     if phase_id is not None:
         return _told(session, task["submission_id"], status)
@@ -246,6 +246,7 @@ def _final(session: WriteSession, submission: Submission, task: ScoreTask, statu
     submission.status = status
     submission.finished_at = task.finished_at
     session.flush()
+    changes.changed(session, changes.of_waiting(submission.phase_id))
     return _told(session, submission.id, status, None if task.failure is None else task.failure["code"])
 
 

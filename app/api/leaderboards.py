@@ -10,7 +10,7 @@ from fastapi import Query, Request, Response
 from pydantic import Field
 
 from app import errors
-from app.actions.read_leaderboard import prepare_board, see_board
+from app.actions.read_leaderboard import Prepared, await_stored, prepare_board, see_board
 from app.api import examples
 from app.api.deps import CallerDep, ServiceDep
 from app.api.examples import named
@@ -92,11 +92,19 @@ def board_bytes(board: dict[str, Any], form: Form) -> bytes:
     return Board.model_validate(board).model_dump_json().encode()
 
 
+def _read(db: Database, asked: Asked) -> Prepared:
+    with db.read() as session:
+        return prepare_board(session, asked.view, asked.slug, asked.phase, split=asked.split, metric=asked.metric)
+
+
 def prepared(db: Database, asked: Asked) -> Entry:
     """The board that is asked for, made anew; raises what is not kept: NotFound, BadRequest, DatabaseAway."""
     began = time.monotonic()
-    with db.read() as session:
-        found = prepare_board(session, asked.view, asked.slug, asked.phase, split=asked.split, metric=asked.metric)
+    found = _read(db, asked)
+    if found.settling:
+        with db.write(promised=False) as session:
+            await_stored(session, asked.slug)
+        found = _read(db, asked)
     if found.board is None:
         canonical, body = asked.metric is None, b""
     else:

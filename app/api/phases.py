@@ -27,6 +27,7 @@ router = api_router("phases")
 
 Report = Literal["scores", "per_class", "confusion", "curves"]
 BoardRule = Literal["public", "hidden", "after_close"]
+BOARD_RULE = "after_close: shown once the phase has closed and everything that came before the close has been scored."
 Count = Annotated[int, Field(ge=1, le=10**9, strict=True)]
 
 
@@ -71,7 +72,7 @@ class NewPhase(Body):
     opens_at: Moment | None = Field(None, description="Default: now.")
     closes_at: Moment | None = Field(None, description="The first moment that is too late; default: never.")
     quota: Quota = Field(default_factory=Quota)
-    leaderboard: BoardRule = "public"
+    leaderboard: BoardRule = Field("public", description=BOARD_RULE)
     reports: Reports = Field(default_factory=_only_scores)
     anonymous: bool = Field(False, description="Hide team names from everybody but organizers.")
 
@@ -84,7 +85,7 @@ class PhaseEdit(Body):
     opens_at: Moment | None = Field(None, description="null: now.")
     closes_at: Moment | None = None
     quota: Quota = Field(default_factory=Quota)
-    leaderboard: BoardRule = "public"
+    leaderboard: BoardRule = Field("public", description=BOARD_RULE)
     reports: Reports = Field(default_factory=_only_scores)
     anonymous: bool = False
 
@@ -100,7 +101,7 @@ class PhaseShape(Shape):
     closes_at: Moment | None
     open: bool = Field(description="Whether submissions are admitted now.")
     quota: Quota
-    leaderboard: BoardRule
+    leaderboard: BoardRule = Field(description=BOARD_RULE)
     reports: list[Report]
     anonymous: bool
     classes: list[str] | None = Field(

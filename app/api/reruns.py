@@ -125,7 +125,7 @@ def delete_rerun(slug: str, phase: str, who: OrganizerDep, parts: ServiceDep) ->
 def post_submission_rerun(
     submission_id: str, who: AccountDep, parts: ServiceDep, response: Response
 ) -> SubmissionShape:
-    """A failed one is queued again, and never charged; a finished one is computed again and compared, see `rerun`."""
+    """A failed one is queued again, and charged once it is scored; a finished one is computed again and compared, see `rerun`."""
     with parts.db.write() as session:
         made = submission_shape(rerun_submission(session, parts.queue, who, submission_id))
     response.headers["Location"] = f"/api/v1/submissions/{made.id}"

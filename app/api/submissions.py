@@ -188,13 +188,13 @@ def get_predictions(submission_id: str, who: AccountDep, parts: ServiceDep) -> R
 @router.post(
     "/submissions/{submission_id}/cancel",
     summary="Cancel a submission",
-    responses=documented(errors.Forbidden, errors.NotFound, NotCancellable)
+    responses=documented(errors.Forbidden, errors.NotFound, NotCancellable, errors.PhaseClosed)
     | {200: showing(cancelled=examples.SUBMISSION | CANCELLED_NOW)},
 )
 def post_cancel(submission_id: str, who: AccountDep, parts: ServiceDep) -> SubmissionShape:
     """Take a submission that waits out of the queue; what it took from the quota is given back.
 
-    Where its team does so, it counts in `invalid_per_day`, as a rejected file does.
+    Where its team does so, it counts in `invalid_per_day`, as a rejected file does; after the close it no longer may.
     Organizers may also cancel one that is being scored; its scores are then not stored.
     """
     with parts.db.write() as session:

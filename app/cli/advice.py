@@ -31,6 +31,7 @@ ADVICE: dict[str, str] = {
     "not_found+submission": "Check the id: 'assay submissions SLUG' lists those of your team.",
     "split_hidden": "Leave --split away to read the split that is shown now.",
     "leaderboard_hidden": "'assay challenge show {slug}' says when the phases close.",
+    "leaderboard_hidden+waiting": "Try again later. Files that fail for good, or are cancelled, are not waited for.",
     "bad_request": "Correct what is named above; the command's --help says what it takes.",
     "bad_cursor": "Run the command again.",
     "no_such_route": "This command and the service are of different versions: assay --version.",
@@ -58,7 +59,7 @@ ADVICE: dict[str, str] = {
     "storage_short": "Try again later, or tell the administrator.",
     "database_away": "Try again in a while; nothing is handed in twice by that.",
 }
-"""Remedies by code; after a plus: only for this quota, scope or object, or where a token was sent. All else: the service's."""
+"""Remedies by code; after a plus: only for this quota, scope, object or fact, or where a token was sent. All else: the service's."""
 
 _QUOTAS = {
     "per_day": "per day",
@@ -130,7 +131,8 @@ def _advice(code: str, document: Mapping[str, Any], asked: Asked, parts: Mapping
         return None  # said by this machine, with its own remedy
     kind = next((kind for kind in ("submission", "gold") if asked.with_token and kind in parts), None)
     which_phase = "phase" if "known_phases" in document else None
-    narrower = (document.get("quota"), asked.scope, which_phase, kind, "token" if asked.with_token else None)
+    waiting = "waiting" if "waiting" in document else None
+    narrower = (document.get("quota"), asked.scope, which_phase, waiting, kind, "token" if asked.with_token else None)
     special = (ADVICE.get(f"{code}+{which}") for which in narrower if which)
     return next((found for found in special if found), ADVICE.get(code))
 

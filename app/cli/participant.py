@@ -155,7 +155,7 @@ def unselect(submission_id: SubmissionId, url: Url = None, token: Token = None, 
 def cancel(submission_id: SubmissionId, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
     """Take a submission that waits out of the queue.
 
-    What it took from the quota is given back; it counts as an invalid file of the day. One that is being scored can be cancelled by organizers only.
+    What it took from the quota is given back; it counts as an invalid file of the day. One that is being scored, or whose phase has closed, can be cancelled by organizers only.
     """
     with reporting(as_json=as_json) as out, connected(out, url, token) as client:
         found = client.cancel(submission_id)

@@ -28,7 +28,11 @@ def rerun(
         typer.Option("--submission", metavar="ID", help="Only this one, finished or failed; repeat it."),
     ] = None,
     failed: Annotated[
-        bool, typer.Option("--failed", help="Only those that failed by a fault of the service; they are not charged.")
+        bool,
+        typer.Option(
+            "--failed",
+            help="Only those that failed by a fault of the service; those that are scored now count in the quota.",
+        ),
     ] = False,
     cancel: Annotated[
         bool, typer.Option("--cancel", help="Take back what of the running order has not begun.")
@@ -116,7 +120,7 @@ def _values(found: dict[str, Any]) -> str:
 
 
 def _some(out: Output, client: "Client", ids: Sequence[str], *, wait: bool, until: float | None) -> None:
-    found = [client.rerun(each) for each in ids]
+    found, refused = _ordered(out, client, ids)
     if wait:
         with out.count_bar("Scoring again") as progress:
             found = _followed(client, found, until, progress)
@@ -125,8 +129,24 @@ def _some(out: Output, client: "Client", ids: Sequence[str], *, wait: bool, unti
     for one in found:
         if _difference(one):
             out.note(f"{one['id']} differs: {_values(_difference(one))}")
-    if wait:
-        raise typer.Exit(_status(any(map(_at_work, found)), bool(bad)))
+    if wait or refused:
+        raise typer.Exit(_status(wait and any(map(_at_work, found)), bool(bad) or refused))
+
+
+def _ordered(out: Output, client: "Client", ids: Sequence[str]) -> tuple[list[dict[str, Any]], bool]:
+    """Order them one by one, and whether any was refused: of several the others are scored all the same."""
+    from app.client import ApiError
+
+    found, refused = [], False
+    for each in ids:
+        try:
+            found.append(client.rerun(each))
+        except ApiError as fault:
+            if len(ids) == 1 or fault.code != "not_rescorable":
+                raise
+            out.note(f"{each}: {fault.detail} {fault.remedy or ''}".rstrip())
+            refused = True
+    return found, refused
 
 
 def _followed(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from app.scoring.ancestry import Ancestry, TooFarError
 from app.scoring.extended import LabelSets
+from app.scoring.places import places
 
 Floats = NDArray[np.float64]
 AS_GOLD = 2.0  # times what gold itself would take
@@ -29,14 +30,6 @@ _PASSED, _PASSED_EACH = 4_000_000, 200  # nodes in the search among several ways
 def allowed(of_gold: float, spare: float, most: float) -> float:
     """How much work a file may take where gold itself would take so much."""
     return min(most, spare + AS_GOLD * of_gold)
-
-
-def _among(keys: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of these are among the others; both in order."""
-    at = np.searchsorted(others, keys)
-    inside = at < len(others)
-    inside[inside] = others[at[inside]] == keys[inside]
-    return inside
 
 
 class Effort:
@@ -83,7 +76,7 @@ class Effort:
         sides = [(side.rows, side.nodes, side.rows * wide + side.nodes) for side in (gold, predicted)]
         found = np.zeros((3, n))  # whole numbers, whose sums no order of the instances can change
         for (rows, nodes, keys), (others, theirs, taken) in (sides, sides[::-1]):
-            lone = ~_among(keys, taken)
+            lone = ~places(keys, taken)[1]
             labels = np.bincount(rows[lone], minlength=n)
             steps = np.bincount(rows[lone], self.steps[nodes[lone]], n)
             away = np.bincount(others, self.steps[theirs], n) * (labels > 0)

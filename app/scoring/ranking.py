@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.scoring.align import Labels
+from app.scoring.places import places
 
 Int = NDArray[np.int64]
 Scores = NDArray[np.float64]
@@ -156,9 +157,7 @@ def rank_by_order(lists: Labels, relevant: Relevant, m: int, options: Mapping[st
     known = kept & (lists.codes >= 0) & (lists.codes < m)
     listed = (rows * m + lists.codes)[known]
     wanted = relevant.rows * m + relevant.codes
-    at = np.searchsorted(wanted, listed)
-    found = at < len(wanted)
-    found[found] = wanted[at[found]] == listed[found]
+    at, found = places(listed, wanted)
     above = np.full(len(wanted), NOWHERE, dtype=np.int64)
     above[at[found][::-1]] = position[known][found][::-1]  # backwards: of a repeated label the first one stays
     return _grouped(relevant, above, np.ones(len(wanted), dtype=np.int64), lambda ranks: ranks.place)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from app.scoring.align import NOTHING, Case, Labels
 from app.scoring.exact import times, total
+from app.scoring.places import places
 
 Int = NDArray[np.int64]
 _T = TypeVar("_T")
@@ -267,10 +268,7 @@ def _multi(case: Case, options: Mapping[str, str]) -> Tally:
     m, n, weights = len(case.spec.classes), case.gold.n, case.weights
     gold = pairs_of(case.gold, m, options, drop_unknown=False)
     predicted = pairs_of(case.predicted, m, options, drop_unknown=options["unknown_label"] == "drop")
-    at = np.searchsorted(gold.keys, predicted.keys)
-    shared = np.zeros(len(predicted.keys), dtype=bool)
-    inside = at < len(gold.keys)
-    shared[inside] = gold.keys[at[inside]] == predicted.keys[inside]
+    at, shared = places(predicted.keys, gold.keys)
     overlap = None
     if predicted.times is not None and gold.times is not None:
         overlap = np.minimum(predicted.times[shared], gold.times[at[shared]])

@@ -34,6 +34,11 @@ def of_phase(phase_id: str) -> str:
     return f"phase {phase_id}"
 
 
+def of_waiting(phase_id: str) -> str:
+    """The mark of how many submissions of a phase wait for their scores: a board that is shown once none does goes by it."""
+    return f"waiting {phase_id}"
+
+
 def of_scores(gold_id: str, scorer_version: int) -> str:
     """The mark of scores; those under another gold or scorer than the one in force concern no board."""
     return f"scores {gold_id} {scorer_version}"

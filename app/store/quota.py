@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Insert, Select, bindparam, case, exists, func, insert, select
+from sqlalchemy import Insert, Select, bindparam, case, delete, exists, func, insert, select
 
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import QuotaEntry, Submission
@@ -70,12 +70,23 @@ def settle(session: WriteSession, submission_id: str, ended: str, failure: str |
     """Charge a submission that `ended` as finished; give back one that was rejected, failed, cancelled or taken out.
 
     `failure` is the code of what failed; the ledger names it where it counts.
-    Organizers' entries are never charged: where nothing was reserved nothing is written. One that failed and is scored
-    after all was given back then, and stays so.
+    Organizers' entries are never charged: where nothing was reserved nothing is written.
     """
     kind = "charge" if ended == "finished" else "refund"
     reason = failure if failure in COUNTED_FAILURES else ended
     session.connection().execute(_SETTLE, _of(submission_id) | {"kind": kind, "reason": reason})
+
+
+def day_given_back(session: ReadSession, submission_id: str) -> str | None:
+    """The day whose quota a submission was taken from that has been given back; None where nothing was."""
+    given_back = (QuotaEntry.submission_id == submission_id) & (QuotaEntry.kind == "refund")
+    return session.scalar(select(QuotaEntry.day).where(given_back))
+
+
+def take_back(session: WriteSession, submission_id: str) -> None:
+    """A submission that was given back is to be scored after all: its reservation stands again."""
+    given_back = (QuotaEntry.submission_id == submission_id) & (QuotaEntry.kind == "refund")
+    session.execute(delete(QuotaEntry).where(given_back))
 
 
 def _of(submission_id: str) -> dict[str, Any]:

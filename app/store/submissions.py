@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, bindparam, delete, func, insert, select, tuple_, update
+from sqlalchemy import Select, bindparam, delete, exists, func, insert, or_, select, tuple_, update
 
 from app.store.changes import UNSEEN
 from app.store.origin import Origin
 from app.store.session import ReadSession, WriteSession
-from app.store.tables import IdempotencyKey, Phase, Score, ScoreTask, Submission, Team
+from app.store.tables import IdempotencyKey, Phase, QuotaEntry, Score, ScoreTask, Submission, Team
 
 KEY_LIFE = timedelta(hours=24)
 AT_LEAST = "at_least"
@@ -53,12 +53,25 @@ def end(session: WriteSession, submission_id: str, status: str, now: datetime, f
     return phase_id
 
 
-def cancel(session: WriteSession, submission_id: str, now: datetime, reason: Mapping[str, str]) -> bool:
-    """End a submission that has no status yet that it keeps, without scores; whether it was such a one."""
+def cancel(session: WriteSession, submission_id: str, now: datetime, reason: Mapping[str, str]) -> str | None:
+    """End a submission that has no status yet that it keeps, without scores; boards are not told.
+
+    Gives the id of its phase; None where it has such a status already.
+    """
     undone = (Submission.id == submission_id) & Submission.status.in_(("queued", "running"))
     ended = update(Submission).where(undone).values(status="cancelled", finished_at=now, failure=dict(reason))
-    found = session.execute(ended.returning(Submission.id).execution_options(**UNSEEN)).first()
-    return found is not None
+    return session.scalar(ended.returning(Submission.phase_id).execution_options(**UNSEEN))
+
+
+def waiting(session: ReadSession, phase_id: str, closes_at: datetime) -> int:
+    """How many of the submissions that came before the close have no status yet that they keep.
+
+    Whatever took from the quota came before it, wherever organizers have put the close since; what they enter takes none.
+    """
+    undone = (Submission.phase_id == phase_id) & Submission.status.in_(("queued", "running"))
+    charged = exists().where(QuotaEntry.submission_id == Submission.id, QuotaEntry.kind == "reserve")
+    before = or_(Submission.submitted_at < closes_at, charged)
+    return session.scalars(select(func.count(Submission.id)).where(undone, before)).one()
 
 
 def unsettled(session: ReadSession, team_id: str, user_id: str) -> list[str]:

@@ -89,6 +89,17 @@ def test_only_those_that_failed(service: Service) -> None:
     assert [request.path for request in service.sent("POST")] == ["/api/v1/submissions/s2/rerun"]
 
 
+def test_one_that_is_refused_keeps_no_other_from_being_scored(service: Service) -> None:
+    rows = [{"id": each, "status": "failed"} for each in ("s1", "s2")]
+    service.on("GET /api/v1/challenges/irony/phases/main/submissions", Answer(200, {"items": rows, "next": None}))
+    beyond = {"status": 409, "code": "not_rescorable", "detail": "Used 2 of 2.", "remedy": "Raise the quota."}
+    service.on("POST /api/v1/submissions/s1/rerun", Answer(409, beyond))
+    service.on("POST /api/v1/submissions/s2/rerun", Answer(202, {"id": "s2", "status": "queued"}))
+    ended = run(*ORDER, "--failed")
+    assert (ended.status, ended.out) == (1, "0 of 1 are scored again.\n")
+    assert "s1: Used 2 of 2. Raise the quota." in ended.err
+
+
 def test_one_kind_of_order_at_a_time(service: Service) -> None:
     assert run(*ORDER, "--failed", "--cancel").status == 2
     assert service.asked == []

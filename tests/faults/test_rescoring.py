@@ -106,7 +106,7 @@ def test_a_child_that_dies_of_scoring_again_fails_that_alone(own: Bed) -> None:
 
 
 @BOTH
-def test_a_failed_submission_is_scored_after_all_and_never_charged(own: Bed) -> None:
+def test_a_failed_submission_is_scored_after_all_and_charged_then(own: Bed) -> None:
     own.filled(1)
     admin = own.cluster.admin()
     blue = own.cluster.person("Blue").join("pets", "Blue")
@@ -118,6 +118,13 @@ def test_a_failed_submission_is_scored_after_all_and_never_charged(own: Bed) -> 
     own.until(f"SELECT status FROM submissions WHERE id = '{sent}'", "failed")
     attempt = blue.get(f"/submissions/{sent}").json()["attempt"]
     assert blue.post(f"/submissions/{sent}/rerun").status_code == 403
+    phase = "/challenges/pets/phases/main"
+    admin.patch(phase, json={"quota": {"total": 1}}).raise_for_status()
+    assert blue.submit("pets", GOOD).json()["status"] == "finished"  # it was given back
+    beyond = admin.post(f"/submissions/{sent}/rerun")
+    assert (beyond.status_code, beyond.json()["code"]) == (409, "not_rescorable")
+    assert "1 of 1 (total)" in beyond.json()["detail"]
+    admin.patch(phase, json={"quota": {"total": 2}}).raise_for_status()
     again = admin.post(f"/submissions/{sent}/rerun")
     assert (again.status_code, again.headers["location"]) == (202, f"/api/v1/submissions/{sent}")
     assert again.json()["status"] in {"queued", "running", "finished"}
@@ -126,6 +133,6 @@ def test_a_failed_submission_is_scored_after_all_and_never_charged(own: Bed) -> 
     assert (seen["failure"], seen["scores"]["accuracy"], seen["rerun"]) == (None, {"value": 1.0}, None)
     assert seen["attempt"] == attempt  # what an organizer has done again is no attempt of the team's
     ledger = own.rows(f"SELECT kind FROM quota_entries WHERE submission_id = '{sent}' ORDER BY id")
-    assert ledger == [("reserve",), ("refund",)]
+    assert ledger == [("reserve",), ("charge",)]
     quota = blue.get("/challenges/pets/phases/main/quota").json()
-    assert (quota["used"]["total"], quota["used"]["concurrent"]) == (0, 0)
+    assert (quota["used"]["total"], quota["used"]["concurrent"]) == (2, 0)

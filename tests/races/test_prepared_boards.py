@@ -13,6 +13,7 @@ from app.api.leaderboards import board_bytes
 from app.api.problems import problem_response
 from app.errors import AssayError
 from app.settings import Settings
+from app.store import changes
 from app.store.session import Database
 from app.store.tables import GoldVersion, Phase, Submission, Team
 from app.store.types import utcnow
@@ -120,6 +121,16 @@ class Walk:
             "PATCH", BOARD, {"leaderboard": "after_close", "opens_at": "2020-01-01T00:00:00Z", "closes_at": PAST}
         )
         self.check(-1, "closed")
+        with self.db.write() as session:
+            last = session.query(Submission).order_by(Submission.id.desc()).first()
+            if last is not None:
+                last.status = "queued"
+                changes.changed(session, changes.of_waiting(last.phase_id))
+        self.check(0 if self.db.sqlite else -1, "closed while one still waits")
+        if last is not None:
+            api, owner = self.person(1)
+            assert owner.post(f"/submissions/{last.id}/cancel").status_code == 200
+            self.check(api, "closed when none waits any longer")
         return self._owner("PATCH", BOARD, {"closes_at": FUTURE})
 
     def challenge(self) -> int:

@@ -13,7 +13,7 @@ from app.actions.score_submission import _settle, claim_tasks
 from app.scoring import SCORER_VERSION
 from app.settings import Settings
 from app.store import changes, signals, tasks
-from app.store.changes import CHANNEL, EVERYTHING, of_challenge, of_phase, of_scores
+from app.store.changes import CHANNEL, EVERYTHING, of_challenge, of_phase, of_scores, of_waiting
 from app.store.migrate import upgrade
 from app.store.session import Database, WriteSession
 from app.store.submissions import Counted
@@ -186,7 +186,8 @@ def test_what_is_scored_by_statements_past_the_session_is_said(
     with db.write() as session:
         assert _settle(session, claim, ANSWER | {"valid": valid}) == filled.submission
         assert told == []
-    assert told == ([{of_phase(filled.phase), of_scores(filled.gold, SCORER_VERSION)}] if valid else [])
+    scored = {of_phase(filled.phase), of_scores(filled.gold, SCORER_VERSION)}
+    assert told == [scored if valid else {of_waiting(filled.phase)}]
 
 
 def test_scores_under_gold_that_is_not_in_force_have_a_mark_of_their_own(

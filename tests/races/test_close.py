@@ -1,0 +1,205 @@
+"""A board that is shown after the close: only once everything that came before it is scored, and then all of it at once."""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from signal import SIGKILL
+from typing import Any
+
+import httpx
+import pytest
+
+from app.settings import Settings
+from app.store import locks
+from app.store.session import Database
+from app.store.tables import Submission
+from app.store.types import new_id
+from tests.faults.support import asked, children_of, frozen, pid_of
+from tests.live import Caller, Live, eventually
+from tests.races.support import BAD, GOLD, Crowd, OnPostgresql, OnSqlite
+
+RULES: dict[str, Any] = {"leaderboard": "after_close", "reports": [], "quota": {"total": 10}}
+RECIPE = {"primary": "accuracy", "metrics": ["accuracy"], "selection": "latest"}
+LONG_AGO = {"opens_at": "2020-01-01T00:00:00Z", "closes_at": "2021-01-01T00:00:00Z"}
+
+
+def right(count: int) -> dict[str, str]:
+    """Predictions of which so many are right."""
+    other = {"cat": "dog", "dog": "cat"}
+    return {row["id"]: row["label"] if at < count else other[row["label"]] for at, row in enumerate(GOLD)}
+
+
+@pytest.fixture
+def opened(crowd: Crowd, request: pytest.FixtureRequest) -> str:
+    """The slug of a challenge whose board is shown after the close."""
+    slug = f"close-{request.function.__name__[5:30].strip('_').replace('_', '-')}"
+    crowd.challenge(slug, **RULES)
+    crowd.admin().put(f"/challenges/{slug}/recipe", json=RECIPE).raise_for_status()
+    return slug
+
+
+@pytest.fixture
+def visitors(crowd: Crowd) -> Iterator[list[Caller]]:
+    """Somebody without a token, at each door."""
+    with ExitStack() as left:
+        yield [left.enter_context(Caller(door, None)) for door in crowd.service.doors()]
+
+
+def close(crowd: Crowd, slug: str, window: dict[str, str] = LONG_AGO) -> None:
+    """The organizers end the phase; what was sent a moment ago came before, whatever time they give."""
+    crowd.admin().patch(f"/challenges/{slug}/phases/main", json=window).raise_for_status()
+
+
+def sent(caller: Caller, slug: str, *files: dict[str, str], **query: str) -> list[str]:
+    """Submit without waiting; gives the ids."""
+    answers = [caller.submit(slug, body, wait=0, **query) for body in files]
+    assert {answer.status_code for answer in answers} == {202}
+    return [answer.json()["id"] for answer in answers]
+
+
+def still(answer: httpx.Response) -> int:
+    """How many files the refusal of a board says to wait for."""
+    body = answer.json()
+    assert (answer.status_code, body["code"]) == (403, "leaderboard_hidden"), body
+    found: int = body["waiting"]
+    assert str(found) in body["detail"]
+    return found
+
+
+def shown(caller: Caller, slug: str) -> list[str]:
+    """The submissions on the board."""
+    answer = caller.board(slug)
+    assert answer.status_code == 200, answer.text
+    return [row["submission"] for row in answer.json()["rows"]]
+
+
+def appears(caller: Caller, slug: str) -> None:
+    """Wait for the board; until then it is refused."""
+    eventually(lambda: caller.board(slug).status_code == 200, "the board is shown")
+
+
+def test_a_closed_phase_shows_no_value_of_a_file_that_a_later_one_replaces(
+    crowd: Crowd, opened: str, visitors: list[Caller]
+) -> None:
+    blue = crowd.member(opened, "Blue")
+    with crowd.nothing_scored():
+        first, _, last = sent(blue[0], opened, right(3), right(7), right(5))
+        sent(blue[0], opened, BAD)
+        close(crowd, opened)
+        readers = [*visitors, *blue]
+        for reader in readers:
+            assert [
+                still(reader.board(opened, **query)) for query in ({}, {"format": "csv"}, {"metric": "accuracy"})
+            ] == [4] * 3
+        assert shown(crowd.admin(), opened) == []
+    answers = []
+
+    def over() -> bool:
+        answers.append(readers[-1].board(opened))
+        return answers[-1].status_code == 200
+
+    eventually(over, "the board is shown")
+    counts = [still(answer) for answer in answers[:-1]]
+    assert counts == sorted(counts, reverse=True)
+    for reader in readers:
+        appears(reader, opened)
+        assert shown(reader, opened) == [last]
+    assert shown(crowd.admin(), opened) == [last] != [first]
+
+
+def test_what_organizers_do_after_the_close_hides_nothing_again(
+    crowd: Crowd, opened: str, visitors: list[Caller]
+) -> None:
+    green = crowd.member(opened, "Green")
+    (own,) = sent(green[0], opened, right(4))
+    close(crowd, opened)
+    appears(visitors[0], opened)
+    with crowd.nothing_scored():
+        sent(crowd.admin(), opened, right(6), team="Late")
+        sent(crowd.admin(), opened, right(6), team="Majority", baseline="true")
+        for path in (f"/submissions/{own}/rerun", f"/challenges/{opened}/phases/main/rerun"):
+            assert crowd.admin().post(path).status_code == 202
+        for reader in (*visitors, *green):
+            assert shown(reader, opened) == [own]
+
+
+def test_what_organizers_cancel_is_not_waited_for_and_teams_can_cancel_nothing(crowd: Crowd, opened: str) -> None:
+    red = crowd.member(opened, "Red")
+    with crowd.nothing_scored():
+        waits = sent(red[0], opened, right(4), right(5))
+        close(crowd, opened)
+        assert red[0].post(f"/submissions/{waits[-1]}/cancel").json()["code"] == "phase_closed"
+        for left, submission in zip((2, 1), waits, strict=True):
+            assert [still(each.board(opened)) for each in red] == [left] * len(red)
+            assert crowd.admin().post(f"/submissions/{submission}/cancel").status_code == 200
+        assert shown(red[0], opened) == []
+        appears(red[-1], opened)
+
+
+def test_what_fails_for_good_is_not_waited_for_until_organizers_queue_it_again(tmp_path: Path) -> None:
+    service = Live(tmp_path / "data", crash_cap="1").start()
+    try:
+        crowd = Crowd(OnSqlite(service))
+        crowd.challenge("fails", **RULES)
+        (blue,) = crowd.member("fails")
+        with frozen(service) as children:
+            (lost,) = sent(blue, "fails", right(4))
+            close(crowd, "fails")
+            eventually(lambda: any(map(asked, children)), "a child is at it")
+            assert still(blue.board("fails")) == 1
+            for child in children_of(pid_of(service)):
+                os.kill(child, SIGKILL)
+            eventually(lambda: crowd.statuses("fails") == {"failed": 1}, "it has failed")
+            appears(blue, "fails")
+            assert shown(blue, "fails") == []
+        late = crowd.admin().submit("fails", right(6), team="Late").json()  # a new child scores it
+        with frozen(service):
+            crowd.admin().post(f"/submissions/{lost}/rerun").raise_for_status()
+            assert still(blue.board("fails")) == 1
+        appears(blue, "fails")
+        assert shown(blue, "fails") == [late["id"], lost]
+    finally:
+        crowd.close()
+        service.stop()
+
+
+def test_what_was_let_in_before_the_close_and_is_not_stored_yet_is_waited_for(
+    crowd: Crowd, opened: str, visitors: list[Caller]
+) -> None:
+    blue = crowd.member(opened, "Blue")
+    (seen,) = sent(blue[0], opened, right(4))
+    eventually(lambda: crowd.statuses(opened) == {"finished": 1}, "it is scored")
+    now = datetime.now(UTC)
+    close(crowd, opened, {**LONG_AGO, "closes_at": now.isoformat()})
+    with database(crowd) as db, ThreadPoolExecutor(1) as pool:
+        with db.write() as session:
+            locks.challenge(session, opened, shared=True)
+            like = session.get_one(Submission, seen)
+            row = {column.key: getattr(like, column.key) for column in Submission.__table__.columns}
+            row |= {"id": new_id(), "status": "queued", "submitted_at": now - timedelta(seconds=1)}
+            session.add(Submission(**row))
+            session.flush()
+            answer = pool.submit(visitors[0].board, opened)
+            wait([answer], timeout=2)  # it is not answered before this is stored
+        assert still(answer.result()) == 1
+    assert crowd.admin().post(f"/submissions/{row['id']}/cancel").status_code == 200
+    assert shown(visitors[0], opened) == [seen]
+
+
+@contextmanager
+def database(crowd: Crowd) -> Iterator[Database]:
+    """That of the service, beside it."""
+    service = crowd.service
+    if isinstance(service, OnSqlite):
+        given = Settings(data_dir=service.live.data_dir, database_wait=30)
+    else:
+        assert isinstance(service, OnPostgresql)
+        given = Settings(data_dir=service.folder, database_url=service.cluster.database_url, files_shared=True)
+    db = Database(given)
+    try:
+        yield db
+    finally:
+        db.close()
