@@ -16,7 +16,7 @@ from app.errors import InvalidContent
 from app.formats import gold as gold_rules
 from app.formats.budget import Needs, limits_for
 from app.formats.check import check
-from app.formats.columns import Table, TooManyRows, check_sets
+from app.formats.columns import Table, TooManyRows
 from app.formats.fast import Tables, read_quickly
 from app.formats.fast_scores import read_scores
 from app.formats.guess import holds_sets
@@ -283,7 +283,7 @@ def validate(
             texts = (ids.ids, spec.classes) if tables is None else (tables.ids, tables.classes)
             pairs = predictions.kind.layout == "long" and spec.task == "multilabel"
             limits = limits_for(Needs.of(*texts, void=void), limits, pairs=pairs)
-            labels = None if rules.scores == "due" else _quickly(predictions, spec, tables, limits)
+            labels = None if rules.scores == "due" or tables is None else _quickly(predictions, spec, tables, limits)
             if labels is not None:
                 return Predicted(labels), problems, []
             scores = _scores_quickly(predictions, spec, tables, rules, limits)
@@ -299,15 +299,10 @@ def validate(
     return found, problems, table.notes
 
 
-def _quickly(predictions: Source, spec: TaskSpec, tables: Tables | None, limits: Limits) -> Labels | None:
+def _quickly(predictions: Source, spec: TaskSpec, tables: Tables, limits: Limits) -> Labels | None:
     """The labels as the fast tier reads them; None where it does not. Raises TooManyRows."""
-    if tables is None:
-        return None
     with predictions.path.open("rb") as stream:
-        labels = read_quickly(stream, predictions.kind, tables, sets=spec.task == "multilabel", limits=limits)
-    if labels is not None and spec.task == "multilabel":
-        check_sets(len(labels.codes), limits)
-    return labels
+        return read_quickly(stream, predictions.kind, tables, sets=spec.task == "multilabel", limits=limits)
 
 
 def _scores_quickly(

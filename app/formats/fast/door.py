@@ -5,6 +5,7 @@ from typing import BinaryIO
 import numpy as np
 
 from app.formats.check import assemble, repeats
+from app.formats.columns import check_sets
 from app.formats.fast.frame import HEAD, json_frame, lines_frame
 from app.formats.fast.joining import Join, Tables
 from app.formats.fast.lists import is_columns, read_lists
@@ -28,7 +29,7 @@ def read_quickly(
 ) -> Labels | None:
     """The labels of n instances in the order of their table; None at the first doubt, which says nothing of the file.
 
-    `sets`: each instance has a list of labels. So many bytes are looked at together (`window`).
+    `sets`: each instance has a list of labels. So many bytes are looked at together (`window`). Raises TooManyRows.
     """
     few = limits.records >= len(tables.ids) and limits.text_length >= LONGEST and limits.nesting >= 8
     few = few and limits.columns >= 2
@@ -44,6 +45,7 @@ def read_quickly(
         return None
     if counts is None:
         return assemble(rows, codes, None, len(rows))
+    check_sets(len(codes), limits)
     sizes = counts.tolist()
     if repeats(codes, sizes, len(tables.classes)):
         return None
