@@ -131,7 +131,8 @@ def open_arrow(data: bytes, limits: Limits) -> Opened:
     _check_pieces(first.num_record_batches, "record batches", columns, limits)
 
     def batches(names: Sequence[str]) -> Iterator["pa.RecordBatch"]:
-        options = pa.ipc.IpcReadOptions(included_fields=[schema.names.index(name) for name in names])
+        places = {name: at for at, name in enumerate(schema.names)}  # whose list is made anew each time
+        options = pa.ipc.IpcReadOptions(included_fields=[places[name] for name in names])
         with share.step():
             again = pa.ipc.open_file(pa.BufferReader(data), options=options)
         return share.each(map(again.get_batch, range(again.num_record_batches)))

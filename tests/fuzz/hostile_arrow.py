@@ -94,6 +94,7 @@ def arrow_files() -> Iterator[Hostile]:
     views = pa.record_batch({"id": view, "label": view})
     yield Hostile("one text in many views", squeezed, same(packed(arrow_bytes([views]))))
     yield Hostile("empty batches of scores", squeezed, _empty_batches, scores=True)
+    yield Hostile("columns beside scores", squeezed, _columns_beside_scores, scores=True)
     columns = pa.record_batch({"id": ["a"], "label": ["b"], **{f"k{number}": [1] for number in range(50_000)}})
     yield Hostile("columns", squeezed, same(packed(arrow_bytes([columns]))))
 
@@ -110,6 +111,15 @@ def _empty_batches(phase: Phase) -> bytes:
     table = score_table(phase)
     nothing = pa.RecordBatch.from_arrays([pa.array([], kind) for kind in table.schema.types], schema=table.schema)
     return packed(arrow_bytes([*table.to_batches(), *[nothing] * 30_000]))
+
+
+def _columns_beside_scores(phase: Phase) -> bytes:
+    """A few rows of what is asked for, behind as many columns that nobody asks for as there may be."""
+    table = score_table(phase).slice(0, 2)
+    nothing = {f"x{number}": pa.nulls(2) for number in range(60_000)}
+    return packed(
+        arrow_bytes(pa.table(nothing | dict(zip(table.column_names, table.columns, strict=True))).to_batches())
+    )
 
 
 def pages(phase: Phase) -> bytes:
