@@ -26,8 +26,8 @@ class FairConnection(H11Protocol):
     """A connection that neither waits for the header of a request for ever nor keeps the others from their turns.
 
     It is closed HEADER_SECONDS after it opened if it has sent no whole header of a request by then; one that is kept, that
-    long after the first byte of its next request. uvicorn has no limit for this: a first byte ends its limit for idle
-    connections.
+    long after the first byte of its next request; so is one whose request was answered before its body had come, if the rest
+    has not by then. uvicorn has no limit for these: any byte ends its limit for idle connections.
 
     What came is read in parts, for TURN_SECONDS of processor time before others have their turns: a body in chunks of one
     byte costs some hundred times as much as one that comes in one piece.
@@ -45,7 +45,7 @@ class FairConnection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Expect the first request."""
         super().connection_made(transport)
-        self._expect_header()
+        self._expect()
 
     def data_received(self, data: bytes) -> None:
         """Read it now, or after what came before."""
@@ -68,8 +68,8 @@ class FairConnection(H11Protocol):
             self._part = LEAST_PART if now - before > TURN_SECONDS / 2 else min(2 * self._part, MOST_PART)
             if now - began > TURN_SECONDS:
                 break
-        if self.conn.their_state is h11.IDLE:
-            self._expect_header()
+        if self.conn.their_state is h11.IDLE or self._has_answered_early():
+            self._expect()
         else:
             self._stop_expecting()
         if not self._unread or self.transport.is_closing():
@@ -88,8 +88,12 @@ class FairConnection(H11Protocol):
     def on_response_complete(self) -> None:
         """Go on with what came meanwhile: perhaps the beginning of another request."""
         super().on_response_complete()
-        if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
-            self._expect_header()
+        if (self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]) or self._has_answered_early():
+            self._expect()
+
+    def _has_answered_early(self) -> bool:
+        """Whether the rest of a body is still to come that nobody reads any more."""
+        return self.conn.their_state is h11.SEND_BODY and self.cycle is not None and self.cycle.response_complete
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget it."""
@@ -97,7 +101,7 @@ class FairConnection(H11Protocol):
         self._unread.clear()
         super().connection_lost(exc)
 
-    def _expect_header(self) -> None:
+    def _expect(self) -> None:
         if self._deadline is None:
             self._deadline = self.loop.call_later(HEADER_SECONDS, self.timeout_keep_alive_handler)
 

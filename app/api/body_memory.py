@@ -1,4 +1,4 @@
-"""The memory that bodies take while they come: as slowly as their senders like, and before anybody is asked who they are."""
+"""The room of bodies that have not ended: as slow as their senders like, and some before anybody is asked who they are."""
 
 import resource
 from collections import Counter
@@ -10,44 +10,54 @@ from app.api.turns import TooManyWaiting
 MOST = 256 << 20
 """Bytes of all bodies together."""
 _OF_FILES = 2
-"""One of so many open files may be the connection of a body that has not come yet."""
+"""One of so many open files may be the connection of such a body."""
 
 
 class BodyMemory:
-    """Counts what the bodies of each address block hold; of the event loop alone.
+    """Counts the bodies of each address block and what they hold; of the event loop alone.
 
-    A block may hold anything as long as there is room. Where there is none, each that sends may hold an equal share. A
-    body takes its share of the files that the program may open, too: the smallest is not nothing.
+    A block may have anything as long as there is room. Where there is none, each that sends may have an equal share.
     """
 
     def __init__(self, most: int = MOST) -> None:
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        self._most, self._all = most, 0
-        self._least = most * _OF_FILES // files if files > 0 else 0
+        self._most = most
+        self._most_bodies = files // _OF_FILES if files > 0 else 1 << 30
         self._held: Counter[str] = Counter()
+        self._bodies: Counter[str] = Counter()
+        self._all = 0
 
     @contextmanager
-    def body(self, block: str) -> Iterator[Callable[[int], None]]:
-        """A body of this block: what is given says how many bytes it holds now, and raises TooManyWaiting."""
+    def body(self, block: str) -> Iterator[Callable[[int], bool]]:
+        """A body of this block. What is given takes how many bytes it holds now, and says whether there is room for more.
+
+        Raises TooManyWaiting.
+        """
+        if self._bodies.total() >= self._most_bodies and self._bodies[block] >= self._most_bodies // len(self._bodies):
+            raise no_room()
         own = 0
 
-        def holds(size: int) -> None:
+        def holds(size: int) -> bool:
             nonlocal own
-            size = max(size, self._least)
             more, own = size - own, size
             self._held[block] += more
             self._all += more
-            if more > 0 and self._all > self._most and self._held[block] > self._most // len(self._held):
-                raise TooManyWaiting(
-                    "Bodies of unfinished requests from your address take all the room that there is for them.",
-                    headers={"Retry-After": "5", "Connection": "close"},
-                )
+            return self._all <= self._most or self._held[block] <= self._most // len(self._bodies)
 
+        self._bodies[block] += 1
         try:
-            holds(0)
             yield holds
         finally:
-            self._held[block] -= own
             self._all -= own
-            if not self._held[block]:
-                del self._held[block]
+            self._held[block] -= own
+            self._bodies[block] -= 1
+            if not self._bodies[block]:
+                del self._bodies[block], self._held[block]
+
+
+def no_room() -> TooManyWaiting:
+    """What is said to whoever sends more bodies, or more of them, than there is room for."""
+    return TooManyWaiting(
+        "There is no room for more that comes from your address: too much is under way.",
+        headers={"Retry-After": "5", "Connection": "close"},
+    )

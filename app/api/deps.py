@@ -23,7 +23,7 @@ from app.api.hashing import HashingPool
 from app.api.kept_boards import KeptBoards
 from app.api.limiter import Limiter
 from app.api.made_files import MadeFiles
-from app.api.turns import LargeUploads, Readers
+from app.api.turns import LargeUploads, OneByOne, Readers
 from app.errors import BadCursor, BadRequest, RequestInFlight, Unauthorized
 from app.figures import Figures
 from app.files import Files
@@ -129,8 +129,9 @@ class Service:
     admin_token: str
     hashing: HashingPool
     large_uploads: LargeUploads = field(default_factory=LargeUploads)
-    body_memory: BodyMemory = field(default_factory=BodyMemory)
-    reading_json: asyncio.Lock = field(default_factory=asyncio.Lock)  # large bodies, one at a time
+    file_memory: BodyMemory = field(default_factory=BodyMemory)
+    json_memory: BodyMemory = field(default_factory=BodyMemory)
+    reading_json: OneByOne = field(default_factory=OneByOne)  # large bodies
     in_flight: set[tuple[str, str]] = field(default_factory=set)
 
     @contextmanager

@@ -36,8 +36,11 @@ class Limiter:
         self._count("requests", (self._requests, ("request", *who)))
 
     def body(self, block: str) -> None:
-        """Count a part of a large JSON body, or one that is no JSON: its sender is not asked for yet; raises TooMany."""
-        self._count(f"JSON from one address, in parts of {BODY_PART >> 10} KiB,", (self._requests, ("body", block)))
+        """Count a JSON body, and each part of a large one, before its sender is asked for; raises TooMany."""
+        self._count(
+            f"JSON bodies from one address, or parts of {BODY_PART >> 10} KiB of them,",
+            (self._requests, ("body", block)),
+        )
 
     def sign_up(self, block: str) -> None:
         """Count somebody's wish for an account; raises TooMany."""

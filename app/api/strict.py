@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.api.addresses import block
+from app.api.body_memory import no_room
 from app.api.deps import Service, require_sender, service
 from app.api.limiter import BODY_PART
 from app.api.problems import Carrier
@@ -30,16 +31,17 @@ class StrictRequest(Request):
         """The whole body, at most ASSAY_MAX_JSON_BODY bytes; raises TooLarge, TooSlow, TooMany."""
         if not hasattr(self, "_body"):
             try:
-                with self._parts.body_memory.body(block(self)) as holds:
+                with self._parts.json_memory.body(block(self)) as holds:
                     self._body = await self._received(holds)
             except (TooSlow, TooMany) as refused:
                 raise Carrier(refused) from refused
         return self._body
 
-    async def _received(self, holds: Callable[[int], None]) -> bytes:
+    async def _received(self, holds: Callable[[int], bool]) -> bytes:
         settings = self._parts.settings
         limit = common = await self.limit(0)
         body = bytearray()
+        self._count(1)
         async for chunk in steady(self, settings.upload_idle, settings.upload_rate):
             self._count(min(len(body) + len(chunk), common) // BODY_PART - len(body) // BODY_PART)
             body += chunk
@@ -47,7 +49,8 @@ class StrictRequest(Request):
                 limit = await self.limit(len(body))
             if len(body) > limit:
                 raise Carrier(TooLarge(f"A JSON body here has at most {limit} bytes.", remedy="Send less."))
-            holds(len(body))
+            if not holds(len(body)):
+                raise no_room()
         return bytes(body)
 
     @property
@@ -67,18 +70,11 @@ class StrictRequest(Request):
         """The body as JSON; raises json.JSONDecodeError."""
         if not hasattr(self, "_json"):
             body = await self.body()
-            try:
-                if len(body) > LARGE:  # in a thread, so that nobody else waits for it; and one at a time
-                    async with self._parts.reading_json:
-                        self._json = await run_in_threadpool(strict_json, body)
-                else:
-                    self._json = strict_json(body)
-            except json.JSONDecodeError:
-                try:
-                    self._count(1)
-                except TooMany as refused:
-                    raise Carrier(refused) from refused
-                raise
+            if len(body) > LARGE:  # in a thread, so that nobody else waits for it; and one at a time
+                async with self._parts.reading_json.of(block(self)):
+                    self._json = await run_in_threadpool(strict_json, body)
+            else:
+                self._json = strict_json(body)
         return self._json
 
 

@@ -2,10 +2,11 @@
 
 import asyncio
 from collections import Counter, OrderedDict, deque
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from app.children import Children
 from app.errors import TooMany
@@ -124,6 +125,21 @@ class Turns:
     def _forget_empty(self, line: Line) -> None:
         if not self._waiting[line]:
             del self._waiting[line]
+
+
+class OneByOne:
+    """One after the other of each caller, and of all: whoever comes waits for one of each that is here, not for all."""
+
+    def __init__(self) -> None:
+        self._all = asyncio.Lock()
+        self._of_caller: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def of(self, caller: str) -> AsyncIterator[None]:
+        """The block has its turn."""
+        own = self._of_caller.setdefault(caller, asyncio.Lock())
+        async with own, self._all:
+            yield
 
 
 class LargeUploads:

@@ -50,7 +50,7 @@ async def kept(
 
     `room` tells how many bytes can be of any use, if that is known; it is asked in a thread, about large bodies alone.
 
-    A body below BUFFER bytes waits in memory until it is whole, so that all of it costs one visit to a thread; `large` is
+    A body below BUFFER bytes waits in memory, where there is room, until it is whole, so that all of it costs one visit to a thread; `large` is
     entered while a larger one is kept. With `turn` the whole body waits on disk until that returns. Raises TooLarge, StorageShort, BadRequest when the client
     breaks off, and whatever `then` raises.
     """
@@ -157,19 +157,20 @@ async def _receive(
     held = size = 0
     writing: asyncio.Future[None] | None = None
     try:
-        with parts.body_memory.body(block(request)) as holds:
+        with parts.file_memory.body(block(request)) as holds:
             async for chunk in steady(request, parts.settings.upload_idle, parts.settings.upload_rate):
                 waiting.append(chunk)
                 held, size = held + len(chunk), size + len(chunk)
                 await fit.check(size)
-                if held >= BUFFER:
+                has_room = holds(held)
+                if held >= BUFFER or not has_room:
                     if writing is None:
                         large()
                     else:
                         await writing
                     writing = asyncio.ensure_future(run_in_threadpool(body.write, waiting))
                     waiting, held = [], 0
-                holds(held)
+                    holds(0)
         if writing is not None:
             await writing
     finally:

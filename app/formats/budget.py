@@ -30,10 +30,8 @@ _SIGN = 6
 """Bytes of a character as an escape of JSON, such as \\u00e9."""
 _SCORE = 64
 """Bytes of a number with the signs and the white space around it."""
-_DECODING, _DECODED = 0.75, 200e6
-"""Seconds in which a library may decode a file of columns, and bytes that it decodes in each second more."""
-_CELLS, _NUMBER = 64, 8
-"""Bytes of a row of such a file beside its texts and scores, and of a number."""
+_DECODING, _CELL, _TEXT = 0.75, 40e-9, 0.5e-9
+"""Seconds in which a library may decode a file of columns: for any, and more for each cell and each byte of its texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,7 @@ def limits_for(needs: Needs, limits: Limits, *, pairs: bool = False) -> Limits:
     by_pair = n * m + rows if pairs else 0
     answer = 2 * (_SIGN * needs.names + _SCORE * m)  # labels, and a score of each
     record = _RECORD_BYTES + 2 * _SIGN * needs.longest + answer
-    decoded = rows * (needs.longest + needs.names + 2 * _NUMBER * m + _CELLS) + by_pair * (needs.longest + _CELLS)
+    cells, letters = rows * (m + 2) + 2 * by_pair, rows * needs.names + (rows + by_pair) * needs.longest
     texts = min(n, _TEXTS) * _TEXT_BYTES + by_pair * (_PAIR_BYTES + needs.longest)
     return replace(
         limits,
@@ -77,7 +75,7 @@ def limits_for(needs: Needs, limits: Limits, *, pairs: bool = False) -> Limits:
         sets=min(limits.values if limits.sets is None else limits.sets, n * (m + _RECORD_VALUES) + _LABELS),
         values=min(limits.values, n * (2 * m + _RECORD_VALUES) + _VALUES + by_pair * _PAIR_VALUES),
         expanded_bytes=min(limits.expanded_bytes, n * record + texts + LEAST),
-        decoding_seconds=_DECODING + decoded / _DECODED,
+        decoding_seconds=_DECODING + _CELL * cells + _TEXT * letters,
         members=min(limits.members, _MOST_MEMBERS, n // _INSTANCES_OF_MEMBER + _MEMBERS),
     )
 

@@ -96,7 +96,30 @@ def part_after_an_answer(line: socket.socket) -> None:
         ends_although_bytes_come(line)
 
 
-@pytest.mark.parametrize("caller", [silent, part, byte_after_byte, part_behind_a_request, part_after_an_answer])
+def body_after_an_answer(line: socket.socket) -> None:
+    line.sendall(GET[:-2] + b"Content-Length: 1000000\r\n\r\n")
+    if answer(line):
+        ends_although_bytes_come(line)
+
+
+def silence_after_an_answer(line: socket.socket) -> None:
+    line.sendall(GET[:-2] + b"Content-Length: 1000000\r\n\r\nx")
+    if answer(line):
+        silent(line)
+
+
+CALLERS = (
+    silent,
+    part,
+    byte_after_byte,
+    part_behind_a_request,
+    part_after_an_answer,
+    body_after_an_answer,
+    silence_after_an_answer,
+)
+
+
+@pytest.mark.parametrize("caller", CALLERS)
 def test_a_connection_without_a_whole_header_ends(
     app: Served, caller: Callable[[socket.socket], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -119,7 +119,7 @@ def test_what_organizers_do_after_the_close_hides_nothing_again(
     appears(visitors[0], opened)
     with crowd.nothing_scored():
         sent(crowd.admin(), opened, right(6), team="Late")
-        sent(crowd.admin(), opened, right(6), team="Majority", baseline="true")
+        sent(crowd.admin(), opened, right(6), team="Chance", baseline="true")
         for path in (f"/submissions/{own}/rerun", f"/challenges/{opened}/phases/main/rerun"):
             assert crowd.admin().post(path).status_code == 202
         for reader in (*visitors, *green):
