@@ -66,7 +66,8 @@ _STRICT = """## What is taken, and what is not
 
 - Text is UTF-8 without a byte order mark.
 - Ids and labels are strings. In JSON, arrays and typed columns, integers are taken as their decimal text (`7` is
-  `"7"`); `1.0`, `true` and `null` are refused. In CSV and TSV every field is text.
+  `"7"`); `1.0`, `true` and `null` are refused. An integer in JSON has at most 309 digits, as
+  many as the largest number; write longer ids as strings. In CSV and TSV every field is text.
 - They are compared exactly after Unicode NFC: no case folding, no trimming. A near miss is named in the answer.
 - Each expected id is given once. What a recipe lets pass instead (`missing`, `duplicates`, `unknown_label`) stands in
   [conventions.md](conventions.md).
@@ -81,7 +82,8 @@ A file may give scores with or without labels: one for each class, or, in binary
 Beside labels they are read only where a metric of the recipe uses them. Scores are finite numbers; where a metric
 needs probabilities, each lies from 0 to 1, and those of one instance of exclusive classes sum to 1. Beside one score s
 from 0 to 1 the other class has 1 - s: of at most 12 decimal places, as decimals (0.3 beside 0.7), so that a file which
-gives both gets the same values; of more, by one binary64 subtraction. Scores in binary files are the numbers that stand
+gives both gets the same values (but for the default rule of hard labels, which goes by how many scores there are: name a
+`decision`); of more, by one binary64 subtraction. Scores in binary files are the numbers that stand
 there, whatever decimals they came from: 0.7 as float32 is 0.699999988079071, and below a threshold of 0.7. Where the file
 gives no labels, they follow from the scores by the `decision` of the recipe, and a note says by which rule:
 [hard labels from scores](conventions.md#hard-labels-from-scores).

@@ -15,8 +15,8 @@ from typing import Any
 from app.formats.problem import Place, Problem, problem, shorten, token
 from app.formats.rules import Limits
 
-_INTEGER = 310
-"""Characters of the longest integer that binary64 holds, its sign included: the time to read one grows with their square."""
+_DIGITS = 309
+"""Digits of the longest integer that binary64 holds: the time to read one grows with the square of their number."""
 _SURE = 16
 """Characters of a number with a point that binary64 tells in any case, as it tells 15 digits."""
 _LIKE_PYTHON = re.compile(r"True|False|None|'")
@@ -57,7 +57,7 @@ def json_decoder(limits: Limits, *, exact: bool = False) -> json.JSONDecoder:
 
     `exact`: numbers of which binary64 does not tell every digit become LongNumber.
     """
-    most = min(limits.text_length, _INTEGER)
+    most = min(limits.text_length, _DIGITS)
 
     def real(text: str) -> float | BadNumber:
         value = float(text)
@@ -69,7 +69,7 @@ def json_decoder(limits: Limits, *, exact: bool = False) -> json.JSONDecoder:
         return value if sure else LongNumber(text)
 
     def integer(text: str) -> int | BadNumber:
-        return int(text) if len(text) <= most else BadNumber(shorten(text), "too_large")
+        return int(text) if len(text) <= most + text.startswith("-") else BadNumber(shorten(text), "too_large")
 
     def constant(text: str) -> BadNumber:
         return BadNumber(text, "not_a_number")
