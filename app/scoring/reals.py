@@ -110,6 +110,11 @@ def summed(parts: Iterable[Operand]) -> Real:
     return Real(bounds)
 
 
+def later(make: Callable[[], Real]) -> Real:
+    """A number that is made anew each time that its bounds are asked for, and takes no memory in between."""
+    return Real(lambda bits: make().bounds(bits))
+
+
 def quotient_sum(numerators: Integers, denominators: Integers) -> Real:
     """The sum of numerator / denominator over integers side by side; the denominators are above 0.
 

@@ -6,6 +6,8 @@ likely (McSherry & Najork 2008, Computing information retrieval performance meas
 scores).
 """
 
+from collections.abc import Callable
+from functools import partial
 from math import comb
 
 import numpy as np
@@ -13,6 +15,9 @@ import numpy as np
 from app.scoring.exact import Integers
 from app.scoring.ranking import NOWHERE, Int, Ranks
 from app.scoring.reals import Real, quotient_sum
+
+_TERMS = 1 << 18
+"""Terms that are made together; a part may have those of one more group of tied labels."""
 
 RULES = ("worst", "best", "declared", "last", "average")
 
@@ -78,21 +83,32 @@ def chance_of_a_hit(ranks: Ranks, k: int, ties: str) -> tuple[Integers, Integers
     return exact, whole
 
 
-def precisions_within(ranks: Ranks, k: int, ties: str) -> tuple[Int, Integers, Integers]:
-    """The precision at each relevant label among the k best: instances (ascending), numerators, denominators.
+Terms = tuple[Int, Integers, Integers]
+"""Of each term its instance, its numerator and its denominator."""
+
+
+def precisions_within(ranks: Ranks, k: int, ties: str) -> list[Callable[[], Terms]]:
+    """The precision at each relevant label among the k best, in parts that are made when they are asked for.
 
     Under `average` there is a term for each position that a relevant label may take: of t tied labels, g of them
     relevant, with h relevant ones above, position j of them (from 0) holds one with the probability g / t, and the
-    expected number of those before it is then h + j (g-1) / (t-1).
+    expected number of those before it is then h + j (g-1) / (t-1). How many terms there are follows from where the relevant
+    labels stand, so all of them together might take more memory than there is, and tell so.
     """
     if ties != "average":
         position = positions(ranks, ties)
         number = ranks.hits + (ranks.among - ranks.place if ties == "last" else ranks.place + 1)
         inside = position <= k
-        return ranks.rows[inside], number[inside], position[inside]
-    group = np.flatnonzero((ranks.place == 0) & (ranks.above < k))
-    length = np.minimum(ranks.tied[group], k - ranks.above[group])
-    at = np.repeat(group, length)
+        return [lambda: (ranks.rows[inside], number[inside], position[inside])]
+    groups = np.flatnonzero((ranks.place == 0) & (ranks.above < k))
+    before = np.cumsum(np.minimum(ranks.tied[groups], k - ranks.above[groups]))
+    starts = np.flatnonzero(np.diff(before // _TERMS, prepend=-1))
+    return [partial(_expected_precisions, ranks, k, each) for each in np.split(groups, starts[1:])]
+
+
+def _expected_precisions(ranks: Ranks, k: int, groups: Int) -> Terms:
+    length = np.minimum(ranks.tied[groups], k - ranks.above[groups])
+    at = np.repeat(groups, length)
     j = np.arange(len(at)) - np.repeat(np.cumsum(length) - length, length)
     t, g, h = ranks.tied[at], ranks.among[at], ranks.hits[at]
     others = np.maximum(t - 1, 1)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
+from app.scoring import ties
 from tests.scoring import rankings as oracle
 from tests.scoring.build import case, results, value
 
@@ -193,3 +195,24 @@ def test_a_tie_over_many_labels_is_shared_to_twelve_digits() -> None:
     shared = (1 / np.log2(float(m)) + 1 / np.log2(float(m + 1))) / 2
     assert value(of, f"ndcg_at_k:k={m}") == pytest.approx(shared, rel=1e-12)
     assert value(of, "mrr:ties=average") == pytest.approx((1 / (m - 1) + 1 / m) / 2, rel=1e-15)
+
+
+@pytest.mark.parametrize("terms", [1, 7, 1 << 20])
+def test_expected_precisions_are_summed_in_parts_of_any_size(terms: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ties, "_TERMS", terms)
+    made: list[int] = []
+    make = ties._expected_precisions
+
+    def counted(*given: Any) -> ties.Terms:
+        found = make(*given)
+        made.append(len(found[0]))
+        return found
+
+    monkeypatch.setattr(ties, "_expected_precisions", counted)
+    m, n = 9, 40  # all labels of an instance are tied, and one of them is relevant
+    names = [f"c{at}" for at in range(m)]
+    of = case("multilabel", names, [[names[at % m]] for at in range(n)], [[]] * n, [[0.5] * m] * n)
+    due = sum(Fraction(1, at) for at in range(1, m + 1)) / m
+    assert value(of, f"map_at_k:k={m},ties=average") == float(due)
+    assert max(made) < terms + m
+    assert sum(made) >= n * m

@@ -1,5 +1,8 @@
 """Measures of where in a ranking the relevant labels turn up: mean average precision at k and mean reciprocal rank."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from app.scoring.exact import times
@@ -24,17 +27,22 @@ from app.scoring.metrics.ranked import (
     worked,
 )
 from app.scoring.ranking import NOWHERE
-from app.scoring.reals import summed
+from app.scoring.reals import Real, later, summed
 from app.scoring.tally import Workspace
-from app.scoring.ties import expected_reciprocal, first_positions, leaders, precisions_within
+from app.scoring.ties import Terms, expected_reciprocal, first_positions, leaders, precisions_within
 
 
 def map_at_k(ws: Workspace, call: MetricCall) -> Result:
     """The precisions at the positions of relevant labels among the k first, over as many as could be there."""
     k, ranks = depth(ws, call), ranks_of(ws, call)
-    rows, numerator, denominator = precisions_within(ranks, k, call.params["ties"])
-    below = times(denominator, np.clip(ranks.sizes, 1, k)[rows])
-    return Means(ws, call, ranks.sizes == 0).of_terms(rows, numerator, below)
+    means, possible = Means(ws, call, ranks.sizes == 0), np.clip(ranks.sizes, 1, k)
+
+    def of(terms: Callable[[], Terms]) -> Real:
+        rows, numerator, denominator = terms()
+        return means.sum_of(rows, numerator, times(denominator, possible[rows]))
+
+    parts = precisions_within(ranks, k, call.params["ties"])
+    return means.of_sum(summed([later(partial(of, terms)) for terms in parts]))
 
 
 def mrr(ws: Workspace, call: MetricCall) -> Result:
