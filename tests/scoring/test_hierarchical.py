@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.scoring.ancestry import ROOT, Ancestry
-from app.scoring.distances import distances
+from app.scoring.distances import Distances
 from app.scoring.hierarchy import Hierarchy
 from tests.scoring.build import case, results, value
 from tests.scoring.by_paths import Labels, Slow, drawn, label_sets
@@ -97,17 +97,8 @@ def test_distances_are_those_of_a_search_in_all_directions(data: st.DataObject) 
             row.append(other)
     ancestry = Ancestry(Hierarchy.of(parents), classes, joined=False)
     others = np.arange(1, len(classes) + 1)
-    lengths = distances(ancestry, np.full_like(others, classes.index(start) + 1), others)
+    lengths = Distances(ancestry).between(np.full_like(others, classes.index(start) + 1), others, 1)
     assert lengths.tolist() == [found.get(name, -1) for name in classes]
-
-
-def test_many_searches_go_side_by_side() -> None:
-    n = 200
-    ancestry = Ancestry(Hierarchy.of({str(at): [str(at + 1), str(at + 2)] for at in range(n)}), ["0"], joined=False)
-    nodes = np.arange(3, n)
-    assert distances(ancestry, nodes, nodes[::-1].copy()).tolist() == [
-        (abs(n + 2 - 2 * at) + 1) // 2 for at in range(3, n)
-    ]
 
 
 def test_the_root_may_be_left_out_or_one_added() -> None:

@@ -74,6 +74,10 @@ TOO_LARGE = (
     "too many equally near counterparts"
 )
 TOO_DEEP = "the sets are so large, or so deep in the hierarchy, that adding all ancestors would take too long"
+TOO_FAR = (
+    "so many instances over a hierarchy so deep, with so many nodes that have several parents, would take too long, "
+    "whatever their labels"
+)
 
 
 def effort(ws: Workspace, call: MetricCall) -> Effort:
