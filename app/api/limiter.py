@@ -13,8 +13,9 @@ from app.settings import Settings
 
 WHOLE = 10  # so many times a limit is that of all addresses, or all accounts, together
 
-BODY_PART = 1 << 16
-"""Bytes of a JSON body beyond which each as many count as a request: reading them takes ten milliseconds of all."""
+FREE, BODY_PART = 1 << 12, 1 << 16
+"""Bytes that a JSON body may have before it counts as a request of its address, and each as many more as another: reading
+so many takes ten milliseconds of all."""
 
 Count = tuple[RateLimitItem, tuple[str, ...]]
 
@@ -36,9 +37,9 @@ class Limiter:
         self._count("requests", (self._requests, ("request", *who)))
 
     def body(self, block: str) -> None:
-        """Count a JSON body, and each part of a large one, before its sender is asked for; raises TooMany."""
+        """Count a JSON body that is not small, or a part of one, before its sender is asked for; raises TooMany."""
         self._count(
-            f"JSON bodies from one address, or parts of {BODY_PART >> 10} KiB of them,",
+            f"JSON bodies of more than {FREE >> 10} KiB from one address, or parts of {BODY_PART >> 10} KiB of them,",
             (self._requests, ("body", block)),
         )
 

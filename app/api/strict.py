@@ -15,7 +15,7 @@ from starlette.responses import Response
 from app.api.addresses import block
 from app.api.body_memory import no_room
 from app.api.deps import Service, require_sender, service
-from app.api.limiter import BODY_PART
+from app.api.limiter import BODY_PART, FREE
 from app.api.problems import Carrier
 from app.api.uploads import steady
 from app.errors import AssayError, BadRequest, TooLarge, TooMany, TooSlow, UnsupportedMedia
@@ -41,9 +41,8 @@ class StrictRequest(Request):
         settings = self._parts.settings
         limit = common = await self.limit(0)
         body = bytearray()
-        self._count(1)
         async for chunk in steady(self, settings.upload_idle, settings.upload_rate):
-            self._count(min(len(body) + len(chunk), common) // BODY_PART - len(body) // BODY_PART)
+            self._count(_parts(min(len(body) + len(chunk), common)) - _parts(len(body)))
             body += chunk
             if len(body) > limit:
                 limit = await self.limit(len(body))
@@ -76,6 +75,11 @@ class StrictRequest(Request):
             else:
                 self._json = strict_json(body)
         return self._json
+
+
+def _parts(size: int) -> int:
+    """As how many requests a body of so many bytes counts: not at all where it is as small as a login."""
+    return 1 + size // BODY_PART if size > FREE else 0
 
 
 class StrictRoute(APIRoute):
