@@ -64,9 +64,6 @@ _METHOD = """\
 
 A test holds the memory of the API process: an upload of 60 MiB raises its peak by less than 16 MiB
 (`tests/faults/test_memory.py`).
-
-The kept figures are of the last tree of scorer version 1: before values were rounded once from the exact result, before
-reading was bounded by what a phase can use, and before tasks took turns. The piece `hostile` has no kept figures yet.
 """
 _LIMITS = """\
 ## What is not met, and why

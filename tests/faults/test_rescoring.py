@@ -68,7 +68,7 @@ def test_an_order_that_is_cancelled_leaves_what_has_not_begun(own: Bed) -> None:
 
 @BOTH
 def test_new_submissions_go_first(own: Bed) -> None:
-    own.filled(30)
+    own.filled(120)  # a tenth of a second of work, so that going first shows
     admin = own.cluster.admin()
     with frozen_children(own.service.pid) as children:
         admin.post(RERUN)
@@ -80,7 +80,7 @@ def test_new_submissions_go_first(own: Bed) -> None:
     new = admin.get(f"/submissions/{sent}").json()
     assert new["status"] == "finished"
     assert new["timings"]["finished_at"] < order["finished_at"]
-    assert order["done"] == 30
+    assert order["done"] == 120
 
 
 @BOTH
