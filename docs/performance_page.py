@@ -89,9 +89,6 @@ _LIMITS = """\
 _SERVICE = f"""\
 ## The service as a whole
 
-These figures were kept from a run before files were read in two tiers, boards were kept in memory, and a submission
-asked for half as many statements: they are to be read as the least of what there is now.
-
 What `python -m benchmarks.operations` printed, on the cores that also ran the senders and PostgreSQL: wall times of
 real processes, {RECORDS:,} records a submission, {SENDERS} senders, uploads in a folder. `make bench` prints this table too.
 """
