@@ -64,8 +64,11 @@ _STANDING = """
                AS part_last
 """
 _JUST_SERVED = """
-    SELECT 1 FROM score_tasks {served} WHERE served_turn IS NOT NULL AND served_turn = :turn AND lane = :lane LIMIT 1
+    SELECT 1 FROM score_tasks {served} WHERE served_turn IS NOT NULL AND served_turn >= :turn AND lane = :lane
+    ORDER BY served_turn DESC LIMIT 1
 """
+"""Whether a lane was served in the last round that was. By the order, PostgreSQL follows the index also where it takes
+nearly all rows to be of this lane and round, and would read them all."""
 _COLUMNS = "SELECT id, attempt, submission_id, turn, ticket, lane, priority FROM score_tasks"
 _DUE = "{waiting} AND scorer_version = :scorer AND (not_before IS NULL OR not_before <= :moment)"
 _HEAD = f"{_COLUMNS} {{turn}} WHERE {_DUE} ORDER BY priority, turn, ticket LIMIT 1 {{locked}}"
