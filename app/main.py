@@ -20,24 +20,22 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.staticfiles import StaticFiles
 
-from app import __version__, logs
+from app import __version__
 from app.actions.access import Caller
-from app.actions.bootstrap import admin_token, administrator
-from app.actions.check_ready import Readiness
-from app.actions.passwords import Decoys
-from app.actions.sweep_files import DAY
+from app.actions.accounts.bootstrap import admin_token, administrator
+from app.actions.accounts.passwords import Decoys
+from app.actions.operations.check_readiness import Readiness
+from app.actions.operations.sweep_files import DAY
 from app.api import (
     accounts,
     catalogue,
     challenges,
-    docs,
-    document,
-    figures,
     gold,
     health,
     leaderboards,
     phases,
     problems,
+    prometheus,
     quotas,
     registrations,
     reports,
@@ -45,25 +43,27 @@ from app.api import (
     submissions,
     submit,
 )
-from app.api.deps import Notifier, Service
-from app.api.hashing import HashingPool
-from app.api.kept_boards import Entry, KeptBoards
-from app.api.limiter import Limiter
-from app.api.made_files import MadeFiles
+from app.api.caching.board_cache import Entry, KeptBoards
+from app.api.caching.cached_board_app import MadeReplies, QuickApp
+from app.api.caching.generated_files import MadeFiles
+from app.api.dependencies import Notifier, Service
+from app.api.limits.password_hashing import HashingPool
+from app.api.limits.reader_queue import Readers, Turns
+from app.api.limits.request_limits import Limiter
 from app.api.middleware import Envelope
-from app.api.quick_boards import MadeReplies, QuickApp
-from app.api.turns import Readers, Turns
-from app.children.pool import ChildPool
-from app.figures import Figures
-from app.file_limit import raise_limit
+from app.api.openapi import docs_page, document
 from app.files import Files
-from app.places import open_files, own_place
+from app.runtime import logging_setup
+from app.runtime.data_folder import open_files, own_place
+from app.runtime.open_file_limit import raise_limit
+from app.runtime.telemetry import Figures
 from app.settings import Settings
 from app.store.migrate import require_head, upgrade
 from app.store.session import Database
 from app.store.signals import Listener
 from app.web_server import Server, configured, listening
-from app.worker import (
+from app.worker.process_pool import ChildPool
+from app.worker.worker import (
     GOLD_CHILDREN,
     KEPT_READERS,
     READER_CHILDREN,
@@ -91,8 +91,8 @@ ROUTERS = (
     quotas,
     leaderboards,
     health,
-    figures,
-    docs,
+    prometheus,
+    docs_page,
 )
 DESCRIPTION = """\
 A centralized challenge-scoring service. Organizers upload gold labels, participants POST predictions with instance
@@ -282,7 +282,7 @@ def serve(settings: Settings, *, scoring: bool = True) -> None:
     """
     os.umask(0o077)  # gold labels and hashes are for the service's own account only
     raise_limit()
-    logs.configure(settings, "serve" if scoring else "api")
+    logging_setup.configure(settings, "serve" if scoring else "api")
     signal.signal(signal.SIGTERM, _end)
     with own_place(settings) as work:
         listener = listening(settings)

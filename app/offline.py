@@ -5,13 +5,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from app.formats import gold as gold_rules
-from app.formats.budget import Needs, limits_for
-from app.formats.check import check
+from app.formats import gold_validation as gold_rules
 from app.formats.columns import Table
-from app.formats.problem import Problems, TooManyProblems
+from app.formats.problems import Problems, TooManyProblems
 from app.formats.reader import read_table
-from app.formats.rules import DEFAULT_LIMITS, Limits, Rules
+from app.formats.reading_rules import DEFAULT_LIMITS, Limits, Rules
+from app.formats.size_limits import Needs, limits_for
+from app.formats.validation import check
 from app.pipeline import (
     Source,
     build_gold,
@@ -24,10 +24,10 @@ from app.pipeline import (
     task_spec,
     voided_ids,
 )
-from app.scoring.align import Case, IdIndex
-from app.scoring.metric import ACCEPTABLE, MetricCall, Result
-from app.scoring.needs import met
-from app.scoring.task import Task, TaskSpec
+from app.scoring.declaration.metric import ACCEPTABLE, MetricCall, Result
+from app.scoring.declaration.requirements import met
+from app.scoring.declaration.task import Task, TaskSpec
+from app.scoring.evaluation_input import Case, IdIndex
 
 
 @dataclass(slots=True)

@@ -13,27 +13,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import InvalidContent
-from app.formats import gold as gold_rules
-from app.formats.budget import Needs, limits_for
-from app.formats.check import check
+from app.formats import gold_validation as gold_rules
 from app.formats.columns import Table, TooManyRows
-from app.formats.fast import Tables, read_quickly
-from app.formats.fast_scores import read_scores
-from app.formats.guess import holds_sets
-from app.formats.kinds import FileKind
-from app.formats.problem import Problems, TooManyProblems
+from app.formats.decoding import composed
+from app.formats.detection import FileKind
+from app.formats.infer_task import holds_sets
+from app.formats.normalize import SPLITS
+from app.formats.problems import Problems, TooManyProblems
 from app.formats.reader import read_table
-from app.formats.rules import DEFAULT_LIMITS, Limits, Rules
-from app.formats.text import composed
-from app.formats.tidy import SPLITS
-from app.scoring.accessories import grouping, spec_of
-from app.scoring.align import Case, Grouping, IdIndex, Labels, Predicted
-from app.scoring.decision import Decided, alone, described, predicted
+from app.formats.reading_rules import DEFAULT_LIMITS, Limits, Rules
+from app.formats.size_limits import Needs, limits_for
+from app.formats.validation import check
+from app.formats.vectorized.labels import Tables, read_quickly
+from app.formats.vectorized.scores import read_scores
+from app.scoring.declaration.decision_rules import Decided, alone, described, predicted
+from app.scoring.declaration.gold_metadata import grouping, spec_of
+from app.scoring.declaration.metric import MetricCall, Result
+from app.scoring.declaration.metric_syntax import counted
+from app.scoring.declaration.task import Task, TaskSpec
 from app.scoring.evaluate import Ceilings, evaluate
-from app.scoring.metric import MetricCall, Result
-from app.scoring.strings import counted
-from app.scoring.task import Task, TaskSpec
-from app.scoring.texts import TextTable
+from app.scoring.evaluation_input import Case, Grouping, IdIndex, Labels, Predicted
+from app.scoring.string_table import TextTable
 
 _UNSCORED = "not scored"
 
@@ -170,7 +170,7 @@ def load_gold(
     """Read gold and check it against itself; None exactly where there are problems.
 
     Without `classes`, the sorted label set of the gold becomes the vocabulary. `beside` holds canonical accessories by
-    field (app.scoring.accessories). `void` ids are not scored, nor are those that the file marks so. Of `rules` only
+    field (app.scoring.declaration.gold_metadata). `void` ids are not scored, nor are those that the file marks so. Of `rules` only
     `duplicates` concerns gold. Raises InvalidContent where `classes` or `void` list something twice, and where folds or
     groups lack an id.
     """

@@ -10,8 +10,8 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from app.api.deps import Notifier
-from app.places import AddressTaken
+from app.api.dependencies import Notifier
+from app.runtime.data_folder import AddressTaken
 from app.settings import Settings
 
 # Longer than clients keep a connection that is idle, many of them 5 s: one that closes as a request comes loses it.

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from app.cpu_limit import CpuTimer
 from app.formats import FileKind
-from app.formats.rules import DEFAULT_LIMITS, Rules
+from app.formats.reading_rules import DEFAULT_LIMITS, Rules
 from app.pipeline import FileTooHeavy, Source, tables_of, validate
-from app.scoring.align import IdIndex
-from app.scoring.task import Task, TaskSpec
+from app.scoring.declaration.task import Task, TaskSpec
+from app.scoring.evaluation_input import IdIndex
+from app.worker.cpu_limit import CpuTimer
 from benchmarks.apart import Failed, apart
 from benchmarks.figures import Measured
 from benchmarks.sizes import Sizes

@@ -19,8 +19,8 @@ from sklearn.metrics import (
 )
 
 from app.pipeline import Gold, Source, score
-from app.scoring.asked import all_fitting, parse_metric
-from app.scoring.needs import met
+from app.scoring.declaration.metric_parser import all_fitting, parse_metric
+from app.scoring.declaration.requirements import met
 from benchmarks import records
 from benchmarks.figures import Measured
 from benchmarks.measure import Way, timed

@@ -16,10 +16,10 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from app.scoring.align import Case, Labels
-from app.scoring.asked import parse_metric
+from app.scoring.declaration.metric_parser import parse_metric
+from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluate import evaluate
-from app.scoring.task import TaskSpec
+from app.scoring.evaluation_input import Case, Labels
 from benchmarks.figures import Measured
 from benchmarks.measure import timed
 from benchmarks.sizes import Sizes

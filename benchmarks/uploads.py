@@ -17,7 +17,7 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from app.formats import FileKind
-from app.formats.rules import Rules
+from app.formats.reading_rules import Rules
 from app.pipeline import Gold, Source, validate
 from benchmarks.figures import Measured
 from benchmarks.measure import Way, collector_off, extra_peak, timed

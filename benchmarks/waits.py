@@ -4,9 +4,9 @@ from pathlib import Path
 
 import orjson
 
-from app.scoring.asked import all_fitting
-from app.scoring.metric import MetricCall
-from app.scoring.needs import met
+from app.scoring.declaration.metric import MetricCall
+from app.scoring.declaration.metric_parser import all_fitting
+from app.scoring.declaration.requirements import met
 from benchmarks import records
 from benchmarks.figures import Measured
 from benchmarks.labels import ours

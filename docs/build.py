@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from app.api import document
+from app.api.openapi import document
 from app.main import bare_app
 from app.scoring.metrics import FAMILIES
 from app.settings import markdown

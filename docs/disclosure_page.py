@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from markdown_parts import code, metric_link, safe, table
 
-from app.scoring.disclosure import LEAST_TEAMS, Board, Rules, bound, digit_bits
-from app.scoring.disclosure_text import rounded_up
-from app.scoring.granularity import Granularity, Sizes
-from app.scoring.metric import CATALOGUE
-from app.scoring.recipe import parse_recipe
-from app.scoring.task import Task
+from app.scoring.declaration.granularity import Granularity, Sizes
+from app.scoring.declaration.metric import CATALOGUE
+from app.scoring.declaration.recipe import parse_recipe
+from app.scoring.declaration.task import Task
+from app.scoring.disclosure.inference_bound import LEAST_TEAMS, Board, Rules, bound, digit_bits
+from app.scoring.disclosure.wording import rounded_up
 
 _HEAD = """# What scores tell about the gold
 

@@ -5,7 +5,7 @@ from itertools import groupby
 from markdown_parts import code, safe, table
 
 from app.doctor import all_checks
-from app.doctor.declared import Check
+from app.doctor.check_declaration import Check
 
 _INTRODUCTION = """# What the doctor looks at
 
@@ -29,7 +29,7 @@ def page() -> str:
     """The whole page."""
     lines = [_INTRODUCTION]
     for area, checks in groupby(all_checks(), key=lambda each: each.look.__module__.rpartition(".")[2]):
-        lines += [f"## {area.capitalize().replace('sql', 'SQL').replace('Sqlite', 'SQLite')}", ""]
+        lines += [f"## {area.replace('_', ' ').capitalize().replace('sql', 'SQL').replace('Sqlite', 'SQLite')}", ""]
         lines += table(["check", "what is well", "otherwise"], [_row(each) for each in checks])
     return "\n".join(lines)
 

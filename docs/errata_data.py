@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from app.scoring.align import Case
+from app.scoring.evaluation_input import Case
 from tests.scoring.build import case, results
 
 Counts = Sequence[Sequence[int]]

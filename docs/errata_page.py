@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from errata_data import FIGURES, SEFIDIAN, T5, T6, TABLES, Figure, confirmed, reason
 
-from app.scoring.metric import CATALOGUE
-from app.scoring.report import per_class
+from app.scoring.declaration.metric import CATALOGUE
+from app.scoring.reports.per_class_report import per_class
 
 _INTRODUCTION = """# Errata
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from textwrap import fill
 
 from app.formats import FORMATS, file_kind
-from app.formats.declared import ENCODINGS, Format, Shape
-from app.formats.problem import CODES, LISTED, Problem
+from app.formats.problems import CODES, LISTED, Problem
+from app.formats.registry import ENCODINGS, Format, Shape
 from app.pipeline import Source, validate
 from app.settings import Settings
 from tests.formats.cells import GROUPS, cells
@@ -46,7 +46,7 @@ _EXAMPLE = (
 _INTRODUCTION = """# File formats
 
 Predictions and gold come in the same formats, read by the same code in the service, in `assay validate` and in
-`assay score`. This page is made by `docs/build.py` from the declarations in `app/formats/declared.py` and from the
+`assay score`. This page is made by `docs/build.py` from the declarations in `app/formats/registry.py` and from the
 table of faults in `tests/formats/cells`; a test fails when it is out of date.
 """
 _TOLD = """The format is told by, in this order: the media type (`Content-Type`); where that is absent, `application/octet-stream`

@@ -5,13 +5,13 @@ from typing import Any
 
 from markdown_parts import code, metric_link, safe, sentence, table
 
-from app.scoring import worked
-from app.scoring.asked import ALIASES
-from app.scoring.catalogue import describe, hints
-from app.scoring.choices import span, takes
-from app.scoring.metric import CATALOGUE, Example, Metric
+from app.scoring.catalogue import worked_examples
+from app.scoring.catalogue.description import describe, hints
+from app.scoring.catalogue.settings_index import span, takes
+from app.scoring.declaration.metric import CATALOGUE, Example, Metric
+from app.scoring.declaration.metric_parser import ALIASES
+from app.scoring.declaration.requirements import MEANINGS
 from app.scoring.metrics import FAMILIES, Family
-from app.scoring.needs import MEANINGS
 
 _LETTERS = {"binary": "B", "multiclass": "C", "multilabel": "L"}
 _PROPERTIES = {
@@ -113,7 +113,7 @@ def _section(metric: Metric, data: Mapping[str, str]) -> list[str]:
     lines = [f"## `{metric.key}`", "", _names(metric), "", "```math", entry["equation"]["latex"], "```", ""]
     lines += table(["", ""], _facts(metric, entry, data))
     if not metric.scalar:
-        lines += ["```json", worked.value_text(metric), "```", ""]
+        lines += ["```json", worked_examples.value_text(metric), "```", ""]
     if metric.params:
         lines += [line for param in entry["params"] for line in _param(param)] + [""]
     return lines
@@ -182,7 +182,7 @@ def _param(param: Mapping[str, Any]) -> Iterator[str]:
 def _example(metric: Metric, example: Mapping[str, Any], data: str) -> str:
     """The value, the data that it is of, and what it comes from."""
     params = ", ".join(f"`{name}={value}`" for name, value in metric.example.params.items())
-    value = safe(worked.value_text(metric)) if metric.scalar else "the data below,"
+    value = safe(worked_examples.value_text(metric)) if metric.scalar else "the data below,"
     text = f"{value} on [{data}](#{data.replace(' ', '-')})" + (f" with {params}" if params else "")
     classes = [f"{safe(row['class'])} ({_brief(row, 'class')})" for row in example.get("of_classes", [])]
     instances = [f"{at} ({_brief(row)})" for at, row in enumerate(example.get("of_instances", []), 1)]
@@ -211,7 +211,7 @@ def _numbered(family: Family) -> dict[str, str]:
 
 
 def _identity(metric: Metric) -> str:
-    return repr((worked.data(metric), _beside(metric.example)))
+    return repr((worked_examples.data(metric), _beside(metric.example)))
 
 
 def _beside(example: Example) -> list[str]:
@@ -234,7 +234,7 @@ def _mapping(value: Any) -> str:
 
 
 def _data(name: str, metric: Metric) -> list[str]:
-    rows = worked.data(metric)
+    rows = worked_examples.data(metric)
     beside = f"A {metric.example.task} task. {sentence('; '.join(_beside(metric.example)))}"
     cells = ([safe(value) for value in row.values()] for row in rows)
     return [f"### {name}", "", beside, "", *table(list(rows[0]), cells)]

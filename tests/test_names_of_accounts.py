@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.actions.passwords import weakness
-from app.emails import account_key, normal_email, spellings
+from app.actions.accounts.passwords import weakness
+from app.text.email_addresses import account_key, normal_email, spellings
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,9 @@ from app.pipeline import (
     score,
     validate,
 )
-from app.scoring.asked import parse_metric
-from app.scoring.metric import MetricCall
-from app.scoring.task import Task, TaskSpec
+from app.scoring.declaration.metric import MetricCall
+from app.scoring.declaration.metric_parser import parse_metric
+from app.scoring.declaration.task import Task, TaskSpec
 from tests.shared import needs_shared, shared
 
 

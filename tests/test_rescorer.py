@@ -7,18 +7,18 @@ from typing import Any, cast
 
 from sqlalchemy import select
 
-from app.actions.score_submission import Bench, Caps
-from app.children import Children
+from app.actions.scoring_tasks.score_submission import Bench, Caps
 from app.errors import DatabaseAway
 from app.files.folder import FolderFiles
-from app.priorities import RESCORING
 from app.queue import Claim
 from app.queue.local import LocalQueue
-from app.rescorer import SHARE, Places, Rescorer
+from app.scoring_processes import Children
 from app.settings import Settings
 from app.store.migrate import upgrade
 from app.store.session import Database
 from app.store.tables import ScoreTask, Submission
+from app.task_priorities import RESCORING
+from app.worker.rescorer import SHARE, Places, Rescorer
 from tests.live import LONG, eventually
 from tests.store.rows import fill
 

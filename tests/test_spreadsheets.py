@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.scoring.detail import write_csv
-from app.spreadsheets import text_cell
+from app.scoring.reports.detailed_report import write_csv
+from app.text.spreadsheet_cells import text_cell
 
 FORMULAS = [
     "=1+1",

@@ -11,8 +11,9 @@ from app.errors import (
     RegistrationPending,
     Unauthorized,
 )
-from app.store import admission, challenges, locks, teams
-from app.store.admission import Facts
+from app.store import locks
+from app.store.queries import admission_context, challenges, teams
+from app.store.queries.admission_context import Facts
 from app.store.session import ReadSession
 from app.store.tables import Challenge, Phase, Registration, Submission
 
@@ -140,7 +141,7 @@ def no_phase(session: ReadSession, challenge: Challenge, phase_slug: str) -> Not
 def see_facts(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> Facts:
     """What admission goes by, if the caller may see the phase; raises NotFound."""
     locks.challenge(session, slug)
-    facts = admission.facts(session, slug, phase_slug, caller.user_id)
+    facts = admission_context.facts(session, slug, phase_slug, caller.user_id)
     if facts is None:
         raise no_phase(session, see_challenge(session, caller, slug), phase_slug)
     if not open_to_all(facts):

@@ -8,20 +8,20 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from app import errors
-from app.actions import passwords
 from app.actions.access import Caller
-from app.actions.issue_token import list_tokens, revoke_token
-from app.actions.log_in import Account, find_account, log_in
-from app.actions.passwords import Checked
-from app.actions.sign_up import check_sign_up, require_strong, sign_up
-from app.api import examples
-from app.api.addresses import block
-from app.api.deps import AccountDep, CallerDep, Cursor, Limit, Service, ServiceDep
-from app.api.hashing import LoginTicket, SignUpTicket
+from app.actions.accounts import passwords
+from app.actions.accounts.issue_token import list_tokens, revoke_token
+from app.actions.accounts.log_in import Account, find_account, log_in
+from app.actions.accounts.passwords import Checked
+from app.actions.accounts.sign_up import check_sign_up, require_strong, sign_up
+from app.api.dependencies import AccountDep, CallerDep, Cursor, Limit, Service, ServiceDep
+from app.api.field_types import Body, Email, Moment, Name, NewEmail, Page, Shape, example, shown
+from app.api.json_body import api_router
+from app.api.limits.client_addresses import block
+from app.api.limits.password_hashing import LoginTicket, SignUpTicket
+from app.api.openapi import examples
 from app.api.problems import OPEN, documented
-from app.api.shapes import Body, Email, Moment, Name, NewEmail, Page, Shape, example, shown
-from app.api.strict import api_router
-from app.emails import account_key
+from app.text.email_addresses import account_key
 
 router = api_router("accounts")
 

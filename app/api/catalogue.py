@@ -10,15 +10,15 @@ from fastapi import Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from app import errors
-from app.api import examples
-from app.api.deps import CallerDep, Cursor, Limit, paged
-from app.api.kept_boards import Entry
+from app.api.caching.board_cache import Entry
+from app.api.dependencies import CallerDep, Cursor, Limit, paged
+from app.api.field_types import Page, shown
+from app.api.json_body import api_router
+from app.api.openapi import examples
 from app.api.problems import OPEN, documented
-from app.api.shapes import Page, shown
-from app.api.strict import api_router
-from app.scoring.asked import find, parse_metric
-from app.scoring.catalogue import describe, explain
-from app.scoring.metric import CATALOGUE
+from app.scoring.catalogue.description import describe, explain
+from app.scoring.declaration.metric import CATALOGUE
+from app.scoring.declaration.metric_parser import find, parse_metric
 
 MetricString = Annotated[
     str,

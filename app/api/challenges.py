@@ -7,8 +7,8 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 
 from app import errors
 from app.actions.access import Caller, see_challenge
-from app.actions.change_recipe import change_recipe, read_recipe
-from app.actions.manage_challenge import (
+from app.actions.challenges.change_recipe import change_recipe, read_recipe
+from app.actions.challenges.manage_challenge import (
     delete_challenge,
     edit_challenge,
     list_challenges,
@@ -16,14 +16,10 @@ from app.actions.manage_challenge import (
     name_organizer,
     remove_organizer,
 )
-from app.actions.open_challenge import open_challenge, require_creator
-from app.actions.plan_phases import list_phases, shared_vocabulary
-from app.api import examples
-from app.api.deps import AccountDep, CallerDep, Cursor, Limit, OrganizerDep, ServiceDep, paged
-from app.api.phases import NewPhase, PhaseShape, phase_shape
-from app.api.problems import OPEN, documented
-from app.api.recipes import RecipeShape, recipe_shape
-from app.api.shapes import (
+from app.actions.challenges.open_challenge import open_challenge, require_creator
+from app.actions.challenges.plan_phases import list_phases, shared_vocabulary
+from app.api.dependencies import AccountDep, CallerDep, Cursor, Limit, OrganizerDep, ServiceDep, paged
+from app.api.field_types import (
     Body,
     Email,
     Label,
@@ -39,7 +35,11 @@ from app.api.shapes import (
     plain_json,
     shown,
 )
-from app.api.strict import api_router
+from app.api.json_body import api_router
+from app.api.openapi import examples
+from app.api.phases import NewPhase, PhaseShape, phase_shape
+from app.api.problems import OPEN, documented
+from app.api.recipes import RecipeShape, recipe_shape
 from app.store.session import ReadSession
 from app.store.tables import Challenge, Organizer
 

@@ -9,9 +9,9 @@ from starlette.responses import Response
 
 from app import errors
 from app.actions.access import Caller
-from app.actions.activate_gold import activate_gold
-from app.actions.bound_inference import bound_for
-from app.actions.upload_gold import (
+from app.actions.challenges.activate_gold import activate_gold
+from app.actions.challenges.bound_inference import bound_for
+from app.actions.challenges.upload_gold import (
     canonical,
     changed_request,
     check_gold_upload,
@@ -22,13 +22,13 @@ from app.actions.upload_gold import (
     see_gold,
     store_gold,
 )
-from app.api import examples
-from app.api.deps import AccountDep, Cursor, Limit, OrganizerDep, Service, ServiceDep, paged
+from app.api.dependencies import AccountDep, Cursor, Limit, OrganizerDep, Service, ServiceDep, paged
+from app.api.field_types import LARGEST_COUNT, Label, Moment, Page, Shape, bounded, is_count, is_label, is_weight, shown
+from app.api.json_body import AccessoryRoute, api_router
+from app.api.limits.reader_queue import TooManyWaiting
+from app.api.openapi import examples
 from app.api.problems import documented, showing, succeeds
 from app.api.recipes import InferenceShape, inference_shape
-from app.api.shapes import LARGEST_COUNT, Label, Moment, Page, Shape, bounded, is_count, is_label, is_weight, shown
-from app.api.strict import AccessoryRoute, api_router
-from app.api.turns import TooManyWaiting
 from app.api.uploads import Filename, Layout, download, file_body, kept, kind_of
 from app.files import Stored
 from app.formats import FileKind

@@ -7,12 +7,12 @@ from fastapi import Request
 from pydantic import BaseModel
 from starlette.responses import JSONResponse
 
-from app.actions.check_ready import OK
-from app.api import examples
-from app.api.deps import service
+from app.actions.operations.check_readiness import OK
+from app.api.dependencies import service
+from app.api.field_types import shown
+from app.api.json_body import api_router
+from app.api.openapi import examples
 from app.api.problems import showing
-from app.api.shapes import shown
-from app.api.strict import api_router
 
 router = api_router("health", base="")
 

@@ -10,17 +10,17 @@ from fastapi import Query, Request, Response
 from pydantic import Field
 
 from app import errors
-from app.actions.read_leaderboard import Prepared, await_stored, prepare_board, see_board
-from app.api import examples
-from app.api.deps import CallerDep, ServiceDep
-from app.api.examples import named
-from app.api.kept_boards import Asked, Entry, Form
+from app.actions.submissions.read_leaderboard import Prepared, await_stored, prepare_board, see_board
+from app.api.caching.board_cache import Asked, Entry, Form
+from app.api.dependencies import CallerDep, ServiceDep
+from app.api.field_types import Moment, Shape, shown
+from app.api.json_body import api_router
+from app.api.openapi import examples
+from app.api.openapi.examples import named
 from app.api.problems import OPEN, documented, succeeds
-from app.api.shapes import Moment, Shape, shown
-from app.api.strict import api_router
-from app.spreadsheets import text_cell
 from app.store.session import Database
 from app.store.types import moment_text
+from app.text.spreadsheet_cells import text_cell
 
 router = api_router("leaderboards")
 

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.api.negotiation import has
 from app.api.problems import CODE, problem_response, unforeseen
 from app.errors import NotFound
-from app.figures import OTHER, Figures
+from app.runtime.telemetry import OTHER, Figures
 
 log = structlog.get_logger()
 

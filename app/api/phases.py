@@ -9,15 +9,15 @@ from starlette.concurrency import run_in_threadpool
 
 from app import errors
 from app.actions.access import Caller, see_phase
-from app.actions.ask_about_gold import NamedGold
-from app.actions.make_template import make_template, template_source
-from app.actions.plan_phases import create_phase, edit_phase, is_open_now, list_phases, vocabulary
-from app.api import examples
-from app.api.deps import CallerDep, Cursor, Limit, OrganizerDep, ServiceDep, paged, requester
+from app.actions.challenges.make_template import make_template, template_source
+from app.actions.challenges.plan_phases import create_phase, edit_phase, is_open_now, list_phases, vocabulary
+from app.actions.scoring_tasks.scoring_request import NamedGold
+from app.api.dependencies import CallerDep, Cursor, Limit, OrganizerDep, ServiceDep, paged, requester
+from app.api.field_types import Body, Moment, Name, Page, Shape, example, shown
+from app.api.json_body import api_router
+from app.api.limits.reader_queue import TooManyWaiting
+from app.api.openapi import examples
 from app.api.problems import OPEN, documented, succeeds
-from app.api.shapes import Body, Moment, Name, Page, Shape, example, shown
-from app.api.strict import api_router
-from app.api.turns import TooManyWaiting
 from app.api.uploads import WholeFile
 from app.formats.template import TEMPLATES
 from app.store.session import ReadSession

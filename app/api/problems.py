@@ -12,8 +12,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from app import errors
-from app.api.examples import JSON, named
-from app.children import (
+from app.api.openapi.examples import JSON, named
+from app.errors import AssayError
+from app.scoring_processes import (
     ChildAborted,
     ChildBusyWithGold,
     ChildError,
@@ -23,7 +24,6 @@ from app.children import (
     ChildStalled,
     ChildTimedOut,
 )
-from app.errors import AssayError
 
 log = structlog.get_logger()
 

@@ -5,12 +5,12 @@ from typing import Literal
 from pydantic import Field
 
 from app import errors
-from app.actions.read_quota import read_quota
-from app.api import examples
-from app.api.deps import AccountDep, ServiceDep
+from app.actions.submissions.read_quota import read_quota
+from app.api.dependencies import AccountDep, ServiceDep
+from app.api.field_types import Moment, Shape, shown
+from app.api.json_body import api_router
+from app.api.openapi import examples
 from app.api.problems import documented
-from app.api.shapes import Moment, Shape, shown
-from app.api.strict import api_router
 
 router = api_router("submissions")
 

@@ -6,11 +6,11 @@ from typing import Any, Literal
 from pydantic import Field
 
 from app.actions.access import Caller
-from app.actions.bound_inference import Inference, bounds_for
-from app.api import examples
-from app.api.shapes import Shape, shown
-from app.scoring.disclosure import MetricBound
-from app.scoring.disclosure_text import lowered_by, rounded_up, statement
+from app.actions.challenges.bound_inference import Inference, bounds_for
+from app.api.field_types import Shape, shown
+from app.api.openapi import examples
+from app.scoring.disclosure.inference_bound import MetricBound
+from app.scoring.disclosure.wording import lowered_by, rounded_up, statement
 from app.store.session import ReadSession
 from app.store.tables import Challenge, Recipe
 

@@ -7,13 +7,13 @@ from fastapi import Request
 from pydantic import Field
 
 from app import errors
-from app.actions.admit_team import decide, found_team, list_registrations, list_teams
-from app.api import examples
-from app.api.addresses import block
-from app.api.deps import AccountDep, Cursor, Limit, OrganizerDep, ServiceDep
+from app.actions.challenges.admit_team import decide, found_team, list_registrations, list_teams
+from app.api.dependencies import AccountDep, Cursor, Limit, OrganizerDep, ServiceDep
+from app.api.field_types import Body, Moment, Page, Shape, TeamName, Text, example, shown
+from app.api.json_body import api_router
+from app.api.limits.client_addresses import block
+from app.api.openapi import examples
 from app.api.problems import documented, showing
-from app.api.shapes import Body, Moment, Page, Shape, TeamName, Text, example, shown
-from app.api.strict import api_router
 
 router = api_router("teams")
 

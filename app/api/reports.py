@@ -8,14 +8,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from app import errors
-from app.actions.read_report import ReportTooLarge, Wanted, make_report, wanted_report
-from app.api import examples
-from app.api.deps import AccountDep, ServiceDep, requester
+from app.actions.submissions.read_report import ReportTooLarge, Wanted, make_report, wanted_report
+from app.api.dependencies import AccountDep, ServiceDep, requester
+from app.api.json_body import api_router
+from app.api.limits.reader_queue import TooManyWaiting
+from app.api.openapi import examples
 from app.api.problems import documented, succeeds
-from app.api.strict import api_router
-from app.api.turns import TooManyWaiting
 from app.api.uploads import WholeFile
-from app.scoring.detail import PARTS
+from app.scoring.reports.detailed_report import PARTS
 
 router = api_router("submissions")
 Part = Annotated[

@@ -6,7 +6,7 @@ from fastapi import Response
 from pydantic import Field
 
 from app import errors
-from app.actions.rerun import (
+from app.actions.scoring_tasks.order_rescoring import (
     NotRescorable,
     Progress,
     cancel_rerun,
@@ -15,11 +15,11 @@ from app.actions.rerun import (
     rerun_submission,
     start_rerun,
 )
-from app.api import examples
-from app.api.deps import AccountDep, OrganizerDep, ServiceDep
+from app.api.dependencies import AccountDep, OrganizerDep, ServiceDep
+from app.api.field_types import Moment, Shape, shown
+from app.api.json_body import api_router
+from app.api.openapi import examples
 from app.api.problems import documented
-from app.api.shapes import Moment, Shape, shown
-from app.api.strict import api_router
 from app.api.submissions import SubmissionShape, submission_shape
 
 router = api_router("submissions")

@@ -7,13 +7,13 @@ from fastapi import Response
 from pydantic import Field
 
 from app import errors
-from app.actions.cancel_submission import CANCELLED, NotCancellable, cancel_submission
-from app.actions.read_submissions import Seen, list_submissions, read_file, read_submission, select_final
-from app.api import examples
-from app.api.deps import AccountDep, Cursor, Limit, ServiceDep
+from app.actions.submissions.cancel_submission import CANCELLED, NotCancellable, cancel_submission
+from app.actions.submissions.read_submissions import Seen, list_submissions, read_file, read_submission, select_final
+from app.api.dependencies import AccountDep, Cursor, Limit, ServiceDep
+from app.api.field_types import Moment, Page, Shape, shown
+from app.api.json_body import api_router
+from app.api.openapi import examples
 from app.api.problems import documented, showing, succeeds
-from app.api.shapes import Moment, Page, Shape, shown
-from app.api.strict import api_router
 from app.api.uploads import download
 from app.store.tables import Submission
 

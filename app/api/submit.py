@@ -14,9 +14,9 @@ from starlette.responses import JSONResponse
 
 from app import errors
 from app.actions.access import Caller
-from app.actions.ask_about_gold import ask_about_gold, named_gold
-from app.actions.read_submissions import Seen, follow_submission
-from app.actions.submit_prediction import (
+from app.actions.scoring_tasks.scoring_request import ask_about_gold, named_gold
+from app.actions.submissions.read_submissions import Seen, follow_submission
+from app.actions.submissions.submit_prediction import (
     Entry,
     dry_run,
     only_open_phase,
@@ -25,13 +25,13 @@ from app.actions.submit_prediction import (
     room,
     submit_prediction,
 )
-from app.api import examples
-from app.api.deps import AccountDep, Service, ServiceDep, Waiter, prefer_wait, requester
+from app.api.dependencies import AccountDep, Service, ServiceDep, Waiter, prefer_wait, requester
+from app.api.field_types import Line, Shape, TeamName, shown
+from app.api.json_body import api_router
+from app.api.limits.reader_queue import TooManyWaiting
+from app.api.openapi import examples
 from app.api.problems import documented, showing
-from app.api.shapes import Line, Shape, TeamName, shown
-from app.api.strict import api_router
 from app.api.submissions import AT_LEAST, FINAL, SubmissionShape, submission_shape
-from app.api.turns import TooManyWaiting
 from app.api.uploads import Filename, Layout, file_body, forget, kept, kind_of
 from app.files import Stored
 from app.formats import FileKind, Limits

@@ -12,14 +12,14 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from app.actions.upload_gold import stored_kind
-from app.api.addresses import block
-from app.api.deps import Service
-from app.api.examples import JSON
+from app.actions.challenges.upload_gold import stored_kind
+from app.api.dependencies import Service
+from app.api.limits.client_addresses import block
+from app.api.openapi.examples import JSON
 from app.errors import BadRequest, CommitUncertain, TooLarge, TooSlow, Unavailable
 from app.files import Files, Stored, Upload
 from app.formats import FORMATS, FileKind, file_kind
-from app.formats.budget import LEAST
+from app.formats.size_limits import LEAST
 from app.store.tables import GoldVersion, Submission
 
 Filename = Annotated[str | None, Query(description="Tells the format where the media type does not.")]

@@ -13,8 +13,21 @@ from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from app import __version__
-from app.cli import account, convert, demo, doctor, keep, lookup, offline, organizer, participant, rerun, serve, what_if
-from app.cli.output import WRONG_USAGE
+from app.cli import (
+    account,
+    backup,
+    convert,
+    demo,
+    doctor,
+    metrics,
+    organizer,
+    participant,
+    rerun,
+    score,
+    serve,
+    what_if,
+)
+from app.cli.terminal.output import WRONG_USAGE
 
 Command = tuple[str, Callable[..., None], str]
 
@@ -22,7 +35,7 @@ _ID = "019a3c5e7b1f7d04a2c98e6f50b1d327"  # an example, in full
 
 _MAIN: dict[str, tuple[Command, ...]] = {
     "Score on this machine": (
-        ("score", offline.score, "assay score --gold gold.jsonl --predictions mine.json --metric f1_macro"),
+        ("score", score.score, "assay score --gold gold.jsonl --predictions mine.json --metric f1_macro"),
         (
             "what-if",
             what_if.what_if,
@@ -33,7 +46,7 @@ _MAIN: dict[str, tuple[Command, ...]] = {
             convert.convert,
             "assay convert --n 1000 --positives 120 --precision 0.81 --recall 0.74 --f1 0.77",
         ),
-        ("metrics", lookup.metrics, "assay metrics f1_macro"),
+        ("metrics", metrics.metrics, "assay metrics f1_macro"),
     ),
     "Take part": (
         ("signup", account.signup, 'assay signup --email ada@example.org --name "Ada"'),
@@ -59,8 +72,8 @@ _MAIN: dict[str, tuple[Command, ...]] = {
         ("worker", serve.worker, "assay worker --workers 2"),
         ("doctor", doctor.doctor, "assay doctor --data-dir ./assay-data"),
         ("migrate", serve.migrate, "assay migrate --data-dir ./assay-data"),
-        ("backup", keep.backup, "assay backup backups/2026-01-31 --data-dir ./assay-data"),
-        ("restore", keep.restore, "assay restore backups/2026-01-31 --data-dir ./new-data"),
+        ("backup", backup.backup, "assay backup backups/2026-01-31 --data-dir ./assay-data"),
+        ("restore", backup.restore, "assay restore backups/2026-01-31 --data-dir ./new-data"),
     ),
 }
 

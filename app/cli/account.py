@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from app.cli.asking import asked, secret
 from app.cli.connection import forget, remember, resolve
 from app.cli.options import AsJson, Password, Url
-from app.cli.output import Output, Refused, reporting
+from app.cli.terminal.output import Output, Refused, reporting
+from app.cli.terminal.prompts import asked, secret
 
 _Email = Annotated[str | None, typer.Option("--email", metavar="ADDRESS", help="E-mail address (default: asked for).")]
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.cli.output import Output, Refused
+from app.cli.terminal.output import Output, Refused
 
 if TYPE_CHECKING:
     from app.client import Client

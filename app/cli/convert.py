@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.cli import inputs
-from app.cli.layout import UNDEFINED, Column, numbers, show_table
+from app.cli.input import small_files
 from app.cli.options import AsJson, file_option
-from app.cli.output import FAILED, STILL_WAITING, Refused, reporting
-from app.cli.text import PLAIN, clean
+from app.cli.terminal.output import FAILED, STILL_WAITING, Refused, reporting
+from app.cli.terminal.safe_text import PLAIN, clean
+from app.cli.terminal.table_layout import UNDEFINED, Column, numbers, show_table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from app.scoring.convert.measures import Undefined
-    from app.scoring.convert.stated import Printing, Statement
+    from app.analysis.convert.measures import Undefined
+    from app.analysis.convert.statements import Printing, Statement
 
 _FEW = 4  # values that are listed
 _COUNTS = ("tp", "fp", "fn", "tn")
@@ -90,7 +90,7 @@ def convert(
         detail = "goes without --table, where the sizes of the classes say it"
         raise typer.BadParameter(detail, param_hint="--positives")
     with reporting(as_json=as_json) as out:
-        from app.scoring.convert.stated import Printing, Statement
+        from app.analysis.convert.statements import Printing, Statement
 
         plain = Statement((), given, n, positives, not multilabel)
         stated = {"": plain} if table is None else _statements(table, plain)
@@ -106,7 +106,7 @@ def convert(
 def _given(own: Mapping[str, str | None], others: Sequence[str]) -> dict[str, str]:
     """The figures of options of their own and of --figure."""
     given = {name: text for name, text in own.items() if text is not None}
-    for name, text in inputs.option_pairs(others, "--figure").items():
+    for name, text in small_files.option_pairs(others, "--figure").items():
         if name in given:
             raise typer.BadParameter(f"'{name}' is given twice", param_hint="--figure")
         given[name] = text
@@ -114,14 +114,14 @@ def _given(own: Mapping[str, str | None], others: Sequence[str]) -> dict[str, st
 
 
 def _statements(path: Path, plain: "Statement") -> "dict[str, Statement]":
-    from app.cli.figures_file import statements
+    from app.cli.input.figures_file import statements
 
     return statements(path, plain)
 
 
 def _conventions(undefined: str) -> "tuple[Undefined, ...]":
     """The conventions for 0/0 that --undefined names."""
-    from app.scoring.convert.measures import CONVENTIONS
+    from app.analysis.convert.measures import CONVENTIONS
 
     found = tuple(one for one in CONVENTIONS if undefined in {one, "any"})
     if not found:
@@ -133,8 +133,8 @@ def _reports(
     stated: "Mapping[str, Statement]", printing: "Printing", how: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
     """What is found out about each system."""
+    from app.analysis.convert.report import report
     from app.errors import InvalidContent
-    from app.scoring.convert.report import report
 
     found = {}
     for name, one in stated.items():

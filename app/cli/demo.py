@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli import show
 from app.cli.options import AsJson, DataDir, Host, Port
-from app.cli.output import Output, Refused, reporting
 from app.cli.serve import already_served, settings_with
+from app.cli.terminal import object_tables
+from app.cli.terminal.output import Output, Refused, reporting
 
 if TYPE_CHECKING:
     from app.settings import Settings
@@ -55,12 +55,12 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 def _require_alone(settings: "Settings") -> None:
     """Refuse while another service holds the folder: its log is not to be written to, nor its words to be quoted."""
-    from app import places
+    from app.runtime import data_folder
 
     try:
-        with places.sole_service(settings.data_dir):
+        with data_folder.sole_service(settings.data_dir):
             pass  # free; the child takes it, and refuses by itself where it lost a race
-    except places.AlreadyServed as error:
+    except data_folder.AlreadyServed as error:
         raise already_served(error) from None
 
 
@@ -140,9 +140,9 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 def _load(out: Output, running: _Running) -> None:
     """Wait until the service is ready, load the example, print the board."""
-    from app.actions.bootstrap import admin_token
-    from app.cli.demo_load import SHOWN, Demonstration, demo_secret
-    from app.shipped import shipped
+    from app.actions.accounts.bootstrap import admin_token
+    from app.cli.demo_data import SHOWN, Demonstration, demo_secret
+    from app.package_data import shipped
 
     with out.waiting("Starting the service"):
         _await_ready(running)
@@ -151,7 +151,7 @@ def _load(out: Output, running: _Running) -> None:
     secret = demo_secret(settings.data_dir)
     with out.waiting("Loading the example"):
         board = Demonstration(address(settings), token, shipped("examples/digits"), secret, out.note).load()
-    out.result(board, lambda console: show.board(console, board, SHOWN))
+    out.result(board, lambda console: object_tables.board(console, board, SHOWN))
 
 
 def _await_ready(running: _Running) -> None:

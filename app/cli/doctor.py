@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app.cli.options import AsJson, DataDir
-from app.cli.output import FAILED, reporting
 from app.cli.serve import settings_with
-from app.cli.text import PLAIN, clean
+from app.cli.terminal.output import FAILED, reporting
+from app.cli.terminal.safe_text import PLAIN, clean
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,10 +28,10 @@ def doctor(data_dir: DataDir = None, deep: Deep = False, as_json: AsJson = False
     Runs beside a service at work, or without one. Exit status 0 without problems, 1 with one.
     """
     with reporting(as_json=as_json) as out:
-        from app import logs
         from app.doctor import examine
+        from app.runtime import logging_setup
 
-        with logs.silent(), out.waiting("Looking …"):
+        with logging_setup.silent(), out.waiting("Looking …"):
             found = list(examine(lambda: settings_with(data_dir=data_dir), os.environ, deep=deep))
         states: Counter[str] = Counter(finding.state for finding in found)
         worst = next((state for state in ("problem", "warning") if states[state]), "ok")

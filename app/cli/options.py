@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from app.cli.spool import spooled
+from app.cli.input.piped_files import spooled
 
 Task = Literal["binary", "multiclass", "multilabel"]
 FORMATS = ".json, .jsonl, .csv, .tsv, .npz, .parquet or .arrow, also .gz or .zst"

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.cli import inputs, show
 from app.cli.connection import connected
+from app.cli.input import small_files
 from app.cli.options import (
     FORMATS,
     AsJson,
@@ -26,7 +26,8 @@ from app.cli.options import (
     Url,
     file_option,
 )
-from app.cli.output import Output, Refused, reporting
+from app.cli.terminal import object_tables
+from app.cli.terminal.output import Output, Refused, reporting
 
 if TYPE_CHECKING:
     from app.client import Client
@@ -34,13 +35,13 @@ if TYPE_CHECKING:
 
 def create_challenge(file: ChallengeFile, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
     """Create a challenge from its description."""
-    from app.cli.yaml_file import load
+    from app.cli.input.yaml_file import load
 
     with reporting(as_json=as_json) as out:
         body = load(file)
         with connected(out, url, token) as client:
             made = client.create_challenge(body)
-        out.result(made, lambda console: show.challenge(console, made))
+        out.result(made, lambda console: object_tables.challenge(console, made))
         for warning in made.get("warnings") or ():
             out.note(f"Warning: {warning}")
 
@@ -49,7 +50,7 @@ def edit_challenge(
     slug: Slug, file: ChallengeFile, url: Url = None, token: Token = None, as_json: AsJson = False
 ) -> None:
     """Make a challenge as the file says: the file it was created from, or only what changes."""
-    from app.cli.yaml_file import load
+    from app.cli.input.yaml_file import load
 
     with reporting(as_json=as_json) as out:
         changes = load(file)
@@ -57,7 +58,7 @@ def edit_challenge(
             raise Refused("other_slug", f"{file} is about another challenge; a slug is for good.", "Check SLUG.")
         with connected(out, url, token) as client:
             made = _made_so(client, slug, changes)
-        out.result(made, lambda console: show.challenge(console, made))
+        out.result(made, lambda console: object_tables.challenge(console, made))
 
 
 def _made_so(client: "Client", slug: str, changes: dict[str, Any]) -> dict[str, Any]:
@@ -93,7 +94,7 @@ def publish_challenge(slug: Slug, url: Url = None, token: Token = None, as_json:
 def _change(out: Output, slug: str, changes: dict[str, Any], url: str | None, token: str | None) -> None:
     with connected(out, url, token) as client:
         made = client.edit_challenge(slug, changes)
-    out.result(made, lambda console: show.challenge(console, made))
+    out.result(made, lambda console: object_tables.challenge(console, made))
 
 
 def upload_gold(
@@ -126,8 +127,8 @@ def upload_gold(
             "folds": folds,
             "groups": groups,
         }
-        tables = {} if classes is None else {"classes": inputs.strings(classes)}
-        tables |= {name: _sent_as(name, value) for name, value in inputs.accessories(beside).items()}
+        tables = {} if classes is None else {"classes": small_files.strings(classes)}
+        tables |= {name: _sent_as(name, value) for name, value in small_files.accessories(beside).items()}
         name = client.phase(slug, phase)
         with out.upload_bar(f"Uploading {file.name}", then="Checking") as progress:
             made = client.upload_gold(
@@ -163,7 +164,7 @@ def list_gold(slug: Slug, phase: Phase = None, url: Url = None, token: Token = N
     """List the versions of a phase's gold, newest first."""
     with reporting(as_json=as_json) as out, connected(out, url, token) as client:
         found = list(client.gold_versions(slug, client.phase(slug, phase)))
-        out.result(found, lambda console: show.gold_versions(console, found))
+        out.result(found, lambda console: object_tables.gold_versions(console, found))
 
 
 def _say_gold(out: Output, slug: str, phase: str, made: dict[str, Any]) -> None:

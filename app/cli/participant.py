@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
-from app.cli import check, show
+from app.cli import validate_offline
 from app.cli.connection import connected
 from app.cli.options import AsJson, Layout, Phase, PredictionsFile, Slug, SubmissionId, Task, Token, Url, file_option
-from app.cli.output import FAILED, STILL_WAITING, Output, reporting
-from app.cli.problems import show_problems
+from app.cli.terminal import object_tables
+from app.cli.terminal.output import FAILED, STILL_WAITING, Output, reporting
+from app.cli.terminal.problem_tables import show_problems
 
 if TYPE_CHECKING:
     from app.client import Client
@@ -31,14 +32,14 @@ def list_challenges(url: Url = None, token: Token = None, as_json: AsJson = Fals
     """List the challenges that you may see."""
     with reporting(as_json=as_json) as out, connected(out, url, token) as client:
         found = list(client.list_challenges())
-        out.result(found, lambda console: show.challenges(console, found))
+        out.result(found, lambda console: object_tables.challenges(console, found))
 
 
 def show_challenge(slug: Slug, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
     """Show one challenge: task, agreed metrics, selection and tie-breakers, phases with quota and classes."""
     with reporting(as_json=as_json) as out, connected(out, url, token) as client:
         found = client.challenge(slug)
-        out.result(found, lambda console: show.challenge(console, found))
+        out.result(found, lambda console: object_tables.challenge(console, found))
 
 
 def register(
@@ -115,7 +116,7 @@ def submit(
         with out.upload_bar(f"Uploading {file.name}", then="Waiting for the scores" if wait else "Sent") as progress:
             said = {"method": method, "description": description, "link": link, "phase": phase, "layout": layout}
             made = client.submit(slug, file, **said, wait=patience, progress=progress)
-        out.result(made, lambda console: show.submission(console, made))
+        out.result(made, lambda console: object_tables.submission(console, made))
         status = made.get("status")
         if status in _ENDED_BADLY:
             raise typer.Exit(FAILED)
@@ -128,14 +129,14 @@ def submissions(slug: Slug, phase: Phase = None, url: Url = None, token: Token =
     """List your team's submissions in a phase (organizers: everybody's)."""
     with reporting(as_json=as_json) as out, connected(out, url, token) as client:
         found = list(client.submissions(slug, client.phase(slug, phase)))
-        out.result(found, lambda console: show.submissions(console, found))
+        out.result(found, lambda console: object_tables.submissions(console, found))
 
 
 def submission(submission_id: SubmissionId, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
     """Show one submission: status, scores, problems."""
     with reporting(as_json=as_json) as out, connected(out, url, token) as client:
         found = client.submission(submission_id)
-        out.result(found, lambda console: show.submission(console, found))
+        out.result(found, lambda console: object_tables.submission(console, found))
 
 
 def select(submission_id: SubmissionId, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
@@ -188,7 +189,7 @@ def quota(slug: Slug, phase: Phase = None, url: Url = None, token: Token = None,
     """Show what your team may still hand in: limits, use, what is left."""
     with reporting(as_json=as_json) as out, connected(out, url, token) as client:
         found = client.quota(slug, client.phase(slug, phase))
-        out.result(found, lambda console: show.quota(console, found))
+        out.result(found, lambda console: object_tables.quota(console, found))
 
 
 def leaderboard(
@@ -215,7 +216,7 @@ def leaderboard(
             sys.stdout.write(client.leaderboard_csv(slug, name, metric=metric, split=split))
             return
         board = client.leaderboard(slug, name, metric=metric, split=split)
-        out.result(board, lambda console: show.board(console, board))
+        out.result(board, lambda console: object_tables.board(console, board))
 
 
 def validate(
@@ -250,8 +251,8 @@ def validate(
     said: list[str] = []
     with reporting(as_json=as_json) as out:
         if ids is not None and classes is not None:
-            spec = check.Told(ids, classes, task, positive_label, recipe)
-            report, said = check.check(file, spec, layout)
+            spec = validate_offline.Told(ids, classes, task, positive_label, recipe)
+            report, said = validate_offline.check(file, spec, layout)
         else:
             with connected(out, url, token) as client, out.upload_bar(f"Uploading {file.name}") as progress:
                 report = client.dry_run(str(slug), file, phase=phase, layout=layout, progress=progress)

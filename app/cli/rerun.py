@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from app.cli.connection import connected
-from app.cli.layout import duration
 from app.cli.options import AsJson, Phase, Slug, Token, Url
-from app.cli.output import FAILED, STILL_WAITING, Output, reporting
+from app.cli.terminal.output import FAILED, STILL_WAITING, Output, reporting
+from app.cli.terminal.table_layout import duration
 
 if TYPE_CHECKING:
     from app.client import Client

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.cli.asking import secret
 from app.cli.options import AsJson, DataDir, Email, Host, Password, Port
-from app.cli.output import Refused, reporting
+from app.cli.terminal.output import Refused, reporting
+from app.cli.terminal.prompts import secret
 
 if TYPE_CHECKING:
     from app.settings import Settings
@@ -104,7 +104,7 @@ def api(host: Host = None, port: Port = None, data_dir: DataDir = None) -> None:
         _require_readable("admin_token_file", settings.admin_token_file)
         with loading():
             from app import main
-            from app.worker import NotShared
+            from app.worker.worker import NotShared
 
         if not settings.on_postgresql:
             raise NotShared("An API without scoring needs PostgreSQL and workers; on SQLite 'assay serve' does it all.")
@@ -117,7 +117,7 @@ def worker(data_dir: DataDir = None, workers: Workers = None) -> None:
     with reporting(as_json=False):
         settings = settings_with(data_dir=data_dir, workers=workers)
         with loading():
-            from app import worker as program
+            from app.worker import worker as program
 
         with refusals():
             program.serve(settings)
@@ -137,8 +137,8 @@ def loading() -> Iterator[None]:
 @contextmanager
 def refusals() -> Iterator[None]:
     """Say in a sentence why a program cannot start."""
-    from app import places
-    from app.actions.bootstrap import WeakAdminToken
+    from app.actions.accounts.bootstrap import WeakAdminToken
+    from app.runtime import data_folder
 
     try:
         yield
@@ -148,10 +148,10 @@ def refusals() -> Iterator[None]:
             f"{error}.",
             "Put a longer one into ASSAY_ADMIN_TOKEN or its file (ASSAY_ADMIN_TOKEN_FILE), or unset it.",
         ) from None
-    except places.AddressTaken as error:
+    except data_folder.AddressTaken as error:
         remedy = "Take another port: --port, for a worker's own ASSAY_WORKER_PORT."
         raise Refused("address_taken", f"{error}.", remedy) from None
-    except places.AlreadyServed as error:
+    except data_folder.AlreadyServed as error:
         raise already_served(error) from None
 
 
@@ -165,12 +165,12 @@ def migrate(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Bring the database to the schema of this version."""
     with reporting(as_json=as_json) as out:
         settings = settings_with(data_dir=data_dir)
-        from app import places
+        from app.runtime import data_folder
         from app.store.migrate import upgrade
 
         # On SQLite the schema must not change under a service at work; on PostgreSQL a lock of the database sees to it
         # that one migrates, and services of the earlier version go on as far as its changes let them.
-        alone = nullcontext() if settings.on_postgresql else places.sole_service(settings.data_dir)
+        alone = nullcontext() if settings.on_postgresql else data_folder.sole_service(settings.data_dir)
         with refusals(), alone:
             before, after = upgrade(settings)
         text = f"The database is at revision {after} already." if before == after else f"Migrated to revision {after}."
@@ -227,7 +227,7 @@ def create_user(
     word = secret(password, new=True)
     with reporting(as_json=as_json) as out:
         settings = settings_with(data_dir=data_dir)
-        from app.actions import bootstrap
+        from app.actions.accounts import bootstrap
 
         with _unit_of_work(settings) as session:
             user = bootstrap.create_user(session, email=email, name=name, password=word, admin=admin, approved=approved)
@@ -252,8 +252,8 @@ def create_token(
     """Create a token for an account directly in the database, and print it."""
     with reporting(as_json=as_json) as out:
         settings = settings_with(data_dir=data_dir)
-        from app.actions import bootstrap
         from app.actions.access import SCOPES
+        from app.actions.accounts import bootstrap
 
         unknown = sorted(set(scope or ()) - set(SCOPES))
         if unknown:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from app.cli import inputs
-from app.cli.notes import Notes
+from app.cli.input import small_files
+from app.cli.input.gold_and_predictions import TwoFiles, choice, refuse, two_files, wants_scores
 from app.cli.options import (
     AsJson,
     Classes,
@@ -23,13 +23,13 @@ from app.cli.options import (
     TrainFrequencies,
     Void,
 )
-from app.cli.output import Output, reporting
-from app.cli.two_files import TwoFiles, choice, refuse, two_files, wants_scores
-from app.cli.what_if_tables import show
+from app.cli.terminal.notes import Notes
+from app.cli.terminal.output import Output, reporting
+from app.cli.terminal.what_if_tables import show
 
 if TYPE_CHECKING:
+    from app.analysis.prediction_changes import Amount, Kind, Step
     from app.offline import OfflineOutcome
-    from app.scoring.what_if import Amount, Kind, Step
 
 _USUAL = {
     "binary": ("precision", "recall", "f1", "precision_macro", "recall_macro", "f1_macro", "accuracy"),
@@ -130,9 +130,9 @@ def what_if(
     as_json: AsJson = False,
 ) -> None:
     """Show what changed predictions would cost or gain, and scores at another share of the positive class."""
-    options = inputs.option_pairs(option or ())
-    shares = inputs.fraction(share, "--share"), inputs.fraction(prevalence, "--prevalence")
-    cut = None if threshold is None else inputs.number(threshold, "--threshold")
+    options = small_files.option_pairs(option or ())
+    shares = small_files.fraction(share, "--share"), small_files.fraction(prevalence, "--prevalence")
+    cut = None if threshold is None else small_files.number(threshold, "--threshold")
     asked = _Asked(_steps(move, correct, gain), count, target_label, cut, *shares)
     asked.check()
     with reporting(as_json=as_json) as out:
@@ -167,9 +167,9 @@ def _steps(move: list[str] | None, correct: list[str] | None, gain: list[str] | 
 
 def _tell(out: Output, outcome: "OfflineOutcome", asked: _Asked, options: Mapping[str, str], notes: Notes) -> None:
     """Report all that was asked for."""
-    from app.scoring import tried
-    from app.scoring.asked import parse_metric
-    from app.scoring.what_if import Counts, require_room
+    from app.analysis import what_if_report
+    from app.analysis.prediction_changes import Counts, require_room
+    from app.scoring.declaration.metric_parser import parse_metric
 
     case = outcome.case
     assert case is not None
@@ -187,18 +187,18 @@ def _tell(out: Output, outcome: "OfflineOutcome", asked: _Asked, options: Mappin
         "n": case.gold.n,
         "weighted": weighted,
         "classes": list(classes),
-        "averages": tried.change(counts.averages()),
-        "costs": tried.costs(counts, classes, count),
-        "change": tried.change(counts.change(steps)) if steps else None,
+        "averages": what_if_report.change(counts.averages()),
+        "costs": what_if_report.costs(counts, classes, count),
+        "change": what_if_report.change(counts.change(steps)) if steps else None,
         "changed": None,
         "prevalence": None,
     }
     if asked.target is not None:
         lower = options.get("score_direction") == "lower"
-        doubt = tried.Doubt(_target(asked.target, classes), asked.threshold, asked.share, lower)
-        report["changed"] = tried.changed(case, outcome.calls, before, doubt)
+        doubt = what_if_report.Doubt(_target(asked.target, classes), asked.threshold, asked.share, lower)
+        report["changed"] = what_if_report.changed(case, outcome.calls, before, doubt)
     if asked.prevalence is not None:
-        report["prevalence"] = tried.at_prevalence(case, outcome.calls, before, asked.prevalence)
+        report["prevalence"] = what_if_report.at_prevalence(case, outcome.calls, before, asked.prevalence)
     _say_undefined(notes, report)
     report["notes"] = notes.all()
     out.result(report, lambda console: show(console, report))
@@ -211,7 +211,7 @@ def _target(text: str, classes: Sequence[str]) -> int:
     """The position of the label that predictions are changed to."""
     found = _named(text, classes, pair=False)
     if found is None:
-        inputs.refuse_label(text, classes, "--target-label")
+        small_files.refuse_label(text, classes, "--target-label")
     return found[1]
 
 
@@ -236,7 +236,7 @@ def _amount(text: str, *, weighted: bool) -> "Amount":
 
 def _step(kind: str, text: str, classes: Sequence[str], *, weighted: bool) -> "Step":
     """A step from its text: labels as they are, then the count, joined by commas."""
-    from app.scoring.what_if import Step
+    from app.analysis.prediction_changes import Step
 
     labels, _, number = text.rpartition(",")
     shape = "LABEL,COUNT" if kind == "gain" else "FROM,TO,COUNT"

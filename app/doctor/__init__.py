@@ -6,14 +6,25 @@ from typing import Any
 
 from sqlalchemy.exc import DBAPIError
 
-from app.bounded import within
-from app.doctor import challenges, children, configuration, database, disk, files, postgresql, queue, software, sqlite
-from app.doctor.declared import CHECKS, DEEP_SECONDS, SECONDS, Check, Said, State, problem, skipped
-from app.doctor.patient import Patient
+from app.doctor import (
+    challenges,
+    configuration,
+    database,
+    disk,
+    files,
+    postgresql,
+    queue,
+    scoring_processes,
+    software,
+    sqlite,
+)
+from app.doctor.check_declaration import CHECKS, DEEP_SECONDS, SECONDS, Check, Said, State, problem, skipped
+from app.doctor.installation import Patient
 from app.errors import AssayError, Unavailable
+from app.runtime.single_flight import within
 from app.settings import Settings
 
-AREAS = (configuration, software, disk, database, sqlite, postgresql, files, queue, children, challenges)
+AREAS = (configuration, software, disk, database, sqlite, postgresql, files, queue, scoring_processes, challenges)
 NOT_HERE = "It does not concern this kind of database or file store."
 BROKEN = "Report it, with the output of 'assay doctor --json'."
 

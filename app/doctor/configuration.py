@@ -5,9 +5,9 @@ from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
 
-from app.actions.bootstrap import SHORTEST
-from app.doctor.declared import SETTINGS, Said, check, ok, problem, warning
-from app.doctor.patient import Patient
+from app.actions.accounts.bootstrap import SHORTEST
+from app.doctor.check_declaration import SETTINGS, Said, check, ok, problem, warning
+from app.doctor.installation import Patient
 from app.settings import known_variables, unknown_variables
 
 

@@ -5,10 +5,10 @@ import time
 
 from sqlalchemy import text
 
-from app.doctor.declared import REACHABLE, SCHEMA, SETTINGS, Said, check, ok, problem, warning
-from app.doctor.patient import Patient
-from app.store.looking import database_file
+from app.doctor.check_declaration import REACHABLE, SCHEMA, SETTINGS, Said, check, ok, problem, warning
+from app.doctor.installation import Patient
 from app.store.migrate import require_head
+from app.store.read_only_sessions import database_file
 
 OLDEST_SQLITE = (3, 35)  # the first with RETURNING
 OLDEST_POSTGRESQL = 14

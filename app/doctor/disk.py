@@ -6,10 +6,10 @@ import shutil
 import stat
 from pathlib import Path
 
-from app.doctor.declared import SETTINGS, Said, check, ok, problem, skipped, warning
-from app.doctor.patient import Patient
-from app.places import PREPARED
-from app.store.looking import database_file
+from app.doctor.check_declaration import SETTINGS, Said, check, ok, problem, skipped, warning
+from app.doctor.installation import Patient
+from app.runtime.data_folder import PREPARED
+from app.store.read_only_sessions import database_file
 
 FOLDER = "data.folder"
 NETWORK = re.compile(

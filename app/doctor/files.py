@@ -4,14 +4,14 @@ import hashlib
 from collections.abc import Iterable
 from itertools import islice
 
-from app.actions.sweep_files import BATCH, DAY
-from app.doctor.declared import SCHEMA, SETTINGS, Said, check, ok, problem, warning
-from app.doctor.patient import Patient
+from app.actions.operations.sweep_files import BATCH, DAY
+from app.doctor.check_declaration import SCHEMA, SETTINGS, Said, check, ok, problem, warning
+from app.doctor.installation import Patient
 from app.errors import Unavailable
 from app.files import Files
-from app.places import FolderNotShared
-from app.store import checkup
-from app.store.files import with_rows
+from app.runtime.data_folder import FolderNotShared
+from app.store.queries import diagnostics
+from app.store.queries.file_references import with_rows
 
 PLACE = "files.place"
 NEWEST = 100  # rows of each kind whose files are looked for without --deep
@@ -61,7 +61,7 @@ def works(patient: Patient) -> Said:
 def present(patient: Patient) -> Said:
     """Every row's file is there and as long as it was: those of the newest rows; with --deep all, and their contents."""
     with patient.session() as session:
-        named = checkup.named_files(session, None if patient.deep else NEWEST)
+        named = diagnostics.named_files(session, None if patient.deep else NEWEST)
     if not named:
         return ok("No row names a file.")
     if not patient.has_files_place():
@@ -73,7 +73,7 @@ def present(patient: Patient) -> Said:
     return ok(f"{len(named)} files are there{', unchanged' if patient.deep else ''}.")
 
 
-def _fault(files: Files, named: checkup.Named, *, deep: bool) -> str | None:
+def _fault(files: Files, named: diagnostics.Named, *, deep: bool) -> str | None:
     """What is wrong with a file, if anything is."""
     try:
         size = files.size(named.key)

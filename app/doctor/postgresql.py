@@ -4,9 +4,10 @@ from datetime import timedelta
 
 from sqlalchemy import text
 
-from app.doctor.declared import REACHABLE, SCHEMA, SETTINGS, Said, check, ok, problem, warning
-from app.doctor.patient import Patient
-from app.store import checkup, clock
+from app.doctor.check_declaration import REACHABLE, SCHEMA, SETTINGS, Said, check, ok, problem, warning
+from app.doctor.installation import Patient
+from app.store import clock
+from app.store.queries import diagnostics
 from app.store.session import ReadSession
 from app.store.types import utcnow
 
@@ -36,7 +37,7 @@ def connections(patient: Patient) -> Said:
     reserves = ("superuser_reserved_connections", "reserved_connections")
     with patient.session() as session:
         found = _shown(session, "max_connections", *reserves)
-        workers = len(checkup.living(session, timedelta(seconds=settings.lease_seconds)))
+        workers = len(diagnostics.living(session, timedelta(seconds=settings.lease_seconds)))
     usable = int(found["max_connections"]) - sum(int(found.get(name, 0)) for name in reserves)
     each = 2 * settings.database_pool + BESIDE_POOLS
     wanted = each * (workers + 1)

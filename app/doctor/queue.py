@@ -2,14 +2,14 @@
 
 from datetime import timedelta
 
-from app.actions.raise_scorer import withheld
-from app.doctor.declared import REACHABLE, SCHEMA, SETTINGS, Said, check, ok, problem, warning
-from app.doctor.patient import Patient
+from app.actions.scoring_tasks.upgrade_scorer import withheld
+from app.doctor.check_declaration import REACHABLE, SCHEMA, SETTINGS, Said, check, ok, problem, warning
+from app.doctor.installation import Patient
 from app.doctor.postgresql import ENGINE
-from app.places import holder
+from app.runtime.data_folder import holder
 from app.scoring import SCORER_VERSION
-from app.store import checkup, rescoring
-from app.worker import sending_queue
+from app.store.queries import diagnostics, rescoring_tasks
+from app.worker.worker import sending_queue
 
 NEEDS = (SETTINGS, REACHABLE, SCHEMA)
 LONG = timedelta(minutes=10)  # that a task may wait while nobody need wonder
@@ -20,7 +20,7 @@ DAY = timedelta(days=1)
 def backlog(patient: Patient) -> Said:
     """Work is done as it comes: no task that may start has waited for more than ten minutes."""
     with patient.session() as session:
-        work = checkup.work(session)
+        work = diagnostics.work(session)
     seen = f"{work.queued} queued, {work.running} running"
     if work.oldest is not None:
         seen += f"; the oldest that may start has waited {work.oldest.total_seconds():.0f} s"
@@ -32,8 +32,8 @@ def workers(patient: Patient) -> Said:
     """Somebody lives who does the work that waits."""
     settings = patient.settings
     with patient.session() as session:
-        work = checkup.work(session)
-        alive = [row.name for row in checkup.living(session, timedelta(seconds=settings.lease_seconds))]
+        work = diagnostics.work(session)
+        alive = [row.name for row in diagnostics.living(session, timedelta(seconds=settings.lease_seconds))]
     if not settings.on_postgresql:
         process = holder(settings.data_dir)
         alive = [] if process is None else [f"process {process}"]
@@ -52,7 +52,7 @@ def workers(patient: Patient) -> Said:
 def scorer(patient: Patient) -> Said:
     """Every phase shows the scores of this version's scorer."""
     with patient.session() as session:
-        older, newer = checkup.installed(session, SCORER_VERSION)
+        older, newer = diagnostics.installed(session, SCORER_VERSION)
         failed = withheld(session) if older else 0
     if newer:
         return problem(
@@ -77,7 +77,7 @@ def scorer(patient: Patient) -> Said:
 def differences(patient: Patient) -> Said:
     """Scores that were computed again came out as they are stored."""
     with patient.session() as session:
-        count = rescoring.all_different(session)
+        count = rescoring_tasks.all_different(session)
     return problem(f"{count} submissions have other values now.") if count else ok("None differs.")
 
 
@@ -85,7 +85,7 @@ def differences(patient: Patient) -> Said:
 def leases(patient: Patient) -> Said:
     """No task is held by a worker that went silent."""
     with patient.session() as session:
-        expired = checkup.work(session).expired
+        expired = diagnostics.work(session).expired
     return warning(f"{expired} tasks of silent workers.") if expired else ok("There is none.")
 
 
@@ -111,7 +111,7 @@ def jobs(patient: Patient) -> Said:
 def failures(patient: Patient) -> Said:
     """No submission of the last day failed by a fault of ours."""
     with patient.session() as session:
-        found = checkup.failures(session, DAY)
+        found = diagnostics.failures(session, DAY)
     if not found:
         return ok("None.")
     return warning(", ".join(f"{code}: {count}" for code, count in found.most_common()) + ".")

@@ -6,13 +6,13 @@ from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
-from app.doctor.declared import Said, check, ok, problem, skipped, warning
-from app.doctor.patient import Patient
-from app.file_limit import reachable
-from app.places import holder
+from app.doctor.check_declaration import Said, check, ok, problem, skipped, warning
+from app.doctor.installation import Patient
+from app.runtime.data_folder import holder
+from app.runtime.open_file_limit import reachable
 from app.settings import Settings
 from app.store.session import POOL
-from app.worker import GOLD_CHILDREN, READER_CHILDREN
+from app.worker.worker import GOLD_CHILDREN, READER_CHILDREN
 
 OTHER_CONNECTIONS = 200  # besides those of requests that wait for scores
 OWN_FILES = 100  # libraries, logs, locks, sockets that listen, files that are sent or come

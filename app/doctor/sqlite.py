@@ -2,8 +2,8 @@
 
 from sqlalchemy import text
 
-from app.doctor.declared import REACHABLE, SETTINGS, Said, check, ok, problem
-from app.doctor.patient import Patient
+from app.doctor.check_declaration import REACHABLE, SETTINGS, Said, check, ok, problem
+from app.doctor.installation import Patient
 
 NEEDS = (SETTINGS, REACHABLE)
 RESTORE = "Stop the service, keep a copy of the file, and restore the last backup: assay restore."

@@ -20,8 +20,8 @@ from obstore.store import S3Store
 
 from app.errors import StorageShort, Unavailable
 from app.files import Stored
-from app.files.copies import Copies
-from app.files.part import PartFile
+from app.files.download_cache import Copies
+from app.files.partial_upload import PartFile
 from app.settings import MIB, Settings
 
 if TYPE_CHECKING:

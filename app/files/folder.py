@@ -12,7 +12,7 @@ from pathlib import Path
 
 from app.errors import StorageShort, Unavailable
 from app.files import Stored
-from app.files.part import PartFile
+from app.files.partial_upload import PartFile
 from app.settings import Settings
 
 KEY = re.compile("[0-9a-f]{32}")

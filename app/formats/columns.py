@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from app.formats.layout import Layout
-from app.formats.problem import END, Place, Problems, problem, shorten
-from app.formats.rules import Limits
-from app.scoring.strings import counted
-from app.scoring.task import Task
+from app.formats.locations import Layout
+from app.formats.problems import END, Place, Problems, problem, shorten
+from app.formats.reading_rules import Limits
+from app.scoring.declaration.metric_syntax import counted
+from app.scoring.declaration.task import Task
 
 
 class Cell(Enum):

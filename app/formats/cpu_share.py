@@ -10,7 +10,7 @@ Item = TypeVar("Item")
 class CpuShare:
     """CPU time that some steps may take together; here, and on the command line, as much as they like.
 
-    The program that reads files for the service limits it (app.cpu_limit): formats know no clock.
+    The program that reads files for the service limits it (app.worker.cpu_limit): formats know no clock.
     """
 
     def __init__(self, seconds: float) -> None:

@@ -3,22 +3,22 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import BinaryIO
 
-from app.formats.arrow_table import read_arrow, read_parquet
 from app.formats.columns import Columns, Reading, Table, TooManyRows, nothing
-from app.formats.counting import check_size
-from app.formats.csv_table import read_csv, read_tsv
-from app.formats.json_lines import read_json_lines
-from app.formats.json_shapes import read_json
-from app.formats.kinds import FileKind
-from app.formats.layout import ColumnLists
-from app.formats.long import grouped
-from app.formats.npz import read_npz
-from app.formats.problem import Place, Problem, Problems, TooManyProblems, problem
-from app.formats.rules import DEFAULT_LIMITS, Limits, Rules
-from app.formats.text import decode
-from app.formats.tidy import tidy
-from app.formats.unpack import read_bytes
-from app.scoring.task import Task
+from app.formats.decoding import decode
+from app.formats.decompression import read_bytes
+from app.formats.detection import FileKind
+from app.formats.locations import ColumnLists
+from app.formats.normalize import tidy
+from app.formats.problems import Place, Problem, Problems, TooManyProblems, problem
+from app.formats.readers.arrow_table import read_arrow, read_parquet
+from app.formats.readers.csv_table import read_csv, read_tsv
+from app.formats.readers.json_document import read_json
+from app.formats.readers.json_lines import read_json_lines
+from app.formats.readers.long_table import grouped
+from app.formats.readers.npz import read_npz
+from app.formats.reading_rules import DEFAULT_LIMITS, Limits, Rules
+from app.formats.text_size import check_size
+from app.scoring.declaration.task import Task
 
 __all__ = ["DEFAULT_LIMITS", "READERS", "Limits", "Rules", "Table", "read_table"]
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from app.errors import BadRequest
-from app.formats.declared import FORMATS
-from app.formats.kinds import is_read
-from app.scoring.task import TaskSpec
+from app.formats.detection import is_read
+from app.formats.registry import FORMATS
+from app.scoring.declaration.task import TaskSpec
 
 _CELLS = 20_000_000
 """Most places for single scores that a template has; a larger file is better written by the system itself."""

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from app.formats.hints import Near
-from app.formats.problem import quote
-from app.formats.text import composed
+from app.formats.decoding import composed
+from app.formats.problems import quote
+from app.formats.suggestions import Near
 
 Said = tuple[str, str | None, str]
 """Message, expected and got of a problem."""

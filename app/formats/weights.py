@@ -8,8 +8,8 @@ import numpy as np
 
 from app.formats.columns import Cell, Columns
 from app.formats.numbers import number
-from app.formats.problem import problem, show
-from app.formats.strict_json import LongNumber
+from app.formats.problems import problem, show
+from app.formats.readers.strict_json import LongNumber
 
 _MOST, _LEAST = 1e12, 1e-12
 _LONGEST = 200

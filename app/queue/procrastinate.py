@@ -25,10 +25,10 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.orm import Session
 
 from app.errors import DatabaseAway
-from app.priorities import WAITING
 from app.queue import Claim, Work
 from app.scoring import SCORER_VERSION
 from app.settings import Settings
+from app.task_priorities import WAITING
 
 log = structlog.get_logger()
 

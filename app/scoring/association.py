@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.scoring.exact import quotient_root
+from app.scoring.numeric.exact import quotient_root
 
 
 @dataclass(frozen=True, slots=True)

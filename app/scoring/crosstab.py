@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scoring.align import NOTHING, Case
-from app.scoring.exact import Floats, quotients, total
+from app.scoring.evaluation_input import NOTHING, Case
+from app.scoring.numeric.exact import Floats, quotients, total
 from app.scoring.tally import NO_LABEL, Int, pairs_of
 
 DENSE = 1_000_000

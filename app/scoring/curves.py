@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.scoring.exact import Floats, Integers, combine, times, total
-from app.scoring.ranks import Mask, Ranks, first_of_each, in_order, mass_of, weighed
+from app.scoring.numeric.exact import Floats, Integers, combine, times, total
+from app.scoring.score_ranks import Mask, Ranks, first_of_each, in_order, mass_of, weighed
 
 
 @dataclass(frozen=True, slots=True)

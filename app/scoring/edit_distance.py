@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scoring.places import places
+from app.scoring.numeric.sorted_search import places
 
 Int = NDArray[np.int64]
 Mask = NDArray[np.bool_]

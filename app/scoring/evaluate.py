@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from app.scoring import SCORER_VERSION
-from app.scoring.align import Case, Labels
-from app.scoring.metric import RANKING, SCORES, Metric, MetricCall, Result, undefined
-from app.scoring.metrics.rules import UndefinedError
-from app.scoring.needs import lacking, met_by
+from app.scoring.declaration.metric import RANKING, SCORES, Metric, MetricCall, Result, undefined
+from app.scoring.declaration.requirements import lacking, met_by
+from app.scoring.evaluation_input import Case, Labels
+from app.scoring.metrics.labels.undefined_rules import UndefinedError
+from app.scoring.numeric.weighted_counts import real_counts
 from app.scoring.tally import Workspace
-from app.scoring.weighing import real_counts
 
 _Key = tuple[str, tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]
 

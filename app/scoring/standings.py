@@ -7,8 +7,8 @@ from math import isfinite
 from typing import Any
 
 from app.errors import InvalidMetric
-from app.scoring.metric import MetricCall
-from app.scoring.recipe import Recipe
+from app.scoring.declaration.metric import MetricCall
+from app.scoring.declaration.recipe import Recipe
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scoring.align import NOTHING, Case, Labels
-from app.scoring.exact import times, total
-from app.scoring.places import places
+from app.scoring.evaluation_input import NOTHING, Case, Labels
+from app.scoring.numeric.exact import times, total
+from app.scoring.numeric.sorted_search import places
 
 Int = NDArray[np.int64]
 _T = TypeVar("_T")

@@ -12,9 +12,9 @@ from math import comb
 
 import numpy as np
 
-from app.scoring.exact import Integers
-from app.scoring.ranking import NOWHERE, Int, Ranks
-from app.scoring.reals import Real, quotient_sum
+from app.scoring.label_ranking import NOWHERE, Int, Ranks
+from app.scoring.numeric.correct_rounding import Real, quotient_sum
+from app.scoring.numeric.exact import Integers
 
 _TERMS = 1 << 18
 """Terms that are made together; a part may have those of one more group of tied labels."""

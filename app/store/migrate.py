@@ -11,8 +11,8 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine, event, text
 from sqlalchemy.engine import make_url
 
 from app.errors import Unavailable
+from app.package_data import shipped
 from app.settings import Settings
-from app.shipped import shipped
 from app.store.session import translated
 
 LOCK = 0x41535341  # one migration at a time on PostgreSQL

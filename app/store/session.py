@@ -80,7 +80,7 @@ class Database:
             )
 
     def tell(self, heard: "Callable[[frozenset[str]], None]") -> None:
-        """From now on say what each transaction of this process changed, once it has ended (app.store.changes)."""
+        """From now on say what each transaction of this process changed, once it has ended (app.store.board_invalidation)."""
         self._info[HEARD] = heard
 
     @contextmanager
@@ -173,7 +173,7 @@ def silence(settings: Settings) -> float:
 
 
 def _postgresql_engine(settings: Settings, **options: Any) -> Engine:
-    from app.store.patience import patient  # noqa: PLC0415 - SQLite is spared the driver
+    from app.store.connection_timeouts import patient  # noqa: PLC0415 - SQLite is spared the driver
 
     pool = {"pool_size": settings.database_pool, "max_overflow": 0, "pool_timeout": settings.database_wait}
     engine = create_engine(

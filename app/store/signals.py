@@ -11,8 +11,8 @@ from sqlalchemy import func, select
 from sqlalchemy.engine import make_url
 
 from app.settings import Settings
-from app.store import changes
-from app.store.patience import patient
+from app.store import board_invalidation
+from app.store.connection_timeouts import patient
 from app.store.session import WriteSession, keepalive, silence
 
 log = structlog.get_logger()
@@ -72,7 +72,7 @@ class Listener:
             try:
                 with self._kind.connect(self._conninfo, autocommit=True, **self._connect_args) as connection:
                     connection.execute(f"LISTEN {CHANNEL}")
-                    connection.execute(f"LISTEN {changes.CHANNEL}")
+                    connection.execute(f"LISTEN {board_invalidation.CHANNEL}")
                     self._kept.go_deaf()  # what was made of rows read before is of unknown age
                     self._missed()
                     self._listen(connection)
@@ -92,7 +92,7 @@ class Listener:
 
     def _hear(self, connection: "psycopg.Connection[Any]", seconds: float) -> None:
         for notice in connection.notifies(timeout=seconds):
-            if notice.channel == changes.CHANNEL:
+            if notice.channel == board_invalidation.CHANNEL:
                 self._kept.drop(frozenset(notice.payload.split("\n")))
             else:
                 self._settled(notice.payload)

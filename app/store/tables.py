@@ -6,10 +6,10 @@ from typing import Any
 from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, false, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from app.priorities import WAITING
 from app.store.account_tables import KnownAddress, Token, User
 from app.store.base import ID, Base, JSONObject, one_of
 from app.store.types import new_id, utcnow
+from app.task_priorities import WAITING
 
 __all__ = ["Base", "KnownAddress", "Token", "User"]  # and all that is declared here
 
@@ -144,7 +144,7 @@ class GoldVersion(Base):
     accessories: Mapped[JSONObject] = mapped_column(
         default=dict, server_default=text("'{}'"), deferred=True, deferred_group="large"
     )
-    """What stands beside the labels, by field (app.scoring.accessories)."""
+    """What stands beside the labels, by field (app.scoring.declaration.gold_metadata)."""
     notes: Mapped[list[str]]
     created_by: Mapped[str | None] = mapped_column(ForeignKey("users.id"))
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
@@ -272,7 +272,7 @@ class ScoreTask(Base):
     status: Mapped[str] = mapped_column(String(16))
     priority: Mapped[int] = mapped_column(default=0)
     lane: Mapped[str] = mapped_column(ID, default="", server_default=text("''"))
-    """With whom it takes turns, and the part of that (app.store.turns); empty where it never waited for a turn."""
+    """With whom it takes turns, and the part of that (app.store.queries.fair_order); empty where it never waited for a turn."""
     sublane: Mapped[str] = mapped_column(ID, default="", server_default=text("''"))
     turn: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     served_turn: Mapped[int | None]

@@ -6,8 +6,8 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-from app.names import look_key
 from app.store.types import Moment, new_id
+from app.text.name_comparison import look_key
 
 revision = "0007"
 down_revision = "0005"

@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from app.api import catalogue
-from app.scoring.catalogue import describe
-from app.scoring.metric import CATALOGUE
+from app.scoring.catalogue.description import describe
+from app.scoring.declaration.metric import CATALOGUE
 from tests.api.served import Served
 
 FIXED = ("metrics?limit=200", "metrics?limit=7", "metrics?limit=3&cursor=accuracy", "openapi.json")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.api.fair_queue import FairQueue, Place
+from app.api.limits.fair_queue import FairQueue, Place
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 from starlette.requests import Request
 
-from app.api.figures import from_this_machine
+from app.api.prometheus import from_this_machine
 from app.settings import Settings
 from tests.api.conftest import GOLD
 from tests.api.served import ADMIN_TOKEN, Served, served, settings

@@ -7,8 +7,8 @@ from typing import Any
 
 import uvloop
 
-from app.api.fair_queue import Place
-from app.api.hashing import HashingPool
+from app.api.limits.fair_queue import Place
+from app.api.limits.password_hashing import HashingPool
 from tests.live import LONG
 
 PACE = 0.0054  # seconds: uvloop rounds it down to whole milliseconds

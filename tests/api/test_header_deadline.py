@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from app.figures import Figures
-from app.health_server import HealthServer
+from app.runtime.health_server import HealthServer
+from app.runtime.telemetry import Figures
 from app.web_server import FairConnection
 from tests.api.served import Served
 from tests.live import LONG, eventually
@@ -206,7 +206,7 @@ def test_what_follows_an_early_answer_is_expected_like_any_request(app: Served, 
 
 @pytest.mark.parametrize("sends", [b"", b"GET /healthz HTTP/1.1\r\nX-Long: "])
 def test_a_worker_does_not_wait_for_ever_either(sends: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.health_server.HEADER_SECONDS", 0.3)
+    monkeypatch.setattr("app.runtime.health_server.HEADER_SECONDS", 0.3)
     server = HealthServer("127.0.0.1", 0, Figures().registry, lambda: (True, {}))
     try:
         with connection(f"http://127.0.0.1:{server.port}") as line:

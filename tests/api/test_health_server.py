@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.figures import Figures
-from app.health_server import HealthServer
+from app.runtime.health_server import HealthServer
+from app.runtime.telemetry import Figures
 from tests.figures import scrape
 
 

@@ -18,14 +18,14 @@ import pytest
 from sqlalchemy import event
 
 from app.actions.access import VISITOR
-from app.actions.read_leaderboard import read_leaderboard
-from app.api import kept_boards
-from app.api.kept_boards import Asked, Entry, Form, KeptBoards
+from app.actions.submissions.read_leaderboard import read_leaderboard
+from app.api.caching import board_cache
+from app.api.caching.board_cache import Asked, Entry, Form, KeptBoards
+from app.api.caching.cached_board_app import ROUTE
 from app.api.leaderboards import board_bytes
-from app.api.quick_boards import ROUTE
 from app.errors import DatabaseAway
-from app.figures import text
-from app.store.changes import EVERYTHING
+from app.runtime.telemetry import text
+from app.store.board_invalidation import EVERYTHING
 from app.store.session import Database
 from tests.api.conftest import GOLD
 from tests.api.served import Served, served, settings
@@ -219,7 +219,7 @@ def test_who_may_see_a_private_challenge_shows_it_to_nobody_else(app: Served) ->
 
 def test_requests_for_kept_boards_are_counted_and_limited(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]  # of the windows, so that a slow machine crosses none
-    monkeypatch.setattr("app.api.windows.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("app.api.limits.rate_limiter.time", SimpleNamespace(monotonic=lambda: now[0]))
     with served(settings(tmp_path / "data", rate_limits="60/minute")) as app:
         open_challenge(app.admin(), "digits", GOLD)
         before = figures(app)
@@ -348,7 +348,7 @@ def test_who_hangs_up_before_there_is_a_thread_keeps_nobody_waiting() -> None:
 
 def test_who_hears_nothing_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
-    monkeypatch.setattr("app.api.kept_boards.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("app.api.caching.board_cache.time.monotonic", lambda: now[0])
     boards = KeptBoards(hears=True)
     boards.find(ASKED, entry)
     assert boards.get(ASKED) is None
@@ -366,9 +366,9 @@ def test_who_hears_nothing_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_board_is_kept_until_its_time_and_no_longer_than_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
-    monkeypatch.setattr("app.api.kept_boards.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("app.api.caching.board_cache.time.monotonic", lambda: now[0])
     boards = KeptBoards(hears=False)
-    for until, seconds in ((1003.0, 3.0), (math.inf, kept_boards.OLDEST)):
+    for until, seconds in ((1003.0, 3.0), (math.inf, board_cache.OLDEST)):
         now[0] = 1000.0
         boards.drop(frozenset({EVERYTHING}))
         boards.find(ASKED, lambda until=until: entry(until=until))  # type: ignore[misc]
@@ -381,7 +381,7 @@ def test_a_board_is_kept_until_its_time_and_no_longer_than_a_minute(monkeypatch:
 
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_boards, "LARGEST", 100_000)
+    monkeypatch.setattr(board_cache, "LARGEST", 100_000)
     boards = KeptBoards(hears=False)
     for number in range(100):
         boards.find(ASKED._replace(slug=f"c{number}"), lambda: entry(b"x" * 5000))
@@ -390,7 +390,7 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 5 < len(boards._kept) < 20
     boards.find(ASKED, lambda: entry(b"y" * 200_000))
     assert boards._size <= 100_000
-    monkeypatch.setattr(kept_boards, "MOST", 3)
+    monkeypatch.setattr(board_cache, "MOST", 3)
     boards.find(ASKED, entry)
     assert len(boards._kept) == 3
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.api.addresses import block_of
-from app.api.deps import Notifier, prefer_wait
-from app.api.limiter import Limiter
+from app.api.dependencies import Notifier, prefer_wait
+from app.api.limits.client_addresses import block_of
+from app.api.limits.request_limits import Limiter
 from app.errors import BadRequest, TeamNameTaken, TooMany
 from app.settings import Settings
 from tests.api.served import Served, served, settings

@@ -12,12 +12,12 @@ from pwdlib import PasswordHash
 from pwdlib.hashers.argon2 import Argon2Hasher
 from sqlalchemy import select
 
-from app.actions import passwords
-from app.api.fair_queue import Place
-from app.api.hashing import PACE, LoginTicket
-from app.api.limiter import FailedLogins
+from app.actions.accounts import passwords
+from app.api.limits.fair_queue import Place
+from app.api.limits.password_hashing import PACE, LoginTicket
+from app.api.limits.request_limits import FailedLogins
+from app.store.queries.users import by_email
 from app.store.tables import KnownAddress
-from app.store.users import by_email
 from tests.api.logins import account, at_once, attempt, statuses, words
 from tests.api.served import Served, served, settings
 from tests.live import LONG, eventually

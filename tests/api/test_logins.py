@@ -9,10 +9,10 @@ import pytest
 from pwdlib.hashers.argon2 import Argon2Hasher
 from sqlalchemy import func, select
 
-from app.actions import passwords
+from app.actions.accounts import passwords
+from app.store.queries.users import by_email
 from app.store.session import Database
 from app.store.tables import User
-from app.store.users import by_email
 from tests.api.logins import ON, account, at_once, attempt, words
 from tests.api.served import Served, served, settings
 from tests.live import LONG, PASSWORD, eventually

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from starlette.types import Message
 
-from app.api.made_files import MadeFiles
-from app.api.turns import Turns
+from app.api.caching.generated_files import MadeFiles
+from app.api.limits.reader_queue import Turns
 from app.api.uploads import WholeFile
 from app.errors import Unavailable
 from tests.api.served import Served

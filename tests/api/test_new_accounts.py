@@ -6,9 +6,9 @@ import httpx
 import pytest
 import zxcvbn
 
-from app.actions import passwords
+from app.actions.accounts import passwords
+from app.store.queries.users import by_email
 from app.store.tables import User
-from app.store.users import by_email
 from tests.api.served import Served
 from tests.live import PASSWORD
 

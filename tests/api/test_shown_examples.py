@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.api import examples
+from app.api.openapi import examples
 from app.main import bare_app
 from tests.api.served import Served
 from tests.live import Caller

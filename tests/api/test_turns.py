@@ -13,10 +13,10 @@ import pytest
 from fastapi import Request
 
 from app.actions.access import VISITOR, Caller
-from app.api.deps import requester
-from app.api.made_files import MadeFiles
-from app.api.turns import MOST_WAITING, Readers, TooManyWaiting, Turns
-from app.children import Children
+from app.api.caching.generated_files import MadeFiles
+from app.api.dependencies import requester
+from app.api.limits.reader_queue import MOST_WAITING, Readers, TooManyWaiting, Turns
+from app.scoring_processes import Children
 from tests.api.conftest import GOLD
 from tests.api.served import Served, served, settings
 from tests.faults.support import freeze

@@ -3,9 +3,9 @@
 import os
 from typing import Any
 
-import app.scoring_child as child
+import app.worker.scoring_process as child
 from app import pipeline
-from app.prepared import golds
+from app.prepared import gold_cache
 
 READING, SCORING = b"\t" * 8, b"\n" * 8  # white space, which any JSON file may begin with
 ABORTING, RAISING = b"\t\n" * 8, b"\n\t" * 7 + b"\n"
@@ -47,7 +47,7 @@ def load_gold(source: Any, **options: Any) -> Any:
 
 
 if __name__ == "__main__":
-    ours = ((pipeline, validate), (child, validate), (pipeline, score_labels), (golds, load_gold))
+    ours = ((pipeline, validate), (child, validate), (pipeline, score_labels), (gold_cache, load_gold))
     for module, function in ours:
         setattr(module, function.__name__, function)
     child.main()

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from app.children.pool import Child
-from app.cpu_limit import CpuTimer
+from app.worker.cpu_limit import CpuTimer
+from app.worker.process_pool import Child
 from tests.fuzz.hostile import sound
 from tests.fuzz.hostile_file import Phase
 from tests.fuzz.hostile_shared import shared_files

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from app.children import ChildDied, ChildrenBusy, ChildrenClosed, ChildStalled, ChildTimedOut
-from app.children.pool import Child, ChildPool
+from app.scoring_processes import ChildDied, ChildrenBusy, ChildrenClosed, ChildStalled, ChildTimedOut
+from app.worker.process_pool import Child, ChildPool
 from tests.faults.support import alive, asked, freeze
 from tests.live import LONG, ROOT, eventually
 
@@ -232,7 +232,7 @@ def test_closing_amid_work_leaves_no_child(request_of: dict[str, Any]) -> None:
 
 def test_a_child_ends_when_its_pipe_closes() -> None:
     child = subprocess.Popen(
-        [sys.executable, "-m", "app.scoring_child", *LIMITS],
+        [sys.executable, "-m", "app.worker.scoring_process", *LIMITS],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

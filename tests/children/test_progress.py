@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from app.children import ChildStalled, progress
-from app.children.progress import Progress
+from app.scoring_processes import ChildStalled
+from app.worker import stall_detection
+from app.worker.stall_detection import Progress
 
 PID = 4711
 SECONDS = 10.0
@@ -24,15 +25,15 @@ class Clock:
 @pytest.fixture
 def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(progress, "time", made)
-    monkeypatch.setattr(progress, "PROC", tmp_path)
+    monkeypatch.setattr(stall_detection, "time", made)
+    monkeypatch.setattr(stall_detection, "PROC", tmp_path)
     return made
 
 
 def says(state: str, ticks: int, *, thread: str = "S") -> None:
     """Write what Linux says: of the process, and of its second thread."""
     for folder, its in (("", state), ("task/4711", state), ("task/4712", thread)):
-        path = progress.PROC / str(PID) / folder
+        path = stall_detection.PROC / str(PID) / folder
         path.mkdir(parents=True, exist_ok=True)
         (path / "stat").write_text(
             f"{PID} (py (x) thon) {its} " + " ".join(["1"] * 10) + f" {ticks} 3 0 0 20 0 2 0 99 "

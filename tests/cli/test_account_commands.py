@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.connection import credentials_path, remember, resolve
-from app.cli.output import Refused
+from app.cli.terminal.output import Refused
 from tests.cli.command import run
 from tests.cli.service import Answer, Service
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import app.main  # all errors are known once the service is loaded
-from app.cli.advice import ADVICE, Asked, explained
 from app.cli.connection import remember
+from app.cli.terminal.error_advice import ADVICE, Asked, explained
 from app.errors import AssayError
 from tests.cli.command import run
 from tests.cli.service import Answer, Service

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.actions.issue_token import caller_of
-from app.places import sole_service
+from app.actions.accounts.issue_token import caller_of
+from app.runtime.data_folder import sole_service
 from app.settings import Settings
 from app.store.session import Database
 from tests.cli.command import Ran, run

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from app.scoring.common_metrics import COMMON
-from app.scoring.metric import CATALOGUE
+from app.scoring.catalogue.common_metrics import COMMON
+from app.scoring.declaration.metric import CATALOGUE
+from app.scoring.declaration.task import Task
 from app.scoring.metrics import FAMILY_OF
-from app.scoring.task import Task
 from tests.cli.command import run
 
 

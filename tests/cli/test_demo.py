@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from app.cli.demo import _port, address
-from app.cli.demo_load import SHOWN, Demonstration, demo_secret
-from app.cli.output import Refused
+from app.cli.demo_data import SHOWN, Demonstration, demo_secret
+from app.cli.input.yaml_file import load, read
 from app.cli.serve import settings_with
-from app.cli.yaml_file import load, read
-from app.places import sole_service
-from app.shipped import shipped
+from app.cli.terminal.output import Refused
+from app.package_data import shipped
+from app.runtime.data_folder import sole_service
 from tests.cli.command import run
 from tests.cli.service import Answer, Service
 

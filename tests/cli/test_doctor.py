@@ -15,7 +15,7 @@ import pytest
 from alembic import command
 
 from app.doctor import all_checks, disk, examine, software
-from app.doctor.patient import Patient
+from app.doctor.installation import Patient
 from app.settings import Settings
 from app.store import migrate
 from tests.cli.command import Ran, run

@@ -16,7 +16,7 @@ import pytest
 from backports import zstd
 
 from app.formats.template import TEMPLATES, template
-from app.scoring.task import TaskSpec
+from app.scoring.declaration.task import TaskSpec
 from tests.cli.command import run
 from tests.cli.service import Answer, Service
 from tests.formats.support import packed as compressed

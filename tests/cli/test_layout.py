@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from app.cli import show
-from app.cli.layout import Column, numbers, score_column, show_table
-from app.cli.problems import show_problems
+from app.cli.terminal import object_tables
+from app.cli.terminal.problem_tables import show_problems
+from app.cli.terminal.table_layout import Column, numbers, score_column, show_table
 from tests.cli.command import run
 from tests.cli.service import Answer, Service
 
@@ -44,7 +44,7 @@ def recorded(width: int) -> Console:
 @pytest.mark.parametrize("width", [80, 100, 200])
 def test_submissions_keep_ids_and_numbers_whole(width: int) -> None:
     console = recorded(width)
-    show.submissions(console, FOUND)
+    object_tables.submissions(console, FOUND)
     text = console.export_text()
     assert text.count(ID) == 2
     assert text.count(" 0.123456") >= 2
@@ -71,7 +71,7 @@ def test_a_board_shows_what_ranks_first_and_counts_what_it_leaves_out(
 
 def test_where_nothing_fits_each_cell_has_a_line() -> None:
     console = recorded(30)
-    show.submissions(console, FOUND)
+    object_tables.submissions(console, FOUND)
     assert f"id: {ID}" in console.export_text()
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from app.scoring.metric import CATALOGUE
+from app.scoring.declaration.metric import CATALOGUE
+from app.scoring.declaration.presets import PRESETS
 from app.scoring.metrics import FAMILIES
-from app.scoring.presets import PRESETS
 from tests.cli.command import run
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sklearn.metrics import confusion_matrix, f1_score, matthews_corrcoef, precision_recall_fscore_support
 
-from app.cli.notes import Notes
+from app.cli.terminal.notes import Notes
 from tests.cli.command import run
 from tests.shared import needs_shared, shared
 

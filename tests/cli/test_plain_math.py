@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.cli.plain_math import plain
-from app.scoring.catalogue import equation
-from app.scoring.metric import CATALOGUE
-from app.scoring.metrics.wording import general
+from app.cli.terminal.plain_math import plain
+from app.scoring.catalogue.description import equation
+from app.scoring.declaration.metric import CATALOGUE
+from app.scoring.metrics.equation_wording import general
 
 
 def read(latex: str) -> str:

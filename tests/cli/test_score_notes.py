@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.scoring import SCORER_VERSION
-from app.scoring.metric import CATALOGUE, SCORES
+from app.scoring.declaration.metric import CATALOGUE, SCORES
 from tests.cli.command import Ran, run
 
 

@@ -18,14 +18,15 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from app.actions.bootstrap import administrator
-from app.actions.issue_token import caller_of, issue_token
-from app.actions.sweep_files import Sweeper
-from app.api.limiter import Limiter
+from app.actions.accounts.bootstrap import administrator
+from app.actions.accounts.issue_token import caller_of, issue_token
+from app.actions.operations.sweep_files import Sweeper
+from app.api.limits.request_limits import Limiter
 from app.errors import TooMany
 from app.store import clock as steady_clock
-from app.store import types, users
+from app.store import types
 from app.store.migrate import upgrade
+from app.store.queries import users
 from app.store.session import Database
 from tests.api.served import Served, served, settings
 from tests.faults.support import children_of, freeze

@@ -29,7 +29,7 @@ def given(tmp_path: Path) -> Settings:
 @pytest.fixture
 def site(given: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """A service whose children never end with certain files."""
-    monkeypatch.setattr("app.children.pool.PROGRAM", "tests.children.burning")
+    monkeypatch.setattr("app.worker.process_pool.PROGRAM", "tests.children.burning")
     with served(given) as made:
         quota = {"invalid_per_day": 1}
         open_challenge(made.admin(), "pets", GOLD, phases=[{"name": "main", "quota": quota}])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from app.actions.score_submission import (
+from app.actions.scoring_tasks.score_submission import (
     Bench,
     Caps,
     claim_tasks,
@@ -18,18 +18,19 @@ from app.actions.score_submission import (
     requeue_interrupted,
     score_submission,
 )
-from app.children import ChildDied, Children
-from app.children.pool import ChildPool
 from app.files.folder import FolderFiles
 from app.queue import Claim
 from app.queue.local import LocalQueue
 from app.scoring import SCORER_VERSION
+from app.scoring_processes import ChildDied, Children
 from app.settings import Settings
-from app.store import clock, tasks
+from app.store import clock
 from app.store.migrate import upgrade
+from app.store.queries import tasks
 from app.store.session import Database
 from app.store.tables import GoldVersion, QuotaEntry, Score, ScoreTask, Submission
-from app.worker import child_pool, sending_queue
+from app.worker.process_pool import ChildPool
+from app.worker.worker import child_pool, sending_queue
 from tests.faults.support import GOLD, GOOD
 from tests.store.rows import fill
 
@@ -246,7 +247,7 @@ def test_a_lost_file_fails_the_submission_with_a_reason_once_all_retries_are_use
 def test_a_scoring_program_that_cannot_start_is_an_interruption_and_no_crash(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.children.pool.PROGRAM", "app.no_such_program")
+    monkeypatch.setattr("app.worker.process_pool.PROGRAM", "app.no_such_program")
     children = child_pool(Settings(workers=1), 1)
     try:
         assert score_submission(store.bench(children), store.claim()) is None
@@ -264,7 +265,7 @@ def test_a_newer_scorer_that_comes_second_leaves_the_status_and_the_ledger_as_th
         task = session.scalars(select(ScoreTask)).one()
         task.status, task.scorer_version = "queued", SCORER_VERSION + 1
         assert claim_tasks(session, 1) == []  # it is no work of this version
-    monkeypatch.setattr("app.actions.score_submission.SCORER_VERSION", SCORER_VERSION + 1)
+    monkeypatch.setattr("app.actions.scoring_tasks.score_submission.SCORER_VERSION", SCORER_VERSION + 1)
     assert score_submission(store.bench(pool), store.claim()) is None
     assert store.state() == ("done", "finished", ["reserve", "charge"], 2)
 
@@ -281,7 +282,7 @@ def test_an_older_scorer_that_gives_up_leaves_the_submission_to_a_newer_one(
     with store.db.read() as session:
         statuses = list(session.scalars(select(ScoreTask.status).order_by(ScoreTask.scorer_version)))
         assert (statuses, session.scalars(select(Submission)).one().failure) == (["failed", "queued"], None)
-    monkeypatch.setattr("app.actions.score_submission.SCORER_VERSION", SCORER_VERSION + 1)
+    monkeypatch.setattr("app.actions.scoring_tasks.score_submission.SCORER_VERSION", SCORER_VERSION + 1)
     claim = store.claim()
     assert claim.task_id == newer
     assert score_submission(store.bench(pool), claim) is not None

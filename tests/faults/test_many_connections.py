@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 
 from app.doctor import software
-from app.doctor.patient import Patient
-from app.file_limit import MOST
+from app.doctor.installation import Patient
+from app.runtime.open_file_limit import MOST
 from app.settings import Settings
 from tests.cluster import cluster
 from tests.live import LONG, Live

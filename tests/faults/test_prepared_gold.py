@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, event, select, update
 
-from app.actions.ask_about_gold import named_gold
-from app.actions.score_submission import score_submission
+from app.actions.scoring_tasks.score_submission import score_submission
+from app.actions.scoring_tasks.scoring_request import named_gold
 from app.settings import Settings
 from app.store.session import Database
 from app.store.tables import GoldVersion, Phase, Score, ScoreTask
-from app.worker import child_pool
+from app.worker.worker import child_pool
 from tests.faults.support import GOOD, prepared
 from tests.faults.test_fence import Store
 from tests.live import Caller, Live

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.api.turns import MOST_WAITING
-from app.formats.budget import LEAST
+from app.api.limits.reader_queue import MOST_WAITING
+from app.formats.size_limits import LEAST
 from tests.faults.support import GOLD, GOOD, rows, uploads
 from tests.live import LONG, Live, eventually, open_challenge
 

@@ -11,11 +11,11 @@ import httpx
 import psycopg
 import pytest
 
-from app.bounded import Bounded, within
 from app.files.folder import FolderFiles
+from app.runtime.single_flight import Bounded, within
 from app.settings import Settings
 from app.store.session import Database
-from app.worker import Worker, all_figures
+from app.worker.worker import Worker, all_figures
 from tests.api.served import served, settings
 from tests.cluster import Cluster, cluster
 from tests.faults.support import GOLD, GOOD, frozen, prepared
@@ -37,7 +37,7 @@ def _all_but(url: str, *missed: str) -> bool:
 
 def test_folder_schema_and_space_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "app.actions.check_ready.PATIENCE", LONG
+        "app.actions.operations.check_readiness.PATIENCE", LONG
     )  # what a busy machine does not say in time is no fault
     given = settings(tmp_path / "data")
     with served(given) as service:
@@ -140,7 +140,7 @@ def working(given: Settings, **parts: Any) -> Iterator[Worker]:
 def test_a_worker_whose_engine_takes_nothing_says_so(
     postgres_database: Callable[[], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.worker.STUCK_SECONDS", 5.0)
+    monkeypatch.setattr("app.worker.worker.STUCK_SECONDS", 5.0)
     with cluster(tmp_path, postgres_database(), drain_seconds="1") as made:
         made.start(apis=1, workers=0)
         open_challenge(made.admin(), "pets", GOLD)

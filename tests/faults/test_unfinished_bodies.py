@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from app.api.body_memory import BodyMemory
-from app.api.limiter import BODY_PART, Limiter
-from app.api.turns import OneByOne, TooManyWaiting
+from app.api.limits.body_memory import BodyMemory
+from app.api.limits.reader_queue import OneByOne, TooManyWaiting
+from app.api.limits.request_limits import BODY_PART, Limiter
 from app.errors import TooMany
 from app.settings import Settings
 from tests.api.served import Served, served, settings

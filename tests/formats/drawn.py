@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from app.formats.rules import Rules
-from app.scoring.align import Predicted
-from app.scoring.task import Task
+from app.formats.reading_rules import Rules
+from app.scoring.declaration.task import Task
+from app.scoring.evaluation_input import Predicted
 from tests.formats.data import Data, Writer
 from tests.formats.support import answers, sets
 from tests.formats.table_writers import HEADER_WORDS

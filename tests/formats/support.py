@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 from backports import zstd
 
-from app.formats.check import check
 from app.formats.columns import Table
-from app.formats.fast import read_quickly
-from app.formats.fast.window import SIZE
-from app.formats.fast_scores import read_scores
-from app.formats.kinds import FileKind
-from app.formats.problem import Problems
+from app.formats.detection import FileKind
+from app.formats.problems import Problems
 from app.formats.reader import read_table
-from app.formats.rules import DEFAULT_LIMITS, Limits, Rules
+from app.formats.reading_rules import DEFAULT_LIMITS, Limits, Rules
+from app.formats.validation import check
+from app.formats.vectorized.labels import read_quickly
+from app.formats.vectorized.labels.span_window import SIZE
+from app.formats.vectorized.scores import read_scores
 from app.pipeline import tables_of
-from app.scoring.align import IdIndex, Labels, Predicted
-from app.scoring.task import Task, TaskSpec
+from app.scoring.declaration.task import Task, TaskSpec
+from app.scoring.evaluation_input import IdIndex, Labels, Predicted
 
 IDS = ("t1", "t2", "t3")
 CLASSES = ("cat", "dog", "eel")

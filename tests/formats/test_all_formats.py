@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.formats import check as check_module
-from app.formats import csv_table as csv_module
-from app.formats import json_lines as lines_module
-from app.formats import records as records_module
-from app.formats import scores as scores_module
-from app.formats import tidy as tidy_module
-from app.formats.rules import Rules
-from app.scoring.task import TASKS, Task
+from app.formats import normalize as tidy_module
+from app.formats import score_matrix as scores_module
+from app.formats import validation as check_module
+from app.formats.readers import csv_table as csv_module
+from app.formats.readers import json_lines as lines_module
+from app.formats.readers import records as records_module
+from app.formats.reading_rules import Rules
+from app.scoring.declaration.task import TASKS, Task
 from tests.formats.data import Data
 from tests.formats.drawn import Drawn, drawn, halves
 from tests.formats.support import answers, packed, sets

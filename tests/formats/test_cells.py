@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from app.formats import Limits, file_kind
-from app.formats.declared import FORMATS
-from app.formats.problem import CODES, Problems
+from app.formats.problems import CODES, Problems
+from app.formats.registry import FORMATS
 from app.pipeline import Source, load_gold
 from tests.cli.command import run
 from tests.formats.cells import GROUPS, cells

@@ -8,11 +8,11 @@ import unicodedata
 
 import pytest
 
-from app.formats.hints import Near
-from app.formats.problem import Problems
-from app.formats.rules import Limits
-from app.formats.strict_json import json_decoder
-from app.formats.text import composed, decode, piles_marks
+from app.formats.decoding import composed, decode, piles_marks
+from app.formats.problems import Problems
+from app.formats.readers.strict_json import json_decoder
+from app.formats.reading_rules import Limits
+from app.formats.suggestions import Near
 
 
 def test_similar_texts_are_looked_for_a_few_hundred_times_only() -> None:

@@ -11,9 +11,9 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from app.formats.guess import holds_sets
-from app.formats.kinds import FileKind
-from app.formats.rules import Limits
+from app.formats.detection import FileKind
+from app.formats.infer_task import holds_sets
+from app.formats.reading_rules import Limits
 from tests.formats.support import answers, read, sets
 
 HEADER = "{{'descr': '<U1', 'fortran_order': False, 'shape': {}}}"

@@ -14,7 +14,7 @@ from app.formats import FileKind, Rules
 from app.formats.template import template
 from app.offline import read_ids
 from app.pipeline import Source, load_gold
-from app.scoring.task import Task, TaskSpec
+from app.scoring.declaration.task import Task, TaskSpec
 from tests.formats.support import CLASSES, IDS, answers, brief, placed, sets
 from tests.scoring.build import case
 from tests.scoring.build import value as value_of

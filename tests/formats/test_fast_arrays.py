@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.formats.rules import Rules
-from app.scoring.exact import Floats
-from app.scoring.task import TaskSpec
+from app.formats.reading_rules import Rules
+from app.scoring.declaration.task import TaskSpec
+from app.scoring.numeric.exact import Floats
 from tests.formats.support import answers
 from tests.formats.test_fast_scores import fast, made
 

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.formats.fast_scores import read_scores
-from app.formats.fast_scores.decimals import FRONT, binary64
-from app.formats.fast_scores.window import SIZE
-from app.formats.kinds import FileKind
-from app.formats.rules import DEFAULT_LIMITS, Limits, Rules
+from app.formats.detection import FileKind
+from app.formats.reading_rules import DEFAULT_LIMITS, Limits, Rules
+from app.formats.vectorized.scores import read_scores
+from app.formats.vectorized.scores.byte_window import SIZE
+from app.formats.vectorized.scores.decimal_parsing import FRONT, binary64
 from app.pipeline import Source, tables_of, validate
-from app.scoring.align import IdIndex
-from app.scoring.exact import Floats
-from app.scoring.task import TaskSpec
-from app.scoring.texts import PAD
+from app.scoring.declaration.task import TaskSpec
+from app.scoring.evaluation_input import IdIndex
+from app.scoring.numeric.exact import Floats
+from app.scoring.string_table import PAD
 from tests.formats.support import answers
 
 SETTLED = settings(max_examples=150, deadline=None)
@@ -93,7 +93,7 @@ def test_digits_beyond_64_bits_are_read_without_a_warning() -> None:
 @pytest.mark.parametrize("write", [repr, "{:.6f}".format, "{:.9e}".format], ids=["repr", "fixed", "exponent"])
 def test_usual_numbers_are_not_left_to_python(write: Callable[[float], str], monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [write(value) for value in np.random.default_rng(1).random(2000).tolist()]
-    monkeypatch.setattr("app.formats.fast_scores.decimals._NUMBER", None)
+    monkeypatch.setattr("app.formats.vectorized.scores.decimal_parsing._NUMBER", None)
     assert numbers(texts) is not None
 
 

@@ -7,11 +7,11 @@ import tracemalloc
 
 import pytest
 
-from app.formats.fast_scores import door
-from app.formats.fast_scores.rows import skip_white
-from app.formats.fast_scores.window import Window
-from app.formats.rules import Rules
-from app.scoring.task import TaskSpec
+from app.formats.reading_rules import Rules
+from app.formats.vectorized.scores import score_reader
+from app.formats.vectorized.scores.byte_window import Window
+from app.formats.vectorized.scores.template_rows import skip_white
+from app.scoring.declaration.task import TaskSpec
 from tests.formats.support import answers
 from tests.formats.test_fast_scores import fast
 from tests.live import LONG
@@ -45,7 +45,7 @@ def test_what_a_file_repeats_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) 
         looked.append(window.at)
         skip_white(window)
 
-    monkeypatch.setattr(door, "skip_white", counted)
+    monkeypatch.setattr(score_reader, "skip_white", counted)
     raw = b"{" + b",".join([b'"classes":["x","y"]'] * 1000) + b"}"
     assert fast(raw, "json", ["a", "b"], TaskSpec("multiclass", ("x", "y")), Rules()) is None
     assert len(looked) < 20

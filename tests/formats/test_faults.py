@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.formats.rules import Limits
+from app.formats.reading_rules import Limits
 from tests.formats.support import brief, placed, predict
 
 GOOD = '{"id":"t1","label":"cat"},{"id":"t2","label":"dog"},{"id":"t3","label":"eel"}'

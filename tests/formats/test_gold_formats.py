@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from app.formats.kinds import FileKind
+from app.formats.detection import FileKind
 from app.pipeline import Gold, Source, load_gold
-from app.scoring.task import TASKS, Task
+from app.scoring.declaration.task import TASKS, Task
 from tests.formats.data import Data, Writer
 from tests.formats.drawn import Drawn, drawn, nfc
 from tests.formats.support import packed, placed, sets

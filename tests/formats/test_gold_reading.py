@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.formats import Problems, file_kind
 from app.pipeline import Gold, Source, load_gold
-from app.scoring.task import Task
+from app.scoring.declaration.task import Task
 from tests.formats.support import brief, sets
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from app.formats.hints import Near
+from app.formats.suggestions import Near
 from tests.formats.support import predict
 
 

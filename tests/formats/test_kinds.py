@@ -9,7 +9,7 @@ import pytest
 
 from app.errors import BadRequest, UnsupportedMedia
 from app.formats import FORMATS, FileKind, file_kind
-from app.scoring.task import Task
+from app.scoring.declaration.task import Task
 from tests.formats.support import CLASSES, IDS, answers, sets
 
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.formats.kinds import FileKind
-from app.formats.rules import Rules
+from app.formats.detection import FileKind
+from app.formats.reading_rules import Rules
 from app.offline import score_offline
 from app.pipeline import Source, validate
-from app.scoring.asked import parse_metric
-from app.scoring.task import Task, TaskSpec
+from app.scoring.declaration.metric_parser import parse_metric
+from app.scoring.declaration.task import Task, TaskSpec
 from tests.formats.data import EXTRA, MISSING, Data, Place, Writer, escaped
 from tests.formats.drawn import Drawn, drawn, nfc, normal
 from tests.formats.support import answers, placed

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from app.formats.problem import END, LISTED, Place, Problem, Problems, problem, show, token
+from app.formats.problems import END, LISTED, Place, Problem, Problems, problem, show, token
 
 
 def numbered(row: int, code: str = "unknown_id") -> Problem:

@@ -7,12 +7,12 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.formats.check import check
-from app.formats.gold import label_set
-from app.formats.kinds import FORMATS
-from app.formats.rules import Rules
-from app.scoring.align import IdIndex
-from app.scoring.task import TaskSpec
+from app.formats.detection import FORMATS
+from app.formats.gold_validation import label_set
+from app.formats.reading_rules import Rules
+from app.formats.validation import check
+from app.scoring.declaration.task import TaskSpec
+from app.scoring.evaluation_input import IdIndex
 from tests.formats.support import CLASSES, IDS, predict, read
 
 

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from app.formats.budget import Needs, limits_for, most_as_sent
-from app.formats.kinds import FileKind
-from app.formats.rules import DEFAULT_LIMITS, Rules
+from app.formats.detection import FileKind
+from app.formats.reading_rules import DEFAULT_LIMITS, Rules
+from app.formats.size_limits import Needs, limits_for, most_as_sent
 from app.pipeline import Source, validate
-from app.scoring.task import Task, TaskSpec
+from app.scoring.declaration.task import Task, TaskSpec
 
 Written = tuple[bytes, FileKind]
 

@@ -2,8 +2,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from app.formats.rules import Rules
-from app.scoring.asked import parse_metric
+from app.formats.reading_rules import Rules
+from app.scoring.declaration.metric_parser import parse_metric
 from tests.formats.support import brief, predict, sets
 
 FOUR = '{"t1":["cat","cow","cat"],"t2":["cow","hen"],"t3":[]}'

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from app.errors import BadRequest
-from app.formats.rules import Rules
+from app.formats.reading_rules import Rules
 from app.formats.template import TEMPLATES, template
-from app.scoring.task import Task, TaskSpec
+from app.scoring.declaration.task import Task, TaskSpec
 from tests.formats.support import CLASSES, answers, sets
 
 ODD_IDS = ["t1", 'quo"te', "com,ma", "line\nend", "é", "00", "tab\tbed"]

@@ -4,10 +4,10 @@ import zlib
 
 import pytest
 
-from app.formats.problem import Problems
-from app.formats.rules import Limits
-from app.formats.text import decode
-from app.formats.unpack import read_bytes
+from app.formats.decoding import decode
+from app.formats.decompression import read_bytes
+from app.formats.problems import Problems
+from app.formats.reading_rules import Limits
 from tests.formats.support import brief, packed, predict, sets
 
 GOOD = b'{"t1":"cat","t2":"dog","t3":"eel"}'

@@ -16,8 +16,8 @@ with atheris.instrument_imports(include=["app", "csv", "json", "zipfile"], enabl
 
     import app.pipeline  # noqa: F401 (and with it csv and json)
 
-from app.formats.problem import Problems
-from app.formats.unpack import read_bytes
+from app.formats.decompression import read_bytes
+from app.formats.problems import Problems
 from tests.formats.support import packed
 from tests.fuzz.targets import LIMITS, assert_cheap, cases, examine
 

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 from backports import zstd
 
-from app.formats.kinds import FileKind
-from app.scoring.task import Task
+from app.formats.detection import FileKind
+from app.scoring.declaration.task import Task
 from tests.fuzz.hostile_arrow import (
     arrow_bytes,
     arrow_files,

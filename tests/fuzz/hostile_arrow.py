@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from app.formats.kinds import FileKind
+from app.formats.detection import FileKind
 from tests.fuzz.hostile_file import MOST, Hostile, Phase, packed, same
 
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from backports import zstd
 
-from app.formats.budget import Needs, limits_for
-from app.formats.kinds import FileKind
-from app.formats.rules import DEFAULT_LIMITS
-from app.scoring.task import Task
+from app.formats.detection import FileKind
+from app.formats.reading_rules import DEFAULT_LIMITS
+from app.formats.size_limits import Needs, limits_for
+from app.scoring.declaration.task import Task
 
 MOST = 4_000_000
 """Bytes of the largest file as sent."""

@@ -13,7 +13,7 @@ import pyarrow.feather
 import pyarrow.parquet
 from backports import zstd
 
-from app.formats.declared import FORMATS
+from app.formats.registry import FORMATS
 from tests.formats.support import packed
 from tests.fuzz.hostile import hostile
 from tests.fuzz.hostile_file import Phase

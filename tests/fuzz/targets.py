@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from app.formats.budget import Needs, limits_for
-from app.formats.check import check
-from app.formats.declared import FORMATS
-from app.formats.kinds import FileKind
-from app.formats.problem import CODES, LISTED, Problems
+from app.formats.detection import FileKind
+from app.formats.problems import CODES, LISTED, Problems
 from app.formats.reader import read_table
-from app.formats.rules import Limits, Rules
+from app.formats.reading_rules import Limits, Rules
+from app.formats.registry import FORMATS
+from app.formats.size_limits import Needs, limits_for
+from app.formats.validation import check
 from app.pipeline import Source, guess_task, load_gold
-from app.scoring.align import IdIndex, Labels, Predicted
-from app.scoring.task import Task, TaskSpec
+from app.scoring.declaration.task import Task, TaskSpec
+from app.scoring.evaluation_input import IdIndex, Labels, Predicted
 from tests.formats.support import agree, agree_on_scores
 
 IDS = ("t1", "t2", "t3")

@@ -12,15 +12,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from app.formats.budget import LEAST, Needs, limits_for
-from app.formats.check import check
-from app.formats.kinds import FileKind
-from app.formats.problem import COUNTED, LISTED, Problem, Problems
+from app.formats.decompression import read_bytes
+from app.formats.detection import FileKind
+from app.formats.problems import COUNTED, LISTED, Problem, Problems
 from app.formats.reader import read_table
-from app.formats.rules import DEFAULT_LIMITS, Limits, Rules
-from app.formats.unpack import read_bytes
-from app.scoring.align import IdIndex, Predicted
-from app.scoring.task import Task, TaskSpec
+from app.formats.reading_rules import DEFAULT_LIMITS, Limits, Rules
+from app.formats.size_limits import LEAST, Needs, limits_for
+from app.formats.validation import check
+from app.scoring.declaration.task import Task, TaskSpec
+from app.scoring.evaluation_input import IdIndex, Predicted
 from tests.formats.support import packed
 from tests.fuzz.hostile import json_files, json_lines, sound, tables
 from tests.fuzz.hostile_arrow import arrow_bytes, arrow_files, parquet_bytes, score_table
@@ -195,7 +195,7 @@ def test_faults_of_pairs_are_built_for_those_that_are_listed_alone(monkeypatch: 
         built += 1
         return value
 
-    monkeypatch.setattr("app.formats.long.composed", lambda text, _: shown(text))
+    monkeypatch.setattr("app.formats.readers.long_table.composed", lambda text, _: shown(text))
     rows = [(name, label) for name in MANY.ids for label in ("c0", *[""] * 200)]
     problems, _ = answered(_pairs(*zip(*rows, strict=True)), FileKind("csv", layout="long"), phase=MANY)
     assert problems.total["empty_label"] == 200 * len(MANY.ids)
@@ -204,7 +204,7 @@ def test_faults_of_pairs_are_built_for_those_that_are_listed_alone(monkeypatch: 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
 def test_pieces_count_once_for_each_column(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.formats.arrow_file._SPARE_PIECES", 4_100)
+    monkeypatch.setattr("app.formats.readers.arrow_file._SPARE_PIECES", 4_100)
     phase = Phase.of(150, 40)
     table = score_table(phase)
     for rows, refused in ((2, False), (1, True)):

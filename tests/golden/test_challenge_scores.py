@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from app.formats.kinds import FileKind
-from app.formats.rules import Rules
+from app.formats.detection import FileKind
+from app.formats.reading_rules import Rules
 from app.pipeline import Source, load_gold, predicted_case
-from app.scoring.accessories import ACCESSORIES
-from app.scoring.align import Case
-from app.scoring.hierarchy import Hierarchy
-from app.scoring.task import Task
+from app.scoring.declaration.gold_metadata import ACCESSORIES
+from app.scoring.declaration.task import Task
+from app.scoring.evaluation_input import Case
+from app.scoring.hierarchy.hierarchy import Hierarchy
 from tests.golden.test_challenges import folder, loaded, read, rules
 from tests.golden.test_score_files import APART
 from tests.scoring.build import results

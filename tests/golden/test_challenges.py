@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from app.scoring.align import Case
-from app.scoring.metric import CATALOGUE
-from app.scoring.report import confusion, per_class
-from app.scoring.task import Task
+from app.scoring.declaration.metric import CATALOGUE
+from app.scoring.declaration.task import Task
+from app.scoring.evaluation_input import Case
+from app.scoring.reports.per_class_report import confusion, per_class
 from tests.scoring.build import case, results
 from tests.shared import SHARED, needs_shared, shared
 

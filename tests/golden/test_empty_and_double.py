@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.scoring.align import Case
-from app.scoring.report import per_class
+from app.scoring.evaluation_input import Case
+from app.scoring.reports.per_class_report import per_class
 from app.scoring.tally import NO_LABEL
 from tests.scoring.build import case, results, value
 from tests.shared import needs_shared, shared

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.scoring.align import Case, Labels
-from app.scoring.task import Task
+from app.scoring.declaration.task import Task
+from app.scoring.evaluation_input import Case, Labels
 from tests.golden.test_challenges import folder, labels_of, lines, read
 from tests.golden.test_golden import ORACLE, TOLERANCE, known, load
 from tests.scoring.build import case, results

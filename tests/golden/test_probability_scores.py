@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.scoring.align import Case
+from app.scoring.evaluation_input import Case
 from tests.scoring.build import case, results
 from tests.shared import needs_shared, shared
 

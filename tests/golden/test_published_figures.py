@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from app.scoring.convert.claims import Claim, Problem
-from app.scoring.convert.conflict import Contradicted, Question, explain, solve
-from app.scoring.convert.demands import WHOLE, measured
-from app.scoring.convert.figures import read_count, read_figure
-from app.scoring.convert.measures import RATIOS
+from app.analysis.convert.claims import Claim, Problem
+from app.analysis.convert.constraints import WHOLE, measured
+from app.analysis.convert.contradictions import Contradicted, Question, explain, solve
+from app.analysis.convert.measures import RATIOS
+from app.analysis.convert.printed_figures import read_count, read_figure
 from tests.shared import needs_shared, shared
 
 # GermEval 2018, task 1, results.pdf: percentages with a decimal comma, zeros at the end left out

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from app.formats.kinds import FileKind
+from app.formats.detection import FileKind
 from app.pipeline import Source, load_gold, score
-from app.scoring.align import Case
-from app.scoring.asked import parse_metric
+from app.scoring.declaration.metric_parser import parse_metric
+from app.scoring.evaluation_input import Case
 from tests.scoring.build import case, results, value
 from tests.shared import needs_shared, shared
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.formats.kinds import FileKind
-from app.formats.rules import Rules
+from app.formats.detection import FileKind
+from app.formats.reading_rules import Rules
 from app.pipeline import Source, load_gold, score
-from app.scoring.asked import parse_metric
-from app.scoring.decision import Decided, decide
-from app.scoring.metric import CATALOGUE
-from app.scoring.task import Task, TaskSpec
+from app.scoring.declaration.decision_rules import Decided, decide
+from app.scoring.declaration.metric import CATALOGUE
+from app.scoring.declaration.metric_parser import parse_metric
+from app.scoring.declaration.task import Task, TaskSpec
 from tests.formats.data import Data
 from tests.formats.support import answers, packed, sets
 from tests.formats.writers import WRITERS

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.scoring.align import Case
 from app.scoring.association import association
-from app.scoring.report import confusion
+from app.scoring.evaluation_input import Case
+from app.scoring.reports.per_class_report import confusion
 from tests.golden.test_challenges import loaded, systems
 from tests.golden.test_golden import ORACLE, TOLERANCE, as_case, load, strings
 from tests.scoring.build import case, results

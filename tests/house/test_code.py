@@ -78,7 +78,7 @@ def test_imports_go_down_only() -> None:
 
 def test_the_scoring_program_loads_no_database_and_no_web() -> None:
     """What reads participants' files holds nothing that it could give away."""
-    code = "import sys, app.scoring_child; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    code = "import sys, app.worker.scoring_process; print(*sorted({name.split('.')[0] for name in sys.modules}))"
     loaded = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=LONG, check=True
     )

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from app.cli import _GROUPS, _MAIN
-from app.scoring.metric import CATALOGUE
+from app.scoring.declaration.metric import CATALOGUE
+from app.scoring.declaration.options import OPTIONS
+from app.scoring.declaration.presets import PRESETS
 from app.scoring.metrics import FAMILIES
-from app.scoring.options import OPTIONS
-from app.scoring.presets import PRESETS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = runpy.run_path(str(DOCS / "build.py"))["PAGES"]

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from app.scoring.detail import PARTS
-from app.scoring.metric import CATALOGUE
-from app.scoring.report import REPORTED
+from app.scoring.declaration.metric import CATALOGUE
+from app.scoring.reports.detailed_report import PARTS
+from app.scoring.reports.per_class_report import REPORTED
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "reports.md").read_text(encoding="utf-8")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.scoring.convert.demands import WHOLE
-from app.scoring.convert.measures import ONE_CLASS, RATIOS
+from app.analysis.convert.constraints import WHOLE
+from app.analysis.convert.measures import ONE_CLASS, RATIOS
 from tests.live import LONG
 
 ROOT = Path(__file__).resolve().parents[2]

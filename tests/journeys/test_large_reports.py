@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from app.actions.read_report import ReportTooLarge, ask_for_report
-from app.children import ChildOutOfMemory, ChildTimedOut
+from app.actions.submissions.read_report import ReportTooLarge, ask_for_report
 from app.formats import Limits
-from app.prepared.golds import Golds
-from app.scoring import detail_size
-from app.scoring_child import CpuLimit, answer_report
+from app.prepared.gold_cache import Golds
+from app.scoring.reports import report_size
+from app.scoring_processes import ChildOutOfMemory, ChildTimedOut
+from app.worker.scoring_process import CpuLimit, answer_report
 
 
 class Answering:
@@ -74,7 +74,7 @@ def test_a_table_of_a_part_left_out_is_refused(tmp_path: Path, monkeypatch: pyte
     }
     golds, cpu = Golds(Limits(), 1 << 30), CpuLimit(60.0, print)
     assert answer_report(golds, request, cpu) == {"valid": True}
-    monkeypatch.setattr(detail_size, "POINTS", 0)
+    monkeypatch.setattr(report_size, "POINTS", 0)
     answer = answer_report(golds, request, cpu)
     assert (answer["valid"], answer["detail"][:22]) == (False, "There is no such table")
     assert answer_report(golds, request | {"csv": False}, cpu) == {"valid": True}

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from backports import zstd
 
-from app.formats.kinds import ENCODINGS, FORMATS
+from app.formats.detection import ENCODINGS, FORMATS
 from tests.faults.hostile import arrow, npz, parquet, sound
 from tests.faults.support import GOLD
 from tests.journeys.support import MAIN, People, challenge, finished, recipe, refused

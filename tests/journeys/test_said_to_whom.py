@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.actions.activate_gold import _free_of_charge
-from app.actions.visibility import HIDDEN_REASON
+from app.actions.challenges.activate_gold import _free_of_charge
+from app.actions.submissions.visibility import HIDDEN_REASON
 from tests.journeys.support import (
     GOLD,
     MAIN,

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import select, text, update
 
 from app.files import Files
-from app.places import open_files
+from app.runtime.data_folder import open_files
 from app.settings import Settings
 from app.store.migrate import upgrade
 from app.store.session import Database

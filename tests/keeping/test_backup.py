@@ -8,11 +8,11 @@ import pytest
 from sqlalchemy import delete, select, update
 from sqlalchemy.engine import make_url
 
-from app.actions.back_up import back_up
-from app.actions.backups import digest_of
-from app.actions.sweep_files import Sweeper
+from app.actions.operations.back_up import back_up
+from app.actions.operations.backup_folder import digest_of
+from app.actions.operations.sweep_files import Sweeper
 from app.files.folder import FolderFiles
-from app.places import PREPARED
+from app.runtime.data_folder import PREPARED
 from app.settings import Settings
 from app.store import migrate
 from app.store.tables import IdempotencyKey, QuotaEntry, Score, ScoreTask, Submission

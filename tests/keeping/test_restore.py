@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from app.actions.backups import digest_of
-from app.places import sole_service
+from app.actions.operations.backup_folder import digest_of
+from app.package_data import shipped
+from app.runtime.data_folder import sole_service
 from app.settings import Settings
-from app.shipped import shipped
 from app.store import migrate
 from app.store.tables import WorkerRow
 from app.store.types import utcnow

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.scoring.align import Case
+from app.scoring.evaluation_input import Case
 from tests.scoring.build import case, results, value
 
 CLOSE = 1e-12

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from app.children.pool import ChildPool
-from app.prepared.folder import PreparedGold
+from app.prepared.gold_folder import PreparedGold
+from app.worker.process_pool import ChildPool
 from tests.faults.support import alive, freeze
 from tests.faults.test_short_disk import filled, small_disk
 from tests.live import LONG, ROOT, eventually

@@ -13,13 +13,13 @@ import pytest
 
 from app.errors import InvalidMetric
 from app.pipeline import Gold, score_labels
-from app.prepared import arrays
-from app.prepared.folder import UNUSED, PreparedGold
-from app.prepared.gold import taken_apart
-from app.scoring.align import Grouping, Labels
-from app.scoring.asked import parse_metric
-from app.scoring.metric import CATALOGUE, MetricCall
-from app.scoring.task import Task
+from app.prepared import array_file
+from app.prepared.gold_arrays import taken_apart
+from app.prepared.gold_folder import UNUSED, PreparedGold
+from app.scoring.declaration.metric import CATALOGUE, MetricCall
+from app.scoring.declaration.metric_parser import parse_metric
+from app.scoring.declaration.task import Task
+from app.scoring.evaluation_input import Grouping, Labels
 from tests.prepared.golds import KINDS, loaded
 
 NAME = "0" * 64
@@ -175,9 +175,9 @@ def test_another_layout_and_another_version_of_the_program_are_made_again(
     prepared: PreparedGold, tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module, name, value in (
-        ("app.prepared.arrays", "MAGIC", b"AssayG99"),
-        ("app.prepared.gold", "__version__", "9"),
-        ("app.prepared.gold", "SCORER_VERSION", 1),
+        ("app.prepared.array_file", "MAGIC", b"AssayG99"),
+        ("app.prepared.gold_arrays", "__version__", "9"),
+        ("app.prepared.gold_arrays", "SCORER_VERSION", 1),
     ):
         with monkeypatch.context() as other:
             other.setattr(f"{module}.{name}", value)
@@ -216,7 +216,7 @@ def names(prepared: PreparedGold) -> set[str]:
 
 
 def test_the_least_recently_used_goes_first_and_a_map_of_it_stays_readable(tmp_path: Path) -> None:
-    size = sum(map(len, arrays.laid_out(*taken_apart(loaded(tmp_path, "plain")))))
+    size = sum(map(len, array_file.laid_out(*taken_apart(loaded(tmp_path, "plain")))))
     prepared = PreparedGold(tmp_path / "prepared", 3 * size)
     maps = {}
     for at, name in enumerate("abc"):

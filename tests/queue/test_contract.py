@@ -10,17 +10,18 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select, text
 
-from app.actions.score_submission import claim_task, claim_tasks
+from app.actions.scoring_tasks.score_submission import claim_task, claim_tasks
 from app.errors import DatabaseAway
 from app.queue import Claim, Queue
 from app.queue.local import LocalQueue
 from app.scoring import SCORER_VERSION
 from app.settings import Settings
-from app.store import clock, tasks
+from app.store import clock
 from app.store.migrate import upgrade
+from app.store.queries import tasks
 from app.store.session import Database, WriteSession
 from app.store.tables import Score, ScoreTask
-from app.worker import shared_queue
+from app.worker.worker import shared_queue
 from tests.live import LONG, eventually
 from tests.store.engines import only_postgresql
 from tests.store.rows import Filled, added, fill, submission

@@ -9,7 +9,7 @@ from sqlalchemy import text
 from app.scoring import SCORER_VERSION
 from app.store.migrate import upgrade
 from app.store.session import Database
-from app.worker import sending_queue
+from app.worker.worker import sending_queue
 from tests.api.served import settings
 
 MANY = 20_000

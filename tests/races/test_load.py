@@ -15,7 +15,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from app.actions.access import VISITOR
-from app.actions.read_leaderboard import read_leaderboard
+from app.actions.submissions.read_leaderboard import read_leaderboard
 from app.settings import Settings
 from app.store import locks
 from app.store.session import Database

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from app.actions.access import VISITOR
-from app.actions.issue_token import caller_of
-from app.actions.read_leaderboard import read_leaderboard
+from app.actions.accounts.issue_token import caller_of
+from app.actions.submissions.read_leaderboard import read_leaderboard
 from app.api.leaderboards import board_bytes
 from app.api.problems import problem_response
 from app.errors import AssayError
 from app.settings import Settings
-from app.store import changes
+from app.store import board_invalidation
 from app.store.session import Database
 from app.store.tables import GoldVersion, Phase, Submission, Team
 from app.store.types import utcnow
@@ -125,7 +125,7 @@ class Walk:
             last = session.query(Submission).order_by(Submission.id.desc()).first()
             if last is not None:
                 last.status = "queued"
-                changes.changed(session, changes.of_waiting(last.phase_id))
+                board_invalidation.changed(session, board_invalidation.of_waiting(last.phase_id))
         self.check(0 if self.db.sqlite else -1, "closed while one still waits")
         if last is not None:
             api, owner = self.person(1)

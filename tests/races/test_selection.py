@@ -7,10 +7,10 @@ from pathlib import Path
 from sqlalchemy import text
 
 from app.actions.access import Caller
-from app.actions.read_submissions import select_final
+from app.actions.submissions.read_submissions import select_final
 from app.settings import Settings
 from app.store import locks
-from app.store.changes import of_phase
+from app.store.board_invalidation import of_phase
 from app.store.migrate import upgrade
 from app.store.session import Database
 from app.store.tables import Submission

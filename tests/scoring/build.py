@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from app.scoring.align import Case, Grouping, Labels
-from app.scoring.asked import parse_metric
+from app.scoring.declaration.metric_parser import parse_metric
+from app.scoring.declaration.task import Task, TaskSpec
 from app.scoring.evaluate import Result, evaluate
-from app.scoring.hierarchy import Hierarchy
-from app.scoring.task import Task, TaskSpec
+from app.scoring.evaluation_input import Case, Grouping, Labels
+from app.scoring.hierarchy.hierarchy import Hierarchy
 
 
 def labels(rows: Sequence[Any], classes: Sequence[str], *, multilabel: bool) -> Labels:

@@ -6,11 +6,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from app.scoring.align import Case
-from app.scoring.asked import parse_metric
-from app.scoring.metric import CATALOGUE, PROBABILITIES, Metric, MetricCall, Param
-from app.scoring.options import OPTIONS
-from app.scoring.task import Task
+from app.scoring.declaration.metric import CATALOGUE, PROBABILITIES, Metric, MetricCall, Param
+from app.scoring.declaration.metric_parser import parse_metric
+from app.scoring.declaration.options import OPTIONS
+from app.scoring.declaration.task import Task
+from app.scoring.evaluation_input import Case
 from tests.scoring.build import case
 
 Pairs = tuple[tuple[str, str], ...]

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.formats.kinds import FileKind
+from app.formats.detection import FileKind
 from app.pipeline import Source, load_gold, score
-from app.scoring.align import Case
-from app.scoring.asked import parse_metric
+from app.scoring.declaration.metric import CATALOGUE
+from app.scoring.declaration.metric_parser import parse_metric
+from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluate import evaluate
-from app.scoring.metric import CATALOGUE
-from app.scoring.task import TaskSpec
+from app.scoring.evaluation_input import Case
 from tests.scoring.build import labels
 from tests.scoring.strategies import asked
 from tests.shared import needs_shared, shared

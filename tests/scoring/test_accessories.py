@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.errors import InvalidContent, InvalidRequest
-from app.scoring.accessories import ACCESSORIES, MOST_FOLDS, check_labels, grouping, spec_of
+from app.scoring.declaration.gold_metadata import ACCESSORIES, MOST_FOLDS, check_labels, grouping, spec_of
 
 
 def parsed(name: str, value: Any) -> Any:

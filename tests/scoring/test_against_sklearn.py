@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn import metrics as sk
 
-from app.scoring.align import Case
+from app.scoring.evaluation_input import Case
 from tests.scoring.build import results
 from tests.scoring.strategies import cases
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.scoring.align import Case, IdIndex, Labels
-from app.scoring.report import confusion, per_class
-from app.scoring.task import TaskSpec
+from app.scoring.declaration.task import TaskSpec
+from app.scoring.evaluation_input import Case, IdIndex, Labels
+from app.scoring.reports.per_class_report import confusion, per_class
 from tests.scoring.build import case, labels
 from tests.scoring.strategies import cases
 

@@ -16,7 +16,7 @@ from sklearn.metrics import (
     roc_curve,
 )
 
-from app.scoring.align import Case
+from app.scoring.evaluation_input import Case
 from tests.scoring.build import case, results, value
 
 FEW = settings(max_examples=40, deadline=None)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.calibration import calibration_curve
 
-from app.scoring.bins import Bin, expected_gap, fill, widest_gap
-from app.scoring.exact import repeated
+from app.scoring.calibration_bins import Bin, expected_gap, fill, widest_gap
+from app.scoring.numeric.exact import repeated
 
 MANY = settings(max_examples=200, deadline=None)
 COUNTS = st.integers(1, 40)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from app.errors import InvalidMetric
-from app.scoring.align import Case
-from app.scoring.asked import parse_metric
-from app.scoring.metric import CATALOGUE
-from app.scoring.task import TASKS, Task
+from app.scoring.declaration.metric import CATALOGUE
+from app.scoring.declaration.metric_parser import parse_metric
+from app.scoring.declaration.task import TASKS, Task
+from app.scoring.evaluation_input import Case
 from tests.scoring.build import case, results
 
 MANY = settings(max_examples=120, deadline=None)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.scoring.align import Case
 from app.scoring.evaluate import Result
+from app.scoring.evaluation_input import Case
 from tests.scoring.build import case, results
 
 ORACLE = Path(__file__).parents[1] / "oracles" / "r" / "caret.json"

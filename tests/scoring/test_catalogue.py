@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from app.scoring.asked import parse_metric
-from app.scoring.catalogue import describe, describe_call
-from app.scoring.metric import CATALOGUE, register
+from app.scoring.catalogue.description import describe, describe_call
+from app.scoring.declaration.metric import CATALOGUE, register
+from app.scoring.declaration.metric_parser import parse_metric
 from tests.live import LONG
 
 BASES = (
@@ -135,5 +135,7 @@ def test_a_key_is_declared_once() -> None:
 
 
 def test_scoring_does_not_load_the_renderer_of_equations() -> None:
-    script = "import sys, app.scoring.evaluate, app.scoring.catalogue; sys.exit('latex2mathml' in sys.modules)"
+    script = (
+        "import sys, app.scoring.evaluate, app.scoring.catalogue.description; sys.exit('latex2mathml' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", script], check=False, timeout=LONG).returncode == 0

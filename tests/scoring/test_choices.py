@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from app.scoring import metrics
-from app.scoring.catalogue import describe, presets_of
-from app.scoring.choices import all_settings, describe_preset, span, takes
-from app.scoring.metric import CATALOGUE
+from app.scoring.catalogue.description import describe, presets_of
+from app.scoring.catalogue.settings_index import all_settings, describe_preset, span, takes
+from app.scoring.declaration.metric import CATALOGUE
+from app.scoring.declaration.presets import PRESETS
 from app.scoring.metrics import FAMILIES, FAMILY_OF
-from app.scoring.presets import PRESETS
 
 
 def test_every_metric_is_of_one_family_in_the_order_of_the_catalogue() -> None:
@@ -30,7 +30,7 @@ def test_no_module_of_metrics_is_forgotten() -> None:
 
 
 def test_a_family_that_was_imported_too_early_is_refused() -> None:
-    assert "app.scoring.metrics.whole" in sys.modules
+    assert "app.scoring.metrics.labels.whole_task" in sys.modules
     with pytest.raises(ImportError, match=r"was imported by a family listed before it"):
         list(metrics._families())
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from sklearn.metrics import confusion_matrix as peer
 
 from app.scoring import crosstab
-from app.scoring.align import Case, Labels
 from app.scoring.crosstab import confusion, sparse_confusion
-from app.scoring.metrics import confusion as family
+from app.scoring.declaration.task import TaskSpec
+from app.scoring.evaluation_input import Case, Labels
+from app.scoring.metrics.labels import confusion as family
 from app.scoring.tally import NO_LABEL
-from app.scoring.task import TaskSpec
 from tests.scoring.build import case, results
 from tests.scoring.strategies import cases
 

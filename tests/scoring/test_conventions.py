@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from app.scoring.align import Case
-from app.scoring.options import OPTIONS
-from app.scoring.report import confusion, per_class
+from app.scoring.declaration.options import OPTIONS
+from app.scoring.evaluation_input import Case
+from app.scoring.reports.per_class_report import confusion, per_class
 from tests.scoring.build import case, results, value
 
 # a: tp 2 fn 1 fp 1; b: tp 1 fn 1 fp 1; c: in gold once, never predicted; d: predicted once, not in gold; e: nowhere

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from sklearn import metrics as sk
 
-from app.scoring.align import Case
+from app.scoring.evaluation_input import Case
 from tests.scoring.build import case, results, value
 from tests.scoring.strategies import cases
 

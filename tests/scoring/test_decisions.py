@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.scoring.align import NOTHING, Labels
-from app.scoring.decision import Decided, alone, decide, described, predicted
-from app.scoring.task import TASKS, Task, TaskSpec
+from app.scoring.declaration.decision_rules import Decided, alone, decide, described, predicted
+from app.scoring.declaration.task import TASKS, Task, TaskSpec
+from app.scoring.evaluation_input import NOTHING, Labels
 from tests.formats.support import sets
 from tests.scoring.build import case
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.scoring import detail_size
-from app.scoring.detail import PARTS, detailed, rows_of, write_csv
+from app.scoring.reports import report_size
+from app.scoring.reports.detailed_report import PARTS, detailed, rows_of, write_csv
 from tests.scoring.build import case, results
 
 
@@ -32,9 +32,9 @@ def test_curves_with_too_many_points_are_left_out_before_they_are_made(
 ) -> None:
     made = detailed(SCORED)[part]["curves"]
     assert sum(curve["points"] for curve in made) == points
-    monkeypatch.setattr(detail_size, "POINTS", points)
+    monkeypatch.setattr(report_size, "POINTS", points)
     assert "left_out" not in detailed(SCORED)
-    monkeypatch.setattr(detail_size, "POINTS", points - 1)
+    monkeypatch.setattr(report_size, "POINTS", points - 1)
     found = detailed(SCORED)
     assert part not in found
     reasons = {entry["part"]: entry["reason"] for entry in found["left_out"]}
@@ -42,7 +42,7 @@ def test_curves_with_too_many_points_are_left_out_before_they_are_made(
     assert reasons[part].startswith(f"it has more than {points - 1} points")
     assert {"per_class", "confusion"} <= set(found)
     assert part in detailed(SCORED, parts=[part])
-    monkeypatch.setattr(detail_size, "ALONE", 1)
+    monkeypatch.setattr(report_size, "ALONE", 1)
     assert "left_out" in detailed(SCORED, parts=[part])
 
 
@@ -86,9 +86,9 @@ def test_where_lower_scores_are_surer_there_is_a_report(scores: list[list[float]
 def test_a_binary_task_has_one_curve(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     scores = [[0.1, 0.5][:columns], [0.2, 0.5][:columns], [0.3, 0.5][:columns]]
     of = case("binary", ["a", "b"], ["a", "b", "b"], ["a", "a", "b"], scores)
-    monkeypatch.setattr(detail_size, "POINTS", 4)
+    monkeypatch.setattr(report_size, "POINTS", 4)
     assert detailed(of)["roc_curve"]["curves"][0]["points"] == 4
-    monkeypatch.setattr(detail_size, "POINTS", 3)
+    monkeypatch.setattr(report_size, "POINTS", 3)
     assert "roc_curve" not in detailed(of)
 
 
@@ -97,9 +97,9 @@ def test_confusion_with_too_many_cells_is_left_out(monkeypatch: pytest.MonkeyPat
     single = case("multiclass", names, names, names)
     sets = case("multilabel", names, [names[:2]] * 3, [names[:3]] * 3)
     for of, most in ((single, 9), (sets, 18)):
-        monkeypatch.setattr(detail_size, "CELLS", most)
+        monkeypatch.setattr(report_size, "CELLS", most)
         assert "confusion" in detailed(of)
-        monkeypatch.setattr(detail_size, "CELLS", most - 1)
+        monkeypatch.setattr(report_size, "CELLS", most - 1)
         (left_out,) = detailed(of)["left_out"]
         assert left_out == {
             "part": "confusion",

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from app.scoring.detail import detailed
-from app.scoring.disclosure import BINARY64, Bound, Rules, bound, digit_bits, place_bits
-from app.scoring.disclosure_text import alarm, lowered_by, statement
-from app.scoring.granularity import Sizes
-from app.scoring.recipe import Recipe, parse_recipe
+from app.scoring.declaration.granularity import Sizes
+from app.scoring.declaration.recipe import Recipe, parse_recipe
+from app.scoring.disclosure.inference_bound import BINARY64, Bound, Rules, bound, digit_bits, place_bits
+from app.scoring.disclosure.wording import alarm, lowered_by, statement
+from app.scoring.reports.detailed_report import detailed
 from app.scoring.standings import rounded
 from tests.scoring.build import case, value
 

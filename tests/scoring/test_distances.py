@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.scoring import distances
-from app.scoring.ancestry import Ancestry, TooFarError
-from app.scoring.distances import Distances
-from app.scoring.hierarchy import Hierarchy
-from app.scoring.metrics.label_trees import TOO_FAR
+from app.scoring.hierarchy import distances
+from app.scoring.hierarchy.ancestry import Ancestry, TooFarError
+from app.scoring.hierarchy.distances import Distances
+from app.scoring.hierarchy.hierarchy import Hierarchy
+from app.scoring.metrics.hierarchies.common import TOO_FAR
 from tests.scoring.build import case, results
 
 Parents = dict[str, list[str]]

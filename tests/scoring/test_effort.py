@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from app.pipeline import Gold, score_labels
-from app.scoring.align import Case, IdIndex
-from app.scoring.asked import parse_metric
-from app.scoring.lca_minimal import Linking, Sets, Sizes
-from app.scoring.metric import Result
-from app.scoring.metrics.label_trees import TOO_DEEP, TOO_LARGE
+from app.scoring.declaration.metric import Result
+from app.scoring.declaration.metric_parser import parse_metric
+from app.scoring.evaluation_input import Case, IdIndex
+from app.scoring.hierarchy.lca_minimal import Linking, Sets, Sizes
+from app.scoring.metrics.hierarchies.common import TOO_DEEP, TOO_LARGE
 from tests.scoring.build import case, results
 
 CLASSES = [f"c{at}" for at in range(500)]
@@ -96,7 +96,7 @@ def test_whether_a_public_value_exists_is_decided_by_public_rows_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Else a file at the edge of what is too much would tell private labels one by one."""
-    monkeypatch.setattr("app.scoring.effort.SPARE", 0.01)
+    monkeypatch.setattr("app.scoring.hierarchy.cost_limit.SPARE", 0.01)
     gold, keys = sets(200, 2, 4), [*LINKED, "hierarchical_f1"]
     predicted = sets(200, 80, 6)
     predicted[::2] = sets(100, 2, 5)
@@ -111,7 +111,7 @@ def test_whether_a_public_value_exists_is_decided_by_public_rows_alone(
 def test_what_a_split_may_cost_is_what_it_may_cost_alone(spare: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = {name: sorted({CLASSES[(at - 1) // 3], CLASSES[(at - 1) // 4]}) for at, name in enumerate(CLASSES) if at}
     keys = [*LINKED, "hierarchical_f1", "levenshtein"]
-    monkeypatch.setattr("app.scoring.effort.AS_GOLD", 0.0)
+    monkeypatch.setattr("app.scoring.hierarchy.cost_limit.AS_GOLD", 0.0)
     monkeypatch.setattr("app.scoring.edit_distance._AS_GOLD", 0.0)
     seen = set()
     for at in range(1, 13, 2):

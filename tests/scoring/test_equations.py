@@ -8,12 +8,12 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from app.scoring.asked import parse_metric
-from app.scoring.catalogue import _mathml, describe, equation, explain
-from app.scoring.metric import CATALOGUE, PROBABILITIES, Metric, MetricCall, Param
-from app.scoring.metrics.letters import letters, symbols
-from app.scoring.metrics.wording import equation_of, general, symbols_of, symbols_used
-from app.scoring.options import OPTIONS
+from app.scoring.catalogue.description import _mathml, describe, equation, explain
+from app.scoring.declaration.metric import CATALOGUE, PROBABILITIES, Metric, MetricCall, Param
+from app.scoring.declaration.metric_parser import parse_metric
+from app.scoring.declaration.options import OPTIONS
+from app.scoring.metrics.equation_symbols import letters, symbols
+from app.scoring.metrics.equation_wording import equation_of, general, symbols_of, symbols_used
 from tests.scoring.build import case, value
 
 EVIL = "<b>&a\\b{c}</b>"

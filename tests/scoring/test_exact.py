@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.scoring import exact
+from app.scoring.numeric import exact
 from tests.scoring.build import case, value
 
 COUNT = st.integers(0, 10**18)

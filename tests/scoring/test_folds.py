@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
-from app.scoring.align import Case, Grouping
-from app.scoring.asked import parse_metric
+from app.scoring.declaration.metric_parser import parse_metric
+from app.scoring.declaration.task import TASKS, Task
 from app.scoring.evaluate import evaluate
-from app.scoring.metrics.fold_values import deviations
-from app.scoring.reals import real
-from app.scoring.task import TASKS, Task
+from app.scoring.evaluation_input import Case, Grouping
+from app.scoring.metrics.folds.fold_values import deviations
+from app.scoring.numeric.correct_rounding import real
 from tests.scoring.build import case, results, value
 from tests.scoring.strategies import cases
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from app.scoring.align import Case
-from app.scoring.asked import parse_metric
+from app.scoring.declaration.granularity import Sizes
+from app.scoring.declaration.metric import CATALOGUE, MetricCall
+from app.scoring.declaration.metric_parser import parse_metric
+from app.scoring.declaration.task import Task
 from app.scoring.evaluate import evaluate
-from app.scoring.granularity import Sizes
-from app.scoring.metric import CATALOGUE, MetricCall
+from app.scoring.evaluation_input import Case
 from app.scoring.standings import rounded
-from app.scoring.task import Task
 from tests.scoring import strategies
 from tests.scoring.build import case, value
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.scoring.align import Case, Grouping
-from app.scoring.task import TASKS, Task, TaskSpec
+from app.scoring.declaration.task import TASKS, Task, TaskSpec
+from app.scoring.evaluation_input import Case, Grouping
 from tests.scoring.build import case, labels, results, value
 from tests.scoring.strategies import cases
 

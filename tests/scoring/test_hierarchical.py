@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.scoring.ancestry import ROOT, Ancestry
-from app.scoring.distances import Distances
-from app.scoring.hierarchy import Hierarchy
+from app.scoring.hierarchy.ancestry import ROOT, Ancestry
+from app.scoring.hierarchy.distances import Distances
+from app.scoring.hierarchy.hierarchy import Hierarchy
 from tests.scoring.build import case, results, value
 from tests.scoring.by_paths import Labels, Slow, drawn, label_sets
 
@@ -202,7 +202,7 @@ def test_extended_sets_are_counted_in_blocks(monkeypatch: pytest.MonkeyPatch) ->
     gold, predicted = [["poodle"], ["cat", "beagle"], [], ["beagle"]] * 5, [["beagle"], [], ["cat"], ["beagle"]] * 5
     of = one(gold, predicted)
     whole = value(of, "hierarchical_f1")
-    monkeypatch.setattr("app.scoring.extended._BLOCK", 4)
+    monkeypatch.setattr("app.scoring.hierarchy.augmented_sets._BLOCK", 4)
     assert value(one(gold, predicted), "hierarchical_f1") == whole
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import InvalidContent
-from app.scoring.hierarchy import Hierarchy
+from app.scoring.hierarchy.hierarchy import Hierarchy
 
 DIAMOND = {"d": ["b", "c"], "b": ["a"], "c": ["a"]}
 

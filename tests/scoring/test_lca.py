@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.scoring.ancestry import ROOT, Ancestry
-from app.scoring.hierarchy import Hierarchy
-from app.scoring.lca import graph_error, joined, without_ancestors
-from app.scoring.metrics.label_trees import TOO_LARGE
+from app.scoring.hierarchy.ancestry import ROOT, Ancestry
+from app.scoring.hierarchy.hierarchy import Hierarchy
+from app.scoring.hierarchy.lca import graph_error, joined, without_ancestors
+from app.scoring.metrics.hierarchies.common import TOO_LARGE
 from tests.scoring.build import case, results, value
 from tests.scoring.by_paths import Labels, Parents, Slow, drawn, label_sets
 
@@ -198,5 +198,5 @@ def test_matching_is_bounded_apart_from_linking() -> None:
 def test_searches_for_nearest_labels_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     of = case("multilabel", NODES, [["1", "4"]], [["2", "5"]], hierarchy=SMALL)
     assert value(of, "mgia") is not None
-    monkeypatch.setattr("app.scoring.ancestry._MOST_PASSED", 3)
+    monkeypatch.setattr("app.scoring.hierarchy.ancestry._MOST_PASSED", 3)
     assert value(of, "mgia") is None

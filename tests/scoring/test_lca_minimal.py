@@ -9,10 +9,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from app.scoring.ancestry import Ancestry
-from app.scoring.hierarchy import Hierarchy
-from app.scoring.lca_minimal import Linking, Sizes
-from app.scoring.metrics.label_trees import TOO_LARGE
+from app.scoring.hierarchy.ancestry import Ancestry
+from app.scoring.hierarchy.hierarchy import Hierarchy
+from app.scoring.hierarchy.lca_minimal import Linking, Sizes
+from app.scoring.metrics.hierarchies.common import TOO_LARGE
 from tests.scoring.build import case, results, value
 from tests.scoring.by_paths import drawn, label_sets
 from tests.scoring.lca_by_definition import Definition, Graphs
@@ -138,7 +138,7 @@ def test_the_bound_is_met_in_all_orders_or_in_none(monkeypatch: pytest.MonkeyPat
     sets = [[random.sample(names[10:], 6) for _ in range(6)] for _ in range(2)]
 
     def answered(bound: int, seed: int) -> bool:
-        monkeypatch.setattr("app.scoring.ancestry._MOST_PASSED", bound)
+        monkeypatch.setattr("app.scoring.hierarchy.ancestry._MOST_PASSED", bound)
         shuffle = Random(seed)
         order = shuffle.sample(names, len(names))
         declared = {name: shuffle.sample(parents[name], len(parents[name])) for name in order}

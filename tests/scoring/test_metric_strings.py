@@ -7,10 +7,10 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from app.errors import InvalidMetric
-from app.scoring.asked import ALIASES, find, parse_metric
-from app.scoring.metric import CATALOGUE, Param
-from app.scoring.options import OPTIONS, join_labels, split_labels
-from app.scoring.strings import number
+from app.scoring.declaration.metric import CATALOGUE, Param
+from app.scoring.declaration.metric_parser import ALIASES, find, parse_metric
+from app.scoring.declaration.metric_syntax import number
+from app.scoring.declaration.options import OPTIONS, join_labels, split_labels
 from tests.scoring.strategies import PAIRS
 
 

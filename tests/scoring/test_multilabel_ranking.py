@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
-from app.scoring.asked import parse_metric
-from app.scoring.catalogue import describe_call
+from app.scoring.catalogue.description import describe_call
+from app.scoring.declaration.metric_parser import parse_metric
 from tests.scoring import rankings as oracle
 from tests.scoring.build import case, results, value
 

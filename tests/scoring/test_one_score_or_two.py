@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.scoring.align import Case
+from app.analysis.scenarios import confidences
 from app.scoring.evaluate import evaluate
+from app.scoring.evaluation_input import Case
 from app.scoring.probability import both_classes, complements
-from app.scoring.reshaped import confidences
 from tests.scoring.build import case, results, value
 from tests.scoring.strategies import OPTION_VALUES, calls, cases
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.scoring.align import Case
-from app.scoring.asked import parse_metric
+from app.scoring.declaration.metric import CATALOGUE, PROBABILITIES, Metric, MetricCall
+from app.scoring.declaration.metric_parser import parse_metric
+from app.scoring.declaration.options import OPTIONS
+from app.scoring.declaration.task import TASKS, Task
 from app.scoring.evaluate import Result, evaluate
-from app.scoring.metric import CATALOGUE, PROBABILITIES, Metric, MetricCall
-from app.scoring.options import OPTIONS
-from app.scoring.task import TASKS, Task
+from app.scoring.evaluation_input import Case
 from tests.scoring.build import case, labels
 from tests.scoring.strategies import CONVENTIONS, OPTION_VALUES, SETTINGS, asked, calls, cases
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.scoring.align import Case, Grouping, Labels
+from app.scoring.declaration.metric import MetricCall
+from app.scoring.declaration.task import TASKS, Task
 from app.scoring.evaluate import evaluate
-from app.scoring.hierarchy import Hierarchy
-from app.scoring.metric import MetricCall
-from app.scoring.task import TASKS, Task
+from app.scoring.evaluation_input import Case, Grouping, Labels
+from app.scoring.hierarchy.hierarchy import Hierarchy
 from tests.scoring.strategies import OPTION_VALUES, calls, cases
 from tests.scoring.test_properties import reordered
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.scoring.places import places
+from app.scoring.numeric.sorted_search import places
 from tests.scoring.build import case, value
 
 ROWS, CLASSES = 20, 2000

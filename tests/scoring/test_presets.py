@@ -3,10 +3,10 @@
 import pytest
 
 from app.errors import InvalidMetric
-from app.scoring.asked import agreed, parse_metric, settings
-from app.scoring.metric import CATALOGUE
-from app.scoring.options import OPTIONS
-from app.scoring.presets import PRESETS
+from app.scoring.declaration.metric import CATALOGUE
+from app.scoring.declaration.metric_parser import agreed, parse_metric, settings
+from app.scoring.declaration.options import OPTIONS
+from app.scoring.declaration.presets import PRESETS
 from tests.scoring.build import case, value
 
 

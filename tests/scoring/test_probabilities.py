@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn import metrics as sk
 
-from app.scoring.align import Case, Labels
+from app.scoring.declaration.task import Task, TaskSpec
+from app.scoring.evaluation_input import Case, Labels
 from app.scoring.probability import row_sums, sums_to_one
-from app.scoring.task import Task, TaskSpec
 from tests.scoring.build import results
 
 CLOSE = 1e-11

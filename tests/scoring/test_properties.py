@@ -13,16 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from latex2mathml.converter import convert
 
-from app.scoring.align import Case, Labels
-from app.scoring.asked import all_fitting, parse_metric
-from app.scoring.catalogue import describe, describe_call
+from app.scoring.catalogue.description import describe, describe_call
+from app.scoring.declaration.metric import CATALOGUE, RANKING, SCORES, Metric
+from app.scoring.declaration.metric_parser import all_fitting, parse_metric
+from app.scoring.declaration.options import OPTIONS
+from app.scoring.declaration.requirements import met
+from app.scoring.declaration.task import TASKS, Task, TaskSpec
 from app.scoring.evaluate import Result, evaluate
-from app.scoring.metric import CATALOGUE, RANKING, SCORES, Metric
-from app.scoring.metrics.wording import general
-from app.scoring.needs import met
-from app.scoring.options import OPTIONS
-from app.scoring.report import per_class
-from app.scoring.task import TASKS, Task, TaskSpec
+from app.scoring.evaluation_input import Case, Labels
+from app.scoring.metrics.equation_wording import general
+from app.scoring.reports.per_class_report import per_class
 from tests.scoring.build import case, labels, results
 from tests.scoring.strategies import OPTION_VALUES, PAIRS, asked, calls, cases
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.scoring import ranking
-from app.scoring.align import Labels
-from app.scoring.ranking import NOWHERE, Ranks, Relevant, rank_by_order, rank_by_scores
+from app.scoring import label_ranking
+from app.scoring.evaluation_input import Labels
+from app.scoring.label_ranking import NOWHERE, Ranks, Relevant, rank_by_order, rank_by_scores
 
 MANY = settings(max_examples=150, deadline=None)
 SETS = {"unknown_label": "reject", "duplicates": "reject"}
@@ -48,7 +48,7 @@ def test_every_number_is_that_of_a_count(block: int, data: st.DataObject, m: int
     scores = data.draw(st.lists(st.lists(levels, min_size=m, max_size=m), min_size=n, max_size=n))
     gold = data.draw(st.lists(st.lists(st.integers(0, m - 1), max_size=m + 1), min_size=n, max_size=n))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranking, "_BLOCK", block)
+        patch.setattr(label_ranking, "_BLOCK", block)
         ranks = rank_by_scores(np.array(scores, dtype=np.float64).reshape(n, m), Relevant.of(labels(gold), m))
         found = as_rows(ranks)
     assert found == [counted(row, set(own)) for row, own in zip(scores, gold, strict=True)]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.scoring.class_pairs import wins_of
 from app.scoring.curves import (
     bends,
     corners_of,
@@ -20,8 +21,7 @@ from app.scoring.curves import (
     standardized,
     steps_of,
 )
-from app.scoring.pairs import wins_of
-from app.scoring.ranks import TIES, Ranks, doubled_wins, ranks_of, step_sum, trapezoid_sum
+from app.scoring.score_ranks import TIES, Ranks, doubled_wins, ranks_of, step_sum, trapezoid_sum
 
 FEW = settings(max_examples=150, deadline=None)
 Rows = list[tuple[float, bool, int]]  # score, whether positive, weight

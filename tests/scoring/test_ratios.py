@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.scoring.align import Case
-from app.scoring.asked import parse_metric
-from app.scoring.catalogue import describe_call
-from app.scoring.metric import CATALOGUE
-from app.scoring.report import per_class
+from app.scoring.catalogue.description import describe_call
+from app.scoring.declaration.metric import CATALOGUE
+from app.scoring.declaration.metric_parser import parse_metric
+from app.scoring.evaluation_input import Case
+from app.scoring.reports.per_class_report import per_class
 from tests.scoring.build import case, results, value
 from tests.scoring.strategies import cases
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.scoring.float_sums import exact_square_sum, exact_sum
-from app.scoring.reals import Real, power_sum, quotient_sum, real, root_sum, summed
+from app.scoring.numeric.correct_rounding import Real, power_sum, quotient_sum, real, root_sum, summed
+from app.scoring.numeric.float_sums import exact_square_sum, exact_sum
 
 FEW = settings(max_examples=60, deadline=None)
 

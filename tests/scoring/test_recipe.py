@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from app.errors import InvalidRecipe
-from app.scoring.recipe import Recipe, parse_recipe
-from app.scoring.task import Task
+from app.scoring.declaration.recipe import Recipe, parse_recipe
+from app.scoring.declaration.task import Task
 
 
 def test_only_f_beta_has_names_of_its_own_for_a_beta() -> None:

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.analysis.scenarios import at_prevalence, below, changed, confidences, least_sure, prevalence_of, wrong
+from app.analysis.what_if_report import Doubt
+from app.analysis.what_if_report import at_prevalence as prevalence_report
+from app.analysis.what_if_report import changed as changed_report
 from app.errors import InvalidContent
-from app.scoring.align import Case
-from app.scoring.asked import parse_metric
+from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.evaluate import evaluate
-from app.scoring.reshaped import at_prevalence, below, changed, confidences, least_sure, prevalence_of, wrong
-from app.scoring.tried import Doubt
-from app.scoring.tried import at_prevalence as prevalence_report
-from app.scoring.tried import changed as changed_report
+from app.scoring.evaluation_input import Case
 from tests.scoring.build import case, value
 from tests.scoring.strategies import cases
 from tests.shared import needs_shared, shared

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.scoring.align import Case
-from app.scoring.metric import CATALOGUE
-from app.scoring.metrics import whole
-from app.scoring.recipe import parse_recipe
+from app.scoring.declaration.metric import CATALOGUE
+from app.scoring.declaration.recipe import parse_recipe
+from app.scoring.evaluation_input import Case
+from app.scoring.metrics.labels import whole_task
 from app.scoring.standings import Entry, standings
 from tests.scoring.build import case, results, value
 
@@ -312,13 +312,13 @@ def test_the_geometric_mean_takes_as_many_logarithms_where_a_class_is_never_foun
     classes = [f"c{at}" for at in range(200)]
     gold = [name for name in classes for _ in range(5)]
     taken: list[int] = []
-    logarithm = whole._logarithm
+    logarithm = whole_task._logarithm
 
     def counted(found: int, support: int) -> Decimal:
         taken.append(found)
         return logarithm(found, support)
 
-    monkeypatch.setattr(whole, "_logarithm", counted)
+    monkeypatch.setattr(whole_task, "_logarithm", counted)
     for right in (True, False):
         predicted = [classes[0] if at % 5 > 1 else name for at, name in enumerate(gold)]
         predicted[5:10] = [classes[1] if right else classes[0]] + [classes[0]] * 4

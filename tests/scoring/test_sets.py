@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, hamming_loss
 
 from app.errors import InvalidMetric
-from app.scoring.align import Case
-from app.scoring.asked import parse_metric
-from app.scoring.catalogue import describe_call
+from app.scoring.catalogue.description import describe_call
+from app.scoring.declaration.metric_parser import parse_metric
+from app.scoring.evaluation_input import Case
 from tests.scoring.build import case, results, value
 from tests.scoring.strategies import cases
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.scoring.reals import quotient_sum
+from app.scoring.numeric.correct_rounding import quotient_sum
 from tests.scoring.build import case, value
 
 GOLD, PREDICTED = list("ababba"), list("aaacbb")

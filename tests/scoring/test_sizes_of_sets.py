@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from app.scoring.asked import parse_metric
-from app.scoring.granularity import Sizes
+from app.scoring.declaration.granularity import Sizes
+from app.scoring.declaration.metric_parser import parse_metric
 from tests.scoring.build import case, results
 
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)

@@ -10,9 +10,9 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.scoring import special
-from app.scoring.exact import rounded
-from app.scoring.exact_tests import binomial_tail, clopper_pearson, symmetry
+from app.scoring.numeric import special_functions
+from app.scoring.numeric.exact import rounded
+from app.scoring.numeric.exact_tests import binomial_tail, clopper_pearson, symmetry
 
 SOME = settings(max_examples=150, deadline=None)
 PARAMETER = st.floats(0.5, 3000)
@@ -27,13 +27,13 @@ def close(found: Decimal, expected: float) -> bool:
 @given(z=st.floats(0.01, 1e9))
 @SOME
 def test_the_logarithm_of_the_gamma_function(z: float) -> None:
-    assert float(special.log_gamma(Decimal(z))) == pytest.approx(math.lgamma(z), rel=1e-13, abs=1e-14)
+    assert float(special_functions.log_gamma(Decimal(z))) == pytest.approx(math.lgamma(z), rel=1e-13, abs=1e-14)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 39, 40, 41, 1000, 20_000])
 def test_the_gamma_function_of_whole_numbers_is_a_factorial(n: int) -> None:
-    exact = special.CONTEXT.ln(Decimal(math.factorial(n - 1)))
-    assert abs(special.log_gamma(Decimal(n)) - exact) <= Decimal("1e-40") * max(Decimal(1), exact)
+    exact = special_functions.CONTEXT.ln(Decimal(math.factorial(n - 1)))
+    assert abs(special_functions.log_gamma(Decimal(n)) - exact) <= Decimal("1e-40") * max(Decimal(1), exact)
 
 
 @given(n=st.integers(1, 300), data=st.data())
@@ -42,33 +42,33 @@ def test_the_incomplete_beta_function_is_the_binomial_tail_to_thirty_digits(n: i
     k, percent = data.draw(st.integers(1, n)), data.draw(st.integers(1, 99))
     p = Fraction(percent, 100)
     exact = sum(math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k, n + 1))
-    found = special.incomplete_beta(Decimal(k), Decimal(n - k + 1), Decimal(percent) / 100)
+    found = special_functions.incomplete_beta(Decimal(k), Decimal(n - k + 1), Decimal(percent) / 100)
     assert abs(Fraction(found) / exact - 1) < Fraction(1, 10**30)
 
 
 @given(a=PARAMETER, b=PARAMETER, x=st.floats(0.01, 0.99))
 @SOME
 def test_the_incomplete_beta_function_is_that_of_scipy(a: float, b: float, x: float) -> None:
-    assert close(special.incomplete_beta(Decimal(a), Decimal(b), Decimal(x)), scipy.special.betainc(a, b, x))
+    assert close(special_functions.incomplete_beta(Decimal(a), Decimal(b), Decimal(x)), scipy.special.betainc(a, b, x))
 
 
 @given(a=PARAMETER, times=st.floats(0.05, 4))
 @SOME
 def test_the_incomplete_gamma_function_is_that_of_scipy(a: float, times: float) -> None:
     x = a * times
-    assert close(special.upper_gamma(Decimal(a), Decimal(x)), scipy.special.gammaincc(a, x))
+    assert close(special_functions.upper_gamma(Decimal(a), Decimal(x)), scipy.special.gammaincc(a, x))
 
 
 @pytest.mark.parametrize("x", [0, 1])
 def test_the_ends(x: int) -> None:
-    assert special.incomplete_beta(Decimal(3), Decimal(4), Decimal(x)) == x
-    assert special.upper_gamma(Decimal(3), Decimal(0)) == 1
+    assert special_functions.incomplete_beta(Decimal(3), Decimal(4), Decimal(x)) == x
+    assert special_functions.upper_gamma(Decimal(3), Decimal(0)) == 1
 
 
 def test_the_gamma_function_of_small_whole_numbers_is_a_sum() -> None:
     x = Decimal("7.5")
-    exact = special.CONTEXT.exp(-x) * sum((x**k / math.factorial(k) for k in range(6)), Decimal(0))
-    assert abs(special.upper_gamma(Decimal(6), x) / exact - 1) < Decimal("1e-27")
+    exact = special_functions.CONTEXT.exp(-x) * sum((x**k / math.factorial(k) for k in range(6)), Decimal(0))
+    assert abs(special_functions.upper_gamma(Decimal(6), x) / exact - 1) < Decimal("1e-27")
 
 
 @given(n=st.integers(1, 5000), data=st.data())
@@ -77,8 +77,8 @@ def test_quantiles_undo_the_distribution(n: int, data: st.DataObject) -> None:
     k = data.draw(st.integers(1, n))
     share = Decimal(data.draw(st.sampled_from(["0.025", "0.5", "0.9", "0.000001"])))
     a, b = Decimal(k), Decimal(n - k + 1)
-    found = special.beta_quantile(share, a, b)
-    assert abs(special.incomplete_beta(a, b, found) / share - 1) < Decimal("1e-30")
+    found = special_functions.beta_quantile(share, a, b)
+    assert abs(special_functions.incomplete_beta(a, b, found) / share - 1) < Decimal("1e-30")
 
 
 @given(n=st.integers(1, 20_000), data=st.data())

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import InvalidMetric
-from app.scoring.recipe import Recipe, parse_recipe
+from app.scoring.declaration.recipe import Recipe, parse_recipe
 from app.scoring.standings import Entry, Standing, rounded, standings
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.scoring import texts
-from app.scoring.align import IdIndex
-from app.scoring.texts import LONGEST, PAD, Spans, TextTable, words_of
+from app.scoring import string_table
+from app.scoring.evaluation_input import IdIndex
+from app.scoring.string_table import LONGEST, PAD, Spans, TextTable, words_of
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)
 KEY = b"of these tests, of 32 bytes, yes"
@@ -47,8 +47,8 @@ def test_known_texts_have_their_rows_and_an_unknown_one_makes_all_unknown(
 def test_equal_hashes_are_told_apart_by_the_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     table = TextTable.build(["t0", "t1", "t2"], KEY)
     assert table is not None
-    same = texts._hashed(spans(["t1"]).words(1) or [], table.key)[0]
-    monkeypatch.setattr(texts, "_hashed", lambda words, _key: np.full(len(words[0]), same))
+    same = string_table._hashed(spans(["t1"]).words(1) or [], table.key)[0]
+    monkeypatch.setattr(string_table, "_hashed", lambda words, _key: np.full(len(words[0]), same))
     found = table.rows(spans(["t1", "t1"]))
     assert found is not None
     assert found.tolist() == [1, 1]
@@ -57,7 +57,7 @@ def test_equal_hashes_are_told_apart_by_the_texts(monkeypatch: pytest.MonkeyPatc
 
 
 def test_where_hashes_cannot_tell_texts_apart_there_is_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(texts, "_hashed", lambda words, _key: np.zeros(len(words[0]), dtype=np.uint64))
+    monkeypatch.setattr(string_table, "_hashed", lambda words, _key: np.zeros(len(words[0]), dtype=np.uint64))
     assert TextTable.build([f"t{number}" for number in range(20)], KEY) is None
 
 

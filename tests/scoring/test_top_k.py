@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, hamming_loss, jaccard_score, precision_score, recall_score
 
-from app.scoring.align import Case
-from app.scoring.asked import parse_metric
-from app.scoring.decision import decide
+from app.scoring.declaration.decision_rules import decide
+from app.scoring.declaration.metric import CATALOGUE
+from app.scoring.declaration.metric_parser import parse_metric
+from app.scoring.declaration.recipe import parse_recipe
 from app.scoring.evaluate import evaluate
-from app.scoring.metric import CATALOGUE
-from app.scoring.recipe import parse_recipe
+from app.scoring.evaluation_input import Case
 from tests.scoring.build import case, results, value
 from tests.scoring.strategies import cases
 
@@ -121,7 +121,7 @@ def test_which_labels_of_a_list_take_a_place() -> None:
 
 def test_the_best_labels_are_found_once_for_all_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     counted = Mock(side_effect=decide)
-    monkeypatch.setattr("app.scoring.metrics.top_k.decide", counted)
+    monkeypatch.setattr("app.scoring.metrics.scores.top_k.decide", counted)
     of = case("multilabel", CLASSES, [["a"]], [["b"]], [[0.3, 0.2, 0.1]])
     texts = [f"{key}:k={k}" for key in ("f1_macro_top_k", "f1_micro_top_k", "hamming_loss_top_k") for k in (1, 2)]
     evaluate(of, [parse_metric(text, task="multilabel") for text in texts])

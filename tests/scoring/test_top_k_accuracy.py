@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
-from app.scoring.align import Case
-from app.scoring.task import TaskSpec
+from app.scoring.declaration.task import TaskSpec
+from app.scoring.evaluation_input import Case
 from tests.scoring import rankings as oracle
 from tests.scoring.build import case, labels, results, value
 

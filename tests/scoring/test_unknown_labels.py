@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.scoring.align import Case
+from app.scoring.declaration.metric import CATALOGUE
+from app.scoring.declaration.options import OPTIONS as OPTIONS_OF
+from app.scoring.declaration.task import Task
 from app.scoring.evaluate import Result, evaluate
-from app.scoring.metric import CATALOGUE
-from app.scoring.options import OPTIONS as OPTIONS_OF
-from app.scoring.task import Task
+from app.scoring.evaluation_input import Case
 from tests.scoring.build import case, value
 from tests.scoring.strategies import calls, hierarchies
 

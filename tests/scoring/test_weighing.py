@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.formats.kinds import FileKind
-from app.formats.rules import Rules
+from app.formats.detection import FileKind
+from app.formats.reading_rules import Rules
 from app.pipeline import Source, load_gold, predicted_case
-from app.prepared.gold import taken_apart
-from app.scoring.align import Case
-from app.scoring.detail import detailed, write_csv
+from app.prepared.gold_arrays import taken_apart
+from app.scoring.evaluation_input import Case
+from app.scoring.reports.detailed_report import detailed, write_csv
 from tests.scoring.build import case, results
 
 WEIGHTS = ("0.5", "0.25", "1.5", "0.75")

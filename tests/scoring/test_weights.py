@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.scoring.align import Case
+from app.scoring.declaration.metric import CATALOGUE
+from app.scoring.declaration.task import TASKS, Task
 from app.scoring.evaluate import Result, evaluate
-from app.scoring.metric import CATALOGUE
-from app.scoring.task import TASKS, Task
+from app.scoring.evaluation_input import Case
 from tests.scoring.build import case, labels
 from tests.scoring.strategies import OPTION_VALUES, calls, cases
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from app.analysis.prediction_changes import Averages, Change, Counts, Step, require_room, room
 from app.errors import InvalidContent
-from app.scoring.align import Case, Labels
-from app.scoring.what_if import Averages, Change, Counts, Step, require_room, room
+from app.scoring.evaluation_input import Case, Labels
 from tests.scoring.build import case, labels, value
 from tests.scoring.strategies import cases
 from tests.shared import needs_shared, shared

@@ -8,15 +8,16 @@ import pytest
 from sqlalchemy import delete, insert, update
 from sqlalchemy.orm import Session
 
-from app.actions.read_leaderboard import VISITOR_VIEW, prepare_board
-from app.actions.score_submission import _settle, claim_tasks
+from app.actions.scoring_tasks.score_submission import _settle, claim_tasks
+from app.actions.submissions.read_leaderboard import VISITOR_VIEW, prepare_board
 from app.scoring import SCORER_VERSION
 from app.settings import Settings
-from app.store import changes, signals, tasks
-from app.store.changes import CHANNEL, EVERYTHING, of_challenge, of_phase, of_scores, of_waiting
+from app.store import board_invalidation, signals
+from app.store.board_invalidation import CHANNEL, EVERYTHING, of_challenge, of_phase, of_scores, of_waiting
 from app.store.migrate import upgrade
+from app.store.queries import tasks
+from app.store.queries.submissions import Counted
 from app.store.session import Database, WriteSession
-from app.store.submissions import Counted
 from app.store.tables import (
     Challenge,
     GoldVersion,
@@ -180,7 +181,7 @@ def test_what_is_scored_by_statements_past_the_session_is_said(
 ) -> None:
     with db.write() as session:
         session.get_one(Submission, filled.submission).status = "queued"
-        session.execute(delete(Score).execution_options(**changes.UNSEEN))
+        session.execute(delete(Score).execution_options(**board_invalidation.UNSEEN))
         (claim,) = claim_tasks(session, 1)
     told.clear()
     with db.write() as session:
@@ -283,7 +284,7 @@ def test_boards_are_told_before_those_who_wait_for_the_submission(
 ) -> None:
     given, db, filled = shared
     with db.write() as session:
-        session.execute(delete(Score).execution_options(**changes.UNSEEN))
+        session.execute(delete(Score).execution_options(**board_invalidation.UNSEEN))
         (claim,) = claim_tasks(session, 1)
     with postgres.connect(given.database.rpartition("/")[2]) as listening:
         for channel in (CHANNEL, signals.CHANNEL):

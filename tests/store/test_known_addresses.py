@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from sqlalchemy import select
 
-from app.store import known_addresses
-from app.store.known_addresses import LIFE, MOST, knows, remember
+from app.store.queries import known_addresses
+from app.store.queries.known_addresses import LIFE, MOST, knows, remember
 from app.store.session import Database
 from app.store.tables import KnownAddress, User
 from app.store.types import utcnow

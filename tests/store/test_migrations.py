@@ -19,8 +19,8 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import JSON, Boolean, CheckConstraint, Connection, column, func, inspect, select, table, text
 
+from app.package_data import shipped
 from app.settings import Settings
-from app.shipped import shipped
 from app.store import migrate
 from app.store.session import Database
 from app.store.tables import Base, Team, User

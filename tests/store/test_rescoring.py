@@ -1,8 +1,8 @@
 """What an order to score a phase again says of its submissions is what it found itself."""
 
 from app.scoring import SCORER_VERSION
-from app.store import rescoring
-from app.store.origin import Origin
+from app.store.queries import rescoring_tasks
+from app.store.queries.score_provenance import Origin
 from app.store.session import Database, WriteSession
 from app.store.tables import Rerun, ScoreTask, Submission
 from app.store.types import utcnow
@@ -20,25 +20,25 @@ def ordered(session: WriteSession) -> tuple[Rerun, ScoreTask]:
     order = Rerun(phase_id=ids.phase, user_id=ids.user, scorer_version=SCORER_VERSION, total=1)
     session.add(order)
     session.flush()
-    assert rescoring.queue_again(session, order, Origin(ids.gold, [ids.recipe], SCORER_VERSION)) == 1
+    assert rescoring_tasks.queue_again(session, order, Origin(ids.gold, [ids.recipe], SCORER_VERSION)) == 1
     return order, task
 
 
 def test_a_difference_is_shown_by_the_order_that_found_it(db: Database) -> None:
     with db.write() as session:
         order, task = ordered(session)
-        assert rescoring.different(session, order.id, 10) == []
+        assert rescoring_tasks.different(session, order.id, 10) == []
         session.refresh(task)
         assert (task.status, task.difference) == ("queued", FOUND)
         task.status = "done"
         session.flush()
-        assert [found.id for found, _ in rescoring.different(session, order.id, 10)] == [task.id]
+        assert [found.id for found, _ in rescoring_tasks.different(session, order.id, 10)] == [task.id]
 
 
 def test_what_an_order_did_not_come_to_is_as_it_was(db: Database) -> None:
     with db.write() as session:
         order, task = ordered(session)
-        rescoring.stand_down(session, order.id, utcnow())
+        rescoring_tasks.stand_down(session, order.id, utcnow())
         session.refresh(task)
         assert (task.status, task.difference) == ("done", FOUND)
-        assert rescoring.different(session, order.id, 10) == []
+        assert rescoring_tasks.different(session, order.id, 10) == []

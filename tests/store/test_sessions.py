@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, StatementError
 
 from app import errors
 from app.store import locks
-from app.store.paging import page
+from app.store.queries.paging import page
 from app.store.session import Database, Overtaken
 from app.store.tables import Challenge, Submission, Team, User
 from app.store.types import Moment, new_id

@@ -1,8 +1,8 @@
 """Two first golds that cross: whichever comes into force first fixes the classes of the challenge."""
 
 from app.actions.access import Caller
-from app.actions.activate_gold import activate_gold
-from app.actions.upload_gold import store_gold
+from app.actions.challenges.activate_gold import activate_gold
+from app.actions.challenges.upload_gold import store_gold
 from app.files import Stored
 from app.formats import FileKind
 from app.store.session import Database

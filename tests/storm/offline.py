@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.formats.kinds import FileKind
+from app.formats.detection import FileKind
 from app.offline import score_offline
 from app.pipeline import Source
-from app.scoring.recipe import parse_recipe
+from app.scoring.declaration.recipe import parse_recipe
 from app.scoring.standings import Entry, standings
 from tests.storm.load import CLASSES
 from tests.storm.stored import Row, Stored

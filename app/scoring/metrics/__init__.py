@@ -5,29 +5,39 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
 
-from app.scoring.metric import CATALOGUE
+from app.scoring.declaration.metric import CATALOGUE
 
 _DECLARED: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("one_class", "One class against the rest", ("base",)),
-    ("ratios", "More measures of one class against the rest", ("ratios",)),
-    ("f_of_averages", "F of averaged precision and recall", ("f_of_averages",)),
-    ("whole", "The whole task", ("whole",)),
-    ("sets", "Label sets", ("alpha", "sets")),
-    ("top_k", "Hard labels of the k best scores", ("top_k",)),
-    ("agreement", "Agreement beyond chance", ("agreement",)),
-    ("cost", "Costs and distances of errors", ("cost",)),
-    ("confusion", "Confusion matrices", ("confusion",)),
-    ("caret", "The lists of caret", ("caret",)),
-    ("hierarchical", "Hierarchies: ancestors", ("hierarchical",)),
-    ("lca", "Hierarchies: lowest common ancestors", ("lca",)),
-    ("folds", "Cross-validation", ("folds",)),
-    ("groups", "Groups of instances", ("groups",)),
-    ("auc", "The area under the ROC curve", ("auc", "hand_till", "roc")),
-    ("precision_recall", "Precision-recall curves", ("precision_recall", "curves")),
-    ("ranking", "Ranked labels of an instance", ("multilabel_ranking",)),
-    ("at_k", "The k labels ranked first", ("top_k_accuracy", "at_k", "precisions", "gains", "propensity")),
-    ("probability", "Probabilities", ("probability",)),
-    ("calibration", "Calibration", ("calibration",)),
+    ("one_class", "One class against the rest", ("labels.precision_recall_f",)),
+    ("ratios", "More measures of one class against the rest", ("labels.ratios",)),
+    ("f_of_averages", "F of averaged precision and recall", ("labels.f_of_averages",)),
+    ("whole", "The whole task", ("labels.whole_task",)),
+    ("sets", "Label sets", ("labels.alpha", "labels.label_set_measures")),
+    ("top_k", "Hard labels of the k best scores", ("scores.top_k",)),
+    ("agreement", "Agreement beyond chance", ("labels.agreement",)),
+    ("cost", "Costs and distances of errors", ("labels.cost",)),
+    ("confusion", "Confusion matrices", ("labels.confusion",)),
+    ("caret", "The lists of caret", ("labels.caret",)),
+    ("hierarchical", "Hierarchies: ancestors", ("hierarchies.hierarchical",)),
+    ("lca", "Hierarchies: lowest common ancestors", ("hierarchies.lca",)),
+    ("folds", "Cross-validation", ("folds.fold_averages",)),
+    ("groups", "Groups of instances", ("labels.groups",)),
+    ("auc", "The area under the ROC curve", ("scores.auc", "scores.hand_till", "scores.roc")),
+    ("precision_recall", "Precision-recall curves", ("scores.precision_recall_areas", "scores.curves")),
+    ("ranking", "Ranked labels of an instance", ("rankings.multilabel_ranking",)),
+    (
+        "at_k",
+        "The k labels ranked first",
+        (
+            "scores.top_k_accuracy",
+            "rankings.precision_at_k",
+            "rankings.average_precision_at_k",
+            "rankings.discounted_gain",
+            "rankings.propensity",
+        ),
+    ),
+    ("probability", "Probabilities", ("scores.probability",)),
+    ("calibration", "Calibration", ("scores.calibration",)),
 )
 """Name and title of each family, and the modules that register its metrics, in the order of the catalogue."""
 

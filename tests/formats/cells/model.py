@@ -9,10 +9,10 @@ from typing import Any
 
 from app.errors import AssayError
 from app.formats import Limits, Rules, file_kind
-from app.formats.problem import Problems
+from app.formats.problems import Problems
 from app.pipeline import Source, validate
-from app.scoring.recipe import parse_recipe
-from app.scoring.task import Task, TaskSpec
+from app.scoring.declaration.recipe import parse_recipe
+from app.scoring.declaration.task import Task, TaskSpec
 
 IDS = ("t1", "t2", "t3")
 CLASSES = ("cat", "dog", "eel")

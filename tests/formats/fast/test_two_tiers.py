@@ -13,16 +13,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.formats.check import check
-from app.formats.fast import read_quickly
-from app.formats.fast.frame import HEAD
-from app.formats.kinds import FileKind
-from app.formats.problem import Problems
+from app.formats.detection import FileKind
+from app.formats.problems import Problems
 from app.formats.reader import read_table
-from app.formats.rules import DEFAULT_LIMITS, Limits, Rules
+from app.formats.reading_rules import DEFAULT_LIMITS, Limits, Rules
+from app.formats.validation import check
+from app.formats.vectorized.labels import read_quickly
+from app.formats.vectorized.labels.json_framing import HEAD
 from app.pipeline import Source, tables_of, validate
-from app.scoring.align import IdIndex
-from app.scoring.task import Task, TaskSpec
+from app.scoring.declaration.task import Task, TaskSpec
+from app.scoring.evaluation_input import IdIndex
 from tests.formats.support import agree, packed, task_of
 
 CLASSES = ("cat", "dog", "a label of more than eight bytes", "éé")

@@ -3,14 +3,15 @@
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
+from math import isqrt
 from typing import Any
 
 from hypothesis import strategies as st
 
-from app.scoring.convert.claims import Claim, Problem
-from app.scoring.convert.demands import EXCLUSIVE, WHOLE, measured, side_of
-from app.scoring.convert.figures import Figure, read_count, read_figure
-from app.scoring.convert.measures import BY_RATES, CONVENTIONS, COUNT_KEYS, ONE_CLASS, Table, Undefined
+from app.analysis.convert.claims import Claim, Problem
+from app.analysis.convert.constraints import EXCLUSIVE, WHOLE, measured, side_of
+from app.analysis.convert.measures import BY_RATES, CONVENTIONS, COUNT_KEYS, ONE_CLASS, Table, Undefined
+from app.analysis.convert.printed_figures import Figure, read_count, read_figure
 
 Tables = tuple[Table, ...]
 
@@ -20,7 +21,9 @@ def printed(key: str, value: Fraction, decimals: int, *, cut: bool = False) -> F
     if key in COUNT_KEYS or key == "correct":
         return read_count(str(value))
     if key == "mcc":  # known by its square with its sign
-        value = Fraction(abs(float(value)) ** 0.5) * (1 if value > 0 else -1)
+        scale = 10**20  # exact where the root is rational: a binary64 root may lie just below it, and be cut wrongly
+        root = Fraction(isqrt(abs(value.numerator) * value.denominator * scale**2), value.denominator * scale)
+        value = root if value > 0 else -root
     return read_figure(Figure("", value, value, Fraction(1, 10**decimals), cut=cut).printed(value), cut=cut)
 
 

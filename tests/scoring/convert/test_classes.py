@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.scoring.convert.claims import Claim, Problem
-from app.scoring.convert.classes import joined
-from app.scoring.convert.demands import WHOLE, measured
-from app.scoring.convert.figures import read_count, read_figure
-from app.scoring.convert.measures import COUNT_KEYS
-from app.scoring.metric import CATALOGUE
+from app.analysis.convert.claims import Claim, Problem
+from app.analysis.convert.constraints import WHOLE, measured
+from app.analysis.convert.measures import COUNT_KEYS
+from app.analysis.convert.multiclass_search import joined
+from app.analysis.convert.printed_figures import read_count, read_figure
+from app.scoring.declaration.metric import CATALOGUE
 from tests.scoring.build import case, value
 from tests.scoring.convert.drawn import Tables, claims, every, holds, of_matrix, problems
 

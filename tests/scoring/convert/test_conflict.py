@@ -7,11 +7,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from app.scoring.convert.claims import Claim, Problem
-from app.scoring.convert.conflict import Conflict, Question, explain, solve_any
-from app.scoring.convert.demands import WHOLE, measured, side_of
-from app.scoring.convert.figures import read_count, read_figure
-from app.scoring.convert.measures import CONVENTIONS, Undefined
+from app.analysis.convert.claims import Claim, Problem
+from app.analysis.convert.constraints import WHOLE, measured, side_of
+from app.analysis.convert.contradictions import Conflict, Question, explain, solve_any
+from app.analysis.convert.measures import CONVENTIONS, Undefined
+from app.analysis.convert.printed_figures import read_count, read_figure
 from tests.scoring.convert.drawn import Tables, every, holds, problems
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.analysis.convert.printed_figures import read_count, read_figure
 from app.errors import InvalidContent
-from app.scoring.convert.figures import read_count, read_figure
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.scoring.convert.lattice import Region, floor_sum
+from app.analysis.convert.lattice_points import Region, floor_sum
 
 CUTS = st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9), st.integers(-20, 60)), max_size=5)
 

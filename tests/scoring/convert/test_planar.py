@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.scoring.align import Case
-from app.scoring.convert.claims import Claim, Problem
-from app.scoring.convert.classes import joined
-from app.scoring.convert.demands import WHOLE, measured
-from app.scoring.convert.figures import read_figure
-from app.scoring.convert.measures import CONVENTIONS, COUNT_KEYS, ONE_CLASS, Undefined
-from app.scoring.convert.planar import planar, possible_sizes
-from app.scoring.convert.report import report
-from app.scoring.convert.stated import Printing, Statement
-from app.scoring.metric import CATALOGUE
+from app.analysis.convert.claims import Claim, Problem
+from app.analysis.convert.constraints import WHOLE, measured
+from app.analysis.convert.measures import CONVENTIONS, COUNT_KEYS, ONE_CLASS, Undefined
+from app.analysis.convert.multiclass_search import joined
+from app.analysis.convert.one_class_search import planar, possible_sizes
+from app.analysis.convert.printed_figures import read_figure
+from app.analysis.convert.report import report
+from app.analysis.convert.statements import Printing, Statement
+from app.scoring.declaration.metric import CATALOGUE
+from app.scoring.evaluation_input import Case
 from tests.scoring.build import case, results
 from tests.scoring.convert.drawn import Tables, binary, claims, every, holds, of_matrix, problems
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from app.analysis.convert.report import report
+from app.analysis.convert.statements import Printing, Statement, problem_of
 from app.errors import InvalidContent
-from app.scoring.convert.report import report
-from app.scoring.convert.stated import Printing, Statement, problem_of
 
 PLAIN = Printing()
 ROWS = (

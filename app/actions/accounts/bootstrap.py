@@ -1,0 +1,95 @@
+"""First start and repair: the built-in administrator, and accounts made beside the API."""
+
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+from app.actions.access import SCOPES, Caller
+from app.actions.accounts import passwords
+from app.actions.accounts.issue_token import as_caller, issue_token
+from app.actions.accounts.sign_up import create_user as add_user
+from app.actions.accounts.sign_up import require_strong
+from app.errors import NotFound
+from app.settings import Settings
+from app.store import locks
+from app.store.queries import users
+from app.store.session import WriteSession
+from app.store.tables import Token, User
+
+SHORTEST = 32
+
+
+class WeakAdminToken(ValueError):
+    """The administrator's token is too short."""
+
+
+def administrator(session: WriteSession) -> Caller:
+    """The built-in administrator, made on first use."""
+    locks.first_start(session)
+    user = users.administrator(session)
+    if user is None:
+        user = add_user(
+            session,
+            email=users.ADMINISTRATOR_EMAIL,
+            name="Administrator",
+            password_hash=None,
+            admin=True,
+            approved=True,
+        )
+    return as_caller(user, list(SCOPES))
+
+
+def admin_token(settings: Settings) -> tuple[str, Path | None]:
+    """The administrator's token and the file that keeps it: given by the settings, or made once in the data folder.
+
+    Raises WeakAdminToken when a given token has fewer than 32 characters.
+    """
+    if settings.admin_token is not None:
+        return _strong(settings.admin_token.get_secret_value()), None
+    path = settings.admin_token_file
+    if path is None:
+        path = settings.data_dir / "admin-token"
+        if not path.exists():
+            _make_token(path)
+    return _strong(path.read_text().strip(), f" in {path}"), path
+
+
+def _make_token(path: Path) -> None:
+    """A new token in a file that is whole or not there: an empty one would shut the service for good."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(f".{secrets.token_hex(8)}.part")
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(secrets.token_urlsafe(48) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    with suppress(FileExistsError):  # another process of this machine starts at this moment: its token stands
+        os.link(part, path)
+    part.unlink()
+
+
+def _strong(token: str, where: str = "") -> str:
+    if len(token) < SHORTEST:
+        msg = f"the administrator's token{where} has {len(token)} characters; it needs at least {SHORTEST}"
+        raise WeakAdminToken(msg)
+    return token
+
+
+def create_user(
+    session: WriteSession, *, email: str, name: str, password: str | None, admin: bool = False, approved: bool = False
+) -> User:
+    """An account made by whoever has the database; raises errors.EmailTaken, errors.InvalidRequest."""
+    if password:
+        require_strong(password, email=email, name=name)
+    stored = passwords.hashed(password) if password else None
+    return add_user(session, email=email, name=name, password_hash=stored, admin=admin, approved=approved)
+
+
+def create_token(
+    session: WriteSession, *, email: str, scopes: list[str] | None = None, days: int | None = None
+) -> tuple[Token, str]:
+    """A token for an account; gives the row and the token's text; raises errors.NotFound."""
+    user = users.by_email(session, email)
+    if user is None:
+        raise NotFound(f"There is no account with the address {email}.", remedy="Create it: assay user create.")
+    return issue_token(session, user, scopes=scopes, creation="admin", days=days)

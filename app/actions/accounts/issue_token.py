@@ -1,0 +1,103 @@
+"""Make, check, list and revoke bearer tokens."""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Sequence
+from datetime import timedelta
+
+from app.actions.access import SCOPES, Caller, require_scope
+from app.errors import Forbidden, InsufficientScope, NotFound, Unauthorized
+from app.store import clock
+from app.store.queries import challenges, paging, users
+from app.store.session import ReadSession, WriteSession
+from app.store.tables import Token, User
+from app.store.types import new_id
+
+PREFIX = "assay"
+LIFE = timedelta(days=90)
+
+
+def digest(secret: str) -> str:
+    """What is kept of a token's secret: it has 256 bits of chance, so a plain hash is enough."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def default_scopes(session: ReadSession, user: User, *, creation: str) -> list[str]:
+    """Read and submit, and organize for those who may."""
+    may_create = creation == "any" or (creation == "approved" and user.approved) or user.admin
+    organizes = challenges.organizes_any(session, user.id)
+    return ["read", "submit"] + (["organize"] if may_create or user.approved or organizes else [])
+
+
+def issue_token(
+    session: WriteSession, user: User, *, scopes: Sequence[str] | None, creation: str, days: int | None = None
+) -> tuple[Token, str]:
+    """A new token and its text, shown this once; raises Forbidden for scopes that the user may not have."""
+    wanted = scopes if scopes is not None else default_scopes(session, user, creation=creation)
+    if "admin" in wanted and not user.admin:
+        raise Forbidden("Only an administrator may have a token with the scope 'admin'.")
+    secret = secrets.token_urlsafe(32)
+    now = clock.steady(session)  # by which it will expire
+    token = Token(
+        id=new_id(),
+        user_id=user.id,
+        secret_hash=digest(secret),
+        scopes=[scope for scope in SCOPES if scope in wanted],
+        created_at=now,
+        expires_at=now + (timedelta(days=days) if days is not None else LIFE),
+    )
+    session.add(token)
+    session.flush()
+    return token, f"{PREFIX}_{token.id}.{secret}"
+
+
+def caller_of(session: ReadSession, text: str) -> Caller:
+    """Who bears this token; raises Unauthorized."""
+    head, _, secret = text.partition(".")
+    prefix, _, token_id = head.partition("_")
+    token = users.live_token(session, token_id, clock.steady(session)) if prefix == PREFIX and secret else None
+    if token is None or not hmac.compare_digest(digest(secret), token.secret_hash):
+        raise Unauthorized("This token is unknown, expired or revoked.")
+    return Caller(
+        user_id=token.user_id,
+        email=token.email,
+        name=token.name,
+        admin=token.admin,
+        approved=token.approved,
+        scopes=frozenset(token.scopes),
+        token_id=token_id,
+    )
+
+
+def as_caller(user: User, scopes: list[str], token_id: str | None = None) -> Caller:
+    """A user with the given scopes."""
+    return Caller(
+        user_id=user.id,
+        email=user.email,
+        name=user.name,
+        admin=user.admin,
+        approved=user.approved,
+        scopes=frozenset(scopes),
+        token_id=token_id,
+    )
+
+
+def list_tokens(
+    session: ReadSession, caller: Caller, *, limit: int, cursor: str | None
+) -> tuple[list[Token], str | None]:
+    """The caller's own tokens, newest first."""
+    query = users.tokens_of(require_scope(caller, "read"))
+    return paging.page(session, query, Token, limit=limit, cursor=cursor)
+
+
+def revoke_token(session: WriteSession, caller: Caller, token_id: str) -> None:
+    """End a token of the caller's own, any token for an administrator; raises NotFound."""
+    token = session.get(Token, token_id)
+    if caller.user_id is None:
+        raise Unauthorized
+    if token is None or (token.user_id != caller.user_id and not caller.rules_site):
+        raise NotFound
+    if token.id != caller.token_id and caller.scopes == {"read"}:
+        raise InsufficientScope("A token that may only read may revoke itself, no other.")
+    token.revoked_at = token.revoked_at or clock.now(session)

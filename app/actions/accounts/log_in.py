@@ -1,0 +1,50 @@
+"""Trade e-mail address and password for a token."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from app.actions.accounts.issue_token import issue_token
+from app.errors import WrongPassword
+from app.store import clock
+from app.store.queries import known_addresses, users
+from app.store.session import ReadSession, WriteSession
+from app.store.tables import Token, User
+
+
+class Account(NamedTuple):
+    """What a password is checked against; `known` where this address block logged in to the account before."""
+
+    user_id: str
+    password_hash: str
+    known: bool
+
+
+def find_account(session: ReadSession, email: str, block: str) -> Account | None:
+    """The account that somebody tries to log in to; one without a password cannot be."""
+    user = users.by_email(session, email)
+    if user is None or user.password_hash is None:
+        return None
+    known = known_addresses.knows(session, user.id, block, clock.steady(session))
+    return Account(user.id, user.password_hash, known)
+
+
+def log_in(
+    session: WriteSession,
+    account: Account,
+    block: str,
+    *,
+    renewed_hash: str | None,
+    scopes: Sequence[str] | None,
+    creation: str,
+) -> tuple[Token, str]:
+    """A token and its text for who gave the right password; the next login from the same block will be let in.
+
+    Raises WrongPassword if the account is gone, Forbidden for scopes that the user may not have.
+    """
+    user = session.get(User, account.user_id, with_for_update={"key_share": True})
+    if user is None:
+        raise WrongPassword
+    if renewed_hash is not None and user.password_hash == account.password_hash:
+        user.password_hash = renewed_hash
+    known_addresses.remember(session, user.id, block, clock.steady(session))
+    return issue_token(session, user, scopes=scopes, creation=creation)

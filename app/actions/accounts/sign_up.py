@@ -1,0 +1,70 @@
+"""Create an account."""
+
+from app.actions.access import Caller, require_administrator, require_scope
+from app.actions.accounts.passwords import weakness
+from app.errors import EmailTaken, InvalidRequest, SignupClosed
+from app.store.queries import users
+from app.store.session import ReadSession, WriteSession
+from app.store.tables import User
+from app.text.email_addresses import normal_email
+
+
+def check_sign_up(
+    session: ReadSession, caller: Caller, *, email: str, signup: str, admin: bool = False, approved: bool = False
+) -> None:
+    """Whether such an account may be created; asked before the password is hashed, for that costs much.
+
+    Raises EmailTaken, SignupClosed, and Forbidden for rights that only administrators give.
+    """
+    if not caller.rules_site:
+        if signup != "open":
+            if caller.admin:
+                require_scope(caller, "admin")
+            raise SignupClosed
+        if admin or approved:
+            require_administrator(caller, "Only an administrator may create administrators or approved users.")
+    if users.by_email(session, email) is not None:
+        raise EmailTaken
+
+
+def require_strong(password: str, *, email: str, name: str) -> None:
+    """Refuse a new password that is too easy to guess; raises InvalidRequest."""
+    weak = weakness(password, email=email, name=name)
+    if weak is not None:
+        raise _invalid("/password", f"The password {weak}.", weak, "Choose another one, of several words for instance.")
+
+
+def sign_up(
+    session: WriteSession,
+    caller: Caller,
+    *,
+    email: str,
+    name: str,
+    password_hash: str | None,
+    signup: str,
+    admin: bool = False,
+    approved: bool = False,
+) -> User:
+    """A new user; raises what check_sign_up raises."""
+    check_sign_up(session, caller, email=email, signup=signup, admin=admin, approved=approved)
+    return create_user(session, email=email, name=name, password_hash=password_hash, admin=admin, approved=approved)
+
+
+def create_user(
+    session: WriteSession, *, email: str, name: str, password_hash: str | None, admin: bool, approved: bool
+) -> User:
+    """A new user, whoever asks; raises EmailTaken, InvalidRequest."""
+    try:
+        address = normal_email(email)
+    except ValueError as fault:
+        raise _invalid("/email", f"The e-mail address {fault}.", str(fault)) from fault
+    if users.by_email(session, address) is not None:
+        raise EmailTaken
+    user = User(email=address, name=name.strip(), password_hash=password_hash, admin=admin, approved=approved or admin)
+    session.add(user)
+    session.flush()
+    return user
+
+
+def _invalid(pointer: str, sentence: str, detail: str, remedy: str | None = None) -> InvalidRequest:
+    return InvalidRequest(sentence, remedy=remedy, errors=[{"pointer": pointer, "detail": detail}])

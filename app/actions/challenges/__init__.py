@@ -1,0 +1,1 @@
+"""Challenges: their recipe, phases, gold and teams."""

@@ -1,0 +1,106 @@
+"""Read, edit and delete challenges, and manage who organizes them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.actions.access import Caller, may_organize, may_take_part, require_organizer, require_owner, see_challenge
+from app.actions.challenges.open_challenge import zone_faults
+from app.errors import InvalidRequest, LastOwner, NotDraft, NotFound
+from app.store.queries import challenges, gold, paging, submissions, tasks, users
+from app.store.session import ReadSession, WriteSession
+from app.store.tables import Challenge, Organizer
+
+
+def list_challenges(
+    session: ReadSession, caller: Caller, *, limit: int, cursor: str | None
+) -> tuple[list[Challenge], str | None]:
+    """The challenges that the caller may see, newest first."""
+    mine = {"organizes": may_organize(caller), "joins": may_take_part(caller)}
+    query = challenges.visible_to(caller.user_id, admin=caller.rules_site, **mine)
+    return paging.page(session, query, Challenge, limit=limit, cursor=cursor)
+
+
+def edit_challenge(session: WriteSession, caller: Caller, slug: str, changes: Mapping[str, Any]) -> Challenge:
+    """Change title, description, visibility, registration or time zone, or publish a draft."""
+    challenge = see_challenge(session, caller, slug)
+    require_organizer(session, caller, challenge)
+    faults = zone_faults(changes.get("timezone", challenge.timezone))
+    if faults:
+        raise InvalidRequest(f"timezone {faults[0]['detail']}.", errors=faults)
+    for name, value in changes.items():
+        if name == "draft":
+            _publish(challenge, draft=value)
+        else:
+            setattr(challenge, name, value)
+    session.flush()
+    return challenge
+
+
+def _publish(challenge: Challenge, *, draft: bool) -> None:
+    if draft and challenge.status == "published":
+        raise InvalidRequest(
+            "A published challenge does not become a draft again.",
+            remedy="Set visibility to 'private' to hide it.",
+            errors=[{"pointer": "/draft", "detail": "the challenge is published already"}],
+        )
+    challenge.status = "draft" if draft else "published"
+
+
+def delete_challenge(session: WriteSession, caller: Caller, slug: str) -> list[str]:
+    """Delete a draft; gives the keys of its files; raises NotDraft."""
+    challenge = see_challenge(session, caller, slug)
+    require_owner(session, caller, challenge)
+    if challenge.status != "draft":
+        raise NotDraft
+    phases = challenges.phases_of(session, challenge.id)
+    tasks.hold_all(session, [phase.id for phase in phases])
+    keys = []
+    for phase in phases:
+        keys += [version.file_key for version in gold.versions(session, phase.id)]
+        keys += [row.file_key for row in session.scalars(submissions.of_phase(phase.id))]
+    session.delete(challenge)
+    return keys
+
+
+def list_organizers(session: ReadSession, caller: Caller, slug: str) -> list[Organizer]:
+    """Who organizes the challenge; for its organizers."""
+    challenge = see_challenge(session, caller, slug)
+    require_organizer(session, caller, challenge, writes=False)
+    return challenges.organizers_of(session, challenge.id)
+
+
+def name_organizer(session: WriteSession, caller: Caller, slug: str, *, email: str, role: str) -> Organizer:
+    """Give a user a role, or another role; raises NotFound for an unknown address, LastOwner."""
+    challenge = see_challenge(session, caller, slug)
+    require_owner(session, caller, challenge)
+    user = users.by_email(session, email)
+    if user is None:
+        raise NotFound(f"There is no account with the address {email}.", remedy="Ask them to sign up first.")
+    organizer = session.get(Organizer, (challenge.id, user.id))
+    if organizer is None:
+        organizer = Organizer(challenge_id=challenge.id, user_id=user.id, role=role, user=user)
+        session.add(organizer)
+    elif organizer.role == "owner" and role != "owner":
+        _require_another_owner(session, challenge, user.id)
+    organizer.role = role
+    session.flush()
+    return organizer
+
+
+def remove_organizer(session: WriteSession, caller: Caller, slug: str, email: str) -> None:
+    """Take a user's role away; raises NotFound, LastOwner."""
+    challenge = see_challenge(session, caller, slug)
+    require_owner(session, caller, challenge)
+    user = users.by_email(session, email)
+    organizer = session.get(Organizer, (challenge.id, user.id)) if user is not None else None
+    if organizer is None:
+        raise NotFound(f"{email} does not organize this challenge.")
+    if organizer.role == "owner":
+        _require_another_owner(session, challenge, organizer.user_id)
+    session.delete(organizer)
+
+
+def _require_another_owner(session: ReadSession, challenge: Challenge, user_id: str) -> None:
+    owners = [row for row in challenges.organizers_of(session, challenge.id) if row.role == "owner"]
+    if all(row.user_id == user_id for row in owners):
+        raise LastOwner

@@ -1,0 +1,1 @@
+"""Operations: backup, restore, diagnosis, readiness and housekeeping."""

@@ -1,0 +1,1 @@
+"""Score tasks: score, score again, and move to a newer scorer version."""

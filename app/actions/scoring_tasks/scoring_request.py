@@ -1,0 +1,92 @@
+"""Ask a scoring child something for which it needs stored gold: by name alone, and with the file where none has it ready."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.actions.challenges.upload_gold import request_of
+from app.files import Files
+from app.scoring.gold_name import gold_name
+from app.scoring_processes import Children
+from app.store.session import Database, ReadSession
+from app.store.tables import Challenge, GoldVersion, Phase
+
+KEPT_NAMES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class NamedGold:
+    """A stored version as children know it: `name` tells its content."""
+
+    id: str
+    name: str
+
+
+class _Names:
+    """The names of versions that no longer change: their classes and accessories may be large, and are read once."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[object, ...], str] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, version: GoldVersion, challenge: Challenge) -> str:
+        if version.status == "draft":
+            return _name(version, challenge)
+        # A backup that was put back may let the same draft be put in force once more, with other accessories.
+        key = (version.id, version.status, version.activated_at)
+        with self._lock:
+            name = self._known.get(key)
+        name = name or _name(version, challenge)
+        with self._lock:
+            self._known[key] = name
+            self._known.move_to_end(key)
+            if len(self._known) > KEPT_NAMES:
+                self._known.popitem(last=False)
+        return name
+
+
+_NAMES = _Names()
+
+
+def named_gold(version: GoldVersion, challenge: Challenge) -> NamedGold:
+    """What children know a version by; asked within its session."""
+    return NamedGold(version.id, _NAMES.of(version, challenge))
+
+
+def ask_about_gold(
+    db: Database, files: Files, children: Children, gold: NamedGold, request: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The answer of a child that has this gold ready, or makes it ready; raises ChildError, FileNotFoundError.
+
+    The gold's file, which may be far away, and what stands beside it are fetched only where they are needed.
+    """
+    answer = children.ask({**request, "gold": {"name": gold.name}})
+    if not answer.get("unprepared"):
+        return answer
+    with db.read() as session:
+        key, whole = _whole(session, gold)
+    with files.local(key) as path:
+        return children.ask({**request, "gold": whole | {"path": str(path)}})
+
+
+def _whole(session: ReadSession, gold: NamedGold) -> tuple[str, dict[str, Any]]:
+    """The key of the gold's file, and all else that reading it takes."""
+    version = session.get(GoldVersion, gold.id)
+    if version is None:
+        raise FileNotFoundError(f"gold {gold.id}")  # deleted since it was named
+    challenge = session.get_one(Phase, version.phase_id).challenge
+    return version.file_key, request_of(Path(), version, challenge) | {"name": _name(version, challenge)}
+
+
+def _name(version: GoldVersion, challenge: Challenge) -> str:
+    return gold_name(
+        sha256=version.sha256,
+        kind={"format": version.format, "encoding": version.encoding, "layout": version.layout},
+        task=challenge.task,
+        positive_label=challenge.positive_label,
+        classes=version.classes,
+        beside=version.accessories,
+    )

@@ -1,0 +1,1 @@
+"""Submissions: send, read, cancel; their reports, quotas and leaderboards."""

@@ -1,0 +1,38 @@
+"""Read what a team has used of its quota, and its ledger."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from app.actions.access import Caller, require_scope, see_phase
+from app.actions.submissions.check_quota import quota_day
+from app.actions.submissions.read_submissions import own_team
+from app.store import clock
+from app.store.queries import quota
+from app.store.session import ReadSession
+from app.store.tables import QuotaEntry
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaState:
+    """Limits, use and what is left, by the name of the limit; None where there is no limit."""
+
+    limits: dict[str, int | None]
+    used: dict[str, int]
+    remaining: dict[str, int | None]
+    reset_at: datetime
+    ledger: list[QuotaEntry]
+
+
+def read_quota(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> QuotaState:
+    """The state of the caller's own team; raises NotFound, NotRegistered and its kin."""
+    phase = see_phase(session, caller, slug, phase_slug)
+    require_scope(caller, "read")
+    team_id = own_team(session, caller, phase)
+    day, reset_at = quota_day(phase.challenge.timezone, clock.now(session))
+    use = quota.usage(session, phase.id, team_id, day)
+    used: dict[str, int] = {name: getattr(use, name) for name in ("per_day", "total", "concurrent", "invalid_per_day")}
+    limits: dict[str, Any] = {name: phase.quota.get(name) for name in used}
+    taken = used | {"invalid_per_day": use.invalid_per_day + use.concurrent}  # as admission counts
+    remaining = {name: None if limit is None else max(0, limit - taken[name]) for name, limit in limits.items()}
+    return QuotaState(limits, used, remaining, reset_at, quota.entries(session, phase.id, team_id))

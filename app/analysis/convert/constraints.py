@@ -1,0 +1,282 @@
+"""What figures of a whole task demand of the counts of its classes: mostly that a sum over the classes is in bounds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil, floor, inf
+
+from app.analysis.convert.claims import Claim
+from app.analysis.convert.measures import KAPPA_EMPTY, RATIOS, Coefficients, Ratio, Table, Undefined, ranges, ratio_of
+from app.analysis.convert.printed_figures import Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A demand on all classes: the sum of weight × share of each lies from `low` to `high`."""
+
+    shares: tuple[Ratio, ...]
+    weights: tuple[int, ...]
+    low: Fraction | None
+    high: Fraction | None
+
+    @property
+    def bounds(self) -> tuple[Fraction | float, Fraction | float]:
+        """Between which values it is met."""
+        return -inf if self.low is None else self.low, inf if self.high is None else self.high
+
+    def share(self, row: int, table: Table) -> Fraction:
+        """What the table of one class adds: nothing where it has no value."""
+        return self.weights[row] * (self.shares[row].value(table) or Fraction(0))
+
+    def line(self, row: int, size: int, n: int) -> "tuple[Fraction, ...] | None":
+        """What a class of this size adds, as coefficients of its counts; None where that is not linear."""
+        found = self.shares[row].linear(size, n - size)
+        return None if found is None else tuple(self.weights[row] * each for each in found)
+
+    def value(self, tables: Sequence[Table]) -> Fraction:
+        """The sum over the tables of all classes."""
+        return sum((self.share(row, one) for row, one in enumerate(tables)), start=Fraction(0))
+
+    def after(self, total: Fraction) -> "Last":
+        """What is left to demand of the last class where the others sum to this."""
+        low, high = self.bounds
+        return Last(self.shares[-1], self.weights[-1], (low - total, high - total))
+
+    def holds(self, tables: Sequence[Table]) -> bool:
+        """Whether the tables of all classes meet the demand."""
+        low, high = self.bounds
+        return low <= self.value(tables) <= high
+
+
+@dataclass(frozen=True, slots=True)
+class Last:
+    """A demand on the last class alone: weight × share lies within the bounds."""
+
+    ratio: Ratio
+    weight: int
+    bounds: tuple[Fraction | float, Fraction | float]
+
+    def value(self, tables: Sequence[Table]) -> Fraction:
+        """What the last of the tables adds."""
+        return self.weight * (self.ratio.value(tables[-1]) or Fraction(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A demand that is no sum: a measure of all classes together, between two values (of a square root, two squares)."""
+
+    key: str
+    bounds: tuple[Fraction, Fraction]
+    undefined: Undefined = "worst"
+
+    def value(self, tables: Sequence[Table]) -> Fraction:
+        """The exact value; of a measure that is a square root, its square with the sign of the value."""
+        found = curve(self.key, tables, self.undefined)
+        return _NOWHERE if found is None else found
+
+    def holds(self, tables: Sequence[Table]) -> bool:
+        """Whether the tables of all classes may be printed so."""
+        low, high = self.bounds
+        return low <= self.value(tables) <= high
+
+
+Demand = Sum | Last | Curve
+_NOWHERE = Fraction(-2)
+"""A value below every figure: that of a measure without one."""
+
+
+def correlation(tables: Sequence[Table]) -> Fraction:
+    """The signed square of the Matthews correlation of exclusive classes; 0 where a side is constant (Gorodkin 2004)."""
+    n = sum(tables[0])
+    chosen = [tp + fp for tp, fp, _, _ in tables]
+    sizes = [tp + fn for tp, _, fn, _ in tables]
+    covariance = n * sum(table[0] for table in tables) - sum(q * s for q, s in zip(chosen, sizes, strict=True))
+    below = (n * n - sum(q * q for q in chosen)) * (n * n - sum(s * s for s in sizes))
+    return Fraction(covariance * abs(covariance), below) if below else Fraction(0)
+
+
+CURVES = ("f1_of_averages_macro", "f1_of_averages_weighted", "mcc")
+EXCLUSIVE = ("accuracy", "error_rate", "correct", "balanced_accuracy", "cohen_kappa", "mcc")
+"""Measures of a whole task that need one label per instance."""
+_AVERAGED = tuple(f"{key}_{kind}" for key in RATIOS for kind in ("macro", "micro", "weighted"))
+WHOLE = (*dict.fromkeys((*EXCLUSIVE, *CURVES)), *_AVERAGED)
+"""All measures of a whole task."""
+
+_TP: Ratio = Ratio((1, 0, 0, 0), None)
+_FN: Ratio = Ratio((0, 0, 1, 0), None)
+
+
+def demands(
+    claim: Claim, sizes: Sequence[int], n: int, *, exclusive: bool = True, undefined: Undefined = "worst"
+) -> "list[Sum | Curve]":
+    """What the tables of classes of these sizes have to meet where a figure of the whole task is claimed."""
+    key, figure, m = claim.key, claim.figure, len(sizes)
+    if key in CURVES:
+        ends = _squares(figure, n) if key == "mcc" else figure.closed(2 * (3 * n) ** (2 * m) * (n * m) ** 2)
+        return [Curve(key, ends, undefined)]
+    plain = {"accuracy": (_TP, n), "error_rate": (_FN, n), "correct": (_TP, 1)}
+    if key in plain:
+        share, scale = plain[key]
+        low, high = figure.closed(n)
+        return [_counted(share, m, low * scale, high * scale)]
+    if key == "balanced_accuracy":
+        return _mean(RATIOS["recall"], tuple(int(size > 0) for size in sizes), figure, n)
+    if key == "cohen_kappa":
+        return _kappa(figure, sizes, n, undefined)
+    base, _, kind = key.rpartition("_")
+    ratio = RATIOS[base].under(undefined)
+    if kind == "micro":
+        pooled = ranges(figure, ratio, n * m)
+        return [_of_right(*one, m, n) for one in pooled] if exclusive else [_of_counts(*one, m) for one in pooled]
+    return _mean(ratio, (1,) * m if kind == "macro" else tuple(sizes), figure, n)
+
+
+def _squares(figure: Figure, n: int) -> tuple[Fraction, Fraction]:
+    """Between which signed squares a root lies whose square has a denominator of at most n**4."""
+    return squared(figure).closed(n**4)
+
+
+def squared(figure: Figure) -> Figure:
+    """What a figure of a square root says of the signed square."""
+    return replace(figure, low=figure.low * abs(figure.low), high=figure.high * abs(figure.high))
+
+
+def _mean(share: Ratio, weights: tuple[int, ...], figure: Figure, n: int) -> "list[Sum | Curve]":
+    """A weighted mean of a ratio lies where the figure says; shares without a value are left out of it.
+
+    The mean is at least a where the sum of weight × (share - a) is at least 0. Measures here lie from 0 to 1.
+    """
+    total, m = sum(weights), len(weights)
+    assert share.denominator is not None
+    if not total:  # 0/0 itself: the sum of nothing is 0, which is at least 1 never
+        return [_weighed(share, weights, Fraction(0 if figure.holds(share.empty) else 1), None)]
+    low, high = figure.closed((max(share.denominator) * n) ** m * total)
+    if share.empty is not None:
+        return [_weighed(share, weights, low * total, high * total)]
+    return [
+        _weighed(_less(share, max(low, Fraction(0))), weights, Fraction(0), None),
+        _weighed(_less(share, min(high, Fraction(1))), weights, None, Fraction(0)),
+        _weighed(Ratio(share.denominator, share.denominator, None), weights, Fraction(1), None),  # some have a value
+    ]
+
+
+def _less(ratio: Ratio, value: Fraction) -> Ratio:
+    """The ratio less a value; without a value where it has none."""
+    assert ratio.denominator is not None
+    a, b = value.numerator, value.denominator
+    one, two, three, four = (b * x - a * y for x, y in zip(ratio.numerator, ratio.denominator, strict=True))
+    below = ratio.denominator
+    return Ratio((one, two, three, four), (b * below[0], b * below[1], b * below[2], b * below[3]), None)
+
+
+def _weighed(share: Ratio, weights: tuple[int, ...], low: Fraction | None, high: Fraction | None) -> Sum:
+    return Sum((share,) * len(weights), weights, low, high)
+
+
+def _counted(share: Ratio, m: int, low: Fraction | None, high: Fraction | None) -> Sum:
+    """A whole number, the same count of all classes, lies between two values."""
+    least = None if low is None else Fraction(ceil(low))
+    return Sum((share,) * m, (1,) * m, least, None if high is None else Fraction(floor(high)))
+
+
+def _of_counts(coefficients: Coefficients, bound: int, m: int) -> Sum:
+    """An inequality in the counts of all classes together."""
+    return _counted(Ratio(coefficients, None), m, None, Fraction(bound))
+
+
+def _of_right(coefficients: Coefficients, bound: int, m: int, n: int) -> Sum:
+    """The same where classes are exclusive, so that with t right answers the counts are t, n - t, n - t, (m - 2)n + t."""
+    a, b, c, d = coefficients
+    slope, left = a - b - c + d, Fraction(bound - (b + c + (m - 2) * d) * n)
+    if slope:
+        return _counted(_TP, m, left / slope if slope < 0 else None, left / slope if slope > 0 else None)
+    return _counted(_TP, m, None, None if left >= 0 else Fraction(-1))
+
+
+def _kappa(figure: Figure, sizes: Sequence[int], n: int, undefined: Undefined) -> "list[Sum | Curve]":
+    """Kappa is (n Σ tp - Σ s q) / (n² - Σ s q), with q = tp + fp and s the size: at least a/b is linear in the counts.
+
+    It is 0/0 where one class has all instances and all predictions: then both inequalities hold, whatever the figure.
+    """
+    found: list[Sum | Curve] = []
+    for limit, above in zip(figure.closed(n * n), (False, True), strict=True):
+        a, b = limit.numerator, limit.denominator
+        shares = tuple(Ratio((b * n - (b - a) * size, -(b - a) * size, 0, 0), None) for size in sizes)
+        bound = Fraction(a * n * n)
+        found.append(Sum(shares, (1,) * len(sizes), None if above else bound, bound if above else None))
+    if n in sizes and not figure.holds(KAPPA_EMPTY[undefined]):
+        found.append(_weighed(_TP, tuple(int(size == n) for size in sizes), None, Fraction(n - 1)))
+    return found
+
+
+def measured(claim: Claim, tables: Sequence[Table], undefined: Undefined = "worst") -> Fraction | None:
+    """The exact value of what a claim is about, None where it has none; of the Matthews correlation the signed square."""
+    key, n = claim.key, sum(tables[0])
+    if claim.row is not None:
+        tp, fp, fn, tn = tables[claim.row]
+        own = ratio_of(key, tp + fn, fp + tn, undefined)
+        assert own is not None
+        return own.value(tables[claim.row])
+    if key in CURVES:
+        return curve(key, tables, undefined)
+    right = sum(table[0] for table in tables)
+    sizes = [tp + fn for tp, _, fn, _ in tables]
+    if key == "cohen_kappa":
+        chance = sum(size * (tp + fp) for size, (tp, fp, _, _) in zip(sizes, tables, strict=True))
+        return Fraction(n * right - chance, n * n - chance) if chance != n * n else KAPPA_EMPTY[undefined]
+    if key in {"accuracy", "error_rate", "correct"}:
+        return of_right(key, right, len(sizes), n)
+    base, _, kind = ("recall", "", "occurring") if key == "balanced_accuracy" else key.rpartition("_")
+    ratio = RATIOS[base].under(undefined)
+    if kind == "micro":
+        tp, fp, fn, tn = (sum(column) for column in zip(*tables, strict=True))
+        return ratio.value((tp, fp, fn, tn))
+    weights = {"macro": [1] * len(sizes), "occurring": [int(size > 0) for size in sizes]}.get(kind, sizes)
+    return mean(ratio, weights, tables)
+
+
+def side_of(claim: Claim, value: Fraction) -> int:
+    """Where a measured value lies beside the printed figure: -1 below, 0 where it may be printed so, 1 above."""
+    return (squared(claim.figure) if claim.key == "mcc" else claim.figure).side(value)
+
+
+def mean(ratio: Ratio, weights: Sequence[int], tables: Sequence[Table]) -> Fraction | None:
+    """The weighted mean of a ratio over the classes in which it has a value; what 0/0 counts as where none weighs."""
+    values = [(weight, ratio.value(table)) for weight, table in zip(weights, tables, strict=True)]
+    known = [(weight, value) for weight, value in values if value is not None]
+    below = sum(weight for weight, _ in known)
+    return sum((weight * value for weight, value in known), Fraction(0)) / below if below else ratio.empty
+
+
+def curve(key: str, tables: Sequence[Table], undefined: Undefined) -> Fraction | None:
+    """The exact value of a measure that is no sum; of a square root its signed square.
+
+    The harmonic mean of two averages that are 0 is 0, as is the correlation with a constant.
+    """
+    if key == "mcc":
+        return correlation(tables)
+    weights = [tp + fn if key.endswith("_weighted") else 1 for tp, _, fn, _ in tables]
+    precision, recall = (mean(RATIOS[name].under(undefined), weights, tables) for name in ("precision", "recall"))
+    if precision is None or recall is None:
+        return None
+    return 2 * precision * recall / (precision + recall) if precision + recall else Fraction(0)
+
+
+def of_right(key: str, right: int, m: int, n: int) -> Fraction | None:
+    """A measure of m exclusive classes that follows from how many of n answers are right; None for all others."""
+    plain = {"accuracy": Fraction(right, n), "error_rate": Fraction(n - right, n), "correct": Fraction(right)}
+    base, _, kind = key.rpartition("_")
+    if kind == "micro":
+        return RATIOS[base].value((right, n - right, n - right, (m - 2) * n + right))
+    return plain.get(key)
+
+
+def structure(sizes: Sequence[int], n: int) -> Sum:
+    """One prediction per instance: the predictions of all classes are n together."""
+    m = len(sizes)
+    return Sum((Ratio((1, 1, 0, 0), None),) * m, (1,) * m, Fraction(n), Fraction(n))
+
+
+def table(tp: int, fp: int, size: int, n: int) -> Table:
+    """The four counts of a class of this size."""
+    return tp, fp, size - tp, n - size - fp

@@ -1,0 +1,253 @@
+"""What it costs to change predictions: exact changes of averaged precision and recall (Van Asch 2013, section 6).
+
+A false positive that moves to another label changes the precision of both; a false negative that becomes a true
+positive changes the recall of its label and, through the label that was predicted instead, two precisions. Equations
+16 to 25 are taken with their signs corrected: the label that gives false positives counts them as negative (eq 17, 18),
+and in eq 25 the numerator is fp, or the shift is δ/N where each instance has one label. 0/0 counts as 0. Where gold gives
+its instances weights, every count is a sum of them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.errors import InvalidContent
+from app.scoring.declaration.options import DEFAULTS
+from app.scoring.evaluation_input import NOTHING, Case, Labels
+from app.scoring.numeric.exact import total
+from app.scoring.numeric.weighted_counts import as_number
+from app.scoring.tally import Workspace
+
+Kind = Literal["move", "correct", "gain"]
+Amount = int | Fraction
+"""A number of predictions, or of weighted ones the weight that gold gives them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Averages:
+    """An average of precision or recall, or its change: over the declared labels, pooled, and by training frequency.
+
+    None where it is not determined, or for `lfb_train` where there are no training frequencies.
+    """
+
+    macro: Fraction | None
+    micro: Fraction | None
+    lfb_train: Fraction | None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How the averages change."""
+
+    precision: Averages
+    recall: Averages
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What it costs that one label gives or receives false positives, or gains true positives; None where it cannot."""
+
+    gives: Averages | None
+    receives: Averages
+    gains: Change | None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Some predictions that change.
+
+    `move`: `count` false positives of `giver` become false positives of `receiver`. `correct`: they become true positives
+    of it, as `receiver` is right there. `gain`: false negatives of `receiver` become true positives. A gain of data with
+    one label per instance leaves open which label is no longer predicted, if there was one. A negative count of a correct or gain takes
+    true positives away. Labels are positions in the classes.
+    """
+
+    kind: Kind
+    giver: int | None
+    receiver: int
+    count: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """True and false positives and false negatives per declared label, and what the averages need besides.
+
+    `outside` counts predicted labels outside the vocabulary; `exclusive`: one label per instance. `unpredicted` counts,
+    for each label, the misses of exclusive labels at which nothing was predicted; where it is empty there are none.
+    """
+
+    tp: tuple[Amount, ...]
+    fp: tuple[Amount, ...]
+    fn: tuple[Amount, ...]
+    frequencies: tuple[int, ...] | None
+    outside: Amount = 0
+    exclusive: bool = True
+    unpredicted: tuple[Amount, ...] = ()
+
+    @classmethod
+    def of(cls, case: Case, options: Mapping[str, str] = DEFAULTS) -> "Counts":
+        """The counts of a case, as options have its unknown and repeated labels read. Raises InvalidContent."""
+        if case.acceptable:
+            detail = "Gold that gives sets of acceptable answers has no false positives of a label."
+            raise InvalidContent(detail, remedy="Give gold with one label per instance, or with sets of labels.")
+        reading = {**options, "empty_label": DEFAULTS["empty_label"]}
+        ws = Workspace(case)
+        tally = ws.tally(reading)
+        tp, fp, fn = (tuple(_weighed(case, int(one)) for one in column) for column in tally.classes.columns[:3])
+        given = ws.train_frequencies
+        frequencies = None if given is None or not given.any() else tuple(map(int, given))
+        outside, exclusive = _weighed(case, tally.outside_fp), case.spec.task != "multilabel"
+        return cls(tp, fp, fn, frequencies, outside, exclusive, _unpredicted(case, reading) if exclusive else ())
+
+    def averages(self) -> Change:
+        """Precision and recall as they are."""
+        precision = [_ratio(tp, tp + fp) for tp, fp in zip(self.tp, self.fp, strict=True)]
+        recall = [_ratio(tp, tp + fn) for tp, fn in zip(self.tp, self.fn, strict=True)]
+        right = sum(self.tp)
+        pooled = _ratio(right, right + sum(self.fp) + self.outside), _ratio(right, right + sum(self.fn))
+        return Change(self._averaged(precision, pooled[0]), self._averaged(recall, pooled[1]))
+
+    def _averaged(self, values: Sequence[Fraction], pooled: Fraction | None) -> Averages:
+        """The plain mean and the mean by training frequency of one value per label."""
+        macro = sum(values, Fraction(0)) / len(values)
+        if self.frequencies is None:
+            return Averages(macro, pooled, None)
+        weighted = sum((f * value for f, value in zip(self.frequencies, values, strict=True)), Fraction(0))
+        return Averages(macro, pooled, weighted / sum(self.frequencies))
+
+    def costs(self, label: int, count: Amount = 1) -> Costs:
+        """The marginal costs of one label for `count` predictions (eq 16, 19, 22, 23, 24 and 25)."""
+        nothing = Fraction(0)
+        gives = None
+        if count <= self.fp[label]:
+            gives = self._of_one(label, self._precision(label, 0, -count), nothing)
+        receives = self._of_one(label, self._precision(label, 0, count), nothing)
+        if count > self.fn[label]:
+            return Costs(gives, receives, None)
+        more = self._more(label, count)
+        pooled = self._pooled(count, more)
+        precision = Averages(None, pooled[0], None)
+        if more == count:
+            precision = self._of_one(label, self._precision(label, count, 0), pooled[0])
+        recall = self._of_one(label, _ratio(count, self.tp[label] + self.fn[label]), pooled[1])
+        return Costs(gives, receives, Change(precision, recall))
+
+    def _of_one(self, label: int, value: Fraction, pooled: Fraction | None) -> Averages:
+        """How averages change where the value of one label alone does."""
+        lfb = None if self.frequencies is None else value * self.frequencies[label] / sum(self.frequencies)
+        return Averages(value / len(self.tp), pooled, lfb)
+
+    def _more(self, label: int, gained: Amount) -> Amount | None:
+        """How many more predictions there are where so many misses of a label become right; None where that is not said.
+
+        The label is one more of its set, or takes the place of another one unless nothing was predicted.
+        """
+        if not self.exclusive:
+            return gained
+        without = self.unpredicted[label] if self.unpredicted else 0
+        least, most = max(0, gained - (self.fn[label] - without)), max(0, min(gained, without))
+        return least if least == most else None
+
+    def _pooled(self, right: Amount, more: Amount | None) -> tuple[Fraction | None, Fraction]:
+        """How pooled precision and recall change with so many more true positives and predictions."""
+        tp, chosen = sum(self.tp), sum(self.tp) + sum(self.fp) + self.outside
+        precision = None if more is None else _ratio(tp + right, chosen + more) - _ratio(tp, chosen)
+        return precision, _ratio(right, tp + sum(self.fn))
+
+    def change(self, steps: Iterable[Step]) -> Change:
+        """How the averages change when all steps are taken together (eq 17, 18 and 21). Raises InvalidContent."""
+        tp, fp = list[Amount]([0] * len(self.tp)), list[Amount]([0] * len(self.fp))
+        gained = list[Amount]([0] * len(self.tp))
+        for step in steps:
+            (fp if step.kind == "move" else tp)[step.receiver] += step.count
+            if step.giver is not None:
+                fp[step.giver] -= step.count
+            else:
+                gained[step.receiver] += step.count
+        for label in range(len(tp)):
+            if self.fp[label] + fp[label] < 0 or not -self.tp[label] <= tp[label] <= self.fn[label]:
+                raise InvalidContent("More predictions change than there are.", remedy="Lower the counts.")
+        precision = [self._precision(label, tp[label], fp[label]) for label in range(len(tp))]
+        recall = [_ratio(right, self.tp[label] + self.fn[label]) for label, right in enumerate(tp)]
+        more = [self._more(label, count) for label, count in enumerate(gained)]
+        told = [count for count in more if count is not None]
+        pooled = self._pooled(sum(tp), sum(told) if len(told) == len(more) else None)
+        averaged = self._averaged(precision, pooled[0])
+        return Change(
+            averaged if more == gained else Averages(None, pooled[0], None),  # else some label is predicted less often
+            self._averaged(recall, pooled[1]),
+        )
+
+    def _precision(self, label: int, right: Amount, wrong: Amount) -> Fraction:
+        """How the precision of a label changes with so many more true and false positives."""
+        tp, chosen = self.tp[label], self.tp[label] + self.fp[label]
+        return _ratio(tp + right, chosen + right + wrong) - _ratio(tp, chosen)
+
+
+def _ratio(part: Amount, whole: Amount) -> Fraction:
+    return Fraction(part, whole) if whole else Fraction(0)
+
+
+def _weighed(case: Case, count: int) -> Amount:
+    """What a number that was counted stands for: so many units of weight, where instances have weights."""
+    return count if case.weights is None else count * case.weight_unit
+
+
+def _unpredicted(case: Case, options: Mapping[str, str]) -> tuple[Amount, ...]:
+    """How many instances of each label have no prediction."""
+    chosen = case.predicted.codes
+    dropped = (chosen == len(case.spec.classes)) & (options["unknown_label"] == "drop")
+    bare = case.take(np.flatnonzero((chosen == NOTHING) | dropped))
+    return tuple(_weighed(case, int(one)) for one in Workspace(bare).tally(options).classes.fn)
+
+
+def require_room(case: Case, steps: Iterable[Step]) -> None:
+    """Raise InvalidContent where there are fewer instances that steps of one kind between two labels can change."""
+    asked: dict[tuple[Kind, int | None, int], Amount] = {}
+    for step in steps:
+        between = step.kind, step.giver, step.receiver
+        asked[between] = asked.get(between, 0) + step.count
+    names = case.spec.classes
+    for (kind, giver, receiver), count in asked.items():
+        most = room(case, kind, giver, receiver)
+        if count > most:
+            number = as_number(most)
+            what = f"{number} false positives of '{names[giver]}'" if giver is not None else f"{number} misses"
+            become = "false" if kind == "move" else "true"
+            detail = f"Only {what} can become {become} positives of '{names[receiver]}', not {as_number(count)}."
+            raise InvalidContent(detail, remedy=f"Give a count of at most {number}.")
+
+
+def room(case: Case, kind: Kind, giver: int | None, receiver: int) -> Amount:
+    """How many instances such a step can change."""
+    weights = case.weights
+    has = _right(case, giver, receiver) if kind != "move" else _wrong(case, giver, receiver)
+    return _weighed(case, int(has.sum()) if weights is None else total(weights[has]))
+
+
+def _wrong(case: Case, giver: int | None, receiver: int) -> NDArray[np.bool_]:
+    """Where `giver` is a false positive and `receiver` would be one."""
+    assert giver is not None
+    own, other = _members(case.gold, giver), _members(case.gold, receiver)
+    return np.asarray(_members(case.predicted, giver) & ~own & ~_members(case.predicted, receiver) & ~other)
+
+
+def _right(case: Case, giver: int | None, receiver: int) -> NDArray[np.bool_]:
+    """Where `receiver` is missed, and `giver` a false positive."""
+    missed = np.asarray(_members(case.gold, receiver) & ~_members(case.predicted, receiver))
+    if giver is None:
+        return missed
+    return np.asarray(missed & _members(case.predicted, giver) & ~_members(case.gold, giver))
+
+
+def _members(labels: Labels, code: int) -> NDArray[np.bool_]:
+    """The instances that have a label."""
+    if labels.offsets is None:
+        return np.asarray(labels.codes == code)
+    found = np.zeros(labels.n, dtype=bool)
+    found[np.repeat(np.arange(labels.n), np.diff(labels.offsets))[labels.codes == code]] = True
+    return found

@@ -1,0 +1,129 @@
+"""What-if reports as JSON values: costs of changed predictions, and metrics of cases as they might have been."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from app.analysis import scenarios
+from app.analysis.prediction_changes import Amount, Averages, Change, Counts
+from app.errors import InvalidContent
+from app.scoring.declaration.metric import MetricCall, Result
+from app.scoring.evaluate import evaluate
+from app.scoring.evaluation_input import Case
+from app.scoring.numeric.exact import total
+from app.scoring.numeric.weighted_counts import as_number
+
+AVERAGES = ("macro", "micro", "lfb_train")
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Which predictions change to the class at position `label`: those less sure than `threshold`, or this `share`.
+
+    With neither, none but the wrong ones, for the upper bound. `lower`: lower scores are surer, so a threshold is met
+    from above.
+    """
+
+    label: int
+    threshold: float | None = None
+    share: Fraction | None = None
+    lower: bool = False
+
+
+def costs(counts: Counts, classes: Sequence[str], count: Amount = 1) -> dict[str, Any]:
+    """The marginal costs of each label for `count` predictions, with its counts."""
+    labels = {}
+    for place, name in enumerate(classes):
+        one = counts.costs(place, count)
+        labels[name] = {
+            "tp": as_number(counts.tp[place]),
+            "fp": as_number(counts.fp[place]),
+            "fn": as_number(counts.fn[place]),
+            "gives": one.gives and _averages(one.gives),
+            "receives": _averages(one.receives),
+            "gains": one.gains and change(one.gains),
+        }
+    return {"count": as_number(count), "labels": labels}
+
+
+def change(found: Change) -> dict[str, Any]:
+    """Averages of precision and recall, or their changes, each as a number and as an exact fraction."""
+    return {"precision": _averages(found.precision), "recall": _averages(found.recall)}
+
+
+def _averages(averages: Averages) -> dict[str, Any]:
+    return {name: _exact(getattr(averages, name)) for name in AVERAGES}
+
+
+def _exact(value: Fraction | None) -> dict[str, Any] | None:
+    return None if value is None else {"value": float(value), "fraction": str(value)}
+
+
+def changed(case: Case, calls: Sequence[MetricCall], before: Mapping[str, Result], doubt: Doubt) -> dict[str, Any]:
+    """Metrics with doubtful predictions changed to one label, and with exactly the wrong ones (the upper bound).
+
+    Raises InvalidContent for sets of labels, and where doubt needs scores that there are not.
+    """
+    if case.spec.task == "multilabel":
+        remedy = "Look at the costs of single labels: --move, --correct, --gain."
+        raise InvalidContent("A prediction of several labels cannot be changed to one.", remedy=remedy)
+    wrong = scenarios.wrong(case)
+    others = {"upper": evaluate(scenarios.changed(case, wrong, doubt.label), calls)}
+    found: dict[str, Any] = {
+        "target_label": case.spec.classes[doubt.label],
+        "threshold": doubt.threshold,
+        "share": None if doubt.share is None else float(doubt.share),
+    }
+    if doubt.threshold is not None or doubt.share is not None:
+        confidence = scenarios.confidences(case, lower=doubt.lower)
+        if doubt.share is not None:
+            doubtful = scenarios.least_sure(confidence, doubt.share, case.weights)
+        else:
+            cut = doubt.threshold or 0.0
+            doubtful = scenarios.below(confidence, -cut if doubt.lower else cut)
+        after = scenarios.changed(case, doubtful, doubt.label)
+        others = {"changed": evaluate(after, calls)} | others
+        found |= {
+            "doubtful": _size(case, doubtful),
+            "moved": _size(case, doubtful & (case.predicted.codes != doubt.label)),
+            "right_before": _size(case, doubtful & ~wrong),
+            "right_after": _size(case, doubtful & ~scenarios.wrong(after)),
+        }
+    return found | {"metrics": _compared(calls, before, others)}
+
+
+def _size(case: Case, chosen: scenarios.Mask) -> int | float:
+    """How many instances these are, or what they weigh."""
+    return int(chosen.sum()) if case.weights is None else as_number(total(case.weights[chosen]) * case.weight_unit)
+
+
+def at_prevalence(
+    case: Case, calls: Sequence[MetricCall], before: Mapping[str, Result], share: Fraction
+) -> dict[str, Any]:
+    """Metrics of a binary case at another share of positive instances; raises InvalidContent where that cannot be."""
+    after = evaluate(scenarios.at_prevalence(case, share), calls)
+    own = scenarios.prevalence_of(case)
+    metrics = _compared(calls, before, {"at_prevalence": after})
+    return {"share": float(share), "share_now": None if own is None else float(own), "metrics": metrics}
+
+
+def _compared(
+    calls: Sequence[MetricCall], before: Mapping[str, Result], others: Mapping[str, Mapping[str, Result]]
+) -> dict[str, Any]:
+    """Each metric that is a number as it is and as it would be; `undefined` says why a value is null."""
+    found: dict[str, Any] = {}
+    for call in calls:
+        if not call.metric.scalar:
+            continue
+        now = before[call.text]
+        row: dict[str, Any] = {"now": now.value}
+        reasons = {"now": now.reason}
+        for name, results in others.items():
+            then = results[call.text]
+            row[name] = then.value
+            row[f"{name}_difference"] = None if then.value is None or now.value is None else then.value - now.value
+            reasons[name] = then.reason
+        undefined = {name: str(reason) for name, reason in reasons.items() if row[name] is None}
+        found[call.asked] = row | ({"undefined": undefined} if undefined else {})
+    return found

@@ -1,0 +1,1 @@
+"""Replies that are kept: leaderboards in memory, generated files on disk."""

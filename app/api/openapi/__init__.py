@@ -1,0 +1,1 @@
+"""The OpenAPI document, its examples and the page that shows it."""

@@ -1,0 +1,78 @@
+"""The OpenAPI document made true: what the framework assumes about errors is replaced by what this service answers."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from app.api.openapi.examples import restored
+from app.api.problems import MEDIA_TYPE, Problem, documented
+from app.errors import InvalidRequest, TooLarge
+
+GUESSED = ("HTTPValidationError", "ValidationError")
+REFERENCE = "#/components/schemas/{model}"
+PAGE = "Page_"  # how the framework calls the lists of a shape
+
+# What the parts of an address mean, the same on every route.
+PLACES = {
+    "slug": "The challenge, by its slug.",
+    "phase": "The phase, by its slug: the name in lower case, with hyphens.",
+    "version": "The number of the gold version, from 1 in each phase.",
+    "submission_id": "The `id` of the submission.",
+    "registration_id": "The `id` of the registration.",
+    "token_id": "The `id` of the token; the text of the token begins with `assay_<id>`.",
+    "key": "The `key` of the metric, without parameters.",
+}
+
+
+def completed(document: dict[str, Any]) -> dict[str, Any]:
+    """The document of the framework, corrected."""
+    schemas = document["components"]["schemas"]
+    schemas["Problem"] = Problem.model_json_schema(ref_template=REFERENCE)
+    schemas.update(schemas["Problem"].pop("$defs", {}))
+    for name in GUESSED:
+        schemas.pop(name, None)
+    document["components"]["schemas"] = dict(sorted(schemas.items()))
+    _show_pages(schemas)
+    for operation in _operations(document):
+        _correct(operation)
+        _describe_places(operation)
+    corrected: dict[str, Any] = restored(document)
+    return corrected
+
+
+def text(document: dict[str, Any]) -> str:
+    """The document as it is kept in docs/openapi.json."""
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for path in document["paths"].values():
+        yield from path.values()
+
+
+def _show_pages(schemas: dict[str, Any]) -> None:
+    """Give every page the example of its rows."""
+    for name, schema in schemas.items():
+        if name.startswith(PAGE):
+            row = schemas[schema["properties"]["items"]["items"]["$ref"].rsplit("/", 1)[1]]
+            schema["examples"] = [{"items": row["examples"], "next": None}]
+
+
+def _describe_places(operation: dict[str, Any]) -> None:
+    for parameter in operation.get("parameters", []):
+        if parameter["in"] == "path":
+            parameter["description"] = PLACES[parameter["name"]]
+
+
+def _correct(operation: dict[str, Any]) -> None:
+    responses = operation["responses"]
+    if "422" in responses and MEDIA_TYPE not in responses["422"].get("content", {}):
+        del responses["422"]  # wrong parameters are answered with 400 here
+    media = operation.get("requestBody", {}).get("content", {})
+    if set(media) == {"application/json"}:
+        for status, response in documented(InvalidRequest, TooLarge).items():
+            if str(status) in {"413", "422"}:
+                responses.setdefault(str(status), {key: response[key] for key in ("description", "content")})
+    for response in responses.values():
+        if MEDIA_TYPE in response.get("content", {}):
+            response["content"].pop("application/json", None)

@@ -1,0 +1,376 @@
+"""One example of each reply and file, as the documentation shows it: a challenge about pets, its gold, one submission."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from app.errors import DatabaseAway
+from app.formats import FORMATS
+from app.formats.template import TEMPLATES, template
+from app.scoring import SCORER_VERSION
+from app.scoring.catalogue.description import describe, describe_call
+from app.scoring.declaration.metric import CATALOGUE
+from app.scoring.declaration.metric_parser import parse_metric
+from app.scoring.declaration.task import TaskSpec
+
+JSON = dict[str, Any]
+
+NULL = "\0null"
+AT = "2027-01-31T12:00:00Z"
+SUBMISSION_ID = "01a1fbb9e19f7363aa2acd3d856536cf"
+TEAM: JSON = {"id": "01a1fbb9e18a7212ae9d3c379d612133", "name": "Blue"}
+
+USER: JSON = {
+    "id": "01a1fbb9e0e472e8bb4827798eb0eace",
+    "email": "ada@example.org",
+    "name": "Ada",
+    "admin": False,
+    "approved": False,
+    "created_at": AT,
+}
+TOKEN: JSON = {
+    "id": "01a1fbb9e166769a847b420d51b59782",
+    "scopes": ["read", "submit"],
+    "created_at": AT,
+    "expires_at": "2027-05-01T12:00:00Z",
+}
+INFERENCE: JSON = {
+    "phase": "main",
+    "split": "all",
+    "instances": 4,
+    "classes": 2,
+    "labels": 4,
+    "labels_at_most": 4,
+    "submissions": None,
+    "digits": 6,
+    "metrics": [
+        {"key": "f1_macro", "granularity": "class_tables", "bits": 3.78, "ranked_bits": 3.78},
+        {"key": "accuracy", "granularity": "right", "bits": 2.59, "ranked_bits": 2.59},
+    ],
+    "reports": {},
+    "bits_per_submission": 4.0,
+    "bits_after_close": 0.0,
+    "bits_at_most": 4.0,
+    "teams_counted": 100,
+    "teams_limited": False,
+    "statement": "One submission tells a team at most 4 bits about the gold (f1_macro 3.8, accuracy 2.6, at the full precision by which the board ranks, whatever its digits). Nothing ends its submissions, so that it can come to know all 4 labels, each of 1 bit. Each further team can tell as much again, and every account may found one. This bounds the information, on average over equally likely labellings; it describes no attack.",
+    "lowered_by": [
+        "a quota in total, or one per day and a closing date",
+        "a board that is shown after the close, or to nobody, for digits lower nothing of one that ranks meanwhile",
+        "fewer metrics",
+        "registration by approval or invitation",
+        "a private split, which tells nothing before the final release",
+    ],
+}
+RECIPE: JSON = {
+    "version": 1,
+    "status": "active",
+    "primary": "f1_macro",
+    "metrics": ["f1_macro", "accuracy"],
+    "tie_breakers": [],
+    "options": {},
+    "selection": "best",
+    "decision": None,
+    "disclosure": {"digits": 6},
+    "inference": [INFERENCE],
+}
+PHASE: JSON = {
+    "slug": "main",
+    "name": "main",
+    "opens_at": AT,
+    "closes_at": None,
+    "open": True,
+    "quota": {"per_day": 10, "total": None, "concurrent": None, "invalid_per_day": None},
+    "leaderboard": "public",
+    "reports": ["scores"],
+    "anonymous": False,
+    "classes": ["cat", "dog"],
+}
+CHALLENGE_ROW: JSON = {
+    "slug": "pets",
+    "title": "Cats and dogs",
+    "task": "multiclass",
+    "status": "published",
+    "visibility": "public",
+    "registration": "open",
+    "created_at": AT,
+}
+CHALLENGE: JSON = CHALLENGE_ROW | {
+    "description": "Which animal is it?",
+    "positive_label": None,
+    "classes": ["cat", "dog"],
+    "timezone": "UTC",
+    "recipe": RECIPE,
+    "phases": [PHASE],
+    "warnings": [],
+}
+GOLD: JSON = {
+    "version": 1,
+    "status": "active",
+    "instances": 4,
+    "classes": ["cat", "dog"],
+    "has_splits": False,
+    "sha256": "46aca1852af4a8d03c03b8affcd55cf63803d5bec9e444b7a70eb0079103008a",
+    "size": 105,
+    "format": "json",
+    "train_frequencies": None,
+    "class_weights": None,
+    "accessories": [],
+    "notes": [],
+    "created_at": AT,
+    "activated_at": AT,
+    "remarks": [],
+    "inference": None,
+}
+ORGANIZER: JSON = {"email": "ada@example.org", "name": "Ada", "role": "owner"}
+REGISTRATION: JSON = {
+    "id": "01a1fbb9e18b76928650f5e551830ffc",
+    "status": "approved",
+    "reason": None,
+    "team": TEAM | {"baseline": False, "created_at": AT},
+    "user": {"name": "Ada", "email": "ada@example.org"},
+    "created_at": AT,
+}
+DRAFT_GOLD: JSON = GOLD | {"status": "draft", "activated_at": None}
+SCORES: JSON = {"f1_macro": {"value": 0.733333}, "accuracy": {"value": 0.75}}
+SUBMISSION: JSON = {
+    "id": SUBMISSION_ID,
+    "status": "finished",
+    "challenge": "pets",
+    "phase": "main",
+    "team": TEAM,
+    "method": "guess",
+    "description": "",
+    "link": None,
+    "baseline": False,
+    "selected": False,
+    "sha256": "7510a09df5e9661f4c3921e1ed0c7dff031edd7d32232124e4d6517431256511",
+    "size": 45,
+    "split": "all",
+    "gold_version": 1,
+    "recipe_version": 1,
+    "scores": SCORES,
+    "splits": None,
+    "problems": [],
+    "total": {},
+    "total_at_least": False,
+    "notes": [],
+    "failure": None,
+    "attempt": 1,
+    "queue_position": None,
+    "timings": {
+        "submitted_at": AT,
+        "started_at": None,
+        "finished_at": None,
+        "seconds_queued": None,
+        "seconds_scoring": None,
+    },
+    "rerun": None,
+}
+RERUN: JSON = {
+    "id": "01a1fbbde2c17d0a8f5a2f1a7f2f6a30",
+    "status": "running",
+    "challenge": "pets",
+    "phase": "main",
+    "scorer_version": SCORER_VERSION,
+    "total": 10000,
+    "done": 4200,
+    "failed": 0,
+    "different": 0,
+    "differences": [],
+    "started_at": AT,
+    "finished_at": None,
+    "rate": 140.0,
+    "eta": "2027-01-31T12:01:11.428571Z",
+    "next": {"total": 5800, "seconds": 41.4},
+}
+QUEUED: JSON = SUBMISSION | {
+    "status": "queued",
+    "scores": {},
+    "attempt": 0,
+    "queue_position": 1,
+    "timings": dict.fromkeys(SUBMISSION["timings"]) | {"submitted_at": AT},
+}
+DRY_RUN: JSON = {
+    "valid": False,
+    "total": {"unknown_label": 1},
+    "problems": [
+        {
+            "code": "unknown_label",
+            "message": '"cow" is not in the vocabulary (labels are compared exactly). Use one of the labels of the vocabulary.',
+            "pointer": "/predictions/0/label",
+            "instance_id": "t1",
+            "expected": '"cat", "dog"',
+            "got": '"cow"',
+        }
+    ],
+    "notes": [],
+}
+QUOTA: JSON = {
+    "limits": {"per_day": 10, "total": None, "concurrent": None, "invalid_per_day": None},
+    "used": {"per_day": 1, "total": 1, "concurrent": 0, "invalid_per_day": 0},
+    "remaining": {"per_day": 9, "total": None, "concurrent": None, "invalid_per_day": None},
+    "reset_at": "2027-02-01T00:00:00Z",
+    "ledger": [
+        {
+            "submission_id": SUBMISSION_ID,
+            "kind": "charge",
+            "day": "2027-01-31",
+            "reason": "finished",
+            "created_at": AT,
+        },
+        {
+            "submission_id": SUBMISSION_ID,
+            "kind": "reserve",
+            "day": "2027-01-31",
+            "reason": "admitted",
+            "created_at": AT,
+        },
+    ],
+}
+BOARD: JSON = {
+    "challenge": "pets",
+    "phase": "main",
+    "split": "all",
+    "primary": "f1_macro",
+    "direction": "higher",
+    "gold_version": 1,
+    "recipe_version": 1,
+    "scorer_version": SCORER_VERSION,
+    "as_of": AT,
+    "metrics": [describe_call(parse_metric(name)) for name in RECIPE["metrics"]],
+    "rows": [
+        {
+            "rank": 1,
+            "rank_low": 1,
+            "rank_high": 1,
+            "tie_group": 1,
+            "team": TEAM,
+            "submission": SUBMISSION_ID,
+            "method": "guess",
+            "submitted_at": AT,
+            "entries": 1,
+            "baseline": False,
+            "scores": SCORES,
+        }
+    ],
+}
+METRIC: JSON = describe(CATALOGUE["f1_macro"])
+HEALTH: JSON = {"status": "ok"}
+READY: JSON = {"status": "ready", "checks": {"database": "ok", "schema": "ok", "files": "ok", "space": "ok"}}
+_AWAY = DatabaseAway()
+UNREADY: JSON = {
+    "status": "unready",
+    "checks": {
+        "database": f"{_AWAY.detail} {_AWAY.advice}",
+        "schema": f"{_AWAY.detail} {_AWAY.advice}",
+        "files": "ok",
+        "space": "ok",
+    },
+}
+
+# The labels that GOLD and SUBMISSION are about. Their sizes and digests are of the two files as stored.
+TRUE_LABELS = {"t1": "cat", "t2": "dog", "t3": "cat", "t4": "dog"}
+PREDICTED_LABELS = {"t1": "cat", "t2": "dog", "t3": "dog", "t4": "dog"}
+SPLITS = {"t1": "public", "t2": "public", "t3": "private", "t4": "private"}
+
+
+def marked(value: Any) -> Any:
+    """A value with a mark in place of each null, for the framework drops nulls from its document."""
+    return _exchanged(value, None, NULL)
+
+
+def restored(value: Any) -> Any:
+    """A value with its nulls again."""
+    return _exchanged(value, NULL, None)
+
+
+def _exchanged(value: Any, old: str | None, new: str | None) -> Any:
+    if isinstance(value, dict):
+        return {key: _exchanged(item, old, new) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_exchanged(item, old, new) for item in value]
+    return new if value == old else value
+
+
+def named(**values: Any) -> JSON:
+    """Examples as the document lists them, each under its name."""
+    return {name: {"value": marked(value)} for name, value in values.items()}
+
+
+def _records(labels: Mapping[str, str]) -> list[JSON]:
+    return [{"id": name, "label": label} for name, label in labels.items()]
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _in_every_format(labels: Mapping[str, str]) -> dict[str, JSON]:
+    """A file of these labels in each media type and layout."""
+    records = _records(labels)
+    lines = named(lines="".join(json.dumps(record) + "\n" for record in records))
+    return {
+        "application/json": named(
+            records={"predictions": records},
+            list=records,
+            columns={"ids": list(labels), "labels": list(labels.values())},
+            map=dict(labels),
+        ),
+        "application/x-ndjson": lines,
+        "application/jsonl": lines,
+        "text/csv": named(table=_table(labels, ",")),
+        "text/tab-separated-values": named(table=_table(labels, "\t")),
+    }
+
+
+def _table(labels: Mapping[str, str], separator: str) -> str:
+    return "".join(f"{name}{separator}{label}\n" for name, label in (("id", "label"), *labels.items()))
+
+
+def _templates() -> dict[str, JSON]:
+    """The template of these instances, as the service writes it in each format."""
+    found: dict[str, JSON] = {}
+    spec = TaskSpec("multiclass", tuple(sorted(set(TRUE_LABELS.values()))))
+    for name, made in TEMPLATES.items():
+        media = made.media_type
+        if FORMATS[made.format].binary:  # bytes that no JSON can show
+            found[media] = {}
+            continue
+        text = template(list(TRUE_LABELS), spec, name).decode()
+        found.setdefault(media, {})[name] = {"value": json.loads(text) if media == "application/json" else text}
+    return found
+
+
+PREDICTION_FILE = _in_every_format(PREDICTED_LABELS)
+GOLD_FILE = _in_every_format(TRUE_LABELS)
+GOLD_FILE["application/json"] |= named(
+    splits=[record | {"split": SPLITS[record["id"]]} for record in _records(TRUE_LABELS)],
+)
+TEMPLATE_FILE = _templates()
+FIGURES = {
+    "text/plain": named(
+        queue="# HELP assay_queue_depth Tasks at this moment, by status.\n"
+        "# TYPE assay_queue_depth gauge\n"
+        'assay_queue_depth{status="queued"} 3.0\n'
+        'assay_queue_depth{status="running"} 1.0\n'
+    ),
+}
+STORED_GOLD = {"application/octet-stream": named(file=_compact(_records(TRUE_LABELS)))}
+STORED_PREDICTIONS = {"application/octet-stream": named(file=_compact(PREDICTED_LABELS))}
+_REPORT = {
+    "submission": SUBMISSION_ID,
+    "challenge": "pets",
+    "phase": "main",
+    "split": "all",
+    "gold_version": 1,
+    "recipe_version": 1,
+    "scorer_version": SCORER_VERSION,
+    "scores": SCORES,
+    "task": "multiclass",
+    "classes": ["cat", "dog"],
+}
+REPORT = {
+    "application/json": named(scores=_REPORT),
+    "text/csv": named(confusion="gold,predicted,count\ncat,cat,1\ncat,dog,1\ndog,dog,2\n"),
+}

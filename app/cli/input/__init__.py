@@ -1,0 +1,1 @@
+"""Input of commands: small files, pipes, gold and predictions."""

@@ -1,0 +1,154 @@
+"""Gold and predictions as offline commands are given them: two files, the task, and what stands beside the gold."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from app.cli.input import small_files
+from app.cli.options import Task
+from app.cli.terminal.output import FAILED, Output
+from app.cli.terminal.problem_tables import show_problems
+
+if TYPE_CHECKING:
+    from app.offline import OfflineOutcome
+    from app.pipeline import Source
+    from app.scoring.declaration.metric import MetricCall
+    from app.scoring.declaration.task import TaskSpec
+
+    Choose = Callable[[TaskSpec, frozenset[str]], Sequence[MetricCall]]
+
+# What cannot be said about predictions while the gold itself is in doubt.
+_HANGS_ON_GOLD = frozenset({"unknown_id", "missing_instances", "unknown_label"})
+
+
+@dataclass(frozen=True, slots=True)
+class TwoFiles:
+    """What is scored: `notes` say what was taken for granted."""
+
+    gold: "Source"
+    predictions: "Source"
+    task: Task
+    positive_label: str | None
+    classes: list[str] | None
+    beside: Mapping[str, Any]
+    void: Sequence[str] = ()
+    notes: list[str] = field(default_factory=list)
+
+    def score(self, choose: "Choose", options: Mapping[str, str], *, wants_scores: bool) -> "OfflineOutcome":
+        """Score them with the metrics that `choose` names."""
+        from app.offline import score_offline
+
+        return score_offline(
+            self.gold,
+            self.predictions,
+            choose,
+            task=self.task,
+            classes=self.classes,
+            positive_label=self.positive_label,
+            beside=self.beside,
+            void=self.void,
+            wants_scores=wants_scores,
+            options=options,
+        )
+
+    def check_positive(self, outcome: "OfflineOutcome") -> None:
+        """Say plainly that --positive-label names no label, where that is what is wrong with the gold."""
+        if self.positive_label is None or not outcome.gold_problems:
+            return
+        from app.pipeline import load_gold, normalized
+
+        found, _ = load_gold(self.gold, task="multiclass", classes=self.classes)
+        if found is not None and normalized([self.positive_label])[0] not in found.spec.classes:
+            small_files.refuse_positive(self.positive_label, found.spec.classes)
+
+
+def two_files(
+    gold: Path,
+    predictions: Path,
+    *,
+    gold_layout: str | None = None,
+    layout: str | None = None,
+    task: Task | None = None,
+    positive_label: str | None = None,
+    classes: Path | None = None,
+    void: Path | None = None,
+    beside: Mapping[str, Path | None] | None = None,
+    preset: str | None = None,
+) -> TwoFiles:
+    """Read what stands beside the two files; the task is guessed where nobody says it.
+
+    `beside` names accessories of the gold and their files. Raises Refused, and BadParameter without a positive label.
+    """
+    kind, notes = (task, []) if task is not None else small_files.infer_task(gold, positive_label, gold_layout)
+    named = None if classes is None else small_files.strings(classes)
+    if kind == "binary" and positive_label is None:
+        positive_label = small_files.first_positive(preset, named)
+    if kind == "binary" and positive_label is None:
+        raise typer.BadParameter("a binary task needs it", param_hint="--positive-label")
+    return TwoFiles(
+        small_files.source(gold, gold_layout),
+        small_files.source(predictions, layout),
+        kind,
+        positive_label,
+        named,
+        {name.replace("-", "_"): value for name, value in small_files.accessories(beside or {}).items()},
+        () if void is None else small_files.strings(void),
+        notes,
+    )
+
+
+def choice(asked: Sequence[str], options: Mapping[str, str]) -> "Choose":
+    """Which metrics to compute, once the vocabulary is known."""
+    from app.scoring.declaration.metric_parser import all_fitting, check_options, parse_metric
+
+    def choose(spec: "TaskSpec", has: frozenset[str]) -> "Sequence[MetricCall]":
+        check_options(options, spec.classes)
+        if not asked:
+            return all_fitting(spec.task, options, has)
+        calls = [parse_metric(text, options=options, task=spec.task, classes=spec.classes) for text in asked]
+        small_files.check_hierarchy(spec, calls)
+        return calls
+
+    return choose
+
+
+def wants_scores(asked: Sequence[str]) -> bool:
+    """Whether a metric that was asked for needs scores, or all are wanted; else those beside labels are not looked at."""
+    from app.errors import InvalidMetric
+    from app.scoring.declaration.metric import RANKING, SCORES
+    from app.scoring.declaration.metric_parser import find
+
+    if not asked:
+        return True
+    needs = set[str]()
+    for text in asked:
+        with suppress(InvalidMetric):  # which is said where the strings are read whole
+            needs.update(find(text.partition(":")[0].strip()).needs)
+    return bool({SCORES, RANKING} & needs)
+
+
+def refuse(out: Output, outcome: "OfflineOutcome") -> None:
+    """Report the problems of both files in one answer, and end with status 1."""
+    total: dict[str, int] = {}
+    problems: list[dict[str, Any]] = []
+    for name, found in (("gold", outcome.gold_problems), ("predictions", outcome.problems)):
+        if name == "gold" or not outcome.gold_problems:
+            beside: frozenset[str] = frozenset()
+        else:
+            beside = _HANGS_ON_GOLD
+        listed = found.to_dict()
+        for code, count in listed["total"].items():
+            if code not in beside:
+                total[code] = total.get(code, 0) + count
+        problems += [{"file": name, **one} for one in listed["problems"] if one["code"] not in beside]
+    stopped = {"total_at_least": True} if outcome.gold_problems.stopped or outcome.problems.stopped else {}
+    report = {"valid": False, "total": total, **stopped, "problems": problems}
+    if out.as_json:
+        out.failure(report)
+    else:
+        show_problems(out.aside, report)
+    raise typer.Exit(FAILED)

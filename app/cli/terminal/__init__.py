@@ -1,0 +1,1 @@
+"""Output on a terminal: tables, messages and equations as text."""

@@ -1,0 +1,34 @@
+"""Text that is safe to print on a terminal."""
+
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+PLAIN: dict[str, Any] = {"markup": False, "highlight": False, "soft_wrap": True}
+"""How a sentence is printed: as it is, broken by the terminal alone."""
+
+_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def clean(value: object) -> str:
+    """The value as text that cannot steer a terminal: control characters, lone surrogates and direction marks escaped."""
+    text = str(value)
+    if text.isprintable():
+        return text
+    return "".join(_escaped(char) if _steers(char) else char for char in text)
+
+
+def _steers(char: str) -> bool:
+    return unicodedata.category(char) in {"Cc", "Cs"} or char in _BIDI
+
+
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")
+
+
+def size_of(report: Mapping[str, Any]) -> str:
+    """The task of a report, and how many instances and classes it has."""
+    from app.scoring.declaration.metric_syntax import counted
+
+    sizes = (counted(report["n"], "instance"), counted(len(report["classes"]), "class", "classes"))
+    return ", ".join((report["task"], *sizes))

@@ -1,0 +1,195 @@
+"""From a byte stream to the bytes of the file itself: decompression under a limit, with every fault told."""
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from io import BytesIO
+from typing import BinaryIO, Protocol
+
+from backports import zstd
+
+from app.formats.problems import Place, Problems, problem
+from app.formats.reading_rules import Limits
+from app.formats.registry import ENCODINGS, Encoding
+from app.scoring.declaration.metric_syntax import counted
+
+_PIECE = 1 << 14
+"""Bytes read of compressed data at once: what is left of a piece is copied for every member that ends in it."""
+_CHUNK = 1 << 20
+_MEND_SIZE = "Leave out what is not scored."
+_WINDOW_LOG = 27
+"""Largest window of zstd data, as a power of two: 128 MiB, the most that the zstd program takes by itself."""
+_SKIPPABLE = range(0x184D2A50, 0x184D2A60)
+"""How skippable frames of zstd begin (RFC 8878, section 3.1.2)."""
+
+
+class Refused(Exception):
+    """The bytes cannot be unpacked."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def read_bytes(stream: BinaryIO, encoding: str, *, limits: Limits, problems: Problems) -> bytes | None:
+    """Read all bytes, decompressed; None (and a problem) where that is not possible.
+
+    `encoding` is a key of ENCODINGS, or empty. Never holds more than `limits.expanded_bytes` plus one chunk of output.
+    """
+    kept = BytesIO()
+    try:
+        for piece in pieces(stream, encoding, limits):
+            kept.write(piece)
+        data = kept.getvalue()
+        if known := _packed(data):
+            raise Refused("encoding", _packed_message(encoding, known))  # noqa: TRY301 (told like all others)
+    except Refused as refused:
+        found = problem(refused.code, str(refused), Place())
+        if refused.code == "too_large":
+            problems.stop(found)
+        else:
+            problems.add(found)
+        return None
+    return data
+
+
+def pieces(stream: BinaryIO, encoding: str, limits: Limits) -> Iterator[bytes]:
+    """The bytes, decompressed, in pieces of at most 1 MiB; raises Refused beyond the limits, and where they are damaged."""
+    total, most = 0, limits.expanded_bytes
+    for piece in _expanded(stream, encoding, limits) if encoding else _plain(stream, most):
+        total += len(piece)
+        if total > most:
+            raise Refused("too_large", _too_many_bytes(limits))
+        yield piece
+
+
+def _too_many_bytes(limits: Limits) -> str:
+    most = limits.expanded_bytes
+    if limits.instances is None:
+        return f"The file has more than {most} bytes when expanded. {_MEND_SIZE}"
+    phase = counted(limits.instances, "instance", "instances")
+    return f"The file has more than {most} bytes when expanded, which is more than {phase} can need. {_MEND_SIZE}"
+
+
+def _plain(stream: BinaryIO, limit: int) -> Iterator[bytes]:
+    left = limit + 1  # a single read of so many bytes would allocate them all, whatever the file's size
+    while left and (piece := stream.read(min(_CHUNK, left))):
+        left -= len(piece)
+        yield piece
+
+
+def _packed_message(encoding: str, known: Encoding) -> str:
+    if encoding:
+        return f"Within the {encoding} data, {known.key} data follows. Compress the file once."
+    mend = f"Send Content-Encoding: {known.key}, or a file name that ends in {known.ending}."
+    return f"The file is compressed with {known.key}. {mend}"
+
+
+def _packed(data: bytes) -> Encoding | None:
+    """The encoding that these bytes have, by how they begin: no format begins so."""
+    return next((known for known in ENCODINGS.values() if data.startswith(known.magic)), None)
+
+
+class _Member(Protocol):
+    """One gzip member or zstd frame on its way out."""
+
+    ended: bool
+    hungry: bool
+    """Whether it needs more input to go on."""
+
+    def expand(self, data: bytes, limit: int) -> tuple[bytes, bytes]:
+        """At most `limit` bytes of output, and the input that was not taken; raises zlib.error, zstd.ZstdError."""
+
+
+class _GzipMember:
+    hungry = True
+
+    def __init__(self) -> None:
+        self._inner = zlib.decompressobj(31)
+        self.ended = False
+
+    def expand(self, data: bytes, limit: int) -> tuple[bytes, bytes]:
+        part = self._inner.decompress(data, limit)
+        self.ended = self._inner.eof
+        return part, self._inner.unused_data if self.ended else self._inner.unconsumed_tail
+
+
+class _ZstdFrame:
+    def __init__(self) -> None:
+        self._inner = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG})
+        self.ended = False
+        self.hungry = True
+
+    def expand(self, data: bytes, limit: int) -> tuple[bytes, bytes]:
+        part = self._inner.decompress(data, limit)
+        self.ended = self._inner.eof
+        self.hungry = not self.ended and self._inner.needs_input
+        return part, self._inner.unused_data if self.ended else b""
+
+
+_MEMBER: Mapping[str, Callable[[], _Member]] = {"gzip": _GzipMember, "zstd": _ZstdFrame}
+
+
+def _expanded(stream: BinaryIO, encoding: str, limits: Limits) -> Iterator[bytes]:
+    """All members of a compressed file, one bounded chunk after the other."""
+    member: _Member | None = None
+    members = 0
+    left = limits.expanded_bytes + 1
+    pending = b""
+    while left > 0:
+        if not pending and (member is None or member.hungry):
+            pending = stream.read(_PIECE)
+            if not pending:
+                break
+        if member is None:
+            members = _counted(members, encoding, limits.members)
+            pending = _at_least(stream, pending, 4)
+            _check_member(pending, encoding, first=members == 1)
+            member = _MEMBER[encoding]()
+        try:
+            part, pending = member.expand(pending, min(_CHUNK, left))
+        except (zlib.error, zstd.ZstdError) as error:
+            raise _damaged(encoding, error) from None
+        left -= len(part)
+        yield part
+        member = None if member.ended else member
+    if not members:
+        raise Refused("encoding", f"The file is empty: there is no {encoding} data. {_mend(encoding)}")
+    if member is not None:
+        mend = _mend(encoding)
+        raise Refused("encoding", f"The {encoding} data ends before its end mark: it is cut off. {mend}")
+
+
+def _mend(encoding: str) -> str:
+    return f"Compress the file with {encoding} again and send it whole."
+
+
+def _damaged(encoding: str, error: Exception) -> Refused:
+    reason = str(error).rsplit(": ", 1)[-1].rstrip(".")
+    if "too much memory" in reason:
+        most = f"{(1 << _WINDOW_LOG) >> 20} MiB"
+        return Refused("too_large", f"The zstd data needs a window of more than {most}. Compress it without --long.")
+    return Refused("encoding", f"The {encoding} data is damaged ({reason}). {_mend(encoding)}")
+
+
+def _counted(members: int, encoding: str, most: int) -> int:
+    if members >= most:
+        message = f"The {encoding} data has more than {most} members. Compress the file in one piece."
+        raise Refused("too_large", message)
+    return members + 1
+
+
+def _at_least(stream: BinaryIO, pending: bytes, count: int) -> bytes:
+    return pending if len(pending) >= count else pending + stream.read(_CHUNK)
+
+
+def _check_member(head: bytes, encoding: str, *, first: bool) -> None:
+    if head.startswith(ENCODINGS[encoding].magic):
+        return
+    if encoding == "zstd" and int.from_bytes(head[:4], "little") in _SKIPPABLE:
+        return
+    if first:
+        message = (
+            f"The file is said to be compressed with {encoding}, but is not. Leave the encoding away, or compress it."
+        )
+        raise Refused("encoding", message)
+    raise Refused("encoding", f"Something that is not {encoding} follows the {encoding} data. {_mend(encoding)}")

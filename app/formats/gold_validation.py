@@ -1,0 +1,188 @@
+"""Gold against itself: vocabulary, splits, and what makes a gold file unusable."""
+
+import math
+import operator
+from collections.abc import Collection, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.formats.columns import Table
+from app.formats.normalize import IGNORED, SPLITS
+from app.formats.problems import FILE, Place, Problems, problem, quote
+from app.formats.reading_rules import DEFAULT_LIMITS, Limits
+from app.formats.score_matrix import named_classes
+from app.scoring.declaration.task import Task, TaskSpec
+from app.scoring.evaluation_input import IdIndex
+
+_MOST_WEIGHT = 2**52
+"""Sums of weights up to it are exact in binary64."""
+_SHARE = 1 << 24
+
+
+def label_set(table: Table, void: Collection[str] = ()) -> tuple[str, ...]:
+    """The sorted labels of all rows that are not void (order of code points), and the classes that scores are for."""
+    labels = table.labels or ()
+    found = {label for label in labels if label is not None}
+    if void and found:
+        found = set()
+        start = 0
+        for number, name in enumerate(table.ids):
+            size = 1 if table.counts is None else table.counts[number]
+            if name not in void:
+                found.update(label for label in labels[start : start + size] if label is not None)
+            start += size
+    if table.scores is not None:
+        found.update(named_classes(table.scores))
+    return tuple(sorted(found))
+
+
+def unscored(table: Table, task: Task) -> dict[str, list[str]]:
+    """The ids that the gold file itself leaves unscored, by the reason."""
+    found: dict[str, list[str]] = {}
+    if table.splits is not None:
+        marked = [name for name, split in zip(table.ids, table.splits, strict=True) if split == IGNORED and name]
+        found["their Usage is Ignored"] = marked
+    if table.counts is not None and task != "multilabel":
+        empty = [name for name, count in zip(table.ids, table.counts, strict=True) if not count and name]
+        found["their set of acceptable answers is empty"] = empty
+    return {reason: names for reason, names in found.items() if names}
+
+
+def check_distinct(table: Table, void: Collection[str], problems: Problems) -> None:
+    """An id that is not scored may stand in a gold file once, too: else one row would take another out of the scoring."""
+    seen: dict[str, int] = {}
+    for row, name in zip(table.rows, table.ids, strict=True):
+        if name is None or name not in void:
+            continue
+        if name in seen:
+            place = table.layout.place(row, "id")
+            message = f"{quote(name)} has another row. Give each id once, whether it is scored or not."
+            problems.add(problem("duplicate_id", message, place, instance_id=name, got=quote(name)), row)
+        seen[name] = row
+
+
+def whole_weights(table: Table, void: Collection[str], problems: Problems) -> tuple[NDArray[np.int64], Fraction] | None:
+    """The weights in file order as whole numbers, and the unit that they count; None where all are the same.
+
+    The proportions are exact where binary64 can count the sum; else they are rounded to 52 binary digits of it (noted).
+    Weights that are all 0 are a problem, and those that rounding would make 0, or of which it would distort a split.
+    """
+    if table.weights is None or problems:
+        return None
+    pairs = zip(table.ids, table.weights, strict=True)
+    exact = [weight for name, weight in pairs if name not in void]
+    whole, unit = _counted(exact)
+    distorted = False
+    if sum(whole) > _MOST_WEIGHT:
+        step = 1 << (sum(whole) // _MOST_WEIGHT).bit_length()
+        whole, more = _counted([Fraction(round(Fraction(weight, step))) for weight in whole])
+        unit *= step * more
+        splits = table.splits or [None] * len(table.ids)
+        of_each = [split for name, split in zip(table.ids, splits, strict=True) if name not in void]
+        distorted = _distorted(exact, [weight * unit for weight in whole], of_each)
+        table.notes.append(
+            "the weights have more digits than counting allows: they are rounded to 52 binary digits of their sum"
+        )
+    if not any(whole) or distorted or any(map(operator.ne, map(bool, whole), map(bool, exact))):
+        far = "The weights lie too far apart. Write them, and those of each split, within 15 digits of each other."
+        message = far if any(whole) else "All weights are 0. Give at least one instance a weight."
+        problems.add(problem("wrong_shape", message, Place(), expected="weights"), FILE)
+        return None
+    found = np.array(whole, dtype=np.int64)
+    return None if (found == 1).all() else (found, unit)
+
+
+def _distorted(exact: Sequence[Fraction], rounded: Sequence[Fraction], splits: Sequence[str | None]) -> bool:
+    """Whether rounding moves the weights of a split by more than one part in _SHARE: others must not decide its values."""
+    found: dict[str | None, tuple[list[float], list[float]]] = {}
+    for one, other, split in zip(map(float, exact), map(float, rounded), splits, strict=True):
+        weights, moved = found.setdefault(split, ([], []))
+        weights.append(one)
+        moved.append(abs(one - other))
+    return any(math.fsum(moved) * _SHARE > math.fsum(weights) for weights, moved in found.values())
+
+
+def _counted(weights: Sequence[Fraction]) -> tuple[list[int], Fraction]:
+    """Weights as whole numbers without a common factor, which are the same in any unit, and what a 1 stands for."""
+    scale = math.lcm(*{weight.denominator for weight in weights})
+    whole = [int(weight * scale) for weight in weights]
+    common = math.gcd(*whole) or 1
+    return [weight // common for weight in whole], Fraction(common, scale)
+
+
+def kept_ids(table: Table, void: Collection[str]) -> list[str]:
+    """Each id that is scored, once, in the order of code points: the order of the file may follow labels or splits."""
+    return sorted(name for name in set(table.ids) if name is not None and name not in void)
+
+
+def placed(values: NDArray[Any], table: Table, void: Collection[str], index: IdIndex) -> NDArray[Any]:
+    """Values in file order, one for each id that is scored, put in the order of `index`."""
+    found = np.empty_like(values)
+    found[index.rows([name for name in table.ids if name is not None and name not in void])] = values
+    return found
+
+
+def split_codes(table: Table, void: Collection[str]) -> NDArray[np.int8] | None:
+    """0 for public, 1 for private, in file order; None without splits. Only for tables without faults."""
+    if table.splits is None:
+        return None
+    pairs = zip(table.ids, table.splits, strict=True)
+    return np.array([SPLITS.index(split or "") for name, split in pairs if name not in void], dtype=np.int8)
+
+
+def check_not_empty(table: Table, void: Collection[str], problems: Problems) -> None:
+    """Gold must hold at least one instance that is scored."""
+    scored = any(name is not None and name not in void for name in table.ids)
+    if not scored and not table.unreadable and not problems:
+        message = "The gold holds no instance that is scored. Give at least one."
+        problems.add(problem("wrong_shape", message, Place(), expected="at least one instance", got="none"), FILE)
+
+
+def check_vocabulary(
+    table: Table, spec: TaskSpec, *, declared: bool, limits: Limits = DEFAULT_LIMITS, problems: Problems
+) -> None:
+    """Binary tasks have two classes, one of them positive; every task has at least one class, and not too many.
+
+    `declared`: the classes of `spec` were named beside the file; else they are the labels found in it.
+    """
+    classes, task, positive_label = spec.classes, spec.task, spec.positive_label
+    if len(classes) > limits.classes:
+        message = f"There are {len(classes)} classes; at most {limits.classes} are allowed. Merge rare ones."
+        problems.add(problem("too_large", message, Place(), expected=f"at most {limits.classes} classes"), FILE)
+        return
+    if not classes and not problems:
+        message = "The gold holds no label at all, and no classes are declared. Declare the classes."
+        problems.add(problem("wrong_shape", message, Place()), FILE)
+    if task != "binary":
+        return
+    if len(classes) > 2 and not declared:
+        _report_third_label(table, classes, problems)
+    elif len(classes) != 2 and declared:
+        message = f"A binary task has exactly two classes; {len(classes)} are declared."
+        problems.add(problem("wrong_shape", message, Place(), expected="2 classes", got=f"{len(classes)}"), FILE)
+    elif len(classes) == 1 and not problems:
+        message = f"The gold holds only {quote(classes[0])}, so the other class is unknown. Declare both classes."
+        problems.add(problem("wrong_shape", message, Place(), expected="2 classes", got="1"), FILE)
+    elif len(classes) == 2 and positive_label not in classes:
+        message = f"The positive label {quote(positive_label or '')} is not among the classes. Name one of them."
+        expected = " or ".join(quote(label) for label in classes)
+        problems.add(problem("wrong_shape", message, Place(), expected=expected), FILE)
+
+
+def _report_third_label(table: Table, classes: Sequence[str], problems: Problems) -> None:
+    """Report each row whose label is neither of the first two that the file gives."""
+    first: list[str] = []
+    for row, name, label in zip(table.rows, table.ids, table.labels or (), strict=True):
+        if label is None or label not in classes or label in first:
+            continue
+        if len(first) < 2:
+            first.append(label)
+            continue
+        message = f"A binary task has two labels, here {quote(first[0])} and {quote(first[1])}; this is another."
+        expected = " or ".join(quote(known) for known in first)
+        place = table.layout.place(row, "label")
+        found = problem("wrong_shape", message, place, instance_id=name, expected=expected, got=quote(label))
+        problems.add(found, row)

@@ -1,0 +1,235 @@
+"""From values to texts: ids and labels become NFC strings, and what cannot be one is reported where it stands.
+
+The quick way looks at whole columns; only if something is odd does the slow way go cell by cell. Both give the same
+table for every valid file, and only the slow one reports.
+"""
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain
+
+from app.formats.columns import Cell, Columns, Table, notes_on_ignored
+from app.formats.decoding import composed, piles_marks
+from app.formats.locations import Field
+from app.formats.problems import Place, problem, quote, show, sound
+from app.formats.reading_rules import Limits
+from app.formats.weights import Weights
+
+SPLITS = ("public", "private")
+IGNORED = "ignored"
+"""The split of a row that Kaggle's solution files mark as Ignored: it is not scored."""
+_AT_ONCE = 1 << 16
+"""Texts looked at together: all at once could take far more memory than they do, where many rows share one."""
+_USAGE = {"Public": "public", "Private": "private", "Ignored": IGNORED}
+
+
+def tidy(columns: Columns) -> Table:
+    """Read ids, labels, splits and weights as texts and numbers."""
+    if columns.splits is not None and columns.layout.name("split") == "Usage":
+        columns.splits = [_USAGE.get(value, value) if isinstance(value, str) else value for value in columns.splits]
+    table = _quick(columns) or _CellLoop(columns).run()
+    table.notes.extend(notes_on_ignored([sound(name) for name in columns.ignored]))
+    return table
+
+
+def plain(values: Sequence[object], limits: Limits) -> list[str] | None:
+    """Texts of a column that holds nothing but sound, non-empty, not too long strings and integers; else None."""
+    kinds = set(map(type, values))
+    if not kinds <= {str, int}:
+        return None
+    texts: list[str] = list(map(str, values)) if int in kinds else list(values)  # type: ignore[arg-type]
+    distinct = list(dict.fromkeys(texts))  # in dictionaries of columns, and in sets of labels, few stand for millions
+    if not all(distinct) or (distinct and max(map(len, distinct)) > limits.text_length):
+        return None
+    changed: dict[str, str] = {}
+    for start in range(0, len(distinct), _AT_ONCE):
+        part = distinct[start : start + _AT_ONCE]
+        joined = "\n".join(part)
+        if "\0" in joined:
+            return None
+        if not joined.isascii():
+            if not _is_sound(joined):
+                return None
+            if piles_marks(joined) or not unicodedata.is_normalized("NFC", joined):
+                changed.update(zip(part, (composed(text, limits.text_length) for text in part), strict=True))
+    return list(map(changed.get, texts, texts)) if changed else texts
+
+
+def _is_sound(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _quick(columns: Columns) -> Table | None:
+    """The table, if no cell of the file needs a closer look."""
+    reading = columns.reading
+    counts = None
+    labels: Sequence[object] = columns.labels or ()
+    if reading.sets and columns.labels is not None:
+        if set(map(type, labels)) - {list}:
+            return None
+        lists: Sequence[list[object]] = labels  # type: ignore[assignment]
+        counts = list(map(len, lists))
+        labels = list(chain.from_iterable(lists))
+    ids, texts = plain(columns.ids, reading.limits), plain(labels, reading.limits)
+    splits = columns.splits
+    if ids is None or texts is None or columns.weights is not None or (splits is not None and not _are_splits(splits)):
+        return None
+    return Table(
+        ids,
+        None if columns.labels is None else texts,
+        counts,
+        columns.rows,
+        columns.layout,
+        splits=None if splits is None else [str(value) for value in splits],
+        scores=columns.scores,
+        unreadable=columns.unreadable,
+    )
+
+
+def _are_splits(values: Sequence[object]) -> bool:
+    return set(map(type, values)) <= {str} and set(values) <= set(SPLITS)
+
+
+class _CellLoop:
+    """The slow way: cell by cell, reporting every fault."""
+
+    def __init__(self, columns: Columns) -> None:
+        self.columns = columns
+        self.reading = columns.reading
+        self.weights = Weights(columns)
+        self._sound: dict[str, str] = {}
+        """Texts that were found to be sound, in NFC."""
+
+    def run(self) -> Table:
+        """Read all rows, in file order."""
+        columns = self.columns
+        ids: list[str | None] = []
+        labels: list[str | None] = []
+        counts: list[int] | None = [] if self.reading.sets and columns.labels is not None else None
+        splits: list[str | None] = []
+        for number, row in enumerate(columns.rows):
+            name = self._id(row, columns.ids[number])
+            ids.append(name)
+            if columns.labels is not None:
+                cell = columns.labels[number]
+                found = [self._label(row, cell, name)] if counts is None else self._labels(row, cell, name)
+                labels.extend(found)
+                if counts is not None:
+                    counts.append(len(found))
+            if columns.splits is not None:
+                splits.append(self._split(row, columns.splits[number], name))
+            self.weights.take(row, number, name)
+        return Table(
+            ids,
+            None if columns.labels is None else labels,
+            counts,
+            columns.rows,
+            columns.layout,
+            splits=None if columns.splits is None else splits,
+            weights=self.weights.values,
+            scores=columns.scores,
+            unreadable=columns.unreadable + ids.count(None),
+        )
+
+    def _id(self, row: int, value: object) -> str | None:
+        if value is Cell.FAULT:
+            return None
+        if value is None or value is Cell.ABSENT or value == "":
+            message = f"The id is {'empty' if value == '' else 'null'}. Give each record the id of its instance."
+            return self._refuse("missing_id", row, "id", message, expected="an id", got=show(value))
+        if type(value) not in {str, int}:
+            message = "An id must be a string or an integer. Write it in double quotes."
+            return self._refuse("wrong_shape", row, "id", message, expected="a string", got=show(value))
+        return self._text(row, "id", str(value), None)
+
+    def _label(self, row: int, value: object, owner: str | None, item: int | None = None) -> str | None:
+        if value is Cell.FAULT:
+            return None
+        if value == "":
+            hint = "Leave it out." if item is not None else "Give one of the classes."
+            message = f"A label is the empty string. {hint}"
+            return self._refuse("empty_label", row, "label", message, item=item, owner=owner, got='""')
+        if type(value) not in {str, int}:
+            due = "There is no label." if value is Cell.ABSENT else "A label must be a string (or an integer)."
+            message = f"{due} {self.reading.mend_label}"
+            return self._refuse(
+                "wrong_shape", row, "label", message, item=item, owner=owner, expected="a string", got=show(value)
+            )
+        return self._text(row, "label", str(value), owner, item)
+
+    def _labels(self, row: int, value: object, owner: str | None) -> list[str | None]:
+        if type(value) is list:
+            if set(map(type, value)) == {str} and self._sound.keys() >= set(value):
+                return list(map(self._sound.__getitem__, value))
+            return [self._label(row, label, owner, item) for item, label in enumerate(value)]
+        if value is not Cell.FAULT:
+            message = f"This task takes a list of labels per instance. {self.reading.mend_label}"
+            self._refuse("wrong_shape", row, "label", message, owner=owner, expected="a list", got=show(value))
+        return [None]
+
+    def _split(self, row: int, value: object, owner: str | None) -> str | None:
+        named = self.columns.layout.name("split")
+        if value in SPLITS or value is Cell.FAULT or (named == "Usage" and value == IGNORED):
+            return str(value)
+        if value is Cell.ABSENT or value == "":
+            message = f"Other rows have a {named}, this one has none. Give it on all rows or on none."
+            shown = "nothing"
+        else:
+            words = "Public, Private or Ignored" if named == "Usage" else '"public" or "private", written exactly so'
+            message = f"{named} must be {words}."
+            shown = show(value)
+        return self._refuse(
+            "wrong_shape",
+            row,
+            None if value is Cell.ABSENT else "split",
+            message,
+            owner=owner,
+            expected="public or private",
+            got=shown,
+        )
+
+    def _text(self, row: int, field: Field, text: str, owner: str | None, item: int | None = None) -> str | None:
+        """A text in NFC, unless it is damaged or too long."""
+        known = self._sound.get(text)
+        if known is not None:
+            return known
+        refuse = partial(self._refuse, row=row, field=field, item=item, owner=owner)
+        if not text.isascii() and not _is_sound(text):
+            if self.columns.damaged and any("\udc80" <= sign <= "\udcff" for sign in text):
+                return None
+            message = "The text holds half of a surrogate pair, which is no character. Write the whole character."
+            return refuse("encoding", message=message, got=quote(text))
+        if "\0" in text:
+            return refuse("encoding", message="The text holds the character NUL (U+0000). Remove it.", got=quote(text))
+        most = self.reading.limits.text_length
+        if len(text) > most:
+            message = f"The text has {len(text)} characters; at most {most} are allowed. Shorten it."
+            return refuse("too_large", message=message, expected=f"at most {most} characters", got=quote(text))
+        return self._sound.setdefault(text, composed(text, most))
+
+    def _refuse(
+        self,
+        code: str,
+        row: int,
+        field: Field | None,
+        message: str,
+        *,
+        item: int | None = None,
+        owner: str | None = None,
+        expected: str | None = None,
+        got: str | None = None,
+    ) -> str | None:
+        """Report a cell, and give None in its place."""
+        layout = self.columns.layout
+        place: Callable[[], Place] = partial(layout.place, row, field, item)
+        self.reading.problems.report(
+            code,
+            layout.order(row, item),
+            lambda: problem(code, message, place(), instance_id=owner, expected=expected, got=got),
+        )
+        return None

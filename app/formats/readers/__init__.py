@@ -1,0 +1,1 @@
+"""Readers, one module per format: text or bytes to columns, every fault with its place."""

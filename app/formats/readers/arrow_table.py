@@ -1,0 +1,224 @@
+"""Tables of Parquet and Arrow IPC files: columns as in CSV, with lists for sets of labels and for scores."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.formats.columns import Columns, GivenScores, Reading, check_rows, split_labels
+from app.formats.locations import ColumnLists, Names
+from app.formats.problems import FILE, Place, Problem, problem, quote, token
+from app.formats.readers import arrow_file
+from app.formats.readers.arrow_file import (
+    MEND,
+    Checked,
+    Opened,
+    Refused,
+    is_float,
+    is_list,
+    is_number,
+    is_text,
+    is_text_list,
+    together,
+    too_many_bytes,
+)
+from app.formats.readers.table_header import Header, tell_columns
+from app.formats.reading_rules import Limits
+from app.formats.weights import shortest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+_ASKED = re.compile(r"of size ([0-9]+)")
+"""What Arrow says of the memory that it did not get; a damaged file may ask for any amount."""
+
+
+def read_parquet(data: bytes, reading: Reading) -> Columns | None:
+    """Read a Parquet file; None where it cannot be read (a problem says why)."""
+    return _read(data, reading, "Parquet", arrow_file.open_parquet)
+
+
+def read_arrow(data: bytes, reading: Reading) -> Columns | None:
+    """Read an Arrow IPC file; None where it cannot be read (a problem says why)."""
+    return _read(data, reading, "Arrow IPC", arrow_file.open_arrow)
+
+
+def _read(data: bytes, reading: Reading, name: str, open_file: Callable[[bytes, Limits], Opened]) -> Columns | None:
+    import pyarrow as pa  # noqa: PLC0415 (optional, and slow to import)
+
+    pa.set_cpu_count(1)
+    pa.set_io_thread_count(1)
+    try:
+        if not data:
+            raise Refused("syntax", f"The file is empty. {MEND}")  # noqa: TRY301 (one answer for all that is refused)
+        return _columns(open_file(data, reading.limits), reading)
+    except Refused as refused:
+        place = Place(None if refused.column is None else token(refused.column))
+        found = problem(refused.code, str(refused), place)
+        (reading.problems.stop if refused.code == "too_large" else reading.problems.add)(found)
+    except MemoryError as lack:  # also Arrow's, which is an ArrowException as well
+        asked, most = _ASKED.search(str(lack)), reading.limits.expanded_bytes
+        if asked is None or int(asked[1]) <= most:
+            raise  # who runs the reader knows how much there is, and what else takes it
+        reading.problems.stop(problem("too_large", str(too_many_bytes(reading.limits)), Place()))
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError, OverflowError, EOFError) as fault:
+        message = f"This is no intact {name} file ({_plain(fault)}). {MEND}"
+        reading.problems.add(problem("syntax", message, Place()))
+    return None
+
+
+def _plain(fault: Exception) -> str:
+    text = str(fault).split("\n", 1)[0].split(" Detail:", 1)[0].strip().rstrip(".")
+    return (text.encode("ascii", "replace").decode() or type(fault).__name__)[:120]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What the columns of a file are: the name of the column of each field, and those of the scores.
+
+    `listed`: one column holds the scores of all classes, as lists.
+    """
+
+    header: Header
+    named: Mapping[str, str]
+    scores: Sequence[str]
+    listed: bool
+    types: Mapping[str, "pa.DataType"]
+
+    @property
+    def joined(self) -> bool:
+        """Whether the labels of a set are one text."""
+        return "label" in self.named and not is_list(self.types[self.named["label"]])
+
+
+def _columns(opened: Opened, reading: Reading) -> Columns | None:
+    check_rows(opened.rows or 0, reading)
+    shape = _shape(opened.schema, reading)
+    if shape is None:
+        return None
+    reading, named = shape.header.reading, shape.named
+    cells, scores = _take(opened, shape, reading)
+    labels = cells.get("label")
+    if labels is not None and reading.sets and not reading.long and shape.joined:
+        labels = [[cell] if isinstance(cell, int) else cell for cell in split_labels(labels, reading.limits)]
+    score = "score" if list(shape.scores) == ["score"] else "scores"
+    called = Names(named["id"], named.get("label", "label"), named.get("split", "split"), score=score)
+    return Columns(
+        cells["id"],
+        labels,
+        range(len(cells["id"])),
+        ColumnLists(called, () if shape.listed else shape.scores, shape.joined),
+        reading,
+        splits=cells.get("split"),
+        weights=cells.get("weight"),
+        scores=None if scores is None else GivenScores(scores, shape.header.score_names),
+        ignored=shape.header.ignored,
+    )
+
+
+def _shape(schema: "pa.Schema", reading: Reading) -> _Shape | None:
+    """Tell the columns by names and types; None (and problems) where that is not clear."""
+    names = [str(name) for name in schema.names]
+    alone = {"label", "labels"}.isdisjoint(names)
+    listed = _gives_lists(schema, reading) and (alone or (reading.wants_scores and not reading.long))
+    told = [name for name in names if name != "scores"] if listed else names
+    header, faults = tell_columns(told, reading, listed=listed)
+    if header is None:
+        for code, build in faults:
+            reading.problems.report(code, FILE, partial(_at_column, build, told))
+        return None
+    named = {field: told[at] for field, at in header.used.items()}
+    scores = ["scores"] if listed else [told[at] for at in header.scores]
+    types = {name: schema.field(name).type for name in (*named.values(), *scores)}
+    shape = _Shape(header, named, scores, listed, types)
+    wrong = _wrong_types(shape, header.reading)
+    for fault in wrong:
+        reading.problems.add(fault, FILE)
+    return None if wrong else shape
+
+
+def _at_column(build: Callable[[], Problem], told: Sequence[str]) -> Problem:
+    """A problem of a header, placed by the name of its column."""
+    fault = build()
+    place = Place(None if fault.column is None else token(told[fault.column - 1]))
+    return problem(fault.code, fault.message, place, expected=fault.expected, got=fault.got)
+
+
+def _gives_lists(schema: "pa.Schema", reading: Reading) -> bool:
+    """Whether the column `scores` holds those of all classes, rather than those of a class that is called so."""
+    if reading.gold or "scores" not in schema.names:
+        return False
+    return "scores" not in (reading.classes or ()) or is_list(schema.types[schema.names.index("scores")])
+
+
+def _wrong_types(shape: _Shape, reading: Reading) -> list[Problem]:
+    """A problem for each column that has not a type that its field can have."""
+    faults = []
+    for field, name in shape.named.items():
+        kind, due = shape.types[name], "strings"
+        sound = is_text(kind)
+        if field == "weight":
+            due, sound = "numbers", is_number(kind)
+        elif field == "label" and reading.sets:
+            due = "strings or lists of strings"
+            sound = sound or (not reading.long and is_text_list(kind))
+        if not sound:
+            faults.append(_wrong_type(name, kind, due))
+    for name in shape.scores:
+        kind = shape.types[name]
+        if not (is_list(kind) and is_float(kind.value_type) if shape.listed else is_float(kind)):
+            faults.append(_wrong_type(name, kind, "lists of float64" if shape.listed else "float64"))
+    return faults
+
+
+def _wrong_type(name: str, kind: "pa.DataType", due: str) -> Problem:
+    got = str(kind)[:60]
+    message = f"The column {quote(name)} has the type {got}. Write {due}."
+    return problem("wrong_shape", message, Place(token(name)), expected=due, got=got)
+
+
+def _take(
+    opened: Opened, shape: _Shape, reading: Reading
+) -> tuple[dict[str, list[Any]], NDArray[np.float64] | list[Any] | None]:
+    """The values of the columns that are used; scores as a matrix, or row by row where they are lists."""
+    cells: dict[str, list[Any]] = {field: [] for field in shape.named}
+    parts: list[NDArray[np.float64]] = []
+    rows: list[Any] = []
+    checked = Checked(reading.limits, opened.share)
+    for part in together(_counted(opened.batches([*shape.named.values(), *shape.scores]), reading)):
+        for field, name in shape.named.items():
+            cells[field].extend(checked.values(name, part.column(name)))
+        if shape.listed:
+            rows.extend(checked.values("scores", part.column("scores")))
+        elif shape.scores:
+            for name in shape.scores:
+                checked.check(name, part.column(name))
+            parts.append(_matrix(part, shape.scores))
+    if "weight" in cells:
+        cells["weight"] = shortest(cells["weight"], shape.types[shape.named["weight"]].to_pandas_dtype())
+    if shape.listed:
+        return cells, rows
+    width = len(shape.scores)
+    return cells, (np.concatenate(parts) if parts else np.zeros((0, width))) if width else None
+
+
+def _counted(batches: Iterator["pa.RecordBatch"], reading: Reading) -> Iterator["pa.RecordBatch"]:
+    """The batches, as long as they have no more rows than the phase can use."""
+    rows = 0
+    for batch in batches:
+        rows += batch.num_rows
+        check_rows(rows, reading)
+        yield batch
+
+
+def _matrix(table: "pa.Table", names: Sequence[str]) -> NDArray[np.float64]:
+    """The float columns of a table side by side; what is null is NaN."""
+    found = np.empty((table.num_rows, len(names)))
+    for at, name in enumerate(names):
+        found[:, at] = table.column(name).to_numpy()
+    return found

@@ -1,0 +1,150 @@
+"""Tables with one row per pair of instance and label: rows with the same id become one instance."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from app.formats.columns import Cell, Columns, Reading, check_pairs
+from app.formats.decoding import composed
+from app.formats.locations import Field, LongRows
+from app.formats.problems import Problem, problem, quote, show
+
+
+@dataclass(slots=True)
+class _Instance:
+    """The rows of one id: positions of those that carry a label, and of those that say there is none."""
+
+    labelled: list[int] = field(default_factory=list)
+    empty: list[int] = field(default_factory=list)
+
+    @property
+    def first(self) -> int:
+        """The position of its first row."""
+        return min((*self.labelled[:1], *self.empty[:1]))
+
+
+class _Instances(dict[object, _Instance]):
+    """The instances by the ids as they stand in the file: each id is composed once, however many rows have it."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+        self._by_text: dict[str, _Instance] = {}
+
+    def __missing__(self, value: object) -> _Instance:
+        one = _Instance()
+        if type(value) in {str, int}:
+            one = self._by_text.setdefault(composed(str(value), self._most), one)
+        self[value] = one
+        return one
+
+
+class PairCount:
+    """How many ids a table has so far, and how many rows each: told while it is read, so that reading can stop."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._rows: Counter[str] = Counter()
+
+    def add(self, ids: Sequence[str]) -> None:
+        """Count the ids of further rows; raises TooManyRows."""
+        rows = self._rows
+        rows.update(ids)
+        check_pairs(len(rows) + rows[""], max(map(rows.__getitem__, {*ids} - {""}), default=0), self._reading)
+
+
+def grouped(columns: Columns) -> Columns:
+    """One row per instance, in the order in which the ids first come; the labels of an id keep their order.
+
+    An empty label alone says that an instance has none. Rows of one id that disagree on its split or weight, or that
+    give a label beside the empty one, are problems. Raises TooManyRows.
+    """
+    assert columns.labels is not None
+    instances = _Instances(columns.reading.limits.text_length)
+    for position, (name, label) in enumerate(zip(_names(columns), columns.labels, strict=True)):
+        found = instances[name]
+        (found.empty if label == "" else found.labelled).append(position)
+    found_at = list({id(one): one for one in instances.values()}.values())
+    most = max((len(one.labelled) + len(one.empty) for one in found_at), default=0)
+    check_pairs(len(found_at), most, columns.reading)
+    for one in found_at:
+        _check(one, columns)
+    chosen = [one.first for one in found_at]
+    rows = columns.rows
+    return replace(
+        columns,
+        ids=[columns.ids[at] for at in chosen],
+        labels=[[_one(columns, at) for at in one.labelled] for one in found_at],
+        rows=[rows[at] for at in chosen],
+        layout=LongRows(columns.layout, {rows[one.first]: [rows[at] for at in one.labelled] for one in found_at}),
+        splits=None if columns.splits is None else [columns.splits[at] for at in chosen],
+        weights=None if columns.weights is None else [columns.weights[at] for at in chosen],
+    )
+
+
+class _NoId:
+    """Stands for a value that is no id: an instance of its own."""
+
+
+def _names(columns: Columns) -> Sequence[object]:
+    """What rows of one instance share; raises TooManyRows."""
+    values = columns.ids
+    if set(map(type, values)) <= {str, int} and "" not in values:
+        return values
+    check_pairs(sum(type(value) not in {str, int} or value == "" for value in values), 0, columns.reading)
+    return [value if type(value) in {str, int} and value != "" else _NoId() for value in values]
+
+
+def _one(columns: Columns, at: int) -> object:
+    """The label of a row; a list has no place there."""
+    assert columns.labels is not None
+    value = columns.labels[at]
+    if type(value) is not list:
+        return value
+    message = "With layout=long, each row gives one label. Leave the layout away, or write one row for each label."
+    _report(columns, at, "wrong_shape", "label", message, expected="one label", got=show(value))
+    return Cell.FAULT
+
+
+def _check(one: _Instance, columns: Columns) -> None:
+    """Report rows that contradict the first one of their instance."""
+    if one.labelled:
+        for at in one.empty:
+            message = "The label is empty, but other rows give this id labels. Leave this row out."
+            _report(columns, at, "empty_label", "label", message, got='""')
+    else:
+        for at in one.empty[1:]:
+            _report(columns, at, "duplicate_id", "id", "This id has an empty label already. Keep one of the rows.")
+    for name, values in (("split", columns.splits), ("weight", columns.weights)):
+        _check_same(one, columns, "split" if name == "split" else "weight", values)
+
+
+def _check_same(one: _Instance, columns: Columns, name: Field, values: Sequence[object] | None) -> None:
+    if values is None:
+        return
+    first = values[one.first]
+    for at in sorted((*one.labelled, *one.empty)):
+        if values[at] != first:
+            message = f"Another row gives this id another {name}. Give the same {name} on all rows of an id."
+            expected, got = show(first), show(values[at])
+            _report(columns, at, "wrong_shape", name, message, expected=expected, got=got)
+
+
+def _report(
+    columns: Columns,
+    at: int,
+    code: str,
+    name: Field,
+    message: str,
+    *,
+    expected: str | None = None,
+    got: str | None = None,
+) -> None:
+    row, owner = columns.rows[at], columns.ids[at]
+
+    def build() -> Problem:
+        place = columns.layout.place(row, name)
+        known = composed(str(owner), columns.reading.limits.text_length) if type(owner) in {str, int} else None
+        return problem(code, message, place, instance_id=known, expected=expected, got=got or quote(known or ""))
+
+    columns.reading.problems.report(code, row, build)

@@ -1,0 +1,226 @@
+"""Strict JSON (RFC 8259): nothing is lost or mended while decoding, so that every fault can be placed afterwards.
+
+Objects become tuples of (key, value) pairs, which keeps repeated keys and is as quick as a dictionary; lists stay
+lists. Numbers that binary64 cannot hold, and integers too long to be meant, become BadNumber.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from app.formats.problems import Place, Problem, problem, shorten, token
+from app.formats.reading_rules import Limits
+
+_DIGITS = 309
+"""Digits of the longest integer that binary64 holds: the time to read one grows with the square of their number."""
+_SURE = 16
+"""Characters of a number with a point that binary64 tells in any case, as it tells 15 digits."""
+_LIKE_PYTHON = re.compile(r"True|False|None|'")
+
+
+@dataclass(frozen=True, slots=True)
+class BadNumber:
+    """A number that stands in the text but has no value here."""
+
+    text: str
+    code: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class LongNumber:
+    """A finite number as it is written, of which binary64 does not tell every digit."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+_CONTAINERS = frozenset({list, tuple})
+ODD = frozenset({list, tuple, BadNumber})
+"""Types of values that need a closer look."""
+
+
+class TooDeep(Exception):
+    """Lists and objects are nested deeper than the limit."""
+
+
+def json_decoder(limits: Limits, *, exact: bool = False) -> json.JSONDecoder:
+    """A decoder of strict JSON; raises json.JSONDecodeError and RecursionError as the standard library's.
+
+    `exact`: numbers of which binary64 does not tell every digit become LongNumber.
+    """
+    most = min(limits.text_length, _DIGITS)
+
+    def real(text: str) -> float | BadNumber:
+        value = float(text)
+        return value if math.isfinite(value) else BadNumber(shorten(text), "not_a_number")
+
+    def exact_real(text: str) -> float | BadNumber | LongNumber:
+        value = real(text)
+        sure = (len(text) <= _SURE and value) or type(value) is BadNumber or repr(value) == text
+        return value if sure else LongNumber(text)
+
+    def integer(text: str) -> int | BadNumber:
+        return int(text) if len(text) <= most + text.startswith("-") else BadNumber(shorten(text), "too_large")
+
+    def constant(text: str) -> BadNumber:
+        return BadNumber(text, "not_a_number")
+
+    hook: Callable[[list[tuple[str, Any]]], Any] = tuple
+    return json.JSONDecoder(
+        object_pairs_hook=hook,
+        parse_float=exact_real if exact else real,
+        parse_int=integer,
+        parse_constant=constant,
+    )
+
+
+def syntax_problem(error: json.JSONDecodeError, *, line: int | None = None) -> Problem:
+    """Say where the text stops being JSON; `line` replaces the line where the text is one line of a file."""
+    place = Place(None, line or error.lineno, error.colno)
+    rest = error.doc[error.pos : error.pos + 20]
+    return problem("syntax", f"This is not JSON: {_reason(error, rest, lines=line is not None)}", place, got=_got(rest))
+
+
+def _got(rest: str) -> str:
+    return json.dumps(rest) if rest else "the end of the text"
+
+
+_LINES_HINT = (
+    "the text goes on after its value. If there is one record a line, it is JSON Lines: send it as "
+    "application/x-ndjson, or with a file name that ends in .jsonl."
+)
+
+
+def _reason(error: json.JSONDecodeError, rest: str, *, lines: bool) -> str:
+    """What is wrong in a sentence, from the library's message and the text at the place."""
+    message = error.msg.removesuffix(" at").removesuffix(" starting").lower()
+    cases = (
+        (
+            error.msg == "Extra data",
+            "the line goes on after its value. Put one record on each line." if lines else _LINES_HINT,
+        ),
+        (
+            message.startswith("unterminated string"),
+            "a string begins here that nothing closes. Close it with a double quote, or send the text whole.",
+        ),
+        (not rest, "the text ends in the middle of a value. Send it whole."),
+        (_LIKE_PYTHON.match(rest), "it looks like Python. Write it with json.dump: double quotes, true, false, null."),
+        (rest[:1] in {"]", "}"}, "a value or name is missing here. Remove the comma before it."),
+        (message.startswith("invalid control"), "a line end or control character stands in a string. Escape it."),
+        (True, f"{message}. Correct it at this place, or write the file with a JSON library."),
+    )
+    return next(text for holds, text in cases if holds)
+
+
+_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
+"""A string, to the end of the text where nothing closes it (a search that fails would be repeated there), or a bracket."""
+
+
+def _too_deep_at(text: str, limits: Limits) -> int | None:
+    """Where the text goes deeper than `limits.nesting` levels; None where it does not."""
+    if text.count("[") + text.count("{") <= limits.nesting:
+        return None
+    depth = 0
+    for found in _BRACKET.finditer(text):
+        sign = found.group()
+        depth += 1 if sign in "[{" else -1 if sign in "]}" else 0
+        if depth > limits.nesting:
+            return found.start()
+    return None
+
+
+def decoding_code(error: Exception, text: str, limits: Limits) -> str:
+    """The code of the problem that `decoding_problem` tells."""
+    decoded = isinstance(error, json.JSONDecodeError)
+    return "syntax" if decoded and _too_deep_at(text[: error.pos], limits) is None else "too_deep"  # type: ignore[attr-defined]
+
+
+def decoding_problem(error: Exception, text: str, limits: Limits, *, line: int | None = None) -> Problem:
+    """Say why a text cannot be decoded, whichever of json.JSONDecodeError, RecursionError and TooDeep was raised.
+
+    The library's own limit on nesting depends on who calls it, so the answer for deep text comes from the text alone.
+    `line` as in syntax_problem.
+    """
+    decoded = isinstance(error, json.JSONDecodeError)
+    at = _too_deep_at(text[: error.pos] if decoded else text, limits)  # type: ignore[attr-defined]
+    if at is None:
+        if isinstance(error, json.JSONDecodeError):
+            return syntax_problem(error, line=line)
+        return problem("too_deep", "The nesting is too deep. Flatten it.", Place())
+    place = Place(None, line or text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+    message = f"Lists and objects are nested more than {limits.nesting} levels deep. Flatten them."
+    return problem("too_deep", message, place, expected=f"at most {limits.nesting} levels")
+
+
+def survey(values: Iterable[object]) -> tuple[int, bool]:
+    """How many levels of lists and objects these values hold, and whether any value inside is faulty.
+
+    Faulty: a repeated key, or a BadNumber. Linear, without recursion.
+    """
+    depth, faulty = 0, False
+    level = list(values)
+    while True:
+        kinds = set(map(type, level))
+        faulty = faulty or BadNumber in kinds
+        if kinds.isdisjoint(_CONTAINERS):
+            return depth, faulty
+        inner = [value for value in level if type(value) in _CONTAINERS]
+        depth += 1
+        faulty = faulty or any(has_repeated_key(value) for value in inner if type(value) is tuple)
+        level = list(chain.from_iterable(map(_children, inner)))
+
+
+def has_repeated_key(pairs: tuple[Any, ...]) -> bool:
+    """Whether an object gives a key twice."""
+    return len({key for key, _ in pairs}) != len(pairs)
+
+
+def _children(value: Any) -> Iterable[object]:
+    return (item for _, item in value) if type(value) is tuple else value
+
+
+def _is_flat(value: Any) -> bool:
+    """Whether an object has nothing to walk through: plain values under different names."""
+    if type(value) is not tuple:
+        return False
+    fields = dict(value)
+    return len(fields) == len(value) and ODD.isdisjoint(map(type, fields.values()))
+
+
+Path = tuple[str | int, ...]
+"""Keys and positions, from the outermost one."""
+
+
+def faults(value: Any, path: Path) -> Iterator[tuple[str, Path, object]]:
+    """Walk a value in file order and yield code, path and value of each repeated key and BadNumber in it.
+
+    `value` must not be deeper than the nesting limit (see survey).
+    """
+    if type(value) is BadNumber:
+        yield value.code, path, value
+    elif type(value) is list:
+        for number, item in enumerate(value):
+            if type(item) in ODD and not _is_flat(item):
+                yield from faults(item, (*path, number))
+    elif type(value) is tuple:
+        seen: set[str] = set()
+        for key, item in value:
+            if key in seen:
+                yield "duplicate_key", (*path, key), item
+            seen.add(key)
+            if type(item) in ODD:
+                yield from faults(item, (*path, key))
+
+
+def pointer(path: Path) -> str:
+    """The RFC 6901 pointer of a path."""
+    return "".join(map(token, map(str, path)))

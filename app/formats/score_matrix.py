@@ -1,0 +1,366 @@
+"""Scores as a file gives them, in any shape, to one matrix in the order of the classes."""
+
+import contextlib
+import math
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.formats.columns import Cell, GivenScores, Table
+from app.formats.decoding import composed
+from app.formats.locations import Item
+from app.formats.problems import FILE, LISTED, Place, Problem, Problems, problem, quote, show
+from app.formats.readers.strict_json import BadNumber
+from app.formats.vocabulary import Said, Vocabulary
+from app.scoring.probability import sums_to_one, tolerance
+
+Matrix = NDArray[np.float64]
+_NUMBERS = frozenset({float, int})
+_LONGEST = 1000
+"""Characters of the longest name of a class that is compared in NFC."""
+
+
+def resolve(table: Table, vocabulary: Vocabulary, *, probabilities: bool, problems: Problems) -> Matrix:
+    """The scores of all rows of a file, binary64: n × m in the order of the classes, or n × 1 of the positive label.
+
+    Every fault is a problem at its place (then the values mean nothing): a wrong number of scores, what is no number,
+    an unknown class, and with `probabilities` also values outside [0, 1] and rows that do not sum to one.
+    """
+    return _Resolver(table, vocabulary, probabilities, problems).run()
+
+
+def named_classes(scores: GivenScores) -> list[str]:
+    """The classes that a file gives scores for, as far as it names them (NFC)."""
+    if scores.names is not None:
+        found = [name for name in scores.names if type(name) in {str, int}]
+    else:
+        rows = [] if isinstance(scores.values, np.ndarray) else scores.values
+        found = [key for row in rows if type(row) is tuple for key, _ in row]
+    return list(dict.fromkeys(composed(str(name), _LONGEST) for name in found))
+
+
+@dataclass(slots=True)
+class _Resolver:
+    table: Table
+    vocabulary: Vocabulary
+    probabilities: bool
+    problems: Problems
+    given: GivenScores = field(init=False)
+    codes: Mapping[str, int] = field(init=False)
+    kept: Sequence[int] | None = None
+    """Which rows of the file those of the matrix are; None: all of them."""
+
+    def __post_init__(self) -> None:
+        assert self.table.scores is not None
+        self.given = self.table.scores
+        self.codes = self.vocabulary.codes
+
+    def run(self) -> Matrix:
+        values, names = self.given.values, self.given.names
+        order = None if names is None else self._order(names)
+        if names is not None and order is None:
+            return np.zeros((len(self.table.rows), 1))
+        matrix = self._array(values, order) if isinstance(values, np.ndarray) else self._rows(values, order)
+        if order is not None and len(order) == matrix.shape[1] and order != list(range(len(order))):
+            matrix = matrix[:, order]
+        if self.probabilities:
+            self._check_probabilities(matrix, order)
+        return matrix
+
+    # ---- the classes named once for all rows ---------------------------------------------------
+
+    def _order(self, names: Sequence[object]) -> list[int] | None:
+        """For each class the column that holds it; None where the names are not the classes, each once."""
+        before = self.problems.count
+        place = self.table.layout.column
+        found: dict[str, int] = {}
+        for at, given in enumerate(names):
+            if type(given) not in {str, int}:
+                self._fault("wrong_shape", place(at), "The name of a class must be a string.", got=_shown(given))
+                continue
+            name = self.vocabulary.name(str(given))
+            if name in found:
+                self._fault(
+                    "duplicate_label", place(at), f"{quote(name)} is named twice. Name it once.", got=quote(name)
+                )
+            elif name not in self.codes:
+                self._fault("unknown_label", place(at), *self.vocabulary.unknown(name))
+            found.setdefault(name, at)
+        known = [name for name in found if name in self.codes]
+        if self.vocabulary.positive is not None and known == list(found) == [self.vocabulary.positive]:
+            return [0] if self.problems.count == before else None
+        if self.vocabulary.lacks(found, len(known)):
+            self._fault(
+                "wrong_class_count", self._names_place(), *self.vocabulary.lacking(found, f"{len(known)} classes")
+            )
+        return [found[name] for name in self.codes] if self.problems.count == before else None
+
+    def _names_place(self) -> Place:
+        """Where the file names the classes: a list of them, or a line."""
+        first = self.table.layout.column(0)
+        return Place("/classes" if first.pointer == "/classes/0" else None, first.line)
+
+    def _fault(
+        self, code: str, place: Place, message: str, expected: str | None = None, got: str | None = None
+    ) -> None:
+        row = place.line if place.line is not None else FILE
+        self.problems.add(problem(code, message, place, expected=expected, got=got), row)
+
+    # ---- values that are numbers already ---------------------------------------------------------
+
+    def _array(self, values: Matrix, order: Sequence[int] | None) -> Matrix:
+        """Check an array: its width, and that all numbers are finite."""
+        matrix = values[:, None] if values.ndim == 1 else values
+        width, due = matrix.shape[1], len(self.codes) if order is None else len(order)
+        if width != due and not (order is None and width == 1 and self.vocabulary.positive is not None):
+            message = f"There are {width} scores for each instance. Give one score for each class."
+            place = self.table.layout.place(0, "score") if len(values) else Place()
+            pointer = None if place.pointer is None else place.pointer.rsplit("/", 1)[0]
+            self._fault("wrong_class_count", Place(pointer), message, self.vocabulary.width, f"{width} scores")
+        elif not np.isfinite(matrix).all() and not self.problems.total.get("not_a_number"):
+            rows, at = np.nonzero(~np.isfinite(matrix))
+            self._report("not_a_number", rows, lambda n: self._not_finite(matrix, int(rows[n]), int(at[n])))
+        return matrix
+
+    def _not_finite(self, matrix: Matrix, row: int, at: int) -> Problem:
+        message = "The score is not a finite number. Write a finite one."
+        got = f"{matrix[row, at]:g}"
+        return self._at("not_a_number", row, self._column(at), message, expected="a finite number", got=got)
+
+    def _column(self, at: int) -> int | None:
+        """How the file refers to a column of its scores: a single score has none."""
+        values = self.given.values
+        return at if not isinstance(values, np.ndarray) or values.ndim > 1 else None
+
+    def _report(self, code: str, rows: NDArray[np.intp], build: Callable[[int], Problem]) -> None:
+        """Problems of these positions, which ascend."""
+        table_rows = self.table.rows
+        first = [table_rows[self._row_of(int(row))] for row in rows[:LISTED]]
+        self.problems.report_all(code, first, build, len(rows))
+
+    def _row_of(self, row: int) -> int:
+        """The row of the file that a row of the matrix comes from."""
+        return row if self.kept is None else self.kept[row]
+
+    def _at(self, code: str, row: int, item: Item, message: str, *, expected: str | None, got: str | None) -> Problem:
+        place = self.table.layout.place(self.table.rows[row], "score", item)
+        return problem(code, message, place, instance_id=self.table.ids[row], expected=expected, got=got)
+
+    # ---- values as JSON gives them -----------------------------------------------------------------
+
+    def _rows(self, values: Sequence[object], order: Sequence[int] | None) -> Matrix:
+        """The scores in the order in which the file has them: that of its own names, or of the classes."""
+        width = len(self.codes) if order is None else len(order)
+        may_stand_alone = order is None or len(order) == 1
+        single = may_stand_alone and bool(values) and self._alone(values[0]) is not None
+        quick = self._quick(values, 1 if single else width, named=order is not None)
+        if quick is not None:
+            return quick
+        single = may_stand_alone and self._mostly_alone(values)
+        numbers, kept = array("d"), []  # of sound rows alone: a file may have many rows without any number
+        for row, value in enumerate(values):
+            found = self._single(row, value) if single else self._row(row, value, order)
+            if found is not None:
+                numbers.extend(found)
+                kept.append(row)
+        self.kept = kept if len(kept) < len(values) else None
+        return np.array(numbers, dtype=np.float64).reshape(len(kept), 1 if single else width)
+
+    def _quick(self, values: Sequence[object], width: int, *, named: bool) -> Matrix | None:
+        """The matrix of rows that are all alike and hold nothing but finite numbers."""
+        kinds = set(map(type, values))
+        flat: list[object] = list(values)
+        order: Sequence[int] | None = None
+        if kinds == {tuple} and not named:
+            keys, flat = _transposed(values)
+            order = self._key_order(keys) if len(keys) == width else None
+            if order is None:
+                return None
+        elif kinds == {list}:
+            lists: Sequence[list[object]] = values  # type: ignore[assignment]
+            if set(map(len, lists)) != {width}:
+                return None
+            flat = list(chain.from_iterable(lists))
+        if not flat or not set(map(type, flat)) <= _NUMBERS:
+            return None
+        try:
+            matrix = np.array(flat, dtype=np.float64).reshape(len(values), width)
+        except (OverflowError, ValueError):
+            return None
+        if not np.isfinite(matrix).all():
+            return None
+        return matrix if order is None else matrix[:, order]
+
+    def _key_order(self, keys: Sequence[str]) -> list[int] | None:
+        """For each class the position of its key; None where the keys are not the classes."""
+        found = {self.vocabulary.name(key): at for at, key in enumerate(keys)}
+        return [found[name] for name in self.codes] if found.keys() == self.codes.keys() else None
+
+    def _alone(self, value: object) -> tuple[Item, object] | None:
+        """The score of the positive label alone, a number or an object of it, with how the file refers to it."""
+        if self.vocabulary.positive is None:
+            return None
+        if type(value) is tuple and len(value) == 1:
+            key, item = value[0]
+            return (key, item) if self.vocabulary.name(key) == self.vocabulary.positive else None
+        return None if type(value) in {list, tuple} or value is None else (None, value)
+
+    def _mostly_alone(self, values: Sequence[object]) -> bool:
+        """Whether most rows that give anything give one score: no faulty row decides for the others."""
+        if self.vocabulary.positive is None:
+            return False
+        given = [value for value in values if value is not None and type(value) is not Cell]
+        if not given:
+            return self.table.layout.name("score") == "score"
+        return 2 * sum(self._alone(value) is not None for value in given) > len(given)
+
+    def _single(self, row: int, value: object) -> list[float] | None:
+        """The score of the positive label alone."""
+        alone = (None, value) if value is None else self._alone(value)
+        if alone is None:
+            message = "Other rows give one score, that of the positive label. Give the same kind of score to all rows."
+            self._add("wrong_class_count", row, None, lambda: (message, "a number", _shown(value)))
+            return None
+        found = self._number(row, *alone)
+        return None if found is None else [found]
+
+    def _row(self, row: int, value: object, order: Sequence[int] | None) -> list[float] | None:
+        """One row of scores: a list of the right width, or an object of all classes."""
+        width = len(self.codes) if order is None else len(order)
+        if value is Cell.FAULT:
+            return None
+        if type(value) is tuple:
+            return self._by_name(row, value, order)
+        if type(value) is not list:
+            message = (
+                "These are no scores. Give an object of a number for each class, or a list in the order of classes."
+            )
+            got = "nothing" if value is Cell.ABSENT else _shown(value)
+            self._add("wrong_shape", row, None, lambda: (message, self.vocabulary.width, got))
+            return None
+        if len(value) != width:
+            got = f"{len(value)} scores"
+            message = f"The instance has {got}. Give exactly one score for each class."
+            self._add("wrong_class_count", row, None, lambda: (message, self.vocabulary.width, got))
+            return None
+        numbers = [self._number(row, at, item) for at, item in enumerate(value)]
+        return None if None in numbers else [item for item in numbers if item is not None]
+
+    def _by_name(
+        self, row: int, pairs: tuple[tuple[str, object], ...], order: Sequence[int] | None
+    ) -> list[float] | None:
+        """An object of all classes, put in the order in which the file has its lists."""
+        if order is not None and len(order) != len(self.codes):
+            message = "The file names one class for all rows, this row names its own. Name all classes, or none."
+            expected, got = f"{len(order)} scores", f"{len(pairs)} scores"
+            self._add("wrong_class_count", row, None, lambda: (message, expected, got))
+            return None
+        found = self._object(row, pairs)
+        if found is None or order is None:
+            return found
+        return [value for _, value in sorted(zip(order, found, strict=True))]
+
+    def _object(self, row: int, pairs: tuple[tuple[str, object], ...]) -> list[float] | None:
+        found: dict[str, float | None] = {}
+        for key, item in pairs:
+            name = self.vocabulary.name(key)
+            if name not in self.codes:
+                self._add("unknown_label", row, key, partial(self.vocabulary.unknown, name))
+            elif name in found:
+                self._add("duplicate_label", row, key, partial(_scored_twice, name))
+            else:
+                found[name] = self._number(row, key, item)
+        given = {self.vocabulary.name(key) for key, _ in pairs}
+        if self.vocabulary.lacks(given, len(found)):
+            self._add("wrong_class_count", row, None, lambda: self.vocabulary.lacking(given, f"{len(found)} scores"))
+        values = [found.get(name) for name in self.codes]
+        return None if None in values else [value for value in values if value is not None]
+
+    def _number(self, row: int, item: Item, value: object) -> float | None:
+        if value is Cell.FAULT:
+            return None
+        if type(value) in _NUMBERS:
+            with contextlib.suppress(OverflowError):
+                if math.isfinite(found := float(value)):  # type: ignore[arg-type]
+                    return found
+        message = "The score is not a finite number. Write one without quotes."
+        self._add("not_a_number", row, item, lambda: (message, "a number", _shown(value)))
+        return None
+
+    def _add(self, code: str, row: int, item: Item, say: Callable[[], Said]) -> None:
+        """Report a fault of a row; what to say of it is asked only if it will be listed."""
+
+        def build() -> Problem:
+            message, expected, got = say()
+            return self._at(code, row, item, message, expected=expected, got=got)
+
+        self.problems.report(code, self.table.rows[row], build)
+
+    # ---- probabilities -----------------------------------------------------------------------------
+
+    def _check_probabilities(self, matrix: Matrix, order: Sequence[int] | None) -> None:
+        """Where a metric needs probabilities: each within [0, 1], and of exclusive classes they sum to one."""
+        outside = (matrix < 0) | (matrix > 1)
+        if outside.any():
+            rows, at = np.nonzero(outside)
+            build = partial(self._no_probability, matrix, rows, at, order)
+            self._report("not_a_probability", rows, build)
+        if self.vocabulary.exclusive and matrix.shape[1] > 1:
+            sound = np.asarray(np.isfinite(matrix).all(axis=1) & ~outside.any(axis=1))
+            (rows,) = np.nonzero(sound & ~sums_to_one(np.where(sound[:, None], matrix, 0.0)))
+            self._report("not_a_probability", rows, partial(self._no_distribution, matrix, rows))
+
+    def _no_probability(
+        self, matrix: Matrix, rows: NDArray[np.intp], at: NDArray[np.intp], order: Sequence[int] | None, n: int
+    ) -> Problem:
+        row, column = int(rows[n]), int(at[n])
+        value = matrix[row, column]
+        message = "A metric of this challenge needs probabilities, so each score must lie from 0 to 1."
+        item = self._item(self._row_of(row), column, order)
+        return self._at("not_a_probability", self._row_of(row), item, message, expected="0 … 1", got=repr(float(value)))
+
+    def _item(self, row: int, column: int, order: Sequence[int] | None) -> Item:
+        """How the file refers to the score of a class, given by its position in the vocabulary."""
+        values = self.given.values
+        if isinstance(values, np.ndarray):
+            return self._column(column if order is None else order[column])
+        value = values[row]
+        if type(value) is tuple and len(value) == 1:  # the score of the positive label alone, whatever its code
+            return str(value[0][0])
+        if type(value) is tuple:
+            return next(str(key) for key, _ in value if self.codes.get(self.vocabulary.name(key)) == column)
+        return (column if order is None else order[column]) if type(value) is list else None
+
+    def _no_distribution(self, matrix: Matrix, rows: NDArray[np.intp], n: int) -> Problem:
+        row = int(rows[n])
+        message = "A metric of this challenge needs probabilities, so the scores of an instance must sum to 1."
+        got = f"a sum of {math.fsum(matrix[row].tolist()):.6g}"
+        expected = f"a sum of 1, give or take {tolerance(matrix.shape[1]):g}"
+        return self._at("not_a_probability", self._row_of(row), None, message, expected=expected, got=got)
+
+
+def _transposed(values: Sequence[object]) -> tuple[Sequence[str], list[object]]:
+    """The keys that all objects share in the same order, and all values row by row; no keys where they differ."""
+    first = values[0]
+    assert isinstance(first, tuple)
+    keys = tuple(key for key, _ in first)
+    flat: list[object] = []
+    for row in values:
+        assert isinstance(row, tuple)
+        if tuple([key for key, _ in row]) != keys:
+            return (), []
+        flat.extend([value for _, value in row])
+    return keys, flat
+
+
+def _scored_twice(name: str) -> Said:
+    return f"{quote(name)} is scored twice. Give one score for each class.", None, quote(name)
+
+
+def _shown(value: object) -> str:
+    return str(value) if isinstance(value, BadNumber) else show(value)

@@ -1,0 +1,1 @@
+"""Vectorized readers: they read files of plain layout quickly, and leave every other file to the strict readers."""

@@ -1,0 +1,29 @@
+"""Text of one format that was sent as another, told by how it begins: one problem that says so instead of many."""
+
+import re
+
+from app.formats.problems import Place, Problem, problem, show
+
+_JSON = re.compile(r'\s*[\[{]\s*["\[{]')
+_TABLES = ((",", "CSV", ".csv", "text/csv"), ("\t", "TSV", ".tsv", "text/tab-separated-values"))
+
+
+def looks_like_table(text: str, read_as: str) -> Problem | None:
+    """The advice for a table that was sent as JSON, by its media type or the lack of a telling file name."""
+    first = text[:2000].split("\n", 1)[0].strip()
+    for sign, name, ending, media in _TABLES:
+        if sign in first and first.replace(sign, "").replace("_", "").isalnum():
+            message = (
+                f"This was read as {read_as} but looks like {name}. Name the file {ending}, or send it as {media}."
+            )
+            return problem("syntax", message, Place(None, 1, 1), expected=read_as, got=show(first))
+    return None
+
+
+def looks_like_json(text: str, read_as: str) -> Problem | None:
+    """The advice for JSON that was sent as a table."""
+    if not _JSON.match(text[:2000]):
+        return None
+    mend = "Name the file .json (.jsonl with one record a line), or send it as application/json (application/x-ndjson)."
+    message = f"This was read as {read_as} but looks like JSON. {mend}"
+    return problem("syntax", message, Place(None, 1, 1), expected=read_as, got=show(text[:2000].split("\n", 1)[0]))

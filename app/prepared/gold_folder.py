@@ -1,0 +1,125 @@
+"""A folder of prepared gold, shared by the scoring children of a service: all of it can be made again.
+
+Whatever is wrong with a file, it is removed and the gold counts as not prepared. Files come under their names whole; a
+map of one that is removed stays readable.
+"""
+
+import errno
+import fcntl
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from app.pipeline import Gold
+from app.prepared import array_file
+from app.prepared.gold_arrays import put_together, taken_apart
+
+UNUSED: Final = 7 * 24 * 3600.0
+"""Seconds after which gold that nobody scores with is dropped: it may have been deleted elsewhere."""
+
+_SUFFIX: Final = ".gold"
+_PART: Final = ".part"
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedGold:
+    """At most `limit` bytes of files, the least recently used first to go; none is made that leaves less than `free`.
+
+    `say` is told what an operator may want to know.
+    """
+
+    folder: Path
+    limit: int
+    free: int = 0
+    say: Callable[[str], None] = lambda _: None
+
+    def load(self, name: str) -> Gold | None:
+        """The gold of this name on arrays that are mapped; None where it is not prepared, or no longer sound."""
+        path = self._path(name)
+        try:
+            header, found = array_file.read(path)
+            gold = put_together(header, found)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError) as fault:
+            self.say(f"prepared gold was not sound and is removed: {fault}")
+            with suppress(OSError):
+                path.unlink()
+            return None
+        self.used(name)
+        return gold
+
+    def used(self, name: str) -> None:
+        """Note that this gold was used now."""
+        with suppress(OSError):
+            os.utime(self._path(name))
+
+    def keep(self, name: str, gold: Gold) -> None:
+        """Write gold down under this name; where that fails, it is scored with as it is."""
+        try:
+            self._write(name, gold)
+            self.tidy(spared=name)
+        except (OSError, MemoryError) as lack:
+            self.say(f"gold could not be prepared: {lack or 'no memory'}")
+
+    def tidy(self, *, spared: str = "") -> None:
+        """Drop what was not used for long, then the least recently used beyond the limit, and what dead writers left."""
+        with suppress(OSError):  # others tidy up too
+            _clear_parts(self.folder)
+            files = sorted((each.stat().st_mtime, each) for each in self.folder.glob(f"*{_SUFFIX}"))
+            total = sum(path.stat().st_size for _, path in files)
+            for used, path in files:
+                if path == self._path(spared) or (total <= self.limit and time.time() - used < UNUSED):
+                    continue
+                total -= path.stat().st_size
+                path.unlink()
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}{_SUFFIX}"
+
+    def _write(self, name: str, gold: Gold) -> None:
+        pieces = array_file.laid_out(*taken_apart(gold))
+        size = sum(map(len, pieces))
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if size > self.limit:
+            return
+        if shutil.disk_usage(self.folder).free - size < self.free:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.folder))
+        with _part(self._path(name)) as file:
+            array_file.write(file, pieces)
+        _sync(self.folder)
+
+
+@contextmanager
+def _part(final: Path) -> Iterator[BinaryIO]:
+    """A new file that gets its name when the block ends well; locked while its writer lives, which `_clear_parts` asks."""
+    path = final.with_name(f"{uuid.uuid4().hex}{_PART}")
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield file
+            path.rename(final)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+
+
+def _clear_parts(folder: Path) -> None:
+    for path in folder.glob(f"*{_PART}"):
+        with suppress(OSError), path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

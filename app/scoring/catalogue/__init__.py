@@ -1,0 +1,1 @@
+"""The catalogue of metrics as data: descriptions, settings and worked examples."""

@@ -1,0 +1,58 @@
+"""The metrics that most people ask for first, by task: what a list of all of them begins with."""
+
+from collections.abc import Sequence
+
+from app.scoring.declaration.metric import MetricCall
+from app.scoring.declaration.task import Task
+
+COMMON: dict[Task, tuple[str, ...]] = {
+    "binary": (
+        "accuracy",
+        "balanced_accuracy",
+        "precision",
+        "recall",
+        "specificity",
+        "f1",
+        "f1_macro",
+        "f1_of_averages_macro",
+        "mcc",
+        "cohen_kappa",
+        "auc",
+        "average_precision",
+    ),
+    "multiclass": (
+        "accuracy",
+        "balanced_accuracy",
+        "precision_macro",
+        "recall_macro",
+        "f1_macro",
+        "f1_of_averages_macro",
+        "f1_weighted",
+        "mcc",
+        "cohen_kappa",
+        "auc_ovr_macro",
+        "auc_ovo_macro",
+        "average_precision_macro",
+    ),
+    "multilabel": (
+        "subset_accuracy",
+        "hamming_loss",
+        "jaccard_samples",
+        "precision_micro",
+        "recall_micro",
+        "f1_micro",
+        "f1_macro",
+        "f1_of_averages_macro",
+        "f1_samples",
+        "auc_macro",
+        "average_precision_macro",
+        "ranking_loss",
+    ),
+}
+"""Keys of the catalogue in the order in which they are shown; the two macro F1s stand next to each other."""
+
+
+def common(task: Task, calls: Sequence[MetricCall]) -> list[MetricCall]:
+    """Those of the calls that belong to the common metrics of the task, in their order."""
+    by_key = {call.metric.key: call for call in calls}
+    return [by_key[key] for key in COMMON[task] if key in by_key]

@@ -1,0 +1,88 @@
+"""Settings and presets with the metrics that they concern, and the words for what a parameter takes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.scoring.declaration.metric import CATALOGUE, Metric, Param
+from app.scoring.declaration.metric_parser import settings
+from app.scoring.declaration.options import OPTIONS
+from app.scoring.declaration.presets import Preset, fits
+
+
+def all_settings() -> dict[str, dict[Param, list[str]]]:
+    """Every parameter with a default, by name: its declarations, each with the keys of the metrics that have it so."""
+    found: dict[str, dict[Param, list[str]]] = {}
+    for metric in CATALOGUE.values():
+        for param in metric.params:
+            if param.default is not None:
+                found.setdefault(param.name, {}).setdefault(param, []).append(metric.key)
+    return dict(sorted(found.items()))
+
+
+def knows(metric: Metric, name: str) -> bool:
+    """Whether an option or a setting concerns a metric."""
+    return name in metric.options or any(param.name == name for param in metric.params)
+
+
+def meaning_of(name: str, value: str) -> str:
+    """What a value of a convention or of a setting means."""
+    if name in OPTIONS:
+        values = dict(zip(OPTIONS[name].values, OPTIONS[name].value_meanings, strict=True))
+        return values.get(value, OPTIONS[name].meaning)
+    for param in settings(name):
+        meanings = dict(zip(param.values, param.value_meanings, strict=False))
+        if value in meanings:
+            return meanings[value]
+    return next((param.meaning for param in settings(name)), "")
+
+
+def describe_preset(preset: Preset) -> dict[str, Any]:
+    """A preset with every option that it sets: for all metrics, and for some keys; with what each value means."""
+    return {
+        "name": preset.name,
+        "tool": preset.tool,
+        "options": _meant(preset.options),
+        "by_key": [
+            {"keys": keys, "options": _meant(options)}
+            for pattern, options in preset.by_key
+            if (keys := _fitting(pattern, options))
+        ],
+        "positive_first": preset.positive_first,
+        "remark": preset.remark,
+    }
+
+
+def _meant(options: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"name": name, "value": value, "meaning": meaning_of(name, value)} for name, value in options.items()]
+
+
+def _fitting(pattern: str, options: Mapping[str, str]) -> list[str]:
+    """The keys that fit a pattern and that its options concern."""
+    return [
+        metric.key
+        for metric in CATALOGUE.values()
+        if fits(metric.key, pattern) and any(knows(metric, name) for name in options)
+    ]
+
+
+def span(bounds: Sequence[float | None]) -> str:
+    """The words for a least and a greatest value, None where there is none."""
+    low, high = bounds
+    if low is None:
+        return "any number" if high is None else f"up to {_plain(high)}"
+    return f"from {_plain(low)}" if high is None else f"{_plain(low)} to {_plain(high)}"
+
+
+def _plain(number: float) -> str:
+    return f"{number:,.6g}" if abs(number) < 1e6 else f"{number:,.15g}"
+
+
+def takes(param: Mapping[str, Any]) -> str:
+    """What a described parameter takes, and where it must be given."""
+    kind = {"number": "a number", "whole": "a whole number", "label": "a label"}.get(param["kind"], "")
+    if param["bounds"] is not None and kind:
+        low, high = param["bounds"]
+        kind += f" {span(param['bounds'])}" if low is None or high is None else f" from {span(param['bounds'])}"
+    usual = f"by default {param['default']}"
+    due = f"needed for {', '.join(param['required_for'])}" if param["required_for"] else "may be left away"
+    return "; ".join(filter(None, [kind, usual if param["default"] is not None else due]))

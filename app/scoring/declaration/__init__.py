@@ -1,0 +1,1 @@
+"""What is declared of metrics: keys, parameters, options, presets, requirements and recipes."""

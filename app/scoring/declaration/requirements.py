@@ -1,0 +1,72 @@
+"""What a metric may need besides labels: each need with its meaning, and the reason where data do not meet it."""
+
+from app.scoring.declaration.metric import (
+    COST_MATRIX,
+    FOLDS,
+    GROUPS,
+    HIERARCHY,
+    LABELS,
+    PROBABILITIES,
+    RANKING,
+    SCORES,
+    TRAIN_FREQUENCIES,
+    Metric,
+)
+from app.scoring.declaration.task import TaskSpec
+from app.scoring.evaluation_input import Case
+
+MEANINGS = {
+    LABELS: "hard labels, given or following from scores by the decision rule",
+    SCORES: "a score for each class, or of the positive label",
+    PROBABILITIES: "scores that are probabilities",
+    RANKING: "scores, or else lists of labels with the surest first",
+    TRAIN_FREQUENCIES: "how often each label occurs in the training data",
+    HIERARCHY: "the parents of each class",
+    COST_MATRIX: "what each wrong answer costs",
+    FOLDS: "the fold of each instance",
+    GROUPS: "the group of each instance",
+}
+_LACKING = {
+    SCORES: "the predictions give no scores",
+    RANKING: "the predictions give neither scores nor lists of labels in their order",
+    TRAIN_FREQUENCIES: "it needs the training frequencies of the labels, and none were given",
+    HIERARCHY: "no hierarchy of the classes was given",
+    COST_MATRIX: "no cost matrix was given",
+    FOLDS: "the instances were not divided into folds",
+    GROUPS: "the instances were not divided into groups",
+}
+
+
+OPEN_REASONS = frozenset(_LACKING.values())
+"""Reasons that hang on no label of the gold: anybody may read them."""
+
+
+def met(spec: TaskSpec, *, scores: bool = False, folds: bool = False, groups: bool = False) -> frozenset[str]:
+    """The needs that data meet: the task's own, and what the files give. Probabilities count wherever there are scores."""
+    has = {
+        LABELS: True,
+        SCORES: scores,
+        PROBABILITIES: scores,
+        RANKING: scores or spec.task == "multilabel",
+        TRAIN_FREQUENCIES: spec.train_frequencies is not None,
+        HIERARCHY: spec.hierarchy is not None,
+        COST_MATRIX: spec.cost_matrix is not None,
+        FOLDS: folds,
+        GROUPS: groups,
+    }
+    return frozenset(need for need, holds in has.items() if holds)
+
+
+def met_by(case: Case) -> frozenset[str]:
+    """The needs that a case meets."""
+    return met(
+        case.spec,
+        scores=case.scores is not None,
+        folds=case.folds is not None,
+        groups=case.groups is not None,
+    )
+
+
+def lacking(metric: Metric, has: frozenset[str]) -> str | None:
+    """Why a metric has no value where only these needs are met."""
+    return next((_LACKING[need] for need in metric.needs if need not in has), None)

@@ -1,0 +1,1 @@
+"""How much of the gold labels published scores can disclose at most."""

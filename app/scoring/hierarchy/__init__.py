@@ -1,0 +1,1 @@
+"""Hierarchies of labels: ancestors, distances, lowest common ancestors."""

@@ -1,0 +1,58 @@
+"""The three small data sets on which every metric's worked example is counted by hand."""
+
+from collections.abc import Mapping
+
+from app.scoring.declaration.metric import Example
+
+BINARY = Example(
+    task="binary",
+    classes=("spam", "ham"),
+    gold=("spam", "spam", "spam", "spam", "ham", "ham", "ham", "ham", "ham", "ham"),
+    predicted=("spam", "spam", "spam", "ham", "spam", "spam", "ham", "ham", "ham", "ham"),
+    value="",
+    positive_label="spam",
+)
+MULTICLASS = Example(
+    task="multiclass",
+    classes=("cat", "dog", "mouse"),
+    gold=("cat", "cat", "cat", "cat", "dog", "dog", "dog", "mouse", "mouse"),
+    predicted=("cat", "cat", "dog", "dog", "dog", "dog", "cat", "mouse", "dog"),
+    value="",
+    train_frequencies={"cat": 2, "dog": 1, "mouse": 1},
+)
+MULTILABEL = Example(
+    task="multilabel",
+    classes=("art", "law", "war"),
+    gold=(("art", "law"), ("law",), ("art", "war"), ("war",)),
+    predicted=(("art",), ("law", "war"), ("art",), ("war",)),
+    value="",
+)
+_DATA = {"": BINARY, "samples": MULTILABEL}
+_ORDER = ("", "macro", "micro", "weighted", "weighted_by_predicted", "lfb_train", "samples")
+
+
+def per_average(*values: str) -> dict[str, str]:
+    """Exact values of a measure for one class, then under each average; weights from test data are the support's."""
+    found = dict(zip(_ORDER, values, strict=False))
+    return {**found, "lfb_test": found["weighted"]} if "weighted" in found else found
+
+
+def worked(data: Example, value: str, params: Mapping[str, str] | None = None) -> Example:
+    """This data set with the value that a metric has on it."""
+    return Example(
+        data.task,
+        data.classes,
+        data.gold,
+        data.predicted,
+        value,
+        params or {},
+        data.positive_label,
+        data.train_frequencies,
+        cost_matrix=data.cost_matrix,
+        class_weights=data.class_weights,
+    )
+
+
+def example(suffix: str, values: Mapping[str, str], params: Mapping[str, str]) -> Example:
+    """The worked example of an average: one class on binary data, `samples` on label sets, else on three classes."""
+    return worked(_DATA.get(suffix, MULTICLASS), values[suffix], params)

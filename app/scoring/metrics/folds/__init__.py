@@ -1,0 +1,1 @@
+"""Metrics over the folds of a cross-validation."""

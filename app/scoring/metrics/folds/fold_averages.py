@@ -1,0 +1,165 @@
+"""Cross-validation: F pooled over folds, the mean over folds, and the table of folds."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from app.scoring.declaration.granularity import PARTS
+from app.scoring.declaration.metric import FOLDS, LABELS, Example, Metric, MetricCall, Properties, Result, register
+from app.scoring.declaration.task import TASKS
+from app.scoring.metrics.folds.cv_table import cv_table
+from app.scoring.metrics.folds.fold_values import F1, UNDEFINED, mean, of_average, of_label
+from app.scoring.metrics.labels.averages import BARE, MACRO, MICRO, Average, bare
+from app.scoring.metrics.labels.precision_recall_f import LABEL
+from app.scoring.metrics.labels.whole_task import SETS, UNIT
+from app.scoring.tally import Workspace
+
+
+def _of_label(ws: Workspace, call: MetricCall) -> Result:
+    return mean(of_label(ws, call), call)
+
+
+def _of(average: Average) -> Callable[[Workspace, MetricCall], Result]:
+    return lambda ws, call: mean(of_average(ws, call, average), call)
+
+
+def _pooled(ws: Workspace, call: MetricCall) -> Result:
+    return bare(ws, call, F1.ratio(call))
+
+
+def _zero_shown(equation: str) -> Callable[[MetricCall], str]:
+    """The equation, and under undefined=zero what then holds for a fold without a value."""
+    return lambda call: equation + (_ZERO if call.params["undefined"] == "zero" else "")
+
+
+def _written(index: str) -> str:
+    tp, fp, fn = (rf"\mathrm{{{name}}}{index}^{{(k)}}" for name in ("TP", "FP", "FN"))
+    return rf"\frac{{2\,{tp}}}{{2\,{tp}+{fp}+{fn}}}"
+
+
+_FOLD_MEAN = r"\frac{1}{K}\sum_{k=1}^{K} "
+_SUMS = r"\frac{2\,\sum_{k=1}^{K} \mathrm{TP}^{(k)}}{\sum_{k=1}^{K} (2\,\mathrm{TP}^{(k)}+\mathrm{FP}^{(k)}+\mathrm{FN}^{(k)})}"
+_MACRO = _FOLD_MEAN + r"\frac{1}{m}\sum_{j=1}^{m} " + _written("_{j}")
+_MICRO = (
+    _FOLD_MEAN + r"\frac{2\,\sum_{j} \mathrm{TP}_{j}^{(k)}}"
+    r"{\sum_{j} (2\,\mathrm{TP}_{j}^{(k)}+\mathrm{FP}_{j}^{(k)}+\mathrm{FN}_{j}^{(k)})}"
+)
+_TABLE = (
+    _FOLD_MEAN + r"F^{(k)},\quad \sqrt{\frac{\sum_{k=1}^{K} (F^{(k)}-\bar{F})^{2}}{K-1}},\quad "
+    r"\sqrt{\frac{\sum_{k=1}^{K} (F^{(k)}-\bar{F})^{2}}{K}}"
+)
+_SOURCE = "Van Asch 2013 sec 7"
+_SYMBOLS = {"k": "runs over the folds", "K": "number of folds that have a value", "F^{(k)}": "F1 of fold k"}
+_ZERO = r",\quad F^{(k)}:=0\text{ in a fold without gold positives}"
+_SPAM = Example(
+    task="binary",
+    classes=("spam", "ham"),
+    gold=("spam", "spam", "spam", "ham", "spam", "ham", "ham", "ham"),
+    predicted=("spam", "spam", "ham", "ham", "spam", "spam", "spam", "ham"),
+    value="",
+    positive_label="spam",
+    folds=("1", "1", "1", "1", "2", "2", "3", "3"),
+)
+_TOPICS = Example(
+    task="multilabel",
+    classes=("art", "law", "war"),
+    gold=(("art", "law"), ("law",), ("art", "law"), ("war",), (), ()),
+    predicted=(("art", "law"), ("art", "law"), ("art", "law"), ("war",), (), ("law",)),
+    value="",
+    folds=("1", "1", "2", "2", "3", "3"),
+)
+
+
+register(
+    Metric(
+        key="f1_cv_pooled",
+        name="F1 pooled over folds",
+        names=("F_tp,fp", "micro-style cross-validated F1"),
+        equation=_SUMS,
+        tasks=TASKS,
+        needs=(LABELS, FOLDS),
+        direction="higher",
+        granularity=PARTS,
+        range=UNIT,
+        params=(LABEL,),
+        options=BARE.options,
+        properties=Properties(symmetric=True, prevalence_sensitive=True),
+        source=f"{_SOURCE} eq 27; Forman & Scholz 2010, Apples-to-apples in cross-validation studies",
+        example=replace(_SPAM, value="2/3"),
+        compute=_pooled,
+        symbols={**_SYMBOLS, "K": "number of folds"},
+        peers={"scikit-learn": "cross_val_predict, then f1_score; cross_val_score gives f1_cv_mean:undefined=zero"},
+    )
+)
+register(
+    Metric(
+        key="f1_cv_mean",
+        name="mean F1 of folds",
+        names=("F_avg", "macro-style cross-validated F1"),
+        equation=_FOLD_MEAN + _written(""),
+        tasks=TASKS,
+        needs=(LABELS, FOLDS),
+        direction="higher",
+        granularity=PARTS,
+        range=UNIT,
+        params=(LABEL, UNDEFINED),
+        options=SETS,
+        properties=Properties(symmetric=False, prevalence_sensitive=True),
+        source=f"{_SOURCE} eq 29 (which writes tp_N for tp_B)",
+        example=replace(_SPAM, value="11/15"),
+        compute=_of_label,
+        symbols=_SYMBOLS,
+        shown=_zero_shown(_FOLD_MEAN + _written("")),
+        peers={"scikit-learn": "cross_val_score counts a fold without positives as 0: undefined=zero"},
+    )
+)
+for _average, _equation, _value in ((MACRO, _MACRO, "7/9"), (MICRO, _MICRO, "13/14")):
+    register(
+        Metric(
+            key=f"f1_cv_mean_{_average.suffix}",
+            name=f"mean {_average.name} F1 of folds",
+            names=(f"{_average.name} F1 averaged over folds",),
+            equation=_equation,
+            tasks=TASKS,
+            needs=(LABELS, FOLDS),
+            direction="higher",
+            granularity=PARTS,
+            range=UNIT,
+            params=(UNDEFINED,),
+            options=_average.options,
+            properties=Properties(symmetric=False, prevalence_sensitive=True),
+            source=f"{_SOURCE} eq 29, of the {_average.name} F1",
+            example=replace(_TOPICS, value=_value),
+            compute=_of(_average),
+            symbols=_SYMBOLS,
+            shown=_zero_shown(_equation),
+            peers={"scikit-learn": "cross_val_score takes the labels of each fold: label_set=gold_or_predicted"}
+            if _average is MACRO
+            else {},
+        )
+    )
+register(
+    Metric(
+        key="cv_table",
+        name="table of the cross-validation",
+        names=("fold table",),
+        equation=_TABLE,
+        tasks=TASKS,
+        needs=(LABELS, FOLDS),
+        direction="none",
+        granularity=PARTS,
+        range=UNIT,
+        params=(replace(LABEL, required_for=()), UNDEFINED),
+        options=MACRO.options,
+        properties=Properties(symmetric=False, prevalence_sensitive=True),
+        source=f"{_SOURCE} eq 26-31",
+        example=_SPAM,
+        compute=cv_table,
+        shown=_zero_shown(_TABLE),
+        scalar=False,
+        symbols={
+            **_SYMBOLS,
+            "F^{(k)}": "F1 of fold k: of one class, macro, micro",
+            "F̄": "its mean over the folds; the first root is the deviation of the sample, the second of the population",
+        },
+    )
+)

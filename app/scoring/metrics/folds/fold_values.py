@@ -1,0 +1,157 @@
+"""One measure in each fold of a cross-validation, and the mean of its values."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from app.scoring.declaration.metric import MetricCall, Param, Result, rounded_once
+from app.scoring.metrics.labels.averages import Average
+from app.scoring.metrics.labels.precision_recall_f import BASES
+from app.scoring.metrics.labels.undefined_rules import LISTED, UndefinedError, excluded, listed, table_of
+from app.scoring.numeric.correct_rounding import Real, real, summed
+from app.scoring.numeric.exact import rounded
+from app.scoring.tally import Workspace
+
+F1 = next(base for base in BASES if base.key == "f1")
+UNDEFINED = Param(
+    "undefined",
+    "choice",
+    "what a fold without a value does, such as one whose gold has no positives",
+    default="skip",
+    values=("skip", "zero"),
+    value_meanings=("it is left out and listed", "it counts as 0"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """The instances of one fold."""
+
+    name: str
+    ws: Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """One measure in each fold, None where it has no value there, with a reason; and the notes of the folds.
+
+    `refused` says why there may be no mean at all.
+    """
+
+    names: tuple[str, ...]
+    found: tuple[Real | None, ...]
+    reason: str
+    notes: tuple[str, ...] = ()
+    refused: str | None = None
+
+    def entering(self, call: MetricCall) -> list[Real]:
+        """The values that enter the mean."""
+        zero = call.params["undefined"] == "zero"
+        return [real(0) if value is None else value for value in self.found if zero or value is not None]
+
+    @property
+    def undefined(self) -> list[str]:
+        """The folds without a value."""
+        return [name for name, value in zip(self.names, self.found, strict=True) if value is None]
+
+
+def folds_of(ws: Workspace) -> list[Fold]:
+    """The folds that have instances, each with counts of its own, in the order in which they were named."""
+    return ws.shared("folds", lambda: _divided(ws))
+
+
+def _divided(ws: Workspace) -> list[Fold]:
+    folds = ws.case.folds
+    assert folds is not None, "checked among the needs of the metric"
+    order = np.argsort(folds.codes, kind="stable")
+    ends = np.searchsorted(folds.codes[order], np.arange(len(folds.names) + 1))
+    spans = zip(folds.names, ends[:-1].tolist(), ends[1:].tolist(), strict=True)
+    return [Fold(name, Workspace(ws.case.take(order[start:end]))) for name, start, end in spans if end > start]
+
+
+def label_of(ws: Workspace, call: MetricCall) -> str | None:
+    """The class that is meant: `label`, or the positive label of a binary task."""
+    return call.params.get("label") or (ws.spec.positive_label if ws.spec.task == "binary" else None)
+
+
+def label_table(ws: Workspace, call: MetricCall, label: str) -> tuple[int, int, int, int]:
+    """The tp, fp, fn, tn of one class; raises UndefinedError where it is not declared."""
+    tally = ws.tally(call.options)
+    if label not in tally.names:
+        raise UndefinedError(f"'{label}' is not a declared class")
+    return table_of(tally.classes, tally.names.index(label))
+
+
+def fold_f1(table: tuple[int, int, int, int]) -> Real | None:
+    """F1 of one table; None where gold has no positives, whatever the false positives (catalogue, row 33)."""
+    tp, fp, fn, _ = table
+    return real(Fraction(2 * tp, 2 * tp + fp + fn)) if tp + fn else None
+
+
+def of_label(ws: Workspace, call: MetricCall) -> Values:
+    """F1 of one class in each fold."""
+    label = label_of(ws, call)
+    if label is None:
+        raise UndefinedError("it needs label=… to say which class is meant")
+    folds = folds_of(ws)
+    found = tuple(fold_f1(label_table(fold.ws, call, label)) for fold in folds)
+    return Values(tuple(fold.name for fold in folds), found, f"none has gold instances of {label}")
+
+
+def of_average(ws: Workspace, call: MetricCall, average: Average) -> Values:
+    """The macro or micro F1 in each fold; a fold whose gold has none of the labels has none."""
+    found: list[Real | None] = []
+    notes: dict[str, list[str]] = {}
+    reason, refused = "the gold of none has any label", None
+    folds = folds_of(ws)
+    for fold in folds:
+        tally = fold.ws.tally(call.options)
+        value = None
+        if tally.classes.support[~excluded(tally, call)].any():
+            try:
+                result = average.compute(fold.ws, call, F1.ratio(call))
+            except UndefinedError as problem:
+                reason = f"in fold {fold.name} {problem}"
+                refused = reason if call.options["zero_division"] == "error" else None
+            else:
+                value = result.exact
+                for note in result.notes:
+                    notes.setdefault(note, []).append(fold.name)
+        found.append(value)
+    told = [note if len(at) == len(folds) else f"{note} (in folds {listed(at)})" for note, at in notes.items()]
+    return Values(tuple(fold.name for fold in folds), tuple(found), reason, _short(told), refused)
+
+
+def _short(notes: list[str]) -> tuple[str, ...]:
+    more = (f"and {len(notes) - LISTED} more notes on folds",) if len(notes) > LISTED else ()
+    return (*notes[:LISTED], *more)
+
+
+def mean(values: Values, call: MetricCall) -> Result:
+    """The plain mean over folds, each counting once (V eq 29)."""
+    entering = values.entering(call)
+    if values.refused is not None:
+        raise UndefinedError(values.refused)
+    if not entering:
+        raise UndefinedError(f"no fold has a value: {values.reason}")
+    effect = "counted as 0" if call.params["undefined"] == "zero" else "left out"
+    undefined = values.undefined
+    note = f"folds without a value, {effect} (undefined={call.params['undefined']}): {listed(undefined)}"
+    return rounded_once(middle(entering), ((note,) if undefined else ()) + values.notes)
+
+
+def middle(values: Sequence[Real]) -> Real:
+    """The mean of at least one value."""
+    return summed(values) / len(values)
+
+
+def deviations(values: Sequence[Real]) -> dict[str, float | None]:
+    """The standard deviation of at least one value, of the sample (n - 1) and of the population (n), to 12 digits."""
+    less = middle(values) * -1
+    gaps = [value + less for value in values]
+    squares = summed(gap * gap for gap in gaps)
+    sample = rounded(math.sqrt((squares / (len(values) - 1)).nearest())) if len(values) > 1 else None
+    return {"sample": sample, "population": rounded(math.sqrt((squares / len(values)).nearest()))}

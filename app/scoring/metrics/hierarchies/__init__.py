@@ -1,0 +1,1 @@
+"""Metrics of labels in a hierarchy."""

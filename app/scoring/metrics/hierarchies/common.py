@@ -1,0 +1,151 @@
+"""What the hierarchical metrics share: label sets as nodes, and shares of extended sets averaged over instances."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from app.scoring.declaration.metric import MetricCall, Param, Result
+from app.scoring.declaration.metric_syntax import counted
+from app.scoring.evaluation_input import Labels
+from app.scoring.hierarchy.ancestry import Ancestry
+from app.scoring.hierarchy.augmented_sets import LabelSets, Overlap
+from app.scoring.hierarchy.cost_limit import Effort
+from app.scoring.metrics.labels.averages import Fixed, empties, over_instances
+from app.scoring.metrics.labels.undefined_rules import UndefinedError, listed, single_ratio
+from app.scoring.numeric.exact import Integers, times, total
+from app.scoring.tally import TALLY_OPTIONS, Workspace, distinct
+
+READING = ("unknown_label", "missing", "duplicates", "empty_label")
+EMPTIES = ("both_empty", "one_empty")
+COUNT_ROOT = Param(
+    name="count_root",
+    kind="choice",
+    meaning="whether a virtual root stands above all roots",
+    default="false",
+    values=("false", "true"),
+    value_meanings=(
+        "only nodes of the hierarchy count, and labels of different trees have nothing in common",
+        "a virtual root above all roots joins all trees, and counts",
+    ),
+)
+
+
+def joins(call: MetricCall) -> bool:
+    """Whether a virtual root joins all trees."""
+    return call.params["count_root"] == "true"
+
+
+def ancestry(ws: Workspace, *, joined: bool) -> Ancestry:
+    """The hierarchy over the classes of the task; raises UndefinedError where classes are missing in it."""
+    hierarchy, classes = ws.spec.hierarchy, ws.spec.classes
+    assert hierarchy is not None, "checked among the needs of the metric"
+    lost = hierarchy.unknown(classes)
+    if len(lost) > 1:
+        raise UndefinedError(
+            f"{counted(len(lost), 'class is no node', 'classes are no nodes')} of the hierarchy: {listed(lost)}; list them as roots"
+        )
+    if lost:
+        raise UndefinedError(f'class {lost[0]} is not a node of the hierarchy; list it as a root: "{lost[0]}": []')
+    return ws.common(("ancestry", joined), lambda: Ancestry(hierarchy, classes, joined=joined))
+
+
+def reading(call: MetricCall) -> tuple[str, ...]:
+    """The options that decide which labels an instance has."""
+    return tuple(call.options[name] for name in TALLY_OPTIONS)
+
+
+def label_sets(ws: Workspace, call: MetricCall) -> tuple[LabelSets, LabelSets]:
+    """The label sets of gold and predictions under the call's reading; a repeated label counts once."""
+    as_class = ws.spec.task == "multilabel" and call.options["empty_label"] == "as_class"
+    drop = call.options["unknown_label"] == "drop"
+    m = len(ws.spec.classes)
+
+    def make() -> tuple[LabelSets, LabelSets]:
+        return (
+            _read(ws.case.gold, m, drop=False, as_class=as_class),
+            _read(ws.case.predicted, m, drop=drop, as_class=as_class),
+        )
+
+    return ws.shared(("label sets", *reading(call)), make)
+
+
+TOO_LARGE = (
+    "linking the label sets would take too long: there are many more predicted labels than gold labels, or a label has "
+    "too many equally near counterparts"
+)
+TOO_DEEP = "the sets are so large, or so deep in the hierarchy, that adding all ancestors would take too long"
+TOO_FAR = (
+    "so many instances over a hierarchy so deep, with so many nodes that have several parents, would take too long, "
+    "whatever their labels"
+)
+
+
+def effort(ws: Workspace, call: MetricCall) -> Effort:
+    """What it costs to walk from the labels of the sets to their ancestors."""
+    tree = ancestry(ws, joined=joins(call))
+    climbed: dict[int, float] = ws.common(("climbed", joins(call)), dict)
+
+    def make() -> Effort:
+        gold, predicted = label_sets(ws, call)
+        return Effort(tree, np.concatenate([gold.nodes, predicted.nodes]), climbed)
+
+    return ws.shared(("effort", joins(call), *reading(call)), make)
+
+
+def _read(labels: Labels, m: int, *, drop: bool, as_class: bool) -> LabelSets:
+    labels = labels.as_sets()
+    assert labels.offsets is not None
+    n = labels.n
+    rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(labels.offsets))
+    codes = labels.codes.astype(np.int64)
+    known = (codes >= 0) & (codes < m)
+    outside = np.zeros(n, dtype=np.int64) if drop else np.bincount(rows[codes == m], minlength=n).astype(np.int64)
+    rows, codes = rows[known], codes[known]
+    if as_class:
+        empty = np.flatnonzero((np.bincount(rows, minlength=n) == 0) & (outside == 0))
+        rows = np.concatenate([rows, empty])
+        codes = np.concatenate([codes, np.full(len(empty), m, dtype=np.int64)])
+    keys, _ = distinct(rows * (m + 1) + codes, counted=False)
+    return LabelSets(keys // (m + 1), keys % (m + 1) + 1, outside)
+
+
+Terms = Callable[[Overlap], tuple[Integers, Integers]]
+
+
+def precision(overlap: Overlap) -> tuple[Integers, Integers]:
+    """The share of the predicted nodes that gold has too."""
+    return overlap.shared, overlap.predicted
+
+
+def recall(overlap: Overlap) -> tuple[Integers, Integers]:
+    """The share of the gold nodes that were predicted."""
+    return overlap.shared, overlap.gold
+
+
+def f1(overlap: Overlap) -> tuple[Integers, Integers]:
+    """The harmonic mean of the two, by counts."""
+    return 2 * overlap.shared, overlap.gold + overlap.predicted
+
+
+def empty_sets(ws: Workspace, call: MetricCall, overlap: Overlap) -> list[Fixed]:
+    """What the options both_empty and one_empty make of instances with empty sets."""
+    return empties(call, overlap.gold, overlap.predicted, overlap.predicted - label_sets(ws, call)[1].outside)
+
+
+def averaged(ws: Workspace, call: MetricCall, overlap: Overlap, terms: Terms) -> Result:
+    """The mean over instances of a share of nodes."""
+    numerator, denominator = terms(overlap)
+    found = over_instances(numerator, denominator, empty_sets(ws, call, overlap), ws.case.weights)
+    return Result(found.value, found.reason, (*overlap.notes, *found.notes))
+
+
+def pooled(ws: Workspace, call: MetricCall, overlap: Overlap, terms: Terms) -> Result:
+    """The share of the nodes of all instances together."""
+    numerator, denominator = (weighed(ws, column) for column in terms(overlap))
+    value, notes = single_ratio(call, "higher", numerator, denominator, f"pooled {call.metric.name}")
+    return Result(value, None, (*overlap.notes, *notes))
+
+
+def weighed(ws: Workspace, counts: Integers) -> int:
+    """The sum of counts per instance, each as often as its instance weighs."""
+    return total(counts if ws.case.weights is None else times(counts, ws.case.weights))

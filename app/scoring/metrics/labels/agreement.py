@@ -1,0 +1,249 @@
+"""Agreement beyond chance: Cohen's kappa, Scott's pi, Gwet's AC1 and the multi-class Matthews correlation."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from app.scoring.declaration.granularity import CLASS_TABLES, CONFUSION
+from app.scoring.declaration.metric import LABELS, Metric, MetricCall, Param, Properties, Result, register
+from app.scoring.metrics.example_data import MULTICLASS, worked
+from app.scoring.metrics.labels.undefined_rules import UndefinedError
+from app.scoring.metrics.labels.whole_task import READING, SINGLE
+from app.scoring.metrics.scores.indicator_cells import cells_of
+from app.scoring.numeric.exact import square_root, times, total
+from app.scoring.tally import Tally, Workspace
+
+SIGNED = (-1.0, 1.0)
+OUTSIDE = "a label outside the vocabulary and a missing prediction are categories of their own"
+ALONE = "a label outside the vocabulary and a missing prediction agree with nothing and are no class of the sum"
+ONE_CLASS = "gold and predictions are one and the same single class, so chance agreement is 1 (0/0)"
+WEIGHTS = Param(
+    "weights",
+    "choice",
+    "how much a disagreement weighs",
+    default="none",
+    values=("none", "linear", "quadratic"),
+    value_meanings=(
+        "every disagreement weighs the same",
+        "by how many places apart the two classes are declared",
+        "by the square of how many places apart the two classes are declared",
+    ),
+)
+
+
+def _chance(tally: Tally) -> int:
+    """The sum over classes of (times predicted) × (times in gold)."""
+    return total(times(tally.classes.predicted, tally.classes.support))
+
+
+def cohen_kappa(ws: Workspace, call: MetricCall) -> Result:
+    """(p_o - p_e) / (1 - p_e) as one division of integers; no value where chance agreement is 1.
+
+    With weights it is 1 less weighted disagreement over that of chance (Cohen 1968), classes in declared order.
+    """
+    tally = ws.tally(call.options)
+    if call.params["weights"] == "none":
+        return Result(kappa_of(tally))
+    cells = cells_of(ws, tally, "place on the scale of their order")
+    power = 1 if call.params["weights"] == "linear" else 2
+    observed = total(times(np.abs(cells.gold - cells.predicted) ** power, cells.counts))
+    expected = _expected_distance(tally, power)
+    if expected == 0:
+        raise UndefinedError(ONE_CLASS)
+    return Result((expected - tally.n * observed) / expected)
+
+
+def kappa_of(tally: Tally) -> float:
+    """Cohen's kappa of the counts, unweighted; raises UndefinedError where chance agreement is 1."""
+    chance = _chance(tally)
+    if tally.n**2 == chance:
+        raise UndefinedError(ONE_CLASS)
+    return (tally.n * tally.exact - chance) / (tally.n**2 - chance)
+
+
+def _expected_distance(tally: Tally, power: int) -> int:
+    """The sum over classes j, k of |j - k| to this power × (times j in gold) × (times k predicted)."""
+    gold, predicted = ([int(count) for count in side] for side in (tally.classes.support, tally.classes.predicted))
+    if power == 1:  # each step between neighbours is taken by the pairs with one side below it and the other above
+        found = below_gold = below_predicted = 0
+        for g, p in zip(gold, predicted, strict=True):
+            below_gold += g
+            below_predicted += p
+            found += below_gold * (tally.n - below_predicted) + below_predicted * (tally.n - below_gold)
+        return found
+    sums = [[sum(count * at**k for at, count in enumerate(side)) for k in (1, 2)] for side in (gold, predicted)]
+    (gold_first, gold_second), (first, second) = sums
+    return tally.n * (gold_second + second) - 2 * gold_first * first
+
+
+def scott_pi(ws: Workspace, call: MetricCall) -> Result:
+    """Like kappa, with one distribution for both sides as chance: (4nE - S) / (4n² - S), S the squared sums."""
+    tally = ws.tally(call.options)
+    both = _both(tally)
+    chance = sum(count**2 for count in both)
+    if chance == 4 * tally.n**2:
+        raise UndefinedError(ONE_CLASS)
+    return Result((4 * tally.n * tally.exact - chance) / (4 * tally.n**2 - chance))
+
+
+def gwet_ac1(ws: Workspace, call: MetricCall) -> Result:
+    """Like kappa, with the chance that is highest where all classes are as common: the mean of π(1 - π) over K - 1.
+
+    The classes are the declared ones: what stands in neither vocabulary is agreed on by nobody.
+    """
+    tally = ws.tally(call.options)
+    both = _both(tally)[: len(tally.names)]
+    others = len(both) - 1
+    if others == 0:
+        raise UndefinedError("there is only one class, so chance agreement is 0/0")
+    chance = sum(count * (2 * tally.n - count) for count in both)
+    everything = 4 * others * tally.n**2
+    return Result((4 * others * tally.n * tally.exact - chance) / (everything - chance))
+
+
+def _both(tally: Tally) -> list[int]:
+    """How often each class stands in gold and predictions together, then what stands in neither vocabulary."""
+    sums = [int(g) + int(p) for g, p in zip(tally.classes.support, tally.classes.predicted, strict=True)]
+    return [*sums, tally.outside_fp, tally.outside_fn, tally.nothing]
+
+
+def mcc(ws: Workspace, call: MetricCall) -> Result:
+    """The multi-class R_K with a correctly rounded square root; 0 and flagged where a side is constant (row 30).
+
+    A label outside the vocabulary and a missing prediction count as categories of their own.
+    """
+    tally = ws.tally(call.options)
+    gold, predicted = tally.classes.support, tally.classes.predicted
+    covariance = tally.n * tally.exact - _chance(tally)
+    spread_predicted = tally.n**2 - total(times(predicted, predicted)) - tally.outside_fp**2 - tally.nothing**2
+    spread_gold = tally.n**2 - total(times(gold, gold)) - tally.outside_fn**2
+    if spread_predicted == 0 or spread_gold == 0:
+        side = "gold" if spread_gold == 0 else "the predictions"
+        return Result(0.0, None, (f"all of {side} is one class: the correlation is 0/0 and counts as 0",))
+    size = square_root(Fraction(covariance**2, spread_predicted * spread_gold))
+    return Result(-size if covariance < 0 else size)
+
+
+_OBSERVED = r"p_{o}=\frac{1}{n}\sum_{j} \mathrm{TP}_{j}"
+_BEYOND = r"\frac{p_{o}-p_{e}}{1-p_{e}},\quad " + _OBSERVED
+_COMMON = r"\pi_{j}=\frac{n_{j}+p_{j}}{2\,n}"
+_LETTERS = {"p_o": "observed agreement", "p_e": "agreement expected by chance"}
+_PI = {**_LETTERS, "π_j": "share of class j in gold and predictions together"}
+_WEIGHTED = {
+    "p_k": "predictions of class k",
+    "w_jk": "weight of class j in gold and k predicted",
+    "n_jk": "instances of class j predicted as k",
+}
+
+
+def _shown_kappa(call: MetricCall) -> str:
+    """The weighted form where weights are asked for."""
+    weights = call.params["weights"]
+    if weights == "none":
+        return call.metric.equation
+    weight = "|j-k|" if weights == "linear" else "(j-k)^{2}"
+    return (
+        r"1-\frac{\sum_{j}\sum_{k} w_{jk}\,n_{jk}}{\frac{1}{n}\sum_{j}\sum_{k} w_{jk}\,n_{j}\,p_{k}},\quad w_{jk}="
+        + weight
+    )
+
+
+register(
+    Metric(
+        key="cohen_kappa",
+        name="Cohen's kappa",
+        names=("kappa", "chance-corrected agreement", "weighted kappa", "quadratic weighted kappa", "QWK"),
+        equation=rf"{_BEYOND},\;p_{{e}}=\frac{{1}}{{n^{{2}}}}\sum_{{j}} p_{{j}}\,n_{{j}}",
+        tasks=SINGLE,
+        needs=(LABELS,),
+        direction="higher",
+        granularity=CONFUSION,
+        range=SIGNED,
+        params=(WEIGHTS,),
+        options=READING,
+        properties=Properties(symmetric=True, prevalence_sensitive=True, ordinal=True),
+        source=f"Cohen 1960, A coefficient of agreement for nominal scales; Cohen 1968, Weighted kappa; {OUTSIDE}",
+        example=worked(MULTICLASS, "4/13"),
+        compute=cohen_kappa,
+        hints={"multilabel": "kappa is for one label per instance"},
+        symbols={**_LETTERS, **_WEIGHTED},
+        peers={
+            "scikit-learn": "cohen_kappa_score; where it is 0/0, nan. Weighted, it numbers the classes that occur, so that "
+            "one that does not brings its neighbours closer, unless labels= names all",
+            "PyCM": 'Kappa, weighted_kappa; "None" where it is 0/0',
+            "caret": "Kappa; NaN where it is 0/0",
+        },
+        shown=_shown_kappa,
+    )
+)
+register(
+    Metric(
+        key="scott_pi",
+        name="Scott's pi",
+        names=("Kappa Unbiased", "unbiased kappa"),
+        equation=rf"{_BEYOND},\;p_{{e}}=\sum_{{j}} \pi_{{j}}^{{2}},\;{_COMMON}",
+        tasks=SINGLE,
+        needs=(LABELS,),
+        direction="higher",
+        granularity=CLASS_TABLES,
+        range=SIGNED,
+        params=(),
+        options=READING,
+        properties=Properties(symmetric=True, prevalence_sensitive=True),
+        source=f"Scott 1955, Reliability of content analysis; {OUTSIDE}",
+        example=worked(MULTICLASS, "29/101"),
+        compute=scott_pi,
+        hints={"multilabel": "this agreement is for one label per instance"},
+        symbols=_PI,
+        peers={"PyCM": 'Scott PI; "None" where it is 0/0'},
+    )
+)
+register(
+    Metric(
+        key="gwet_ac1",
+        name="Gwet's AC1",
+        names=("AC1", "first-order agreement coefficient"),
+        equation=rf"{_BEYOND},\;p_{{e}}=\frac{{1}}{{K-1}}\sum_{{j}} \pi_{{j}}\,(1-\pi_{{j}}),\;{_COMMON}",
+        tasks=SINGLE,
+        needs=(LABELS,),
+        direction="higher",
+        granularity=CLASS_TABLES,
+        range=SIGNED,
+        params=(),
+        options=READING,
+        properties=Properties(symmetric=True, prevalence_sensitive=True),
+        source=f"Gwet 2008, Computing inter-rater reliability and its variance; {ALONE}",
+        example=worked(MULTICLASS, "79/223"),
+        compute=gwet_ac1,
+        hints={"multilabel": "this agreement is for one label per instance"},
+        symbols={**_PI, "K": "number of declared classes"},
+        peers={
+            "PyCM": "Gwet AC1; of vectors it takes K as the number of classes that occur, here it is those declared"
+        },
+    )
+)
+register(
+    Metric(
+        key="mcc",
+        name="Matthews correlation coefficient",
+        names=("phi coefficient", "R_K"),
+        equation=r"\frac{n\sum_{j} \mathrm{TP}_{j}-\sum_{j} p_{j}\,n_{j}}{\sqrt{(n^{2}-\sum_{j} p_{j}^{2})(n^{2}-\sum_{j} n_{j}^{2})}}",
+        tasks=SINGLE,
+        needs=(LABELS,),
+        direction="higher",
+        granularity=CLASS_TABLES,
+        range=SIGNED,
+        params=(),
+        options=READING,
+        properties=Properties(symmetric=True, prevalence_sensitive=True),
+        source="Gorodkin 2004, Comparing two K-category assignments by a K-category correlation coefficient; "
+        f"{OUTSIDE}",
+        example=worked(MULTICLASS, "0.32714432804381227"),
+        compute=mcc,
+        hints={"multilabel": "the correlation is for one label per instance"},
+        peers={
+            "scikit-learn": "matthews_corrcoef; 0 where a side is constant, as here",
+            "PyCM": 'Overall MCC; "None" there',
+        },
+    )
+)

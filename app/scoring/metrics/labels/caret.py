@@ -1,0 +1,347 @@
+"""The lists that caret's confusionMatrix prints, and the tests among them."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from app.scoring.declaration.granularity import CONFUSION
+from app.scoring.declaration.metric import (
+    LABELS,
+    Compute,
+    Example,
+    Metric,
+    MetricCall,
+    Param,
+    Properties,
+    Result,
+    register,
+)
+from app.scoring.metrics.example_data import BINARY, MULTICLASS, worked
+from app.scoring.metrics.labels.agreement import kappa_of
+from app.scoring.metrics.labels.undefined_rules import UndefinedError, table_of
+from app.scoring.metrics.labels.whole_task import READING, SINGLE
+from app.scoring.metrics.scores.indicator_cells import cells_of
+from app.scoring.numeric.exact import fraction
+from app.scoring.numeric.exact_tests import binomial_tail, clopper_pearson, symmetry
+from app.scoring.tally import Tally, Workspace
+
+BY_CLASS = (
+    "Sensitivity",
+    "Specificity",
+    "Pos Pred Value",
+    "Neg Pred Value",
+    "Precision",
+    "Recall",
+    "F1",
+    "Prevalence",
+    "Detection Rate",
+    "Detection Prevalence",
+    "Balanced Accuracy",
+)
+"""The names of caret, in its order."""
+PREVALENCE = Param(
+    "prevalence",
+    "number",
+    "the prevalence from which Pos Pred Value and Neg Pred Value follow: of the positive label, or of each class in turn",
+    default="data",
+    bounds=(0, 1),
+    values=("data",),
+    value_meanings=("the share of the class in gold",),
+)
+_Table = tuple[int, int, int, int]
+
+
+def no_information_rate(ws: Workspace, call: MetricCall) -> Result:
+    """The share of the most frequent gold class: the accuracy of always saying it."""
+    tally = ws.tally(call.options)
+    return Result(_most_frequent(tally) / tally.n)
+
+
+def _most_frequent(tally: Tally) -> int:
+    return max(int(count) for count in tally.classes.support)
+
+
+def accuracy_lower(tally: Tally) -> float:
+    """The lower end of the exact 95 % interval of the accuracy."""
+    return clopper_pearson(tally.exact, tally.n)[0]
+
+
+def accuracy_upper(tally: Tally) -> float:
+    """The upper end of the exact 95 % interval of the accuracy."""
+    return clopper_pearson(tally.exact, tally.n)[1]
+
+
+def accuracy_p_value(tally: Tally) -> float:
+    """The chance of at least as many right answers if each is right with the no-information rate."""
+    return binomial_tail(tally.exact, tally.n, _most_frequent(tally))
+
+
+def mcnemar_confusion(ws: Workspace, call: MetricCall) -> Result:
+    """The p-value of the test that gold × predicted is symmetric (McNemar 1947; Bowker 1948), as R's mcnemar.test.
+
+    Two classes: with continuity correction, unless both errors are as many. A pair of classes never taken for each
+    other leaves 0/0 in the sum, and no value.
+    """
+    return Result(_mcnemar(ws, ws.tally(call.options)))
+
+
+def _mcnemar(ws: Workspace, tally: Tally) -> float:
+    cells = cells_of(ws, tally, "cell in the square table of the test")
+    m = len(tally.names)
+    pairs = m * (m - 1) // 2
+    if m < 2:
+        raise UndefinedError("there is only one class, and the test compares two")
+    lower, upper = np.minimum(cells.gold, cells.predicted), np.maximum(cells.gold, cells.predicted)
+    found = len(np.unique((lower * m + upper)[lower != upper]))
+    if found < pairs:  # told before anything is taken apart: with many classes it is the rule
+        raise UndefinedError(f"{pairs - found} of {pairs} pairs of classes were never taken for each other (0/0)")
+    taken: dict[tuple[int, int], list[int]] = {}
+    for j, k, count in zip(*(side.tolist() for side in (cells.gold, cells.predicted, cells.counts)), strict=True):
+        if j != k:
+            taken.setdefault((min(j, k), max(j, k)), [0, 0])[j > k] = count
+    return symmetry((one, other) for one, other in taken.values())
+
+
+def caret_overall(ws: Workspace, call: MetricCall) -> Result:
+    """The seven values of `overall`, each None where caret says NA or NaN, with the reason among the notes."""
+    tally = ws.tally(call.options)
+    parts: dict[str, Callable[[], float]] = {
+        "Accuracy": lambda: tally.exact / tally.n,
+        "Kappa": lambda: kappa_of(tally),
+        "AccuracyLower": lambda: accuracy_lower(tally),
+        "AccuracyUpper": lambda: accuracy_upper(tally),
+        "AccuracyNull": lambda: _most_frequent(tally) / tally.n,
+        "AccuracyPValue": lambda: accuracy_p_value(tally),
+        "McnemarPValue": lambda: _mcnemar(ws, tally),
+    }
+    data: dict[str, float | None] = {}
+    notes = []
+    for name, make in parts.items():
+        try:
+            data[name] = make()
+        except UndefinedError as problem:
+            data[name] = None
+            notes.append(f"{name}: {problem}")
+    return Result(None, None, tuple(notes), data)
+
+
+def caret_by_class(ws: Workspace, call: MetricCall) -> Result:
+    """The eleven values of `byClass` of each class against the rest; None where caret says NA or NaN."""
+    tally = ws.tally(call.options)
+    data = {}
+    for position, name in enumerate(tally.names):
+        table = table_of(tally.classes, position)
+        data[name] = _by_class(table, _prevalence(ws, call, name, table))
+    return Result(None, None, (), data)
+
+
+def _prevalence(ws: Workspace, call: MetricCall, name: str, table: _Table) -> Fraction:
+    given = call.params["prevalence"]
+    if given == "data":
+        return Fraction(table[0] + table[2], sum(table))
+    own = fraction(given)
+    return 1 - own if ws.spec.task == "binary" and name != ws.spec.positive_label else own
+
+
+def _by_class(table: _Table, prevalence: Fraction) -> dict[str, float | None]:
+    tp, fp, fn, tn = table
+    n = sum(table)
+    hit, free = _part(tp, tp + fn), _part(tn, tn + fp)
+    found = (
+        hit,
+        free,
+        _bayes(hit, free, prevalence),
+        _bayes(free, hit, 1 - prevalence),
+        _part(tp, tp + fp),
+        hit,
+        Fraction(2 * tp, 2 * tp + fp + fn) if tp else None,  # caret says NaN where precision and recall are 0
+        prevalence,
+        Fraction(tp, n),
+        Fraction(tp + fp, n),
+        None if hit is None or free is None else (hit + free) / 2,
+    )
+    return {name: None if value is None else float(value) for name, value in zip(BY_CLASS, found, strict=True)}
+
+
+def _part(above: int, below: int) -> Fraction | None:
+    return Fraction(above, below) if below else None
+
+
+def _bayes(hit: Fraction | None, free: Fraction | None, prevalence: Fraction) -> Fraction | None:
+    """The share of right ones among those found: hit·p / (hit·p + (1 - free)(1 - p)); None where a part is."""
+    if hit is None or free is None:
+        return None
+    below = hit * prevalence + (1 - free) * (1 - prevalence)
+    return hit * prevalence / below if below else None
+
+
+def _of(make: Callable[[Tally], float]) -> Compute:
+    def value(ws: Workspace, call: MetricCall) -> Result:
+        return Result(make(ws.tally(call.options)))
+
+    return value
+
+
+_OVERALL = {
+    "Accuracy": 5 / 9,
+    "Kappa": 4 / 13,
+    "AccuracyLower": 0.212008506779,
+    "AccuracyUpper": 0.863004337735,
+    "AccuracyNull": 4 / 9,
+    "AccuracyPValue": 0.365506905341,
+    "McnemarPValue": None,
+}
+_BY_CLASS = {
+    "spam": (3 / 4, 2 / 3, 3 / 5, 4 / 5, 3 / 5, 3 / 4, 2 / 3, 2 / 5, 3 / 10, 1 / 2, 17 / 24),
+    "ham": (2 / 3, 3 / 4, 4 / 5, 3 / 5, 4 / 5, 2 / 3, 8 / 11, 3 / 5, 2 / 5, 1 / 2, 17 / 24),
+}
+_ERRORS = Example(
+    task="binary",
+    classes=("spam", "ham"),
+    gold=("spam",) * 6 + ("ham",) * 4,
+    predicted=("spam",) + ("ham",) * 5 + ("spam",) + ("ham",) * 3,
+    value="0.220671361920",
+    positive_label="spam",
+)
+_SINGLE_ONLY = {"multilabel": "caret's confusionMatrix is for one label per instance"}
+_DROPPED = "instances without a prediction are left out there, and count as wrong here"
+_TAILS = Properties(symmetric=True, prevalence_sensitive=True, count_based=False, significant_digits=12)
+_RIGHT = {"x": "number of right answers", "k": "numbers of right answers"}
+_BINOMIAL = {**_RIGHT, "θ": "an accuracy that would make so few or so many right answers rare"}
+_BESIDE = {
+    "p_o": "observed agreement",
+    "p_e": "agreement expected by chance",
+    "…": "the other values, by their names in caret",
+}
+
+
+def _declared(key: str, equation: str, example: Example, compute: Compute, **more: Any) -> None:
+    """One of caret's values, none of which says by itself which of two systems is better."""
+    given = {
+        "source": "Kuhn 2008, Building predictive models in R using the caret package",
+        "range": (0.0, 1.0),
+        "properties": _TAILS,
+        "params": (),
+        **more,
+    }
+    register(
+        Metric(
+            key=key,
+            equation=equation,
+            tasks=SINGLE,
+            needs=(LABELS,),
+            direction="none",
+            granularity=CONFUSION,
+            options=READING,
+            example=example,
+            compute=compute,
+            hints=_SINGLE_ONLY,
+            **given,
+        )
+    )
+
+
+_declared(
+    "no_information_rate",
+    r"\frac{1}{n}\max_{j} n_{j}",
+    worked(MULTICLASS, "4/9"),
+    no_information_rate,
+    name="no-information rate",
+    names=("NIR", "AccuracyNull", "majority class baseline"),
+    properties=Properties(symmetric=False, prevalence_sensitive=True),
+    peers={"caret": "AccuracyNull", "PyCM": "NIR"},
+)
+_declared(
+    "accuracy_lower",
+    r"\sup\{\theta: \sum_{k=x}^{n} \binom{n}{k}\theta^{k}(1-\theta)^{n-k}\leq 0.025\}",
+    worked(MULTICLASS, "0.212008506779"),
+    _of(accuracy_lower),
+    name="lower end of the exact 95 % interval of the accuracy",
+    names=("AccuracyLower", "Clopper-Pearson lower bound"),
+    source="Clopper & Pearson 1934, The use of confidence or fiducial limits",
+    symbols=_BINOMIAL,
+    weighable=False,
+    peers={"caret": f"AccuracyLower; {_DROPPED}", "PyCM": "95% CI is another: the normal approximation"},
+)
+_declared(
+    "accuracy_upper",
+    r"\inf\{\theta: \sum_{k=0}^{x} \binom{n}{k}\theta^{k}(1-\theta)^{n-k}\leq 0.025\}",
+    worked(MULTICLASS, "0.863004337735"),
+    _of(accuracy_upper),
+    name="upper end of the exact 95 % interval of the accuracy",
+    names=("AccuracyUpper", "Clopper-Pearson upper bound"),
+    source="Clopper & Pearson 1934, The use of confidence or fiducial limits",
+    symbols=_BINOMIAL,
+    weighable=False,
+    peers={"caret": f"AccuracyUpper; {_DROPPED}", "PyCM": "95% CI is another: the normal approximation"},
+)
+_declared(
+    "accuracy_p_value",
+    r"\sum_{k=x}^{n} \binom{n}{k}\theta_{0}^{k}(1-\theta_{0})^{n-k},\quad \theta_{0}=\frac{1}{n}\max_{j} n_{j}",
+    worked(MULTICLASS, "0.365506905341"),
+    _of(accuracy_p_value),
+    name="p-value of the accuracy against the no-information rate",
+    names=("AccuracyPValue", "P-Value [Acc > NIR]"),
+    properties=replace(_TAILS, symmetric=False),
+    symbols={**_RIGHT, "θ_0": "the no-information rate"},
+    weighable=False,
+    peers={
+        "caret": f"AccuracyPValue; {_DROPPED}",
+        "PyCM": "P-Value; a difference from 1 there, so only 16 places after the point",
+    },
+)
+_declared(
+    "mcnemar_confusion",
+    r"P(\chi^{2}_{d}\geq s),\quad s=\sum_{j<k} \frac{(n_{jk}-n_{kj})^{2}}{n_{jk}+n_{kj}},\;d=\frac{m\,(m-1)}{2}",
+    _ERRORS,
+    mcnemar_confusion,
+    name="McNemar's test of gold × predicted",
+    names=("McnemarPValue", "Bowker's test of symmetry"),
+    source="McNemar 1947; Bowker 1948, A test for symmetry in contingency tables; R's mcnemar.test",
+    symbols={
+        "s": "of two classes with continuity correction: (|n_12 - n_21| - 1)² above",
+        "n_jk": "instances of class j predicted as k",
+        "j, k": "run over the classes",
+        "m": "number of declared labels",
+        "d": "degrees of freedom",
+    },
+    weighable=False,
+    peers={
+        "caret": f"McnemarPValue; NaN where it is null here, as with any pair of classes never taken for each other; {_DROPPED}",
+        "statsmodels": "SquareTable.symmetry has no continuity correction, and adds 0.5 to every cell where one is 0",
+    },
+)
+_declared(
+    "caret_overall",
+    r"\frac{1}{n}\sum_{j} \mathrm{TP}_{j},\;\frac{p_{o}-p_{e}}{1-p_{e}},\;\ldots",
+    worked(MULTICLASS, json.dumps(_OVERALL)),
+    caret_overall,
+    name="caret's overall statistics",
+    names=("confusionMatrix overall",),
+    properties=replace(_TAILS, symmetric=False),
+    range=(-1.0, 1.0),
+    scalar=False,
+    weighable=False,
+    symbols=_BESIDE,
+    peers={"caret": f"confusionMatrix()$overall; NA and NaN are null here; {_DROPPED}"},
+)
+_declared(
+    "caret_by_class",
+    r"\frac{\mathrm{TP}_{j}}{\mathrm{TP}_{j}+\mathrm{FN}_{j}},\;\frac{\mathrm{TN}_{j}}{\mathrm{TN}_{j}+\mathrm{FP}_{j}},\;\ldots",
+    worked(BINARY, json.dumps({name: dict(zip(BY_CLASS, row, strict=True)) for name, row in _BY_CLASS.items()})),
+    caret_by_class,
+    name="caret's statistics by class",
+    names=("confusionMatrix byClass",),
+    properties=Properties(symmetric=False, prevalence_sensitive=True),
+    params=(PREVALENCE,),
+    scalar=False,
+    symbols={"…": "the other values, by their names in caret"},
+    peers={
+        "caret": "confusionMatrix()$byClass; of two classes it shows the positive one; NA and NaN are null here, also F1 "
+        f"where precision and recall are 0; with more than two classes it takes a prevalence for each; {_DROPPED}"
+    },
+)

@@ -1,0 +1,125 @@
+"""Confusion matrices as data: of single labels, and of label sets with split counts."""
+
+from typing import Any
+
+import numpy as np
+
+from app.scoring.crosstab import DENSE, SplitTable, TooLargeError, confusion, sparse_confusion, split_confusion
+from app.scoring.declaration.granularity import CONFUSION
+from app.scoring.declaration.metric import LABELS, Metric, MetricCall, Properties, Result, register
+from app.scoring.metrics.example_data import MULTICLASS, MULTILABEL
+from app.scoring.metrics.labels.undefined_rules import UndefinedError
+from app.scoring.metrics.labels.whole_task import READING, SINGLE
+from app.scoring.tally import Workspace
+
+UNBOUNDED = (0.0, float("inf"))
+
+
+def confusion_matrix(ws: Workspace, call: MetricCall) -> Result:
+    """The m × m counts, rows gold; with more than a million cells only those that are not 0, as `cells`.
+
+    `one_vs_rest` holds the 2×2 table of each class, `outside` and `nothing` what stands in no column.
+    """
+    tally = ws.tally(call.options)
+    found = (confusion if len(ws.spec.classes) ** 2 <= DENSE else sparse_confusion)(ws.case)
+    if call.options["unknown_label"] == "drop":
+        found["nothing"] = [a + b for a, b in zip(found["nothing"], found["outside"], strict=True)]
+        found["outside"] = [0] * len(found["outside"])
+    columns = zip(("tp", "fp", "fn", "tn"), tally.classes.columns, strict=True)
+    return Result(None, data={**found, "one_vs_rest": {name: column.tolist() for name, column in columns}})
+
+
+def confusion_split(ws: Workspace, call: MetricCall) -> Result:
+    """The matrix of label sets with row and column counts; with more than a million cells those that are not 0."""
+    try:
+        table = split_confusion(ws.case, call.options)
+    except TooLargeError:
+        raise UndefinedError("the sets are so large that the matrix would have more than ten million parts") from None
+    return Result(None, data=_written(table, len(ws.spec.classes)))
+
+
+def _written(table: SplitTable, m: int) -> dict[str, Any]:
+    """As JSON; the names beyond the classes only where they occur, as `labels` after the classes."""
+    kept = [at for at in range(m + 2) if at < m or table.row_totals[at] or table.column_totals[at]]
+    place = np.zeros(m + 2, dtype=np.int64)
+    place[kept] = np.arange(len(kept))
+    cells = place[table.cells]
+    found: dict[str, Any] = {
+        "rows": "gold",
+        "columns": "predicted",
+        "labels": [table.names[at] for at in kept],
+        "row_totals": [table.row_totals[at] for at in kept],
+        "column_totals": [table.column_totals[at] for at in kept],
+        "grand_total": {"by_rows": sum(table.row_totals), "by_columns": sum(table.column_totals)},
+    }
+    if len(kept) ** 2 > DENSE:
+        counts = zip(cells.tolist(), table.row_counts, table.column_counts, strict=True)
+        return {**found, "cells": [[*cell, by_row, by_column] for cell, by_row, by_column in counts]}
+    for name, values in (("row_counts", table.row_counts), ("column_counts", table.column_counts)):
+        matrix = np.zeros((len(kept), len(kept)))
+        matrix[cells[:, 0], cells[:, 1]] = values
+        found[name] = matrix.tolist()
+    return found
+
+
+register(
+    Metric(
+        key="confusion_matrix",
+        name="confusion matrix",
+        names=("contingency table", "error matrix", "cross table"),
+        equation=r"M_{j,k}=\sum_{i=1}^{n} [y_{i}=j\wedge\hat{y}_{i}=k]",
+        tasks=SINGLE,
+        needs=(LABELS,),
+        direction="none",
+        granularity=CONFUSION,
+        range=UNBOUNDED,
+        params=(),
+        options=READING,
+        properties=Properties(symmetric=False, prevalence_sensitive=True, ordinal=True),
+        source="Wenzel Fig 2-3 (rows predicted there); Döring; rows are gold here",
+        example=MULTICLASS,
+        compute=confusion_matrix,
+        hints={"multilabel": "for label sets say confusion_split"},
+        scalar=False,
+        symbols={
+            "M_{j,k}": "instances of gold class j that were predicted as k",
+            "ŷ_i": "predicted class of instance i",
+        },
+        peers={
+            "scikit-learn": "confusion_matrix: rows are gold too",
+            "PyCM": "rows are gold too",
+            "caret": "confusionMatrix: rows are predicted",
+        },
+    )
+)
+register(
+    Metric(
+        key="confusion_split",
+        name="confusion matrix of label sets with split counts",
+        names=("multi-label confusion matrix",),
+        equation=r"R_{j,k}=\sum_{i=1}^{n} \frac{[j\in Y_{i}\setminus P_{i}\wedge k\in P_{i}]}{|P_{i}|},\quad "
+        r"C_{j,k}=\sum_{i=1}^{n} \frac{[k\in P_{i}\setminus Y_{i}\wedge j\in Y_{i}]}{|Y_{i}|},\quad j\neq k",
+        tasks=("multilabel",),
+        needs=(LABELS,),
+        direction="none",
+        granularity=CONFUSION,
+        range=UNBOUNDED,
+        params=(),
+        options=(*READING, "duplicates"),
+        properties=Properties(symmetric=False, prevalence_sensitive=True, ordinal=True),
+        source="Van Asch 2013 sec 5.2, 5.5, Tables 6-7",
+        example=MULTILABEL,
+        compute=confusion_split,
+        hints=dict.fromkeys(SINGLE, "with one label per instance say confusion_matrix"),
+        scalar=False,
+        symbols={
+            "R_{j,k}": "row count of gold label j and predicted label k; a row sums to how often j is gold. On the "
+            "diagonal both counts are the instances that have the label on both sides; where only one gold and one "
+            "predicted label are left over, both counts of their cell are 1",
+            "C_{j,k}": "column count; a column sums to how often k is predicted",
+            "k": "runs over the predicted labels",
+            "j": "runs over the gold labels",
+        },
+        peers={"confusionmatrix.py": "prints the column count before the row count"},
+    )
+)

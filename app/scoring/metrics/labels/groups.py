@@ -1,0 +1,122 @@
+"""Whether being right depends on the group of an instance: chi-squared and Cramér's V of outcome × group."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.scoring.association import Association, association
+from app.scoring.declaration.granularity import PARTS
+from app.scoring.declaration.metric import GROUPS, LABELS, Example, Metric, MetricCall, Properties, Result, register
+from app.scoring.declaration.task import TASKS
+from app.scoring.metrics.labels.undefined_rules import UndefinedError
+from app.scoring.metrics.labels.whole_task import SETS
+from app.scoring.tally import Workspace
+
+
+def _right(ws: Workspace, call: MetricCall) -> NDArray[np.bool_]:
+    """For each instance whether its label is right or among the acceptable ones, or its sets are equal."""
+    if ws.spec.task == "multilabel":
+        counts = ws.tally({**call.options, "duplicates": "set"}).instances.counts
+        return np.asarray((counts.fp == 0) & (counts.fn == 0))
+    gold, chosen = ws.case.gold.as_sets(), ws.case.predicted.codes
+    assert gold.offsets is not None
+    owner = np.repeat(np.arange(gold.n), np.diff(gold.offsets))
+    hits = (gold.codes == chosen[owner]) & (gold.codes < len(ws.spec.classes))
+    return np.bincount(owner[hits], minlength=gold.n) > 0
+
+
+def _by_group(ws: Workspace, call: MetricCall) -> Association:
+    groups, right = ws.case.groups, _right(ws, call)
+    assert groups is not None, "checked among the needs of the metric"
+    weights = np.ones(ws.case.gold.n, dtype=np.int64) if ws.case.weights is None else ws.case.weights
+    table = np.zeros((2, len(groups.names)), dtype=np.int64)
+    np.add.at(table, (right.astype(np.int64), groups.codes), weights)
+    found = association(table.tolist())
+    if found.rows < 2:
+        raise UndefinedError(
+            f"all instances are {'right' if right.all() else 'wrong'}, so nothing depends on the group"
+        )
+    if found.columns < 2:
+        raise UndefinedError("all instances are of one group")
+    return found
+
+
+def _note(found: Association) -> str:
+    return f"right or wrong in {found.columns} groups, {found.degrees_of_freedom} degrees of freedom"
+
+
+def chi_squared(ws: Workspace, call: MetricCall) -> Result:
+    """Pearson's chi-squared of right or wrong × group, without continuity correction."""
+    found = _by_group(ws, call)
+    return Result(found.chi_squared, None, (_note(found),))
+
+
+def cramers_v(ws: Workspace, call: MetricCall) -> Result:
+    """Cramér's V of right or wrong × group: of two rows, the root of chi-squared / n (Wenzel sec 4)."""
+    found = _by_group(ws, call)
+    return Result(found.cramers_v, None, (_note(found),))
+
+
+_TOPICS = Example(
+    task="multiclass",
+    classes=("yes", "no", "unsure"),
+    gold=("yes", "yes", "no", "no", "unsure", "yes"),
+    predicted=("yes", "yes", "no", "yes", "no", "no"),
+    value="",
+    groups=("sport", "sport", "sport", "music", "music", "sport"),
+)
+_SOURCE = "Wenzel sec 4 (Usbeck et al., QALD-6: outcome × topic); Pearson 1900; Cramér 1946"
+_COUNTS = {
+    "O_{r,g}": "instances of outcome r (right or wrong) and group g",
+    "E_{r,g}": "row total × column total / n: how many those would be if the group did not matter",
+}
+
+
+def _metric(key: str, name: str, names: tuple[str, ...], *, equation: str, most: float, value: str) -> Metric:
+    return Metric(
+        key=key,
+        name=name,
+        names=names,
+        equation=equation,
+        tasks=TASKS,
+        needs=(LABELS, GROUPS),
+        direction="none",
+        granularity=PARTS,
+        range=(0.0, most),
+        params=(),
+        options=SETS,
+        properties=Properties(symmetric=True, prevalence_sensitive=True),
+        source=_SOURCE,
+        example=Example(_TOPICS.task, _TOPICS.classes, _TOPICS.gold, _TOPICS.predicted, value, groups=_TOPICS.groups),
+        compute=chi_squared if key == "chi_squared" else cramers_v,
+        acceptable=True,
+        weighable=key == "cramers_v",
+        symbols=_COUNTS if key == "chi_squared" else {"χ²": "chi-squared of outcome and group", "G": "the groups"},
+        peers={
+            "scipy": "chi2_contingency(correction=False), stats.contingency.association",
+            "PyCM": "its Chi-Squared and Cramer's V are those of gold × predicted",
+        },
+    )
+
+
+register(
+    _metric(
+        "chi_squared",
+        "chi-squared of outcome and group",
+        ("Pearson's chi-squared", "chi-square"),
+        equation=r"\chi^{2}=\sum_{r,g} \frac{(O_{r,g}-E_{r,g})^{2}}{E_{r,g}}",
+        most=math.inf,
+        value="3",
+    )
+)
+register(
+    _metric(
+        "cramers_v",
+        "Cramér's V of outcome and group",
+        ("Cramer's V", "Cramér's phi"),
+        equation=r"\sqrt{\frac{\chi^{2}}{n\,(\min(2,|G|)-1)}}",
+        most=1.0,
+        value="0.70710678118654757",
+    )
+)

@@ -1,0 +1,360 @@
+"""Measures of a whole task: accuracy and its kin, exact match and Hamming loss."""
+
+import math
+from collections import Counter
+from dataclasses import dataclass, replace
+from decimal import Context, Decimal, localcontext
+
+import numpy as np
+
+from app.scoring.declaration.granularity import CLASS_TABLES, DECISIONS, RIGHT
+from app.scoring.declaration.metric import LABELS, Metric, MetricCall, Param, Properties, Result, register, rounded_once
+from app.scoring.declaration.task import TASKS, Task
+from app.scoring.metrics.example_data import MULTICLASS, MULTILABEL, worked
+from app.scoring.metrics.labels.undefined_rules import Mask, UndefinedError, excluded, listed, named
+from app.scoring.numeric.correct_rounding import quotient_sum, weighted_sum
+from app.scoring.numeric.exact import Integers, integer_weights, rounded, total
+from app.scoring.tally import Tally, Workspace
+
+READING = ("unknown_label", "missing")
+SETS = (*READING, "duplicates", "empty_label")
+SINGLE: tuple[Task, ...] = ("binary", "multiclass")
+UNIT = (0.0, 1.0)
+DECIMALS = Context(prec=40)
+LARGEST_WEIGHT = 10**150  # products with counts stay within binary64
+
+
+def _right(ws: Workspace, call: MetricCall) -> int:
+    """The weight of the instances whose answer is right."""
+    return ws.accepted if ws.case.acceptable else ws.tally(call.options).exact
+
+
+def accuracy(ws: Workspace, call: MetricCall) -> Result:
+    """The share of instances whose label is right, or one of the acceptable answers (V eq 6; D)."""
+    return Result(_right(ws, call) / ws.total)
+
+
+def error_rate(ws: Workspace, call: MetricCall) -> Result:
+    """The share of instances whose label is wrong, divided once rather than subtracted from 1 (W sec 3.2.3)."""
+    return Result((ws.total - _right(ws, call)) / ws.total)
+
+
+def hamming_loss(ws: Workspace, call: MetricCall) -> Result:
+    """The share of wrong (instance, label) decisions; single labels are read as sets of one (W eq 27; S; Z)."""
+    tally = ws.tally(call.options)
+    return Result(tally.wrong_cells / tally.cells, None, strange_decisions(tally))
+
+
+def strange_decisions(tally: Tally) -> tuple[str, ...]:
+    """The note on labels outside the vocabulary, where there are any."""
+    if not tally.strange:
+        return ()
+    return (
+        "each label outside the vocabulary is a wrong decision more, of an instance at most as many as there are labels",
+    )
+
+
+def shown_capped(call: MetricCall) -> str:
+    """The equation, with the most decisions of an instance where labels outside the vocabulary may be more."""
+    if call.options["unknown_label"] != "count_as_fp":
+        return call.metric.equation
+    wrong = r"|P_{i}\,\triangle\,Y_{i}|"
+    return call.metric.equation.replace(wrong, rf"\min(m,\,{wrong})")
+
+
+@dataclass(frozen=True, slots=True)
+class _Recalls:
+    """The classes that occur in gold and are not left out: how often each was found and how often it occurs."""
+
+    tally: Tally
+    mask: Mask
+    found: Integers
+    support: Integers
+    notes: tuple[str, ...]
+
+
+def _recalls(ws: Workspace, call: MetricCall) -> _Recalls:
+    """What the recalls of the classes that occur in gold are made of; absent ones are listed."""
+    tally = ws.tally(call.options)
+    occurs = np.asarray(tally.classes.support > 0)
+    left_out = excluded(tally, call)
+    absent, mask = ~occurs & ~left_out, occurs & ~left_out
+    if not mask.any():
+        raise UndefinedError("no label that occurs in gold is left to average over")
+    notes = [f"absent from gold, so not averaged: {named(tally, absent)}"] if absent.any() else []
+    if left_out.any():
+        notes.append(f"left out by exclude_labels: {named(tally, left_out)}")
+    return _Recalls(tally, mask, tally.classes.tp[mask], tally.classes.support[mask], tuple(notes))
+
+
+def _weights(ws: Workspace, tally: Tally, mask: Mask) -> Integers:
+    given = ws.spec.class_weights
+    names = [tally.names[position] for position in np.flatnonzero(mask)]
+    if given is None:
+        return np.ones(len(names), dtype=np.int64)
+    lacking = [name for name in names if name not in given]
+    if lacking:
+        raise UndefinedError(f"the class weights lack {listed(lacking)}")
+    if any(not 0 <= given[name] < math.inf for name in names):
+        raise UndefinedError("a class weight is negative or not a finite number")
+    whole = integer_weights(given[name] for name in names)
+    if max(whole, default=0) > LARGEST_WEIGHT:
+        raise UndefinedError("the class weights lie too far apart: the largest is more than 10^150 times the unit")
+    return np.array(whole, dtype=object)
+
+
+def balanced_accuracy(ws: Workspace, call: MetricCall) -> Result:
+    """The mean recall of the classes that occur in gold; adjusted, on a scale where one class for all is 0."""
+    recalls = _recalls(ws, call)
+    k = len(recalls.found)
+    recall = quotient_sum(recalls.found, recalls.support)
+    if call.params["adjusted"] == "false":
+        return rounded_once(recall / k, recalls.notes)
+    if k == 1:
+        raise UndefinedError("only one class is averaged, so chance is always right and the adjusted value is 0/0")
+    return rounded_once((recall + -1) / (k - 1), recalls.notes)
+
+
+def weighted_accuracy(ws: Workspace, call: MetricCall) -> Result:
+    """The recalls weighted by the class weights, uniform without; D's printed form lacks the 1/n_k."""
+    recalls = _recalls(ws, call)
+    weights = _weights(ws, recalls.tally, recalls.mask)
+    divisor = total(weights)
+    if divisor == 0:
+        raise UndefinedError("the class weights of the labels that occur in gold sum to 0")
+    return rounded_once(weighted_sum(recalls.found, recalls.support, weights) / divisor, recalls.notes)
+
+
+def gmean_recall(ws: Workspace, call: MetricCall) -> Result:
+    """The geometric mean of the recalls of the classes that occur in gold; 0 where one of them is never found."""
+    recalls = _recalls(ws, call)
+    pairs = sorted(Counter(zip(recalls.found.tolist(), recalls.support.tolist(), strict=True)).items())
+    with localcontext(DECIMALS):  # the same digits on every machine, whatever the order of the classes
+        # also where the value is 0 anyway: the time must not tell that a last class was found
+        logarithms = [_logarithm(*pair) * times for pair, times in pairs if pair[0]]
+        if not recalls.found.all():
+            return Result(0.0, None, recalls.notes)
+        mean = sum(logarithms, Decimal(0)) / len(recalls.found)
+        return Result(rounded(float(mean.exp())), None, recalls.notes)
+
+
+def _logarithm(found: int, support: int) -> Decimal:
+    """That of a recall, to the digits of the context."""
+    return (Decimal(found) / Decimal(support)).ln()
+
+
+def subset_accuracy(ws: Workspace, call: MetricCall) -> Result:
+    """The share of instances whose predicted set equals the gold set, repetitions aside (W eq 25; S; Z)."""
+    tally = ws.tally(call.options)
+    return Result(tally.exact / tally.n)
+
+
+ADJUSTED = Param(
+    "adjusted",
+    "choice",
+    "whether chance counts as 0",
+    default="false",
+    values=("false", "true"),
+    value_meanings=(
+        "the mean recall itself, 1/K for one and the same of K classes",
+        "(b - 1/K) / (1 - 1/K) of the mean recall b of K classes: chance is 0",
+    ),
+)
+
+
+def _shown_balanced(call: MetricCall) -> str:
+    """The equation with the adjustment where it is asked for."""
+    latex = call.metric.equation
+    if call.params["adjusted"] == "false":
+        return latex
+    value, _, where = latex.partition(r",\quad ")
+    return rf"\frac{{{value}-\frac{{1}}{{|G|}}}}{{1-\frac{{1}}{{|G|}}}},\quad {where}"
+
+
+_MEANT_SETS = {
+    "multilabel": "'accuracy' has several meanings for label sets: say subset_accuracy, jaccard_samples, "
+    "hamming_loss or accuracy_ovr_micro"
+}
+_MEANT_RECALL = {"multilabel": "for label sets the mean recall over labels is recall_macro"}
+_MEANT_SINGLE: dict[str, str] = dict.fromkeys(SINGLE, "with one label per instance this is accuracy (or error_rate)")
+
+register(
+    Metric(
+        key="accuracy",
+        name="accuracy",
+        names=("overall accuracy", "trace accuracy"),
+        equation=r"\frac{1}{n}\sum_{j=1}^{m} \mathrm{TP}_{j}",
+        tasks=SINGLE,
+        needs=(LABELS,),
+        direction="higher",
+        granularity=RIGHT,
+        floor=3,
+        range=UNIT,
+        params=(),
+        options=READING,
+        properties=Properties(symmetric=True, prevalence_sensitive=True),
+        source="Van Asch 2013 eq 6; Döring",
+        example=worked(MULTICLASS, "5/9"),
+        compute=accuracy,
+        hints=_MEANT_SETS,
+        acceptable=True,
+    )
+)
+register(
+    Metric(
+        key="error_rate",
+        name="error rate",
+        names=("misclassification rate",),
+        equation=r"1-\frac{1}{n}\sum_{j=1}^{m} \mathrm{TP}_{j}",
+        tasks=SINGLE,
+        needs=(LABELS,),
+        direction="lower",
+        granularity=RIGHT,
+        floor=3,
+        range=UNIT,
+        params=(),
+        options=READING,
+        properties=Properties(symmetric=True, prevalence_sensitive=True),
+        source="Wenzel sec 3.2.3",
+        example=worked(MULTICLASS, "4/9"),
+        compute=error_rate,
+        hints={"multilabel": "for label sets say zero_one_loss or hamming_loss"},
+        acceptable=True,
+    )
+)
+register(
+    Metric(
+        key="balanced_accuracy",
+        name="balanced accuracy",
+        names=("mean recall", "mean per-class accuracy", "unweighted average recall", "UAR"),
+        equation=r"\frac{1}{|G|}\sum_{j\in G} \frac{\mathrm{TP}_{j}}{\mathrm{TP}_{j}+\mathrm{FN}_{j}},\quad G=\{j: \mathrm{TP}_{j}+\mathrm{FN}_{j}>0\}",
+        tasks=SINGLE,
+        needs=(LABELS,),
+        direction="higher",
+        granularity=CLASS_TABLES,
+        range=(-1.0, 1.0),
+        params=(ADJUSTED,),
+        options=("exclude_labels", *READING),
+        properties=Properties(symmetric=False, prevalence_sensitive=False),
+        source="Döring; Brodersen et al. 2010, The balanced accuracy and its posterior distribution",
+        example=worked(MULTICLASS, "5/9"),
+        compute=balanced_accuracy,
+        hints=_MEANT_RECALL,
+        symbols={"G": "the classes that occur in gold"},
+        peers={
+            "scikit-learn": "balanced_accuracy_score; its adjusted value of a gold with one class is nan or -inf",
+            "caret": "Balanced Accuracy is of one class: balanced_accuracy_ovr",
+        },
+        shown=_shown_balanced,
+    )
+)
+register(
+    Metric(
+        key="gmean_recall",
+        name="geometric mean of recalls",
+        names=("G-mean", "geometric mean score"),
+        equation=r"\left(\prod_{j\in G} \frac{\mathrm{TP}_{j}}{\mathrm{TP}_{j}+\mathrm{FN}_{j}}\right)^{1/|G|},\quad G=\{j: \mathrm{TP}_{j}+\mathrm{FN}_{j}>0\}",
+        tasks=SINGLE,
+        needs=(LABELS,),
+        direction="higher",
+        granularity=CLASS_TABLES,
+        range=UNIT,
+        params=(),
+        options=("exclude_labels", *READING),
+        properties=Properties(symmetric=False, prevalence_sensitive=False, significant_digits=12),
+        source="Kubat & Matwin 1997, Addressing the curse of imbalanced training sets",
+        example=worked(MULTICLASS, "0.550321208149"),
+        compute=gmean_recall,
+        hints=_MEANT_RECALL,
+        symbols={"G": "the classes that occur in gold"},
+        peers={
+            "imbalanced-learn": 'geometric_mean_score with average="multiclass"; a class that is only predicted makes it 0',
+            "PyCM": "GM is another: the root of recall × specificity of one class",
+        },
+    )
+)
+register(
+    Metric(
+        key="weighted_accuracy",
+        name="class-weighted accuracy",
+        names=("weighted accuracy",),
+        equation=r"\frac{\sum_{k\in G} w_{k}\,\frac{\mathrm{TP}_{k}}{n_{k}}}{\sum_{k\in G} w_{k}},\quad G=\{k: n_{k}>0\}",
+        tasks=SINGLE,
+        needs=(LABELS,),
+        direction="higher",
+        granularity=CLASS_TABLES,
+        range=UNIT,
+        params=(),
+        options=("exclude_labels", *READING),
+        properties=Properties(symmetric=False, prevalence_sensitive=False),
+        source="Döring (its printed form lacks the factor 1/n_k)",
+        example=worked(
+            replace(MULTICLASS, train_frequencies=None, class_weights={"cat": 1, "dog": 3, "mouse": 2}), "7/12"
+        ),
+        compute=weighted_accuracy,
+        hints=_MEANT_RECALL,
+    )
+)
+register(
+    Metric(
+        key="subset_accuracy",
+        name="subset accuracy",
+        names=("exact match ratio", "EMR", "exact match"),
+        equation=r"\frac{1}{n}\sum_{i=1}^{n} [P_{i}=Y_{i}]",
+        tasks=("multilabel",),
+        needs=(LABELS,),
+        direction="higher",
+        granularity=RIGHT,
+        floor=3,
+        range=UNIT,
+        params=(),
+        options=SETS,
+        properties=Properties(symmetric=True, prevalence_sensitive=True),
+        source="Wenzel eq 25; Sefidian; Zhang & Zhou 2014",
+        example=worked(MULTILABEL, "1/4"),
+        compute=subset_accuracy,
+        hints=_MEANT_SINGLE,
+    )
+)
+register(
+    Metric(
+        key="zero_one_loss",
+        name="zero-one loss",
+        names=("subset 0/1 loss", "1/0 loss"),
+        equation=r"1-\frac{1}{n}\sum_{i=1}^{n} [P_{i}=Y_{i}]",
+        tasks=("multilabel",),
+        needs=(LABELS,),
+        direction="lower",
+        granularity=RIGHT,
+        floor=3,
+        range=UNIT,
+        params=(),
+        options=SETS,
+        properties=Properties(symmetric=True, prevalence_sensitive=True),
+        source="Sefidian",
+        example=worked(MULTILABEL, "3/4"),
+        compute=error_rate,
+        hints=_MEANT_SINGLE,
+    )
+)
+register(
+    Metric(
+        key="hamming_loss",
+        name="Hamming loss",
+        names=("label-wise error rate",),
+        equation=r"\frac{1}{n\,m}\sum_{i=1}^{n} |P_{i}\,\triangle\,Y_{i}|",
+        tasks=TASKS,
+        needs=(LABELS,),
+        direction="lower",
+        granularity=DECISIONS,
+        floor=3,
+        range=UNIT,
+        params=(),
+        options=SETS,
+        properties=Properties(symmetric=True, prevalence_sensitive=True),
+        source="Wenzel eq 27; Sefidian; Zhang & Zhou 2014",
+        example=worked(MULTILABEL, "1/4"),
+        compute=hamming_loss,
+        shown=shown_capped,
+    )
+)

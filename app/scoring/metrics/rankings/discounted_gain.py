@@ -1,0 +1,147 @@
+"""Discounted cumulative gain of the k labels ranked first: a relevant label gains 1, less the lower it ranks.
+
+The discount 1 / log2(1 + position) of each position is held as a whole number of units of 2^-46, so that gains add up
+exactly in any order; positions that share a tie share the mean of their discounts.
+"""
+
+import math
+
+import numpy as np
+
+from app.scoring.declaration.granularity import LABEL_WEIGHTS
+from app.scoring.declaration.metric import RANKING, Metric, MetricCall, Result, register
+from app.scoring.label_ranking import Int, Ranks
+from app.scoring.metrics.rankings.common import (
+    COUNTED,
+    DEPTH,
+    EMPTY,
+    HINTS,
+    LISTED,
+    PAD,
+    SETS,
+    TO_12_DIGITS,
+    UNIT,
+    K,
+    Means,
+    degenerate,
+    depth,
+    ranks_of,
+    ties,
+    worked,
+)
+from app.scoring.numeric.exact import rounded
+from app.scoring.tally import Workspace
+from app.scoring.ties import RULES, positions
+
+GRAIN = 2**46
+
+
+def discounts(k: int) -> Int:
+    """The discount of each position from 0 (which has none) to k, in whole units of 1 / GRAIN."""
+    positions = np.arange(1, k + 1)
+    return np.concatenate([[0], np.rint(GRAIN / np.log2(positions + 1.0))]).astype(np.int64)
+
+
+def gains(ranks: Ranks, k: int, rule: str, place: Int | None = None) -> Int:
+    """What each relevant label gains, in units of 1 / GRAIN; nothing beyond position k.
+
+    `place` orders the relevant labels that are tied with each other, where not as the classes are.
+    """
+    discount = discounts(k)
+    if rule != "average":
+        position = positions(ranks, rule, place)
+        return np.where(position <= k, discount[np.minimum(position, k)], 0)
+    up_to = np.cumsum(discount)
+    start, end = np.minimum(ranks.above, k), np.minimum(ranks.above + ranks.tied, k)
+    shared = up_to[end] - up_to[start]
+    return np.asarray(shared // ranks.tied + (2 * (shared % ranks.tied) >= ranks.tied))
+
+
+def ideal(ranks: Ranks, k: int) -> Int:
+    """The greatest gain of each instance: all its relevant labels first, in units of 1 / GRAIN."""
+    return np.asarray(np.cumsum(discounts(k))[np.minimum(ranks.sizes, k)])
+
+
+def dcg_at_k(ws: Workspace, call: MetricCall) -> Result:
+    """The mean over instances of the summed discounts of their relevant labels among the k ranked first."""
+    k, ranks = depth(ws, call), ranks_of(ws, call)
+    found = ranks.sums(gains(ranks, k, call.params["ties"]))
+    return _rounded(Means(ws, call).of_ratios(found, np.full(len(found), GRAIN)))
+
+
+def ndcg_at_k(ws: Workspace, call: MetricCall) -> Result:
+    """The gain of each instance divided by the greatest that it could have; then the mean."""
+    k, ranks = depth(ws, call), ranks_of(ws, call)
+    found = ranks.sums(gains(ranks, k, call.params["ties"]))
+    return _rounded(Means(ws, call, ranks.sizes == 0).of_ratios(found, ideal(ranks, k)))
+
+
+def _rounded(result: Result) -> Result:
+    assert result.value is not None
+    return Result(rounded(result.value), None, result.notes)
+
+
+_DCG = r"\sum_{p=1}^{\param{k}} \frac{y_{ip}}{\log_{2}(1+p)}"
+_SYMBOLS = {
+    **DEPTH,
+    "p": "runs over the positions of the ranking",
+    "y_{ip}": "1 where the label at position p is relevant for instance i, else 0",
+}
+
+register(
+    Metric(
+        key="dcg_at_k",
+        name="discounted cumulative gain at k",
+        names=("DCG@k", "DCG", "dcg_score"),
+        equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} {_DCG}",
+        tasks=SETS,
+        needs=(RANKING,),
+        direction="higher",
+        granularity=LABEL_WEIGHTS,
+        range=(0.0, math.inf),
+        params=(K, ties(*RULES, default="average"), PAD),
+        options=LISTED,
+        properties=TO_12_DIGITS,
+        source="Järvelin & Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques; ties: McSherry & Najork 2008",
+        example=worked("0.753953169048", k="2"),
+        compute=dcg_at_k,
+        hints=HINTS,
+        symbols=_SYMBOLS,
+        peers={
+            "scikit-learn": "dcg_score with k, ties averaged too unless ignore_ties, which leaves them to argsort",
+            "napkinXC": "dcg_at_k; in which order tied labels come is left to argsort",
+        },
+    )
+)
+register(
+    Metric(
+        key="ndcg_at_k",
+        name="normalized discounted cumulative gain at k",
+        names=("nDCG@k", "nDCG", "ndcg_score"),
+        equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} \frac{{{_DCG}}}{{\sum_{{p=1}}^{{\min(\param{{k}},|Y_{{i}}|)}} \frac{{1}}{{\log_{{2}}(1+p)}}}}",
+        tasks=SETS,
+        needs=(RANKING,),
+        direction="higher",
+        granularity=LABEL_WEIGHTS,
+        range=UNIT,
+        params=(K, ties("average", "declared", default="average"), PAD, degenerate(EMPTY, "0")),
+        options=LISTED,
+        properties=TO_12_DIGITS,
+        source="Järvelin & Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques; linear gains; ties: "
+        "McSherry & Najork 2008",
+        example=worked("0.54364325119", k="2"),
+        compute=ndcg_at_k,
+        hints=HINTS,
+        symbols={**_SYMBOLS, **COUNTED},
+        peers={
+            "scikit-learn": "ndcg_score with k, with degenerate_instance=best_value; ties are averaged there too unless "
+            "ignore_ties",
+            "torchmetrics": "retrieval_normalized_dcg, with degenerate_instance=best_value; older versions left ties to argsort",
+            "XML repository": "nDCG_k, with degenerate_instance=best_value; labels that score 0 are not ranked there, and in "
+            "which order tied ones come is left to sorting",
+            "napkinXC": "ndcg_at_k of its module metrics, with degenerate_instance=best_value; that of the older module "
+            "measures divides by the gain of k relevant labels however few there are",
+            "pyxclib": "ndcg, with degenerate_instance=best_value",
+        },
+    )
+)

@@ -1,0 +1,225 @@
+"""Measures at k that weigh a label by the inverse of its propensity, so that rare labels count more.
+
+The propensity of a label is the chance that it is noted where it holds; it follows from how often training has it.
+Source: Jain, Prabhu & Varma 2016, Extreme multi-label loss functions for recommendation, tagging, ranking and other
+missing label applications.
+"""
+
+import math
+
+import numpy as np
+
+from app.scoring.declaration.granularity import LABEL_WEIGHTS
+from app.scoring.declaration.metric import RANKING, TRAIN_FREQUENCIES, Metric, MetricCall, Param, Result, register
+from app.scoring.label_ranking import Int, Ranks
+from app.scoring.metrics.labels.undefined_rules import UndefinedError
+from app.scoring.metrics.rankings.common import (
+    HINTS,
+    LISTED,
+    PAD,
+    SETS,
+    TIES,
+    TO_12_DIGITS,
+    TOP,
+    K,
+    depth,
+    in_order_sent,
+    ranks_of,
+    ties,
+    worked,
+)
+from app.scoring.metrics.rankings.discounted_gain import GRAIN, discounts, gains
+from app.scoring.numeric.exact import Floats, over, quotients, rounded
+from app.scoring.tally import Workspace
+from app.scoring.ties import RULES, positions, room_within
+
+
+def psp_at_k(ws: Workspace, call: MetricCall) -> Result:
+    """The summed inverse propensities of the relevant labels among the k ranked first, divided by k."""
+    k, ranks = depth(ws, call), ranks_of(ws, call)
+    inverse, rule = _inverse(ws, call, ranks), call.params["ties"]
+    if rule == "average":
+        limit = np.full(len(ranks.sizes), k, dtype=np.int64)
+        shares = quotients(room_within(ranks, limit), ranks.tied)
+    else:
+        shares = (positions(ranks, rule, _place(ranks, inverse, rule)) <= k).astype(np.float64)
+    found = _sum(ws, ranks.rows, inverse * shares)
+    if call.params["normalized"] == "false":
+        return _said(ws, rounded(over(found, k * ws.total)))
+    rows, best, place = _best(ranks, inverse)
+    return _normalized(ws, found, _sum(ws, rows, np.where(place < k, best, 0.0)))
+
+
+def psndcg_at_k(ws: Workspace, call: MetricCall) -> Result:
+    """The DCG to which each relevant label gives its inverse propensity, divided by the sum of the k discounts."""
+    k, ranks = depth(ws, call), ranks_of(ws, call)
+    inverse, rule = _inverse(ws, call, ranks), call.params["ties"]
+    gained = gains(ranks, k, rule, _place(ranks, inverse, rule))
+    found = _sum(ws, ranks.rows, inverse * (gained / GRAIN))
+    discount = discounts(k) / GRAIN
+    if call.params["normalized"] == "false":
+        return _said(ws, rounded(over(found, ws.total) / math.fsum(discount.tolist())))
+    rows, best, place = _best(ranks, inverse)
+    return _normalized(ws, found, _sum(ws, rows, np.where(place < k, best * discount[np.minimum(place + 1, k)], 0.0)))
+
+
+def _inverse(ws: Workspace, call: MetricCall, ranks: Ranks) -> Floats:
+    """1 / p of each relevant label: 1 + C (N_l + b)^-a with C = (ln N - 1) (b + 1)^a."""
+    counts, n_train = ws.train_frequencies, int(call.params["n_train"])
+    assert counts is not None, "checked among the needs of the metric"
+    if int(counts.max()) > n_train:
+        often = ws.spec.classes[int(counts.argmax())]
+        raise UndefinedError(f"'{often}' occurs {counts.max()} times in training, more often than n_train={n_train}")
+    a, b = float(call.params["a"]), float(call.params["b"])
+    scale = (math.log(n_train) - 1) * (b + 1) ** a
+    distinct, at = np.unique(counts, return_inverse=True)
+    of_count = [
+        1 + scale * math.exp(-a * math.log(count + b)) if count + b else math.inf for count in distinct.tolist()
+    ]
+    inverse = np.array(of_count)[at[ranks.codes]]
+    if np.isinf(inverse).any():
+        raise UndefinedError("with b=0 a label that training lacks has no propensity, and gold has such a label")
+    return np.asarray(inverse)
+
+
+def _place(ranks: Ranks, inverse: Floats, rule: str) -> Int:
+    """The order of relevant labels that are tied with each other: the heaviest last under `worst`, first under `best`."""
+    first = np.arange(len(ranks.rows)) - ranks.place
+    order = np.lexsort((-inverse if rule == "best" else inverse, first))
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order)) - first[order]
+    return place
+
+
+def _best(ranks: Ranks, inverse: Floats) -> tuple[Int, Floats, Int]:
+    """The relevant labels of each instance, the heaviest first: instances, inverse propensities, places from 0."""
+    order = np.lexsort((-inverse, ranks.rows))
+    starts = (np.cumsum(ranks.sizes) - ranks.sizes)[ranks.rows]
+    return ranks.rows, inverse[order], np.arange(len(order)) - starts
+
+
+def _sum(ws: Workspace, rows: Int, terms: Floats) -> float:
+    """The sum of terms, each as often as its instance weighs."""
+    weights = ws.case.weights
+    return math.fsum((terms if weights is None else terms * weights[rows]).tolist())
+
+
+def _normalized(ws: Workspace, found: float, best: float) -> Result:
+    if not best:
+        raise UndefinedError("no instance has a relevant label, so the best attainable value is 0")
+    return _said(ws, rounded(found / best))
+
+
+def _said(ws: Workspace, value: float) -> Result:
+    return Result(value, None, in_order_sent(ws))
+
+
+_N_TRAIN = Param("n_train", "whole", "the number of training instances", bounds=(3, 10**12), required_for=SETS)
+_A = Param(
+    "a", "number", "the exponent a of the propensities: 0.5 for Wikipedia, 0.6 for Amazon", "0.55", bounds=(0, 10)
+)
+_B = Param(
+    "b", "number", "the offset b of the propensities: 0.4 for Wikipedia, 2.6 for Amazon", "1.5", bounds=(0, 1000)
+)
+_NORMALIZED = Param(
+    "normalized",
+    "choice",
+    "whether it is divided by the best attainable value",
+    "false",
+    values=("false", "true"),
+    value_meanings=(
+        "not divided by the best attainable value",
+        "the sum over instances is divided by that of the best attainable ranking",
+    ),
+)
+_PROPENSITY = r",\quad \frac{1}{p_{y}}=1+C\,(N_{y}+\param{b})^{-\param{a}},\quad C=(\ln N-1)\,(\param{b}+1)^{\param{a}}"
+_SYMBOLS = {
+    **TOP,
+    "y": "runs over the labels",
+    "p_y": "propensity of label y",
+    "N": "number of training instances, n_train",
+    "N_y": "training instances that have label y",
+    "a, b": "constants of the data set",
+}
+_GAIN = r"\sum_{r=1}^{\param{k}} \frac{y_{ir}}{p_{ir}\,\log_{2}(1+r)}"
+_DISCOUNTS = r"\sum_{r=1}^{\param{k}} \frac{1}{\log_{2}(1+r)}"
+_HITS = r"\sum_{y\in\mathrm{top}_{\param{k}}(i)\cap Y_{i}} \frac{1}{p_{y}}"
+_PSP = rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} \frac{{1}}{{\param{{k}}}}{_HITS}{_PROPENSITY}"
+_PSNDCG = rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} G_{{i}},\quad G_{{i}}=\frac{{{_GAIN}}}{{{_DISCOUNTS}}}{_PROPENSITY}"
+
+
+def _psp_shown(call: MetricCall) -> str:
+    if call.params["normalized"] == "false":
+        return _PSP
+    return rf"\frac{{\sum_{{i}} {_HITS}}}{{\sum_{{i}} \max {_HITS}}}{_PROPENSITY}"
+
+
+def _psndcg_shown(call: MetricCall) -> str:
+    if call.params["normalized"] == "false":
+        return _PSNDCG
+    return _PSNDCG.replace(r"\frac{1}{n}\sum_{i=1}^{n} G_{i}", r"\frac{\sum_{i} G_{i}}{\sum_{i} \max G_{i}}", 1)
+
+
+register(
+    Metric(
+        key="psp_at_k",
+        name="propensity-scored precision at k",
+        names=("PSP@k", "PSprecision@k", "propensity-scored precision"),
+        equation=_PSP,
+        tasks=SETS,
+        needs=(RANKING, TRAIN_FREQUENCIES),
+        direction="higher",
+        granularity=LABEL_WEIGHTS,
+        range=(0.0, math.inf),
+        params=(K, _N_TRAIN, _A, _B, TIES, _NORMALIZED, PAD),
+        options=LISTED,
+        properties=TO_12_DIGITS,
+        source="Jain, Prabhu & Varma 2016, Extreme multi-label loss functions, sec 4; Bhatia et al. 2016, The extreme "
+        "classification repository",
+        example=worked("1.04536517513", k="2", n_train="12"),
+        compute=psp_at_k,
+        hints=HINTS,
+        symbols=_SYMBOLS,
+        peers={
+            "XML repository": "precision_wt_k gives normalized=true: the mean divided by the mean of the best attainable",
+            "napkinXC": "psprecision_at_k gives normalized=true unless told otherwise; inverse_propensity of its older "
+            "module measures takes the greatest label number of lists for the number of training instances",
+            "pyxclib": "psprecision gives normalized=true always",
+        },
+        shown=_psp_shown,
+    )
+)
+register(
+    Metric(
+        key="psndcg_at_k",
+        name="propensity-scored nDCG at k",
+        names=("PSnDCG@k", "PSN@k", "propensity-scored normalized discounted cumulative gain"),
+        equation=_PSNDCG,
+        tasks=SETS,
+        needs=(RANKING, TRAIN_FREQUENCIES),
+        direction="higher",
+        granularity=LABEL_WEIGHTS,
+        range=(0.0, math.inf),
+        params=(K, _N_TRAIN, _A, _B, ties(*RULES, default="average"), _NORMALIZED, PAD),
+        options=LISTED,
+        properties=TO_12_DIGITS,
+        source="Jain, Prabhu & Varma 2016, Extreme multi-label loss functions, sec 4; Bhatia et al. 2016, The extreme "
+        "classification repository",
+        example=worked("0.937985405339", k="2", n_train="12"),
+        compute=psndcg_at_k,
+        hints=HINTS,
+        symbols={
+            **_SYMBOLS,
+            "r": "runs over the positions of the ranking",
+            "y_{ir}": "1 where the label at position r is relevant for instance i, else 0",
+            "p_{ir}": "propensity of the label at position r",
+        },
+        peers={
+            "XML repository": "nDCG_wt_k gives normalized=true: the mean divided by the mean of the best attainable",
+            "napkinXC": "psndcg_at_k divides the gain of each instance by the discounts of min(k, number of relevant "
+            "labels) positions, and gives normalized=true of that unless told otherwise",
+            "pyxclib": "psndcg divides as napkinXC does, and gives normalized=true of that always",
+        },
+        shown=_psndcg_shown,
+    )
+)

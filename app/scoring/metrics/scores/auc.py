@@ -1,0 +1,192 @@
+"""The area under the ROC curve: of one label, averaged over labels, pooled."""
+
+from dataclasses import replace
+
+from app.scoring.declaration.granularity import PAIRS, PAIRS_BY_CLASS, POOLED_PAIRS
+from app.scoring.declaration.metric import SCORES, Example, Metric, MetricCall, Param, Properties, register
+from app.scoring.declaration.task import Task
+from app.scoring.metrics.scores.area_averages import DIRECTION, EXCLUDE, LABEL, Area, of_label, over_labels, pooled
+from app.scoring.score_ranks import Ranks, doubled_wins
+
+TIES = Param(
+    "ties",
+    "choice",
+    "What a positive and a negative with the same score count.",
+    default="half",
+    values=("half", "full", "zero"),
+    value_meanings=("half a win", "a win, as in Zhang & Zhou's definition by ≥", "nothing"),
+)
+_WON = {
+    "half": r"\left([s_{u}>s_{v}]+\tfrac{1}{2}[s_{u}=s_{v}]\right)",
+    "full": r"[s_{u}\ge s_{v}]",
+    "zero": r"[s_{u}>s_{v}]",
+}
+SYMBOLS = {
+    "s_u, s_v": "scores of the label for instances u and v",
+    "u∈+": "runs over the positives: instances whose gold has the label",
+    "v∈-": "runs over the negatives, the other instances",
+    "n_+, n_-": "number of positives and of negatives",
+}
+OVER = {"D": "declared labels with both positives and negatives in gold, less excluded ones"}
+SOURCE = "Hanley & McNeil 1982; Mann & Whitney 1947; Döring"
+TASKS: tuple[Task, ...] = ("binary", "multilabel")
+PROPERTIES = Properties(symmetric=False, prevalence_sensitive=True, count_based=False)
+BINARY = Example(
+    task="binary",
+    classes=("spam", "ham"),
+    gold=("spam", "spam", "ham", "spam", "ham", "ham"),
+    predicted=("spam", "spam", "spam", "ham", "ham", "ham"),
+    value="",
+    positive_label="spam",
+    scores=((0.9,), (0.8,), (0.8,), (0.4,), (0.3,), (0.2,)),
+)
+MULTILABEL = Example(
+    task="multilabel",
+    classes=("art", "law"),
+    gold=(("art",), ("art", "law"), ("law",), (), ("art",)),
+    predicted=(("art",), ("law",), ("law",), (), ("art",)),
+    value="",
+    scores=((0.9, 0.3), (0.4, 0.8), (0.5, 0.6), (0.2, 0.6), (0.7, 0.1)),
+)
+MULTICLASS = Example(
+    task="multiclass",
+    classes=("mouse", "dog", "cat"),
+    gold=("cat", "cat", "cat", "dog", "dog", "mouse", "mouse", "mouse"),
+    predicted=("cat", "cat", "dog", "dog", "cat", "mouse", "dog", "mouse"),
+    value="",
+    scores=(
+        (0.1, 0.3, 0.6),
+        (0.3, 0.2, 0.5),
+        (0.3, 0.5, 0.2),
+        (0.2, 0.5, 0.3),
+        (0.1, 0.4, 0.5),
+        (0.6, 0.3, 0.1),
+        (0.4, 0.4, 0.2),
+        (0.5, 0.1, 0.4),
+    ),
+)
+_PEERS = {
+    "scikit-learn": "roc_auc_score; one class alone is nan there with a warning, and a mean over labels is nan "
+    "where one of them is",
+    "torchmetrics": "AUROC; one class alone is 0 there",
+    "Mulan, Zhang & Zhou": "count a tie as a win: ties=full",
+}
+
+
+def _parts(ranks: Ranks, call: MetricCall) -> tuple[int, int]:
+    return doubled_wins(ranks, call.params["ties"]), 2 * ranks.positives * ranks.negatives
+
+
+AREA = Area(_parts, contrast=True)
+
+
+def one_auc(ties: str) -> str:
+    """The AUC of one label in LaTeX."""
+    return rf"\frac{{1}}{{n_{{+}}n_{{-}}}}\sum_{{u\in +}}\sum_{{v\in -}} {_WON[ties]}"
+
+
+def _macro(ties: str) -> str:
+    return rf"\frac{{1}}{{|D|}}\sum_{{j\in D}} \mathrm{{AUC}}_{{j}},\quad \mathrm{{AUC}}_{{j}}={one_auc(ties)}"
+
+
+def _weighted(ties: str) -> str:
+    means = r"\frac{1}{\sum_{j\in D} n_{j}}\sum_{j\in D} n_{j}\,\mathrm{AUC}_{j}"
+    return rf"{means},\quad \mathrm{{AUC}}_{{j}}={one_auc(ties)}"
+
+
+_AUC = Metric(
+    key="auc",
+    name="AUC",
+    names=("area under the ROC curve", "AUROC", "ROC AUC", "c-statistic", "concordance"),
+    equation=one_auc("half"),
+    tasks=TASKS,
+    needs=(SCORES,),
+    direction="higher",
+    granularity=PAIRS,
+    floor=3,
+    range=(0.0, 1.0),
+    params=(LABEL, TIES),
+    options=(DIRECTION,),
+    properties=replace(PROPERTIES, prevalence_sensitive=False),
+    source=SOURCE,
+    example=replace(BINARY, value="5/6"),
+    compute=of_label(AREA),
+    hints={"multiclass": "say auc_ovr:label=… for one class against the rest, auc_ovr_macro or auc_ovo_macro for all"},
+    symbols=SYMBOLS,
+    peers=_PEERS | {"pROC": "auc; turns the direction round where that gives more, unless it is told one"},
+    shown=lambda call: one_auc(call.params["ties"]),
+)
+_MACRO = replace(
+    _AUC,
+    key="auc_macro",
+    granularity=PAIRS_BY_CLASS,
+    name="macro AUC",
+    names=("mean AUC over labels", "AUC-macro", "macro AUROC"),
+    equation=_macro("half"),
+    params=(TIES,),
+    options=(DIRECTION, EXCLUDE),
+    properties=PROPERTIES,
+    source="Zhang & Zhou 2014 sec. 2.2.3 (with ties=full)",
+    example=replace(MULTILABEL, value="7/8"),
+    compute=over_labels(AREA),
+    hints={"multiclass": "say auc_ovr_macro or auc_ovo_macro"},
+    symbols=SYMBOLS | OVER,
+    peers=_PEERS,
+    shown=lambda call: _macro(call.params["ties"]),
+)
+_WEIGHTED = replace(
+    _MACRO,
+    key="auc_weighted",
+    granularity=PAIRS_BY_CLASS,
+    name="support-weighted AUC",
+    names=("weighted AUC", "weighted AUROC"),
+    equation=_weighted("half"),
+    source="scikit-learn, roc_auc_score(average='weighted')",
+    example=replace(MULTILABEL, value="13/15"),
+    compute=over_labels(AREA, by_support=True),
+    hints={"multiclass": "say auc_ovr_weighted"},
+    shown=lambda call: _weighted(call.params["ties"]),
+)
+_MICRO = replace(
+    _MACRO,
+    key="auc_micro",
+    granularity=POOLED_PAIRS,
+    name="micro AUC",
+    names=("pooled AUC", "AUC-micro", "micro AUROC"),
+    equation=one_auc("half"),
+    example=replace(MULTILABEL, value="9/10"),
+    compute=pooled(AREA),
+    hints={"multiclass": "say auc_ovr_micro"},
+    symbols={
+        "s_u, s_v": "scores of pairs u and v of an instance and a label",
+        "u∈+": "runs over the pairs in which the gold of the instance has the label",
+        "v∈-": "runs over the other pairs",
+        "n_+, n_-": "number of such pairs and of the others",
+    },
+    shown=lambda call: one_auc(call.params["ties"]),
+)
+
+
+def _ovr(metric: Metric, source: str, example: Example) -> Metric:
+    """The same measure for exclusive classes, each against the rest."""
+    return replace(
+        metric,
+        key=metric.key.replace("auc", "auc_ovr", 1),
+        name=f"one-vs-rest {metric.name}",
+        names=tuple(f"one-vs-rest {other}" for other in metric.names),
+        tasks=("multiclass",),
+        properties=PROPERTIES,
+        source=source,
+        example=example,
+        hints=dict.fromkeys(TASKS, f"say {metric.key}"),
+    )
+
+
+register(_AUC)
+register(_MACRO)
+register(_WEIGHTED)
+register(_MICRO)
+register(_ovr(_AUC, SOURCE, replace(MULTICLASS, value="11/15", params={"label": "cat"})))
+register(_ovr(_MACRO, "Fawcett 2006 sec. 9; Döring (one against all)", replace(MULTICLASS, value="77/90")))
+register(_ovr(_WEIGHTED, "Provost & Domingos 2001", replace(MULTICLASS, value="103/120")))
+register(_ovr(_MICRO, "scikit-learn, roc_auc_score(average='micro')", replace(MULTICLASS, value="217/256")))

@@ -1,0 +1,40 @@
+"""How often each pair of a gold and a predicted class occurs, for measures that look at single cells."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.scoring.crosstab import summed
+from app.scoring.metrics.labels.undefined_rules import UndefinedError
+from app.scoring.tally import Tally, Workspace
+
+Int = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The cells of the confusion matrix that are not 0: positions of the gold and the predicted class, and the count."""
+
+    gold: Int
+    predicted: Int
+    counts: Int
+
+
+def cells_of(ws: Workspace, tally: Tally, place: str) -> Cells:
+    """The cells of single-label data, by gold and then predicted class; weights counted.
+
+    Raises UndefinedError where an instance has no declared class on either side; `place` is what it therefore lacks.
+    """
+    if tally.nothing or tally.outside_fp or tally.outside_fn:
+        raise UndefinedError(f"some instances have no label among the declared classes, and so no {place}")
+    return ws.shared("cells", lambda: _count(ws))
+
+
+def _count(ws: Workspace) -> Cells:
+    m = len(ws.spec.classes)
+    keys = ws.case.gold.codes.astype(np.int64)
+    keys *= m
+    keys += ws.case.predicted.codes
+    found, counts = summed(keys, ws.case.weights)
+    return Cells(found // m, found % m, counts)

@@ -1,0 +1,115 @@
+"""The score columns of a case, one per class, and their ranks, which all metrics of rankings share."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from app.scoring.curves import Steps, steps_of
+from app.scoring.declaration.metric import MetricCall
+from app.scoring.declaration.options import excluded_labels
+from app.scoring.metrics.labels.undefined_rules import UndefinedError, listed
+from app.scoring.metrics.scores.score_matrix import positive_code, scores_of
+from app.scoring.numeric.exact import Floats
+from app.scoring.probability import both_classes
+from app.scoring.score_ranks import Mask, Ranks, ranks_of
+from app.scoring.tally import Workspace
+
+_SAFE = 2**61  # twice such a sum of weights stays within int64
+
+
+class Columns:
+    """The scores (higher is surer) and the truth of each class; a column is sorted when it is first asked for.
+
+    Where a binary task has one score per instance, of the class `single`, the other one is ranked by it the other way
+    round.
+    """
+
+    def __init__(self, ws: Workspace, scores: Floats, *, lower: bool) -> None:
+        self.names = ws.spec.classes
+        self._lower = lower
+        self.single = positive_code(ws) if ws.spec.task == "binary" and scores.shape[1] == 1 else None
+        self._scores = scores
+        self._ws = ws
+        self._weights = ws.case.weights
+        self._ranks: dict[int, Ranks] = {}
+
+    def values(self, code: int) -> Floats:
+        """The scores of a class, one per instance."""
+        if self.single is None:
+            return np.ascontiguousarray(self._scores[:, code])
+        return self._scores[:, 0] if code == self.single else 0.0 - self._scores[:, 0]
+
+    def own(self, code: int) -> Mask:
+        """Which instances have this class in gold."""
+        gold = self._ws.case.gold
+        return np.asarray(gold.codes == code if gold.offsets is None else self._ws.truths[:, code])
+
+    def sent(self, code: int, scores: Floats) -> Floats:
+        """Scores of a class as they stood in the file."""
+        turned = self._lower != (self.single not in {None, code})
+        return 0.0 - scores if turned else scores + 0.0  # never -0.0, which is the same score as 0.0
+
+    def ranks(self, code: int) -> Ranks:
+        """The ranks of the instances of a class among all."""
+        if code not in self._ranks:
+            self._ranks[code] = ranks_of(self.values(code), self.own(code), self._weights)
+        return self._ranks[code]
+
+    def steps(self, code: int) -> Steps:
+        """What each threshold finds of a class."""
+        return steps_of(self.values(code), self.own(code), self._weights)
+
+    def pooled(self, codes: Sequence[int]) -> Ranks:
+        """The ranks of the right (instance, class) pairs among all those of these classes.
+
+        A binary task with one score s per instance has 1 - s for the other class; UndefinedError where that is none.
+        """
+        every = len(codes) == len(self.names)
+        scores = self._scores if self.single is None else self._both()
+        values = (scores if every else scores[:, codes]).ravel()
+        own = (self._ws.truths if every else self._ws.truths[:, codes]).ravel()
+        weights = None if self._weights is None else np.repeat(self._weights, len(codes))
+        if weights is not None and self._ws.total * len(codes) >= _SAFE:
+            weights = weights.astype(object)
+        return ranks_of(values, own, weights)
+
+    def _both(self) -> Floats:
+        """The scores of both classes where those of one were sent, by which the other has 1 - s."""
+        sent = 0.0 - self._scores[:, 0] if self._lower else self._scores[:, 0]
+        if len(sent) and not (sent.min() >= 0 and sent.max() <= 1):
+            raise UndefinedError(
+                "the positive label alone has scores, and not all from 0 to 1: pooling needs one for each class"
+            )
+        both = both_classes(sent, positive_code(self._ws))
+        return 0.0 - both if self._lower else both
+
+
+def columns_of(ws: Workspace, call: MetricCall) -> Columns:
+    """The columns of a case, made once for each score_direction; UndefinedError where an instance has no scores."""
+    scores, direction = scores_of(ws, call), call.options["score_direction"]
+    return ws.shared(("columns", direction), lambda: Columns(ws, scores, lower=direction == "lower"))
+
+
+def code_of(ws: Workspace, call: MetricCall) -> int:
+    """The class meant: `label`, else the positive label of a binary task; UndefinedError where it is no class."""
+    label = call.params.get("label")
+    if label is None and ws.spec.task == "binary":
+        return positive_code(ws)
+    if label is None:
+        raise UndefinedError("it needs label=… to say which class is meant")
+    if label not in ws.spec.classes:
+        raise UndefinedError(f"'{label}' is not a declared class")
+    return ws.spec.classes.index(label)
+
+
+def codes_kept(ws: Workspace, call: MetricCall) -> tuple[list[int], tuple[str, ...]]:
+    """The classes that exclude_labels leaves, and the note on those that it does not."""
+    wanted = excluded_labels(call.options["exclude_labels"], ws.spec.classes)
+    strange = [name for name in wanted if name not in ws.spec.classes]
+    if strange:
+        raise UndefinedError(f"exclude_labels names what is not a declared class: {listed(strange)}")
+    kept = [code for code, name in enumerate(ws.spec.classes) if name not in wanted]
+    if not kept:
+        raise UndefinedError("no label is left to average over")
+    left_out = [name for name in ws.spec.classes if name in wanted]
+    return kept, (f"left out by exclude_labels: {listed(left_out)}",) if left_out else ()

@@ -1,0 +1,155 @@
+"""Areas under the precision-recall curve, by steps and by straight lines: of one label, averaged over labels, pooled."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from app.scoring.declaration.granularity import ORDER
+from app.scoring.declaration.metric import SCORES, Example, Metric, MetricCall, register
+from app.scoring.declaration.task import TASKS
+from app.scoring.metrics.scores.area_averages import DIRECTION, EXCLUDE, LABEL, Area, of_label, over_labels, pooled
+from app.scoring.metrics.scores.auc import BINARY, MULTILABEL, PROPERTIES
+from app.scoring.numeric.correct_rounding import Real
+from app.scoring.score_ranks import Ranks, step_sum, trapezoid_sum
+
+
+@dataclass(frozen=True, slots=True)
+class _Measure:
+    """One way of taking the area, with the equation of the area of one label and the exact values of its examples."""
+
+    key: str
+    name: str
+    names: tuple[str, ...]
+    macro_names: tuple[str, ...]
+    equation: str
+    symbol: str
+    area: Area
+    source: str
+    peers: Mapping[str, str]
+    values: Mapping[str, str]
+
+
+def _steps(ranks: Ranks, _: MetricCall) -> tuple[Real, int]:
+    return step_sum(ranks), ranks.positives
+
+
+def _lines(ranks: Ranks, _: MetricCall) -> tuple[Real, int]:
+    return trapezoid_sum(ranks), 2 * ranks.positives
+
+
+STEPS, LINES = Area(_steps, contrast=False), Area(_lines, contrast=False)
+_POINTS = {
+    "R_t, P_t": "recall and precision where scores of at least t are called positive",
+    "t": "runs over the distinct scores, the highest first; t-1 is the next higher one",
+}
+_OVER = {"D": "declared labels that occur in gold, less excluded ones", "j": "runs over these labels"}
+_AP = _Measure(
+    key="average_precision",
+    name="average precision",
+    names=("AP", "AUPRC by steps", "area under the precision-recall curve"),
+    macro_names=("mAP", "mean average precision"),
+    equation=r"\sum_{t} (R_{t}-R_{t-1})\,P_{t},\quad R_{0}=0",
+    symbol="AP",
+    area=STEPS,
+    source="Zhu 2004; scikit-learn, average_precision_score; Döring",
+    peers={
+        "scikit-learn": "average_precision_score; a label that never occurs in gold counts 0 there, with a warning",
+        "torchmetrics": "AveragePrecision; a label that never occurs in gold leaves its mean, as here",
+        "PRROC": "interpolates as Davis & Goadrich 2006 and so gives other values",
+        "PASCAL VOC 2007": "takes the mean of the best precision at 11 recalls, another measure",
+    },
+    values={"": "29/36", "macro": "7/8", "weighted": "53/60", "micro": "158/175"},
+)
+_TRAPEZOID = _Measure(
+    key="auprc_trapezoid",
+    name="area under the precision-recall curve by straight lines",
+    names=("AUPRC by trapezoids", "aucpr"),
+    macro_names=("mean AUPRC by trapezoids",),
+    equation=r"\sum_{t} (R_{t}-R_{t-1})\,\frac{P_{t}+P_{t-1}}{2},\quad R_{0}=0,\;P_{0}=1",
+    symbol="A",
+    area=LINES,
+    source="ROCR, performance(measure='aucpr'); Döring; too optimistic, see Davis & Goadrich 2006",
+    peers={
+        "scikit-learn": "auc(recall, precision) of precision_recall_curve, which begins at (0, 1) too",
+        "ROCR": "aucpr; it differs where negatives stand alone between positives (of points with one recall only the "
+        "best is kept), and where more than two positives are tied (interpolated as Davis & Goadrich 2006; a second "
+        "such tie puts points in the wrong places)",
+    },
+    values={"": "61/72", "macro": "131/144", "weighted": "109/120", "micro": "482/525"},
+)
+_AVERAGES = {"macro": "macro", "weighted": "support-weighted", "micro": "micro"}
+
+
+def _equation(measure: _Measure, suffix: str) -> str:
+    one = rf"\mathrm{{{measure.symbol}}}_{{j}}"
+    means = {
+        "macro": rf"\frac{{1}}{{|D|}}\sum_{{j\in D}} {one}",
+        "weighted": rf"\frac{{1}}{{\sum_{{j\in D}} n_{{j}}}}\sum_{{j\in D}} n_{{j}}\,{one}",
+    }
+    return rf"{means[suffix]},\quad {one}={measure.equation}" if suffix in means else measure.equation
+
+
+def _symbols(suffix: str) -> dict[str, str]:
+    if suffix == "micro":
+        return {
+            **_POINTS,
+            "R_t, P_t": "recall and precision of all pairs of an instance and a label, where scores of at least t are called positive",
+        }
+    return _POINTS if suffix == "" else _POINTS | _OVER
+
+
+def _names(measure: _Measure, suffix: str) -> tuple[str, ...]:
+    own = measure.macro_names if suffix == "macro" else ()
+    return (*own, *(f"{_AVERAGES[suffix]} {name}" for name in measure.names))
+
+
+def _example(measure: _Measure, suffix: str) -> Example:
+    return replace(MULTILABEL if suffix else BINARY, value=measure.values[suffix])
+
+
+def _one(measure: _Measure) -> Metric:
+    return Metric(
+        key=measure.key,
+        name=measure.name,
+        names=measure.names,
+        equation=measure.equation,
+        tasks=TASKS,
+        needs=(SCORES,),
+        direction="higher",
+        granularity=ORDER,
+        floor=3,
+        range=(0.0, 1.0),
+        params=(LABEL,),
+        options=(DIRECTION,),
+        properties=PROPERTIES,
+        source=measure.source,
+        example=_example(measure, ""),
+        compute=of_label(measure.area),
+        symbols=_symbols(""),
+        peers=measure.peers,
+    )
+
+
+def _average(measure: _Measure, suffix: str) -> Metric:
+    computes = {
+        "macro": over_labels(measure.area),
+        "weighted": over_labels(measure.area, by_support=True),
+        "micro": pooled(measure.area),
+    }
+    return replace(
+        _one(measure),
+        key=f"{measure.key}_{suffix}",
+        name=f"{_AVERAGES[suffix]} {measure.name}",
+        names=_names(measure, suffix),
+        equation=_equation(measure, suffix),
+        params=(),
+        options=(DIRECTION, EXCLUDE),
+        example=_example(measure, suffix),
+        compute=computes[suffix],
+        symbols=_symbols(suffix),
+    )
+
+
+for _measure in (_AP, _TRAPEZOID):
+    register(_one(_measure))
+    for _suffix in _AVERAGES:
+        register(_average(_measure, _suffix))

@@ -1,0 +1,175 @@
+"""What is read off the ROC curve of one label: parts of its area, single points, and how sure its area is."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+from app.scoring.curves import corners_of, delong_variance, equal_error, fp_at_recall, partial_area, standardized
+from app.scoring.declaration.granularity import ORDER
+from app.scoring.declaration.metric import SCORES, Compute, Metric, MetricCall, Param, Properties, Result, register
+from app.scoring.declaration.task import TASKS
+from app.scoring.metrics.labels.undefined_rules import UndefinedError
+from app.scoring.metrics.scores.area_averages import DIRECTION, LABEL, turned
+from app.scoring.metrics.scores.auc import AREA, BINARY, SYMBOLS
+from app.scoring.metrics.scores.label_columns import code_of, columns_of
+from app.scoring.numeric.exact import fraction
+from app.scoring.score_ranks import Ranks
+from app.scoring.tally import Workspace
+
+MAX_FPR = Param(
+    "max_fpr", "number", "the false positive rate up to which the area is taken", bounds=(0, 1), required_for=TASKS
+)
+STANDARDIZED = Param(
+    "standardized",
+    "choice",
+    "What a part of the area is held against.",
+    default="false",
+    values=("false", "true"),
+    value_meanings=("the area itself, at most max_fpr", "McClish's correction: chance is 1/2, a perfect ranking 1"),
+)
+SENSITIVITY = Param(
+    "sensitivity", "number", "the share of the positives that has to be found", bounds=(0, 1), required_for=TASKS
+)
+
+
+def _read(take: Callable[[Ranks, MetricCall], Fraction]) -> Compute:
+    """A value that is read off the curve of one label, exact and then rounded once."""
+
+    def compute(ws: Workspace, call: MetricCall) -> Result:
+        code, columns = code_of(ws, call), columns_of(ws, call)
+        ranks = columns.ranks(code)
+        lack = AREA.lacking(ranks)
+        if lack is not None:
+            raise UndefinedError(f"'{columns.names[code]}' is {lack}")
+        return Result(float(take(ranks, call)), None, turned(columns, code))
+
+    return compute
+
+
+def _partial(ranks: Ranks, call: MetricCall) -> Fraction:
+    most = fraction(call.params["max_fpr"])
+    if most == 0:
+        raise UndefinedError("max_fpr=0 leaves no area")
+    area = partial_area(corners_of(ranks), most)
+    return standardized(area, most) if call.params["standardized"] == "true" else area
+
+
+def _specificity(ranks: Ranks, call: MetricCall) -> Fraction:
+    accepted = fp_at_recall(ranks, fraction(call.params["sensitivity"]))
+    return Fraction(ranks.negatives - accepted, ranks.negatives)
+
+
+def _equal(ranks: Ranks, _: MetricCall) -> Fraction:
+    return equal_error(corners_of(ranks))
+
+
+def delong(ws: Workspace, call: MetricCall) -> Result:
+    """The estimated variance of the AUC; it needs two positives and two negatives."""
+    code, columns = code_of(ws, call), columns_of(ws, call)
+    steps = columns.steps(code)
+    if steps.positives < 2 or steps.negatives < 2:
+        raise UndefinedError("it needs at least two positives and two negatives")
+    return Result(float(delong_variance(steps)))
+
+
+def _area(limit: str, *, standard: bool) -> str:
+    integral = rf"\int_{{0}}^{{{limit}}} \mathrm{{TPR}}(x)\,dx"
+    if not standard:
+        return integral
+    least = rf"\tfrac{{1}}{{2}}({limit})^{{2}}"
+    fraction_ = rf"\frac{{A-{least}}}{{{limit}-{least}}}"
+    return rf"\frac{{1}}{{2}}\left(1+{fraction_}\right),\quad A={integral}"
+
+
+_CURVE = {
+    "TPR(x)": "true positive rate of the ROC curve at false positive rate x, on straight lines between its points"
+}
+_PARTIAL = Metric(
+    key="partial_auc",
+    name="partial AUC",
+    names=("pAUC", "area under a part of the ROC curve"),
+    equation=_area("f", standard=False),
+    tasks=TASKS,
+    needs=(SCORES,),
+    direction="higher",
+    granularity=ORDER,
+    range=(0.0, 1.0),
+    params=(MAX_FPR, LABEL, STANDARDIZED),
+    options=(DIRECTION,),
+    properties=Properties(symmetric=False, prevalence_sensitive=False, count_based=False),
+    source="McClish 1989",
+    example=replace(BINARY, value="1/3", params={"max_fpr": "0.5"}),
+    compute=_read(_partial),
+    symbols=_CURVE
+    | {"f": "max_fpr, the greatest false positive rate", "A": "the area itself, where it is standardized"},
+    peers={
+        "scikit-learn": "roc_auc_score(max_fpr=…) is standardized=true",
+        "pROC": "auc(partial.auc=c(1, 1-max_fpr)), with partial.auc.correct=TRUE standardized=true; a corrected area "
+        "below that of chance is NA there",
+        "ROCR": "performance(measure='auc', fpr.stop=max_fpr)",
+    },
+    shown=lambda call: _area(r"\param{max_fpr}", standard=call.params["standardized"] == "true"),
+)
+_SPECIFICITY = replace(
+    _PARTIAL,
+    key="specificity_at_sensitivity",
+    name="specificity at a sensitivity",
+    names=("specificity at fixed recall", "true negative rate at a true positive rate"),
+    equation=r"\max_{t:\,\mathrm{TPR}_{t}\ge r} \mathrm{TNR}_{t}",
+    params=(SENSITIVITY, LABEL),
+    source="Hanley & McNeil 1982; Pepe 2003",
+    example=replace(BINARY, value="2/3", params={"sensitivity": "0.5"}),
+    compute=_read(_specificity),
+    symbols={
+        "t": "runs over the distinct scores, and a threshold that none reaches",
+        "TPR_t, TNR_t": "sensitivity and specificity where scores of at least t are called positive",
+        "r": "sensitivity, the share of the positives that has to be found",
+    },
+    peers={"pROC": "coords(input='sensitivity', ret='specificity') takes points on the lines between thresholds too"},
+    shown=lambda _: r"\max_{t:\,\mathrm{TPR}_{t}\ge \param{sensitivity}} \mathrm{TNR}_{t}",
+)
+_EQUAL = replace(
+    _PARTIAL,
+    key="equal_error_rate",
+    name="equal error rate",
+    names=("EER", "crossover error rate"),
+    equation=r"x:\quad x=1-\mathrm{TPR}(x)",
+    direction="lower",
+    params=(LABEL,),
+    source="Martin et al. 1997, The DET curve in assessment of detection task performance",
+    example=replace(BINARY, value="1/3"),
+    compute=_read(_equal),
+    symbols=_CURVE | {"x": "the false positive rate that equals the rate of positives missed"},
+    peers={
+        "BOSARIS": "takes the convex hull of the ROC curve, whose equal error rate is never higher",
+        "others": "some take the threshold where the two rates are nearest, and their mean there",
+    },
+    shown=None,
+)
+_DELONG = replace(
+    _PARTIAL,
+    key="delong_variance",
+    name="DeLong variance of the AUC",
+    names=("variance of the AUC", "DeLong's variance"),
+    equation=r"\frac{\sum_{u\in +}(V_{u}-\theta)^{2}}{n_{+}(n_{+}-1)}+\frac{\sum_{v\in -}(V_{v}-\theta)^{2}}{n_{-}(n_{-}-1)}",
+    tasks=("binary",),
+    direction="none",
+    range=(0.0, 0.5),
+    params=(),
+    properties=Properties(symmetric=False, prevalence_sensitive=True, count_based=False),
+    source="DeLong, DeLong & Clarke-Pearson 1988; Sun & Xu 2014",
+    example=replace(BINARY, value="1/27"),
+    compute=delong,
+    hints=dict.fromkeys(("multiclass", "multilabel"), "it is about one AUC of a binary task"),
+    weighable=False,
+    symbols={name: meaning for name, meaning in SYMBOLS.items() if name != "s_u, s_v"}
+    | {
+        "θ": "the AUC, ties counted half",
+        "V_u": "share of the negatives that score lower than positive u, ties counted half",
+        "V_v": "share of the positives that score higher than negative v, ties counted half",
+    },
+    peers={"pROC": "var(method='delong') is the same"},
+    shown=None,
+)
+for _metric in (_PARTIAL, _SPECIFICITY, _EQUAL, _DELONG):
+    register(_metric)

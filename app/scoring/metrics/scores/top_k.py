@@ -1,0 +1,153 @@
+"""Hard-label measures of the k best-scored labels of each instance."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from app.scoring.declaration.decision_rules import Decided, decide
+from app.scoring.declaration.metric import (
+    CATALOGUE,
+    RANKING,
+    Compute,
+    Example,
+    Metric,
+    MetricCall,
+    Param,
+    Properties,
+    Result,
+    register,
+)
+from app.scoring.evaluation_input import Labels
+from app.scoring.label_ranking import places_taken
+from app.scoring.metrics.labels.whole_task import SINGLE
+from app.scoring.metrics.rankings.common import in_order_sent
+from app.scoring.tally import Workspace
+
+MOST = 1_000_000
+K = Param(
+    "k",
+    "whole",
+    "how many of the best-scored labels count as predicted",
+    bounds=(1, MOST),
+    required_for=("multilabel",),
+)
+_TWO_BEST = Example(
+    task="multilabel",
+    classes=("art", "law", "war"),
+    gold=(("art", "law"), ("law",), ("art", "war"), ("law", "war")),
+    predicted=(("art",), ("law",), ("art",), ("war",)),
+    value="",
+    scores=((0.9, 0.4, 0.1), (0.2, 0.8, 0.3), (0.7, 0.6, 0.2), (0.4, 0.1, 0.5)),
+)
+_WORKED = {
+    "recall_macro": "13/18",
+    "recall_micro": "5/7",
+    "recall_weighted": "5/7",
+    "recall_samples": "3/4",
+    "precision_macro": "11/18",
+    "precision_micro": "5/8",
+    "precision_weighted": "13/21",
+    "precision_samples": "5/8",
+    "f1_macro": "59/90",
+    "f1_micro": "2/3",
+    "f1_weighted": "23/35",
+    "f1_samples": "2/3",
+    "f0_5_macro": "79/126",
+    "f0_5_micro": "25/39",
+    "f0_5_weighted": "31/49",
+    "f0_5_samples": "23/36",
+    "f2_macro": "137/198",
+    "f2_micro": "25/36",
+    "f2_weighted": "53/77",
+    "f2_samples": "17/24",
+    "f_beta_macro": "79/126",
+    "f_beta_micro": "25/39",
+    "f_beta_weighted": "31/49",
+    "f_beta_samples": "23/36",
+    "jaccard_macro": "1/2",
+    "jaccard_micro": "1/2",
+    "jaccard_weighted": "1/2",
+    "jaccard_samples": "13/24",
+    "f1_of_averages_macro": "143/216",
+    "f1_of_averages_weighted": "65/98",
+    "f1_of_averages_samples": "15/22",
+    "hamming_loss": "5/12",
+    "subset_accuracy": "1/4",
+}
+"""Each measure that comes in this form, with its value on the example for k = 2."""
+
+
+def of_the_best(ws: Workspace, call: MetricCall) -> Workspace:
+    """The case with the k best labels of each instance as its predictions; counts made of it are shared.
+
+    By scores, the label declared first before others with the same; without scores the first k labels of each list
+    (Wenzel sec 4, top-3 of SS-GRL). An instance without scores was given no label.
+    """
+    k, options = int(call.params["k"]), call.options
+    if ws.case.scores is None:
+        key = ("first k", k, options["unknown_label"], options["duplicates"])
+        return ws.shared(key, lambda: Workspace(replace(ws.case, predicted=_first(ws, k, options))))
+    scores, direction = ws.case.scores, options["score_direction"]
+    rule = Decided("top_k", k=k, lower=direction == "lower")
+    return ws.shared(
+        ("top k", k, direction), lambda: Workspace(replace(ws.case, predicted=decide(rule, ws.spec, scores, 0)))
+    )
+
+
+def _first(ws: Workspace, k: int, options: Mapping[str, str]) -> Labels:
+    """The first k labels of each list, counted as the measures of rankings count them."""
+    lists = ws.case.predicted.as_sets()
+    assert lists.offsets is not None
+    rows = np.repeat(np.arange(lists.n), np.diff(lists.offsets))
+    taken = places_taken(lists, rows, len(ws.spec.classes), options)
+    before = np.concatenate([[0], np.cumsum(taken)])
+    near = taken & (before[:-1] - before[lists.offsets[rows]] < k)
+    sizes = np.bincount(rows[near], minlength=lists.n)
+    return Labels(lists.codes[near], np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+
+
+def _compute(base: Metric) -> Compute:
+    def value(ws: Workspace, call: MetricCall) -> Result:
+        found = base.compute(of_the_best(ws, call), call)
+        return replace(found, notes=(*found.notes, *in_order_sent(ws)))
+
+    return value
+
+
+def _equation(base: Metric) -> tuple[str, str]:
+    """The measure's equation with what its predicted sets are, and the letter of those."""
+    written = any(use in base.equation for use in ("[P_{i}", "|P_{i}"))
+    sign, name = (r"P_{i}", "P_i") if written else (r"\hat{Y}_{i}", "Ŷ_i")
+    return rf"{base.equation},\quad {sign}=\{{y:\mathrm{{rank}}_{{i}}(y)\leq \param{{k}}\}}", name
+
+
+def top_k(base: Metric, value: str) -> Metric:
+    """A measure of hard labels as a measure of the k best labels."""
+    equation, name = _equation(base)
+    return replace(
+        base,
+        key=f"{base.key}_top_k",
+        name=f"{base.name} of the k best labels",
+        names=(f"top-k {base.name}",),
+        equation=equation,
+        tasks=("multilabel",),
+        needs=(RANKING,),
+        params=(*base.params, K),
+        options=(*base.options, "score_direction"),
+        properties=Properties(symmetric=False, prevalence_sensitive=True, ordinal=True),
+        source=f"{base.source}; Wenzel sec 4 (top-3 evaluation of SS-GRL)",
+        example=replace(_TWO_BEST, value=value, params={**base.example.params, "k": "2"}),
+        compute=_compute(base),
+        hints=dict.fromkeys(SINGLE, "with one label per instance say top_k_accuracy"),
+        symbols={
+            **base.symbols,
+            "k": "how many of the best-scored labels count as predicted",
+            name: "predicted label set of instance i: its k best-scored labels",
+            "rank_i(y)": "place of label y by falling score; of equal ones the label declared first comes first",
+        },
+    )
+
+
+for _key, _value in _WORKED.items():
+    register(top_k(CATALOGUE[_key], _value))

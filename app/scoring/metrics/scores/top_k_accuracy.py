@@ -1,0 +1,92 @@
+"""Top-k accuracy: whether the right label is among the k that score best."""
+
+from app.scoring.declaration.granularity import HITS
+from app.scoring.declaration.metric import SCORES, Example, Metric, MetricCall, Param, Result, register
+from app.scoring.declaration.task import Task
+from app.scoring.label_ranking import Ranks, Relevant, rank_by_scores
+from app.scoring.metrics.labels.undefined_rules import UndefinedError
+from app.scoring.metrics.rankings.common import PROPERTIES, RANKED, TIES, UNIT, Means
+from app.scoring.metrics.scores.score_matrix import Scores, positive_code, scores_of
+from app.scoring.probability import both_classes
+from app.scoring.tally import Workspace
+from app.scoring.ties import chance_of_a_hit
+
+SINGLE: tuple[Task, ...] = ("binary", "multiclass")
+
+
+def top_k_accuracy(ws: Workspace, call: MetricCall) -> Result:
+    """The share of instances of which the right label, or any acceptable one, is among the k best."""
+    k, m = int(call.params["k"]), len(ws.spec.classes)
+    direction = call.options["score_direction"]
+    ranks = ws.shared(("ranks of classes", direction), lambda: _ranks(ws, call))
+    found = Means(ws, call).of_ratios(*chance_of_a_hit(ranks, k, call.params["ties"]))
+    notes = (f"k={k} takes in all {m} classes",) if k >= m else ()
+    return Result(found.value, None, notes)
+
+
+def _ranks(ws: Workspace, call: MetricCall) -> Ranks:
+    return rank_by_scores(_both(ws, call), Relevant.of(ws.case.gold, len(ws.spec.classes)))
+
+
+def _both(ws: Workspace, call: MetricCall) -> Scores:
+    """The scores of all classes: of a single one of the positive label, that and 1 less it."""
+    scores = scores_of(ws, call)
+    if scores.shape[1] > 1 or ws.spec.task != "binary":
+        return scores
+    lower = call.options["score_direction"] == "lower"
+    own = 0.0 - scores[:, 0] if lower else scores[:, 0]
+    if (own < 0).any() or (own > 1).any():
+        raise UndefinedError(
+            "the one score given is held against 1 less it, which takes scores from 0 to 1; give those of both classes"
+        )
+    both = both_classes(own, positive_code(ws))
+    return 0.0 - both if lower else both
+
+
+register(
+    Metric(
+        key="top_k_accuracy",
+        name="top-k accuracy",
+        names=("top-k categorical accuracy", "hit rate at k", "top_k_accuracy_score", "accuracy at k"),
+        equation=r"\frac{1}{n}\sum_{i=1}^{n} [r_{i}\le \param{k}]",
+        tasks=SINGLE,
+        needs=(SCORES,),
+        direction="higher",
+        granularity=HITS,
+        range=UNIT,
+        params=(
+            Param(
+                "k",
+                "whole",
+                "how many of the classes ranked first count",
+                bounds=(1, 1_000_000),
+                required_for=SINGLE,
+            ),
+            TIES,
+        ),
+        options=RANKED,
+        properties=PROPERTIES,
+        source="Russakovsky et al. 2015, ImageNet large scale visual recognition challenge; ties: McSherry & Najork 2008",
+        example=Example(
+            task="multiclass",
+            classes=("cat", "dog", "mouse"),
+            gold=("cat", "dog", "mouse"),
+            predicted=("cat", "cat", "cat"),
+            value="2/3",
+            params={"k": "2"},
+            scores=((0.5, 0.25, 0.25), (0.5, 0.375, 0.125), (0.5, 0.375, 0.125)),
+        ),
+        compute=top_k_accuracy,
+        hints={"multilabel": "for label sets say precision_at_k or recall_at_k"},
+        acceptable=True,
+        symbols={
+            "r_i": "rank of the gold class of instance i, of several acceptable ones the best",
+            "k": "how many count",
+        },
+        peers={
+            "scikit-learn": "top_k_accuracy_score ranks the class declared later ahead of one with an equal score: "
+            "ties=last. In a binary task it takes one score and puts the cut at 0 where a score is outside [0, 1]",
+            "torchmetrics": "accuracy with top_k leaves it to torch.topk which of equal scores come first",
+        },
+    )
+)

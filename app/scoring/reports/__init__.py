@@ -1,0 +1,1 @@
+"""Detailed reports of one submission."""

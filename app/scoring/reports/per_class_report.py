@@ -1,0 +1,71 @@
+"""The detailed report beside the scores: counts per class and the confusion matrix."""
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from app.scoring.crosstab import confusion
+from app.scoring.declaration.options import DEFAULTS
+from app.scoring.evaluation_input import Case
+from app.scoring.metrics.labels.precision_recall_f import BASES, Base
+from app.scoring.metrics.labels.ratios import RATIOS
+from app.scoring.numeric.weighted_counts import real_counts
+from app.scoring.tally import Counts, Workspace
+
+_SHOWN = tuple(base for base in (*BASES, *RATIOS) if not base.takes_beta)
+
+SHOWN = {
+    "cross_validation": ("cv_table",),
+    "confusion": ("confusion_matrix", "confusion_split"),
+    "roc_curve": ("roc_curve",),
+    "pr_curve": ("pr_curve",),
+    "calibration": ("calibration_bins",),
+}
+"""The metrics that are parts of a report: of each part, those of which the first that is for the task is shown."""
+REPORTED = frozenset({*chain.from_iterable(SHOWN.values()), "instance_status"})
+"""The metrics that are no numbers and that a report gives."""
+
+
+def per_class(case: Case, options: Mapping[str, str] | None = None) -> dict[str, dict[str, float | int | None]]:
+    """For each declared label tp, fp, fn, tn, support, predicted and the base measures.
+
+    A measure that is 0/0 follows zero_division; under `skip` and `error` it is None, and so is one without a worst value.
+    """
+    if case.acceptable:
+        return {}  # what is right is no class of its own
+    options = {**DEFAULTS, **(options or {})}
+    tally = Workspace(case).tally(options)
+    counts = tally.classes
+    columns: dict[str, list[Any]] = {
+        "tp": counts.tp.tolist(),
+        "fp": counts.fp.tolist(),
+        "fn": counts.fn.tolist(),
+        "tn": counts.tn.tolist(),
+        "support": counts.support.tolist(),
+        "predicted": counts.predicted.tolist(),
+    }
+    for base in _SHOWN:
+        columns[base.key] = _measure(base, counts, options["zero_division"])
+    found = {
+        name: dict(zip(columns, row, strict=True))
+        for name, row in zip(tally.names, zip(*columns.values(), strict=True), strict=True)
+    }
+    return {name: real_counts(row, case.weight_unit) for name, row in found.items()}
+
+
+def _measure(base: Base, counts: Counts, rule: str) -> list[float | None]:
+    ratio = base.ratio()
+    numerator, denominator = ratio.parts(counts.columns)
+    worst = base.range[0] if base.direction == "higher" else base.range[1]
+    replacement = {"worst": worst, "0": 0.0, "1": 1.0}.get(rule) if base.replaceable else None
+    values: list[float | None] = [replacement] * len(numerator)
+    defined = np.flatnonzero(denominator != 0)
+    exact = ratio.values(numerator[defined], denominator[defined]).tolist()
+    for position, value in zip(defined.tolist(), exact, strict=True):
+        values[position] = value
+    return values
+
+
+__all__ = ["confusion", "per_class"]

@@ -1,0 +1,71 @@
+"""Queries for users and their tokens."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, bindparam, case, func, select
+
+from app.store.session import ReadSession
+from app.store.tables import Token, User
+from app.text.email_addresses import spellings
+
+ADMINISTRATOR_EMAIL = "administrator@localhost"
+
+
+def by_email(session: ReadSession, email: str) -> User | None:
+    """The account of this address, however it was written."""
+    known = spellings(email)
+    found = session.scalars(select(User).where(User.email.in_(known)))
+    return min(found, key=lambda user: known.index(user.email), default=None)
+
+
+def share_of_hashes(session: ReadSession, beginning: str) -> float:
+    """The share of stored password hashes that begin like this; 1 where there are none."""
+    alike = func.sum(case((User.password_hash.startswith(beginning, autoescape=True), 1), else_=0))
+    counted, total = session.execute(
+        select(alike, func.count()).select_from(User).where(User.password_hash.is_not(None))
+    ).one()
+    return counted / total if total else 1.0
+
+
+def administrator(session: ReadSession) -> User | None:
+    """The built-in administrator's row."""
+    return by_email(session, ADMINISTRATOR_EMAIL)
+
+
+@dataclass(frozen=True, slots=True)
+class Bearer:
+    """What a token says, and whose it is."""
+
+    secret_hash: str
+    scopes: list[str]
+    expires_at: datetime
+    revoked_at: datetime | None
+    user_id: str
+    email: str
+    name: str
+    admin: bool
+    approved: bool
+
+
+_BEARER: Select[Any] = (
+    select(
+        *(Token.__table__.c[name] for name in ("secret_hash", "scopes", "expires_at", "revoked_at")),
+        *(User.__table__.c[name] for name in ("id", "email", "name", "admin", "approved")),
+    )
+    .join(User.__table__, User.__table__.c.id == Token.__table__.c.user_id)
+    .where(Token.__table__.c.id == bindparam("token_id"))
+)  # every request asks it
+
+
+def live_token(session: ReadSession, token_id: str, now: datetime) -> Bearer | None:
+    """A token that is neither revoked nor expired."""
+    row = session.connection().execute(_BEARER, {"token_id": token_id}).first()
+    found = None if row is None else Bearer(*row)
+    return found if found is not None and found.revoked_at is None and found.expires_at > now else None
+
+
+def tokens_of(user_id: str) -> Select[Token]:
+    """A user's tokens that are not revoked."""
+    return select(Token).where(Token.user_id == user_id, Token.revoked_at.is_(None))

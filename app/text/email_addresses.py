@@ -1,0 +1,72 @@
+"""One spelling of every e-mail address, without characters that nobody sees."""
+
+import unicodedata
+
+import idna
+
+from app.text.name_comparison import is_unseen
+
+LONGEST = 320
+# Controls, formatting signs (bidirectional ones among them), surrogates, private and unassigned ones, separators.
+_REFUSED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
+
+
+def normal_email(text: str) -> str:
+    """The one spelling of an address: composed (NFC), in lower case, its domain in ASCII (IDNA).
+
+    Raises ValueError for what is no address, and for invisible, control or compatibility characters.
+    """
+    local, sign, domain = unicodedata.normalize("NFC", text.strip()).rpartition("@")
+    if not sign or not local or "@" in local or not domain:
+        raise ValueError("must be an address such as ada@example.org")
+    for letter in local + domain:
+        if unicodedata.category(letter) in _REFUSED or is_unseen(letter):
+            msg = f"must not contain invisible or control characters, such as U+{ord(letter):04X}"
+            raise ValueError(msg)
+    if unicodedata.normalize("NFKC", local) != local:
+        raise ValueError("must not contain compatibility characters, such as full-width letters, before the @")
+    local = unicodedata.normalize("NFC", local.lower())
+    normal = f"{local}@{_ascii_domain(domain)}"
+    if len(normal) > LONGEST:
+        msg = f"must have at most {LONGEST} characters, with the domain written in ASCII"
+        raise ValueError(msg)
+    return normal
+
+
+def _ascii_domain(domain: str) -> str:
+    try:
+        return idna.encode(domain.removesuffix("."), uts46=True, transitional=False).decode("ascii")
+    except idna.IDNAError as fault:
+        raise ValueError("must have the name of a host after the @, such as example.org") from fault
+
+
+def spellings(text: str) -> list[str]:
+    """Under which an account of this address may be stored, the one as typed first.
+
+    Accounts from before addresses were brought into one spelling are stored trimmed and in lower case.
+    """
+    typed = text.strip().lower()
+    try:
+        normal = normal_email(text)
+    except ValueError:
+        return [typed]
+    local, _, domain = normal.rpartition("@")
+    shown = f"{local}@{_shown_domain(domain)}"
+    return list(
+        dict.fromkeys((typed, normal, shown, *(unicodedata.normalize("NFD", each) for each in (normal, shown))))
+    )
+
+
+def account_key(text: str) -> str:
+    """What attempts to log in with this address are counted under."""
+    try:
+        return normal_email(text)
+    except ValueError:
+        return text.strip().lower()
+
+
+def _shown_domain(domain: str) -> str:
+    try:
+        return idna.decode(domain)
+    except idna.IDNAError:
+        return domain
