@@ -59,8 +59,8 @@ from app.runtime.open_file_limit import raise_limit
 from app.runtime.telemetry import Figures
 from app.settings import Settings
 from app.store.migrate import require_head, upgrade
+from app.store.notifications import Listener
 from app.store.session import Database
-from app.store.signals import Listener
 from app.web_server import Server, configured, listening
 from app.worker.process_pool import ChildPool
 from app.worker.worker import (

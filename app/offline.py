@@ -11,7 +11,7 @@ from app.formats.problems import Problems, TooManyProblems
 from app.formats.reader import read_table
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, Rules
 from app.formats.size_limits import Needs, limits_for
-from app.formats.validation import check
+from app.formats.table_validation import check
 from app.pipeline import (
     Source,
     build_gold,

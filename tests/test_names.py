@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from app.text.name_comparison import alike, is_reserved, look_key, name_key, script_fault
+from app.text.confusable_names import alike, is_reserved, look_key, name_key, script_fault
 from app.text.unicode import mixed_scripts, skeleton
 
 # Each of them is drawn like Blue, or so near to it that a board cannot tell the two apart.

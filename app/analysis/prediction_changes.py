@@ -19,7 +19,7 @@ from app.errors import InvalidContent
 from app.scoring.declaration.options import DEFAULTS
 from app.scoring.evaluation_input import NOTHING, Case, Labels
 from app.scoring.numeric.exact import total
-from app.scoring.numeric.weighted_counts import as_number
+from app.scoring.numeric.weight_scaling import as_number
 from app.scoring.tally import Workspace
 
 Kind = Literal["move", "correct", "gain"]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from app.errors import InvalidContent
 from app.scoring.evaluation_input import Case, Labels
 from app.scoring.numeric.exact import total
-from app.scoring.probability import complements
+from app.scoring.probability_rows import complements
 
 _EXACT = 2**53  # the sum of all weights stays below it
 Mask = NDArray[np.bool_]

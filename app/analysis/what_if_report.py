@@ -12,7 +12,7 @@ from app.scoring.declaration.metric import MetricCall, Result
 from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import Case
 from app.scoring.numeric.exact import total
-from app.scoring.numeric.weighted_counts import as_number
+from app.scoring.numeric.weight_scaling import as_number
 
 AVERAGES = ("macro", "micro", "lfb_train")
 

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 from app import errors
 from app.actions.access import Caller, see_challenge
 from app.actions.challenges.change_recipe import change_recipe, read_recipe
+from app.actions.challenges.create_challenge import open_challenge, require_creator
 from app.actions.challenges.manage_challenge import (
     delete_challenge,
     edit_challenge,
@@ -16,7 +17,6 @@ from app.actions.challenges.manage_challenge import (
     name_organizer,
     remove_organizer,
 )
-from app.actions.challenges.open_challenge import open_challenge, require_creator
 from app.actions.challenges.plan_phases import list_phases, shared_vocabulary
 from app.api.dependencies import AccountDep, CallerDep, Cursor, Limit, OrganizerDep, ServiceDep, paged
 from app.api.field_types import (

@@ -19,8 +19,8 @@ from pydantic import (
 
 from app.api.openapi.examples import marked
 from app.store.types import moment_text
+from app.text.confusable_names import name_key
 from app.text.email_addresses import normal_email
-from app.text.name_comparison import name_key
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f]")
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from app import errors
 from app.actions.access import Caller
 from app.actions.challenges.activate_gold import activate_gold
-from app.actions.challenges.bound_inference import bound_for
+from app.actions.challenges.inference_bounds import bound_for
 from app.actions.challenges.upload_gold import (
     canonical,
     changed_request,

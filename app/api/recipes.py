@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from app.actions.access import Caller
-from app.actions.challenges.bound_inference import Inference, bounds_for
+from app.actions.challenges.inference_bounds import Inference, bounds_for
 from app.api.field_types import Shape, shown
 from app.api.openapi import examples
 from app.scoring.disclosure.inference_bound import MetricBound

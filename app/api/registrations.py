@@ -7,7 +7,7 @@ from fastapi import Request
 from pydantic import Field
 
 from app import errors
-from app.actions.challenges.admit_team import decide, found_team, list_registrations, list_teams
+from app.actions.challenges.team_registration import decide, found_team, list_registrations, list_teams
 from app.api.dependencies import AccountDep, Cursor, Limit, OrganizerDep, ServiceDep
 from app.api.field_types import Body, Moment, Page, Shape, TeamName, Text, example, shown
 from app.api.json_body import api_router

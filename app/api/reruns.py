@@ -6,7 +6,7 @@ from fastapi import Response
 from pydantic import Field
 
 from app import errors
-from app.actions.scoring_tasks.order_rescoring import (
+from app.actions.scoring_tasks.rescoring_order import (
     NotRescorable,
     Progress,
     cancel_rerun,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.cli.input import small_files
+from app.cli.input import value_parsing
 from app.cli.options import AsJson, file_option
 from app.cli.terminal.output import FAILED, STILL_WAITING, Refused, reporting
 from app.cli.terminal.safe_text import PLAIN, clean
@@ -106,7 +106,7 @@ def convert(
 def _given(own: Mapping[str, str | None], others: Sequence[str]) -> dict[str, str]:
     """The figures of options of their own and of --figure."""
     given = {name: text for name, text in own.items() if text is not None}
-    for name, text in small_files.option_pairs(others, "--figure").items():
+    for name, text in value_parsing.option_pairs(others, "--figure").items():
         if name in given:
             raise typer.BadParameter(f"'{name}' is given twice", param_hint="--figure")
         given[name] = text

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from app.cli.connection import connected
-from app.cli.input import small_files
+from app.cli.input import value_parsing
 from app.cli.options import (
     FORMATS,
     AsJson,
@@ -127,8 +127,8 @@ def upload_gold(
             "folds": folds,
             "groups": groups,
         }
-        tables = {} if classes is None else {"classes": small_files.strings(classes)}
-        tables |= {name: _sent_as(name, value) for name, value in small_files.accessories(beside).items()}
+        tables = {} if classes is None else {"classes": value_parsing.strings(classes)}
+        tables |= {name: _sent_as(name, value) for name, value in value_parsing.accessories(beside).items()}
         name = client.phase(slug, phase)
         with out.upload_bar(f"Uploading {file.name}", then="Checking") as progress:
             made = client.upload_gold(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.cli.input import small_files
+from app.cli.input import value_parsing
 from app.cli.input.gold_and_predictions import TwoFiles, choice, refuse, two_files, wants_scores
 from app.cli.options import (
     AsJson,
@@ -79,7 +79,7 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Score a file of predictions against a gold file on this machine, with the service's own scorer."""
-    options = small_files.option_pairs(option or ()) | ({"preset": preset} if preset else {})
+    options = value_parsing.option_pairs(option or ()) | ({"preset": preset} if preset else {})
     beside = {
         "train-frequencies": train_frequencies,
         "class-weights": class_weights,
@@ -153,7 +153,7 @@ def _notes(outcome: "OfflineOutcome", beside: Sequence[str], calls: "Sequence[Me
 def _report(outcome: "OfflineOutcome", options: Mapping[str, str], *, confusion: bool) -> dict[str, Any]:
     """The scores as JSON, at full precision."""
     from app.scoring.crosstab import confusion as confusion_of
-    from app.scoring.numeric.weighted_counts import real_counts
+    from app.scoring.numeric.weight_scaling import real_counts
     from app.scoring.reports.detailed_report import class_table
 
     case = outcome.case

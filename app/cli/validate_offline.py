@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.cli.input import small_files
+from app.cli.input import value_parsing
 from app.cli.options import Task
 from app.cli.terminal.output import Refused
 
@@ -35,14 +35,14 @@ def check(file: Path, told: Told, layout: str | None = None) -> tuple[dict[str, 
     from app.scoring.declaration.task import TaskSpec
 
     positive = told.positive_label
-    kind, said = (told.task, []) if told.task is not None else small_files.infer_task(file, positive, layout)
-    spec = TaskSpec(kind, normalized(small_files.strings(told.classes)), positive)
+    kind, said = (told.task, []) if told.task is not None else value_parsing.infer_task(file, positive, layout)
+    spec = TaskSpec(kind, normalized(value_parsing.strings(told.classes)), positive)
     if positive is not None and positive not in spec.classes:
-        small_files.refuse_positive(positive, spec.classes)
-    rules = None if told.recipe is None else _rules(small_files.read_json(told.recipe), spec)
-    ids = sorted(normalized(small_files.read_ids(told.ids)))  # as the service has them, whatever the file is
+        value_parsing.refuse_positive(positive, spec.classes)
+    rules = None if told.recipe is None else _rules(value_parsing.read_json(told.recipe), spec)
+    ids = sorted(normalized(value_parsing.read_ids(told.ids)))  # as the service has them, whatever the file is
     try:
-        _, problems, notes = validate(ids, spec, small_files.source(file, layout), rules=rules)
+        _, problems, notes = validate(ids, spec, value_parsing.source(file, layout), rules=rules)
     except MemoryError:
         remedy = "Leave out what is not scored, or check it by the service."
         raise Refused("too_large", f"{file}: reading it takes more memory than there is.", remedy) from None

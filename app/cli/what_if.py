@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from app.cli.input import small_files
+from app.cli.input import value_parsing
 from app.cli.input.gold_and_predictions import TwoFiles, choice, refuse, two_files, wants_scores
 from app.cli.options import (
     AsJson,
@@ -130,9 +130,9 @@ def what_if(
     as_json: AsJson = False,
 ) -> None:
     """Show what changed predictions would cost or gain, and scores at another share of the positive class."""
-    options = small_files.option_pairs(option or ())
-    shares = small_files.fraction(share, "--share"), small_files.fraction(prevalence, "--prevalence")
-    cut = None if threshold is None else small_files.number(threshold, "--threshold")
+    options = value_parsing.option_pairs(option or ())
+    shares = value_parsing.fraction(share, "--share"), value_parsing.fraction(prevalence, "--prevalence")
+    cut = None if threshold is None else value_parsing.number(threshold, "--threshold")
     asked = _Asked(_steps(move, correct, gain), count, target_label, cut, *shares)
     asked.check()
     with reporting(as_json=as_json) as out:
@@ -211,7 +211,7 @@ def _target(text: str, classes: Sequence[str]) -> int:
     """The position of the label that predictions are changed to."""
     found = _named(text, classes, pair=False)
     if found is None:
-        small_files.refuse_label(text, classes, "--target-label")
+        value_parsing.refuse_label(text, classes, "--target-label")
     return found[1]
 
 

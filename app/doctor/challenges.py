@@ -1,6 +1,6 @@
 """Checks of the challenges: rules that give the gold labels away, open phases that have none, names that look alike."""
 
-from app.actions.operations.diagnose import dubious_rules, inference, names_alike, phases_without_gold
+from app.actions.challenges.challenge_warnings import dubious_rules, inference, names_alike, phases_without_gold
 from app.doctor.check_declaration import REACHABLE, SCHEMA, SETTINGS, Said, check, ok, warning
 from app.doctor.installation import Patient
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from app.formats.locations import Layout
+from app.formats.layouts import Layout
 from app.formats.problems import END, Place, Problems, problem, shorten
 from app.formats.reading_rules import Limits
 from app.scoring.declaration.metric_syntax import counted

@@ -10,7 +10,7 @@ from app.formats.columns import Reading, TooManyRows
 from app.formats.decoding import decode
 from app.formats.decompression import read_bytes
 from app.formats.detection import FORMATS, FileKind
-from app.formats.locations import ColumnLists
+from app.formats.layouts import ColumnLists
 from app.formats.problems import Problems, TooManyProblems
 from app.formats.reader import READERS
 from app.formats.readers.strict_json import json_decoder

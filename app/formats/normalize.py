@@ -11,7 +11,7 @@ from itertools import chain
 
 from app.formats.columns import Cell, Columns, Table, notes_on_ignored
 from app.formats.decoding import composed, piles_marks
-from app.formats.locations import Field
+from app.formats.layouts import Field
 from app.formats.problems import Place, problem, quote, show, sound
 from app.formats.reading_rules import Limits
 from app.formats.weights import Weights

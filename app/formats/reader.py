@@ -7,7 +7,7 @@ from app.formats.columns import Columns, Reading, Table, TooManyRows, nothing
 from app.formats.decoding import decode
 from app.formats.decompression import read_bytes
 from app.formats.detection import FileKind
-from app.formats.locations import ColumnLists
+from app.formats.layouts import ColumnLists
 from app.formats.normalize import tidy
 from app.formats.problems import Place, Problem, Problems, TooManyProblems, problem
 from app.formats.readers.arrow_table import read_arrow, read_parquet

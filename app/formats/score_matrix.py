@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from app.formats.columns import Cell, GivenScores, Table
 from app.formats.decoding import composed
-from app.formats.locations import Item
+from app.formats.layouts import Item
 from app.formats.problems import FILE, LISTED, Place, Problem, Problems, problem, quote, show
 from app.formats.readers.strict_json import BadNumber
 from app.formats.vocabulary import Said, Vocabulary
-from app.scoring.probability import sums_to_one, tolerance
+from app.scoring.probability_rows import sums_to_one, tolerance
 
 Matrix = NDArray[np.float64]
 _NUMBERS = frozenset({float, int})

@@ -10,7 +10,7 @@ from app.formats import FileKind, Limits, Problems
 from app.pipeline import Gold, Source, load_gold
 from app.prepared.gold_folder import PreparedGold
 from app.scoring.declaration.recipe import Recipe, parse_recipe
-from app.scoring.gold_name import KIND, gold_name
+from app.scoring.gold_content_hash import KIND, gold_name
 
 KEPT_GOLDS = 4
 KEPT_RECIPES = 64
@@ -27,7 +27,7 @@ class Unprepared(Exception):
 class Golds:
     """The golds used last, ready to score with: a submission pays only for itself.
 
-    A request for gold holds its `name` (app.scoring.gold_name), or its file and all that belongs to it, or both.
+    A request for gold holds its `name` (app.scoring.gold_content_hash), or its file and all that belongs to it, or both.
     """
 
     def __init__(self, limits: Limits, memory: int, prepared: PreparedGold | None = None) -> None:

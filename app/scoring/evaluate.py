@@ -12,7 +12,7 @@ from app.scoring.declaration.metric import RANKING, SCORES, Metric, MetricCall, 
 from app.scoring.declaration.requirements import lacking, met_by
 from app.scoring.evaluation_input import Case, Labels
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.numeric.weighted_counts import real_counts
+from app.scoring.numeric.weight_scaling import real_counts
 from app.scoring.tally import Workspace
 
 _Key = tuple[str, tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]

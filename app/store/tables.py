@@ -272,7 +272,7 @@ class ScoreTask(Base):
     status: Mapped[str] = mapped_column(String(16))
     priority: Mapped[int] = mapped_column(default=0)
     lane: Mapped[str] = mapped_column(ID, default="", server_default=text("''"))
-    """With whom it takes turns, and the part of that (app.store.queries.fair_order); empty where it never waited for a turn."""
+    """With whom it takes turns, and the part of that (app.store.queries.fair_scheduling); empty where it never waited for a turn."""
     sublane: Mapped[str] = mapped_column(ID, default="", server_default=text("''"))
     turn: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     served_turn: Mapped[int | None]

@@ -4,7 +4,7 @@ import unicodedata
 
 import idna
 
-from app.text.name_comparison import is_unseen
+from app.text.confusable_names import is_unseen
 
 LONGEST = 320
 # Controls, formatting signs (bidirectional ones among them), surrogates, private and unassigned ones, separators.

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from app.store.types import Moment, new_id
-from app.text.name_comparison import look_key
+from app.text.confusable_names import look_key
 
 revision = "0007"
 down_revision = "0005"

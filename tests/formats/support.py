@@ -14,7 +14,7 @@ from app.formats.detection import FileKind
 from app.formats.problems import Problems
 from app.formats.reader import read_table
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, Rules
-from app.formats.validation import check
+from app.formats.table_validation import check
 from app.formats.vectorized.labels import read_quickly
 from app.formats.vectorized.labels.span_window import SIZE
 from app.formats.vectorized.scores import read_scores

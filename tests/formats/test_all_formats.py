@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.formats import normalize as tidy_module
 from app.formats import score_matrix as scores_module
-from app.formats import validation as check_module
+from app.formats import table_validation as check_module
 from app.formats.readers import csv_table as csv_module
 from app.formats.readers import json_lines as lines_module
 from app.formats.readers import records as records_module

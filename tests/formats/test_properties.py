@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from app.formats.detection import FORMATS
 from app.formats.gold_validation import label_set
 from app.formats.reading_rules import Rules
-from app.formats.validation import check
+from app.formats.table_validation import check
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluation_input import IdIndex
 from tests.formats.support import CLASSES, IDS, predict, read

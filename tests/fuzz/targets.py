@@ -16,7 +16,7 @@ from app.formats.reader import read_table
 from app.formats.reading_rules import Limits, Rules
 from app.formats.registry import FORMATS
 from app.formats.size_limits import Needs, limits_for
-from app.formats.validation import check
+from app.formats.table_validation import check
 from app.pipeline import Source, guess_task, load_gold
 from app.scoring.declaration.task import Task, TaskSpec
 from app.scoring.evaluation_input import IdIndex, Labels, Predicted

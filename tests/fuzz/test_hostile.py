@@ -18,7 +18,7 @@ from app.formats.problems import COUNTED, LISTED, Problem, Problems
 from app.formats.reader import read_table
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits, Rules
 from app.formats.size_limits import LEAST, Needs, limits_for
-from app.formats.validation import check
+from app.formats.table_validation import check
 from app.scoring.declaration.task import Task, TaskSpec
 from app.scoring.evaluation_input import IdIndex, Predicted
 from tests.formats.support import packed

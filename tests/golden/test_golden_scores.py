@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from app.scoring.class_pairs import wins_of
 from app.scoring.evaluation_input import Case
+from app.scoring.pairwise_wins import wins_of
 from tests.golden.test_challenges import folder, labels_of, lines, read
 from tests.golden.test_golden import TOLERANCE, load, strings
 from tests.scoring.build import case, results

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.actions.challenges.activate_gold import _free_of_charge
-from app.actions.submissions.visibility import HIDDEN_REASON
+from app.actions.submissions.score_visibility import HIDDEN_REASON
 from tests.journeys.support import (
     GOLD,
     MAIN,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
-from app.scoring import ties
+from app.scoring import tie_rules
 from tests.scoring import rankings as oracle
 from tests.scoring.build import case, results, value
 
@@ -199,16 +199,16 @@ def test_a_tie_over_many_labels_is_shared_to_twelve_digits() -> None:
 
 @pytest.mark.parametrize("terms", [1, 7, 1 << 20])
 def test_expected_precisions_are_summed_in_parts_of_any_size(terms: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ties, "_TERMS", terms)
+    monkeypatch.setattr(tie_rules, "_TERMS", terms)
     made: list[int] = []
-    make = ties._expected_precisions
+    make = tie_rules._expected_precisions
 
-    def counted(*given: Any) -> ties.Terms:
+    def counted(*given: Any) -> tie_rules.Terms:
         found = make(*given)
         made.append(len(found[0]))
         return found
 
-    monkeypatch.setattr(ties, "_expected_precisions", counted)
+    monkeypatch.setattr(tie_rules, "_expected_precisions", counted)
     m, n = 9, 40  # all labels of an instance are tied, and one of them is relevant
     names = [f"c{at}" for at in range(m)]
     of = case("multilabel", names, [[names[at % m]] for at in range(n)], [[]] * n, [[0.5] * m] * n)

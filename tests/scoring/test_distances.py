@@ -13,7 +13,7 @@ from app.scoring.hierarchy import distances
 from app.scoring.hierarchy.ancestry import Ancestry, TooFarError
 from app.scoring.hierarchy.distances import Distances
 from app.scoring.hierarchy.hierarchy import Hierarchy
-from app.scoring.metrics.hierarchies.common import TOO_FAR
+from app.scoring.metrics.hierarchies.label_overlap import TOO_FAR
 from tests.scoring.build import case, results
 
 Parents = dict[str, list[str]]

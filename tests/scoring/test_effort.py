@@ -11,7 +11,7 @@ from app.scoring.declaration.metric import Result
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.evaluation_input import Case, IdIndex
 from app.scoring.hierarchy.lca_minimal import Linking, Sets, Sizes
-from app.scoring.metrics.hierarchies.common import TOO_DEEP, TOO_LARGE
+from app.scoring.metrics.hierarchies.label_overlap import TOO_DEEP, TOO_LARGE
 from tests.scoring.build import case, results
 
 CLASSES = [f"c{at}" for at in range(500)]

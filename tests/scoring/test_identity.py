@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.scoring.gold_name import gold_name
+from app.scoring.gold_content_hash import gold_name
 
 OWN: dict[str, Any] = {
     "sha256": "0" * 64,

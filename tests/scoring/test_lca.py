@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from app.scoring.hierarchy.ancestry import ROOT, Ancestry
 from app.scoring.hierarchy.hierarchy import Hierarchy
 from app.scoring.hierarchy.lca import graph_error, joined, without_ancestors
-from app.scoring.metrics.hierarchies.common import TOO_LARGE
+from app.scoring.metrics.hierarchies.label_overlap import TOO_LARGE
 from tests.scoring.build import case, results, value
 from tests.scoring.by_paths import Labels, Parents, Slow, drawn, label_sets
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from app.scoring.hierarchy.ancestry import Ancestry
 from app.scoring.hierarchy.hierarchy import Hierarchy
 from app.scoring.hierarchy.lca_minimal import Linking, Sizes
-from app.scoring.metrics.hierarchies.common import TOO_LARGE
+from app.scoring.metrics.hierarchies.label_overlap import TOO_LARGE
 from tests.scoring.build import case, results, value
 from tests.scoring.by_paths import drawn, label_sets
 from tests.scoring.lca_by_definition import Definition, Graphs

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from app.analysis.scenarios import confidences
 from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import Case
-from app.scoring.probability import both_classes, complements
+from app.scoring.probability_rows import both_classes, complements
 from tests.scoring.build import case, results, value
 from tests.scoring.strategies import OPTION_VALUES, calls, cases
 

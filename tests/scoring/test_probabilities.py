@@ -11,7 +11,7 @@ from sklearn import metrics as sk
 
 from app.scoring.declaration.task import Task, TaskSpec
 from app.scoring.evaluation_input import Case, Labels
-from app.scoring.probability import row_sums, sums_to_one
+from app.scoring.probability_rows import row_sums, sums_to_one
 from tests.scoring.build import results
 
 CLOSE = 1e-11

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.scoring.class_pairs import wins_of
 from app.scoring.curves import (
     bends,
     corners_of,
@@ -21,6 +20,7 @@ from app.scoring.curves import (
     standardized,
     steps_of,
 )
+from app.scoring.pairwise_wins import wins_of
 from app.scoring.score_ranks import TIES, Ranks, doubled_wins, ranks_of, step_sum, trapezoid_sum
 
 FEW = settings(max_examples=150, deadline=None)

@@ -12,7 +12,7 @@ from app.actions.scoring_tasks.score_submission import _settle, claim_tasks
 from app.actions.submissions.read_leaderboard import VISITOR_VIEW, prepare_board
 from app.scoring import SCORER_VERSION
 from app.settings import Settings
-from app.store import board_invalidation, signals
+from app.store import board_invalidation, notifications
 from app.store.board_invalidation import CHANNEL, EVERYTHING, of_challenge, of_phase, of_scores, of_waiting
 from app.store.migrate import upgrade
 from app.store.queries import tasks
@@ -287,13 +287,13 @@ def test_boards_are_told_before_those_who_wait_for_the_submission(
         session.execute(delete(Score).execution_options(**board_invalidation.UNSEEN))
         (claim,) = claim_tasks(session, 1)
     with postgres.connect(given.database.rpartition("/")[2]) as listening:
-        for channel in (CHANNEL, signals.CHANNEL):
+        for channel in (CHANNEL, notifications.CHANNEL):
             listening.execute(f"LISTEN {channel}")
         with db.write() as session:
             _settle(session, claim, ANSWER)
         found = [(notice.channel, notice.payload) for notice in listening.notifies(timeout=LONG, stop_after=2)]
     marks = sorted([of_phase(filled.phase), of_scores(filled.gold, SCORER_VERSION)])
-    assert found == [(CHANNEL, "\n".join(marks)), (signals.CHANNEL, filled.submission)]
+    assert found == [(CHANNEL, "\n".join(marks)), (notifications.CHANNEL, filled.submission)]
 
 
 class Heard:
@@ -319,7 +319,7 @@ class Heard:
 def test_what_was_begun_before_a_listener_listens_is_not_believed(shared: tuple[Settings, Database, Filled]) -> None:
     """A board that is being made of rows read before would be kept, though nobody heard of what changed since."""
     heard = Heard()
-    listener = signals.Listener(shared[0], lambda _: None, lambda: heard.said.append("look"), heard)
+    listener = notifications.Listener(shared[0], lambda _: None, lambda: heard.said.append("look"), heard)
     listener.start()
     eventually(lambda: "hears" in heard.said, "it listens")
     listener.stop()

@@ -5,7 +5,7 @@ import pytest
 from app.store.queries import quota
 from app.store.session import Database
 from app.store.tables import Submission
-from app.text.name_comparison import name_key
+from app.text.confusable_names import name_key
 from tests.store.rows import fill, submission
 
 DAY, OTHER_DAY = "2026-01-01", "2026-01-02"

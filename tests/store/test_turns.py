@@ -15,8 +15,8 @@ from app.scoring import SCORER_VERSION
 from app.settings import Settings
 from app.store import clock
 from app.store.migrate import upgrade
-from app.store.queries import fair_order, tasks
-from app.store.queries.fair_order import Lane
+from app.store.queries import fair_scheduling, tasks
+from app.store.queries.fair_scheduling import Lane
 from app.store.session import Database
 from app.store.tables import Score, ScoreTask, Team, User
 from tests.store.rows import Filled, added, fill, submission
@@ -75,7 +75,7 @@ class WorkList:
     def positions(self, queued: list[str]) -> list[str]:
         """The queued tasks in the order of the positions that their senders are told."""
         with self.db.read() as session:
-            places = {fair_order.position(session, each): each for each in queued}
+            places = {fair_scheduling.position(session, each): each for each in queued}
         assert set(places) == {*range(1, len(queued) + 1)}
         return [places[place] for place in range(1, len(queued) + 1)]
 
@@ -174,17 +174,17 @@ def test_twenty_files_of_one_user_delay_that_of_another_by_one(work: WorkList) -
 def test_a_task_that_is_claimed_while_a_writer_asks_for_its_position_has_none(work: WorkList) -> None:
     first, second = work.send("ann"), work.send("ann")
     with work.db.read() as session:
-        assert fair_order.position(session, first) == 1
+        assert fair_scheduling.position(session, first) == 1
     if work.db.sqlite:  # writers go one after the other
         assert work.claim() == first
     with work.db.write() as session:
-        assert fair_order.position(session, second) == (1 if work.db.sqlite else 2)
+        assert fair_scheduling.position(session, second) == (1 if work.db.sqlite else 2)
         if not work.db.sqlite:
             assert work.claim() == first
-        assert (fair_order.position(session, first), fair_order.position(session, second)) == (None, 1)
+        assert (fair_scheduling.position(session, first), fair_scheduling.position(session, second)) == (None, 1)
         if not work.db.sqlite:
             assert work.claim() == second
-            assert fair_order.position(session, second) is None
+            assert fair_scheduling.position(session, second) is None
 
 
 def test_the_teams_of_a_user_take_turns_and_cost_the_others_nothing(work: WorkList) -> None:
@@ -220,7 +220,7 @@ def test_a_task_that_had_its_turn_in_vain_takes_another_of_its_own_user(work: Wo
     assert work.claim() == mine[0]
     with work.db.write() as session:
         task = session.get_one(ScoreTask, mine[0])
-        fair_order.retake(session, task)
+        fair_scheduling.retake(session, task)
         task.status = "queued"
     assert work.drain() == [others[0], mine[0], others[1], others[2], mine[1]]
 
@@ -282,8 +282,8 @@ def test_a_claim_among_very_many_follows_indexes_and_sorts_nothing(work: WorkLis
 
     with work.db.write() as session:
         event.listen(engine, "before_cursor_execute", note)
-        found = fair_order.choose(session, SCORER_VERSION, clock.steady(session))
-        fair_order.take(session, Lane("user 1", ""))
+        found = fair_scheduling.choose(session, SCORER_VERSION, clock.steady(session))
+        fair_scheduling.take(session, Lane("user 1", ""))
         event.remove(engine, "before_cursor_execute", note)
         assert (found is None) == work.db.sqlite
         explain = "EXPLAIN QUERY PLAN " if work.db.sqlite else "EXPLAIN "
@@ -306,7 +306,7 @@ def test_a_task_that_comes_again_behind_a_backlog_puts_nobody_behind_that_backlo
     assert work.claim() == first
     with work.db.write() as session:  # its child crashed
         task = session.get_one(ScoreTask, first)
-        fair_order.retake(session, task)
+        fair_scheduling.retake(session, task)
         task.status = "queued"
     victim = work.send("victim")
     assert victim in {work.claim(), work.claim()}
@@ -316,4 +316,4 @@ def test_a_task_that_is_claimed_has_no_position_any_more(work: WorkList) -> None
     task = work.send("grace")
     assert work.claim() == task
     with work.db.read() as session:
-        assert fair_order.position(session, task) is None
+        assert fair_scheduling.position(session, task) is None

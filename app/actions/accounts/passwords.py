@@ -11,8 +11,8 @@ from pwdlib.hashers.argon2 import Argon2Hasher
 
 from app.store.queries import users
 from app.store.session import Database
+from app.text.confusable_names import is_unseen
 from app.text.email_addresses import spellings
-from app.text.name_comparison import is_unseen
 
 SHORTEST = 10
 LONGEST = 1000

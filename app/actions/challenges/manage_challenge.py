@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.actions.access import Caller, may_organize, may_take_part, require_organizer, require_owner, see_challenge
-from app.actions.challenges.open_challenge import zone_faults
+from app.actions.challenges.create_challenge import zone_faults
 from app.errors import InvalidRequest, LastOwner, NotDraft, NotFound
 from app.store.queries import challenges, gold, paging, submissions, tasks, users
 from app.store.session import ReadSession, WriteSession

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.actions.access import Caller, organizes, require_organizer, see_challenge, see_phase
-from app.actions.challenges.open_challenge import add_phase, check_window
+from app.actions.challenges.create_challenge import add_phase, check_window
 from app.store import clock
 from app.store.queries import challenges, gold
 from app.store.session import ReadSession, WriteSession

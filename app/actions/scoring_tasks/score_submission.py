@@ -21,8 +21,8 @@ from app.runtime.telemetry import Figures
 from app.scoring import SCORER_VERSION
 from app.scoring.declaration.metric_syntax import counted
 from app.scoring_processes import ChildError, ChildNotStarted, ChildOutOfCpu, Children, ChildrenClosed
-from app.store import board_invalidation, clock, signals
-from app.store.queries import fair_order, quota, rescoring_tasks, submissions, tasks
+from app.store import board_invalidation, clock, notifications
+from app.store.queries import fair_scheduling, quota, rescoring_tasks, submissions, tasks
 from app.store.session import Database, ReadSession, WriteSession
 from app.store.tables import Recipe, ScoreTask, Submission
 from app.task_priorities import RESCORING
@@ -255,7 +255,7 @@ def _final(session: WriteSession, submission: Submission, task: ScoreTask, statu
 
 def _told(session: WriteSession, submission_id: str, status: str, failure: str | None = None) -> str:
     quota.settle(session, submission_id, status, failure)
-    signals.tell_settled(session, submission_id)
+    notifications.tell_settled(session, submission_id)
     return submission_id
 
 
@@ -269,7 +269,7 @@ def _crashed(session: WriteSession, bench: Bench, claim: Claim, crash: ChildErro
         detail = f"Scoring ended {counted(task.crashes, 'time', 'times')}: {str(crash) or crash.__doc__}"
         return _fail(session, bench, task, crash.code, detail)
     if task.priority < RESCORING:
-        fair_order.retake(session, task)  # it was served: what it costs again is the turn of whoever sent it
+        fair_scheduling.retake(session, task)  # it was served: what it costs again is the turn of whoever sent it
     _requeue(session, bench, task, timedelta(seconds=task.crashes))
     once_committed(session, partial(bench.figures.retried, CRASHED))
     return None

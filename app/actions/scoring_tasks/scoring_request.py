@@ -9,7 +9,7 @@ from typing import Any
 
 from app.actions.challenges.upload_gold import request_of
 from app.files import Files
-from app.scoring.gold_name import gold_name
+from app.scoring.gold_content_hash import gold_name
 from app.scoring_processes import Children
 from app.store.session import Database, ReadSession
 from app.store.tables import Challenge, GoldVersion, Phase

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from app.actions.access import Caller, edits, require_membership, require_scope, see_submission
 from app.actions.submissions.read_submissions import Seen, seen_now
 from app.errors import Conflict, NotFound, PhaseClosed
-from app.store import board_invalidation, clock, locks, signals
+from app.store import board_invalidation, clock, locks, notifications
 from app.store.queries import quota, submissions, tasks
 from app.store.session import WriteSession
 from app.store.tables import Phase, Registration, ScoreTask, Submission
@@ -79,5 +79,5 @@ def _take_out(
     board_invalidation.changed(session, *map(board_invalidation.of_waiting, gone.values()))
     for submission_id in gone:
         quota.settle(session, submission_id, ledger)
-        signals.tell_settled(session, submission_id)
+        notifications.tell_settled(session, submission_id)
     return list(gone)

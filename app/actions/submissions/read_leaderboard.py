@@ -16,7 +16,7 @@ from app.actions.access import (
     see_phase,
 )
 from app.actions.challenges.change_recipe import same_values, scoring_recipe
-from app.actions.submissions.visibility import require_board, split_for, view_for
+from app.actions.submissions.score_visibility import require_board, split_for, view_for
 from app.errors import AssayError, BadRequest, InvalidMetric, LeaderboardHidden, NoGold, NotFound, SplitHidden
 from app.scoring.catalogue.description import describe_call
 from app.scoring.declaration.metric_parser import parse_metric

@@ -10,7 +10,7 @@ from app.actions.challenges.change_recipe import scoring_recipe
 from app.actions.challenges.upload_gold import stored_kind
 from app.actions.scoring_tasks.scoring_request import NamedGold, ask_about_gold, named_gold
 from app.actions.submissions.read_submissions import read_submission
-from app.actions.submissions.visibility import split_for, view_for
+from app.actions.submissions.score_visibility import split_for, view_for
 from app.errors import BadRequest, Conflict, Forbidden, NoOpenPhase, NotFinished
 from app.files import Files
 from app.scoring import SCORER_VERSION

@@ -16,11 +16,11 @@ from app.actions.access import (
     see_phase,
     see_submission,
 )
-from app.actions.submissions.visibility import View, split_now
+from app.actions.submissions.score_visibility import View, split_now
 from app.errors import Forbidden, NotFinished, NotFound, NotRegistered, PhaseClosed, RegistrationPending
 from app.scoring.declaration.recipe import disclosed_digits
 from app.store import clock, locks
-from app.store.queries import fair_order, paging, submission_details, submissions, teams
+from app.store.queries import fair_scheduling, paging, submission_details, submissions, teams
 from app.store.queries.submission_details import Followed
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Phase, Submission
@@ -140,7 +140,7 @@ def _place(session: ReadSession, row: Followed) -> int | None:
         return None
     if row.submission.status not in {"queued", "running"}:
         return None
-    return fair_order.position(session, around.task_id) if around.task_priority < RESCORING else None
+    return fair_scheduling.position(session, around.task_id) if around.task_priority < RESCORING else None
 
 
 def _rerun(row: Followed) -> Again | None:

@@ -17,11 +17,11 @@ from app.actions.access import (
     see_challenge,
     see_facts,
 )
-from app.actions.challenges.admit_team import add_team
+from app.actions.challenges.team_registration import add_team
 from app.actions.scoring_tasks.upgrade_scorer import version_for
 from app.actions.submissions.check_quota import quota_day, require_quota
 from app.actions.submissions.read_submissions import Seen, follow_submission
-from app.actions.submissions.visibility import split_now
+from app.actions.submissions.score_visibility import split_now
 from app.errors import (
     IdempotencyMismatch,
     NoGold,
@@ -36,7 +36,7 @@ from app.formats.size_limits import Needs, most_as_sent
 from app.pipeline import says_all_scored
 from app.queue import Queue
 from app.store import clock, locks
-from app.store.queries import challenges, fair_order, quota, submissions, tasks, teams
+from app.store.queries import challenges, fair_scheduling, quota, submissions, tasks, teams
 from app.store.queries.admission_context import Facts
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, GoldVersion, IdempotencyKey, Phase, Recipe, Submission, Team
@@ -267,7 +267,7 @@ def _as_sent(session: ReadSession, caller: Caller, admission: Admission, submiss
         file_shown=organizer or not submission.on_behalf,
         challenge=facts.challenge,
         phase=facts.phase,
-        queue_position=fair_order.position(session, task_id),
+        queue_position=fair_scheduling.position(session, task_id),
         scores={},
         splits={} if organizer else None,
         split=split_now(has_splits=bool(facts.has_splits), released=facts.released_at),
@@ -334,14 +334,14 @@ def _enqueue(
 ) -> str:
     version = version_for(admission.facts.scorer_version)
     sender = submission.user_id
-    own = fair_order.Lane.of_participant(sender, submission.team_id)
+    own = fair_scheduling.Lane.of_participant(sender, submission.team_id)
     task_id = tasks.add(
         session,
         submission_id=submission.id,
         gold_id=admission.gold_id,
         recipe_id=admission.facts.recipe_id,
         scorer_version=version,
-        lane=fair_order.Lane.of_organizer(sender) if admission.by_organizer else own,
+        lane=fair_scheduling.Lane.of_organizer(sender) if admission.by_organizer else own,
         moment=moment,
     )
     assert task_id is not None, "a new submission has no task yet"

@@ -127,7 +127,7 @@ class KeptBoards:
     """The boards that this process keeps; for the event loop and for many threads."""
 
     def __init__(self, *, hears: bool) -> None:
-        """`hears`: others change rows too, so that boards are kept only while that is heard of (app.store.signals)."""
+        """`hears`: others change rows too, so that boards are kept only while that is heard of (app.store.notifications)."""
         self._lock = threading.Lock()
         self._kept: OrderedDict[Asked, Entry] = OrderedDict()
         self._size = 0

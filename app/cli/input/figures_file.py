@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.cli.input import small_files
+from app.cli.input import value_parsing
 from app.cli.terminal.output import Refused
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def _whole(path: Path, text: str) -> int:
 def _rows(path: Path) -> list[dict[str, str]]:
     name = path.name.lower().removesuffix(".gz").removesuffix(".zst")
     if name.endswith((".csv", ".tsv", ".tab")):
-        return _of_csv(path, small_files.read_text(path), tabs=not name.endswith(".csv"))
-    return [_texts(path, row) for row in _of_json(path, small_files.read_text(path))]
+        return _of_csv(path, value_parsing.read_text(path), tabs=not name.endswith(".csv"))
+    return [_texts(path, row) for row in _of_json(path, value_parsing.read_text(path))]
 
 
 def _of_csv(path: Path, text: str, *, tabs: bool) -> list[dict[str, str]]:

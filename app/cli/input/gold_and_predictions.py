@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from app.cli.input import small_files
+from app.cli.input import value_parsing
 from app.cli.options import Task
 from app.cli.terminal.output import FAILED, Output
 from app.cli.terminal.problem_tables import show_problems
@@ -63,7 +63,7 @@ class TwoFiles:
 
         found, _ = load_gold(self.gold, task="multiclass", classes=self.classes)
         if found is not None and normalized([self.positive_label])[0] not in found.spec.classes:
-            small_files.refuse_positive(self.positive_label, found.spec.classes)
+            value_parsing.refuse_positive(self.positive_label, found.spec.classes)
 
 
 def two_files(
@@ -83,20 +83,20 @@ def two_files(
 
     `beside` names accessories of the gold and their files. Raises Refused, and BadParameter without a positive label.
     """
-    kind, notes = (task, []) if task is not None else small_files.infer_task(gold, positive_label, gold_layout)
-    named = None if classes is None else small_files.strings(classes)
+    kind, notes = (task, []) if task is not None else value_parsing.infer_task(gold, positive_label, gold_layout)
+    named = None if classes is None else value_parsing.strings(classes)
     if kind == "binary" and positive_label is None:
-        positive_label = small_files.first_positive(preset, named)
+        positive_label = value_parsing.first_positive(preset, named)
     if kind == "binary" and positive_label is None:
         raise typer.BadParameter("a binary task needs it", param_hint="--positive-label")
     return TwoFiles(
-        small_files.source(gold, gold_layout),
-        small_files.source(predictions, layout),
+        value_parsing.source(gold, gold_layout),
+        value_parsing.source(predictions, layout),
         kind,
         positive_label,
         named,
-        {name.replace("-", "_"): value for name, value in small_files.accessories(beside or {}).items()},
-        () if void is None else small_files.strings(void),
+        {name.replace("-", "_"): value for name, value in value_parsing.accessories(beside or {}).items()},
+        () if void is None else value_parsing.strings(void),
         notes,
     )
 
@@ -110,7 +110,7 @@ def choice(asked: Sequence[str], options: Mapping[str, str]) -> "Choose":
         if not asked:
             return all_fitting(spec.task, options, has)
         calls = [parse_metric(text, options=options, task=spec.task, classes=spec.classes) for text in asked]
-        small_files.check_hierarchy(spec, calls)
+        value_parsing.check_hierarchy(spec, calls)
         return calls
 
     return choose

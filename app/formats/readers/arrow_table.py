@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.formats.columns import Columns, GivenScores, Reading, check_rows, split_labels
-from app.formats.locations import ColumnLists, Names
+from app.formats.layouts import ColumnLists, Names
 from app.formats.problems import FILE, Place, Problem, problem, quote, token
 from app.formats.readers import arrow_file
 from app.formats.readers.arrow_file import (

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from app.formats.columns import Columns, GivenScores, Reading, check_rows, split_labels
-from app.formats.locations import Field
+from app.formats.layouts import Field
 from app.formats.normalize import plain
 from app.formats.numbers import number, numbers
 from app.formats.problems import FILE, Place, Problem, problem, quote

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from app.formats.columns import Cell, Columns, GivenScores, Reading, check_lists, check_rows
-from app.formats.locations import ColumnLists, KeyedMap, Names, RecordList
+from app.formats.layouts import ColumnLists, KeyedMap, Names, RecordList
 from app.formats.problems import FILE, Place, Problem, problem, quote, show, token
 from app.formats.readers.records import fault_message, from_records, refused_in_gold, sound_id
 from app.formats.readers.strict_json import (

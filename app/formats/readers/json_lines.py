@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from app.formats.columns import Columns, Reading
-from app.formats.locations import Names, RecordLines
+from app.formats.layouts import Names, RecordLines
 from app.formats.problems import Place, Problem, problem
 from app.formats.readers.records import from_records
 from app.formats.readers.strict_json import TooDeep, decoding_code, decoding_problem, json_decoder, survey

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from app.formats.columns import Cell, Columns, Reading, check_pairs
 from app.formats.decoding import composed
-from app.formats.locations import Field, LongRows
+from app.formats.layouts import Field, LongRows
 from app.formats.problems import Problem, problem, quote, show
 
 

@@ -16,7 +16,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from app.formats.columns import Columns, GivenScores, Reading, check_rows, check_values, split_labels
-from app.formats.locations import ColumnLists, Names
+from app.formats.layouts import ColumnLists, Names
 from app.formats.problems import Place, Problems, problem, quote, shorten, token
 from app.formats.readers.records import refused_in_gold
 from app.formats.reading_rules import Limits

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from app.formats.columns import Cell, Columns, GivenScores, Reading, check_lists, check_rows
-from app.formats.locations import Names, RecordLines, RecordList
+from app.formats.layouts import Names, RecordLines, RecordList
 from app.formats.normalize import plain
 from app.formats.problems import Place, Problem, problem, shorten, show, sound, token
 from app.formats.readers.strict_json import ODD, Path, TooDeep, faults, pointer, survey

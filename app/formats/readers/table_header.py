@@ -6,7 +6,7 @@ from functools import partial
 
 from app.formats.columns import Reading
 from app.formats.decoding import composed
-from app.formats.locations import Cells, Names
+from app.formats.layouts import Cells, Names
 from app.formats.problems import Place, Problem, problem, quote
 from app.formats.readers.records import refused_in_gold
 

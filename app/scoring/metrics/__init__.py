@@ -8,7 +8,7 @@ from importlib import import_module
 from app.scoring.declaration.metric import CATALOGUE
 
 _DECLARED: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("one_class", "One class against the rest", ("labels.precision_recall_f",)),
+    ("one_class", "One class against the rest", ("labels.base_measures",)),
     ("ratios", "More measures of one class against the rest", ("labels.ratios",)),
     ("f_of_averages", "F of averaged precision and recall", ("labels.f_of_averages",)),
     ("whole", "The whole task", ("labels.whole_task",)),
@@ -30,8 +30,8 @@ _DECLARED: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "The k labels ranked first",
         (
             "scores.top_k_accuracy",
-            "rankings.precision_at_k",
-            "rankings.average_precision_at_k",
+            "rankings.precision_recall_at_k",
+            "rankings.map_and_mrr",
             "rankings.discounted_gain",
             "rankings.propensity",
         ),

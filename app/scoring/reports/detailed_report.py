@@ -14,8 +14,8 @@ from app.scoring.declaration.metric_parser import parse_metric, standing
 from app.scoring.evaluate import evaluate
 from app.scoring.evaluation_input import Case, Labels
 from app.scoring.numeric.exact import total
-from app.scoring.numeric.weighted_counts import as_number
-from app.scoring.probability import are_probabilities
+from app.scoring.numeric.weight_scaling import as_number
+from app.scoring.probability_rows import are_probabilities
 from app.scoring.reports.per_class_report import SHOWN, per_class
 from app.scoring.reports.report_size import too_large
 from app.scoring.standings import rounded

@@ -9,9 +9,9 @@ import numpy as np
 from app.scoring.crosstab import confusion
 from app.scoring.declaration.options import DEFAULTS
 from app.scoring.evaluation_input import Case
-from app.scoring.metrics.labels.precision_recall_f import BASES, Base
+from app.scoring.metrics.labels.base_measures import BASES, Base
 from app.scoring.metrics.labels.ratios import RATIOS
-from app.scoring.numeric.weighted_counts import real_counts
+from app.scoring.numeric.weight_scaling import real_counts
 from app.scoring.tally import Counts, Workspace
 
 _SHOWN = tuple(base for base in (*BASES, *RATIOS) if not base.takes_beta)

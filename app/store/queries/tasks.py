@@ -15,8 +15,8 @@ from sqlalchemy.orm import lazyload
 
 from app.store import clock
 from app.store.board_invalidation import UNSEEN
-from app.store.queries import fair_order
-from app.store.queries.fair_order import Lane
+from app.store.queries import fair_scheduling
+from app.store.queries.fair_scheduling import Lane
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion, Phase, Recipe, ScoreTask, Submission
 from app.store.types import id_of
@@ -108,8 +108,8 @@ def add(
 
     The `lane` is that of the submission unless it is said; `moment` is the steady one, where the caller has read it.
     """
-    lane = lane or fair_order.lane_of(session, submission_id)
-    place = fair_order.take(session, lane)
+    lane = lane or fair_scheduling.lane_of(session, submission_id)
+    place = fair_scheduling.take(session, lane)
     now = moment or clock.steady(session)
     task_id = id_of(now)
     values: dict[str, Any] = {
@@ -174,15 +174,15 @@ def claim(session: WriteSession, scorer_version: int, count: int) -> list[tuple[
 def claim_next(session: WriteSession, scorer_version: int, lease: timedelta | None) -> tuple[str, int] | None:
     """Take the due task whose turn it is for as long as the lease lasts; None where there is none."""
     moment, connection = clock.read(session), session.connection()
-    chosen = fair_order.choose(session, scorer_version, moment.steady)
+    chosen = fair_scheduling.choose(session, scorer_version, moment.steady)
     if chosen is None:
         return None
-    fair_order.exchange(session, chosen)
+    fair_scheduling.exchange(session, chosen)
     until = None if lease is None else moment.steady + lease
     task = chosen.task
     connection.execute(_START, {"task": task.id, "now": moment.now, "until": until})
     # What an organizer has scored once more is no attempt of its team's; the first try of what they enter is one.
-    tries = 0 if fair_order.is_organizers(task) and task.attempt else 1
+    tries = 0 if fair_scheduling.is_organizers(task) and task.attempt else 1
     connection.execute(_SHOW_STARTED, {"submission": task.submission_id, "now": moment.now, "tries": tries})
     return task.id, task.attempt + 1
 
@@ -226,7 +226,7 @@ def cancel(session: WriteSession, task: ScoreTask, now: datetime) -> None:
     session.flush()
     if waited:
         session.refresh(task, ["turn", "ticket"])  # another that left a moment ago may have moved it up
-        fair_order.leave(session, task)
+        fair_scheduling.leave(session, task)
 
 
 def owned(session: WriteSession, task_id: str, attempt: int) -> ScoreTask | None:

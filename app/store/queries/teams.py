@@ -4,7 +4,7 @@ from sqlalchemy import Select, func, or_, select
 
 from app.store.session import ReadSession
 from app.store.tables import Challenge, Registration, Team
-from app.text.name_comparison import look_key, name_key
+from app.text.confusable_names import look_key, name_key
 
 
 def by_name(session: ReadSession, challenge_id: str, name: str, *, baseline: bool = False) -> Team | None:

@@ -8,7 +8,7 @@ from app.formats.columns import check_sets
 from app.formats.decompression import Refused, pieces
 from app.formats.detection import FileKind
 from app.formats.reading_rules import Limits
-from app.formats.validation import assemble, repeats
+from app.formats.table_validation import assemble, repeats
 from app.formats.vectorized.labels.delimited_pairs import read_pairs
 from app.formats.vectorized.labels.id_join import Join, Tables
 from app.formats.vectorized.labels.json_columns import is_columns, read_lists

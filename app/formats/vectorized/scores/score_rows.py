@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.numeric.exact import Floats
-from app.scoring.probability import sums_to_one
+from app.scoring.probability_rows import sums_to_one
 from app.scoring.string_table import Spans, TextTable
 
 

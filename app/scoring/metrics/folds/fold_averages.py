@@ -9,7 +9,7 @@ from app.scoring.declaration.task import TASKS
 from app.scoring.metrics.folds.cv_table import cv_table
 from app.scoring.metrics.folds.fold_values import F1, UNDEFINED, mean, of_average, of_label
 from app.scoring.metrics.labels.averages import BARE, MACRO, MICRO, Average, bare
-from app.scoring.metrics.labels.precision_recall_f import LABEL
+from app.scoring.metrics.labels.base_measures import LABEL
 from app.scoring.metrics.labels.whole_task import SETS, UNIT
 from app.scoring.tally import Workspace
 

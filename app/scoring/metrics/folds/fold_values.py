@@ -9,7 +9,7 @@ import numpy as np
 
 from app.scoring.declaration.metric import MetricCall, Param, Result, rounded_once
 from app.scoring.metrics.labels.averages import Average
-from app.scoring.metrics.labels.precision_recall_f import BASES
+from app.scoring.metrics.labels.base_measures import BASES
 from app.scoring.metrics.labels.undefined_rules import LISTED, UndefinedError, excluded, listed, table_of
 from app.scoring.numeric.correct_rounding import Real, real, summed
 from app.scoring.numeric.exact import rounded

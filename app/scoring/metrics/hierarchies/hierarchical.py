@@ -21,7 +21,7 @@ from app.scoring.declaration.task import TASKS
 from app.scoring.hierarchy.ancestry import TooFarError
 from app.scoring.hierarchy.augmented_sets import Closures, Overlap, overlap
 from app.scoring.hierarchy.distances import Distances
-from app.scoring.metrics.hierarchies.common import (
+from app.scoring.metrics.hierarchies.label_overlap import (
     COUNT_ROOT,
     EMPTIES,
     READING,

@@ -23,7 +23,8 @@ from app.scoring.hierarchy.augmented_sets import Int, Overlap
 from app.scoring.hierarchy.cost_limit import passable
 from app.scoring.hierarchy.lca import Sets, graph_error, joined, without_ancestors
 from app.scoring.hierarchy.lca_minimal import Linking
-from app.scoring.metrics.hierarchies.common import (
+from app.scoring.metrics.hierarchies.hierarchical import example
+from app.scoring.metrics.hierarchies.label_overlap import (
     COUNT_ROOT,
     EMPTIES,
     READING,
@@ -38,7 +39,6 @@ from app.scoring.metrics.hierarchies.common import (
     reading,
     recall,
 )
-from app.scoring.metrics.hierarchies.hierarchical import example
 from app.scoring.metrics.labels.averages import over_instances
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
 from app.scoring.metrics.labels.whole_task import UNIT

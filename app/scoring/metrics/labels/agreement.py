@@ -7,9 +7,9 @@ import numpy as np
 from app.scoring.declaration.granularity import CLASS_TABLES, CONFUSION
 from app.scoring.declaration.metric import LABELS, Metric, MetricCall, Param, Properties, Result, register
 from app.scoring.metrics.example_data import MULTICLASS, worked
+from app.scoring.metrics.labels.confusion_cells import cells_of
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
 from app.scoring.metrics.labels.whole_task import READING, SINGLE
-from app.scoring.metrics.scores.indicator_cells import cells_of
 from app.scoring.numeric.exact import square_root, times, total
 from app.scoring.tally import Tally, Workspace
 

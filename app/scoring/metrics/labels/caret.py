@@ -22,9 +22,9 @@ from app.scoring.declaration.metric import (
 )
 from app.scoring.metrics.example_data import BINARY, MULTICLASS, worked
 from app.scoring.metrics.labels.agreement import kappa_of
+from app.scoring.metrics.labels.confusion_cells import cells_of
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, table_of
 from app.scoring.metrics.labels.whole_task import READING, SINGLE
-from app.scoring.metrics.scores.indicator_cells import cells_of
 from app.scoring.numeric.exact import fraction
 from app.scoring.numeric.exact_tests import binomial_tail, clopper_pearson, symmetry
 from app.scoring.tally import Tally, Workspace

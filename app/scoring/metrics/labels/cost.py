@@ -20,9 +20,9 @@ from app.scoring.declaration.metric import (
     rounded_once,
 )
 from app.scoring.metrics.example_data import worked
+from app.scoring.metrics.labels.confusion_cells import cells_of
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, excluded, listed, named
 from app.scoring.metrics.labels.whole_task import READING, SINGLE
-from app.scoring.metrics.scores.indicator_cells import cells_of
 from app.scoring.numeric.correct_rounding import quotient_sum
 from app.scoring.numeric.exact import fraction, times, total
 from app.scoring.tally import Workspace

@@ -7,7 +7,7 @@ from fractions import Fraction
 from app.scoring.declaration.metric import Metric, MetricCall, Properties, Result, register, rounded_once
 from app.scoring.metrics.example_data import example
 from app.scoring.metrics.labels.averages import LFB_TEST, LFB_TRAIN, MACRO, SAMPLES, WEIGHTED, Average, harmonic
-from app.scoring.metrics.labels.precision_recall_f import BETA, PRECISION, RECALL
+from app.scoring.metrics.labels.base_measures import BETA, PRECISION, RECALL
 from app.scoring.numeric.exact import fraction
 from app.scoring.tally import Workspace
 

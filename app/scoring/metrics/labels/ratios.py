@@ -6,7 +6,7 @@ from dataclasses import replace
 from app.scoring.declaration.task import Task
 from app.scoring.metrics.example_data import MULTILABEL, per_average
 from app.scoring.metrics.labels.averages import BARE
-from app.scoring.metrics.labels.precision_recall_f import Base, register_all
+from app.scoring.metrics.labels.base_measures import Base, register_all
 from app.scoring.metrics.labels.ratio_forms import (
     ALL,
     FN,

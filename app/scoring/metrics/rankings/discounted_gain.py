@@ -11,7 +11,7 @@ import numpy as np
 from app.scoring.declaration.granularity import LABEL_WEIGHTS
 from app.scoring.declaration.metric import RANKING, Metric, MetricCall, Result, register
 from app.scoring.label_ranking import Int, Ranks
-from app.scoring.metrics.rankings.common import (
+from app.scoring.metrics.rankings.instance_means import (
     COUNTED,
     DEPTH,
     EMPTY,
@@ -31,7 +31,7 @@ from app.scoring.metrics.rankings.common import (
 )
 from app.scoring.numeric.exact import rounded
 from app.scoring.tally import Workspace
-from app.scoring.ties import RULES, positions
+from app.scoring.tie_rules import RULES, positions
 
 GRAIN = 2**46
 

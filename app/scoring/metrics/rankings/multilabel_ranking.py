@@ -11,7 +11,7 @@ import numpy as np
 from app.scoring.declaration.granularity import INSTANCES, ORDER, PLACES
 from app.scoring.declaration.metric import SCORES, Metric, MetricCall, Param, Result, register
 from app.scoring.label_ranking import Int, Ranks
-from app.scoring.metrics.rankings.common import (
+from app.scoring.metrics.rankings.instance_means import (
     COUNTED,
     EMPTY,
     HINTS,
@@ -25,7 +25,7 @@ from app.scoring.metrics.rankings.common import (
     ranks_of,
     worked,
 )
-from app.scoring.metrics.scores.score_matrix import scores_of
+from app.scoring.metrics.scores.oriented_scores import scores_of
 from app.scoring.numeric.exact import times
 from app.scoring.tally import Workspace
 

@@ -13,7 +13,8 @@ from app.scoring.declaration.granularity import LABEL_WEIGHTS
 from app.scoring.declaration.metric import RANKING, TRAIN_FREQUENCIES, Metric, MetricCall, Param, Result, register
 from app.scoring.label_ranking import Int, Ranks
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.rankings.common import (
+from app.scoring.metrics.rankings.discounted_gain import GRAIN, discounts, gains
+from app.scoring.metrics.rankings.instance_means import (
     HINTS,
     LISTED,
     PAD,
@@ -28,10 +29,9 @@ from app.scoring.metrics.rankings.common import (
     ties,
     worked,
 )
-from app.scoring.metrics.rankings.discounted_gain import GRAIN, discounts, gains
 from app.scoring.numeric.exact import Floats, over, quotients, rounded
 from app.scoring.tally import Workspace
-from app.scoring.ties import RULES, positions, room_within
+from app.scoring.tie_rules import RULES, positions, room_within
 
 
 def psp_at_k(ws: Workspace, call: MetricCall) -> Result:

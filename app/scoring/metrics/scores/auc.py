@@ -5,7 +5,7 @@ from dataclasses import replace
 from app.scoring.declaration.granularity import PAIRS, PAIRS_BY_CLASS, POOLED_PAIRS
 from app.scoring.declaration.metric import SCORES, Example, Metric, MetricCall, Param, Properties, register
 from app.scoring.declaration.task import Task
-from app.scoring.metrics.scores.area_averages import DIRECTION, EXCLUDE, LABEL, Area, of_label, over_labels, pooled
+from app.scoring.metrics.scores.curve_areas import DIRECTION, EXCLUDE, LABEL, Area, of_label, over_labels, pooled
 from app.scoring.score_ranks import Ranks, doubled_wins
 
 TIES = Param(

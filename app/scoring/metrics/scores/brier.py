@@ -9,6 +9,7 @@ from app.scoring.declaration.granularity import NUMBERS
 from app.scoring.declaration.metric import Metric, MetricCall, Result, register
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
 from app.scoring.metrics.labels.whole_task import SINGLE
+from app.scoring.metrics.scores.oriented_scores import positive_code
 from app.scoring.metrics.scores.probability_forecasts import (
     NEEDS,
     OPTIONS,
@@ -19,7 +20,6 @@ from app.scoring.metrics.scores.probability_forecasts import (
     probabilities,
     worked,
 )
-from app.scoring.metrics.scores.score_matrix import positive_code
 from app.scoring.numeric.exact import Floats, Integers, times, total
 from app.scoring.numeric.float_sums import exact_square_sum, exact_sum
 from app.scoring.tally import Workspace

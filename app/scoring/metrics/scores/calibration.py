@@ -10,8 +10,8 @@ from app.scoring.declaration.granularity import CALIBRATION_BINS, CALIBRATION_BI
 from app.scoring.declaration.metric import Example, Metric, MetricCall, Param, Properties, Result, register
 from app.scoring.declaration.task import TASKS
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
+from app.scoring.metrics.scores.oriented_scores import positive_code, scores_of
 from app.scoring.metrics.scores.probability_forecasts import NEEDS, OPTIONS, has_class, probabilities
-from app.scoring.metrics.scores.score_matrix import positive_code, scores_of
 from app.scoring.numeric.exact import Floats
 from app.scoring.tally import Workspace
 

@@ -12,10 +12,10 @@ from app.scoring.declaration.granularity import ORDER
 from app.scoring.declaration.metric import SCORES, Compute, Metric, MetricCall, Param, Properties, Result, register
 from app.scoring.declaration.task import TASKS
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.scores.area_averages import DIRECTION, EXCLUDE, split, turned
 from app.scoring.metrics.scores.auc import AREA, BINARY
-from app.scoring.metrics.scores.label_columns import code_of, codes_kept, columns_of
+from app.scoring.metrics.scores.curve_areas import DIRECTION, EXCLUDE, split, turned
 from app.scoring.metrics.scores.precision_recall_areas import STEPS
+from app.scoring.metrics.scores.score_columns import code_of, codes_kept, columns_of
 from app.scoring.numeric.exact import Integers, quotients
 from app.scoring.score_ranks import Mask, Ranks
 from app.scoring.tally import Workspace

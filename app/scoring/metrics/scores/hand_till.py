@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.scoring.class_pairs import TooManyError, Wins, wins_of
 from app.scoring.declaration.granularity import PAIRS_OF_CLASSES
 from app.scoring.declaration.metric import SCORES, Metric, MetricCall, Param, Properties, Result, register, rounded_once
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, listed
-from app.scoring.metrics.scores.area_averages import DIRECTION, EXCLUDE
 from app.scoring.metrics.scores.auc import MULTICLASS, TIES
-from app.scoring.metrics.scores.label_columns import code_of, codes_kept, columns_of
+from app.scoring.metrics.scores.curve_areas import DIRECTION, EXCLUDE
+from app.scoring.metrics.scores.score_columns import code_of, codes_kept, columns_of
 from app.scoring.numeric.correct_rounding import weighted_sum
 from app.scoring.numeric.exact import Floats, Integers, times, total
+from app.scoring.pairwise_wins import TooManyError, Wins, wins_of
 from app.scoring.tally import Workspace
 
 COLUMN = Param("label", "label", "the class whose score is the decision value", required_for=("multiclass",))

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from app.scoring.declaration.granularity import ORDER
 from app.scoring.declaration.metric import SCORES, Example, Metric, MetricCall, register
 from app.scoring.declaration.task import TASKS
-from app.scoring.metrics.scores.area_averages import DIRECTION, EXCLUDE, LABEL, Area, of_label, over_labels, pooled
 from app.scoring.metrics.scores.auc import BINARY, MULTILABEL, PROPERTIES
+from app.scoring.metrics.scores.curve_areas import DIRECTION, EXCLUDE, LABEL, Area, of_label, over_labels, pooled
 from app.scoring.numeric.correct_rounding import Real
 from app.scoring.score_ranks import Ranks, step_sum, trapezoid_sum
 

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.scoring.declaration.metric import PROBABILITIES, SCORES, Example, MetricCall, Properties
-from app.scoring.metrics.scores.score_matrix import positive_code, scores_of
+from app.scoring.metrics.scores.oriented_scores import positive_code, scores_of
 from app.scoring.numeric.exact import Floats, over, repeated
-from app.scoring.probability import both_classes, distributions
+from app.scoring.probability_rows import both_classes, distributions
 from app.scoring.tally import Workspace
 
 NEEDS = (SCORES, PROBABILITIES)

@@ -9,9 +9,9 @@ from app.scoring.declaration.granularity import ORDER
 from app.scoring.declaration.metric import SCORES, Compute, Metric, MetricCall, Param, Properties, Result, register
 from app.scoring.declaration.task import TASKS
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.scores.area_averages import DIRECTION, LABEL, turned
 from app.scoring.metrics.scores.auc import AREA, BINARY, SYMBOLS
-from app.scoring.metrics.scores.label_columns import code_of, columns_of
+from app.scoring.metrics.scores.curve_areas import DIRECTION, LABEL, turned
+from app.scoring.metrics.scores.score_columns import code_of, columns_of
 from app.scoring.numeric.exact import fraction
 from app.scoring.score_ranks import Ranks
 from app.scoring.tally import Workspace

@@ -21,7 +21,7 @@ from app.scoring.declaration.metric import (
 from app.scoring.evaluation_input import Labels
 from app.scoring.label_ranking import places_taken
 from app.scoring.metrics.labels.whole_task import SINGLE
-from app.scoring.metrics.rankings.common import in_order_sent
+from app.scoring.metrics.rankings.instance_means import in_order_sent
 from app.scoring.tally import Workspace
 
 MOST = 1_000_000

@@ -5,11 +5,11 @@ from app.scoring.declaration.metric import SCORES, Example, Metric, MetricCall, 
 from app.scoring.declaration.task import Task
 from app.scoring.label_ranking import Ranks, Relevant, rank_by_scores
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.rankings.common import PROPERTIES, RANKED, TIES, UNIT, Means
-from app.scoring.metrics.scores.score_matrix import Scores, positive_code, scores_of
-from app.scoring.probability import both_classes
+from app.scoring.metrics.rankings.instance_means import PROPERTIES, RANKED, TIES, UNIT, Means
+from app.scoring.metrics.scores.oriented_scores import Scores, positive_code, scores_of
+from app.scoring.probability_rows import both_classes
 from app.scoring.tally import Workspace
-from app.scoring.ties import chance_of_a_hit
+from app.scoring.tie_rules import chance_of_a_hit
 
 SINGLE: tuple[Task, ...] = ("binary", "multiclass")
 

@@ -10,7 +10,7 @@ from app.actions.submissions.read_submissions import Seen, seen_now
 from app.errors import Conflict, NoGold, NotFound
 from app.queue import Queue
 from app.store import board_invalidation, clock, locks
-from app.store.queries import fair_order, quota, rescoring_tasks, submissions, tasks, workers
+from app.store.queries import fair_scheduling, quota, rescoring_tasks, submissions, tasks, workers
 from app.store.queries.score_provenance import Origin
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Phase, Rerun, ScoreTask, Submission
@@ -96,7 +96,7 @@ def rerun_submission(session: WriteSession, queue: Queue, caller: Caller, submis
     if task.status not in {"queued", "running"}:
         if submission.status == "failed":
             _take_back(session, submission, phase)
-        _queue_again(session, queue, submission, task, fair_order.Lane.of_organizer(user_id))
+        _queue_again(session, queue, submission, task, fair_scheduling.Lane.of_organizer(user_id))
     return seen_now(session, caller, submission.id, organizer=organizer)
 
 
@@ -117,7 +117,7 @@ def _take_back(session: WriteSession, submission: Submission, phase: Phase) -> N
 
 
 def _queue_again(
-    session: WriteSession, queue: Queue, submission: Submission, task: ScoreTask, lane: fair_order.Lane
+    session: WriteSession, queue: Queue, submission: Submission, task: ScoreTask, lane: fair_scheduling.Lane
 ) -> None:
     """With all its tries before it; the attempt, which is the fence, goes on counting. It delays no participant."""
     task.status, task.crashes, task.interruptions, task.rerun_id = "queued", 0, 0, None
@@ -127,7 +127,7 @@ def _queue_again(
         submission.status, submission.failure, submission.finished_at = "queued", None, None
         task.priority, task.failure = SUBMITTED, None
         task.lane, task.sublane = lane.name, lane.part
-        task.turn, task.subturn = fair_order.take(session, lane)
+        task.turn, task.subturn = fair_scheduling.take(session, lane)
         task.ticket = id_of(clock.steady(session))
         board_invalidation.changed(session, board_invalidation.of_waiting(submission.phase_id))
     session.flush()

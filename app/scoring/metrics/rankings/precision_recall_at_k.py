@@ -5,7 +5,7 @@ import numpy as np
 from app.scoring.declaration.granularity import HITS
 from app.scoring.declaration.metric import RANKING, Metric, MetricCall, Result, register
 from app.scoring.label_ranking import Int
-from app.scoring.metrics.rankings.common import (
+from app.scoring.metrics.rankings.instance_means import (
     COUNTED,
     EMPTY,
     HINTS,
@@ -24,7 +24,7 @@ from app.scoring.metrics.rankings.common import (
     worked,
 )
 from app.scoring.tally import Workspace
-from app.scoring.ties import hits_within
+from app.scoring.tie_rules import hits_within
 
 
 def _same(ws: Workspace, k: int) -> Int:

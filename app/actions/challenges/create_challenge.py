@@ -8,8 +8,8 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from app.actions.access import Caller, require_administrator, require_scope
-from app.actions.challenges.bound_inference import bounds_of
 from app.actions.challenges.change_recipe import fingerprint, parsed
+from app.actions.challenges.inference_bounds import bounds_of
 from app.errors import InvalidRecipe, InvalidRequest, PhaseNameTaken, SlugTaken
 from app.scoring import SCORER_VERSION
 from app.scoring.declaration.recipe import Recipe as ScoringRecipe

@@ -8,7 +8,7 @@ from app.scoring.declaration.metric import Example, MetricCall, Param, Propertie
 from app.scoring.declaration.task import Task
 from app.scoring.label_ranking import Int, Ranks, Relevant, rank_by_order, rank_by_scores
 from app.scoring.metrics.labels.undefined_rules import Mask, UndefinedError
-from app.scoring.metrics.scores.score_matrix import scores_of
+from app.scoring.metrics.scores.oriented_scores import scores_of
 from app.scoring.numeric.correct_rounding import Real, weighted_sum
 from app.scoring.numeric.exact import Integers, total
 from app.scoring.tally import Workspace

@@ -8,7 +8,7 @@ import numpy as np
 from app.scoring.declaration.granularity import HITS, ORDER
 from app.scoring.declaration.metric import RANKING, Metric, MetricCall, Result, register
 from app.scoring.label_ranking import NOWHERE
-from app.scoring.metrics.rankings.common import (
+from app.scoring.metrics.rankings.instance_means import (
     COUNTED,
     DEPTH,
     EMPTY,
@@ -29,7 +29,7 @@ from app.scoring.metrics.rankings.common import (
 from app.scoring.numeric.correct_rounding import Real, later, summed
 from app.scoring.numeric.exact import times
 from app.scoring.tally import Workspace
-from app.scoring.ties import Terms, expected_reciprocal, first_positions, leaders, precisions_within
+from app.scoring.tie_rules import Terms, expected_reciprocal, first_positions, leaders, precisions_within
 
 
 def map_at_k(ws: Workspace, call: MetricCall) -> Result:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from app.scoring.declaration.metric import Compute, MetricCall, Param, Result, rounded_once
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, listed
-from app.scoring.metrics.scores.label_columns import Columns, code_of, codes_kept, columns_of
+from app.scoring.metrics.scores.score_columns import Columns, code_of, codes_kept, columns_of
 from app.scoring.numeric.correct_rounding import Real, real, summed
 from app.scoring.score_ranks import Ranks
 from app.scoring.tally import Workspace

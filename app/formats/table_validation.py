@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.formats.columns import GivenScores, Table
-from app.formats.locations import KeyedMap
+from app.formats.layouts import KeyedMap
 from app.formats.problems import END, LISTED, Place, Problem, Problems, TooManyProblems, problem, quote
 from app.formats.reading_rules import Rules
 from app.formats.score_matrix import resolve

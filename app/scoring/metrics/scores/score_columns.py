@@ -8,9 +8,9 @@ from app.scoring.curves import Steps, steps_of
 from app.scoring.declaration.metric import MetricCall
 from app.scoring.declaration.options import excluded_labels
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, listed
-from app.scoring.metrics.scores.score_matrix import positive_code, scores_of
+from app.scoring.metrics.scores.oriented_scores import positive_code, scores_of
 from app.scoring.numeric.exact import Floats
-from app.scoring.probability import both_classes
+from app.scoring.probability_rows import both_classes
 from app.scoring.score_ranks import Mask, Ranks, ranks_of
 from app.scoring.tally import Workspace
 

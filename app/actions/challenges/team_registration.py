@@ -7,7 +7,7 @@ from app.store import locks
 from app.store.queries import challenges, paging, teams
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, Registration, Team
-from app.text.name_comparison import is_reserved, look_key, name_key, script_fault
+from app.text.confusable_names import is_reserved, look_key, name_key, script_fault
 
 LONGEST_KEY = 200  # one letter of a name may stand for many, written out
 LONGEST_LOOK = 400

@@ -3,14 +3,14 @@
 import json
 from itertools import groupby
 
-from app.actions.challenges.bound_inference import bounds_of
 from app.actions.challenges.change_recipe import scoring_recipe
-from app.actions.challenges.open_challenge import warnings_of
+from app.actions.challenges.create_challenge import warnings_of
+from app.actions.challenges.inference_bounds import bounds_of
 from app.store import clock
 from app.store.queries import challenges, gold, teams
 from app.store.queries.diagnostics import phases_to_come
 from app.store.session import ReadSession
-from app.text.name_comparison import alike
+from app.text.confusable_names import alike
 
 
 def dubious_rules(session: ReadSession) -> list[str]:
