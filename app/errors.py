@@ -227,7 +227,7 @@ class GoldNotDraft(Conflict):
     remedy = "Upload a new version."
 
 
-class GoldActive(Conflict):
+class GoldAlreadyActive(Conflict):
     """The phase has active gold already, and replacing it is not offered yet."""
 
     code = "gold_active"
@@ -241,7 +241,7 @@ class RecipeInUse(Conflict):
     remedy = "Change only selection, tie_breakers or disclosure, or open a new challenge."
 
 
-class NotDraft(Conflict):
+class ChallengeNotDraft(Conflict):
     """Only a draft challenge can be deleted."""
 
     code = "not_draft"
@@ -255,7 +255,7 @@ class LastOwner(Conflict):
     remedy = "Name another owner first."
 
 
-class NotFinished(Conflict):
+class SubmissionNotFinished(Conflict):
     """A submission that ended without scores cannot be selected."""
 
     code = "not_finished"
@@ -345,7 +345,7 @@ class IdempotencyMismatch(InvalidContent):
 # ---- 429 and 503 ------------------------------------------------------------------------------
 
 
-class TooMany(AssayError):
+class TooManyRequests(AssayError):
     """Too many requests."""
 
     status = 429
@@ -353,7 +353,7 @@ class TooMany(AssayError):
     remedy = "Wait as long as Retry-After says."
 
 
-class QuotaExceeded(TooMany):
+class QuotaExceeded(TooManyRequests):
     """The team has used up its quota."""
 
     code = "quota_exceeded"
@@ -374,26 +374,26 @@ class Unavailable(AssayError):
         super().__init__(detail, **kwargs)
 
 
-class StorageShort(Unavailable):
+class StorageAlmostFull(Unavailable):
     """The disk is nearly full, so uploads are refused; nothing was stored."""
 
     code = "storage_short"
 
 
-class DatabaseAway(Unavailable):
+class DatabaseUnavailable(Unavailable):
     """The database did not answer."""
 
     code = "database_away"
 
 
-class FileAway(Unavailable):
+class StoredFileUnavailable(Unavailable):
     """A file that the service keeps cannot be read now."""
 
     code = "file_away"
     remedy = "Try again in a while; if it persists, tell the administrator."
 
 
-class CommitUncertain(DatabaseAway):
+class CommitUncertain(DatabaseUnavailable):
     """The database went away while it stored this; it may or may not be stored."""
 
     code = "commit_uncertain"

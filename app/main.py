@@ -22,10 +22,10 @@ from starlette.staticfiles import StaticFiles
 
 from app import __version__
 from app.actions.access import Caller
-from app.actions.accounts.bootstrap import admin_token, administrator
-from app.actions.accounts.passwords import Decoys
-from app.actions.operations.check_readiness import Readiness
-from app.actions.operations.sweep_files import DAY
+from app.actions.accounts.bootstrap import get_or_create_administrator, read_or_create_admin_token
+from app.actions.accounts.passwords import DecoyHashes
+from app.actions.operations.check_readiness import ReadinessChecker
+from app.actions.operations.sweep_files import MIN_ORPHAN_AGE_SECONDS
 from app.api import (
     accounts,
     catalogue,
@@ -43,41 +43,41 @@ from app.api import (
     submissions,
     submit,
 )
-from app.api.caching.board_cache import Entry, KeptBoards
-from app.api.caching.cached_board_app import MadeReplies, QuickApp
-from app.api.caching.generated_files import MadeFiles
-from app.api.dependencies import Notifier, Service
+from app.api.caching.board_cache import BoardCache, CachedReply
+from app.api.caching.cached_board_app import BoardBuildMiddleware, CachedBoardApp
+from app.api.caching.generated_files import GeneratedFiles
+from app.api.dependencies import AppState, Notifier
 from app.api.limits.password_hashing import HashingPool
-from app.api.limits.reader_queue import Readers, Turns
-from app.api.limits.request_limits import Limiter
-from app.api.middleware import Envelope
+from app.api.limits.reader_queue import ReaderPool, ReaderQueue
+from app.api.limits.request_limits import RequestLimits
+from app.api.middleware import ReplyMiddleware
 from app.api.openapi import docs_page, document
-from app.files import Files
+from app.files import FileStore
 from app.runtime import logging_setup
-from app.runtime.data_folder import open_files, own_place
+from app.runtime.data_folder import open_file_store, own_process_folder
 from app.runtime.open_file_limit import raise_limit
-from app.runtime.telemetry import Figures
+from app.runtime.telemetry import Telemetry
 from app.settings import Settings
 from app.store.migrate import require_head, upgrade
-from app.store.notifications import Listener
+from app.store.notifications import NotificationListener
 from app.store.session import Database
-from app.web_server import Server, configured, listening
-from app.worker.process_pool import ChildPool
+from app.web_server import GracefulServer, open_listening_socket, uvicorn_config
+from app.worker.process_pool import ScoringProcessPool
 from app.worker.worker import (
-    GOLD_CHILDREN,
-    KEPT_READERS,
-    READER_CHILDREN,
+    GOLD_PROCESSES,
+    ORGANIZER_READERS,
+    READER_PROCESSES,
     Worker,
-    all_figures,
-    child_pool,
-    reading_seconds,
-    sending_queue,
+    create_process_pool,
+    create_telemetry,
+    enqueue_only_queue,
+    reader_timeout,
 )
 
 log = structlog.get_logger()
 
-STATIC = Path(__file__).parent / "web" / "static"
-ROUTERS = (
+STATIC_FOLDER = Path(__file__).parent / "web" / "static"
+ROUTER_MODULES = (
     accounts,
     catalogue,
     challenges,
@@ -94,13 +94,13 @@ ROUTERS = (
     prometheus,
     docs_page,
 )
-DESCRIPTION = """\
+API_DESCRIPTION = """\
 A centralized challenge-scoring service. Organizers upload gold labels, participants POST predictions with instance
 ids, a worker computes the agreed metrics by explicit equations, and a leaderboard shows them.
 
 Errors are RFC 9457 problem documents with a stable `code` and a `remedy`.
 """
-TAGS = [
+API_TAGS = [
     {"name": "accounts", "description": "Sign up, log in, tokens."},
     {"name": "metrics", "description": "The catalogue: every metric with its equation."},
     {"name": "challenges", "description": "Challenges, recipes, organizers."},
@@ -113,21 +113,23 @@ TAGS = [
 ]
 
 
-def describe_api(app: FastAPI) -> None:
+def add_routes(app: FastAPI) -> None:
     """Routes, errors and shapes of the API, without any part that does work."""
-    problems.install(app)
-    for module in ROUTERS:
+    problems.install_error_handlers(app)
+    for module in ROUTER_MODULES:
         # Taken as they are: `include_router` would build each route a second time, 0.2 s of every start.
         app.router.routes.extend(module.router.routes)
-    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.mount("/static", StaticFiles(directory=STATIC_FOLDER), name="static")
 
     @cache
     def openapi() -> dict[str, Any]:
-        return document.completed(FastAPI.openapi(app))
+        return document.complete_document(FastAPI.openapi(app))
 
     @cache
-    def kept() -> Entry:
-        return Entry.of(bytes(JSONResponse(openapi()).body), "application/json", marks=frozenset(), until=math.inf)
+    def kept() -> CachedReply:
+        return CachedReply.build(
+            bytes(JSONResponse(openapi()).body), "application/json", marks=frozenset(), until=math.inf
+        )
 
     making = threading.Lock()  # the document is corrected in place
 
@@ -140,13 +142,13 @@ def describe_api(app: FastAPI) -> None:
     app.add_route("/api/v1/openapi.json", get_openapi, include_in_schema=False)
 
 
-def bare_app(counted: Figures | None = None, **options: Any) -> FastAPI:
+def bare_app(counted: Telemetry | None = None, **options: Any) -> FastAPI:
     """The app with its routes, not yet joined to any part that does work."""
-    app = QuickApp(
+    app = CachedBoardApp(
         title="Assay",
         version=__version__,
-        description=DESCRIPTION,
-        openapi_tags=TAGS,
+        description=API_DESCRIPTION,
+        openapi_tags=API_TAGS,
         openapi_url=None,  # describe_api has a route that keeps its bytes
         docs_url=None,
         redoc_url=None,
@@ -154,13 +156,13 @@ def bare_app(counted: Figures | None = None, **options: Any) -> FastAPI:
         generate_unique_id_function=lambda route: route.name,
         **options,
     )
-    describe_api(app)
-    app.add_middleware(MadeReplies)
-    app.add_middleware(Envelope, figures=counted or Figures())
+    add_routes(app)
+    app.add_middleware(BoardBuildMiddleware)
+    app.add_middleware(ReplyMiddleware, figures=counted or Telemetry())
     return app
 
 
-def build(
+def build_app(
     settings: Settings,
     *,
     work: Path | None = None,
@@ -173,58 +175,58 @@ def build(
     """
     work = work or settings.data_dir
     db = Database(settings, now)
-    files = open_files(settings, work)
+    files = open_file_store(settings, work)
     notifier = Notifier()
-    boards = _kept_boards(db)
-    counted = all_figures(settings, db)
-    worker = Worker(settings, db, files, work, settled=notifier.settled, figures=counted) if scoring else None
-    listener = None if db.sqlite else Listener(settings, notifier.settled, notifier.missed, boards)
-    readers = child_pool(settings, READER_CHILDREN, work, seconds=reading_seconds(settings))
-    gold_readers = child_pool(settings, GOLD_CHILDREN, work)
-    turns = Turns(READER_CHILDREN, KEPT_READERS)
-    made, hashing = MadeFiles(work / "made", turns), HashingPool()
-    built_in, secret = _administrator(db, migrated=scoring), admin_token(settings)[0]
+    boards = _board_cache(db)
+    counted = create_telemetry(settings, db)
+    worker = Worker(settings, db, files, work, settled=notifier.notify_settled, figures=counted) if scoring else None
+    listener = None if db.sqlite else NotificationListener(settings, notifier.notify_settled, notifier.wake_all, boards)
+    readers = create_process_pool(settings, READER_PROCESSES, work, seconds=reader_timeout(settings))
+    gold_readers = create_process_pool(settings, GOLD_PROCESSES, work)
+    turns = ReaderQueue(READER_PROCESSES, ORGANIZER_READERS)
+    made, hashing = GeneratedFiles(work / "made", turns), HashingPool()
+    built_in, secret = _built_in_administrator(db, migrated=scoring), read_or_create_admin_token(settings)[0]
 
-    parts: list[Living] = [_Base(db, files, made, readers, gold_readers, hashing)]
+    parts: list[ServiceComponent] = [_CoreComponents(db, files, made, readers, gold_readers, hashing)]
     parts += [part for part in (listener, worker) if part is not None]
-    app = bare_app(counted, lifespan=_alive(parts))
-    app.state.service = Service(
+    app = bare_app(counted, lifespan=_lifespan(parts))
+    app.state.service = AppState(
         settings=settings,
         db=db,
         files=files,
-        readiness=Readiness(settings, db, files),
-        queue=worker.queue if worker is not None else sending_queue(settings),
-        readers=Readers(readers, turns),
-        gold_readers=Readers(gold_readers, Turns(GOLD_CHILDREN)),
-        made=made,
+        readiness=ReadinessChecker(settings, db, files),
+        queue=worker.queue if worker is not None else enqueue_only_queue(settings),
+        readers=ReaderPool(readers, turns),
+        gold_readers=ReaderPool(gold_readers, ReaderQueue(GOLD_PROCESSES)),
+        generated_files=made,
         notifier=notifier,
-        boards=boards,
+        board_cache=boards,
         figures=counted,
-        limiter=Limiter(settings),
-        decoys=Decoys(db, secret),
-        hashing=hashing,
+        request_limits=RequestLimits(settings),
+        decoys=DecoyHashes(db, secret),
+        hashing_pool=hashing,
         administrator=built_in,
         admin_token=secret,
     )
     return app
 
 
-def _kept_boards(db: Database) -> KeptBoards:
+def _board_cache(db: Database) -> BoardCache:
     """Boards that hear of what this process writes, and on PostgreSQL have to hear of what others do."""
-    boards = KeptBoards(hears=not db.sqlite)
-    db.tell(boards.drop)
+    boards = BoardCache(hears=not db.sqlite)
+    db.tell(boards.invalidate)
     return boards
 
 
-def _administrator(db: Database, *, migrated: bool) -> Caller:
+def _built_in_administrator(db: Database, *, migrated: bool) -> Caller:
     """The one built in; raises SchemaBehind where others should have migrated and did not."""
     if not migrated:
         require_head(db.engine())
     with db.write() as session:
-        return administrator(session)
+        return get_or_create_administrator(session)
 
 
-class Living(Protocol):
+class ServiceComponent(Protocol):
     """A part that starts with the service and ends with it."""
 
     def start(self) -> None:
@@ -234,32 +236,32 @@ class Living(Protocol):
         """End in order."""
 
 
-class _Base(NamedTuple):
+class _CoreComponents(NamedTuple):
     """What all other parts build on: the files of this process, its readers, and the database."""
 
     db: Database
-    files: Files
-    made: MadeFiles
-    readers: ChildPool
-    gold_readers: ChildPool
-    hashing: HashingPool
+    files: FileStore
+    generated_files: GeneratedFiles
+    readers: ScoringProcessPool
+    gold_readers: ScoringProcessPool
+    hashing_pool: HashingPool
 
     def start(self) -> None:
         """Clear up what an earlier run left, and start readers."""
-        self.made.clear()
-        self.files.clear_leftovers(older=0.0 if self.db.sqlite else DAY)
+        self.generated_files.clear()
+        self.files.clear_leftovers(older=0.0 if self.db.sqlite else MIN_ORPHAN_AGE_SECONDS)
         self.readers.warm_up(1)  # the others start when several callers ask at once
         self.gold_readers.warm_up()
 
     def stop(self) -> None:
         """End the hashing, the readers and the connections."""
-        self.hashing.close()
+        self.hashing_pool.close()
         self.readers.close()
         self.gold_readers.close()
         self.db.close()
 
 
-def _alive(parts: Sequence[Living]) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+def _lifespan(parts: Sequence[ServiceComponent]) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     """The life of the service: its parts start in their order and end in the opposite one."""
 
     @asynccontextmanager
@@ -283,25 +285,25 @@ def serve(settings: Settings, *, scoring: bool = True) -> None:
     os.umask(0o077)  # gold labels and hashes are for the service's own account only
     raise_limit()
     logging_setup.configure(settings, "serve" if scoring else "api")
-    signal.signal(signal.SIGTERM, _end)
-    with own_place(settings) as work:
-        listener = listening(settings)
+    signal.signal(signal.SIGTERM, _exit_on_signal)
+    with own_process_folder(settings) as work:
+        listener = open_listening_socket(settings)
         if scoring:
             upgrade(settings)
         made_token = not (settings.data_dir / "admin-token").exists()
-        app = build(settings, work=work, scoring=scoring)
-        _announce(settings, listener.getsockname()[1], show_token=made_token and sys.stderr.isatty())
-        Server(configured(app, settings), app.state.service.notifier).run(sockets=[listener])
+        app = build_app(settings, work=work, scoring=scoring)
+        _announce_address(settings, listener.getsockname()[1], show_token=made_token and sys.stderr.isatty())
+        GracefulServer(uvicorn_config(app, settings), app.state.service.notifier).run(sockets=[listener])
 
 
-def _end(_signal: int, _frame: FrameType | None) -> NoReturn:
+def _exit_on_signal(_signal: int, _frame: FrameType | None) -> NoReturn:
     """The web server hands a signal on once it has ended in order: a good end, with status 0."""
     raise SystemExit(0)
 
 
-def _announce(settings: Settings, port: int, *, show_token: bool) -> None:
+def _announce_address(settings: Settings, port: int, *, show_token: bool) -> None:
     """Where to find the service, on standard error; a token made just now is shown on a terminal, never in a log."""
-    token, path = admin_token(settings)
+    token, path = read_or_create_admin_token(settings)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     if settings.log_format == "json":  # then every line is JSON
         log.info("listening", address=f"http://{host}:{port}", version=__version__, admin_token_file=path and str(path))

@@ -6,28 +6,28 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.formats import gold_validation as gold_rules
-from app.formats.columns import Table
+from app.formats.columns import NormalizedTable
 from app.formats.problems import Problems, TooManyProblems
 from app.formats.reader import read_table
-from app.formats.reading_rules import DEFAULT_LIMITS, Limits, Rules
-from app.formats.size_limits import Needs, limits_for
-from app.formats.table_validation import check
+from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
+from app.formats.size_limits import PhaseSize, limits_for_phase
+from app.formats.table_validation import validate_table
 from app.pipeline import (
-    Source,
+    SourceFile,
+    assign_groupings,
     build_gold,
-    collector_off,
-    divide,
+    find_void_ids,
+    garbage_collection_paused,
     hard_labels,
-    normalized,
+    normalize_distinct,
+    normalized_task_spec,
     read_source,
     score_labels,
-    task_spec,
-    voided_ids,
 )
-from app.scoring.declaration.metric import ACCEPTABLE, MetricCall, Result
-from app.scoring.declaration.requirements import met
-from app.scoring.declaration.task import Task, TaskSpec
-from app.scoring.evaluation_input import Case, IdIndex
+from app.scoring.declaration.metric import ACCEPTABLE_SETS, MetricCall, Result
+from app.scoring.declaration.requirements import needs_met
+from app.scoring.declaration.task import TaskKind, TaskSpec
+from app.scoring.evaluation_input import EvaluationInput, IdIndex
 
 
 @dataclass(slots=True)
@@ -38,16 +38,16 @@ class OfflineOutcome:
     problems: Problems
     notes: list[str]
     calls: Sequence[MetricCall] = ()
-    case: Case | None = None
+    case: EvaluationInput | None = None
     scores: dict[str, dict[str, Result]] = field(default_factory=dict)
 
 
 def score_offline(
-    gold: Source,
-    predictions: Source,
+    gold: SourceFile,
+    predictions: SourceFile,
     choose: Callable[[TaskSpec, frozenset[str]], Sequence[MetricCall]],
     *,
-    task: Task,
+    task: TaskKind,
     classes: Sequence[str] | None = None,
     positive_label: str | None = None,
     beside: Mapping[str, Any] | None = None,
@@ -63,21 +63,21 @@ def score_offline(
     """
     outcome = OfflineOutcome(Problems(), Problems(), [])
     beside = beside or {}
-    spec = task_spec(task, classes, positive_label, beside)
+    spec = normalized_task_spec(task, classes, positive_label, beside)
     declared = classes is not None
-    with collector_off(), suppress(TooManyProblems):
+    with garbage_collection_paused(), suppress(TooManyProblems):
         truth = read_source(gold, spec, gold=True, problems=outcome.gold_problems, limits=limits, declared=declared)
-        voided = voided_ids(truth, task, normalized(void))
+        voided = find_void_ids(truth, task, normalize_distinct(void))
         if not outcome.gold_problems:
             known = spec.classes if declared else gold_rules.label_set(truth, voided)
-            ids = gold_rules.kept_ids(truth, voided)
+            ids = gold_rules.scored_ids(truth, voided)
             pairs = predictions.kind.layout == "long" and task == "multilabel"
-            limits = limits_for(Needs.of(ids, known, void=voided), limits, pairs=pairs)
+            limits = limits_for_phase(PhaseSize.of(ids, known, void=voided), limits, pairs=pairs)
         how: dict[str, Any] = {"declared": declared, "wants_scores": wants_scores, "limits": limits}
         answers = read_source(predictions, spec, gold=False, problems=outcome.problems, **how)
         outcome.notes = list(dict.fromkeys((*truth.notes, *answers.notes)))
         if classes is None:
-            spec = replace(spec, classes=_union(truth, answers, task, voided))
+            spec = replace(spec, classes=_union_of_classes(truth, answers, task, voided))
             size = len(spec.classes)
             outcome.notes.append(
                 f"no classes were declared: the sorted labels of gold and predictions ({size}) are the vocabulary"
@@ -85,49 +85,53 @@ def score_offline(
         gold_rules.check_not_empty(truth, voided, outcome.gold_problems)
         gold_rules.check_vocabulary(truth, spec, declared=declared, limits=limits, problems=outcome.gold_problems)
         if not outcome.gold_problems:  # without sound gold there is nothing to hold the predictions against
-            outcome.calls = choose(spec, _has(spec, truth, answers, beside))
+            outcome.calls = choose(spec, _needs_met(spec, truth, answers, beside))
             _score_tables(outcome, truth, answers, spec=spec, void=voided, options=options or {}, beside=beside)
     return outcome
 
 
-def _has(spec: TaskSpec, truth: Table, answers: Table, beside: Mapping[str, Any]) -> frozenset[str]:
+def _needs_met(
+    spec: TaskSpec, truth: NormalizedTable, answers: NormalizedTable, beside: Mapping[str, Any]
+) -> frozenset[str]:
     """The needs that two files and what stands beside them meet, and whether the gold gives acceptable answers."""
     parts = {name: beside.get(name) is not None for name in ("folds", "groups")}
     acceptable = spec.task != "multilabel" and truth.counts is not None
-    return met(spec, scores=answers.scores is not None, **parts) | ({ACCEPTABLE} if acceptable else set())
+    return needs_met(spec, scores=answers.scores is not None, **parts) | ({ACCEPTABLE_SETS} if acceptable else set())
 
 
 def _score_tables(
     outcome: OfflineOutcome,
-    truth: Table,
-    answers: Table,
+    truth: NormalizedTable,
+    answers: NormalizedTable,
     *,
     spec: TaskSpec,
     void: frozenset[str],
     options: Mapping[str, str],
     beside: Mapping[str, Any],
 ) -> None:
-    rules = Rules.strictest(outcome.calls)
+    rules = ReadingRules.strictest(outcome.calls)
     gold = build_gold(truth, spec, void, rules, outcome.gold_problems)
-    known = gold.index if gold else IdIndex(gold_rules.kept_ids(truth, void))
-    found = check(answers, known, spec, rules=rules, void=void, problems=outcome.problems)
+    known = gold.index if gold else IdIndex(gold_rules.scored_ids(truth, void))
+    found = validate_table(answers, known, spec, rules=rules, void=void, problems=outcome.problems)
     outcome.notes = list(dict.fromkeys((*outcome.notes, *truth.notes, *answers.notes)))  # what checking found out
     if gold is not None and found is not None:
-        divide(gold, beside)
+        assign_groupings(gold, beside)
         labels, rule, said = hard_labels(gold, found, None, options)
         outcome.notes += said
         outcome.case = gold.case(labels, found.scores)
         outcome.scores = score_labels(gold, labels, outcome.calls, found.scores, rule)
 
 
-def _union(truth: Table, answers: Table, task: Task, void: Collection[str]) -> tuple[str, ...]:
+def _union_of_classes(
+    truth: NormalizedTable, answers: NormalizedTable, task: TaskKind, void: Collection[str]
+) -> tuple[str, ...]:
     """Gold and predicted labels; in a binary task at most two, gold's first, so that a third is an unknown label."""
     own = gold_rules.label_set(truth, void)
     both = tuple(sorted({*own, *gold_rules.label_set(answers, void)}))
     return own if task == "binary" and len(both) > 2 else both
 
 
-def read_ids(source: Source, limits: Limits = DEFAULT_LIMITS) -> tuple[list[str] | None, Problems]:
+def read_ids(source: SourceFile, limits: Limits = DEFAULT_LIMITS) -> tuple[list[str] | None, Problems]:
     """The ids of a file of columns, such as a template, as far as they are ids; None where it cannot be read."""
     problems = Problems()
     with source.path.open("rb") as stream:

@@ -5,7 +5,7 @@ from pathlib import Path
 _PACKAGE = Path(__file__).resolve().parent
 
 
-def shipped(name: str) -> Path:
+def package_data_folder(name: str) -> Path:
     """The folder of this name (for instance 'migrations'); raises FileNotFoundError when the installation lacks it."""
     for root in (_PACKAGE / "_shipped", _PACKAGE.parent):
         if (root / name).is_dir():

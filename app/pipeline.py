@@ -14,32 +14,37 @@ from numpy.typing import NDArray
 
 from app.errors import InvalidContent
 from app.formats import gold_validation as gold_rules
-from app.formats.columns import Table, TooManyRows
-from app.formats.decoding import composed
+from app.formats.columns import NormalizedTable, TooManyRows
+from app.formats.decoding import to_nfc
 from app.formats.detection import FileKind
-from app.formats.infer_task import holds_sets
+from app.formats.infer_task import has_label_sets
 from app.formats.normalize import SPLITS
 from app.formats.problems import Problems, TooManyProblems
 from app.formats.reader import read_table
-from app.formats.reading_rules import DEFAULT_LIMITS, Limits, Rules
-from app.formats.size_limits import Needs, limits_for
-from app.formats.table_validation import check
-from app.formats.vectorized.labels import Tables, read_quickly
+from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
+from app.formats.size_limits import PhaseSize, limits_for_phase
+from app.formats.table_validation import validate_table
+from app.formats.vectorized.labels import LookupTables, read_labels
 from app.formats.vectorized.scores import read_scores
-from app.scoring.declaration.decision_rules import Decided, alone, described, predicted
-from app.scoring.declaration.gold_metadata import grouping, spec_of
+from app.scoring.declaration.decision_rules import (
+    ConfiguredDecisionRule,
+    decide_labels_with_gold,
+    describe_rule,
+    redecide_subset,
+)
+from app.scoring.declaration.gold_metadata import build_grouping, build_task_spec
 from app.scoring.declaration.metric import MetricCall, Result
-from app.scoring.declaration.metric_syntax import counted
-from app.scoring.declaration.task import Task, TaskSpec
-from app.scoring.evaluate import Ceilings, evaluate
-from app.scoring.evaluation_input import Case, Grouping, IdIndex, Labels, Predicted
-from app.scoring.string_table import TextTable
+from app.scoring.declaration.metric_syntax import pluralize
+from app.scoring.declaration.task import TaskKind, TaskSpec
+from app.scoring.evaluate import BestAttainableValues, evaluate
+from app.scoring.evaluation_input import EvaluationInput, Grouping, IdIndex, Labels, PredictionArrays
+from app.scoring.string_table import StringTable
 
 _UNSCORED = "not scored"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceFile:
     """A file and how to read it."""
 
     path: Path
@@ -67,9 +72,9 @@ class Gold:
     notes: list[str] = field(default_factory=list)
     folds: Grouping | None = None
     groups: Grouping | None = None
-    ceilings: dict[str, Ceilings] = field(default_factory=dict)
+    ceilings: dict[str, BestAttainableValues] = field(default_factory=dict)
     """Per split, what scoring has found out about this gold alone."""
-    tables: Tables | None = None
+    tables: LookupTables | None = None
     """Ids and classes for the fast tier of reading; None where they do not fit into tables."""
     weight_unit: Fraction = Fraction(1)
     """What a weight of 1 stands for in the file of gold."""
@@ -79,10 +84,10 @@ class Gold:
         """The ids, in the order of all arrays."""
         return self.index.ids
 
-    def case(self, labels: Labels, scores: NDArray[np.float64] | None = None) -> Case:
+    def case(self, labels: Labels, scores: NDArray[np.float64] | None = None) -> EvaluationInput:
         """The case of predictions, in gold order."""
         beside = self.weights, self.folds, self.groups, self.weight_unit
-        return Case(self.spec, self.labels, labels, scores, *beside)
+        return EvaluationInput(self.spec, self.labels, labels, scores, *beside)
 
     def rows_by_split(self) -> dict[str, NDArray[np.int64] | None]:
         """Row numbers of each split that gets scores; None means all rows."""
@@ -93,7 +98,7 @@ class Gold:
 
 
 @dataclass(slots=True)
-class Outcome:
+class ScoringOutcome:
     """What became of a file of predictions: its problems, or its scores by split and canonical metric string."""
 
     problems: Problems
@@ -101,18 +106,18 @@ class Outcome:
     scores: dict[str, dict[str, Result]] = field(default_factory=dict)
 
 
-class FileTooHeavy(MemoryError):
+class FileMemoryError(MemoryError):
     """Reading and checking a file of predictions took more memory than there is."""
 
 
-def tables_of(known: IdIndex, classes: Sequence[str]) -> Tables | None:
+def build_lookup_tables(known: IdIndex, classes: Sequence[str]) -> LookupTables | None:
     """Ids and classes for the fast tier of reading, if they fit into tables."""
-    codes = None if known.table is None else TextTable.build(classes)
-    return None if known.table is None or codes is None else Tables(known.table, codes)
+    codes = None if known.table is None else StringTable.build(classes)
+    return None if known.table is None or codes is None else LookupTables(known.table, codes)
 
 
 @contextmanager
-def collector_off() -> Iterator[None]:
+def garbage_collection_paused() -> Iterator[None]:
     """Switch the cyclic garbage collector off while many small objects are made that hold no cycles."""
     was_on = gc.isenabled()
     gc.disable()
@@ -123,9 +128,9 @@ def collector_off() -> Iterator[None]:
             gc.enable()
 
 
-def normalized(texts: Iterable[str]) -> tuple[str, ...]:
+def normalize_distinct(texts: Iterable[str]) -> tuple[str, ...]:
     """Texts in Unicode NFC, as all ids and labels are compared; raises InvalidContent where two become equal."""
-    found = tuple(composed(text, len(text)) for text in texts)
+    found = tuple(to_nfc(text, len(text)) for text in texts)
     if len(set(found)) != len(found):
         twice = Counter(found).most_common(1)[0][0]
         raise InvalidContent(f"'{twice}' is listed twice.", remedy="List each id or label once.")
@@ -133,7 +138,7 @@ def normalized(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def read_source(
-    source: Source,
+    source: SourceFile,
     spec: TaskSpec,
     *,
     gold: bool,
@@ -141,7 +146,7 @@ def read_source(
     limits: Limits,
     declared: bool = True,
     wants_scores: bool = False,
-) -> Table:
+) -> NormalizedTable:
     """The table that a file holds; its faults are added to `problems`."""
     with source.path.open("rb") as stream:
         return read_table(
@@ -157,14 +162,14 @@ def read_source(
 
 
 def load_gold(
-    source: Source,
+    source: SourceFile,
     *,
-    task: Task,
+    task: TaskKind,
     classes: Sequence[str] | None = None,
     positive_label: str | None = None,
     beside: Mapping[str, Any] | None = None,
     void: Iterable[str] = (),
-    rules: Rules | None = None,
+    rules: ReadingRules | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[Gold | None, Problems]:
     """Read gold and check it against itself; None exactly where there are problems.
@@ -175,10 +180,10 @@ def load_gold(
     groups lack an id.
     """
     problems, gold = Problems(), None
-    with collector_off(), suppress(TooManyProblems):
-        spec = task_spec(task, classes, positive_label, beside or {})
+    with garbage_collection_paused(), suppress(TooManyProblems):
+        spec = normalized_task_spec(task, classes, positive_label, beside or {})
         table = read_source(source, spec, gold=True, problems=problems, limits=limits, declared=classes is not None)
-        voided = voided_ids(table, task, normalized(void))
+        voided = find_void_ids(table, task, normalize_distinct(void))
         if classes is None:
             spec = replace(spec, classes=gold_rules.label_set(table, voided))
             table.notes.append(
@@ -186,57 +191,61 @@ def load_gold(
             )
         gold_rules.check_not_empty(table, voided, problems)
         gold_rules.check_vocabulary(table, spec, declared=classes is not None, limits=limits, problems=problems)
-        gold = build_gold(table, spec, voided, rules or Rules(), problems)
+        gold = build_gold(table, spec, voided, rules or ReadingRules(), problems)
         if gold is not None:
-            divide(gold, beside or {})
+            assign_groupings(gold, beside or {})
     return gold, problems
 
 
-def divide(gold: Gold, beside: Mapping[str, Any]) -> None:
+def assign_groupings(gold: Gold, beside: Mapping[str, Any]) -> None:
     """Divide the instances into their folds and groups, where those are given."""
-    gold.folds = grouping(beside.get("folds"), "folds", gold.ids)
-    gold.groups = grouping(beside.get("groups"), "groups", gold.ids)
+    gold.folds = build_grouping(beside.get("folds"), "folds", gold.ids)
+    gold.groups = build_grouping(beside.get("groups"), "groups", gold.ids)
 
 
-def voided_ids(table: Table, task: Task, void: Iterable[str]) -> frozenset[str]:
+def find_void_ids(table: NormalizedTable, task: TaskKind, void: Iterable[str]) -> frozenset[str]:
     """The ids that are not scored: those named beside the gold, and those that the gold itself leaves out (noted)."""
     voided = set(void)
-    for reason, names in gold_rules.unscored(table, task).items():
+    for reason, names in gold_rules.unscored_ids(table, task).items():
         voided.update(names)
-        table.notes.append(f"{counted(len(names), 'instance is', 'instances are')} {_UNSCORED}: {reason}")
+        table.notes.append(f"{pluralize(len(names), 'instance is', 'instances are')} {_UNSCORED}: {reason}")
     return frozenset(voided)
 
 
-def says_all_scored(notes: Iterable[str]) -> bool:
+def is_fully_scored(notes: Iterable[str]) -> bool:
     """Whether all instances of a gold file are scored, by the notes on it."""
     return not any(_UNSCORED in note for note in notes)
 
 
-def guess_task(gold: Source, positive_label: str | None = None, limits: Limits = DEFAULT_LIMITS) -> Task:
+def infer_task(gold: SourceFile, positive_label: str | None = None, limits: Limits = DEFAULT_LIMITS) -> TaskKind:
     """Tell the task from a gold file when nobody says it: sets of labels, a positive label, or else one label each."""
     if positive_label is not None:
         return "binary"
-    with gold.path.open("rb") as stream, collector_off():
-        return "multilabel" if holds_sets(stream, gold.kind, limits) else "multiclass"
+    with gold.path.open("rb") as stream, garbage_collection_paused():
+        return "multilabel" if has_label_sets(stream, gold.kind, limits) else "multiclass"
 
 
-def task_spec(
-    task: Task,
+def normalized_task_spec(
+    task: TaskKind,
     classes: Sequence[str] | None,
     positive_label: str | None,
     beside: Mapping[str, Any],
 ) -> TaskSpec:
     """The task with labels in NFC; raises InvalidContent where a class is listed twice."""
-    positive = None if positive_label is None else normalized([positive_label])[0]
-    return spec_of(task, normalized(classes or ()), positive, beside)
+    positive = None if positive_label is None else normalize_distinct([positive_label])[0]
+    return build_task_spec(task, normalize_distinct(classes or ()), positive, beside)
 
 
-def build_gold(table: Table, spec: TaskSpec, void: frozenset[str], rules: Rules, problems: Problems) -> Gold | None:
+def build_gold(
+    table: NormalizedTable, spec: TaskSpec, void: frozenset[str], rules: ReadingRules, problems: Problems
+) -> Gold | None:
     """Gold of a table that was read, in the order of its ids; None where it has problems."""
-    index = IdIndex(gold_rules.kept_ids(table, void))
-    gold_rules.check_distinct(table, void, problems)
-    found = check(table, index, spec, rules=Rules(duplicates=rules.duplicates), void=void, problems=problems)
-    weights = gold_rules.whole_weights(table, void, problems)
+    index = IdIndex(gold_rules.scored_ids(table, void))
+    gold_rules.check_void_ids_distinct(table, void, problems)
+    found = validate_table(
+        table, index, spec, rules=ReadingRules(duplicates=rules.duplicates), void=void, problems=problems
+    )
+    weights = gold_rules.integer_weights(table, void, problems)
     if found is None or found.labels is None or problems:
         return None
     listed = sorted(name for name in set(table.ids) if name is not None)
@@ -245,68 +254,76 @@ def build_gold(table: Table, spec: TaskSpec, void: frozenset[str], rules: Rules,
             "the gold gives sets of acceptable answers: only metrics that are defined for them have values"
         )
     splits = gold_rules.split_codes(table, void)
-    splits = None if splits is None else gold_rules.placed(splits, table, void, index)
+    splits = None if splits is None else gold_rules.align_to_index(splits, table, void, index)
     if splits is not None and splits.all():
         table.notes.append("no instance is public: until the phase's final release nobody but organizers sees a score")
     if weights is not None:
         table.notes.append("the instances have weights: all counts are sums of them")
-    tables = tables_of(index, spec.classes)
-    whole = None if weights is None else gold_rules.placed(weights[0], table, void, index)
+    tables = build_lookup_tables(index, spec.classes)
+    whole = None if weights is None else gold_rules.align_to_index(weights[0], table, void, index)
     unit = Fraction(1) if weights is None else weights[1]
     return Gold(index, spec, found.labels, splits, whole, void, listed, table.notes, tables=tables, weight_unit=unit)
 
 
-def validate(
+def validate_predictions(
     ids: Sequence[str] | IdIndex,
     spec: TaskSpec,
-    predictions: Source,
+    predictions: SourceFile,
     *,
-    rules: Rules | None = None,
+    rules: ReadingRules | None = None,
     void: Collection[str] = (),
-    tables: Tables | None = None,
+    tables: LookupTables | None = None,
     limits: Limits = DEFAULT_LIMITS,
-) -> tuple[Predicted | None, Problems, list[str]]:
+) -> tuple[PredictionArrays | None, Problems, list[str]]:
     """Read predictions and check them; what they say (in the order of `ids`) is None exactly where there are problems.
 
     Needs no gold labels, and answers the same with and without them. Of `ids` given as a list, `void` ones are
     dropped; an IdIndex is taken to be without them. With `tables` (of these ids and classes) the fast tier reads files
     that are beyond doubt. Raises InvalidContent where an id is listed twice, and FileTooHeavy.
     """
-    rules = rules or Rules()
+    rules = rules or ReadingRules()
     problems = Problems()
     wanted = rules.scores != "ignored"
     try:
-        with collector_off():
+        with garbage_collection_paused():
             if not isinstance(ids, IdIndex):
-                void = frozenset(normalized(void))
-                ids = IdIndex([name for name in normalized(ids) if name not in void])
+                void = frozenset(normalize_distinct(void))
+                ids = IdIndex([name for name in normalize_distinct(ids) if name not in void])
             texts = (ids.ids, spec.classes) if tables is None else (tables.ids, tables.classes)
             pairs = predictions.kind.layout == "long" and spec.task == "multilabel"
-            limits = limits_for(Needs.of(*texts, void=void), limits, pairs=pairs)
-            labels = None if rules.scores == "due" or tables is None else _quickly(predictions, spec, tables, limits)
+            limits = limits_for_phase(PhaseSize.of(*texts, void=void), limits, pairs=pairs)
+            labels = (
+                None
+                if rules.scores == "due" or tables is None
+                else _read_labels_vectorized(predictions, spec, tables, limits)
+            )
             if labels is not None:
-                return Predicted(labels), problems, []
-            scores = _scores_quickly(predictions, spec, tables, rules, limits)
+                return PredictionArrays(labels), problems, []
+            scores = _read_scores_vectorized(predictions, spec, tables, rules, limits)
             if scores is not None:
-                return Predicted(None, scores), problems, []
+                return PredictionArrays(None, scores), problems, []
             table = read_source(predictions, spec, gold=False, problems=problems, limits=limits, wants_scores=wanted)
-            found = check(table, ids, spec, rules=rules, void=frozenset(normalized(void)), problems=problems)
+            found = validate_table(
+                table, ids, spec, rules=rules, void=frozenset(normalize_distinct(void)), problems=problems
+            )
     except TooManyRows as refused:
         problems.stop(refused.found)
         return None, problems, []
     except MemoryError as lack:
-        raise FileTooHeavy from lack
+        raise FileMemoryError from lack
     return found, problems, table.notes
 
 
-def _quickly(predictions: Source, spec: TaskSpec, tables: Tables, limits: Limits) -> Labels | None:
+def _read_labels_vectorized(
+    predictions: SourceFile, spec: TaskSpec, tables: LookupTables, limits: Limits
+) -> Labels | None:
     """The labels as the fast tier reads them; None where it does not. Raises TooManyRows."""
     with predictions.path.open("rb") as stream:
-        return read_quickly(stream, predictions.kind, tables, sets=spec.task == "multilabel", limits=limits)
+        return read_labels(stream, predictions.kind, tables, sets=spec.task == "multilabel", limits=limits)
 
 
-def _scores_quickly(
-    predictions: Source, spec: TaskSpec, tables: Tables | None, rules: Rules, limits: Limits
+def _read_scores_vectorized(
+    predictions: SourceFile, spec: TaskSpec, tables: LookupTables | None, rules: ReadingRules, limits: Limits
 ) -> NDArray[np.float64] | None:
     """The scores of a file without labels as the fast tier reads them; None where it does not."""
     if tables is None:
@@ -315,67 +332,67 @@ def _scores_quickly(
         return read_scores(stream, predictions.kind, tables.ids, spec, rules=rules, limits=limits)
 
 
-def score(
+def score_predictions(
     gold: Gold,
-    predictions: Source,
+    predictions: SourceFile,
     calls: Sequence[MetricCall],
     *,
     primary: str | None = None,
     decision: Mapping[str, Any] | None = None,
     options: Mapping[str, str] | None = None,
-    rules: Rules | None = None,
+    rules: ReadingRules | None = None,
     limits: Limits = DEFAULT_LIMITS,
     checked: Callable[[], None] | None = None,
-) -> Outcome:
+) -> ScoringOutcome:
     """Score predictions against gold, per split; without `rules`, the strictest of the metrics apply.
 
     `primary` is the canonical string of the metric that must have what it needs; hard labels that the file does not
     give follow from its scores by `decision`, as a recipe has it, under the recipe's `options`. `checked` is called once the
     file has been read and checked, before anything is computed from it. Raises FileTooHeavy.
     """
-    rules = rules or Rules.strictest(calls, primary)
-    found, problems, notes = validate(
+    rules = rules or ReadingRules.strictest(calls, primary)
+    found, problems, notes = validate_predictions(
         gold.index, gold.spec, predictions, rules=rules, void=gold.void, tables=gold.tables, limits=limits
     )
     if checked is not None:
         checked()
     if found is None:
-        return Outcome(problems, notes)
+        return ScoringOutcome(problems, notes)
     labels, rule, said = hard_labels(gold, found, decision, options or {})
-    return Outcome(problems, [*notes, *said], score_labels(gold, labels, calls, found.scores, rule))
+    return ScoringOutcome(problems, [*notes, *said], score_labels(gold, labels, calls, found.scores, rule))
 
 
 def predicted_case(
     gold: Gold,
-    predictions: Source,
-    rules: Rules,
+    predictions: SourceFile,
+    rules: ReadingRules,
     *,
     split: str = "all",
     decision: Mapping[str, Any] | None = None,
     options: Mapping[str, str] | None = None,
     limits: Limits = DEFAULT_LIMITS,
-) -> Case:
+) -> EvaluationInput:
     """The case of a file of predictions that was scored before, on one split; raises ValueError where it has problems."""
-    found, problems, _ = validate(
+    found, problems, _ = validate_predictions(
         gold.index, gold.spec, predictions, rules=rules, void=gold.void, tables=gold.tables, limits=limits
     )
     if found is None:
         raise ValueError(f"stored predictions no longer read: {problems.to_dict()['total']}")
     labels, rule, _ = hard_labels(gold, found, decision, options or {})
     whole, rows = gold.case(labels, found.scores), gold.rows_by_split()[split]
-    return whole if rows is None else alone(rule, whole.take(rows))
+    return whole if rows is None else redecide_subset(rule, whole.take(rows))
 
 
 def hard_labels(
-    gold: Gold, found: Predicted, decision: Mapping[str, Any] | None, options: Mapping[str, str]
-) -> tuple[Labels, Decided | None, list[str]]:
+    gold: Gold, found: PredictionArrays, decision: Mapping[str, Any] | None, options: Mapping[str, str]
+) -> tuple[Labels, ConfiguredDecisionRule | None, list[str]]:
     """The labels that a file gives, or those that follow from its scores, by which rule, and a note that says so."""
     if found.labels is not None:
         return found.labels, None, []
     assert found.scores is not None
-    rule = Decided.of(gold.spec, decision, single=found.scores.shape[1] == 1, options=options)
-    labels = predicted(rule, gold.spec, gold.labels, found.scores, gold.weights)
-    return labels, rule, [f"hard labels follow from the scores: {described(rule)}"]
+    rule = ConfiguredDecisionRule.of(gold.spec, decision, single=found.scores.shape[1] == 1, options=options)
+    labels = decide_labels_with_gold(rule, gold.spec, gold.labels, found.scores, gold.weights)
+    return labels, rule, [f"hard labels follow from the scores: {describe_rule(rule)}"]
 
 
 def score_labels(
@@ -383,7 +400,7 @@ def score_labels(
     labels: Labels,
     calls: Sequence[MetricCall],
     scores: NDArray[np.float64] | None = None,
-    rule: Decided | None = None,
+    rule: ConfiguredDecisionRule | None = None,
 ) -> dict[str, dict[str, Result]]:
     """Scores of predictions (in gold order): `all`, and `public` and `private` where the gold has splits.
 
@@ -393,8 +410,8 @@ def score_labels(
     whole, rows_of = gold.case(labels, scores), gold.rows_by_split()
     found, common = {}, dict[Hashable, Any]()
     for split, rows in reversed(rows_of.items()):
-        case = whole if rows is None else alone(rule, whole.take(rows))
+        case = whole if rows is None else redecide_subset(rule, whole.take(rows))
         if split not in gold.ceilings:
-            gold.ceilings[split] = Ceilings(case)
+            gold.ceilings[split] = BestAttainableValues(case)
         found[split] = evaluate(case, calls, gold.ceilings[split], common)
     return {split: found[split] for split in rows_of}

@@ -10,11 +10,13 @@ from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 MIB = 1024 * 1024
-DATABASE = r"^(sqlite:///.+|postgresql\+psycopg://[^@]+(@[^@]+)?)?$"  # another @ is one of a password, seen as a host
-BUCKET = r"^(s3://[^/]+(/([^/.][^/]*|\.[^/.][^/]*)?)*)?$"  # no . and .. among the parts of the prefix
-OTHERS = ("ASSAY_URL", "ASSAY_TOKEN", "ASSAY_REQUIRE")  # of the client, and of the tests
-SIGNS = 2  # signs of life within a lease, at least: one may come late
-RATE = r"[1-9][0-9]{0,8}/(second|minute|hour|day)"
+DATABASE_URL_PATTERN = (
+    r"^(sqlite:///.+|postgresql\+psycopg://[^@]+(@[^@]+)?)?$"  # another @ is one of a password, seen as a host
+)
+FILES_URL_PATTERN = r"^(s3://[^/]+(/([^/.][^/]*|\.[^/.][^/]*)?)*)?$"  # no . and .. among the parts of the prefix
+OTHER_VARIABLES = ("ASSAY_URL", "ASSAY_TOKEN", "ASSAY_REQUIRE")  # of the client, and of the tests
+MIN_HEARTBEATS_PER_LEASE = 2  # signs of life within a lease, at least: one may come late
+RATE_LIMIT_PATTERN = r"[1-9][0-9]{0,8}/(second|minute|hour|day)"
 
 
 class Settings(BaseSettings):
@@ -26,7 +28,7 @@ class Settings(BaseSettings):
     data_dir: Path = Field(Path("assay-data"), description="Folder of the database, the files and the secrets.")
     database_url: str = Field(
         "",
-        pattern=DATABASE,
+        pattern=DATABASE_URL_PATTERN,
         description="URL of the database: sqlite:///path or postgresql+psycopg://…, where @ : / in a password are %40 %3A %2F; "
         "empty means SQLite inside the data folder.",
     )
@@ -38,7 +40,7 @@ class Settings(BaseSettings):
     )
     files_url: str = Field(
         "",
-        pattern=BUCKET,
+        pattern=FILES_URL_PATTERN,
         description="Where uploads are kept: s3://bucket/prefix; empty means inside the data folder.",
     )
     files_shared: bool = Field(
@@ -81,23 +83,23 @@ class Settings(BaseSettings):
     )
     rate_limits: str = Field(
         "600/minute",
-        pattern=f"^(off|{RATE})$",
+        pattern=f"^(off|{RATE_LIMIT_PATTERN})$",
         description="Requests allowed per user (per address without a token); 'off' turns this and the next three limits off.",
     )
     login_limit: str = Field(
         "10/minute",
-        pattern=f"^{RATE}$",
+        pattern=f"^{RATE_LIMIT_PATTERN}$",
         description="Failed logins allowed per account from one address; ten times as many to one account, or from one "
         "address, slow further ones down.",
     )
     signup_limit: str = Field(
         "200/hour",
-        pattern=f"^{RATE}$",
+        pattern=f"^{RATE_LIMIT_PATTERN}$",
         description="Sign-ups allowed from one address; administrators are not limited.",
     )
     team_limit: str = Field(
         "20/hour",
-        pattern=f"^{RATE}$",
+        pattern=f"^{RATE_LIMIT_PATTERN}$",
         description="Teams that one user may found; ten times as many from one address.",
     )
 
@@ -191,14 +193,14 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least severe line logged.")
 
     @model_validator(mode="after")
-    def _lease_outlasts_signs(self) -> Self:
+    def _check_lease_outlasts_heartbeats(self) -> Self:
         """Otherwise workers that live lose what they are at, again and again, until it fails for good."""
-        if self.lease_seconds < SIGNS * self.heartbeat_seconds:
+        if self.lease_seconds < MIN_HEARTBEATS_PER_LEASE * self.heartbeat_seconds:
             raise ValueError("lease_seconds has to be at least twice heartbeat_seconds")
         return self
 
     @model_validator(mode="after")
-    def _cpu_ends_first(self) -> Self:
+    def _check_cpu_below_wall_time(self) -> Self:
         """Otherwise the clock always ends it first, and the limit is none."""
         if self.scoring_cpu is not None and self.scoring_cpu >= self.scoring_seconds:
             raise ValueError("scoring_cpu has to be less than scoring_seconds")
@@ -215,7 +217,7 @@ class Settings(BaseSettings):
         url = self.database_url
         if self.database_url_file is not None:
             url = self.database_url_file.read_text().strip()
-            if not url or not re.match(DATABASE, url):
+            if not url or not re.match(DATABASE_URL_PATTERN, url):
                 raise ValueError(
                     f"{self.database_url_file} holds no URL such as postgresql+psycopg://user@host/name, where @ : / in a password are %40 %3A %2F"
                 )
@@ -234,7 +236,7 @@ class Settings(BaseSettings):
 
 def known_variables() -> list[str]:
     """Every variable that is read."""
-    return [*(f"ASSAY_{name.upper()}" for name in Settings.model_fields), *OTHERS]
+    return [*(f"ASSAY_{name.upper()}" for name in Settings.model_fields), *OTHER_VARIABLES]
 
 
 def unknown_variables(environment: Iterable[str]) -> list[str]:
@@ -243,7 +245,7 @@ def unknown_variables(environment: Iterable[str]) -> list[str]:
     return sorted(name for name in environment if name.upper().startswith("ASSAY_") and name.upper() not in known)
 
 
-def describe() -> list[dict[str, str]]:
+def describe_settings() -> list[dict[str, str]]:
     """Name, default and help of every setting, for the documentation and its test."""
     rows = []
     for name, field in Settings.model_fields.items():
@@ -256,7 +258,7 @@ def describe() -> list[dict[str, str]]:
     return rows
 
 
-def markdown() -> str:
+def settings_page() -> str:
     """The page docs/settings.md."""
     lines = [
         "# Settings",
@@ -267,7 +269,7 @@ def markdown() -> str:
         "| variable | default | meaning |",
         "|---|---|---|",
     ]
-    for row in describe():
+    for row in describe_settings():
         cells = (f"`{row['name']}`", f"`{row['default']}`" if row["default"] else "", row["help"])
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"

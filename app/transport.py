@@ -12,9 +12,9 @@ Json = dict[str, Any]
 Progress = Callable[[int, int], None]
 """Called with the bytes sent so far and the bytes in all."""
 
-RETRIES = 3
-LONGEST_PAUSE = 30.0  # seconds; a longer Retry-After is not waited for
-_CHUNK = 1 << 18
+MAX_RETRIES = 3
+MAX_RETRY_AFTER_SECONDS = 30.0  # seconds; a longer Retry-After is not waited for
+_CHUNK_BYTES = 1 << 18
 
 
 class ClientError(Exception):
@@ -46,7 +46,7 @@ class ApiError(ClientError):
         self.problems: list[Json] = document.get("problems") or []
 
 
-class Body:
+class StreamedBody:
     """A request body that can be sent again: a file streamed from disk, or bytes."""
 
     def __init__(self, content: Path | bytes, progress: Progress | None) -> None:
@@ -59,7 +59,7 @@ class Body:
         sent = 0
         with stream:
             # Never more than the size announced in Content-Length, even if the file grows meanwhile.
-            while sent < self.size and (chunk := stream.read(min(_CHUNK, self.size - sent))):
+            while sent < self.size and (chunk := stream.read(min(_CHUNK_BYTES, self.size - sent))):
                 yield chunk
                 sent += len(chunk)
                 if self.progress is not None:
@@ -117,7 +117,7 @@ class Transport:
                 return
 
     def _json(self, method: str, path: str, **given: Any) -> Json:
-        found = _object(self._call(method, path, **given))
+        found = _json_object(self._call(method, path, **given))
         if found is None:
             detail = f"{self.url} answered, but not with the JSON of this service."
             raise ClientError({"code": "unexpected_answer", "detail": detail, "remedy": "Check the address."})
@@ -126,7 +126,7 @@ class Transport:
     def _upload(
         self,
         path: str,
-        body: Body,
+        body: StreamedBody,
         params: Mapping[str, str | None],
         headers: Mapping[str, str] | None = None,
         *,
@@ -145,12 +145,12 @@ class Transport:
         params: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
         json: Any = None,
-        body: Body | None = None,
+        body: StreamedBody | None = None,
         retry: bool | None = None,
         patience: float = 0.0,
     ) -> httpx.Response:
         """Send one request; what may be repeated without harm is, when the service is away or asks for it."""
-        tries = 1 + (RETRIES if (retry if retry is not None else method == "GET") else 0)
+        tries = 1 + (MAX_RETRIES if (retry if retry is not None else method == "GET") else 0)
         given = {key: value for key, value in (params or {}).items() if value is not None}
         timeout = httpx.Timeout(self._timeout, read=self._timeout + patience)
         for attempt in range(1, tries + 1):
@@ -166,25 +166,25 @@ class Transport:
                 )
             except httpx.RequestError as error:
                 if attempt == tries:
-                    raise self._unreachable(error) from error
+                    raise self._unreachable_error(error) from error
                 time.sleep(0.1 * 2**attempt)
                 continue
             if answer.is_success:
                 return answer
-            failure = _failure(answer)
-            pause = _retry_after(failure)
+            failure = _api_error(answer)
+            pause = _retry_delay(failure)
             if attempt == tries or pause is None:
                 raise failure
             time.sleep(pause)
         raise AssertionError  # the last attempt returns or raises
 
-    def _unreachable(self, error: httpx.RequestError) -> UnreachableError:
+    def _unreachable_error(self, error: httpx.RequestError) -> UnreachableError:
         what = "did not answer in time" if isinstance(error, httpx.TimeoutException) else "cannot be reached"
         remedy = "Check the address (--url, ASSAY_URL) and that the service is running (assay serve)."
         return UnreachableError({"code": "unreachable", "detail": f"{self.url} {what}: {error}", "remedy": remedy})
 
 
-def _object(answer: httpx.Response) -> Json | None:
+def _json_object(answer: httpx.Response) -> Json | None:
     try:
         found = answer.json()
     except ValueError:
@@ -192,8 +192,8 @@ def _object(answer: httpx.Response) -> Json | None:
     return found if isinstance(found, dict) else None
 
 
-def _failure(answer: httpx.Response) -> ApiError:
-    document = _object(answer)
+def _api_error(answer: httpx.Response) -> ApiError:
+    document = _json_object(answer)
     if document is None:
         detail = f"The service answered {answer.status_code} {answer.reason_phrase} without an explanation."
         document = {"code": "unexpected_answer", "detail": detail}
@@ -204,7 +204,7 @@ def _failure(answer: httpx.Response) -> ApiError:
     return failure
 
 
-def _retry_after(failure: ApiError) -> float | None:
+def _retry_delay(failure: ApiError) -> float | None:
     """Seconds after which the same request may succeed; None when repeating it is no use."""
     if failure.status != httpx.codes.SERVICE_UNAVAILABLE and failure.code != "request_in_flight":
         return None
@@ -212,4 +212,4 @@ def _retry_after(failure: ApiError) -> float | None:
         pause = float(failure.headers.get("Retry-After", "1"))
     except ValueError:  # an HTTP date: nothing here sends one, so a middle course
         pause = 5.0
-    return pause if 0 <= pause <= LONGEST_PAUSE else None
+    return pause if 0 <= pause <= MAX_RETRY_AFTER_SECONDS else None

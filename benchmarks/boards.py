@@ -10,8 +10,8 @@ from benchmarks.large_store import fill
 from benchmarks.load import request
 from benchmarks.served import RECIPE, Address, Cost, costs, peers, pin
 from benchmarks.sizes import Sizes
-from tests.faults.support import pid_of
-from tests.live import Live, open_challenge
+from tests.faults.inspection import pid_of
+from tests.live_service import Live, open_challenge
 
 BOARD = "/api/v1/challenges/bench/phases/main/leaderboard"
 CONNECTIONS = 32

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from app.pipeline import Source
+from app.pipeline import SourceFile
 from benchmarks import records
 from benchmarks.apart import apart
 from benchmarks.figures import Measured
@@ -12,7 +12,7 @@ from benchmarks.measure import extra_peak, timed
 from benchmarks.records import Drawn
 from benchmarks.sizes import Sizes
 
-SHAPES: dict[str, Callable[[Path, Drawn], Source]] = {"records": records.as_records, "columns": records.as_columns}
+SHAPES: dict[str, Callable[[Path, Drawn], SourceFile]] = {"records": records.as_records, "columns": records.as_columns}
 AT = 1_000_000  # records for which the memory is bounded
 LONGEST = 900.0  # seconds for one size
 

@@ -9,16 +9,16 @@ from itertools import islice
 from pathlib import Path
 
 from app.formats import FileKind
-from app.formats.reading_rules import DEFAULT_LIMITS, Rules
-from app.pipeline import FileTooHeavy, Source, tables_of, validate
-from app.scoring.declaration.task import Task, TaskSpec
+from app.formats.reading_rules import DEFAULT_LIMITS, ReadingRules
+from app.pipeline import FileMemoryError, SourceFile, build_lookup_tables, validate_predictions
+from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import IdIndex
 from app.worker.cpu_limit import CpuTimer
 from benchmarks.apart import Failed, apart
 from benchmarks.figures import Measured
 from benchmarks.sizes import Sizes
-from tests.fuzz.hostile import hostile, sound
-from tests.fuzz.hostile_file import Hostile, Phase
+from tests.fuzz.hostile import hostile_files, valid_file
+from tests.fuzz.hostile_file import HostileFile, TargetGold
 
 CLASSES = 3
 MANY = 300
@@ -40,31 +40,31 @@ class Way:
 
     format: str
     layout: str
-    task: Task
+    task: TaskKind
     scores: bool
 
     @classmethod
-    def of(cls, file: Hostile) -> "Way":
+    def of(cls, file: HostileFile) -> "Way":
         """The way in which a hostile file is read."""
         return cls(file.kind.format, file.kind.layout, file.task, file.scores)
 
 
-def spent(path: str, kind: FileKind, phase: Phase, way: Way) -> float:
+def spent(path: str, kind: FileKind, phase: TargetGold, way: Way) -> float:
     """Processor seconds that reading and checking a file takes, as a scoring child does it, or until its limits end it."""
     if way.format in {"parquet", "arrow"}:
         import pyarrow.compute  # noqa: PLC0415 (which a child does once)
         import pyarrow.parquet  # noqa: F401, PLC0415
     spec, index = TaskSpec(way.task, phase.classes), IdIndex(phase.ids)
-    rules = Rules(scores="due" if way.scores else "ignored")
-    tables = tables_of(index, phase.classes)
+    rules = ReadingRules(scores="due" if way.scores else "ignored")
+    tables = build_lookup_tables(index, phase.classes)
     child = os.fork()
     if not child:
         resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
         timer = CpuTimer(LONGEST)
         timer.begin()
         limits = replace(DEFAULT_LIMITS, cpu_share=timer.share)
-        with suppress(FileTooHeavy):
-            validate(index, spec, Source(Path(path), kind), rules=rules, tables=tables, limits=limits)
+        with suppress(FileMemoryError):
+            validate_predictions(index, spec, SourceFile(Path(path), kind), rules=rules, tables=tables, limits=limits)
         os._exit(0)
     _, _, used = os.wait4(child, 0)
     return used.ru_utime + used.ru_stime
@@ -74,24 +74,24 @@ def measure(sizes: Sizes, folder: Path) -> Measured:
     """The time of each file, and of all the one that is farthest from what it may take."""
     found = Measured()
     for instances in sizes.hostile:
-        _measure(found, Phase.of(instances, CLASSES), islice(hostile(), sizes.hostile_files), folder)
-    long = (file for file in hostile() if file.kind.layout or file.scores)
-    paired = Phase.of(min(_PAIRED, max(sizes.hostile)), MANY)
+        _measure(found, TargetGold.of(instances, CLASSES), islice(hostile_files(), sizes.hostile_files), folder)
+    long = (file for file in hostile_files() if file.kind.layout or file.scores)
+    paired = TargetGold.of(min(_PAIRED, max(sizes.hostile)), MANY)
     _measure(found, paired, islice(long, sizes.hostile_files), folder)
-    sets = (file for file in hostile() if file.task == "multilabel" and not file.kind.layout)
-    many = Phase.of(min(_IN_SETS, max(sizes.hostile)), MANY)
+    sets = (file for file in hostile_files() if file.task == "multilabel" and not file.kind.layout)
+    many = TargetGold.of(min(_IN_SETS, max(sizes.hostile)), MANY)
     _measure(found, many, islice(sets, sizes.hostile_files), folder, "sets of labels, ")
     return found
 
 
-def _measure(found: Measured, phase: Phase, files: Iterable[Hostile], folder: Path, of: str = "") -> None:
+def _measure(found: Measured, phase: TargetGold, files: Iterable[HostileFile], folder: Path, of: str = "") -> None:
     valid: dict[Way, float] = {}
     times: dict[str, float] = {}
     shares: dict[str, float] = {}
     for file in files:
         way = Way.of(file)
         if way not in valid:
-            body = sound(phase, way.format, scores=way.scores, task=way.task, layout=way.layout)
+            body = valid_file(phase, way.format, scores=way.scores, task=way.task, layout=way.layout)
             valid[way] = _apart(folder, body, FileKind(way.format, layout=way.layout), phase, way)
         times[str(file)] = _apart(folder, file.body(phase), file.kind, phase, way)
         shares[str(file)] = times[str(file)] / (_SPARE + 2 * valid[way])
@@ -103,7 +103,7 @@ def _measure(found: Measured, phase: Phase, files: Iterable[Hostile], folder: Pa
     found.at_most(told, 1, shares[slowest])
 
 
-def _apart(folder: Path, body: bytes, kind: FileKind, phase: Phase, way: Way) -> float:
+def _apart(folder: Path, body: bytes, kind: FileKind, phase: TargetGold, way: Way) -> float:
     """The same in a process of its own; as long as it may take where it took longer."""
     path = folder / "file"
     path.write_bytes(body)

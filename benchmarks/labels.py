@@ -18,9 +18,9 @@ from sklearn.metrics import (
     precision_recall_fscore_support,
 )
 
-from app.pipeline import Gold, Source, score
-from app.scoring.declaration.metric_parser import all_fitting, parse_metric
-from app.scoring.declaration.requirements import met
+from app.pipeline import Gold, SourceFile, score_predictions
+from app.scoring.declaration.metric_parser import applicable_metrics, parse_metric
+from app.scoring.declaration.requirements import needs_met
 from benchmarks import records
 from benchmarks.figures import Measured
 from benchmarks.measure import Way, timed
@@ -33,13 +33,13 @@ SHARED = [f"{measure}_{average}" for average in AVERAGES for measure in ("precis
 AGREEMENT = {"accuracy": accuracy_score, "cohen_kappa": cohen_kappa_score, "mcc": matthews_corrcoef}
 
 
-def ours(gold: Gold, predictions: Source, *asked: str) -> Callable[[], dict[str, Any]]:
+def ours(gold: Gold, predictions: SourceFile, *asked: str) -> Callable[[], dict[str, Any]]:
     """The file to these metrics, or to all that fit, with all checks; gives the values by metric."""
     calls = [parse_metric(text, task=gold.spec.task) for text in asked]
-    calls = calls or all_fitting(gold.spec.task, None, met(gold.spec))
+    calls = calls or applicable_metrics(gold.spec.task, None, needs_met(gold.spec))
 
     def run() -> dict[str, Any]:
-        outcome = score(gold, predictions, calls)
+        outcome = score_predictions(gold, predictions, calls)
         assert outcome.scores, outcome.problems.to_dict()
         return {name: result.value for name, result in outcome.scores["all"].items()}
 

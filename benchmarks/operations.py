@@ -22,10 +22,10 @@ from typing import Any
 
 from benchmarks.large_store import fill
 from benchmarks.machine import machine
-from tests.cluster import Cluster, Part
-from tests.faults.support import children_of, freeze
-from tests.live import Caller, eventually, open_challenge
-from tests.postgres import Server, server
+from tests.cluster import Cluster, ServiceProcess
+from tests.faults.inspection import children_of, freeze
+from tests.live_service import Caller, eventually, open_challenge
+from tests.postgres import PostgresServer, server
 
 RECORDS = 3500
 SENDERS = 8
@@ -111,7 +111,7 @@ class Installation:
 
 
 @contextmanager
-def installation(database: str, postgres: Server, **settings: str) -> Iterator[Installation]:
+def installation(database: str, postgres: PostgresServer, **settings: str) -> Iterator[Installation]:
     """An empty installation with its schema, ended and removed with the block."""
     with ExitStack() as kept:
         folder = Path(kept.enter_context(tempfile.TemporaryDirectory()))
@@ -121,7 +121,7 @@ def installation(database: str, postgres: Server, **settings: str) -> Iterator[I
         yield made
 
 
-def accepted(database: str, postgres: Server) -> list[Figure]:
+def accepted(database: str, postgres: PostgresServer) -> list[Figure]:
     """Acceptance alone: nothing is scored meanwhile."""
     with installation(database, postgres) as made:
         made.start()
@@ -131,7 +131,7 @@ def accepted(database: str, postgres: Server) -> list[Figure]:
     return [Figure(database, f"{RECORDS:,} records accepted, durable, {SENDERS} senders", round(rate), "per second")]
 
 
-def scored(database: str, postgres: Server) -> list[Figure]:
+def scored(database: str, postgres: PostgresServer) -> list[Figure]:
     """A backlog worked off by one worker and by two, and how long scoring waits on an idle system."""
     figures = []
     for workers in (1, 2):
@@ -166,7 +166,7 @@ def scored(database: str, postgres: Server) -> list[Figure]:
     return figures
 
 
-def recovered(database: str, postgres: Server) -> list[Figure]:
+def recovered(database: str, postgres: PostgresServer) -> list[Figure]:
     """Kill -9 of whoever scores, with default settings, until the task runs again."""
     with installation(database, postgres) as made:
         made.start(workers=1)
@@ -200,7 +200,7 @@ def recovered(database: str, postgres: Server) -> list[Figure]:
 ATTEMPTS = "SELECT attempt FROM score_tasks ORDER BY id DESC LIMIT 1"
 
 
-def _at_work(made: Installation, part: Part, admin: Caller) -> list[int]:
+def _at_work(made: Installation, part: ServiceProcess, admin: Caller) -> list[int]:
     """Have a submission scored by children that do not answer; gives these."""
     children = children_of(part.pid)
     for child in children:
@@ -214,7 +214,7 @@ def _since(began: float) -> float:
     return round(time.perf_counter() - began, 1)
 
 
-def large(database: str, postgres: Server, stored: int) -> list[Figure]:
+def large(database: str, postgres: PostgresServer, stored: int) -> list[Figure]:
     """Submitting, claiming and reading a board, with few and with many finished submissions stored, in turns."""
     spent: dict[int, dict[str, list[float]]] = {}
     with ExitStack() as kept:
@@ -256,7 +256,7 @@ def large(database: str, postgres: Server, stored: int) -> list[Figure]:
 @contextmanager
 def _frozen(made: Installation) -> Iterator[None]:
     """Stop whoever scores for a while: on SQLite the children, on PostgreSQL the workers with theirs."""
-    parts: list[Part] = made.cluster.workers if made.role == "api" else made.cluster.parts
+    parts: list[ServiceProcess] = made.cluster.workers if made.role == "api" else made.cluster.parts
     pids = [pid for part in parts for pid in children_of(part.pid)]
     pids += [part.pid for part in parts if made.role == "api"]
     for pid in pids:
@@ -290,7 +290,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     given = parser.parse_args()
     postgres = server()
-    work: list[Callable[[str, Server], list[Figure]]] = [
+    work: list[Callable[[str, PostgresServer], list[Figure]]] = [
         accepted, scored, recovered, lambda database, at: large(database, at, given.stored)
     ]  # fmt: skip
     try:

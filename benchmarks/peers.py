@@ -16,7 +16,7 @@ from sqlalchemy import ForeignKey, create_engine, select
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship, selectinload
 from starlette.types import Receive, Scope, Send
 
-from app.web_server import KEEP_ALIVE
+from app.web_server import KEEP_ALIVE_SECONDS
 from benchmarks.typed import Records
 
 TRIVIAL = {"status": "ok"}
@@ -178,7 +178,7 @@ def main() -> None:
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_keep_alive=KEEP_ALIVE,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         http="h11",
         h11_max_incomplete_event_size=64 * 1024,
     )

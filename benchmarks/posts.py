@@ -7,8 +7,8 @@ from benchmarks.load import loaded, request
 from benchmarks.measure import MIB, forget_peak, resident
 from benchmarks.served import Address, Cost, costs, peers, pin
 from benchmarks.sizes import Sizes
-from tests.faults.support import frozen, pid_of
-from tests.live import Live, open_challenge
+from tests.faults.inspection import frozen_scoring, pid_of
+from tests.live_service import Live, open_challenge
 
 PATH = "/api/v1/challenges/bench/phases/main/submissions?team=Bench"
 BOARD = b'{"rows": []}'
@@ -41,7 +41,7 @@ def measure(sizes: Sizes, folder: Path) -> Measured:
         token = {"Authorization": f"Bearer {service.admin_token}", "Content_Type": "application/json"}
         extra = _upload(service, sizes.upload_mebibytes, token)
         body = records_of(sizes.post_bytes)
-        with peers(folder / "peers", BOARD) as (port, pid), frozen(service):
+        with peers(folder / "peers", BOARD) as (port, pid), frozen_scoring(service):
             pin(pid_of(service))
             mine = Address(service.port, pid_of(service), [request("POST", PATH, body, **token)], 202, sizes.posts)
             theirs = {

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.formats import FileKind
-from app.pipeline import Gold, Source, load_gold
+from app.pipeline import Gold, SourceFile, load_gold
 
 Int = NDArray[np.int64]
 ID, LABEL = b'"doc-########"', b'"label-@@@@"'
@@ -69,34 +69,34 @@ def _filled(pattern: bytes, rows: Int, codes: Int) -> bytes:
     return cells.tobytes()
 
 
-def as_records(path: Path, of: Drawn, *, spaced: bool = False) -> Source:
+def as_records(path: Path, of: Drawn, *, spaced: bool = False) -> SourceFile:
     """Predictions as records under 'predictions'; `spaced` as Python's json.dumps puts spaces."""
     head, pattern, separator = (b'{"predictions": [', SPACED, b", ") if spaced else (b'{"predictions":[', RECORD, b",")
     body = (pattern, separator, of.order, of.predicted[of.order])
-    return Source(write(path, [head, body, b"]}"]), FileKind("json"))
+    return SourceFile(write(path, [head, body, b"]}"]), FileKind("json"))
 
 
-def as_columns(path: Path, of: Drawn, *, gold: bool = False) -> Source:
+def as_columns(path: Path, of: Drawn, *, gold: bool = False) -> SourceFile:
     """Predictions, or gold, as a list of ids and one of labels."""
     rows = np.arange(len(of.truth)) if gold else of.order
     codes = (of.truth if gold else of.predicted)[rows]
     parts: list[bytes | tuple[bytes, bytes, Int, Int]] = [b'{"ids":[', (ID, b",", rows, codes), b'],"labels":[']
-    return Source(write(path, [*parts, (LABEL, b",", rows, codes), b"]}"]), FileKind("json"))
+    return SourceFile(write(path, [*parts, (LABEL, b",", rows, codes), b"]}"]), FileKind("json"))
 
 
-def as_lines(path: Path, of: Drawn) -> Source:
+def as_lines(path: Path, of: Drawn) -> SourceFile:
     """Predictions as JSON Lines."""
-    return Source(write(path, [(RECORD, b"\n", of.order, of.predicted[of.order])]), FileKind("jsonl"))
+    return SourceFile(write(path, [(RECORD, b"\n", of.order, of.predicted[of.order])]), FileKind("jsonl"))
 
 
-def as_uneven(path: Path, of: Drawn, *, gold: bool = False) -> Source:
+def as_uneven(path: Path, of: Drawn, *, gold: bool = False) -> SourceFile:
     """Records whose ids and labels are not equally long: numbers without leading zeros."""
     rows = (np.arange(len(of.truth)) if gold else of.order).tolist()
     codes = (of.truth if gold else of.predicted)[rows].tolist()
     names = uneven_names(of.classes)
     lines = (f'{{"id":"doc-{row}","label":"{names[code]}"}}' for row, code in zip(rows, codes, strict=True))
     path.write_text(f'{{"predictions":[{",".join(lines)}]}}')
-    return Source(path, FileKind("json"))
+    return SourceFile(path, FileKind("json"))
 
 
 def uneven_names(classes: int) -> list[str]:
@@ -104,7 +104,7 @@ def uneven_names(classes: int) -> list[str]:
     return [f"{'class' * (1 + code % 3)}-{code}" for code in range(classes)]
 
 
-def loaded(source: Source, classes: list[str], *, task: str = "multiclass") -> Gold:
+def loaded(source: SourceFile, classes: list[str], *, task: str = "multiclass") -> Gold:
     """Gold that is ready to score with."""
     gold, problems = load_gold(source, task=task, classes=classes)  # type: ignore[arg-type]
     assert gold is not None, problems.to_dict()

@@ -19,7 +19,7 @@ from sklearn.metrics import (
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluate import evaluate
-from app.scoring.evaluation_input import Case, Labels
+from app.scoring.evaluation_input import EvaluationInput, Labels
 from benchmarks.figures import Measured
 from benchmarks.measure import timed
 from benchmarks.sizes import Sizes
@@ -27,7 +27,7 @@ from benchmarks.sizes import Sizes
 Ways = dict[str, Callable[[], list[float]]]
 
 
-def made(instances: int, classes: int) -> Case:
+def made(instances: int, classes: int) -> EvaluationInput:
     """One true class per row, unevenly frequent, and scores that are probabilities and lean towards it."""
     chance = np.random.default_rng(0)
     frequencies = 1 / np.arange(1, classes + 1) ** 0.7
@@ -37,16 +37,16 @@ def made(instances: int, classes: int) -> Case:
     scores = np.exp(scores)
     scores /= scores.sum(axis=1, keepdims=True)
     labels = Labels(truth.astype(np.int32))
-    return Case(TaskSpec("multiclass", tuple(f"class-{k}" for k in range(classes))), labels, labels, scores)
+    return EvaluationInput(TaskSpec("multiclass", tuple(f"class-{k}" for k in range(classes))), labels, labels, scores)
 
 
-def as_sets(of: Case) -> Case:
+def as_sets(of: EvaluationInput) -> EvaluationInput:
     """The same as a multi-label task: each instance has a set of one label."""
     labels = of.gold.as_sets()
-    return Case(TaskSpec("multilabel", of.spec.classes), labels, labels, of.scores)
+    return EvaluationInput(TaskSpec("multilabel", of.spec.classes), labels, labels, of.scores)
 
 
-def ours(of: Case, *asked: str) -> Callable[[], list[float]]:
+def ours(of: EvaluationInput, *asked: str) -> Callable[[], list[float]]:
     """These metrics of a case, from its arrays."""
     calls = [parse_metric(text, task=of.spec.task) for text in asked]
 
@@ -57,7 +57,7 @@ def ours(of: Case, *asked: str) -> Callable[[], list[float]]:
     return run
 
 
-def areas(of: Case) -> Ways:
+def areas(of: EvaluationInput) -> Ways:
     """AUC and average precision of every class, averaged; the one-hot gold of scikit-learn is made beforehand."""
     one_hot = np.eye(len(of.spec.classes), dtype=np.int8)[of.gold.codes]
     assert of.scores is not None
@@ -81,7 +81,7 @@ def areas(of: Case) -> Ways:
 SORT = "np.sort of every column alone, float32"
 
 
-def pairs(of: Case) -> Ways:
+def pairs(of: EvaluationInput) -> Ways:
     """Hand & Till's M over every pair of classes."""
 
     def theirs() -> list[float]:
@@ -90,7 +90,7 @@ def pairs(of: Case) -> Ways:
     return {"assay, Hand & Till M": ours(of, "auc_ovo_macro"), "scikit-learn": theirs}
 
 
-def losses(of: Case) -> Ways:
+def losses(of: EvaluationInput) -> Ways:
     """Log loss."""
     classes = np.arange(len(of.spec.classes))
     return {
@@ -99,7 +99,7 @@ def losses(of: Case) -> Ways:
     }
 
 
-def rankings(of: Case) -> Ways:
+def rankings(of: EvaluationInput) -> Ways:
     """Label ranking average precision, coverage and ranking loss, with one true label in each row."""
     sets = as_sets(of)
     one_hot = np.eye(len(of.spec.classes), dtype=np.int8)[of.gold.codes]

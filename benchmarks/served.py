@@ -13,7 +13,7 @@ import httpx
 
 from benchmarks.load import Counts, loaded
 from benchmarks.measure import processor_seconds
-from tests.live import LONG, ROOT, eventually, free_port
+from tests.live_service import MAX_WAIT_SECONDS, ROOT, eventually, free_port
 
 RECIPE = {"primary": "f1_macro", "metrics": ["f1_macro", "f1_micro", "accuracy", "mcc", "cohen_kappa"]}
 
@@ -93,7 +93,7 @@ def peers(folder: Path, board: bytes) -> Iterator[tuple[int, int]]:
         yield port, process.pid
     finally:
         process.terminate()
-        process.wait(LONG)
+        process.wait(MAX_WAIT_SECONDS)
 
 
 def _answers(process: "subprocess.Popen[bytes]", port: int, log: Path) -> bool:

@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score, f1_score, hamming_loss, jaccard_scor
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from app.formats import FileKind
-from app.pipeline import Source
+from app.pipeline import SourceFile
 from benchmarks.figures import Measured
 from benchmarks.labels import ours
 from benchmarks.measure import Way, collector_off, timed
@@ -63,11 +63,11 @@ def _lists(pairs: Int, documents: int, labels: int) -> list[list[str]]:
     return [names[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 
-def as_records(path: Path, lists: list[list[str]], order: list[int]) -> Source:
+def as_records(path: Path, lists: list[list[str]], order: list[int]) -> SourceFile:
     """Records of these documents in this order."""
     rows = [{"id": f"doc-{number:07d}", "labels": lists[number]} for number in order]
     path.write_bytes(orjson.dumps({"predictions": rows}))
-    return Source(path, FileKind("json"))
+    return SourceFile(path, FileKind("json"))
 
 
 class Binarized:

@@ -17,8 +17,8 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from app.formats import FileKind
-from app.formats.reading_rules import Rules
-from app.pipeline import Gold, Source, validate
+from app.formats.reading_rules import ReadingRules
+from app.pipeline import Gold, SourceFile, validate_predictions
 from benchmarks.figures import Measured
 from benchmarks.measure import Way, collector_off, extra_peak, timed
 from benchmarks.records import loaded
@@ -55,11 +55,11 @@ def made(folder: Path, instances: int, classes: int) -> Made:
     truth = [names[code] for code in chance.integers(0, classes, instances)]
     path = folder / "gold.json"
     path.write_bytes(orjson.dumps({"ids": ids, "labels": truth}))
-    gold = loaded(Source(path, FileKind("json")), names)
+    gold = loaded(SourceFile(path, FileKind("json")), names)
     return Made(gold, [ids[row] for row in chance.permutation(instances)], names, scores)
 
 
-def files(folder: Path, of: Made) -> dict[str, Source]:
+def files(folder: Path, of: Made) -> dict[str, SourceFile]:
     """The same scores in every format."""
     single = of.scores.astype(np.float32)
     np.savez(folder / "single.npz", ids=of.ids, classes=of.classes, scores=single)
@@ -82,15 +82,17 @@ def files(folder: Path, of: Made) -> dict[str, Source]:
         "JSON columns": ("columns.json", "json"),
         "JSON records with lists": ("records.json", "json"),
     }
-    return {name: Source(folder / file, FileKind(kind)) for name, (file, kind) in kinds.items()}
+    return {name: SourceFile(folder / file, FileKind(kind)) for name, (file, kind) in kinds.items()}
 
 
-def ours(of: Made, source: Source) -> Callable[[], Matrix]:
+def ours(of: Made, source: SourceFile) -> Callable[[], Matrix]:
     """The file to the matrix in gold order, with all checks."""
-    rules = Rules(scores="due", probabilities=True)
+    rules = ReadingRules(scores="due", probabilities=True)
 
     def run() -> Matrix:
-        found, problems, _ = validate(of.gold.index, of.gold.spec, source, rules=rules, tables=of.gold.tables)
+        found, problems, _ = validate_predictions(
+            of.gold.index, of.gold.spec, source, rules=rules, tables=of.gold.tables
+        )
         assert found is not None, problems.to_dict()
         assert found.scores is not None
         return found.scores
@@ -98,7 +100,7 @@ def ours(of: Made, source: Source) -> Callable[[], Matrix]:
     return run
 
 
-def peers(of: Made, sources: dict[str, Source]) -> dict[str, Callable[[], Matrix]]:
+def peers(of: Made, sources: dict[str, SourceFile]) -> dict[str, Callable[[], Matrix]]:
     """Bytes to a matrix in the order of the file, unchecked; they run with the garbage collector off."""
     binary, text = (sources[name].path.read_bytes() for name in (".npz, float32", "JSON columns"))
     typed = msgspec.json.Decoder(Scores)

@@ -5,8 +5,8 @@ from pathlib import Path
 import orjson
 
 from app.scoring.declaration.metric import MetricCall
-from app.scoring.declaration.metric_parser import all_fitting
-from app.scoring.declaration.requirements import met
+from app.scoring.declaration.metric_parser import applicable_metrics
+from app.scoring.declaration.requirements import needs_met
 from benchmarks import records
 from benchmarks.figures import Measured
 from benchmarks.labels import ours
@@ -14,8 +14,8 @@ from benchmarks.load import Counts, loaded, request
 from benchmarks.measure import processor_seconds, timed
 from benchmarks.served import RECIPE, quantile
 from benchmarks.sizes import Sizes
-from tests.faults.support import children_of, frozen, pid_of
-from tests.live import Live, open_challenge
+from tests.faults.inspection import children_of, frozen_scoring, pid_of
+from tests.live_service import Live, open_challenge
 
 RECORDS, CLASSES, WORKERS = 3500, 20, 2
 SENDERS = 8
@@ -27,7 +27,9 @@ def measure(sizes: Sizes, folder: Path) -> Measured:
     source = records.as_records(folder / "sent.json", of)
     gold = records.as_columns(folder / "gold.json", of, gold=True)
     loaded_gold = records.loaded(gold, of.names)
-    fitting = [call.text for call in all_fitting("multiclass", None, met(loaded_gold.spec)) if _ranks(call)]
+    fitting = [
+        call.text for call in applicable_metrics("multiclass", None, needs_met(loaded_gold.spec)) if _ranks(call)
+    ]
     recipes = {"few": RECIPE["metrics"], "all": fitting}
     ways = {name: ours(loaded_gold, source, *metrics) for name, metrics in recipes.items()}
     bare = timed(ways, repetitions=4 * sizes.repetitions)
@@ -39,7 +41,7 @@ def measure(sizes: Sizes, folder: Path) -> Measured:
             open_challenge(service.admin(), name, orjson.loads(gold.path.read_bytes()), recipe=recipe)
             seen = _waits(service, name, source.path.read_bytes(), sizes)
             _tell(found, f"{len(metrics)} metrics", sizes.waiting, bare[name], seen)
-        with frozen(service):
+        with frozen_scoring(service):
             sent = [_request(service, "few", source.path.read_bytes(), "Bench")]
             accepted = loaded(service.port, sent, SENDERS, 120, most=sizes.waits)
         assert set(accepted.statuses) == {202}, accepted.statuses

@@ -10,14 +10,14 @@ from typing import Any
 from app.api.openapi import document
 from app.main import bare_app
 from app.scoring.metrics import FAMILIES
-from app.settings import markdown
+from app.settings import settings_page
 
 HERE = Path(__file__).resolve().parent
 
 
 def openapi() -> str:
     """The OpenAPI document of the routes."""
-    return document.text(bare_app().openapi())
+    return document.serialize_document(bare_app().openapi())
 
 
 def _beside(module: str) -> Any:
@@ -30,7 +30,7 @@ def _pages() -> dict[str, Callable[[], str]]:
     metrics = _beside("metrics_pages")
     families = {f"metrics/{family.name}.md": partial(metrics.page, family) for family in FAMILIES}
     return {
-        "settings.md": markdown,
+        "settings.md": settings_page,
         "conventions.md": _beside("conventions_page").page,
         "metrics/README.md": metrics.index,
         **families,

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from markdown_parts import code, linked, safe, table
 
 from app.scoring.catalogue.settings_index import all_settings, describe_preset
-from app.scoring.declaration.decision_rules import DECISIONS
+from app.scoring.declaration.decision_rules import DECISION_RULES
 from app.scoring.declaration.metric import CATALOGUE, Param
 from app.scoring.declaration.options import OPTIONS, Option
 from app.scoring.declaration.presets import PRESETS
@@ -102,5 +102,5 @@ def _presets() -> Iterator[str]:
 
 
 def _decisions() -> list[str]:
-    rows = ([code(name), ", ".join(rule.tasks), safe(rule.meaning)] for name, rule in DECISIONS.items())
+    rows = ([code(name), ", ".join(rule.tasks), safe(rule.meaning)] for name, rule in DECISION_RULES.items())
     return table(["rule", "tasks", "meaning"], rows)

@@ -4,12 +4,18 @@ from collections.abc import Iterator
 
 from markdown_parts import code, metric_link, safe, table
 
-from app.scoring.declaration.granularity import Granularity, Sizes
+from app.scoring.declaration.granularity import GoldSize, Granularity
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.recipe import parse_recipe
-from app.scoring.declaration.task import Task
-from app.scoring.disclosure.inference_bound import LEAST_TEAMS, Board, Rules, bound, digit_bits
-from app.scoring.disclosure.wording import rounded_up
+from app.scoring.declaration.task import TaskKind
+from app.scoring.disclosure.inference_bound import (
+    MIN_RIVALS,
+    BoardVisibility,
+    DisclosureRules,
+    compute_inference_bound,
+    digit_bits,
+)
+from app.scoring.disclosure.wording import round_bits_up
 
 _HEAD = """# What scores tell about the gold
 
@@ -89,13 +95,13 @@ end.
 
 def page() -> str:
     """The whole page."""
-    one = rounded_up(digit_bits(6, (0.0, 1.0)))
-    small = rounded_up(digit_bits(3, (0.0, 1.0)))
+    one = round_bits_up(digit_bits(6, (0.0, 1.0)))
+    small = round_bits_up(digit_bits(3, (0.0, 1.0)))
     digits = (
         f"Of 6 digits between 0\n  and 1, and of every power of ten that binary64 has, that makes {one} bits; of 3 digits "
         f"{small}. Where the gold is\n  known, metrics that cannot be as small have fewer."
     )
-    lines = [_HEAD.replace("{digits}", digits).replace("{teams}", str(LEAST_TEAMS))]
+    lines = [_HEAD.replace("{digits}", digits).replace("{teams}", str(MIN_RIVALS))]
     lines += [
         "## Examples",
         "",
@@ -109,32 +115,39 @@ def page() -> str:
     return "\n".join(lines)
 
 
-_SIZES = {"1,000 instances of 2 classes": Sizes(1000, 2), "1,000 sets of 20 classes": Sizes(1000, 20, multilabel=True)}
-_EXAMPLES: tuple[tuple[Task, tuple[str, ...], int | str, int, Sizes, Board], ...] = (
-    ("binary", ("accuracy",), 6, 1, Sizes(30, 2), "public"),
-    ("binary", ("average_precision",), 6, 1, Sizes(30, 2), "hidden"),
-    ("binary", ("average_precision",), 3, 1, Sizes(30, 2), "hidden"),
-    ("binary", ("average_precision",), 3, 1, Sizes(30, 2), "after_close"),
-    ("binary", ("average_precision",), 3, 1, Sizes(30, 2), "public"),
-    ("binary", ("f1", "accuracy"), 6, 20, Sizes(2000, 2), "public"),
-    ("binary", ("f1", "accuracy"), 3, 20, Sizes(2000, 2), "after_close"),
-    ("binary", ("auc", "average_precision", "log_loss"), 6, 20, Sizes(2000, 2), "public"),
-    ("binary", ("auc", "average_precision", "log_loss"), 6, 20, Sizes(2000, 2), "after_close"),
-    ("binary", ("auc",), 3, 20, Sizes(2000, 2), "after_close"),
-    ("multiclass", ("f1_macro", "accuracy"), 6, 50, Sizes(5000, 10), "public"),
+_SIZES = {
+    "1,000 instances of 2 classes": GoldSize(1000, 2),
+    "1,000 sets of 20 classes": GoldSize(1000, 20, multilabel=True),
+}
+_EXAMPLES: tuple[tuple[TaskKind, tuple[str, ...], int | str, int, GoldSize, BoardVisibility], ...] = (
+    ("binary", ("accuracy",), 6, 1, GoldSize(30, 2), "public"),
+    ("binary", ("average_precision",), 6, 1, GoldSize(30, 2), "hidden"),
+    ("binary", ("average_precision",), 3, 1, GoldSize(30, 2), "hidden"),
+    ("binary", ("average_precision",), 3, 1, GoldSize(30, 2), "after_close"),
+    ("binary", ("average_precision",), 3, 1, GoldSize(30, 2), "public"),
+    ("binary", ("f1", "accuracy"), 6, 20, GoldSize(2000, 2), "public"),
+    ("binary", ("f1", "accuracy"), 3, 20, GoldSize(2000, 2), "after_close"),
+    ("binary", ("auc", "average_precision", "log_loss"), 6, 20, GoldSize(2000, 2), "public"),
+    ("binary", ("auc", "average_precision", "log_loss"), 6, 20, GoldSize(2000, 2), "after_close"),
+    ("binary", ("auc",), 3, 20, GoldSize(2000, 2), "after_close"),
+    ("multiclass", ("f1_macro", "accuracy"), 6, 50, GoldSize(5000, 10), "public"),
 )
-_BOARDS: dict[Board, str] = {"public": "a public board", "after_close": "a board after the close", "hidden": "no board"}
+_BOARDS: dict[BoardVisibility, str] = {
+    "public": "a public board",
+    "after_close": "a board after the close",
+    "hidden": "no board",
+}
 
 
 def _examples() -> Iterator[list[str]]:
     for task, metrics, digits, submissions, sizes, board in _EXAMPLES:
         body = {"primary": metrics[0], "metrics": list(metrics), "disclosure": {"digits": digits}}
         agreed = parse_recipe(body, task, positive_label="a" if task == "binary" else None)
-        found = bound(agreed, Rules(submissions, board, ("scores",)), sizes)
+        found = compute_inference_bound(agreed, DisclosureRules(submissions, board, ("scores",)), sizes)
         named = ", ".join(map(code, metrics))
         sent = "1 submission" if submissions == 1 else f"{submissions} submissions"
         rules = f"{named} at {digits} digits, {_BOARDS[board]}, {sent}, {sizes.instances:,} instances of {sizes.classes} classes"
-        bits = [f"{rounded_up(value):g}" for value in (found.per_submission, found.once)]
+        bits = [f"{round_bits_up(value):g}" for value in (found.per_submission, found.once)]
         yield [rules, *bits, f"{found.labels:,} of {sizes.labels:,}"]
 
 
@@ -158,4 +171,4 @@ def _bits(granularity: Granularity) -> Iterator[str]:
             yield ""
             continue
         params = {param.name: param.default or "1" for param in fits.params}
-        yield f"{rounded_up(min(granularity.count(sizes, params), sizes.bits)):,g}"
+        yield f"{round_bits_up(min(granularity.count(sizes, params), sizes.bits)):,g}"

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from app.scoring.evaluation_input import Case
-from tests.scoring.build import case, results
+from app.scoring.evaluation_input import EvaluationInput
+from tests.scoring.case_builder import case, results
 
 Counts = Sequence[Sequence[int]]
 
 
-def matrix(classes: Sequence[str], counts: Counts, train: Sequence[int] | None = None) -> Case:
+def matrix(classes: Sequence[str], counts: Counts, train: Sequence[int] | None = None) -> EvaluationInput:
     """The case with these counts; rows are gold."""
     pairs = [
         (gold, predicted)
@@ -23,7 +23,7 @@ def matrix(classes: Sequence[str], counts: Counts, train: Sequence[int] | None =
     return case("multiclass", classes, *zip(*pairs, strict=True), train_frequencies=frequencies)
 
 
-def sets(classes: str, *pairs: tuple[str, str]) -> Case:
+def sets(classes: str, *pairs: tuple[str, str]) -> EvaluationInput:
     """The case with these sets of one-letter labels: gold, predicted."""
     return case("multilabel", list(classes), [list(gold) for gold, _ in pairs], [list(other) for _, other in pairs])
 
@@ -59,7 +59,7 @@ TABLES = {
 }
 
 
-def as_sets(name: str, more: int) -> Case:
+def as_sets(name: str, more: int) -> EvaluationInput:
     """A table read as sets of one label, after as many wrong answers as `more` have got the right label beside theirs."""
     of = TABLES[name]
     gold = [of.spec.classes[code] for code in of.gold.codes]

@@ -7,7 +7,7 @@ from fractions import Fraction
 from errata_data import FIGURES, SEFIDIAN, T5, T6, TABLES, Figure, confirmed, reason
 
 from app.scoring.declaration.metric import CATALOGUE
-from app.scoring.reports.per_class_report import per_class
+from app.scoring.reports.per_class_report import per_class_report
 
 _INTRODUCTION = """# Errata
 
@@ -173,7 +173,7 @@ def _van_asch() -> Iterator[Row]:
     yield Row(
         "eq 10", "B(tp, fp, tp, fn)", "B(tp, fp, tn, fn)", "tp stands twice; eq 8 and eq 9 have another order too"
     )
-    counts = per_class(TABLES[T5])
+    counts = per_class_report(TABLES[T5])
     same = all(row["fp"] == row["fn"] for row in counts.values())
     assert same
     yield Row(

@@ -7,14 +7,14 @@ from dataclasses import fields
 from pathlib import Path
 from textwrap import fill
 
-from app.formats import FORMATS, file_kind
-from app.formats.problems import CODES, LISTED, Problem
-from app.formats.registry import ENCODINGS, Format, Shape
-from app.pipeline import Source, validate
+from app.formats import FORMATS, detect_file_kind
+from app.formats.problems import MAX_LISTED_PROBLEMS, PROBLEM_CODES, Problem
+from app.formats.registry import ENCODINGS, Format, FormatShape
+from app.pipeline import SourceFile, validate_predictions
 from app.settings import Settings
-from tests.formats.cells import GROUPS, cells
-from tests.formats.cells.model import CHALLENGES, IDS, Cell, Fault, Found, Group, observe
-from tests.formats.cells.write import HEADS
+from tests.formats.fault_table import GROUPS, cells
+from tests.formats.fault_table.model import CHALLENGES, IDS, Cell, Fault, Group, ProblemFields, actual_answer
+from tests.formats.fault_table.write import COLUMN_TITLES
 
 _FUZZING = Path(__file__).resolve().parent / "fuzzing.json"
 _WHEN = {
@@ -47,7 +47,7 @@ _INTRODUCTION = """# File formats
 
 Predictions and gold come in the same formats, read by the same code in the service, in `assay validate` and in
 `assay score`. This page is made by `docs/build.py` from the declarations in `app/formats/registry.py` and from the
-table of faults in `tests/formats/cells`; a test fails when it is out of date.
+table of faults in `tests/formats/fault_table`; a test fails when it is out of date.
 """
 _TOLD = """The format is told by, in this order: the media type (`Content-Type`); where that is absent, `application/octet-stream`
 or `application/x-www-form-urlencoded`, the ending of the file name (`?filename=`); else it is JSON. On the command
@@ -120,7 +120,7 @@ _FAULTS = """## Faults, format by format
 
 {count} files, and what each gets. Every cell of these tables was observed: to write this page, each file goes through the
 reader, and the page is not written unless the answer is, problem by problem and place by place, the one declared
-beside the file in `tests/formats/cells`. The tests send each file to a running service too, whose answer must be the
+beside the file in `tests/formats/fault_table`. The tests send each file to a running service too, whose answer must be the
 same to the byte.
 
 How to read a cell: `code` and where it is. `3:2` is line 3, column 2 (in CSV and TSV: field 2); `/labels/1` is a pointer.
@@ -205,7 +205,7 @@ def _section(known: Format) -> str:
     return "\n".join(lines)
 
 
-def _examples(known: Format, shape: Shape) -> Iterator[str]:
+def _examples(known: Format, shape: FormatShape) -> Iterator[str]:
     kinds = {
         "One label for each instance": shape.example,
         "Sets of labels": shape.multilabel,
@@ -223,11 +223,11 @@ def _examples(known: Format, shape: Shape) -> Iterator[str]:
 
 def _problems() -> str:
     assert set(_FIELDS) == {field.name for field in fields(Problem)}
-    codes = "".join(f"| `{code}` | {meaning} |\n" for code, meaning in CODES.items())
+    codes = "".join(f"| `{code}` | {meaning} |\n" for code, meaning in PROBLEM_CODES.items())
     told = table(["field", "meaning"], [[f"`{name}`", meaning] for name, meaning in _FIELDS.items()])
     before = "A problem has those of these fields that are known:\n"
     asked = f"For example, where the ids are t1, t2, t3 and the classes cat, dog, eel, to\n\n```json\n{_EXAMPLE}\n```\n\nthe answer is\n\n```json\n{_answer()}\n```\n"
-    return "\n".join((_PROBLEMS.format(listed=LISTED) + codes, before, told, asked))
+    return "\n".join((_PROBLEMS.format(listed=MAX_LISTED_PROBLEMS) + codes, before, told, asked))
 
 
 def _answer() -> str:
@@ -236,7 +236,9 @@ def _answer() -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "predictions.json"
         path.write_text(_EXAMPLE, encoding="utf-8")
-        _, problems, notes = validate(IDS, told.spec, Source(path, file_kind(path.name, None, None)), rules=told.rules)
+        _, problems, notes = validate_predictions(
+            IDS, told.spec, SourceFile(path, detect_file_kind(path.name, None, None)), rules=told.rules
+        )
     return json.dumps(problems.to_dict() | {"notes": notes}, indent=2, ensure_ascii=False)
 
 
@@ -250,7 +252,7 @@ def _group(group: Group) -> str:
         rows.append([f"**{fault.name}**: {fault.meaning}", *shown])
     head = [
         "fault",
-        *(HEADS[name] if group.name != "What is said about a file" else "answer" for name in group.columns),
+        *(COLUMN_TITLES[name] if group.name != "What is said about a file" else "answer" for name in group.columns),
     ]
     lines = [f"### {group.name}", "", table(head, rows)]
     if absent := _absent(group):
@@ -266,7 +268,7 @@ def _absent(group: Group) -> list[str]:
         for name in group.columns:
             reason = fault.cells[name]
             if isinstance(reason, str):
-                reasons.setdefault(reason, []).append(HEADS[name])
+                reasons.setdefault(reason, []).append(COLUMN_TITLES[name])
         said = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
         lines += [f"- *{fault.name}*. {said}."] if said else []
     return lines
@@ -277,7 +279,7 @@ def _shown(fault: Fault, column: str) -> str:
     cell = fault.cells[column]
     if not isinstance(cell, Cell):
         return "\u2013"
-    found, refused = observe(cell)
+    found, refused = actual_answer(cell)
     assert (found, refused) == (list(cell.problems), cell.refused), f"{fault.name}, {column}: {found} {refused}"
     if refused:
         return f"{refused[0]} `{refused[1]}`"
@@ -289,7 +291,7 @@ def _shown(fault: Fault, column: str) -> str:
     return "<br>".join(texts) or "accepted"
 
 
-def _place(found: Found) -> str:
+def _place(found: ProblemFields) -> str:
     line, column = found.get("line"), found.get("column")
     spot = "" if line is None else f"{line}:{column}" if column else f"line {line}"
     return " ".join(part for part in (spot, _short(found.get("pointer"))) if part) or "*all*"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from app.scoring.metrics import FAMILY_OF
+from app.scoring.metrics import FAMILY_BY_KEY
 
 
 def safe(text: object) -> str:
@@ -29,7 +29,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def metric_link(key: str, folder: str = "") -> str:
     """A link to the section of a metric; `folder` is where the pages of metrics lie, seen from the page that links."""
-    return f"[{code(key)}]({folder}{FAMILY_OF[key].name}.md#{key})"
+    return f"[{code(key)}]({folder}{FAMILY_BY_KEY[key].name}.md#{key})"
 
 
 def linked(keys: Iterable[str], folder: str = "") -> str:

@@ -6,12 +6,12 @@ from typing import Any
 from markdown_parts import code, metric_link, safe, sentence, table
 
 from app.scoring.catalogue import worked_examples
-from app.scoring.catalogue.description import describe, hints
-from app.scoring.catalogue.settings_index import span, takes
+from app.scoring.catalogue.description import describe_metric, task_hints
+from app.scoring.catalogue.settings_index import describe_accepted_values, describe_bounds
 from app.scoring.declaration.metric import CATALOGUE, Example, Metric
-from app.scoring.declaration.metric_parser import ALIASES
-from app.scoring.declaration.requirements import MEANINGS
-from app.scoring.metrics import FAMILIES, Family
+from app.scoring.declaration.metric_parser import METRIC_KEY_ALIASES
+from app.scoring.declaration.requirements import NEED_MEANINGS
+from app.scoring.metrics import FAMILIES, MetricFamily
 
 _LETTERS = {"binary": "B", "multiclass": "C", "multilabel": "L"}
 _PROPERTIES = {
@@ -46,11 +46,11 @@ Tasks: B binary, C multi-class, L multi-label. What a metric may need:
 
 def index() -> str:
     """The page of all keys."""
-    said = "; ".join(f"`{alias}` for `{meant}`" for alias, meant in ALIASES.items())
+    said = "; ".join(f"`{alias}` for `{meant}`" for alias, meant in METRIC_KEY_ALIASES.items())
     aliases = f"A key may begin with another name of its measure, with every average: {said}."
     lines = [
         _INTRODUCTION.replace("{aliases}", aliases),
-        *table(["need", "meaning"], ([code(need), safe(text)] for need, text in MEANINGS.items())),
+        *table(["need", "meaning"], ([code(need), safe(text)] for need, text in NEED_MEANINGS.items())),
     ]
     for family in FAMILIES:
         lines += [f"## [{family.title}]({family.name}.md)", "", safe(family.meaning), ""]
@@ -71,13 +71,13 @@ def _better(metric: Metric) -> str:
 def _range(metric: Metric) -> str:
     if not metric.scalar:
         return "data"
-    return span(describe(metric)["range"])
+    return describe_bounds(describe_metric(metric)["range"])
 
 
 # ---- one page per family -------------------------------------------------------------------------
 
 
-def page(family: Family) -> str:
+def page(family: MetricFamily) -> str:
     """The page of a family."""
     data = _numbered(family)
     lines = [f"# {family.title}", "", f"{safe(family.meaning)} Back to [all metrics](README.md).", ""]
@@ -109,11 +109,11 @@ def _root(key: str, keys: Sequence[str]) -> str:
 
 
 def _section(metric: Metric, data: Mapping[str, str]) -> list[str]:
-    entry = describe(metric)
+    entry = describe_metric(metric)
     lines = [f"## `{metric.key}`", "", _names(metric), "", "```math", entry["equation"]["latex"], "```", ""]
     lines += table(["", ""], _facts(metric, entry, data))
     if not metric.scalar:
-        lines += ["```json", worked_examples.value_text(metric), "```", ""]
+        lines += ["```json", worked_examples.format_example_value(metric), "```", ""]
     if metric.params:
         lines += [line for param in entry["params"] for line in _param(param)] + [""]
     return lines
@@ -127,7 +127,7 @@ def _names(metric: Metric) -> str:
 def _facts(metric: Metric, entry: Mapping[str, Any], data: Mapping[str, str]) -> Iterator[list[str]]:
     better = f"{metric.direction} is better" if metric.direction != "none" else "no direction"
     holds = [text for name, text in _PROPERTIES.items() if entry["properties"][name]]
-    if not metric.weighable:
+    if not metric.supports_weights:
         holds.append("null where instances have weights")
     if entry["significant_digits"]:
         holds.append(f"rounded to {entry['significant_digits']} significant digits")
@@ -137,7 +137,7 @@ def _facts(metric: Metric, entry: Mapping[str, Any], data: Mapping[str, str]) ->
         "where": "; ".join(f"{code(sign)} {safe(text)}" for sign, text in entry["symbols"].items()),
         "value": f"{better}; {_range(metric)}",
         "tasks": ", ".join(metric.tasks),
-        "else": "<br>".join(f"{tasks}: {safe(hint)}" for hint, tasks in hints(metric).items()),
+        "else": "<br>".join(f"{tasks}: {safe(hint)}" for hint, tasks in task_hints(metric).items()),
         "needs": ", ".join(metric.needs),
         "conventions": ", ".join(map(_option, entry["options"])),
         "presets": ", ".join(_preset(one) for one in entry["presets"]),
@@ -170,7 +170,7 @@ def _preset(preset: Mapping[str, Any]) -> str:
 
 
 def _param(param: Mapping[str, Any]) -> Iterator[str]:
-    yield f"- {code(param['name'])}: {safe(param['meaning'].rstrip('.'))} ({safe(takes(param))})"
+    yield f"- {code(param['name'])}: {safe(param['meaning'].rstrip('.'))} ({safe(describe_accepted_values(param))})"
     for value in param["values"]:
         name = f"**{code(value['value'])}**" if value["value"] == param["default"] else code(value["value"])
         yield f"  - {name}: {safe(value['meaning'])}" if value["meaning"] else f"  - {name}"
@@ -182,7 +182,7 @@ def _param(param: Mapping[str, Any]) -> Iterator[str]:
 def _example(metric: Metric, example: Mapping[str, Any], data: str) -> str:
     """The value, the data that it is of, and what it comes from."""
     params = ", ".join(f"`{name}={value}`" for name, value in metric.example.params.items())
-    value = safe(worked_examples.value_text(metric)) if metric.scalar else "the data below,"
+    value = safe(worked_examples.format_example_value(metric)) if metric.scalar else "the data below,"
     text = f"{value} on [{data}](#{data.replace(' ', '-')})" + (f" with {params}" if params else "")
     classes = [f"{safe(row['class'])} ({_brief(row, 'class')})" for row in example.get("of_classes", [])]
     instances = [f"{at} ({_brief(row)})" for at, row in enumerate(example.get("of_instances", []), 1)]
@@ -201,7 +201,7 @@ def _number(value: Any) -> str:
     return "undefined" if value is None else f"{value:.6g}"
 
 
-def _numbered(family: Family) -> dict[str, str]:
+def _numbered(family: MetricFamily) -> dict[str, str]:
     """The name of each metric's data: equal ones have one name."""
     names: dict[str, str] = {}
     found = {}
@@ -211,7 +211,7 @@ def _numbered(family: Family) -> dict[str, str]:
 
 
 def _identity(metric: Metric) -> str:
-    return repr((worked_examples.data(metric), _beside(metric.example)))
+    return repr((worked_examples.example_data_rows(metric), _beside(metric.example)))
 
 
 def _beside(example: Example) -> list[str]:
@@ -234,7 +234,7 @@ def _mapping(value: Any) -> str:
 
 
 def _data(name: str, metric: Metric) -> list[str]:
-    rows = worked_examples.data(metric)
+    rows = worked_examples.example_data_rows(metric)
     beside = f"A {metric.example.task} task. {sentence('; '.join(_beside(metric.example)))}"
     cells = ([safe(value) for value in row.values()] for row in rows)
     return [f"### {name}", "", beside, "", *table(list(rows[0]), cells)]

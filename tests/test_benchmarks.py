@@ -18,12 +18,12 @@ from benchmarks.figures import Measured, target_cells
 from benchmarks.load import loaded, request
 from benchmarks.machine import machine
 from benchmarks.run import PIECES, chosen, report
-from tests.live import LONG, ROOT, Live, eventually
+from tests.live_service import MAX_WAIT_SECONDS, ROOT, Live, eventually
 
 
 def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "benchmarks.run", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=8 * LONG)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=8 * MAX_WAIT_SECONDS)
 
 
 @pytest.fixture(scope="module")
@@ -87,20 +87,20 @@ def crash() -> None:
 
 
 def stay(path: Path) -> None:
-    child = subprocess.Popen(["sleep", str(LONG)])
+    child = subprocess.Popen(["sleep", str(MAX_WAIT_SECONDS)])
     path.write_text(str(child.pid))
     child.wait()
 
 
 def test_a_failure_apart_is_told_and_leaves_no_process(tmp_path: Path) -> None:
-    assert apart(LONG, divmod, 7, 3) == (2, 1)
+    assert apart(MAX_WAIT_SECONDS, divmod, 7, 3) == (2, 1)
     with pytest.raises(Failed, match="ZeroDivisionError"):
-        apart(LONG, divmod, 7, 0)
+        apart(MAX_WAIT_SECONDS, divmod, 7, 0)
     with pytest.raises(Failed, match="status 3"):
-        apart(LONG, crash)
+        apart(MAX_WAIT_SECONDS, crash)
     path, began = tmp_path / "pid", time.monotonic()
     while not path.exists() or not path.read_text():  # a machine may be too slow to start it in the first seconds
-        assert time.monotonic() - began < LONG
+        assert time.monotonic() - began < MAX_WAIT_SECONDS
         with pytest.raises(Failed, match="longer than"):
             apart(2 + time.monotonic() - began, stay, path)
     pid = int(path.read_text())
@@ -108,7 +108,7 @@ def test_a_failure_apart_is_told_and_leaves_no_process(tmp_path: Path) -> None:
 
 
 def test_the_extra_peak_is_what_a_call_held_at_most() -> None:
-    peak = apart(LONG, measure.extra_peak, held)
+    peak = apart(MAX_WAIT_SECONDS, measure.extra_peak, held)
     assert 60 < peak < 80  # not 96, and the system counts in pages that it has yet to add up
 
 
@@ -142,7 +142,7 @@ def written(folder: Path, of: records.Drawn) -> dict[str, Path]:
 
 def test_load_counts_every_reply_by_its_status(live: Live) -> None:
     asked = [request("GET", "/healthz"), request("GET", "/nowhere")]
-    counts = loaded(live.port, asked, 3, LONG, most=40)
+    counts = loaded(live.port, asked, 3, MAX_WAIT_SECONDS, most=40)
     assert counts.statuses == {200: 20, 404: 20}
     assert counts.replies == 40
     assert counts.received > 40 * 100

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from app.text.confusable_names import alike, is_reserved, look_key, name_key, script_fault
+from app.text.confusable_names import group_confusable_names, is_reserved, look_key, name_key, script_problem
 from app.text.unicode import mixed_scripts, skeleton
 
 # Each of them is drawn like Blue, or so near to it that a board cannot tell the two apart.
@@ -61,7 +61,7 @@ def test_names_that_readers_tell_apart_are_apart(one: str, other: str) -> None:
 def test_marks_that_a_script_is_written_with_count(name: str) -> None:
     bare = "".join(sign for sign in name if unicodedata.category(sign) not in {"Mn", "Mc"})
     assert look_key(name) != look_key(bare)
-    assert script_fault(name) is None
+    assert script_problem(name) is None
 
 
 @pytest.mark.parametrize(
@@ -77,19 +77,19 @@ def test_marks_that_a_script_is_written_with_count(name: str) -> None:
     ],
 )
 def test_names_of_one_writing_system_may_be_taken(name: str) -> None:
-    assert script_fault(name) is None
+    assert script_problem(name) is None
 
 
 @pytest.mark.parametrize(
     "name", ["\u0412lue", "Alph\u03b1", "\u041a\u03b1", "\u6771\u043a", "\ud55c\u3042", "a\ue000", "a\U0003ffff"]
 )
 def test_names_of_several_writing_systems_may_not(name: str) -> None:
-    assert script_fault(name) is not None
+    assert script_problem(name) is not None
 
 
 def test_the_scripts_of_a_mixed_name_are_named() -> None:
     assert mixed_scripts("\u0412lue") == ["Cyrl", "Latn"]
-    assert "Cyrl, Latn" in str(script_fault("\u0412lue"))
+    assert "Cyrl, Latn" in str(script_problem("\u0412lue"))
 
 
 @pytest.mark.parametrize(
@@ -156,5 +156,5 @@ def test_other_names_are_not(name: str) -> None:
 
 
 def test_names_that_look_alike_come_in_groups() -> None:
-    found = alike(["Blue", "Green", "BIue", "GREEN", "Red", "B1ue"])
+    found = group_confusable_names(["Blue", "Green", "BIue", "GREEN", "Red", "B1ue"])
     assert found == [["Blue", "BIue", "B1ue"], ["Green", "GREEN"]]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.actions.accounts.passwords import weakness
-from app.text.email_addresses import account_key, normal_email, spellings
+from app.actions.accounts.passwords import password_weakness
+from app.text.email_addresses import email_spellings, login_limit_key, normalize_email
 
 
 @pytest.mark.parametrize(
@@ -20,11 +20,11 @@ from app.text.email_addresses import account_key, normal_email, spellings
     ],
 )
 def test_an_address_has_one_spelling(typed: str, normal: str) -> None:
-    assert normal_email(typed) == normal
-    assert normal_email(normal) == normal
-    assert account_key(typed) == normal
-    assert normal in spellings(typed)
-    assert typed.strip().lower() in spellings(typed)  # as former versions stored it
+    assert normalize_email(typed) == normal
+    assert normalize_email(normal) == normal
+    assert login_limit_key(typed) == normal
+    assert normal in email_spellings(typed)
+    assert typed.strip().lower() in email_spellings(typed)  # as former versions stored it
 
 
 @pytest.mark.parametrize(
@@ -36,8 +36,8 @@ def test_an_address_has_one_spelling(typed: str, normal: str) -> None:
 def test_invisible_and_control_characters_are_refused_on_both_sides(letter: str) -> None:
     for text in (f"a{letter}da@example.org", f"ada@exam{letter}ple.org"):
         with pytest.raises(ValueError, match="invisible or control"):
-            normal_email(text)
-        assert spellings(text) == [text]  # an account that has it from before can still log in
+            normalize_email(text)
+        assert email_spellings(text) == [text]  # an account that has it from before can still log in
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_invisible_and_control_characters_are_refused_on_both_sides(letter: str)
 )
 def test_what_is_no_address_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="must"):
-        normal_email(text)
+        normalize_email(text)
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_what_is_no_address_is_refused(text: str) -> None:
 def test_a_new_password_is_long_and_neither_common_nor_made_of_name_or_address(
     password: str, fault: str | None
 ) -> None:
-    said = weakness(password, email="ada.lovelace@example.org", name="Countess Lovelace")
+    said = password_weakness(password, email="ada.lovelace@example.org", name="Countess Lovelace")
     assert said == fault or (said is not None and fault is not None and fault in said)
 
 
 def test_a_name_of_two_letters_forbids_no_password() -> None:
-    assert weakness("a needed pedal", email="ed@example.org", name="Ed") is None
+    assert password_weakness("a needed pedal", email="ed@example.org", name="Ed") is None

@@ -12,32 +12,32 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score
 
 from app.errors import InvalidContent
-from app.formats import Rules, file_kind
+from app.formats import ReadingRules, detect_file_kind
 from app.offline import OfflineOutcome, score_offline
 from app.pipeline import (
     Gold,
-    Source,
-    collector_off,
-    guess_task,
+    SourceFile,
+    garbage_collection_paused,
+    infer_task,
     load_gold,
-    normalized,
-    score,
-    validate,
+    normalize_distinct,
+    score_predictions,
+    validate_predictions,
 )
 from app.scoring.declaration.metric import MetricCall
 from app.scoring.declaration.metric_parser import parse_metric
-from app.scoring.declaration.task import Task, TaskSpec
-from tests.shared import needs_shared, shared
+from app.scoring.declaration.task import TaskKind, TaskSpec
+from tests.reference_material import needs_shared, shared
 
 
-def source(folder: Path, name: str, content: object) -> Source:
+def source(folder: Path, name: str, content: object) -> SourceFile:
     path = folder / name
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8", newline="")
-    return Source(path, file_kind(name, None, None))
+    return SourceFile(path, detect_file_kind(name, None, None))
 
 
-def existing(path: Path) -> Source:
-    return Source(path, file_kind(path.name, None, None))
+def existing(path: Path) -> SourceFile:
+    return SourceFile(path, detect_file_kind(path.name, None, None))
 
 
 def calls(*asked: str, options: Mapping[str, str] | None = None) -> list[MetricCall]:
@@ -60,7 +60,7 @@ def load(folder: Path, content: object = GOLD, **more: Any) -> Gold:
 
 def test_scores_are_kept_per_split_under_their_canonical_strings(tmp_path: Path) -> None:
     predictions = source(tmp_path, "p.csv", "id,label\nd,x\nc,x\nb,y\na,x\n")
-    outcome = score(load(tmp_path), predictions, calls("accuracy", "f1_macro"))
+    outcome = score_predictions(load(tmp_path), predictions, calls("accuracy", "f1_macro"))
     assert not outcome.problems
     values = {split: results["accuracy"].value for split, results in outcome.scores.items()}
     assert values == {"all": 0.75, "public": 0.5, "private": 1.0}
@@ -74,7 +74,7 @@ def test_a_split_is_decided_by_its_own_rows_where_the_gold_says_how_many_are_pos
     for rest in ([0.99, 0.98, 0.97, 0.96], [0.1, 0.2, 0.3, 0.05]):
         rows = [{"id": f"i{at}", "score": score_} for at, score_ in enumerate([0.9, 0.5, 0.6, 0.4, *rest])]
         truth = load(tmp_path, gold, task="binary", positive_label="y", classes=["y", "n"])
-        outcome = score(truth, source(tmp_path, "p.json", rows), asked, decision={"rule": "top_n_positive"})
+        outcome = score_predictions(truth, source(tmp_path, "p.json", rows), asked, decision={"rule": "top_n_positive"})
         assert not outcome.problems
         seen.append({key: result.value for key, result in outcome.scores["public"].items()})
     assert seen == [{"f1": 1.0, "accuracy": 1.0}] * 2  # whatever the private rows hold
@@ -82,12 +82,12 @@ def test_a_split_is_decided_by_its_own_rows_where_the_gold_says_how_many_are_pos
 
 def test_without_splits_there_is_one_set(tmp_path: Path) -> None:
     gold = load(tmp_path, {"a": "x", "b": "y"})
-    outcome = score(gold, source(tmp_path, "p.json", {"a": "x", "b": "x"}), calls("accuracy"))
+    outcome = score_predictions(gold, source(tmp_path, "p.json", {"a": "x", "b": "x"}), calls("accuracy"))
     assert {split: found["accuracy"].value for split, found in outcome.scores.items()} == {"all": 0.5}
 
 
 def test_a_file_with_problems_has_no_scores_at_all(tmp_path: Path) -> None:
-    outcome = score(load(tmp_path), source(tmp_path, "p.json", {"a": "x"}), calls("accuracy"))
+    outcome = score_predictions(load(tmp_path), source(tmp_path, "p.json", {"a": "x"}), calls("accuracy"))
     assert outcome.problems.total == {"missing_instances": 3}
     assert outcome.scores == {}
 
@@ -96,9 +96,9 @@ def test_the_metrics_decide_what_is_refused(tmp_path: Path) -> None:
     gold = load(tmp_path)
     predictions = source(tmp_path, "p.json", {"a": "x", "b": "zebra"})
     mild = {"unknown_label": "count_as_fp", "missing": "empty_prediction"}
-    assert score(gold, predictions, calls("accuracy", options=mild)).scores["all"]["accuracy"].value == 0.25
+    assert score_predictions(gold, predictions, calls("accuracy", options=mild)).scores["all"]["accuracy"].value == 0.25
     both = [*calls("accuracy", options=mild), *calls("f1_macro")]
-    assert score(gold, predictions, both).problems.total == {"unknown_label": 1, "missing_instances": 2}
+    assert score_predictions(gold, predictions, both).problems.total == {"unknown_label": 1, "missing_instances": 2}
 
 
 @pytest.mark.parametrize("duplicates", ["set", "multiset"])
@@ -110,7 +110,9 @@ def test_a_value_does_not_depend_on_what_else_is_asked(tmp_path: Path, duplicate
     asked = [f"precision_micro:duplicates={duplicates}", f"jaccard_samples:duplicates={duplicates}", "hamming_loss"]
 
     def values_of(*texts: str, **shared: str) -> dict[str, float | None]:
-        found = score(gold, sent, [parse_metric(text, options=mild | shared, task="multilabel") for text in texts])
+        found = score_predictions(
+            gold, sent, [parse_metric(text, options=mild | shared, task="multilabel") for text in texts]
+        )
         return {key.partition(":")[0]: result.value for key, result in found.scores["all"].items()}
 
     precision, jaccard = {"set": (1 / 3, 1 / 4), "multiset": (1 / 4, 1 / 5)}[duplicates]
@@ -121,7 +123,9 @@ def test_a_value_does_not_depend_on_what_else_is_asked(tmp_path: Path, duplicate
 
 def test_notes_name_what_was_ignored(tmp_path: Path) -> None:
     rows = [{"id": row["id"], "label": "x", "scores": [0.5]} for row in GOLD]
-    outcome = score(load(tmp_path), source(tmp_path, "p.json", {"predictions": rows, "system": 1}), calls("accuracy"))
+    outcome = score_predictions(
+        load(tmp_path), source(tmp_path, "p.json", {"predictions": rows, "system": 1}), calls("accuracy")
+    )
     assert outcome.notes == [
         "field 'system' is not used by this task's metrics and was ignored",
         "field 'scores' is not used by this task's metrics and was ignored",
@@ -131,7 +135,7 @@ def test_notes_name_what_was_ignored(tmp_path: Path) -> None:
 def test_void_ids_are_neither_scored_nor_asked_for(tmp_path: Path) -> None:
     gold = load(tmp_path, void=["b", "elsewhere"])
     predictions = {"a": "x", "c": "y", "d": "x", "elsewhere": "zebra"}
-    outcome = score(gold, source(tmp_path, "p.json", predictions), calls("accuracy"))
+    outcome = score_predictions(gold, source(tmp_path, "p.json", predictions), calls("accuracy"))
     assert not outcome.problems
     assert {split: found["accuracy"].value for split, found in outcome.scores.items()} == {
         "all": 1.0,
@@ -147,16 +151,16 @@ answers = st.sampled_from(["x", "y", "X", "", "z"]) | st.none() | st.lists(st.sa
 @given(st.lists(st.tuples(names, answers), max_size=8), st.sampled_from(["multiclass", "multilabel"]))
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_offline_twin_answers_as_scoring_does_and_no_answer_depends_on_a_gold_label(
-    tmp_path: Path, rows: list[tuple[str, Any]], task: Task
+    tmp_path: Path, rows: list[tuple[str, Any]], task: TaskKind
 ) -> None:
     field = "labels" if task == "multilabel" else "label"
     file = source(tmp_path, "p.json", [{"id": name, field: answer} for name, answer in rows])
     spec = TaskSpec(task, ("x", "y"))
-    labels, twin, notes = validate(["a", "b", "c", "d"], spec, file)
+    labels, twin, notes = validate_predictions(["a", "b", "c", "d"], spec, file)
     for answer in ("x", "y"):
         value = [answer] if task == "multilabel" else answer
         gold = load(tmp_path, dict.fromkeys("abcd", value), classes=["x", "y"], task=task)
-        outcome = score(gold, file, [parse_metric("f1_macro", task=task)])
+        outcome = score_predictions(gold, file, [parse_metric("f1_macro", task=task)])
         assert json.dumps(outcome.problems.to_dict()) == json.dumps(twin.to_dict())
         assert outcome.notes == notes
         assert bool(outcome.scores) is (labels is not None)
@@ -164,12 +168,12 @@ def test_the_offline_twin_answers_as_scoring_does_and_no_answer_depends_on_a_gol
 
 def test_ids_listed_twice_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidContent, match="listed twice"):
-        validate(["e\u0301", "\u00e9"], TaskSpec("multiclass", ("x",)), source(tmp_path, "p.json", {}))
-    assert normalized(["e\u0301", "e"]) == ("\u00e9", "e")
+        validate_predictions(["e\u0301", "\u00e9"], TaskSpec("multiclass", ("x",)), source(tmp_path, "p.json", {}))
+    assert normalize_distinct(["e\u0301", "e"]) == ("\u00e9", "e")
 
 
 def test_of_listed_ids_void_ones_need_not_be_given(tmp_path: Path) -> None:
-    found, problems, _ = validate(
+    found, problems, _ = validate_predictions(
         ["a", "b"], TaskSpec("multiclass", ("x",)), source(tmp_path, "p.json", {"b": "x"}), void=["a"]
     )
     assert not problems
@@ -183,10 +187,10 @@ def test_the_garbage_collector_is_left_as_it_was_found(was_on: bool) -> None:
     before = gc.isenabled()
     try:
         (gc.enable if was_on else gc.disable)()
-        with pytest.raises(KeyError), collector_off():
+        with pytest.raises(KeyError), garbage_collection_paused():
             raise KeyError(gc.isenabled())
         assert gc.isenabled() is was_on
-        with collector_off():
+        with garbage_collection_paused():
             assert not gc.isenabled()
         assert gc.isenabled() is was_on
     finally:
@@ -264,7 +268,7 @@ CHALLENGES = [
 
 @needs_shared
 @pytest.mark.parametrize(("name", "task"), CHALLENGES)
-def test_real_challenges_load_without_problems_and_agree_with_a_plain_reading(name: str, task: Task) -> None:
+def test_real_challenges_load_without_problems_and_agree_with_a_plain_reading(name: str, task: TaskKind) -> None:
     folder = shared() / "challenges" / name
     classes = json.loads((folder / "classes.json").read_text(encoding="utf-8"))
     gold, problems = load_gold(existing(folder / "gold.jsonl.gz"), task=task, classes=classes)
@@ -272,7 +276,7 @@ def test_real_challenges_load_without_problems_and_agree_with_a_plain_reading(na
     answers = sorted((folder / "predictions").iterdir())
     assert answers
     for path in answers:
-        found, problems, _ = validate(gold.index, gold.spec, existing(path))
+        found, problems, _ = validate_predictions(gold.index, gold.spec, existing(path))
         assert found is not None, problems.to_dict()
         labels = found.labels
         assert labels is not None
@@ -282,7 +286,7 @@ def test_real_challenges_load_without_problems_and_agree_with_a_plain_reading(na
             mine = [gold.spec.classes[code] for code in labels.codes]
             assert mine == [plain[name] for name in gold.ids]
             truth = np.array(gold.spec.classes)[gold.labels.codes]
-            scores = score(gold, existing(path), calls("accuracy")).scores["all"]
+            scores = score_predictions(gold, existing(path), calls("accuracy")).scores["all"]
             assert scores["accuracy"].value == pytest.approx(accuracy_score(truth, mine), abs=1e-12)
 
 
@@ -294,16 +298,16 @@ def test_a_hundred_thousand_records_read_checked_and_scored_agree_with_sklearn(t
     gold = load(tmp_path, rows)
     order = rng.permutation(n)
     file = source(tmp_path, "p.json", [{"id": f"t-{i:06}", "label": f"c{guess[i]:02}"} for i in order])
-    outcome = score(gold, file, calls("f1_macro"))
+    outcome = score_predictions(gold, file, calls("f1_macro"))
     assert outcome.scores["all"]["f1_macro"].value == pytest.approx(f1_score(truth, guess, average="macro"), abs=1e-12)
 
 
 def test_rules_given_outright_replace_those_of_the_metrics(tmp_path: Path) -> None:
-    outcome = score(
+    outcome = score_predictions(
         load(tmp_path),
         source(tmp_path, "p.json", {"a": "x"}),
         calls("accuracy"),
-        rules=Rules(missing="empty_prediction"),
+        rules=ReadingRules(missing="empty_prediction"),
     )
     assert outcome.scores["all"]["accuracy"].value == 0.25
 
@@ -328,7 +332,7 @@ def test_rules_given_outright_replace_those_of_the_metrics(tmp_path: Path) -> No
         ("g.json", "7", "multiclass"),
     ],
 )
-def test_the_task_is_guessed_from_what_the_gold_holds(tmp_path: Path, name: str, content: str, task: Task) -> None:
+def test_the_task_is_guessed_from_what_the_gold_holds(tmp_path: Path, name: str, content: str, task: TaskKind) -> None:
     file = source(tmp_path, name, content)
-    assert guess_task(file) == task
-    assert guess_task(file, positive_label="x") == "binary"
+    assert infer_task(file) == task
+    assert infer_task(file, positive_label="x") == "binary"

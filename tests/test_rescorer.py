@@ -7,37 +7,37 @@ from typing import Any, cast
 
 from sqlalchemy import select
 
-from app.actions.scoring_tasks.score_submission import Bench, Caps
-from app.errors import DatabaseAway
-from app.files.folder import FolderFiles
-from app.queue import Claim
+from app.actions.scoring_tasks.score_submission import RetryLimits, WorkerContext
+from app.errors import DatabaseUnavailable
+from app.files.folder import FolderFileStore
+from app.queue import TaskClaim
 from app.queue.local import LocalQueue
-from app.scoring_processes import Children
+from app.scoring_processes import ScoringProcesses
 from app.settings import Settings
 from app.store.migrate import upgrade
 from app.store.session import Database
 from app.store.tables import ScoreTask, Submission
-from app.task_priorities import RESCORING
-from app.worker.rescorer import SHARE, Places, Rescorer
-from tests.live import LONG, eventually
-from tests.store.rows import fill
+from app.task_priorities import RESCORING_PRIORITY
+from app.worker.rescorer import MAX_SUBMISSIONS_BEFORE_RESCORING, Rescorer, ScoringSlots
+from tests.live_service import MAX_WAIT_SECONDS, eventually
+from tests.store.sample_rows import fill_tables
 
 
 def test_a_free_place_is_one_that_no_submission_needs() -> None:
-    places = Places(2)
+    places = ScoringSlots(2)
     with ThreadPoolExecutor(1) as pool:
-        assert places.take_free()
-        with places.submitted():
-            waiting = pool.submit(places.take_free)
-            with places.submitted():  # taken at once, though both children are at work
-                places.give_free()
+        assert places.acquire_rescoring_slot()
+        with places.submission_slot():
+            waiting = pool.submit(places.acquire_rescoring_slot)
+            with places.submission_slot():  # taken at once, though both children are at work
+                places.release_rescoring_slot()
                 assert not threading.Event().wait(0.1)
                 assert not waiting.done()
-        assert waiting.result(LONG)
-        assert places.take_free()
-        last = pool.submit(places.take_free)
+        assert waiting.result(MAX_WAIT_SECONDS)
+        assert places.acquire_rescoring_slot()
+        last = pool.submit(places.acquire_rescoring_slot)
         places.end()
-        assert last.result(LONG) is False
+        assert last.result(MAX_WAIT_SECONDS) is False
 
 
 class Away(Database):
@@ -49,7 +49,7 @@ class Away(Database):
         """A session, as ever but for that."""
         self.writes += 1
         if self.writes == 2:
-            raise DatabaseAway
+            raise DatabaseUnavailable
         return super().write(promised=promised)
 
 
@@ -67,16 +67,18 @@ class Refusing:
 
 def test_what_was_claimed_before_the_database_went_away_is_worked_on(given: Settings) -> None:
     upgrade(given)
-    files, db, stop = FolderFiles(given), Away(given), threading.Event()
+    files, db, stop = FolderFileStore(given), Away(given), threading.Event()
     upload = files.begin()
     upload.write(b"[]")
     key = upload.finish().key
     with closing(Database(given)) as beside:
         with beside.write() as session:
-            session.get_one(Submission, fill(session).submission).file_key = key
-            session.scalars(select(ScoreTask)).one().priority = RESCORING
-        bench = Bench(db, files, cast("Children", Refusing()), LocalQueue(lambda _: [], 1), Caps(2, 2))
-        lost: list[Claim] = []
+            session.get_one(Submission, fill_tables(session).submission).file_key = key
+            session.scalars(select(ScoreTask)).one().priority = RESCORING_PRIORITY
+        bench = WorkerContext(
+            db, files, cast("ScoringProcesses", Refusing()), LocalQueue(lambda _: [], 1), RetryLimits(2, 2)
+        )
+        lost: list[TaskClaim] = []
         rescorer = Rescorer(bench, 2, None, lost.append)
 
         def done() -> bool:
@@ -90,31 +92,31 @@ def test_what_was_claimed_before_the_database_went_away_is_worked_on(given: Sett
             finally:
                 stop.set()
                 rescorer.end()
-            running.result(LONG)
-        assert (lost, rescorer.held()) == ([], [])
+            running.result(MAX_WAIT_SECONDS)
+        assert (lost, rescorer.active_claims()) == ([], [])
     db.close()
 
 
 def test_scoring_again_steps_back_for_new_submissions_and_yet_never_starves() -> None:
-    places, began = Places(2), threading.Semaphore(0)
+    places, began = ScoringSlots(2), threading.Semaphore(0)
 
     def again() -> None:
-        while places.take_free():
+        while places.acquire_rescoring_slot():
             began.release()
-            places.give_free()
+            places.release_rescoring_slot()
 
     with ThreadPoolExecutor(1) as pool:
-        with places.submitted(), places.submitted():  # no child is free, and none will be
+        with places.submission_slot(), places.submission_slot():  # no child is free, and none will be
             running = pool.submit(again)
-            for _ in range(SHARE - 3):
-                with places.submitted():
+            for _ in range(MAX_SUBMISSIONS_BEFORE_RESCORING - 3):
+                with places.submission_slot():
                     pass
             assert not began.acquire(timeout=0.2)
             for _ in range(2):
-                with places.submitted():
+                with places.submission_slot():
                     pass
-            assert began.acquire(timeout=LONG)
+            assert began.acquire(timeout=MAX_WAIT_SECONDS)
             assert not began.acquire(timeout=0.2), "one, and no more than that"
-        assert began.acquire(timeout=LONG)
+        assert began.acquire(timeout=MAX_WAIT_SECONDS)
         places.end()
-        running.result(LONG)
+        running.result(MAX_WAIT_SECONDS)

@@ -11,20 +11,20 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
-from tests.live import LONG
-from tests.postgres import OwnServer, Server, server
-from tests.require import skip_or_fail
+from tests.live_service import MAX_WAIT_SECONDS
+from tests.optional_tools import skip_or_fail
+from tests.postgres import OwnPostgresServer, PostgresServer, server
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def rows(postgres: Server, database: str) -> list[int]:
+def rows(postgres: PostgresServer, database: str) -> list[int]:
     with postgres.connect(database) as connection:
         return [int(number) for (number,) in connection.execute("SELECT n FROM kept ORDER BY n")]
 
 
 @pytest.fixture
-def kept(postgres: Server) -> str:
+def kept(postgres: PostgresServer) -> str:
     """A database with one committed row."""
     name = postgres.create()
     with postgres.connect(name) as connection:
@@ -43,7 +43,7 @@ def test_each_call_makes_an_empty_database_of_its_own(postgres_database: Callabl
             assert found.fetchone() == (0,)
 
 
-def test_a_database_is_dropped_under_whoever_still_uses_it(postgres: Server, kept: str) -> None:
+def test_a_database_is_dropped_under_whoever_still_uses_it(postgres: PostgresServer, kept: str) -> None:
     with postgres.connect(kept) as user, postgres.connect(kept) as another:
         assert another.execute("SELECT n FROM kept").fetchall() == [(1,)]
         postgres.drop(kept)
@@ -55,7 +55,7 @@ def test_a_database_is_dropped_under_whoever_still_uses_it(postgres: Server, kep
 
 @pytest.mark.parametrize("how", ["immediate", "fast", "kill"])
 def test_what_was_committed_survives_a_restart_and_what_was_not_is_gone(
-    own_postgres: OwnServer, kept: str, how: str
+    own_postgres: OwnPostgresServer, kept: str, how: str
 ) -> None:
     before = own_postgres.pid
     open_one = own_postgres.connect(kept, autocommit=False)
@@ -72,7 +72,7 @@ def test_what_was_committed_survives_a_restart_and_what_was_not_is_gone(
     own_postgres.drop(kept)
 
 
-def test_a_stopped_server_refuses_connections_until_it_is_started(own_postgres: OwnServer, kept: str) -> None:
+def test_a_stopped_server_refuses_connections_until_it_is_started(own_postgres: OwnPostgresServer, kept: str) -> None:
     own_postgres.stop()
     try:
         with pytest.raises(psycopg.OperationalError, match="refused"):
@@ -83,7 +83,7 @@ def test_a_stopped_server_refuses_connections_until_it_is_started(own_postgres: 
     own_postgres.drop(kept)
 
 
-def test_commits_are_durable_and_the_server_listens_on_loopback_alone(own_postgres: OwnServer) -> None:
+def test_commits_are_durable_and_the_server_listens_on_loopback_alone(own_postgres: OwnPostgresServer) -> None:
     with own_postgres.connect() as connection:
         found = [
             connection.execute(f"SHOW {name}").fetchone()
@@ -92,10 +92,12 @@ def test_commits_are_durable_and_the_server_listens_on_loopback_alone(own_postgr
     assert found == [("on",), ("on",), ("on",), ("127.0.0.1",)]
 
 
-def test_a_server_that_others_run_is_used_as_it_is(own_postgres: OwnServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_others_run_is_used_as_it_is(
+    own_postgres: OwnPostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TEST_DATABASE_URL", own_postgres.url("postgres").replace("+psycopg", ""))
     given = server()
-    assert not isinstance(given, OwnServer)
+    assert not isinstance(given, OwnPostgresServer)
     with given.database() as url:
         name = make_url(url).database or ""
         assert name.startswith("assay_test_")
@@ -123,12 +125,12 @@ def alive(pid: int) -> bool:
     return True
 
 
-def test_a_server_and_its_data_go_with_the_tests_even_when_these_are_killed(own_postgres: OwnServer) -> None:
+def test_a_server_and_its_data_go_with_the_tests_even_when_these_are_killed(own_postgres: OwnPostgresServer) -> None:
     ran = subprocess.run(
-        [sys.executable, "-c", DIES], check=False, cwd=ROOT, capture_output=True, text=True, timeout=LONG
+        [sys.executable, "-c", DIES], check=False, cwd=ROOT, capture_output=True, text=True, timeout=MAX_WAIT_SECONDS
     )
     pid, folder = ran.stdout.split()
-    deadline = time.monotonic() + LONG
+    deadline = time.monotonic() + MAX_WAIT_SECONDS
     while time.monotonic() < deadline and (alive(int(pid)) or Path(folder).exists()):
         time.sleep(0.05)
     assert not alive(int(pid))

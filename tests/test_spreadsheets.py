@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.scoring.reports.detailed_report import write_csv
-from app.text.spreadsheet_cells import text_cell
+from app.text.spreadsheet_cells import escape_formula
 
 FORMULAS = [
     "=1+1",
@@ -28,12 +28,12 @@ FORMULAS += ["\uff1d1+1", "\uff0bA1", "\uff0dA1", "\uff20SUM(A1)", "\ufe66A1", "
 
 @pytest.mark.parametrize("text", FORMULAS)
 def test_what_begins_like_a_formula_is_marked_as_text(text: str) -> None:
-    assert text_cell(text) == f"'{text}"
+    assert escape_formula(text) == f"'{text}"
 
 
 @pytest.mark.parametrize("text", ["", "Blue", "a=1", "-1", "+0.5", "'=1", "\u00e9", "1-2", "(=1)"])
 def test_other_texts_stay_as_they_are(text: str) -> None:
-    assert text_cell(text) == text
+    assert escape_formula(text) == text
 
 
 def test_reports_as_tables_hold_no_formula() -> None:

@@ -13,7 +13,7 @@ from app.errors import (
 )
 from app.store import locks
 from app.store.queries import admission_context, challenges, teams
-from app.store.queries.admission_context import Facts
+from app.store.queries.admission_context import AdmissionContext
 from app.store.session import ReadSession
 from app.store.tables import Challenge, Phase, Registration, Submission
 
@@ -33,7 +33,7 @@ class Caller:
     token_id: str | None = None
 
     @property
-    def rules_site(self) -> bool:
+    def has_admin_rights(self) -> bool:
         """Whether this is an administrator who came with the scope to act as one."""
         return self.admin and "admin" in self.scopes
 
@@ -57,78 +57,80 @@ def require_administrator(caller: Caller, detail: str, *, remedy: str | None = N
     """Raise Forbidden with this message unless the caller rules the site; InsufficientScope where only the scope lacks."""
     if caller.admin:
         require_scope(caller, "admin")
-    if not caller.rules_site:
+    if not caller.has_admin_rights:
         raise Forbidden(detail, remedy=remedy)
 
 
-def may_read(caller: Caller) -> bool:
+def can_read(caller: Caller) -> bool:
     """Whether the caller's token lets them read, as one of a team, more than a visitor may."""
     return bool(caller.scopes & {"read", "admin"})
 
 
-def may_take_part(caller: Caller) -> bool:
+def can_read_or_submit(caller: Caller) -> bool:
     """Whether the caller's token shows them the challenges that they have joined: to read them, or to submit."""
-    return may_read(caller) or "submit" in caller.scopes
+    return can_read(caller) or "submit" in caller.scopes
 
 
-def role_in(session: ReadSession, caller: Caller, challenge: Challenge) -> str | None:
+def organizer_role(session: ReadSession, caller: Caller, challenge: Challenge) -> str | None:
     """The caller's role among the organizers, 'owner' for an administrator, None for everybody else."""
     if caller.user_id is None:
         return None
-    return "owner" if caller.rules_site else challenges.role_of(session, challenge.id, caller.user_id)
+    return "owner" if caller.has_admin_rights else challenges.role_of(session, challenge.id, caller.user_id)
 
 
-def organizes(session: ReadSession, caller: Caller, challenge: Challenge) -> bool:
+def is_organizer(session: ReadSession, caller: Caller, challenge: Challenge) -> bool:
     """Whether the caller sees the challenge as its organizers do; needs the scope as well as the role."""
-    return may_organize(caller) and role_in(session, caller, challenge) is not None
+    return can_organize(caller) and organizer_role(session, caller, challenge) is not None
 
 
-def edits(session: ReadSession, caller: Caller, challenge: Challenge) -> bool:
+def can_edit(session: ReadSession, caller: Caller, challenge: Challenge) -> bool:
     """Whether the caller may act as an organizer: a viewer among them only sees as one."""
-    return organizes(session, caller, challenge) and role_in(session, caller, challenge) != "viewer"
+    return is_organizer(session, caller, challenge) and organizer_role(session, caller, challenge) != "viewer"
 
 
-def may_organize(caller: Caller) -> bool:
+def can_organize(caller: Caller) -> bool:
     """Whether the caller's token lets them act in the roles that they have."""
     return bool(caller.scopes & {"organize", "admin"})
 
 
-def see_challenge(session: ReadSession, caller: Caller, slug: str) -> Challenge:
+def load_visible_challenge(session: ReadSession, caller: Caller, slug: str) -> Challenge:
     """The challenge, if the caller may see it; raises NotFound, the same for absent and for hidden ones."""
     locks.challenge(session, slug)
     challenge = challenges.by_slug(session, slug)
     if challenge is None:
         raise NotFound
-    if open_to_all(challenge):
+    if is_public(challenge):
         return challenge
-    joined = membership(session, caller, challenge) is not None
-    if not _let_in(caller, challenge, role=role_in(session, caller, challenge), joined=joined):
+    joined = approved_registration(session, caller, challenge) is not None
+    if not _can_see_private(caller, challenge, role=organizer_role(session, caller, challenge), joined=joined):
         raise NotFound
     return challenge
 
 
-def open_to_all(challenge: Challenge | Facts) -> bool:
+def is_public(challenge: Challenge | AdmissionContext) -> bool:
     """Whether visitors see the challenge."""
     return challenge.status == "published" and challenge.visibility == "public"
 
 
-def _let_in(caller: Caller, challenge: Challenge | Facts, *, role: str | None, joined: bool) -> bool:
+def _can_see_private(
+    caller: Caller, challenge: Challenge | AdmissionContext, *, role: str | None, joined: bool
+) -> bool:
     """Whether the caller may see a challenge that is not open to all."""
-    if may_organize(caller) and role is not None:
+    if can_organize(caller) and role is not None:
         return True
-    return challenge.status == "published" and joined and may_take_part(caller)
+    return challenge.status == "published" and joined and can_read_or_submit(caller)
 
 
-def see_phase(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> Phase:
+def load_visible_phase(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> Phase:
     """The phase of a visible challenge; raises NotFound."""
-    challenge = see_challenge(session, caller, slug)
+    challenge = load_visible_challenge(session, caller, slug)
     phase = challenges.phase_by_slug(session, challenge.id, phase_slug)
     if phase is None:
-        raise no_phase(session, challenge, phase_slug)
+        raise phase_not_found(session, challenge, phase_slug)
     return phase
 
 
-def no_phase(session: ReadSession, challenge: Challenge, phase_slug: str) -> NotFound:
+def phase_not_found(session: ReadSession, challenge: Challenge, phase_slug: str) -> NotFound:
     """The error for a phase that a challenge, which the caller may see, does not have."""
     known = [phase.slug for phase in challenges.phases_of(session, challenge.id)]
     return NotFound(
@@ -138,22 +140,22 @@ def no_phase(session: ReadSession, challenge: Challenge, phase_slug: str) -> Not
     )
 
 
-def see_facts(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> Facts:
+def load_admission_facts(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> AdmissionContext:
     """What admission goes by, if the caller may see the phase; raises NotFound."""
     locks.challenge(session, slug)
-    facts = admission_context.facts(session, slug, phase_slug, caller.user_id)
+    facts = admission_context.load_context(session, slug, phase_slug, caller.user_id)
     if facts is None:
-        raise no_phase(session, see_challenge(session, caller, slug), phase_slug)
-    if not open_to_all(facts):
+        raise phase_not_found(session, load_visible_challenge(session, caller, slug), phase_slug)
+    if not is_public(facts):
         joined = facts.registration == "approved"
-        if not _let_in(caller, facts, role=role_by(caller, facts.role), joined=joined):
+        if not _can_see_private(caller, facts, role=effective_role(caller, facts.role), joined=joined):
             raise NotFound
     return facts
 
 
-def role_by(caller: Caller, role: str | None) -> str | None:
+def effective_role(caller: Caller, role: str | None) -> str | None:
     """The caller's role among the organizers, where that of their account was read already."""
-    return "owner" if caller.rules_site else role
+    return "owner" if caller.has_admin_rights else role
 
 
 def require_organizer(session: ReadSession, caller: Caller, challenge: Challenge, *, writes: bool = True) -> str:
@@ -162,7 +164,7 @@ def require_organizer(session: ReadSession, caller: Caller, challenge: Challenge
     Raises InsufficientScope for an administrator whose token lacks the scope to act as one.
     """
     user_id = require_scope(caller, "organize")
-    role = role_in(session, caller, challenge)
+    role = organizer_role(session, caller, challenge)
     if role is None:
         require_administrator(caller, "Only organizers of this challenge may do this.")
     if writes and role == "viewer":
@@ -173,12 +175,12 @@ def require_organizer(session: ReadSession, caller: Caller, challenge: Challenge
 def require_owner(session: ReadSession, caller: Caller, challenge: Challenge) -> str:
     """The caller's user id; raises Forbidden unless they own the challenge, InsufficientScope as above."""
     user_id = require_scope(caller, "organize")
-    if role_in(session, caller, challenge) != "owner":
+    if organizer_role(session, caller, challenge) != "owner":
         require_administrator(caller, "Only an owner of this challenge may do this.")
     return user_id
 
 
-def membership(session: ReadSession, caller: Caller, challenge: Challenge) -> Registration | None:
+def approved_registration(session: ReadSession, caller: Caller, challenge: Challenge) -> Registration | None:
     """The caller's approved registration."""
     if caller.user_id is None:
         return None
@@ -186,17 +188,17 @@ def membership(session: ReadSession, caller: Caller, challenge: Challenge) -> Re
     return registration if registration is not None and registration.status == "approved" else None
 
 
-def require_membership(session: ReadSession, caller: Caller, challenge: Challenge) -> Registration:
+def require_approved_registration(session: ReadSession, caller: Caller, challenge: Challenge) -> Registration:
     """The caller's approved registration; raises NotRegistered, RegistrationPending or RegistrationBarred."""
     user_id = require_scope(caller, "submit")
     registration = teams.registration_of(session, challenge.id, user_id)
     if registration is None:
         raise NotRegistered
-    require_approved(registration.status, registration.reason)
+    require_approved_status(registration.status, registration.reason)
     return registration
 
 
-def require_approved(status: str | None, reason: str | None) -> None:
+def require_approved_status(status: str | None, reason: str | None) -> None:
     """Raise NotRegistered, RegistrationPending or RegistrationBarred unless a registration has been approved."""
     if status is None:
         raise NotRegistered
@@ -206,21 +208,21 @@ def require_approved(status: str | None, reason: str | None) -> None:
         raise RegistrationBarred(reason=reason)
 
 
-def see_submission(session: ReadSession, caller: Caller, submission_id: str) -> tuple[Submission, Phase, bool]:
+def load_visible_submission(session: ReadSession, caller: Caller, submission_id: str) -> tuple[Submission, Phase, bool]:
     """A submission, its phase, and whether the caller sees it as an organizer; raises NotFound for all others."""
     submission = session.get(Submission, submission_id)
     if submission is None or caller.user_id is None:
         raise NotFound
     phase = session.get_one(Phase, submission.phase_id)
-    role = role_in(session, caller, phase.challenge)
+    role = organizer_role(session, caller, phase.challenge)
     registration = teams.registration_of(session, phase.challenge_id, caller.user_id)
     own = registration is not None and registration.team_id == submission.team_id and registration.status != "pending"
-    return submission, phase, reads_as_organizer(caller, role, own=own)
+    return submission, phase, can_read_as_organizer(caller, role, own=own)
 
 
-def reads_as_organizer(caller: Caller, role: str | None, *, own: bool) -> bool:
+def can_read_as_organizer(caller: Caller, role: str | None, *, own: bool) -> bool:
     """Whether the caller reads a submission as an organizer, or as one of its own team; raises NotFound for all others."""
-    if may_organize(caller) and role is not None:
+    if can_organize(caller) and role is not None:
         return True
     if not own:
         raise NotFound

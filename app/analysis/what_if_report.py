@@ -6,19 +6,19 @@ from fractions import Fraction
 from typing import Any
 
 from app.analysis import scenarios
-from app.analysis.prediction_changes import Amount, Averages, Change, Counts
+from app.analysis.prediction_changes import Amount, AveragedValues, PrecisionRecallAverages, WhatIfCounts
 from app.errors import InvalidContent
 from app.scoring.declaration.metric import MetricCall, Result
 from app.scoring.evaluate import evaluate
-from app.scoring.evaluation_input import Case
+from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.numeric.exact import total
-from app.scoring.numeric.weight_scaling import as_number
+from app.scoring.numeric.weight_scaling import to_json_number
 
-AVERAGES = ("macro", "micro", "lfb_train")
+AVERAGE_NAMES = ("macro", "micro", "lfb_train")
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class RelabelRule:
     """Which predictions change to the class at position `label`: those less sure than `threshold`, or this `share`.
 
     With neither, none but the wrong ones, for the upper bound. `lower`: lower scores are surer, so a threshold is met
@@ -31,36 +31,38 @@ class Doubt:
     lower: bool = False
 
 
-def costs(counts: Counts, classes: Sequence[str], count: Amount = 1) -> dict[str, Any]:
+def costs_report(counts: WhatIfCounts, classes: Sequence[str], count: Amount = 1) -> dict[str, Any]:
     """The marginal costs of each label for `count` predictions, with its counts."""
     labels = {}
     for place, name in enumerate(classes):
-        one = counts.costs(place, count)
+        one = counts.marginal_costs(place, count)
         labels[name] = {
-            "tp": as_number(counts.tp[place]),
-            "fp": as_number(counts.fp[place]),
-            "fn": as_number(counts.fn[place]),
-            "gives": one.gives and _averages(one.gives),
-            "receives": _averages(one.receives),
-            "gains": one.gains and change(one.gains),
+            "tp": to_json_number(counts.tp[place]),
+            "fp": to_json_number(counts.fp[place]),
+            "fn": to_json_number(counts.fn[place]),
+            "gives": one.gives and _averages_json(one.gives),
+            "receives": _averages_json(one.receives),
+            "gains": one.gains and change_report(one.gains),
         }
-    return {"count": as_number(count), "labels": labels}
+    return {"count": to_json_number(count), "labels": labels}
 
 
-def change(found: Change) -> dict[str, Any]:
+def change_report(found: PrecisionRecallAverages) -> dict[str, Any]:
     """Averages of precision and recall, or their changes, each as a number and as an exact fraction."""
-    return {"precision": _averages(found.precision), "recall": _averages(found.recall)}
+    return {"precision": _averages_json(found.precision), "recall": _averages_json(found.recall)}
 
 
-def _averages(averages: Averages) -> dict[str, Any]:
-    return {name: _exact(getattr(averages, name)) for name in AVERAGES}
+def _averages_json(averages: AveragedValues) -> dict[str, Any]:
+    return {name: _exact_json(getattr(averages, name)) for name in AVERAGE_NAMES}
 
 
-def _exact(value: Fraction | None) -> dict[str, Any] | None:
+def _exact_json(value: Fraction | None) -> dict[str, Any] | None:
     return None if value is None else {"value": float(value), "fraction": str(value)}
 
 
-def changed(case: Case, calls: Sequence[MetricCall], before: Mapping[str, Result], doubt: Doubt) -> dict[str, Any]:
+def relabel_report(
+    case: EvaluationInput, calls: Sequence[MetricCall], before: Mapping[str, Result], doubt: RelabelRule
+) -> dict[str, Any]:
     """Metrics with doubtful predictions changed to one label, and with exactly the wrong ones (the upper bound).
 
     Raises InvalidContent for sets of labels, and where doubt needs scores that there are not.
@@ -68,8 +70,8 @@ def changed(case: Case, calls: Sequence[MetricCall], before: Mapping[str, Result
     if case.spec.task == "multilabel":
         remedy = "Look at the costs of single labels: --move, --correct, --gain."
         raise InvalidContent("A prediction of several labels cannot be changed to one.", remedy=remedy)
-    wrong = scenarios.wrong(case)
-    others = {"upper": evaluate(scenarios.changed(case, wrong, doubt.label), calls)}
+    wrong = scenarios.wrong_predictions(case)
+    others = {"upper": evaluate(scenarios.relabel(case, wrong, doubt.label), calls)}
     found: dict[str, Any] = {
         "target_label": case.spec.classes[doubt.label],
         "threshold": doubt.threshold,
@@ -78,37 +80,37 @@ def changed(case: Case, calls: Sequence[MetricCall], before: Mapping[str, Result
     if doubt.threshold is not None or doubt.share is not None:
         confidence = scenarios.confidences(case, lower=doubt.lower)
         if doubt.share is not None:
-            doubtful = scenarios.least_sure(confidence, doubt.share, case.weights)
+            doubtful = scenarios.least_confident(confidence, doubt.share, case.weights)
         else:
             cut = doubt.threshold or 0.0
-            doubtful = scenarios.below(confidence, -cut if doubt.lower else cut)
-        after = scenarios.changed(case, doubtful, doubt.label)
+            doubtful = scenarios.below_threshold(confidence, -cut if doubt.lower else cut)
+        after = scenarios.relabel(case, doubtful, doubt.label)
         others = {"changed": evaluate(after, calls)} | others
         found |= {
-            "doubtful": _size(case, doubtful),
-            "moved": _size(case, doubtful & (case.predicted.codes != doubt.label)),
-            "right_before": _size(case, doubtful & ~wrong),
-            "right_after": _size(case, doubtful & ~scenarios.wrong(after)),
+            "doubtful": _weight_of(case, doubtful),
+            "moved": _weight_of(case, doubtful & (case.predicted.codes != doubt.label)),
+            "right_before": _weight_of(case, doubtful & ~wrong),
+            "right_after": _weight_of(case, doubtful & ~scenarios.wrong_predictions(after)),
         }
-    return found | {"metrics": _compared(calls, before, others)}
+    return found | {"metrics": _compare_metrics(calls, before, others)}
 
 
-def _size(case: Case, chosen: scenarios.Mask) -> int | float:
+def _weight_of(case: EvaluationInput, chosen: scenarios.Mask) -> int | float:
     """How many instances these are, or what they weigh."""
-    return int(chosen.sum()) if case.weights is None else as_number(total(case.weights[chosen]) * case.weight_unit)
+    return int(chosen.sum()) if case.weights is None else to_json_number(total(case.weights[chosen]) * case.weight_unit)
 
 
-def at_prevalence(
-    case: Case, calls: Sequence[MetricCall], before: Mapping[str, Result], share: Fraction
+def prevalence_report(
+    case: EvaluationInput, calls: Sequence[MetricCall], before: Mapping[str, Result], share: Fraction
 ) -> dict[str, Any]:
     """Metrics of a binary case at another share of positive instances; raises InvalidContent where that cannot be."""
-    after = evaluate(scenarios.at_prevalence(case, share), calls)
+    after = evaluate(scenarios.reweight_to_prevalence(case, share), calls)
     own = scenarios.prevalence_of(case)
-    metrics = _compared(calls, before, {"at_prevalence": after})
+    metrics = _compare_metrics(calls, before, {"at_prevalence": after})
     return {"share": float(share), "share_now": None if own is None else float(own), "metrics": metrics}
 
 
-def _compared(
+def _compare_metrics(
     calls: Sequence[MetricCall], before: Mapping[str, Result], others: Mapping[str, Mapping[str, Result]]
 ) -> dict[str, Any]:
     """Each metric that is a number as it is and as it would be; `undefined` says why a value is null."""
@@ -125,5 +127,5 @@ def _compared(
             row[f"{name}_difference"] = None if then.value is None or now.value is None else then.value - now.value
             reasons[name] = then.reason
         undefined = {name: str(reason) for name, reason in reasons.items() if row[name] is None}
-        found[call.asked] = row | ({"undefined": undefined} if undefined else {})
+        found[call.requested] = row | ({"undefined": undefined} if undefined else {})
     return found

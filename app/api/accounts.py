@@ -11,17 +11,17 @@ from app import errors
 from app.actions.access import Caller
 from app.actions.accounts import passwords
 from app.actions.accounts.issue_token import list_tokens, revoke_token
-from app.actions.accounts.log_in import Account, find_account, log_in
-from app.actions.accounts.passwords import Checked
-from app.actions.accounts.sign_up import check_sign_up, require_strong, sign_up
-from app.api.dependencies import AccountDep, CallerDep, Cursor, Limit, Service, ServiceDep
-from app.api.field_types import Body, Email, Moment, Name, NewEmail, Page, Shape, example, shown
+from app.actions.accounts.log_in import LoginAccount, find_login_account, log_in
+from app.actions.accounts.passwords import PasswordVerification
+from app.actions.accounts.sign_up import check_sign_up, require_strong_password, sign_up
+from app.api.dependencies import AccountDep, AppState, AppStateDep, CallerDep, Cursor, Limit
+from app.api.field_types import Body, Email, Moment, Name, NewEmail, Page, Shape, reply_example, request_example
 from app.api.json_body import api_router
-from app.api.limits.client_addresses import block
+from app.api.limits.client_addresses import client_address_block
 from app.api.limits.password_hashing import LoginTicket, SignUpTicket
 from app.api.openapi import examples
-from app.api.problems import OPEN, documented
-from app.text.email_addresses import account_key
+from app.api.problems import TOKEN_OPTIONAL, error_responses
+from app.text.email_addresses import login_limit_key
 
 router = api_router("accounts")
 
@@ -29,8 +29,8 @@ Scope = Literal["read", "submit", "organize", "admin"]
 Password = Annotated[
     str,
     Field(
-        min_length=passwords.SHORTEST,
-        max_length=passwords.LONGEST,
+        min_length=passwords.MIN_PASSWORD_LENGTH,
+        max_length=passwords.MAX_PASSWORD_LENGTH,
         description="At least 10 characters; not the e-mail address, little but the name, or easy to guess.",
         examples=["correct horse battery staple"],
     ),
@@ -48,7 +48,7 @@ class Rights(TypedDict):
 class NewUser(Body):
     """An account to create."""
 
-    model_config = example(email="ada@example.org", name="Ada", password="correct horse battery staple")  # noqa: S106
+    model_config = request_example(email="ada@example.org", name="Ada", password="correct horse battery staple")  # noqa: S106
 
     email: NewEmail
     name: Name = Field(examples=["Ada"])
@@ -60,7 +60,7 @@ class NewUser(Body):
 class UserShape(Shape):
     """An account."""
 
-    model_config = shown(examples.USER)
+    model_config = reply_example(examples.USER)
 
     id: str
     email: str
@@ -73,7 +73,7 @@ class UserShape(Shape):
 class NewToken(Body):
     """E-mail and password, traded for a token."""
 
-    model_config = example(
+    model_config = request_example(
         email="ada@example.org",
         password="correct horse battery staple",  # noqa: S106
         scopes=["read", "submit"],
@@ -89,7 +89,7 @@ class NewToken(Body):
 class TokenShape(Shape):
     """A token, without its text."""
 
-    model_config = shown(examples.TOKEN)
+    model_config = reply_example(examples.TOKEN)
 
     id: str
     scopes: list[Scope]
@@ -100,7 +100,7 @@ class TokenShape(Shape):
 class FreshToken(TokenShape):
     """A token with its text, shown this once."""
 
-    model_config = shown(examples.TOKEN | {"token": "assay_01a1fbb9e166769a847b420d51b59782.secret"})
+    model_config = reply_example(examples.TOKEN | {"token": "assay_01a1fbb9e166769a847b420d51b59782.secret"})
 
     token: str = Field(examples=["assay_019a….secret"])
 
@@ -108,7 +108,7 @@ class FreshToken(TokenShape):
 class Me(Shape):
     """The caller."""
 
-    model_config = shown(
+    model_config = reply_example(
         {name: value for name, value in examples.USER.items() if name != "created_at"} | {"scopes": ["read", "submit"]}
     )
 
@@ -125,39 +125,41 @@ class Me(Shape):
     status_code=201,
     summary="Sign up",
     response_model=UserShape,
-    responses=documented(errors.EmailTaken, errors.SignupClosed, errors.Forbidden, errors.InvalidRequest),
-    openapi_extra=OPEN,
+    responses=error_responses(errors.EmailTaken, errors.SignupClosed, errors.Forbidden, errors.InvalidRequest),
+    openapi_extra=TOKEN_OPTIONAL,
 )
-async def post_user(body: NewUser, request: Request, who: CallerDep, parts: ServiceDep) -> object:
+async def post_user(body: NewUser, request: Request, who: CallerDep, parts: AppStateDep) -> object:
     """Create an account. An administrator may also create approved users and administrators.
 
     Sign-ups are limited per address; those that an administrator makes are not.
     """
-    if not who.rules_site:
-        parts.limiter.sign_up(block(request))
+    if not who.has_admin_rights:
+        parts.request_limits.count_sign_up(client_address_block(request))
     await run_in_threadpool(_check_sign_up, body, who, parts)
-    stored = await parts.hashing.run(SignUpTicket(block(request)), partial(_strong_hash, body))
+    stored = await parts.hashing_pool.run(
+        SignUpTicket(client_address_block(request)), partial(_hash_strong_password, body)
+    )
     return await run_in_threadpool(_sign_up, body, who, parts, stored)
 
 
-def _check_sign_up(body: NewUser, who: Caller, parts: Service) -> None:
+def _check_sign_up(body: NewUser, who: Caller, parts: AppState) -> None:
     with parts.db.read() as session:
         check_sign_up(session, who, email=body.email, **_rights(body, parts))
 
 
-def _strong_hash(body: NewUser) -> str:
+def _hash_strong_password(body: NewUser) -> str:
     """The stored form of a password that is not too easy to guess; both take a core for a while."""
-    require_strong(body.password, email=body.email, name=body.name)
-    return passwords.hashed(body.password)
+    require_strong_password(body.password, email=body.email, name=body.name)
+    return passwords.hash_password(body.password)
 
 
-def _sign_up(body: NewUser, who: Caller, parts: Service, stored: str) -> UserShape:
+def _sign_up(body: NewUser, who: Caller, parts: AppState, stored: str) -> UserShape:
     with parts.db.write() as session:
         user = sign_up(session, who, email=body.email, name=body.name, password_hash=stored, **_rights(body, parts))
         return UserShape.model_validate(user)
 
 
-def _rights(body: NewUser, parts: Service) -> Rights:
+def _rights(body: NewUser, parts: AppState) -> Rights:
     return {"signup": parts.settings.signup, "admin": body.admin, "approved": body.approved}
 
 
@@ -165,57 +167,61 @@ def _rights(body: NewUser, parts: Service) -> Rights:
     "/tokens",
     status_code=201,
     summary="Log in: trade e-mail and password for a token",
-    responses=documented(errors.WrongPassword, errors.Forbidden, errors.InvalidRequest),
+    responses=error_responses(errors.WrongPassword, errors.Forbidden, errors.InvalidRequest),
 )
-async def post_token(body: NewToken, request: Request, parts: ServiceDep) -> FreshToken:
+async def post_token(body: NewToken, request: Request, parts: AppStateDep) -> FreshToken:
     """The token's text is in this answer and nowhere else; it lives 90 days.
 
     Too many wrong passwords for one account from one address are refused for a while, the right one as well, unless it
     was right from there before. Wrong ones from many addresses, or for many accounts, only make their checks wait.
     """
-    where = block(request)
-    account, decoy = await run_in_threadpool(_find, body.email, where, parts)
+    where = client_address_block(request)
+    account, decoy = await run_in_threadpool(_find_account, body.email, where, parts)
     known = account is not None and account.known
-    ticket = LoginTicket(parts.limiter.logins, account_key(body.email), where, known)
+    ticket = LoginTicket(parts.request_limits.failed_logins, login_limit_key(body.email), where, known)
     ticket.refuse_early()
     stored = decoy if account is None else account.password_hash
-    checked: Checked = await parts.hashing.run(ticket, partial(passwords.check, body.password, stored))
+    checked: PasswordVerification = await parts.hashing_pool.run(
+        ticket, partial(passwords.verify_password, body.password, stored)
+    )
     if account is None or not checked.right:
-        raise ticket.over or errors.WrongPassword
-    return await run_in_threadpool(_log_in, body, account, where, checked.renewed, parts)
+        raise ticket.rate_limit_error or errors.WrongPassword
+    return await run_in_threadpool(_log_in, body, account, where, checked.renewed_hash, parts)
 
 
-def _find(email: str, where: str, parts: Service) -> tuple[Account | None, str]:
+def _find_account(email: str, where: str, parts: AppState) -> tuple[LoginAccount | None, str]:
     """The account, and what to check against if there is none; both are looked for always, as the time might tell."""
     with parts.db.read() as session:
-        account = find_account(session, email, where)
-    return account, parts.decoys.of(account_key(email))
+        account = find_login_account(session, email, where)
+    return account, parts.decoys.of(login_limit_key(email))
 
 
-def _log_in(body: NewToken, account: Account, where: str, renewed: str | None, parts: Service) -> FreshToken:
+def _log_in(body: NewToken, account: LoginAccount, where: str, renewed: str | None, parts: AppState) -> FreshToken:
     creation = parts.settings.challenge_creation
     with parts.db.write() as session:
         row, text = log_in(session, account, where, renewed_hash=renewed, scopes=body.scopes, creation=creation)
     return FreshToken.model_validate({**TokenShape.model_validate(row).model_dump(), "token": text})
 
 
-@router.get("/tokens", summary="List my tokens", response_model=Page[TokenShape], responses=documented())
-def get_tokens(who: AccountDep, parts: ServiceDep, limit: Limit = 50, cursor: Cursor = None) -> object:
+@router.get("/tokens", summary="List my tokens", response_model=Page[TokenShape], responses=error_responses())
+def get_tokens(who: AccountDep, parts: AppStateDep, limit: Limit = 50, cursor: Cursor = None) -> object:
     """Tokens that were not revoked, newest first; their text is not kept."""
     with parts.db.read() as session:
         rows, following = list_tokens(session, who, limit=limit, cursor=cursor)
     return {"items": rows, "next": following}
 
 
-@router.delete("/tokens/{token_id}", status_code=204, summary="Revoke a token", responses=documented(errors.NotFound))
-def delete_token(token_id: str, who: AccountDep, parts: ServiceDep) -> Response:
+@router.delete(
+    "/tokens/{token_id}", status_code=204, summary="Revoke a token", responses=error_responses(errors.NotFound)
+)
+def delete_token(token_id: str, who: AccountDep, parts: AppStateDep) -> Response:
     """It stops working at once."""
     with parts.db.write() as session:
         revoke_token(session, who, token_id)
     return Response(status_code=204)
 
 
-@router.get("/me", summary="Who am I", responses=documented())
+@router.get("/me", summary="Who am I", responses=error_responses())
 def get_me(who: AccountDep) -> Me:
     """The account and the scopes of the token used."""
     assert who.user_id is not None

@@ -10,15 +10,15 @@ from fastapi import Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from app import errors
-from app.api.caching.board_cache import Entry
-from app.api.dependencies import CallerDep, Cursor, Limit, paged
-from app.api.field_types import Page, shown
+from app.api.caching.board_cache import CachedReply
+from app.api.dependencies import CallerDep, Cursor, Limit, paginate
+from app.api.field_types import Page, reply_example
 from app.api.json_body import api_router
 from app.api.openapi import examples
-from app.api.problems import OPEN, documented
-from app.scoring.catalogue.description import describe, explain
+from app.api.problems import TOKEN_OPTIONAL, error_responses
+from app.scoring.catalogue.description import describe_metric, explain_call
 from app.scoring.declaration.metric import CATALOGUE
-from app.scoring.declaration.metric_parser import find, parse_metric
+from app.scoring.declaration.metric_parser import find_metric, parse_metric
 
 MetricString = Annotated[
     str,
@@ -28,9 +28,11 @@ MetricString = Annotated[
     ),
 ]
 
-PAGES = 16  # that are kept, of up to 1.5 MB; others are put together anew from the metrics, which are all kept
+MAX_CACHED_PAGES = (
+    16  # that are kept, of up to 1.5 MB; others are put together anew from the metrics, which are all kept
+)
 
-_MAKING = threading.Lock()  # many who ask at once do not make the same page many times
+_PAGE_LOCK = threading.Lock()  # many who ask at once do not make the same page many times
 router = api_router("metrics")
 
 
@@ -90,7 +92,7 @@ class Granularity(BaseModel):
 class MetricShape(BaseModel):
     """A metric: as declared, or as a metric string asks for it."""
 
-    model_config = ConfigDict(extra="allow") | shown(examples.METRIC)
+    model_config = ConfigDict(extra="allow") | reply_example(examples.METRIC)
 
     key: str = Field(description="The metric string in canonical form.", examples=["f1_macro"])
     metric: str = Field(description="The key alone.", examples=["f1_macro"])
@@ -124,41 +126,45 @@ class MetricShape(BaseModel):
 
 
 @router.get(
-    "/metrics", summary="List all metrics", response_model=Page[MetricShape], responses=documented(), openapi_extra=OPEN
+    "/metrics",
+    summary="List all metrics",
+    response_model=Page[MetricShape],
+    responses=error_responses(),
+    openapi_extra=TOKEN_OPTIONAL,
 )
 def get_metrics(request: Request, _who: CallerDep, limit: Limit = 200, cursor: Cursor = None) -> Response:
     """Every metric with names, equation, needs, direction, range, parameters, options and source."""
-    rows, following = paged(list(CATALOGUE), str, limit=limit, cursor=cursor)
-    with _MAKING:
-        page = _page(tuple(rows), following)
+    rows, following = paginate(list(CATALOGUE), str, limit=limit, cursor=cursor)
+    with _PAGE_LOCK:
+        page = _cached_page(tuple(rows), following)
     return page.response(",".join(request.headers.getlist("accept-encoding")))
 
 
-@lru_cache(PAGES)
-def _page(keys: tuple[str, ...], following: str | None) -> Entry:
+@lru_cache(MAX_CACHED_PAGES)
+def _cached_page(keys: tuple[str, ...], following: str | None) -> CachedReply:
     """A page as it is sent. The catalogue is the same as long as the process lives."""
-    items = b",".join(map(_item, keys))
+    items = b",".join(map(_metric_json, keys))
     body = b'{"items":[%b],"next":%b}' % (items, json.dumps(following).encode())
-    return Entry.of(body, "application/json", marks=frozenset(), until=math.inf)
+    return CachedReply.build(body, "application/json", marks=frozenset(), until=math.inf)
 
 
 @cache
-def _item(key: str) -> bytes:
-    return MetricShape.model_validate(describe(CATALOGUE[key])).model_dump_json().encode()
+def _metric_json(key: str) -> bytes:
+    return MetricShape.model_validate(describe_metric(CATALOGUE[key])).model_dump_json().encode()
 
 
 @router.get(
     "/metrics/{key}",
     summary="Read a metric",
     response_model=MetricShape,
-    responses=documented(errors.NotFound, errors.InvalidMetric),
-    openapi_extra=OPEN,
+    responses=error_responses(errors.NotFound, errors.InvalidMetric),
+    openapi_extra=TOKEN_OPTIONAL,
 )
 def get_metric(key: MetricString, _who: CallerDep) -> dict[str, Any]:
     """One metric of the catalogue: a key, or a metric string whose parameters and options are filled in."""
     name = key.partition(":")[0].strip()
     try:
-        metric = find(name)
+        metric = find_metric(name)
     except errors.InvalidMetric as unknown:
         raise errors.NotFound(unknown.detail, remedy="GET /api/v1/metrics lists all.") from None
-    return explain(parse_metric(key)) if ":" in key else describe(metric)
+    return explain_call(parse_metric(key)) if ":" in key else describe_metric(metric)

@@ -6,19 +6,19 @@ from fastapi import Depends, Query, Response
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from app import errors
-from app.actions.access import Caller, see_challenge
+from app.actions.access import Caller, load_visible_challenge
 from app.actions.challenges.change_recipe import change_recipe, read_recipe
-from app.actions.challenges.create_challenge import open_challenge, require_creator
+from app.actions.challenges.create_challenge import create_challenge, require_can_create_challenge
 from app.actions.challenges.manage_challenge import (
     delete_challenge,
     edit_challenge,
     list_challenges,
     list_organizers,
-    name_organizer,
     remove_organizer,
+    set_organizer_role,
 )
-from app.actions.challenges.plan_phases import list_phases, shared_vocabulary
-from app.api.dependencies import AccountDep, CallerDep, Cursor, Limit, OrganizerDep, ServiceDep, paged
+from app.actions.challenges.plan_phases import list_phases, visible_challenge_classes
+from app.api.dependencies import AccountDep, AppStateDep, CallerDep, Cursor, Limit, OrganizerDep, paginate
 from app.api.field_types import (
     Body,
     Email,
@@ -29,16 +29,16 @@ from app.api.field_types import (
     Shape,
     Slug,
     Text,
-    bounded,
-    example,
     is_label,
-    plain_json,
-    shown,
+    limit_invalid_values,
+    reply_example,
+    request_example,
+    require_plain_json,
 )
 from app.api.json_body import api_router
 from app.api.openapi import examples
 from app.api.phases import NewPhase, PhaseShape, phase_shape
-from app.api.problems import OPEN, documented
+from app.api.problems import TOKEN_OPTIONAL, error_responses
 from app.api.recipes import RecipeShape, recipe_shape
 from app.store.session import ReadSession
 from app.store.tables import Challenge, Organizer
@@ -52,7 +52,7 @@ RegistrationRule = Literal["open", "approval", "invitation"]
 
 # What a recipe holds is checked by scoring itself, which says of every fault what is wrong and where; the shapes here
 # are for the documentation.
-_ENTRY = {
+_METRIC_OBJECT_SCHEMA = {
     "type": "object",
     "required": ["key"],
     "properties": {
@@ -62,35 +62,35 @@ _ENTRY = {
         "name": {"type": "string", "description": "How the board calls it."},
     },
 }
-_METRIC = {"anyOf": [{"type": "string", "examples": ["f1_macro"]}, _ENTRY]}
-_DIGITS = {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 17}, {"const": "full"}], "default": 6}
-_DISCLOSURE = {
+_METRIC_SCHEMA = {"anyOf": [{"type": "string", "examples": ["f1_macro"]}, _METRIC_OBJECT_SCHEMA]}
+_DIGITS_SCHEMA = {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 17}, {"const": "full"}], "default": 6}
+_DISCLOSURE_SCHEMA = {
     "type": "object",
     "description": "Significant digits that participants and visitors see.",
-    "properties": {"digits": _DIGITS},
+    "properties": {"digits": _DIGITS_SCHEMA},
 }
 
-MOST_METRICS = 500
+MAX_METRICS = 500
 
 
-def _few(value: Any) -> Any:
-    if isinstance(value, list) and len(value) > MOST_METRICS:
-        msg = f"has {len(value)} metrics; at most {MOST_METRICS} are computed"
+def _limit_metrics(value: Any) -> Any:
+    if isinstance(value, list) and len(value) > MAX_METRICS:
+        msg = f"has {len(value)} metrics; at most {MAX_METRICS} are computed"
         raise ValueError(msg)
     return value
 
 
-Metric = Annotated[Any, AfterValidator(plain_json), WithJsonSchema(_METRIC)]
-Metrics = Annotated[
+MetricField = Annotated[Any, AfterValidator(require_plain_json), WithJsonSchema(_METRIC_SCHEMA)]
+MetricsField = Annotated[
     Any,
-    AfterValidator(plain_json),
-    AfterValidator(_few),
-    WithJsonSchema({"type": "array", "maxItems": MOST_METRICS, "items": _METRIC}),
+    AfterValidator(require_plain_json),
+    AfterValidator(_limit_metrics),
+    WithJsonSchema({"type": "array", "maxItems": MAX_METRICS, "items": _METRIC_SCHEMA}),
 ]
-Choices = Annotated[Any, AfterValidator(plain_json), WithJsonSchema({"type": "object"})]
-Decision = Annotated[
+OptionsField = Annotated[Any, AfterValidator(require_plain_json), WithJsonSchema({"type": "object"})]
+DecisionField = Annotated[
     Any,
-    AfterValidator(plain_json),
+    AfterValidator(require_plain_json),
     WithJsonSchema({"anyOf": [{"type": "object"}, {"type": "string"}, {"type": "null"}]}),
 ]
 
@@ -98,7 +98,7 @@ Decision = Annotated[
 class RecipeBody(Body):
     """The agreed metrics and ranking rules."""
 
-    model_config = example(
+    model_config = request_example(
         primary="f1_macro",
         metrics=["f1_macro", {"key": "f_beta_macro", "params": {"beta": 0.5}, "name": "F0.5"}, "accuracy"],
         tie_breakers=["accuracy"],
@@ -107,15 +107,15 @@ class RecipeBody(Body):
         disclosure={"digits": 6},
     )
 
-    primary: Metric = Field(examples=["f1_macro"])
-    metrics: Metrics = Field(default_factory=list, examples=[["f1_macro", "accuracy"]])
-    tie_breakers: Metrics = Field(default_factory=list)
-    options: Choices = Field(default_factory=dict, description="Conventions for all metrics.")
-    selection: Annotated[Any, AfterValidator(plain_json), WithJsonSchema({"enum": ["best", "latest", "selected"]})] = (
-        "best"
-    )
-    decision: Decision = Field(None, description="How hard labels follow from scores.")
-    disclosure: Annotated[Any, AfterValidator(plain_json), WithJsonSchema(_DISCLOSURE)] = Field(
+    primary: MetricField = Field(examples=["f1_macro"])
+    metrics: MetricsField = Field(default_factory=list, examples=[["f1_macro", "accuracy"]])
+    tie_breakers: MetricsField = Field(default_factory=list)
+    options: OptionsField = Field(default_factory=dict, description="Conventions for all metrics.")
+    selection: Annotated[
+        Any, AfterValidator(require_plain_json), WithJsonSchema({"enum": ["best", "latest", "selected"]})
+    ] = "best"
+    decision: DecisionField = Field(None, description="How hard labels follow from scores.")
+    disclosure: Annotated[Any, AfterValidator(require_plain_json), WithJsonSchema(_DISCLOSURE_SCHEMA)] = Field(
         default_factory=lambda: {"digits": 6}
     )
 
@@ -123,7 +123,7 @@ class RecipeBody(Body):
 class NewChallenge(Body):
     """A challenge to create."""
 
-    model_config = example(
+    model_config = request_example(
         slug="pets",
         title="Cats and dogs",
         description="Which animal is it?",
@@ -138,7 +138,7 @@ class NewChallenge(Body):
     description: Text = Field("", max_length=20_000)
     task: TaskName = Field(examples=["multiclass"])
     positive_label: Label | None = Field(None, description="Binary tasks: which of the two labels counts as positive.")
-    classes: Annotated[list[Label] | None, bounded(is_label)] = Field(
+    classes: Annotated[list[Label] | None, limit_invalid_values(is_label)] = Field(
         None, max_length=1_000_000, description="The label vocabulary; by default the labels of the first gold, sorted."
     )
     timezone: str = Field("UTC", max_length=64, description="Where quota days begin.")
@@ -152,7 +152,7 @@ class NewChallenge(Body):
 class ChallengeEdit(Body):
     """What may change of a challenge."""
 
-    model_config = example(title="Cats and dogs", draft=False)
+    model_config = request_example(title="Cats and dogs", draft=False)
 
     title: Name = ""
     description: Text = Field("", max_length=20_000)
@@ -165,7 +165,7 @@ class ChallengeEdit(Body):
 class ChallengeRow(Shape):
     """A challenge in a list."""
 
-    model_config = shown(examples.CHALLENGE_ROW)
+    model_config = reply_example(examples.CHALLENGE_ROW)
 
     slug: str
     title: str
@@ -179,7 +179,7 @@ class ChallengeRow(Shape):
 class ChallengeShape(ChallengeRow):
     """A challenge as stored."""
 
-    model_config = shown(examples.CHALLENGE)
+    model_config = reply_example(examples.CHALLENGE)
 
     description: str
     positive_label: str | None
@@ -193,7 +193,7 @@ class ChallengeShape(ChallengeRow):
 class NewOrganizer(Body):
     """A user and the role to give."""
 
-    model_config = example(email="ada@example.org", role="editor")
+    model_config = request_example(email="ada@example.org", role="editor")
 
     email: Email
     role: Literal["owner", "editor", "viewer"] = "editor"
@@ -202,7 +202,7 @@ class NewOrganizer(Body):
 class OrganizerShape(Shape):
     """Who organizes, and as what."""
 
-    model_config = shown(examples.ORGANIZER)
+    model_config = reply_example(examples.ORGANIZER)
 
     email: str
     name: str
@@ -219,7 +219,7 @@ def challenge_shape(session: ReadSession, who: CallerDep, challenge: Challenge) 
             "created_at": challenge.created_at,
             "description": challenge.description,
             "positive_label": challenge.positive_label,
-            "classes": shared_vocabulary(session, who, challenge),
+            "classes": visible_challenge_classes(session, who, challenge),
             "timezone": challenge.timezone,
             "recipe": recipe_shape(session, who, *read_recipe(session, who, challenge.slug)),
             "phases": [phase_shape(session, who, phase) for phase in phases],
@@ -227,9 +227,9 @@ def challenge_shape(session: ReadSession, who: CallerDep, challenge: Challenge) 
     )
 
 
-def creating(who: AccountDep, parts: ServiceDep) -> Caller:
+def current_creator(who: AccountDep, parts: AppStateDep) -> Caller:
     """Who calls, if they may create challenges; asked before the fields of the body are looked at. Raises Forbidden."""
-    require_creator(who, parts.settings.challenge_creation)
+    require_can_create_challenge(who, parts.settings.challenge_creation)
     return who
 
 
@@ -237,15 +237,17 @@ def creating(who: AccountDep, parts: ServiceDep) -> Caller:
     "/challenges",
     status_code=201,
     summary="Create a challenge",
-    responses=documented(
+    responses=error_responses(
         errors.Forbidden, errors.InsufficientScope, errors.SlugTaken, errors.InvalidRequest, errors.InvalidRecipe
     ),
 )
-def post_challenge(body: NewChallenge, who: Annotated[Caller, Depends(creating)], parts: ServiceDep) -> ChallengeShape:
+def post_challenge(
+    body: NewChallenge, who: Annotated[Caller, Depends(current_creator)], parts: AppStateDep
+) -> ChallengeShape:
     """Published at once unless `draft` is true. Without `phases` it has one, `main`, open now and without quota."""
     fields = body.model_dump(exclude={"recipe", "phases", "draft"})
     with parts.db.write() as session:
-        challenge, warnings = open_challenge(
+        challenge, warnings = create_challenge(
             session,
             who,
             creation=parts.settings.challenge_creation,
@@ -262,29 +264,34 @@ def post_challenge(body: NewChallenge, who: Annotated[Caller, Depends(creating)]
     "/challenges",
     summary="List challenges",
     response_model=Page[ChallengeRow],
-    responses=documented(),
-    openapi_extra=OPEN,
+    responses=error_responses(),
+    openapi_extra=TOKEN_OPTIONAL,
 )
-def get_challenges(who: CallerDep, parts: ServiceDep, limit: Limit = 50, cursor: Cursor = None) -> object:
+def get_challenges(who: CallerDep, parts: AppStateDep, limit: Limit = 50, cursor: Cursor = None) -> object:
     """Those that the caller may see, newest first."""
     with parts.db.read() as session:
         rows, following = list_challenges(session, who, limit=limit, cursor=cursor)
         return {"items": rows, "next": following}
 
 
-@router.get("/challenges/{slug}", summary="Read a challenge", responses=documented(errors.NotFound), openapi_extra=OPEN)
-def get_challenge(slug: str, who: CallerDep, parts: ServiceDep) -> ChallengeShape:
+@router.get(
+    "/challenges/{slug}",
+    summary="Read a challenge",
+    responses=error_responses(errors.NotFound),
+    openapi_extra=TOKEN_OPTIONAL,
+)
+def get_challenge(slug: str, who: CallerDep, parts: AppStateDep) -> ChallengeShape:
     """With its recipe and phases."""
     with parts.db.read() as session:
-        return challenge_shape(session, who, see_challenge(session, who, slug))
+        return challenge_shape(session, who, load_visible_challenge(session, who, slug))
 
 
 @router.patch(
     "/challenges/{slug}",
     summary="Edit a challenge",
-    responses=documented(errors.Forbidden, errors.NotFound, errors.InvalidRequest),
+    responses=error_responses(errors.Forbidden, errors.NotFound, errors.InvalidRequest),
 )
-def patch_challenge(slug: str, body: ChallengeEdit, who: OrganizerDep, parts: ServiceDep) -> ChallengeShape:
+def patch_challenge(slug: str, body: ChallengeEdit, who: OrganizerDep, parts: AppStateDep) -> ChallengeShape:
     """Only the fields sent change; task, classes and slug are fixed."""
     with parts.db.write() as session:
         challenge = edit_challenge(session, who, slug, body.model_dump(exclude_unset=True))
@@ -295,9 +302,9 @@ def patch_challenge(slug: str, body: ChallengeEdit, who: OrganizerDep, parts: Se
     "/challenges/{slug}",
     status_code=204,
     summary="Delete a draft challenge",
-    responses=documented(errors.Forbidden, errors.NotFound, errors.NotDraft),
+    responses=error_responses(errors.Forbidden, errors.NotFound, errors.ChallengeNotDraft),
 )
-def remove_challenge(slug: str, who: AccountDep, parts: ServiceDep) -> Response:
+def remove_challenge(slug: str, who: AccountDep, parts: AppStateDep) -> Response:
     """Only a draft can be deleted, by an owner."""
     with parts.db.write() as session:
         keys = delete_challenge(session, who, slug)
@@ -309,10 +316,10 @@ def remove_challenge(slug: str, who: AccountDep, parts: ServiceDep) -> Response:
 @router.get(
     "/challenges/{slug}/recipe",
     summary="Read the recipe in force",
-    responses=documented(errors.NotFound),
-    openapi_extra=OPEN,
+    responses=error_responses(errors.NotFound),
+    openapi_extra=TOKEN_OPTIONAL,
 )
-def get_recipe(slug: str, who: CallerDep, parts: ServiceDep) -> RecipeShape:
+def get_recipe(slug: str, who: CallerDep, parts: AppStateDep) -> RecipeShape:
     """The agreed metrics, their options, and how entries are selected and ranked."""
     with parts.db.read() as session:
         return recipe_shape(session, who, *read_recipe(session, who, slug))
@@ -321,56 +328,56 @@ def get_recipe(slug: str, who: CallerDep, parts: ServiceDep) -> RecipeShape:
 @router.put(
     "/challenges/{slug}/recipe",
     summary="Put a new recipe in force",
-    responses=documented(errors.Forbidden, errors.NotFound, errors.RecipeInUse, errors.InvalidRecipe),
+    responses=error_responses(errors.Forbidden, errors.NotFound, errors.RecipeInUse, errors.InvalidRecipe),
 )
-def put_recipe(slug: str, body: RecipeBody, who: OrganizerDep, parts: ServiceDep) -> RecipeShape:
+def put_recipe(slug: str, body: RecipeBody, who: OrganizerDep, parts: AppStateDep) -> RecipeShape:
     """A new version. Once there are submissions, only what re-scores nothing may change."""
     with parts.db.write() as session:
         return recipe_shape(session, who, *change_recipe(session, who, slug, body.model_dump(exclude_none=True)))
 
 
-def _organizer(row: Organizer) -> OrganizerShape:
+def _organizer_shape(row: Organizer) -> OrganizerShape:
     return OrganizerShape.model_validate({"email": row.user.email, "name": row.user.name, "role": row.role})
 
 
 @router.get(
     "/challenges/{slug}/organizers",
     summary="List organizers",
-    responses=documented(errors.Forbidden, errors.NotFound),
+    responses=error_responses(errors.Forbidden, errors.NotFound),
 )
 def get_organizers(
-    slug: str, who: AccountDep, parts: ServiceDep, limit: Limit = 50, cursor: Cursor = None
+    slug: str, who: AccountDep, parts: AppStateDep, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[OrganizerShape]:
     """For organizers."""
     with parts.db.read() as session:
         found = list_organizers(session, who, slug)
-        rows, following = paged(found, lambda row: row.user_id, limit=limit, cursor=cursor)
-        return Page(items=[_organizer(row) for row in rows], next=following)
+        rows, following = paginate(found, lambda row: row.user_id, limit=limit, cursor=cursor)
+        return Page(items=[_organizer_shape(row) for row in rows], next=following)
 
 
 @router.post(
     "/challenges/{slug}/organizers",
     status_code=201,
     summary="Name an organizer",
-    responses=documented(errors.Forbidden, errors.NotFound, errors.LastOwner, errors.InvalidRequest),
+    responses=error_responses(errors.Forbidden, errors.NotFound, errors.LastOwner, errors.InvalidRequest),
 )
-def post_organizer(slug: str, body: NewOrganizer, who: OrganizerDep, parts: ServiceDep) -> OrganizerShape:
+def post_organizer(slug: str, body: NewOrganizer, who: OrganizerDep, parts: AppStateDep) -> OrganizerShape:
     """Give a user a role in the challenge, or another role; for owners."""
     with parts.db.write() as session:
-        return _organizer(name_organizer(session, who, slug, email=body.email, role=body.role))
+        return _organizer_shape(set_organizer_role(session, who, slug, email=body.email, role=body.role))
 
 
 @router.delete(
     "/challenges/{slug}/organizers",
     status_code=204,
     summary="Remove an organizer",
-    responses=documented(errors.Forbidden, errors.NotFound, errors.LastOwner),
+    responses=error_responses(errors.Forbidden, errors.NotFound, errors.LastOwner),
 )
 def delete_organizer(
     slug: str,
     email: Annotated[Email, Query(description="The address of the organizer's account.")],
     who: AccountDep,
-    parts: ServiceDep,
+    parts: AppStateDep,
 ) -> Response:
     """Take the role of the user with this address away; for owners. One owner always stays."""
     with parts.db.write() as session:

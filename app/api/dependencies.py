@@ -13,21 +13,21 @@ from fastapi import Depends, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
-from app.actions.access import VISITOR, Caller, require_organizer, see_challenge
-from app.actions.accounts.issue_token import caller_of
-from app.actions.accounts.passwords import Decoys
-from app.actions.operations.check_readiness import Readiness
-from app.api.caching.board_cache import KeptBoards
-from app.api.caching.generated_files import MadeFiles
-from app.api.limits.body_memory import BodyMemory
-from app.api.limits.client_addresses import block
+from app.actions.access import VISITOR, Caller, load_visible_challenge, require_organizer
+from app.actions.accounts.issue_token import authenticate_token
+from app.actions.accounts.passwords import DecoyHashes
+from app.actions.operations.check_readiness import ReadinessChecker
+from app.api.caching.board_cache import BoardCache
+from app.api.caching.generated_files import GeneratedFiles
+from app.api.limits.body_memory import BodyMemoryLimiter
+from app.api.limits.client_addresses import client_address_block
 from app.api.limits.password_hashing import HashingPool
-from app.api.limits.reader_queue import LargeUploads, OneByOne, Readers
-from app.api.limits.request_limits import Limiter
+from app.api.limits.reader_queue import CallerFairLock, LargeUploadLimiter, ReaderPool
+from app.api.limits.request_limits import RequestLimits
 from app.errors import BadCursor, BadRequest, RequestInFlight, Unauthorized
-from app.files import Files
+from app.files import FileStore
 from app.queue import Queue
-from app.runtime.telemetry import Figures
+from app.runtime.telemetry import Telemetry
 from app.settings import Settings
 from app.store.session import Database
 
@@ -50,21 +50,21 @@ class Notifier:
         self._lock = threading.Lock()
         self._waiting: dict[str, list[Waiter]] = {}
         self.count = 0
-        self.ended = False
+        self.is_closed = False
 
     @contextmanager
     def listen(self, submission_id: str | None = None) -> Iterator[Waiter]:
         """What is set when the submission settles while the block lasts; which one may be said later."""
         waiter = Waiter()
         if submission_id is not None:
-            self.follow(waiter, submission_id)
+            self.subscribe(waiter, submission_id)
         try:
             yield waiter
         finally:
             with self._lock:
                 self._leave(waiter)
 
-    def follow(self, waiter: Waiter, submission_id: str, most: float = math.inf) -> None:
+    def subscribe(self, waiter: Waiter, submission_id: str, most: float = math.inf) -> None:
         """From any thread: wait for this submission, unless `most` wait already.
 
         Before it is committed, so that nothing can be missed.
@@ -85,168 +85,168 @@ class Notifier:
         if not entries:
             del self._waiting[waiter.submission_id]
 
-    def settled(self, submission_id: str) -> None:
+    def notify_settled(self, submission_id: str) -> None:
         """From any thread: the submission has its final status."""
         with self._lock:
             entries = list(self._waiting.get(submission_id, ()))
-        self._tell(entries)
+        self._wake(entries)
 
-    def missed(self) -> None:
+    def wake_all(self) -> None:
         """From any thread: notices may have been lost, so whoever waits had better look."""
         with self._lock:
             entries = [entry for waiting in self._waiting.values() for entry in waiting]
-        self._tell(entries)
+        self._wake(entries)
 
-    def end(self) -> None:
+    def close(self) -> None:
         """The service is about to end: whoever waits is answered with what there is."""
-        self.ended = True
-        self.missed()
+        self.is_closed = True
+        self.wake_all()
 
     @staticmethod
-    def _tell(waiters: Iterable[Waiter]) -> None:
+    def _wake(waiters: Iterable[Waiter]) -> None:
         for waiter in waiters:
             waiter.loop.call_soon_threadsafe(waiter.set)
 
 
 @dataclass
-class Service:
+class AppState:
     """The parts that main.py joins, as routes see them."""
 
     settings: Settings
     db: Database
-    files: Files
-    readiness: Readiness
+    files: FileStore
+    readiness: ReadinessChecker
     queue: Queue
-    readers: Readers  # of dry runs, templates and reports
-    gold_readers: Readers  # of what organizers upload: nothing else may keep these busy
-    made: MadeFiles
+    readers: ReaderPool  # of dry runs, templates and reports
+    gold_readers: ReaderPool  # of what organizers upload: nothing else may keep these busy
+    generated_files: GeneratedFiles
     notifier: Notifier
-    boards: KeptBoards
-    figures: Figures
-    limiter: Limiter
-    decoys: Decoys
+    board_cache: BoardCache
+    figures: Telemetry
+    request_limits: RequestLimits
+    decoys: DecoyHashes
     administrator: Caller
     admin_token: str
-    hashing: HashingPool
-    large_uploads: LargeUploads = field(default_factory=LargeUploads)
-    file_memory: BodyMemory = field(default_factory=BodyMemory)
-    json_memory: BodyMemory = field(default_factory=BodyMemory)
-    reading_json: OneByOne = field(default_factory=OneByOne)  # large bodies
-    in_flight: set[tuple[str, str]] = field(default_factory=set)
+    hashing_pool: HashingPool
+    large_uploads: LargeUploadLimiter = field(default_factory=LargeUploadLimiter)
+    upload_memory: BodyMemoryLimiter = field(default_factory=BodyMemoryLimiter)
+    json_body_memory: BodyMemoryLimiter = field(default_factory=BodyMemoryLimiter)
+    json_parsing_lock: CallerFairLock = field(default_factory=CallerFairLock)  # large bodies
+    idempotency_keys_in_flight: set[tuple[str, str]] = field(default_factory=set)
 
     @contextmanager
-    def only_one(self, user_id: str, key: str | None) -> Iterator[None]:
+    def hold_idempotency_key(self, user_id: str, key: str | None) -> Iterator[None]:
         """Hold an Idempotency-Key while its request is answered; raises RequestInFlight."""
         if key is None:
             yield
             return
-        if (user_id, key) in self.in_flight:
+        if (user_id, key) in self.idempotency_keys_in_flight:
             raise RequestInFlight
-        self.in_flight.add((user_id, key))
+        self.idempotency_keys_in_flight.add((user_id, key))
         try:
             yield
         finally:
-            self.in_flight.discard((user_id, key))
+            self.idempotency_keys_in_flight.discard((user_id, key))
 
 
-def service(request: Request) -> Service:
+def app_state(request: Request) -> AppState:
     """The service that this app was built with."""
-    found: Service = request.app.state.service
+    found: AppState = request.app.state.service
     return found
 
 
-async def _service(request: Request) -> Service:
+async def _app_state(request: Request) -> AppState:
     """The same for routes: what waits for nothing is async, or each request would visit a thread for it."""
-    return service(request)
+    return app_state(request)
 
 
-ServiceDep = Annotated[Service, Depends(_service)]
+AppStateDep = Annotated[AppState, Depends(_app_state)]
 
-_bearer = HTTPBearer(
+_bearer_scheme = HTTPBearer(
     auto_error=False, description="A token from POST /api/v1/tokens.", bearerFormat="assay_<id>.<secret>"
 )
 
 
-def caller(
+def current_caller(
     request: Request,
-    parts: ServiceDep,
-    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+    parts: AppStateDep,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer_scheme)],
 ) -> Caller:
     """Who calls: a visitor without a token; raises Unauthorized for a bad one, TooMany."""
     if "authorization" not in request.headers:
-        parts.limiter.request("address", block(request))
+        parts.request_limits.count_request("address", client_address_block(request))
         return VISITOR
     try:
-        found = _bearer_of(parts, credentials)
+        found = _authenticate(parts, credentials)
     except Unauthorized:
-        parts.limiter.request("address", block(request))
+        parts.request_limits.count_request("address", client_address_block(request))
         raise
-    parts.limiter.request("user", found.user_id or "")  # whichever of the user's tokens it is
+    parts.request_limits.count_request("user", found.user_id or "")  # whichever of the user's tokens it is
     return found
 
 
-def requester(request: Request, who: Caller) -> str:
+def caller_key(request: Request, who: Caller) -> str:
     """Whose turn a request takes: the account's, or that of the address block of a visitor."""
-    return block(request) if who.user_id is None else who.user_id
+    return client_address_block(request) if who.user_id is None else who.user_id
 
 
-def _bearer_of(parts: Service, credentials: HTTPAuthorizationCredentials | None) -> Caller:
+def _authenticate(parts: AppState, credentials: HTTPAuthorizationCredentials | None) -> Caller:
     if credentials is None:
         raise Unauthorized("The Authorization header is not of the form 'Bearer <token>'.")
     token = credentials.credentials
     if hmac.compare_digest(token.encode(), parts.admin_token.encode()):
         return parts.administrator
     with parts.db.read() as session:
-        return caller_of(session, token)
+        return authenticate_token(session, token)
 
 
-CallerDep = Annotated[Caller, Depends(caller)]
+CallerDep = Annotated[Caller, Depends(current_caller)]
 
 
-def account(found: Caller) -> Caller:
+def require_account(found: Caller) -> Caller:
     """Who calls, with an account; raises Unauthorized for a visitor."""
     if found.user_id is None:
         raise Unauthorized
     return found
 
 
-async def _account(found: CallerDep) -> Caller:
-    return account(found)
+async def _current_account(found: CallerDep) -> Caller:
+    return require_account(found)
 
 
-AccountDep = Annotated[Caller, Depends(_account)]
+AccountDep = Annotated[Caller, Depends(_current_account)]
 
 
-def organizing(slug: str, who: AccountDep, parts: ServiceDep) -> Caller:
+def current_organizer(slug: str, who: AccountDep, parts: AppStateDep) -> Caller:
     """Who calls, if they may edit the challenge: rights come before what is wrong with the fields of the body.
 
     Raises NotFound, Forbidden.
     """
     with parts.db.read() as session:
-        require_organizer(session, who, see_challenge(session, who, slug))
+        require_organizer(session, who, load_visible_challenge(session, who, slug))
     return who
 
 
-async def require_sender(request: Request) -> None:
+async def require_request_organizer(request: Request) -> None:
     """Refuse, amid its body, a request of somebody who may not edit the challenge in its path.
 
     Raises Unauthorized, NotFound, Forbidden.
     """
-    parts, credentials = service(request), await _bearer(request)
+    parts, credentials = app_state(request), await _bearer_scheme(request)
 
     def check() -> None:
-        organizing(request.path_params["slug"], account(_bearer_of(parts, credentials)), parts)
+        current_organizer(request.path_params["slug"], require_account(_authenticate(parts, credentials)), parts)
 
     await run_in_threadpool(check)
 
 
-OrganizerDep = Annotated[Caller, Depends(organizing)]
+OrganizerDep = Annotated[Caller, Depends(current_organizer)]
 
 Limit = Annotated[int, Query(ge=1, le=200, description="Rows per page.")]
 Cursor = Annotated[str | None, Query(description="The `next` of the page before.")]
 
 
-def paged(
+def paginate(
     rows: Sequence[Row], key: Callable[[Row], object], *, limit: int, cursor: str | None
 ) -> tuple[Sequence[Row], str | None]:
     """A page of a list that is read whole: the cursor is the key of the last row shown; raises BadCursor."""
@@ -258,7 +258,7 @@ def paged(
     return rows[start:end], keys[end - 1] if end < len(rows) else None
 
 
-def prefer_wait(headers: Sequence[str]) -> int:
+def parse_prefer_wait(headers: Sequence[str]) -> int:
     """Seconds to wait by the Prefer headers ('wait=N', at most 60; RFC 7240, section 4.3); raises BadRequest."""
     for preference in ",".join(headers).split(","):
         name, _, value = preference.partition(";")[0].strip().partition("=")

@@ -10,40 +10,51 @@ from starlette.responses import Response
 from app import errors
 from app.actions.access import Caller
 from app.actions.challenges.activate_gold import activate_gold
-from app.actions.challenges.inference_bounds import bound_for
+from app.actions.challenges.inference_bounds import read_inference_bound
 from app.actions.challenges.upload_gold import (
-    canonical,
-    changed_request,
+    changed_gold_payload,
     check_gold_upload,
-    gold_request,
-    inspect,
-    list_gold,
+    gold_payload,
+    inspect_gold,
+    list_gold_versions,
+    load_gold_version,
+    parse_accessory,
     put_accessory,
-    see_gold,
     store_gold,
 )
-from app.api.dependencies import AccountDep, Cursor, Limit, OrganizerDep, Service, ServiceDep, paged
-from app.api.field_types import LARGEST_COUNT, Label, Moment, Page, Shape, bounded, is_count, is_label, is_weight, shown
+from app.api.dependencies import AccountDep, AppState, AppStateDep, Cursor, Limit, OrganizerDep, paginate
+from app.api.field_types import (
+    MAX_COUNT,
+    Label,
+    Moment,
+    Page,
+    Shape,
+    is_count,
+    is_label,
+    is_weight,
+    limit_invalid_values,
+    reply_example,
+)
 from app.api.json_body import AccessoryRoute, api_router
 from app.api.limits.reader_queue import TooManyWaiting
 from app.api.openapi import examples
-from app.api.problems import documented, showing, succeeds
+from app.api.problems import error_responses, json_examples, success_response
 from app.api.recipes import InferenceShape, inference_shape
-from app.api.uploads import Filename, Layout, download, file_body, kept, kind_of
-from app.files import Stored
+from app.api.uploads import Filename, Layout, file_request_body, receive_upload, request_file_kind, stored_file_response
+from app.files import StoredFile
 from app.formats import FileKind
 from app.store.session import WriteSession
 from app.store.tables import GoldVersion
 
 router = api_router("gold", prefix="/challenges/{slug}/phases/{phase}/gold", route_class=AccessoryRoute)
-Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
+VersionNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
 Cost = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
 
 
 class GoldShape(Shape):
     """A version of the gold labels."""
 
-    model_config = shown(examples.GOLD)
+    model_config = reply_example(examples.GOLD)
 
     version: int
     status: str = Field(examples=["active"])
@@ -63,15 +74,15 @@ class GoldShape(Shape):
     inference: InferenceShape | None = Field(None, description="After activation: what scores can tell of this gold.")
 
 
-def _activated(session: WriteSession, who: Caller, slug: str, phase: str, number: int) -> GoldShape:
+def _activate(session: WriteSession, who: Caller, slug: str, phase: str, number: int) -> GoldShape:
     """Put a version in force, and say what there is to know."""
     version, remarks = activate_gold(session, who, slug, phase, number)
-    return _shape(version, remarks).model_copy(
-        update={"inference": inference_shape(bound_for(session, who, slug, phase))}
+    return _gold_shape(version, remarks).model_copy(
+        update={"inference": inference_shape(read_inference_bound(session, who, slug, phase))}
     )
 
 
-def _shape(version: GoldVersion, remarks: list[str] | None = None) -> GoldShape:
+def _gold_shape(version: GoldVersion, remarks: list[str] | None = None) -> GoldShape:
     own = {name: getattr(version, name) for name in GoldShape.model_fields if hasattr(version, name)}
     beside = version.accessories
     small = {name: beside.get(name) for name in ("train_frequencies", "class_weights")}
@@ -82,56 +93,56 @@ def _shape(version: GoldVersion, remarks: list[str] | None = None) -> GoldShape:
     "",
     status_code=201,
     summary="Upload gold labels",
-    responses=documented(
+    responses=error_responses(
         errors.Forbidden,
         errors.NotFound,
-        errors.GoldActive,
+        errors.GoldAlreadyActive,
         errors.TooLarge,
         errors.UnsupportedMedia,
         errors.InvalidGold,
         errors.InvalidContent,
         TooManyWaiting,
         errors.Unavailable,
-        errors.StorageShort,
+        errors.StorageAlmostFull,
     ),
-    openapi_extra=file_body("The gold file, in any format that predictions may have.", examples.GOLD_FILE),
+    openapi_extra=file_request_body("The gold file, in any format that predictions may have.", examples.GOLD_FILE),
 )
 async def post_gold(
     slug: str,
     phase: str,
     request: Request,
     who: AccountDep,
-    parts: ServiceDep,
+    parts: AppStateDep,
     *,
     activate: Annotated[bool, Query(description="Put it in force at once.")] = False,
     filename: Filename = None,
     layout: Layout = None,
 ) -> GoldShape:
     """A draft, or with `activate=true` in force at once; a file with problems is refused with all of them."""
-    await run_in_threadpool(_check, parts, who, slug, phase)
-    kind = kind_of(request, filename, layout)
+    await run_in_threadpool(_check_upload, parts, who, slug, phase)
+    kind = request_file_kind(request, filename, layout)
 
-    def store(stored: Stored) -> GoldShape:
-        return _store(parts, who, slug, phase, stored, kind, activate=activate)
+    def store(stored: StoredFile) -> GoldShape:
+        return _store_gold(parts, who, slug, phase, stored, kind, activate=activate)
 
-    with parts.gold_readers.turns.place(str(who.user_id)) as place:
-        return await kept(request, parts, store, turn=place.turn)
+    with parts.gold_readers.queue.enter(str(who.user_id)) as place:
+        return await receive_upload(request, parts, store, turn=place.wait_for_turn)
 
 
-def _check(parts: Service, who: Caller, slug: str, phase: str) -> None:
+def _check_upload(parts: AppState, who: Caller, slug: str, phase: str) -> None:
     with parts.db.read() as session:
         check_gold_upload(session, who, slug, phase)
 
 
-def _store(
-    parts: Service, who: Caller, slug: str, phase: str, stored: Stored, kind: FileKind, *, activate: bool
+def _store_gold(
+    parts: AppState, who: Caller, slug: str, phase: str, stored: StoredFile, kind: FileKind, *, activate: bool
 ) -> GoldShape:
     with parts.db.read() as session:
         challenge = check_gold_upload(session, who, slug, phase).challenge
-    with parts.files.local(stored.key) as path:
-        inspected = inspect(
+    with parts.files.local_path(stored.key) as path:
+        inspected = inspect_gold(
             parts.gold_readers.children,
-            gold_request(path, kind, challenge, sha256=stored.sha256, classes=challenge.classes, accessories={}),
+            gold_payload(path, kind, challenge, sha256=stored.sha256, classes=challenge.classes, accessories={}),
         )
     with parts.db.write() as session:
         declared = challenge.classes is not None
@@ -139,89 +150,97 @@ def _store(
             session, who, slug, phase, stored=stored, kind=kind, inspected=inspected, declared=declared
         )
         if not activate:
-            return _shape(version)
-        return _activated(session, who, slug, phase, version.version)
+            return _gold_shape(version)
+        return _activate(session, who, slug, phase, version.version)
 
 
-@router.get("", summary="List gold versions", responses=documented(errors.Forbidden, errors.NotFound))
+@router.get("", summary="List gold versions", responses=error_responses(errors.Forbidden, errors.NotFound))
 def get_versions(
-    slug: str, phase: str, who: AccountDep, parts: ServiceDep, limit: Limit = 50, cursor: Cursor = None
+    slug: str, phase: str, who: AccountDep, parts: AppStateDep, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[GoldShape]:
     """Newest first."""
     with parts.db.read() as session:
-        found = list_gold(session, who, slug, phase)
-        rows, following = paged(found, lambda row: row.version, limit=limit, cursor=cursor)
-        return Page(items=[_shape(row) for row in rows], next=following)
+        found = list_gold_versions(session, who, slug, phase)
+        rows, following = paginate(found, lambda row: row.version, limit=limit, cursor=cursor)
+        return Page(items=[_gold_shape(row) for row in rows], next=following)
 
 
 @router.get(
     "/{version}",
     summary="Read a gold version",
-    responses=documented(errors.Forbidden, errors.NotFound),
+    responses=error_responses(errors.Forbidden, errors.NotFound),
 )
-def get_version(slug: str, phase: str, version: Version, who: AccountDep, parts: ServiceDep) -> GoldShape:
+def get_version(slug: str, phase: str, version: VersionNumber, who: AccountDep, parts: AppStateDep) -> GoldShape:
     """Its state and what belongs to it, not the labels."""
     with parts.db.read() as session:
-        return _shape(see_gold(session, who, slug, phase, version)[1])
+        return _gold_shape(load_gold_version(session, who, slug, phase, version)[1])
 
 
 @router.get(
     "/{version}/data",
     summary="Download a gold file",
     response_class=Response,
-    responses=succeeds("The very bytes that were uploaded.", examples.STORED_GOLD)
-    | documented(errors.Forbidden, errors.NotFound),
+    responses=success_response("The very bytes that were uploaded.", examples.STORED_GOLD)
+    | error_responses(errors.Forbidden, errors.NotFound),
 )
-def get_data(slug: str, phase: str, version: Version, who: AccountDep, parts: ServiceDep) -> Response:
+def get_data(slug: str, phase: str, version: VersionNumber, who: AccountDep, parts: AppStateDep) -> Response:
     """As it was uploaded."""
     with parts.db.read() as session:
-        row = see_gold(session, who, slug, phase, version)[1]
-    return download(parts, row, f"gold-{row.version}")
+        row = load_gold_version(session, who, slug, phase, version)[1]
+    return stored_file_response(parts, row, f"gold-{row.version}")
 
 
 @router.post(
     "/{version}/activate",
     status_code=201,
     summary="Put a gold version in force",
-    responses=documented(errors.Forbidden, errors.NotFound, errors.GoldActive, errors.GoldNotDraft, errors.InvalidGold),
+    responses=error_responses(
+        errors.Forbidden, errors.NotFound, errors.GoldAlreadyActive, errors.GoldNotDraft, errors.InvalidGold
+    ),
 )
-def post_activate(slug: str, phase: str, version: Version, who: AccountDep, parts: ServiceDep) -> GoldShape:
+def post_activate(slug: str, phase: str, version: VersionNumber, who: AccountDep, parts: AppStateDep) -> GoldShape:
     """The first version of a phase is in force at once."""
     with parts.db.write() as session:
-        return _activated(session, who, slug, phase, version)
+        return _activate(session, who, slug, phase, version)
 
 
-async def _put(parts: Service, who: Caller, slug: str, phase: str, version: int, *, name: str, value: Any) -> GoldShape:
+async def _put_accessory(
+    parts: AppState, who: Caller, slug: str, phase: str, version: int, *, name: str, value: Any
+) -> GoldShape:
     """Check the draft with its new accessory in a child, then store the accessory."""
-    with parts.gold_readers.turns.place(str(who.user_id)) as place:
-        await place.turn()
-        return await run_in_threadpool(_changed, parts, who, slug, phase, version, name=name, value=value)
+    with parts.gold_readers.queue.enter(str(who.user_id)) as place:
+        await place.wait_for_turn()
+        return await run_in_threadpool(_store_accessory, parts, who, slug, phase, version, name=name, value=value)
 
 
-def _changed(parts: Service, who: Caller, slug: str, phase: str, version: int, *, name: str, value: Any) -> GoldShape:
-    value = canonical(name, value)
+def _store_accessory(
+    parts: AppState, who: Caller, slug: str, phase: str, version: int, *, name: str, value: Any
+) -> GoldShape:
+    value = parse_accessory(name, value)
     with parts.db.read() as session:
-        key = see_gold(session, who, slug, phase, version, writes=True)[1].file_key
-    with parts.files.local(key) as path:
+        key = load_gold_version(session, who, slug, phase, version, writes=True)[1].file_key
+    with parts.files.local_path(key) as path:
         with parts.db.read() as session:
-            request = changed_request(session, who, slug, phase, version, path=path, name=name, value=value)
-        inspected = inspect(parts.gold_readers.children, request)
+            request = changed_gold_payload(session, who, slug, phase, version, path=path, name=name, value=value)
+        inspected = inspect_gold(parts.gold_readers.children, request)
     with parts.db.write() as session:
-        return _shape(put_accessory(session, who, slug, phase, version, name=name, value=value, inspected=inspected))
+        return _gold_shape(
+            put_accessory(session, who, slug, phase, version, name=name, value=value, inspected=inspected)
+        )
 
 
-FREQUENCIES = {"cat": 812, "dog": 1044}
-WEIGHTS = {"cat": 0.25, "dog": 0.75}
-PARTS = {"t1": "1", "t2": "1", "t3": "2", "t4": "2"}
-HIERARCHY = {"parents": {"cat": ["pet"], "dog": ["pet"]}}
-COSTS = {"cat": {"dog": 1}, "dog": {"cat": 5}}
+EXAMPLE_FREQUENCIES = {"cat": 812, "dog": 1044}
+EXAMPLE_WEIGHTS = {"cat": 0.25, "dog": 0.75}
+EXAMPLE_PARTITION = {"t1": "1", "t2": "1", "t3": "2", "t4": "2"}
+EXAMPLE_HIERARCHY = {"parents": {"cat": ["pet"], "dog": ["pet"]}}
+EXAMPLE_COSTS = {"cat": {"dog": 1}, "dog": {"cat": 5}}
 
 
-def _answers(**accessory: Any) -> dict[int | str, dict[str, Any]]:
+def _accessory_responses(**accessory: Any) -> dict[int | str, dict[str, Any]]:
     """The `responses` of a route that gives a draft this accessory."""
     shown = {name: value for name, value in accessory.items() if value is not ...}  # large ones are named only
     given = {"accessories": sorted(accessory)} if accessory else {}
-    return {200: showing(draft=examples.DRAFT_GOLD | shown | given)} | documented(
+    return {200: json_examples(draft=examples.DRAFT_GOLD | shown | given)} | error_responses(
         errors.Forbidden,
         errors.NotFound,
         errors.GoldNotDraft,
@@ -231,109 +250,117 @@ def _answers(**accessory: Any) -> dict[int | str, dict[str, Any]]:
     )
 
 
-@router.put("/{version}/classes", summary="Declare the classes of a draft", responses=_answers())
+@router.put("/{version}/classes", summary="Declare the classes of a draft", responses=_accessory_responses())
 async def put_classes(
     slug: str,
     phase: str,
-    version: Version,
-    body: Annotated[list[Label], bounded(is_label), Body(examples=[["cat", "dog"]])],
+    version: VersionNumber,
+    body: Annotated[list[Label], limit_invalid_values(is_label), Body(examples=[["cat", "dog"]])],
     who: OrganizerDep,
-    parts: ServiceDep,
+    parts: AppStateDep,
 ) -> GoldShape:
     """The label vocabulary in its order; every gold label must be among them."""
-    return await _put(parts, who, slug, phase, version, name="classes", value=body)
+    return await _put_accessory(parts, who, slug, phase, version, name="classes", value=body)
 
 
 @router.put(
     "/{version}/train-frequencies",
     summary="Give the training label counts",
-    responses=_answers(train_frequencies=FREQUENCIES),
+    responses=_accessory_responses(train_frequencies=EXAMPLE_FREQUENCIES),
 )
 async def put_train_frequencies(
     slug: str,
     phase: str,
-    version: Version,
+    version: VersionNumber,
     body: Annotated[
-        dict[Label, Annotated[int, Field(ge=0, le=LARGEST_COUNT)]],
-        bounded(is_count),
+        dict[Label, Annotated[int, Field(ge=0, le=MAX_COUNT)]],
+        limit_invalid_values(is_count),
         Field(min_length=1),
-        Body(examples=[FREQUENCIES]),
+        Body(examples=[EXAMPLE_FREQUENCIES]),
     ],
     who: OrganizerDep,
-    parts: ServiceDep,
+    parts: AppStateDep,
 ) -> GoldShape:
     """How often each label occurs in the training data; metrics with `_lfb_train` need it."""
-    return await _put(parts, who, slug, phase, version, name="train-frequencies", value=body)
+    return await _put_accessory(parts, who, slug, phase, version, name="train-frequencies", value=body)
 
 
-@router.put("/{version}/class-weights", summary="Give class weights", responses=_answers(class_weights=WEIGHTS))
+@router.put(
+    "/{version}/class-weights",
+    summary="Give class weights",
+    responses=_accessory_responses(class_weights=EXAMPLE_WEIGHTS),
+)
 async def put_class_weights(
     slug: str,
     phase: str,
-    version: Version,
+    version: VersionNumber,
     body: Annotated[
         dict[Label, Annotated[float, Field(ge=0, allow_inf_nan=False)]],
-        bounded(is_weight),
+        limit_invalid_values(is_weight),
         Field(min_length=1),
-        Body(examples=[WEIGHTS]),
+        Body(examples=[EXAMPLE_WEIGHTS]),
     ],
     who: OrganizerDep,
-    parts: ServiceDep,
+    parts: AppStateDep,
 ) -> GoldShape:
     """The weights of `weighted_accuracy`; they are scaled to sum to one."""
-    return await _put(parts, who, slug, phase, version, name="class-weights", value=body)
+    return await _put_accessory(parts, who, slug, phase, version, name="class-weights", value=body)
 
 
-@router.put("/{version}/hierarchy", summary="Give the hierarchy of the classes", responses=_answers(hierarchy=...))
+@router.put(
+    "/{version}/hierarchy", summary="Give the hierarchy of the classes", responses=_accessory_responses(hierarchy=...)
+)
 async def put_hierarchy(
     slug: str,
     phase: str,
-    version: Version,
-    body: Annotated[dict[str, Any], Body(examples=[HIERARCHY])],
+    version: VersionNumber,
+    body: Annotated[dict[str, Any], Body(examples=[EXAMPLE_HIERARCHY])],
     who: OrganizerDep,
-    parts: ServiceDep,
+    parts: AppStateDep,
 ) -> GoldShape:
     """Each class with its parents, `{"parents": {child: [parent, …]}}`, or its parent, `{"parent": {child: parent}}`.
 
     Cycles, and classes that are no nodes, are refused.
     """
-    return await _put(parts, who, slug, phase, version, name="hierarchy", value=body)
+    return await _put_accessory(parts, who, slug, phase, version, name="hierarchy", value=body)
 
 
-@router.put("/{version}/cost-matrix", summary="Give the costs of errors", responses=_answers(cost_matrix=...))
+@router.put(
+    "/{version}/cost-matrix", summary="Give the costs of errors", responses=_accessory_responses(cost_matrix=...)
+)
 async def put_cost_matrix(
     slug: str,
     phase: str,
-    version: Version,
-    body: Annotated[dict[Label, dict[Label, Cost]], Field(min_length=1), Body(examples=[COSTS])],
+    version: VersionNumber,
+    body: Annotated[dict[Label, dict[Label, Cost]], Field(min_length=1), Body(examples=[EXAMPLE_COSTS])],
     who: OrganizerDep,
-    parts: ServiceDep,
+    parts: AppStateDep,
 ) -> GoldShape:
     """What it costs to predict one label (inner) for another (outer); `expected_cost` needs it."""
-    return await _put(parts, who, slug, phase, version, name="cost-matrix", value=body)
+    return await _put_accessory(parts, who, slug, phase, version, name="cost-matrix", value=body)
 
 
-@router.put("/{version}/folds", summary="Divide the instances into folds", responses=_answers(folds=...))
+@router.put("/{version}/folds", summary="Divide the instances into folds", responses=_accessory_responses(folds=...))
 async def put_folds(
     slug: str,
     phase: str,
-    version: Version,
-    body: Annotated[dict[Label, Label], Field(min_length=1), Body(examples=[PARTS])],
+    version: VersionNumber,
+    body: Annotated[dict[Label, Label], Field(min_length=1), Body(examples=[EXAMPLE_PARTITION])],
     who: OrganizerDep,
-    parts: ServiceDep,
+    parts: AppStateDep,
 ) -> GoldShape:
     """The fold of each id; metrics of cross-validation need it."""
-    return await _put(parts, who, slug, phase, version, name="folds", value=body)
+    return await _put_accessory(parts, who, slug, phase, version, name="folds", value=body)
 
 
-@router.put("/{version}/groups", summary="Divide the instances into groups", responses=_answers(groups=...))
+@router.put("/{version}/groups", summary="Divide the instances into groups", responses=_accessory_responses(groups=...))
 async def put_groups(
     slug: str,
     phase: str,
-    version: Version,
-    body: Annotated[dict[Label, Label], Field(min_length=1), Body(examples=[PARTS])],
+    version: VersionNumber,
+    body: Annotated[dict[Label, Label], Field(min_length=1), Body(examples=[EXAMPLE_PARTITION])],
     who: OrganizerDep,
-    parts: ServiceDep,
+    parts: AppStateDep,
 ) -> GoldShape:
     """The group of each id: its document, patient or speaker."""
-    return await _put(parts, who, slug, phase, version, name="groups", value=body)
+    return await _put_accessory(parts, who, slug, phase, version, name="groups", value=body)

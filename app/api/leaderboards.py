@@ -10,21 +10,26 @@ from fastapi import Query, Request, Response
 from pydantic import Field
 
 from app import errors
-from app.actions.submissions.read_leaderboard import Prepared, await_stored, prepare_board, see_board
-from app.api.caching.board_cache import Asked, Entry, Form
-from app.api.dependencies import CallerDep, ServiceDep
-from app.api.field_types import Moment, Shape, shown
+from app.actions.submissions.read_leaderboard import (
+    CacheableBoard,
+    board_audience,
+    build_cacheable_board,
+    wait_for_admitted_submissions,
+)
+from app.api.caching.board_cache import BoardFormat, BoardKey, CachedReply
+from app.api.dependencies import AppStateDep, CallerDep
+from app.api.field_types import Moment, Shape, reply_example
 from app.api.json_body import api_router
 from app.api.openapi import examples
-from app.api.openapi.examples import named
-from app.api.problems import OPEN, documented, succeeds
+from app.api.openapi.examples import named_examples
+from app.api.problems import TOKEN_OPTIONAL, error_responses, success_response
 from app.store.session import Database
-from app.store.types import moment_text
-from app.text.spreadsheet_cells import text_cell
+from app.store.types import format_timestamp
+from app.text.spreadsheet_cells import escape_formula
 
 router = api_router("leaderboards")
 
-MEDIA: dict[Form, str] = {"json": "application/json", "csv": "text/csv; charset=utf-8"}
+MEDIA_TYPES: dict[BoardFormat, str] = {"json": "application/json", "csv": "text/csv; charset=utf-8"}
 
 
 class RowTeam(Shape):
@@ -53,7 +58,7 @@ class BoardRow(Shape):
 class Board(Shape):
     """A leaderboard, best first."""
 
-    model_config = shown(examples.BOARD)
+    model_config = reply_example(examples.BOARD)
 
     challenge: str
     phase: str
@@ -76,42 +81,44 @@ def board_csv(board: dict[str, Any]) -> str:
     writer.writerow(["rank", "team", "method", "submission", "submitted_at", "entries", "baseline", *names])
     for row in board["rows"]:
         values = [row["scores"].get(name, {}).get("value") for name in names]
-        fixed = [row["rank"], text_cell(row["team"]["name"]), text_cell(row["method"]), row["submission"]]
-        rest = [moment_text(row["submitted_at"]), row["entries"], str(row["baseline"]).lower()]
+        fixed = [row["rank"], escape_formula(row["team"]["name"]), escape_formula(row["method"]), row["submission"]]
+        rest = [format_timestamp(row["submitted_at"]), row["entries"], str(row["baseline"]).lower()]
         writer.writerow(["" if field is None else field for field in [*fixed, *rest, *values]])
     return out.getvalue()
 
 
-_EXAMPLE = Board.model_validate(examples.BOARD).model_dump()
+_EXAMPLE_BOARD = Board.model_validate(examples.BOARD).model_dump()
 
 
-def board_bytes(board: dict[str, Any], form: Form) -> bytes:
+def encode_board(board: dict[str, Any], form: BoardFormat) -> bytes:
     """The board as it is sent."""
     if form == "csv":
         return board_csv(board).encode()
     return Board.model_validate(board).model_dump_json().encode()
 
 
-def _read(db: Database, asked: Asked) -> Prepared:
+def _read_board(db: Database, asked: BoardKey) -> CacheableBoard:
     with db.read() as session:
-        return prepare_board(session, asked.view, asked.slug, asked.phase, split=asked.split, metric=asked.metric)
+        return build_cacheable_board(
+            session, asked.view, asked.slug, asked.phase, split=asked.split, metric=asked.metric
+        )
 
 
-def prepared(db: Database, asked: Asked) -> Entry:
+def build_board(db: Database, asked: BoardKey) -> CachedReply:
     """The board that is asked for, made anew; raises what is not kept: NotFound, BadRequest, DatabaseAway."""
     began = time.monotonic()
-    found = _read(db, asked)
-    if found.settling:
+    found = _read_board(db, asked)
+    if found.may_be_incomplete:
         with db.write(promised=False) as session:
-            await_stored(session, asked.slug)
-        found = _read(db, asked)
+            wait_for_admitted_submissions(session, asked.slug)
+        found = _read_board(db, asked)
     if found.board is None:
         canonical, body = asked.metric is None, b""
     else:
-        canonical, body = asked.metric in {None, found.board["primary"]}, board_bytes(found.board, asked.form)
-    return Entry.of(
+        canonical, body = asked.metric in {None, found.board["primary"]}, encode_board(found.board, asked.form)
+    return CachedReply.build(
         body,
-        MEDIA[asked.form],
+        MEDIA_TYPES[asked.form],
         refusal=found.refusal,
         marks=found.marks,
         until=began + found.seconds if canonical else began,
@@ -122,27 +129,27 @@ def prepared(db: Database, asked: Asked) -> Entry:
     "/challenges/{slug}/phases/{phase}/leaderboard",
     summary="Read a leaderboard",
     response_model=Board,
-    responses=succeeds("The board, best first.", {"text/csv": named(board=board_csv(_EXAMPLE))})
-    | documented(
+    responses=success_response("The board, best first.", {"text/csv": named_examples(board=board_csv(_EXAMPLE_BOARD))})
+    | error_responses(
         errors.InsufficientScope, errors.LeaderboardHidden, errors.SplitHidden, errors.NotFound, errors.NoGold
     ),
-    openapi_extra=OPEN,
+    openapi_extra=TOKEN_OPTIONAL,
 )
 def get_leaderboard(
     request: Request,
     slug: str,
     phase: str,
     who: CallerDep,
-    parts: ServiceDep,
+    parts: AppStateDep,
     metric: Annotated[str | None, Query(description="Rank by this metric of the recipe instead.")] = None,
     split: Annotated[Literal["all", "public", "private"] | None, Query(description="For organizers.")] = None,
     board_format: Annotated[
-        Form, Query(alias="format", description="csv: one line per row, one column per metric.")
+        BoardFormat, Query(alias="format", description="csv: one line per row, one column per metric.")
     ] = "json",
 ) -> Response:
     """Ranked on full precision; numbers are shown with the recipe's digits. Sent gzipped to who accepts that."""
     with parts.db.read() as session:
-        view = see_board(session, who, slug, phase).view
-    asked = Asked(slug, phase, view, split, metric, board_format)
-    entry = parts.boards.find(asked, partial(prepared, parts.db, asked))
+        view = board_audience(session, who, slug, phase).view
+    asked = BoardKey(slug, phase, view, split, metric, board_format)
+    entry = parts.board_cache.get_or_build(asked, partial(build_board, parts.db, asked))
     return entry.response(",".join(request.headers.getlist("accept-encoding")))

@@ -13,13 +13,13 @@ def prefers_gzip(header: str) -> bool:
     for part in header.lower().split(","):
         name, *parameters = (piece.strip() for piece in part.split(";"))
         name = "gzip" if name == "x-gzip" else name
-        weights[name] = max(_weight(parameters), weights.get(name, 0.0))
+        weights[name] = max(_quality_value(parameters), weights.get(name, 0.0))
     others = weights.get("*", 0.0)
     gzip = weights.get("gzip", others)
     return gzip > 0 and gzip >= weights.get("identity", others)
 
 
-def _weight(parameters: list[str]) -> float:
+def _quality_value(parameters: list[str]) -> float:
     """From 0 to 1; what is not written as a weight asks for nothing."""
     for parameter in parameters:
         name, _, value = parameter.partition("=")
@@ -32,7 +32,7 @@ def _weight(parameters: list[str]) -> float:
     return 1.0
 
 
-def has(if_none_match: str | None, tag: str) -> bool:
+def matches_etag(if_none_match: str | None, tag: str) -> bool:
     """Whether an If-None-Match header names this tag; weak marks do not matter for a read."""
     if if_none_match is None:
         return False

@@ -12,26 +12,26 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from app import errors
-from app.api.openapi.examples import JSON, named
+from app.api.openapi.examples import JSON, named_examples
 from app.errors import AssayError
 from app.scoring_processes import (
-    ChildAborted,
-    ChildBusyWithGold,
-    ChildError,
-    ChildOutOfCpu,
-    ChildOutOfMemory,
-    ChildrenBusy,
-    ChildStalled,
-    ChildTimedOut,
+    CpuLimitExceeded,
+    GoldCpuLimitExceeded,
+    MemoryLimitExceeded,
+    ScoringProcessAborted,
+    ScoringProcessError,
+    ScoringProcessesBusy,
+    ScoringProcessStalled,
+    ScoringTimeout,
 )
 
 log = structlog.get_logger()
 
-MOST_FAULTS = 100  # an answer lists no more; who sends more made them on purpose
-LONGEST_PATH = 200  # characters of an unknown address that an answer repeats
+MAX_FAULTS = 100  # an answer lists no more; who sends more made them on purpose
+MAX_PATH_CHARACTERS = 200  # characters of an unknown address that an answer repeats
 MEDIA_TYPE = "application/problem+json"
-CODE = "assay.problem"  # in the scope of a request: the code of the problem that answered it
-CHALLENGE_HEADER = {"WWW-Authenticate": 'Bearer realm="assay"'}
+PROBLEM_CODE_KEY = "assay.problem"  # in the scope of a request: the code of the problem that answered it
+WWW_AUTHENTICATE_HEADER = {"WWW-Authenticate": 'Bearer realm="assay"'}
 
 
 class Fault(BaseModel):
@@ -55,7 +55,7 @@ class Problem(BaseModel):
     errors: list[Fault] | None = Field(None, description="Each fault of the request, where there are several.")
 
 
-class Carrier(HTTPException):
+class AssayHTTPException(HTTPException):
     """One of our errors, in the only wrapping that the framework lets through while it reads a body."""
 
     def __init__(self, error: AssayError) -> None:
@@ -71,7 +71,7 @@ class ProblemResponse(JSONResponse):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""
-        scope[CODE] = self.code
+        scope[PROBLEM_CODE_KEY] = self.code
         await super().__call__(scope, receive, send)
 
 
@@ -79,7 +79,7 @@ def problem_response(error: AssayError) -> ProblemResponse:
     """The problem document of an error."""
     headers = dict(error.headers)
     if error.status == 401:
-        headers = CHALLENGE_HEADER | headers
+        headers = WWW_AUTHENTICATE_HEADER | headers
     body = {
         "type": f"urn:assay:problem:{error.code}",
         "title": error.code.replace("_", " ").capitalize(),
@@ -94,21 +94,21 @@ def problem_response(error: AssayError) -> ProblemResponse:
     return response
 
 
-def documented(*kinds: type[AssayError]) -> dict[int | str, dict[str, Any]]:
+def error_responses(*kinds: type[AssayError]) -> dict[int | str, dict[str, Any]]:
     """The `responses` of a route that may answer with these errors, each with an example of its own."""
     responses: dict[int | str, dict[str, Any]] = {}
-    for kind in (*kinds, *ALWAYS):
+    for kind in (*kinds, *COMMON_ERRORS):
         content = responses.setdefault(
             kind.status,
-            {"description": "", "content": {MEDIA_TYPE: {"schema": SCHEMA, "examples": {}}}},
+            {"description": "", "content": {MEDIA_TYPE: {"schema": PROBLEM_SCHEMA, "examples": {}}}},
         )
         summary = " ".join((kind.__doc__ or "").split())
         content["description"] = " ".join(filter(None, [content["description"], f"`{kind.code}`: {summary}"]))
-        content["content"][MEDIA_TYPE]["examples"][kind.code] = {"summary": summary, "value": _example(kind)}
+        content["content"][MEDIA_TYPE]["examples"][kind.code] = {"summary": summary, "value": _problem_example(kind)}
     return responses
 
 
-def succeeds(description: str, examples: Mapping[str, JSON]) -> dict[int | str, JSON]:
+def success_response(description: str, examples: Mapping[str, JSON]) -> dict[int | str, JSON]:
     """The `responses` entry of an answer in other media types than JSON: named examples of each."""
     content = {
         media: {"schema": {} if media == "application/json" else {"type": "string"}, "examples": shown}
@@ -117,19 +117,24 @@ def succeeds(description: str, examples: Mapping[str, JSON]) -> dict[int | str, 
     return {200: {"description": description, "content": content}}
 
 
-def showing(**values: JSON) -> JSON:
+def json_examples(**values: JSON) -> JSON:
     """The part of a `responses` entry for JSON whose examples are others than that of its model."""
-    return {"content": {"application/json": {"examples": named(**values)}}}
+    return {"content": {"application/json": {"examples": named_examples(**values)}}}
 
 
 # For the document of a route that visitors may use too: a token is one way to ask, none is the other.
-OPEN: dict[str, Any] = {"security": [{}]}
+TOKEN_OPTIONAL: dict[str, Any] = {"security": [{}]}
 
-SCHEMA = {"$ref": "#/components/schemas/Problem"}
-ALWAYS: Sequence[type[AssayError]] = (errors.Unauthorized, errors.BadRequest, errors.TooMany, errors.DatabaseAway)
+PROBLEM_SCHEMA = {"$ref": "#/components/schemas/Problem"}
+COMMON_ERRORS: Sequence[type[AssayError]] = (
+    errors.Unauthorized,
+    errors.BadRequest,
+    errors.TooManyRequests,
+    errors.DatabaseUnavailable,
+)
 
 
-def _example(kind: type[AssayError]) -> dict[str, Any]:
+def _problem_example(kind: type[AssayError]) -> dict[str, Any]:
     return {
         "type": f"urn:assay:problem:{kind.code}",
         "title": kind.code.replace("_", " ").capitalize(),
@@ -140,32 +145,32 @@ def _example(kind: type[AssayError]) -> dict[str, Any]:
     }
 
 
-def install(app: FastAPI) -> None:
+def install_error_handlers(app: FastAPI) -> None:
     """Answer every error of the app with a problem document."""
-    app.add_exception_handler(AssayError, _ours)
-    app.add_exception_handler(ChildError, _child)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _framework)
-    app.add_exception_handler(FileNotFoundError, _gone)
+    app.add_exception_handler(AssayError, _handle_assay_error)
+    app.add_exception_handler(ScoringProcessError, _handle_child_error)
+    app.add_exception_handler(RequestValidationError, _handle_validation_error)
+    app.add_exception_handler(HTTPException, _handle_http_exception)
+    app.add_exception_handler(FileNotFoundError, _handle_missing_file)
 
 
-async def _ours(_request: Request, error: Exception) -> Response:
+async def _handle_assay_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, AssayError)
     return problem_response(error)
 
 
-async def _child(_request: Request, error: Exception) -> Response:
+async def _handle_child_error(_request: Request, error: Exception) -> Response:
     """A file that the reader could not finish while the caller waits: at upload of gold, dry run or template.
 
     CPU time and memory are the file's own; a limit by the clock, or a standstill, is the load of this machine.
     """
-    if isinstance(error, ChildOutOfCpu | ChildBusyWithGold | ChildOutOfMemory):
+    if isinstance(error, CpuLimitExceeded | GoldCpuLimitExceeded | MemoryLimitExceeded):
         return problem_response(
             errors.TooLarge(
                 f"Reading this file exceeded the limit: {str(error) or error.__doc__}", remedy="Send a smaller file."
             )
         )
-    if isinstance(error, ChildTimedOut | ChildStalled):
+    if isinstance(error, ScoringTimeout | ScoringProcessStalled):
         return problem_response(
             errors.Unavailable(
                 f"Reading did not end in time, as the service is busy or stood still ({error}); nothing was stored.",
@@ -173,9 +178,9 @@ async def _child(_request: Request, error: Exception) -> Response:
                 headers={"Retry-After": "30"},
             )
         )
-    if isinstance(error, ChildrenBusy):
+    if isinstance(error, ScoringProcessesBusy):
         return problem_response(errors.Unavailable("Too many files are being read at this moment; nothing was stored."))
-    if isinstance(error, ChildAborted):
+    if isinstance(error, ScoringProcessAborted):
         return problem_response(
             errors.InvalidContent(
                 "The program that reads files broke off at this one; nothing was stored.",
@@ -185,13 +190,13 @@ async def _child(_request: Request, error: Exception) -> Response:
     return problem_response(errors.Unavailable("The reader of files stopped; nothing was stored."))
 
 
-async def _invalid(_request: Request, error: Exception) -> Response:
+async def _handle_validation_error(_request: Request, error: Exception) -> Response:
     """Parameters are 400, bodies 422; what was sent is not echoed, for it need not be representable."""
     assert isinstance(error, RequestValidationError)
     found = error.errors()
-    places = [tuple(fault["loc"]) for fault in found[:MOST_FAULTS]]
+    places = [tuple(fault["loc"]) for fault in found[:MAX_FAULTS]]
     faults = [
-        {"pointer": _pointer(place), "detail": _detail(place, fault)}
+        {"pointer": _json_pointer(place), "detail": _fault_detail(place, fault)}
         for place, fault in zip(places, found, strict=False)
     ]
     listed = "; ".join(f"{fault['pointer'] or 'body'}: {fault['detail']}" for fault in faults[:5])
@@ -200,7 +205,7 @@ async def _invalid(_request: Request, error: Exception) -> Response:
     return problem_response(errors.BadRequest(f"The request is not valid: {listed}.", errors=faults))
 
 
-def _pointer(place: tuple[Any, ...]) -> str:
+def _json_pointer(place: tuple[Any, ...]) -> str:
     where, *rest = place
     if where != "body":
         return "/".join(str(part) for part in rest) or str(where)
@@ -209,7 +214,7 @@ def _pointer(place: tuple[Any, ...]) -> str:
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in rest)
 
 
-def _detail(place: tuple[Any, ...], fault: dict[str, Any]) -> str:
+def _fault_detail(place: tuple[Any, ...], fault: dict[str, Any]) -> str:
     if fault["type"] == "json_invalid":
         return f"not JSON at character {place[-1]}: {fault['ctx']['error']}"
     if fault["type"] == "extra_forbidden":
@@ -235,24 +240,24 @@ class MethodNotAllowed(AssayError):
     remedy = "See /docs for the methods of this address."
 
 
-async def _framework(request: Request, error: Exception) -> Response:
+async def _handle_http_exception(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    if isinstance(error, Carrier):
+    if isinstance(error, AssayHTTPException):
         return problem_response(error.error)
     if error.status_code == 404:
-        return problem_response(NoSuchRoute(f"This service has no address '{request.url.path[:LONGEST_PATH]}'."))
+        return problem_response(NoSuchRoute(f"This service has no address '{request.url.path[:MAX_PATH_CHARACTERS]}'."))
     if error.status_code == 405:
         return problem_response(MethodNotAllowed(headers=error.headers))
     return problem_response(errors.BadRequest(str(error.detail)))
 
 
-async def _gone(_request: Request, error: Exception) -> Response:
+async def _handle_missing_file(_request: Request, error: Exception) -> Response:
     """A stored file that its row names and that is not there: its disk is away, or it was deleted this very moment."""
     log.error("file_away", file=str(error))
-    return problem_response(errors.FileAway())
+    return problem_response(errors.StoredFileUnavailable())
 
 
-def unforeseen(path: str, error: Exception) -> ProblemResponse:
+def internal_error_response(path: str, error: Exception) -> ProblemResponse:
     """The answer to a fault of ours; what happened is in the log."""
     log.error("unforeseen_error", path=path, exc_info=error)
     return problem_response(AssayError())

@@ -8,31 +8,31 @@ from starlette.responses import Response
 
 from app import errors
 from app.actions.access import require_administrator
-from app.api.dependencies import CallerDep, ServiceDep
+from app.api.dependencies import AppStateDep, CallerDep
 from app.api.json_body import api_router
-from app.api.limits.client_addresses import address
+from app.api.limits.client_addresses import client_address
 from app.api.openapi import examples
-from app.api.problems import OPEN, documented, succeeds
+from app.api.problems import TOKEN_OPTIONAL, error_responses, success_response
 from app.runtime import telemetry
 
 router = api_router("health", base="")
 
-FORWARDED = ("forwarded", "via", "x-real-ip")  # and all that begin with x-forwarded-
+FORWARDING_HEADERS = ("forwarded", "via", "x-real-ip")  # and all that begin with x-forwarded-
 
 
 @router.get(
     "/metrics",
     summary="Figures for Prometheus",
     response_class=Response,
-    responses=succeeds("The figures, in the text format of Prometheus.", examples.FIGURES)
-    | documented(errors.Forbidden),
-    openapi_extra=OPEN,
+    responses=success_response("The figures, in the text format of Prometheus.", examples.PROMETHEUS_TEXT)
+    | error_responses(errors.Forbidden),
+    openapi_extra=TOKEN_OPTIONAL,
 )
-def get_figures(request: Request, who: CallerDep, parts: ServiceDep) -> Response:
+def get_figures(request: Request, who: CallerDep, parts: AppStateDep) -> Response:
     """For administrators, unless the service is set otherwise."""
     access = parts.settings.metrics_access
-    local = access == "local" and not parts.settings.trusted_proxies and from_this_machine(request)
-    allowed = access == "open" or who.rules_site or local
+    local = access == "local" and not parts.settings.trusted_proxies and is_loopback_request(request)
+    allowed = access == "open" or who.has_admin_rights or local
     if not allowed and who.user_id is None:
         raise errors.Unauthorized(
             "The figures need an administrator's token.",
@@ -40,19 +40,19 @@ def get_figures(request: Request, who: CallerDep, parts: ServiceDep) -> Response
         )
     if not allowed:
         require_administrator(who, "The figures are for administrators.")
-    return Response(telemetry.text(parts.figures.registry), media_type=telemetry.MEDIA_TYPE)
+    return Response(telemetry.prometheus_text(parts.figures.registry), media_type=telemetry.MEDIA_TYPE)
 
 
-def from_this_machine(request: Request) -> bool:
+def is_loopback_request(request: Request) -> bool:
     """Whether a request was made over the loopback device to the loopback address and port on which it came in.
 
     What a reverse proxy on this machine passes on comes over that device too. Most proxies say so in a header, pass on
     the Host of the public address or name one of their own, or speak HTTP/1.0. One that does none of these cannot be
     told apart, which is why this has to be asked for.
     """
-    if any(name in FORWARDED or name.startswith("x-forwarded-") for name in request.headers):
+    if any(name in FORWARDING_HEADERS or name.startswith("x-forwarded-") for name in request.headers):
         return False
-    if request.scope.get("http_version") == "1.0" or not _is_loopback(address(request)):
+    if request.scope.get("http_version") == "1.0" or not _is_loopback(client_address(request)):
         return False
     asked = urlsplit(f"//{request.headers.get('host', '')}")
     try:

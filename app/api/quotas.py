@@ -6,11 +6,11 @@ from pydantic import Field
 
 from app import errors
 from app.actions.submissions.read_quota import read_quota
-from app.api.dependencies import AccountDep, ServiceDep
-from app.api.field_types import Moment, Shape, shown
+from app.api.dependencies import AccountDep, AppStateDep
+from app.api.field_types import Moment, Shape, reply_example
 from app.api.json_body import api_router
 from app.api.openapi import examples
-from app.api.problems import documented
+from app.api.problems import error_responses
 
 router = api_router("submissions")
 
@@ -28,7 +28,7 @@ class LedgerEntry(Shape):
 class QuotaShape(Shape):
     """What a team has used of its quota in a phase."""
 
-    model_config = shown(examples.QUOTA)
+    model_config = reply_example(examples.QUOTA)
 
     limits: dict[str, int | None] = Field(examples=[{"per_day": 10, "total": None}])
     used: dict[str, int]
@@ -40,9 +40,9 @@ class QuotaShape(Shape):
 @router.get(
     "/challenges/{slug}/phases/{phase}/quota",
     summary="Read my team's quota",
-    responses=documented(errors.NotRegistered, errors.NotFound),
+    responses=error_responses(errors.NotRegistered, errors.NotFound),
 )
-def get_quota(slug: str, phase: str, who: AccountDep, parts: ServiceDep) -> QuotaShape:
+def get_quota(slug: str, phase: str, who: AccountDep, parts: AppStateDep) -> QuotaShape:
     """Limits, use, what is left, and the ledger that says why."""
     with parts.db.read() as session:
         return QuotaShape.model_validate(read_quota(session, who, slug, phase))

@@ -6,11 +6,11 @@ from typing import Any, Literal
 from pydantic import Field
 
 from app.actions.access import Caller
-from app.actions.challenges.inference_bounds import Inference, bounds_for
-from app.api.field_types import Shape, shown
+from app.actions.challenges.inference_bounds import PhaseInferenceBound, read_inference_bounds
+from app.api.field_types import Shape, reply_example
 from app.api.openapi import examples
 from app.scoring.disclosure.inference_bound import MetricBound
-from app.scoring.disclosure.wording import lowered_by, rounded_up, statement
+from app.scoring.disclosure.wording import describe_inference_bound, round_bits_up, suggest_reductions
 from app.store.session import ReadSession
 from app.store.tables import Challenge, Recipe
 
@@ -27,7 +27,7 @@ class MetricInference(Shape):
 class InferenceShape(Shape):
     """How much of its gold a phase gives away at most: for one team, and on average over labellings."""
 
-    model_config = shown(examples.INFERENCE)
+    model_config = reply_example(examples.INFERENCE)
 
     phase: str
     split: Literal["all", "public"] | None = Field(description="What the numbers are of; null while ids are not known.")
@@ -55,7 +55,7 @@ class InferenceShape(Shape):
 class RecipeShape(Shape):
     """A recipe with its version."""
 
-    model_config = shown(examples.RECIPE)
+    model_config = reply_example(examples.RECIPE)
 
     version: int
     status: Literal["draft", "active", "retired"]
@@ -71,7 +71,7 @@ class RecipeShape(Shape):
     )
 
 
-def inference_shape(found: Inference) -> InferenceShape:
+def inference_shape(found: PhaseInferenceBound) -> InferenceShape:
     """A bound as a reply."""
     bound = found.bound
     sizes, rules = bound.sizes, bound.rules
@@ -85,33 +85,33 @@ def inference_shape(found: Inference) -> InferenceShape:
         **known,
         submissions=rules.submissions,
         digits=bound.digits,
-        metrics=[_metric(one) for one in bound.metrics],
-        reports={name: _bits(bits) for name, bits in bound.reports.items()},
-        bits_per_submission=_bits(bound.per_submission),
-        bits_after_close=_bits(bound.once),
-        bits_at_most=_bits(bound.total),
+        metrics=[_metric_inference(one) for one in bound.metrics],
+        reports={name: _finite_bits(bits) for name, bits in bound.reports.items()},
+        bits_per_submission=_finite_bits(bound.per_submission),
+        bits_after_close=_finite_bits(bound.once),
+        bits_at_most=_finite_bits(bound.total),
         teams_counted=rules.rivals,
         teams_limited=rules.closed_teams,
-        statement=statement(bound),
-        lowered_by=lowered_by(bound),
+        statement=describe_inference_bound(bound),
+        lowered_by=suggest_reductions(bound),
     )
 
 
-def _bits(bits: float) -> float | None:
-    return None if math.isinf(bits) else rounded_up(bits)
+def _finite_bits(bits: float) -> float | None:
+    return None if math.isinf(bits) else round_bits_up(bits)
 
 
-def _metric(one: MetricBound) -> MetricInference:
+def _metric_inference(one: MetricBound) -> MetricInference:
     return MetricInference(
         key=one.call.text,
         granularity=one.call.metric.granularity.name,
-        bits=rounded_up(one.shown),
-        ranked_bits=rounded_up(one.ranked),
+        bits=round_bits_up(one.shown),
+        ranked_bits=round_bits_up(one.ranked),
     )
 
 
 def recipe_shape(session: ReadSession, who: Caller, challenge: Challenge, recipe: Recipe) -> RecipeShape:
     """A stored recipe as a reply."""
-    bounds = [inference_shape(one) for one in bounds_for(session, who, challenge, recipe)]
+    bounds = [inference_shape(one) for one in read_inference_bounds(session, who, challenge, recipe)]
     added = {"version": recipe.version, "status": recipe.status, "inference": bounds}
     return RecipeShape.model_validate({**recipe.body, **added})

@@ -7,24 +7,24 @@ from fastapi import Request
 from pydantic import Field
 
 from app import errors
-from app.actions.challenges.team_registration import decide, found_team, list_registrations, list_teams
-from app.api.dependencies import AccountDep, Cursor, Limit, OrganizerDep, ServiceDep
-from app.api.field_types import Body, Moment, Page, Shape, TeamName, Text, example, shown
+from app.actions.challenges.team_registration import decide_registration, list_registrations, list_teams, register_team
+from app.api.dependencies import AccountDep, AppStateDep, Cursor, Limit, OrganizerDep
+from app.api.field_types import Body, Moment, Page, Shape, TeamName, Text, reply_example, request_example
 from app.api.json_body import api_router
-from app.api.limits.client_addresses import block
+from app.api.limits.client_addresses import client_address_block
 from app.api.openapi import examples
-from app.api.problems import documented, showing
+from app.api.problems import error_responses, json_examples
 
 router = api_router("teams")
 
 
-BARRED = {"status": "barred", "reason": "The same people take part as another team."}
+EXAMPLE_DECISION = {"status": "barred", "reason": "The same people take part as another team."}
 
 
 class NewRegistration(Body):
     """A team to found."""
 
-    model_config = example(team="Blue")
+    model_config = request_example(team="Blue")
 
     team: TeamName = Field(examples=["Blue"])
 
@@ -32,7 +32,7 @@ class NewRegistration(Body):
 class Decision(Body):
     """An organizer's word on a registration."""
 
-    model_config = example(**BARRED)
+    model_config = request_example(**EXAMPLE_DECISION)
 
     status: Literal["approved", "barred", "pending"]
     reason: Text | None = Field(None, max_length=2000)
@@ -41,7 +41,7 @@ class Decision(Body):
 class TeamShape(Shape):
     """A team."""
 
-    model_config = shown(examples.TEAM | {"baseline": False, "created_at": examples.AT})
+    model_config = reply_example(examples.TEAM | {"baseline": False, "created_at": examples.TIMESTAMP})
 
     id: str
     name: str
@@ -59,7 +59,7 @@ class PersonShape(Shape):
 class RegistrationShape(Shape):
     """A user's place in a team of a challenge."""
 
-    model_config = shown(examples.REGISTRATION)
+    model_config = reply_example(examples.REGISTRATION)
 
     id: str
     status: Literal["approved", "pending", "barred"]
@@ -74,28 +74,34 @@ class RegistrationShape(Shape):
     status_code=201,
     summary="Register by founding a team",
     response_model=RegistrationShape,
-    responses=documented(
+    responses=error_responses(
         errors.Forbidden, errors.NotFound, errors.TeamNameTaken, errors.AlreadyRegistered, errors.InvalidRequest
     ),
 )
-def post_registration(slug: str, body: NewRegistration, request: Request, who: AccountDep, parts: ServiceDep) -> object:
+def post_registration(
+    slug: str, body: NewRegistration, request: Request, who: AccountDep, parts: AppStateDep
+) -> object:
     """Approved at once where registration is open, else pending until an organizer decides.
 
     How many teams a user may found is limited, and how many are founded from one address.
     """
-    limited = nullcontext() if who.rules_site else parts.limiter.founding(who.user_id or "", block(request))
+    limited = (
+        nullcontext()
+        if who.has_admin_rights
+        else parts.request_limits.count_team_founding(who.user_id or "", client_address_block(request))
+    )
     with limited, parts.db.write() as session:
-        return RegistrationShape.model_validate(found_team(session, who, slug, body.team))
+        return RegistrationShape.model_validate(register_team(session, who, slug, body.team))
 
 
 @router.get(
     "/challenges/{slug}/registrations",
     summary="List registrations",
     response_model=Page[RegistrationShape],
-    responses=documented(errors.NotFound),
+    responses=error_responses(errors.NotFound),
 )
 def get_registrations(
-    slug: str, who: AccountDep, parts: ServiceDep, limit: Limit = 50, cursor: Cursor = None
+    slug: str, who: AccountDep, parts: AppStateDep, limit: Limit = 50, cursor: Cursor = None
 ) -> object:
     """One's own; organizers see all."""
     with parts.db.read() as session:
@@ -107,16 +113,20 @@ def get_registrations(
     "/challenges/{slug}/registrations/{registration_id}",
     summary="Approve or bar a registration",
     response_model=RegistrationShape,
-    responses=documented(errors.Forbidden, errors.NotFound, errors.InvalidRequest)
-    | {200: showing(barred=examples.REGISTRATION | BARRED)},
+    responses=error_responses(errors.Forbidden, errors.NotFound, errors.InvalidRequest)
+    | {200: json_examples(barred=examples.REGISTRATION | EXAMPLE_DECISION)},
 )
-def patch_registration(slug: str, registration_id: str, body: Decision, who: OrganizerDep, parts: ServiceDep) -> object:
+def patch_registration(
+    slug: str, registration_id: str, body: Decision, who: OrganizerDep, parts: AppStateDep
+) -> object:
     """For organizers; a barred team keeps its entries but sends no more, and what it has in the queue is cancelled."""
     with parts.db.write() as session:
-        row, cancelled = decide(session, who, slug, registration_id, status=body.status, reason=body.reason)
+        row, cancelled = decide_registration(
+            session, who, slug, registration_id, status=body.status, reason=body.reason
+        )
         shape = RegistrationShape.model_validate(row)
     for submission_id in cancelled:
-        parts.notifier.settled(submission_id)
+        parts.notifier.notify_settled(submission_id)
     return shape
 
 
@@ -124,9 +134,9 @@ def patch_registration(slug: str, registration_id: str, body: Decision, who: Org
     "/challenges/{slug}/teams",
     summary="List teams",
     response_model=Page[TeamShape],
-    responses=documented(errors.Forbidden, errors.NotFound),
+    responses=error_responses(errors.Forbidden, errors.NotFound),
 )
-def get_teams(slug: str, who: AccountDep, parts: ServiceDep, limit: Limit = 50, cursor: Cursor = None) -> object:
+def get_teams(slug: str, who: AccountDep, parts: AppStateDep, limit: Limit = 50, cursor: Cursor = None) -> object:
     """For organizers."""
     with parts.db.read() as session:
         rows, following = list_teams(session, who, slug, limit=limit, cursor=cursor)

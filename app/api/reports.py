@@ -8,21 +8,23 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from app import errors
-from app.actions.submissions.read_report import ReportTooLarge, Wanted, make_report, wanted_report
-from app.api.dependencies import AccountDep, ServiceDep, requester
+from app.actions.submissions.read_report import ReportRequest, ReportTooLarge, authorize_report, make_report
+from app.api.dependencies import AccountDep, AppStateDep, caller_key
 from app.api.json_body import api_router
 from app.api.limits.reader_queue import TooManyWaiting
 from app.api.openapi import examples
-from app.api.problems import documented, succeeds
-from app.api.uploads import WholeFile
-from app.scoring.reports.detailed_report import PARTS
+from app.api.problems import error_responses, success_response
+from app.api.uploads import WholeFileResponse
+from app.scoring.reports.detailed_report import REPORT_PARTS
 
 router = api_router("submissions")
-Part = Annotated[
+ReportPart = Annotated[
     str | None,
-    Query(description=f"One part alone: {', '.join(PARTS)}.", json_schema_extra={"enum": list(PARTS)}),
+    Query(description=f"One part alone: {', '.join(REPORT_PARTS)}.", json_schema_extra={"enum": list(REPORT_PARTS)}),
 ]
-Split = Annotated[Literal["all", "public", "private"] | None, Query(description="Organizers may choose the split.")]
+ReportSplit = Annotated[
+    Literal["all", "public", "private"] | None, Query(description="Organizers may choose the split.")
+]
 ReportFormat = Annotated[
     Literal["json", "csv"], Query(alias="format", description="json, or csv for one part (per_class unless said).")
 ]
@@ -32,33 +34,38 @@ ReportFormat = Annotated[
     "/submissions/{submission_id}/report",
     summary="Read the detailed report of a submission",
     response_class=Response,
-    responses=succeeds("Scores and the parts that the phase allows.", examples.REPORT)
-    | documented(
-        errors.Forbidden, errors.NotFound, errors.NoOpenPhase, errors.NotFinished, ReportTooLarge, TooManyWaiting
+    responses=success_response("Scores and the parts that the phase allows.", examples.REPORT)
+    | error_responses(
+        errors.Forbidden,
+        errors.NotFound,
+        errors.NoOpenPhase,
+        errors.SubmissionNotFinished,
+        ReportTooLarge,
+        TooManyWaiting,
     ),
 )
 async def get_report(
     submission_id: str,
     request: Request,
     who: AccountDep,
-    parts: ServiceDep,
+    parts: AppStateDep,
     format_name: ReportFormat = "json",
-    part: Part = None,
-    split: Split = None,
+    part: ReportPart = None,
+    split: ReportSplit = None,
 ) -> Response:
     """Counts and measures of each class, confusion, curves, calibration, folds: for its team what the phase allows.
 
     A part that would be too large stands in `left_out` with the reason, and may be small enough alone; so does
     `calibration` where scores are no probabilities.
     """
-    if part is not None and part not in PARTS:
-        raise errors.BadRequest(f"part must be one of {', '.join(PARTS)}, not '{part}'.")
+    if part is not None and part not in REPORT_PARTS:
+        raise errors.BadRequest(f"part must be one of {', '.join(REPORT_PARTS)}, not '{part}'.")
     as_csv = format_name == "csv"
 
-    def find() -> Wanted:
+    def find() -> ReportRequest:
         with parts.db.read() as session:
             asked = part or ("per_class" if as_csv else None)
-            return wanted_report(session, who, submission_id, split=split, part=asked)
+            return authorize_report(session, who, submission_id, split=split, part=asked)
 
     wanted = await run_in_threadpool(find)
 
@@ -67,12 +74,12 @@ async def get_report(
         make_report(parts.db, parts.files, parts.readers.children, wanted, as_csv=as_csv, target=target)
 
     name = f"{wanted.name}.{format_name}"
-    path = await parts.made.path(name, requester(request, who), make, organizer=wanted.organizer)
+    path = await parts.generated_files.get_or_generate(name, caller_key(request, who), make, organizer=wanted.organizer)
     media_type = "text/csv; charset=utf-8" if as_csv else "application/json"
-    return WholeFile(
+    return WholeFileResponse(
         path,
         media_type=media_type,
         filename=f"report-{submission_id}.{format_name}",
         tag=name,
-        sending=parts.made.sending(name),
+        sending=parts.generated_files.pin(name),
     )

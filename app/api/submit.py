@@ -14,26 +14,26 @@ from starlette.responses import JSONResponse
 
 from app import errors
 from app.actions.access import Caller
-from app.actions.scoring_tasks.scoring_request import ask_about_gold, named_gold
-from app.actions.submissions.read_submissions import Seen, follow_submission
+from app.actions.scoring_tasks.scoring_request import gold_reference, send_scoring_request
+from app.actions.submissions.read_submissions import SubmissionView, read_submission_status
 from app.actions.submissions.submit_prediction import (
-    Entry,
+    SubmissionMetadata,
     dry_run,
+    max_prediction_bytes,
     only_open_phase,
-    refuse_early,
+    require_admission_early,
     require_quota_early,
-    room,
     submit_prediction,
 )
-from app.api.dependencies import AccountDep, Service, ServiceDep, Waiter, prefer_wait, requester
-from app.api.field_types import Line, Shape, TeamName, shown
+from app.api.dependencies import AccountDep, AppState, AppStateDep, Waiter, caller_key, parse_prefer_wait
+from app.api.field_types import Shape, SingleLineText, TeamName, reply_example
 from app.api.json_body import api_router
 from app.api.limits.reader_queue import TooManyWaiting
 from app.api.openapi import examples
-from app.api.problems import documented, showing
-from app.api.submissions import AT_LEAST, FINAL, SubmissionShape, submission_shape
-from app.api.uploads import Filename, Layout, file_body, forget, kept, kind_of
-from app.files import Stored
+from app.api.problems import error_responses, json_examples
+from app.api.submissions import FINAL_STATUSES, TOTAL_AT_LEAST_DESCRIPTION, SubmissionShape, submission_shape
+from app.api.uploads import Filename, Layout, delete_unreferenced, file_request_body, receive_upload, request_file_kind
+from app.files import StoredFile
 from app.formats import FileKind, Limits
 
 router = api_router("submissions")
@@ -43,38 +43,42 @@ log = structlog.get_logger()
 class DryRun(Shape):
     """What would be wrong with this file; nothing was stored."""
 
-    model_config = shown(examples.DRY_RUN)
+    model_config = reply_example(examples.DRY_RUN)
 
     valid: bool
     total: dict[str, int]
-    total_at_least: bool = Field(False, description=AT_LEAST)
+    total_at_least: bool = Field(False, description=TOTAL_AT_LEAST_DESCRIPTION)
     problems: list[dict[str, Any]]
     notes: list[str] = Field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class SubmissionRequest:
     """One request to submit: who sends what, and how the answer is wanted."""
 
     request: Request
-    parts: Service
+    parts: AppState
     who: Caller
-    entry: Entry
+    entry: SubmissionMetadata
     kind: FileKind
-    seconds: int
-    key: str | None
+    wait_seconds: int
+    idempotency_key: str | None
     dry_run: bool
 
 
-async def delivery(
+async def submission_request(
     request: Request,
     who: AccountDep,
-    parts: ServiceDep,
+    parts: AppStateDep,
     *,
-    method: Annotated[Line, Query(max_length=200, description="The name of the method, shown on the board.")] = "",
-    description: Annotated[Line, Query(max_length=5000, description="What the method does; not on the board.")] = "",
+    method: Annotated[
+        SingleLineText, Query(max_length=200, description="The name of the method, shown on the board.")
+    ] = "",
+    description: Annotated[
+        SingleLineText, Query(max_length=5000, description="What the method does; not on the board.")
+    ] = "",
     link: Annotated[
-        Line | None,
+        SingleLineText | None,
         Query(max_length=2000, pattern=r"^https?://\S+$", description="Where to read more: an http or https address."),
     ] = None,
     team: Annotated[
@@ -104,26 +108,28 @@ async def delivery(
             description="Makes a repetition of this request safe.",
         ),
     ] = None,
-) -> Delivery:
+) -> SubmissionRequest:
     """Read the query and the headers of a submission; raises UnsupportedMedia, BadRequest."""
-    entry = Entry(method=method, description=description, link=link, team=team, baseline=baseline)
-    kind = kind_of(request, filename, layout)
-    return Delivery(request, parts, who, entry, kind, prefer_wait(prefer or ()), idempotency_key, dry_run)
+    entry = SubmissionMetadata(method=method, description=description, link=link, team=team, baseline=baseline)
+    kind = request_file_kind(request, filename, layout)
+    return SubmissionRequest(
+        request, parts, who, entry, kind, parse_prefer_wait(prefer or ()), idempotency_key, dry_run
+    )
 
 
-DeliveryDep = Annotated[Delivery, Depends(delivery)]
+SubmissionRequestDep = Annotated[SubmissionRequest, Depends(submission_request)]
 
-POST: dict[str, Any] = {
+SUBMIT_ROUTE_OPTIONS: dict[str, Any] = {
     "status_code": 202,
     "response_model": SubmissionShape,
     "responses": {
         200: {"model": DryRun | SubmissionShape, "description": "A dry run, or the earlier submission of this key."}
-        | showing(dry_run=examples.DRY_RUN, repetition=examples.SUBMISSION),
+        | json_examples(dry_run=examples.DRY_RUN, repetition=examples.SUBMISSION),
         201: {"model": SubmissionShape, "description": "The status is final, whatever it is."},
         202: {"model": SubmissionShape, "description": "Stored and queued; follow it at `Location`."}
-        | showing(queued=examples.QUEUED),
+        | json_examples(queued=examples.QUEUED),
     }
-    | documented(
+    | error_responses(
         errors.Forbidden,
         errors.NotRegistered,
         errors.NotFound,
@@ -138,82 +144,86 @@ POST: dict[str, Any] = {
         errors.QuotaExceeded,
         TooManyWaiting,
         errors.Unavailable,
-        errors.StorageShort,
+        errors.StorageAlmostFull,
     ),
-    "openapi_extra": file_body("The predictions, in any of the formats.", examples.PREDICTION_FILE),
+    "openapi_extra": file_request_body("The predictions, in any of the formats.", examples.PREDICTION_FILE),
 }
 
 
-@router.post("/challenges/{slug}/phases/{phase}/submissions", summary="Submit predictions", **POST)
-async def post_submission(slug: str, phase: str, sent: DeliveryDep) -> Response:
+@router.post("/challenges/{slug}/phases/{phase}/submissions", summary="Submit predictions", **SUBMIT_ROUTE_OPTIONS)
+async def post_submission(slug: str, phase: str, sent: SubmissionRequestDep) -> Response:
     """Stored durably before the answer; scored soon after. The body is the file itself."""
     organizer = await run_in_threadpool(_refuse_early, sent, slug, phase)
     if sent.dry_run:
         return await _dry_run(sent, slug, phase, organizer=organizer)
     with sent.parts.notifier.listen() as waiter:
-        with sent.parts.only_one(sent.who.user_id or "", sent.key):
+        with sent.parts.hold_idempotency_key(sent.who.user_id or "", sent.idempotency_key):
             found, new = await _submit(sent, slug, phase, waiter)
         if new and waiter.submission_id is not None:
             with contextlib.suppress(errors.AssayError):  # it is stored: whatever fails now, the answer has to say so
-                found = await _wait(sent, found, waiter)
-    final = found.submission.status in FINAL
+                found = await _wait_for_scores(sent, found, waiter)
+    final = found.submission.status in FINAL_STATUSES
     return JSONResponse(
         submission_shape(found).model_dump(mode="json"),
         status_code=200 if not new else 201 if final else 202,
         headers={"Location": f"/api/v1/submissions/{found.submission.id}"}
         | ({} if final else {"Retry-After": "1"})
-        | ({"Preference-Applied": f"wait={sent.seconds}"} if sent.seconds else {}),
+        | ({"Preference-Applied": f"wait={sent.wait_seconds}"} if sent.wait_seconds else {}),
     )
 
 
-@router.post("/challenges/{slug}/submissions", summary="Submit to the one open phase", **POST)
-async def post_to_open_phase(slug: str, sent: DeliveryDep) -> Response:
+@router.post("/challenges/{slug}/submissions", summary="Submit to the one open phase", **SUBMIT_ROUTE_OPTIONS)
+async def post_to_open_phase(slug: str, sent: SubmissionRequestDep) -> Response:
     """The same, for the one phase that is open now."""
 
     def find() -> str:
         with sent.parts.db.read() as session:
-            return only_open_phase(session, sent.who, slug, key=None if sent.dry_run else sent.key)
+            return only_open_phase(session, sent.who, slug, key=None if sent.dry_run else sent.idempotency_key)
 
     return await post_submission(slug, await run_in_threadpool(find), sent)
 
 
-def _refuse_early(sent: Delivery, slug: str, phase: str) -> bool:
+def _refuse_early(sent: SubmissionRequest, slug: str, phase: str) -> bool:
     with sent.parts.db.read() as session:
-        return refuse_early(session, sent.who, slug, phase, sent.entry, key=None if sent.dry_run else sent.key)
+        return require_admission_early(
+            session, sent.who, slug, phase, sent.entry, key=None if sent.dry_run else sent.idempotency_key
+        )
 
 
-def _room(sent: Delivery, slug: str, phase: str) -> int | None:
+def _max_useful_bytes(sent: SubmissionRequest, slug: str, phase: str) -> int | None:
     """The bytes that predictions for the phase may have, as far as that is known; raises QuotaExceeded."""
     settings = sent.parts.settings
     limits = Limits(expanded_bytes=settings.max_expanded, text_length=settings.max_text_length)
     with sent.parts.db.read() as session:
-        if not sent.dry_run and sent.key is None:  # what a key repeats is answered whatever is used up
+        if not sent.dry_run and sent.idempotency_key is None:  # what a key repeats is answered whatever is used up
             require_quota_early(session, sent.who, slug, phase, sent.entry)
-        return room(session, sent.who, slug, phase, limits, pairs=sent.kind.layout == "long")
+        return max_prediction_bytes(session, sent.who, slug, phase, limits, pairs=sent.kind.layout == "long")
 
 
-async def _dry_run(sent: Delivery, slug: str, phase: str, *, organizer: bool) -> Response:
-    def check(stored: Stored) -> dict[str, Any]:
+async def _dry_run(sent: SubmissionRequest, slug: str, phase: str, *, organizer: bool) -> Response:
+    def check(stored: StoredFile) -> dict[str, Any]:
         parts = sent.parts
         try:
             with parts.db.read() as session:
                 checking = dry_run(session, sent.who, slug, phase, sent.entry)
-                gold = named_gold(checking.gold, checking.challenge)
-            with parts.files.local(stored.key) as path:
+                gold = gold_reference(checking.gold, checking.challenge)
+            with parts.files.local_path(stored.key) as path:
                 request = checking.request(path, sent.kind)
-                return ask_about_gold(parts.db, parts.files, parts.readers.children, gold, request)
+                return send_scoring_request(parts.db, parts.files, parts.readers.children, gold, request)
         finally:
-            forget(parts.files, stored)
+            delete_unreferenced(parts.files, stored)
 
-    with sent.parts.readers.turns.place(requester(sent.request, sent.who), organizer=organizer) as place:
-        answer = await kept(sent.request, sent.parts, check, partial(_room, sent, slug, phase), place.turn)
+    with sent.parts.readers.queue.enter(caller_key(sent.request, sent.who), organizer=organizer) as place:
+        answer = await receive_upload(
+            sent.request, sent.parts, check, partial(_max_useful_bytes, sent, slug, phase), place.wait_for_turn
+        )
     return JSONResponse(DryRun.model_validate(answer).model_dump(mode="json", exclude_unset=True))
 
 
-async def _submit(sent: Delivery, slug: str, phase: str, waiter: Waiter) -> tuple[Seen, bool]:
+async def _submit(sent: SubmissionRequest, slug: str, phase: str, waiter: Waiter) -> tuple[SubmissionView, bool]:
     """The stored submission, and whether it is new; the waiter hears of it, if it shall wait and so many may."""
 
-    def store(stored: Stored) -> tuple[Seen, bool]:
+    def store(stored: StoredFile) -> tuple[SubmissionView, bool]:
         with sent.parts.db.write() as session:
             found, new = submit_prediction(
                 session,
@@ -224,36 +234,38 @@ async def _submit(sent: Delivery, slug: str, phase: str, waiter: Waiter) -> tupl
                 entry=sent.entry,
                 stored=stored,
                 kind=sent.kind,
-                key=sent.key,
+                key=sent.idempotency_key,
             )
-            if new and sent.seconds:
-                sent.parts.notifier.follow(waiter, found.submission.id, sent.parts.settings.max_waiters)
+            if new and sent.wait_seconds:
+                sent.parts.notifier.subscribe(waiter, found.submission.id, sent.parts.settings.max_waiters)
         if not new:
-            forget(sent.parts.files, stored)
+            delete_unreferenced(sent.parts.files, stored)
         return found, new
 
-    large = sent.parts.large_uploads.of(requester(sent.request, sent.who))
-    found, new = await kept(sent.request, sent.parts, store, partial(_room, sent, slug, phase), large=large)
+    large = sent.parts.large_uploads.admit(caller_key(sent.request, sent.who))
+    found, new = await receive_upload(
+        sent.request, sent.parts, store, partial(_max_useful_bytes, sent, slug, phase), large=large
+    )
     structlog.contextvars.bind_contextvars(submission=found.submission.id)
     if new:
         log.info("submission_stored")
     return found, new
 
 
-async def _wait(sent: Delivery, found: Seen, waiter: Waiter) -> Seen:
+async def _wait_for_scores(sent: SubmissionRequest, found: SubmissionView, waiter: Waiter) -> SubmissionView:
     """Wait for the final status without holding a thread or a session."""
 
-    def read() -> Seen:
+    def read() -> SubmissionView:
         with sent.parts.db.read() as session:
-            return follow_submission(session, sent.who, found.submission.id)
+            return read_submission_status(session, sent.who, found.submission.id)
 
-    until = asyncio.get_running_loop().time() + sent.seconds
+    until = asyncio.get_running_loop().time() + sent.wait_seconds
     while True:
         left = until - asyncio.get_running_loop().time()
-        if left > 0 and not sent.parts.notifier.ended:
+        if left > 0 and not sent.parts.notifier.is_closed:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(waiter.wait(), left)
         waiter.clear()
         now = await run_in_threadpool(read)
-        if now.submission.status in FINAL or left <= 0 or sent.parts.notifier.ended:
+        if now.submission.status in FINAL_STATUSES or left <= 0 or sent.parts.notifier.is_closed:
             return now

@@ -12,14 +12,14 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from app.actions.challenges.upload_gold import stored_kind
-from app.api.dependencies import Service
-from app.api.limits.client_addresses import block
+from app.actions.challenges.upload_gold import stored_file_kind
+from app.api.dependencies import AppState
+from app.api.limits.client_addresses import client_address_block
 from app.api.openapi.examples import JSON
 from app.errors import BadRequest, CommitUncertain, TooLarge, TooSlow, Unavailable
-from app.files import Files, Stored, Upload
-from app.formats import FORMATS, FileKind, file_kind
-from app.formats.size_limits import LEAST
+from app.files import FileStore, StoredFile, Upload
+from app.formats import FORMATS, FileKind, detect_file_kind
+from app.formats.size_limits import BASE_FILE_BYTES
 from app.store.tables import GoldVersion, Submission
 
 Filename = Annotated[str | None, Query(description="Tells the format where the media type does not.")]
@@ -29,19 +29,19 @@ Layout = Annotated[
 
 Result = TypeVar("Result")
 
-BUFFER = 1 << 20  # bytes gathered before a write to disk
+BUFFER_BYTES = 1 << 20  # bytes gathered before a write to disk
 
 
-def kind_of(request: Request, filename: str | None, layout: str | None) -> FileKind:
+def request_file_kind(request: Request, filename: str | None, layout: str | None) -> FileKind:
     """Format, compression and layout of the body; raises UnsupportedMedia, BadRequest."""
     encodings = ", ".join(request.headers.getlist("content-encoding"))
-    return file_kind(filename, request.headers.get("content-type"), encodings, layout)
+    return detect_file_kind(filename, request.headers.get("content-type"), encodings, layout)
 
 
-async def kept(
+async def receive_upload(
     request: Request,
-    parts: Service,
-    then: Callable[[Stored], Result],
+    parts: AppState,
+    then: Callable[[StoredFile], Result],
     room: Callable[[], int | None] | None = None,
     turn: Callable[[], Awaitable[None]] | None = None,
     large: AbstractContextManager[object] | None = None,
@@ -55,33 +55,33 @@ async def kept(
     breaks off, and whatever `then` raises.
     """
     with ExitStack() as held:
-        body = Body(parts.files)
+        body = UploadBody(parts.files)
         try:
-            rest = await _receive(request, parts, body, room, lambda: large and held.enter_context(large))
+            rest = await _write_body(request, parts, body, room, lambda: large and held.enter_context(large))
             if turn is not None:
                 await run_in_threadpool(body.write, rest)
                 rest = []
-                await _its_turn(request, turn)
+                await _wait_for_turn(request, turn)
         except ClientDisconnect as gone:
             await run_in_threadpool(body.abort)
             raise BadRequest("The upload broke off before its end.") from gone
         except BaseException:
             await run_in_threadpool(body.abort)
             raise
-        return await run_in_threadpool(body.keep, rest, then)
+        return await run_in_threadpool(body.finish_and_use, rest, then)
 
 
-async def _its_turn(request: Request, turn: Callable[[], Awaitable[None]]) -> None:
+async def _wait_for_turn(request: Request, turn: Callable[[], Awaitable[None]]) -> None:
     """Wait for its turn; raises ClientDisconnect for a request that nobody waits for any more."""
     await turn()
     if await request.is_disconnected():
         raise ClientDisconnect
 
 
-class Body:
+class UploadBody:
     """A body on its way to the store; its file is begun with the first bytes that are written."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: FileStore) -> None:
         self._files = files
         self._upload: Upload | None = None
 
@@ -97,18 +97,18 @@ class Body:
         if self._upload is not None:
             self._upload.abort()
 
-    def keep(self, rest: Sequence[bytes], then: Callable[[Stored], Result]) -> Result:
+    def finish_and_use(self, rest: Sequence[bytes], then: Callable[[StoredFile], Result]) -> Result:
         """Make the file durable with its last bytes, and go on with it; what refuses it takes it away again."""
-        stored = self._whole(rest)
+        stored = self._finish(rest)
         try:
             return then(stored)
         except CommitUncertain:
             raise  # a row may point to the file, so it has to stay
         except Exception:
-            forget(self._files, stored)
+            delete_unreferenced(self._files, stored)
             raise
 
-    def _whole(self, rest: Sequence[bytes]) -> Stored:
+    def _finish(self, rest: Sequence[bytes]) -> StoredFile:
         try:
             self.write(rest)
             assert self._upload is not None
@@ -118,52 +118,56 @@ class Body:
             raise
 
 
-def forget(files: Files, stored: Stored) -> None:
+def delete_unreferenced(files: FileStore, stored: StoredFile) -> None:
     """Remove a file that no row will point to; where that cannot be done now the sweeper will find it."""
     with suppress(Unavailable):
         files.delete(stored.key)
 
 
-class _Fit:
+class _UploadSizeLimit:
     """Refuses a body that is larger than any upload may be, or than can be of use where it is sent."""
 
     def __init__(self, most: int, room: Callable[[], int | None] | None) -> None:
-        self._most, self._why = most, "An upload has"
-        self._room = room
+        self._limit, self._reason = most, "An upload has"
+        self._max_useful_bytes = room
 
     async def check(self, size: int) -> None:
         """Raise TooLarge for so many bytes."""
-        if size > self._most:
-            raise _too_large(self._most, self._why)
-        if self._room is None or size <= LEAST:
+        if size > self._limit:
+            raise _too_large_error(self._limit, self._reason)
+        if self._max_useful_bytes is None or size <= BASE_FILE_BYTES:
             return
-        room, self._room = await run_in_threadpool(self._room), None
-        if room is not None and room < self._most:
-            self._most, self._why = room, "Predictions for this phase have"
+        room, self._max_useful_bytes = await run_in_threadpool(self._max_useful_bytes), None
+        if room is not None and room < self._limit:
+            self._limit, self._reason = room, "Predictions for this phase have"
             await self.check(size)
 
 
-async def _receive(
-    request: Request, parts: Service, body: Body, room: Callable[[], int | None] | None, large: Callable[[], object]
+async def _write_body(
+    request: Request,
+    parts: AppState,
+    body: UploadBody,
+    room: Callable[[], int | None] | None,
+    large: Callable[[], object],
 ) -> list[bytes]:
     """Write the body but for its last bytes, which are given: while some are written, the next may come.
 
     `large` is called before the first are written.
     """
-    fit = _Fit(parts.settings.max_upload, room)
+    fit = _UploadSizeLimit(parts.settings.max_upload, room)
     declared = request.headers.get("content-length", "")
     await fit.check(int(declared) if declared.isdigit() else 0)
     waiting: list[bytes] = []
     held = size = 0
     writing: asyncio.Future[None] | None = None
     try:
-        with parts.file_memory.body(block(request)) as holds:
-            async for chunk in steady(request, parts.settings.upload_idle, parts.settings.upload_rate):
+        with parts.upload_memory.admit_body(client_address_block(request)) as holds:
+            async for chunk in stream_with_timeout(request, parts.settings.upload_idle, parts.settings.upload_rate):
                 waiting.append(chunk)
                 held, size = held + len(chunk), size + len(chunk)
                 await fit.check(size)
                 has_room = holds(held)
-                if held >= BUFFER or not has_room:
+                if held >= BUFFER_BYTES or not has_room:
                     if writing is None:
                         large()
                     else:
@@ -179,7 +183,7 @@ async def _receive(
     return waiting
 
 
-async def steady(request: Request, idle: float, rate: int = 0) -> AsyncIterator[bytes]:
+async def stream_with_timeout(request: Request, idle: float, rate: int = 0) -> AsyncIterator[bytes]:
     """The chunks of a body; raises TooSlow when none comes for `idle` seconds.
 
     With `rate`, also when in any `idle` seconds fewer bytes a second than that have come: what came before does not pay
@@ -205,11 +209,11 @@ async def steady(request: Request, idle: float, rate: int = 0) -> AsyncIterator[
         yield chunk
 
 
-def _too_large(most: int, why: str) -> TooLarge:
+def _too_large_error(most: int, why: str) -> TooLarge:
     return TooLarge(f"{why} at most {most} bytes.", headers={"Connection": "close"}, limit=most)
 
 
-class WholeFile(FileResponse):
+class WholeFileResponse(FileResponse):
     """A file as it is: a Range header is ignored, as RFC 9110 (section 14.2) allows, so every error is a problem document."""
 
     def __init__(
@@ -233,20 +237,20 @@ class WholeFile(FileResponse):
             await super().__call__({**scope, "headers": headers}, receive, send)
 
 
-def download(parts: Service, row: GoldVersion | Submission, name: str) -> Response:
+def stored_file_response(parts: AppState, row: GoldVersion | Submission, name: str) -> Response:
     """The file of a row as it was uploaded, named by its format; held until it is sent."""
     held = ExitStack()
-    path = held.enter_context(parts.files.local(row.file_key))
-    return WholeFile(
+    path = held.enter_context(parts.files.local_path(row.file_key))
+    return WholeFileResponse(
         path,
         media_type="application/octet-stream",
-        filename=name + stored_kind(row).ending,
+        filename=name + stored_file_kind(row).ending,
         tag=row.sha256,
         sending=held,
     )
 
 
-def file_body(description: str, examples: Mapping[str, JSON]) -> dict[str, Any]:
+def file_request_body(description: str, examples: Mapping[str, JSON]) -> dict[str, Any]:
     """The OpenAPI request body of a route that takes a file in any of our formats, with examples of each media type."""
     content: dict[str, Any] = {}
     for known in FORMATS.values():

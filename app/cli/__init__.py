@@ -27,13 +27,13 @@ from app.cli import (
     serve,
     what_if,
 )
-from app.cli.terminal.output import WRONG_USAGE
+from app.cli.terminal.output import EXIT_WRONG_USAGE
 
-Command = tuple[str, Callable[..., None], str]
+CommandSpec = tuple[str, Callable[..., None], str]
 
-_ID = "019a3c5e7b1f7d04a2c98e6f50b1d327"  # an example, in full
+_EXAMPLE_SUBMISSION_ID = "019a3c5e7b1f7d04a2c98e6f50b1d327"  # an example, in full
 
-_MAIN: dict[str, tuple[Command, ...]] = {
+_TOP_LEVEL_COMMANDS: dict[str, tuple[CommandSpec, ...]] = {
     "Score on this machine": (
         ("score", score.score, "assay score --gold gold.jsonl --predictions mine.json --metric f1_macro"),
         (
@@ -57,10 +57,10 @@ _MAIN: dict[str, tuple[Command, ...]] = {
         ("validate", participant.validate, "assay validate digits -f mine.json"),
         ("submit", participant.submit, 'assay submit digits -f mine.json -m "SVM, bigrams" --wait'),
         ("submissions", participant.submissions, "assay submissions digits"),
-        ("submission", participant.submission, f"assay submission {_ID}"),
-        ("select", participant.select, f"assay select {_ID}"),
-        ("unselect", participant.unselect, f"assay unselect {_ID}"),
-        ("cancel", participant.cancel, f"assay cancel {_ID}"),
+        ("submission", participant.submission, f"assay submission {_EXAMPLE_SUBMISSION_ID}"),
+        ("select", participant.select, f"assay select {_EXAMPLE_SUBMISSION_ID}"),
+        ("unselect", participant.unselect, f"assay unselect {_EXAMPLE_SUBMISSION_ID}"),
+        ("cancel", participant.cancel, f"assay cancel {_EXAMPLE_SUBMISSION_ID}"),
         ("quota", participant.quota, "assay quota digits"),
         ("leaderboard", participant.leaderboard, "assay leaderboard digits --csv"),
     ),
@@ -77,7 +77,7 @@ _MAIN: dict[str, tuple[Command, ...]] = {
     ),
 }
 
-_GROUPS: dict[str, tuple[str, str, tuple[Command, ...]]] = {
+_COMMAND_GROUPS: dict[str, tuple[str, str, tuple[CommandSpec, ...]]] = {
     "challenge": (
         "Organize",
         "Create, edit and publish challenges; everybody: list and show them.",
@@ -111,7 +111,7 @@ _GROUPS: dict[str, tuple[str, str, tuple[Command, ...]]] = {
 }
 
 
-def _without_type(params: list[Any]) -> list[Any]:
+def _hide_flag_types(params: list[Any]) -> list[Any]:
     """The parameters; those that are switches say no type in the help, for they take no value."""
     for param in params:
         if getattr(param, "is_flag", False):
@@ -124,7 +124,7 @@ class _Command(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Its parameters, and --help."""
-        return _without_type(super().get_params(ctx))
+        return _hide_flag_types(super().get_params(ctx))
 
 
 class _Group(TyperGroup):
@@ -132,10 +132,10 @@ class _Group(TyperGroup):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Its parameters, and --help."""
-        return _without_type(super().get_params(ctx))
+        return _hide_flag_types(super().get_params(ctx))
 
 
-class _Tree(_Group):
+class _RootGroup(_Group):
     """Says wrong usage in JSON too, when --json was asked for."""
 
     _json = False
@@ -156,21 +156,21 @@ class _Tree(_Group):
         try:
             yield
         except TyperException as error:
-            if self._json and error.exit_code == WRONG_USAGE:
+            if self._json and error.exit_code == EXIT_WRONG_USAGE:
                 self._json = False  # once is enough: invoking also passes through here
                 print(json.dumps({"code": "wrong_usage", "detail": error.format_message()}, indent=2))
             raise
 
 
-def _version(asked: bool) -> None:
+def _print_version(asked: bool) -> None:
     if asked:
         print(f"assay {__version__}")
         raise typer.Exit
 
 
-def _root(
+def _root_callback(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and end.")
     ] = False,
 ) -> None:
     """Assay: a challenge's scoring office. Gold labels and predictions in, agreed metrics and a leaderboard out.
@@ -179,24 +179,26 @@ def _root(
     """
 
 
-def _enter(group: typer.Typer, commands: tuple[Command, ...], panel: str | None = None) -> None:
+def _add_commands(group: typer.Typer, commands: tuple[CommandSpec, ...], panel: str | None = None) -> None:
     for name, function, example in commands:
         group.command(name, cls=_Command, epilog=f"Example: {example}", rich_help_panel=panel)(function)
 
 
-def build() -> typer.Typer:
+def build_command_tree() -> typer.Typer:
     """The whole command tree."""
-    root = typer.Typer(name="assay", cls=_Tree, no_args_is_help=True, pretty_exceptions_enable=False, callback=_root)
-    for panel, commands in _MAIN.items():
-        _enter(root, commands, panel)
-    for name, (panel, meaning, commands) in _GROUPS.items():
+    root = typer.Typer(
+        name="assay", cls=_RootGroup, no_args_is_help=True, pretty_exceptions_enable=False, callback=_root_callback
+    )
+    for panel, commands in _TOP_LEVEL_COMMANDS.items():
+        _add_commands(root, commands, panel)
+    for name, (panel, meaning, commands) in _COMMAND_GROUPS.items():
         group = typer.Typer(cls=_Group, no_args_is_help=True, help=meaning)
-        _enter(group, commands)
+        _add_commands(group, commands)
         root.add_typer(group, name=name, rich_help_panel=panel)
     return root
 
 
-root = build()
+root = build_command_tree()
 
 
 def main() -> None:

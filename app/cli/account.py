@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from app.cli.connection import forget, remember, resolve
+from app.cli.connection import forget_token, remember_token, resolve_url_and_token
 from app.cli.options import AsJson, Password, Url
-from app.cli.terminal.output import Output, Refused, reporting
-from app.cli.terminal.prompts import asked, secret
+from app.cli.terminal.output import CommandError, CommandOutput, command_output
+from app.cli.terminal.prompts import prompt_password, prompt_unless_given
 
 _Email = Annotated[str | None, typer.Option("--email", metavar="ADDRESS", help="E-mail address (default: asked for).")]
 
@@ -23,14 +23,14 @@ def signup(
     """Create an account and log in with it."""
     from app.client import Client
 
-    with reporting(as_json=as_json) as out:
-        address, _ = resolve(url, "unused")
-        who, called = asked(email, "E-mail", "--email"), asked(name, "Name", "--name")
-        word = secret(password, new=True)
+    with command_output(as_json=as_json) as out:
+        address, _ = resolve_url_and_token(url, "unused")
+        who, called = prompt_unless_given(email, "E-mail", "--email"), prompt_unless_given(name, "Name", "--name")
+        word = prompt_password(password, new=True)
         with Client(address) as client:
             client.sign_up(who, called, word)
             key = str(client.create_token(who, word)["token"])
-        _keep(out, address, key, "Signed up and logged in to")
+        _verify_and_remember(out, address, key, "Signed up and logged in to")
 
 
 def login(
@@ -50,23 +50,23 @@ def login(
     """Log in to a service and remember it: trade e-mail address and password for a token, or keep a given one."""
     from app.client import Client
 
-    with reporting(as_json=as_json) as out:
-        address, _ = resolve(url, "unused")
+    with command_output(as_json=as_json) as out:
+        address, _ = resolve_url_and_token(url, "unused")
         key = sys.stdin.readline().strip() if token == "-" else token  # noqa: S105 (no password)
         if key is None:
-            who, word = asked(email, "E-mail", "--email"), secret(password)
+            who, word = prompt_unless_given(email, "E-mail", "--email"), prompt_password(password)
             with Client(address) as client:
                 key = str(client.create_token(who, word, scope or None)["token"])
-        _keep(out, address, key, "Logged in to")
+        _verify_and_remember(out, address, key, "Logged in to")
 
 
-def _keep(out: Output, address: str, key: str, done: str) -> None:
+def _verify_and_remember(out: CommandOutput, address: str, key: str, done: str) -> None:
     """Try a token, remember it, and say so."""
     from app.client import Client
 
     with Client(address, key) as client:
         me = client.me()
-    path = remember(address, key)
+    path = remember_token(address, key)
     name = me.get("name") or me.get("email") or "the administrator"
     value: dict[str, Any] = {"url": address, "user": me, "credentials": str(path)}
     out.result(value, lambda _: out.say(f"{done} {address} as {name}; remembered in {path}."))
@@ -76,10 +76,10 @@ def logout(url: Url = None, as_json: AsJson = False) -> None:
     """Revoke the token that the last login remembered, and forget it."""
     from app.client import ApiError, Client
 
-    with reporting(as_json=as_json) as out:
-        address, key = resolve(url, None)
+    with command_output(as_json=as_json) as out:
+        address, key = resolve_url_and_token(url, None)
         if key is None:
-            raise Refused("not_logged_in", f"No token is remembered for {address}.")
+            raise CommandError("not_logged_in", f"No token is remembered for {address}.")
         token_id = key.removeprefix("assay_").partition(".")[0] if key.startswith("assay_") else None
         revoked = False
         if token_id is not None:  # else it is the administrator's own, which lives in the service's data folder
@@ -90,6 +90,6 @@ def logout(url: Url = None, as_json: AsJson = False) -> None:
             except ApiError as error:
                 if error.code not in {"unauthorized", "not_found"}:
                     raise
-        forget(address)
+        forget_token(address)
         said = "The token is revoked and forgotten." if revoked else "The token is forgotten."
         out.result({"url": address, "revoked": revoked}, lambda _: out.say(f"Logged out of {address}. {said}"))

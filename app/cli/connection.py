@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.cli.terminal.output import Output, Refused
+from app.cli.terminal.output import CommandError, CommandOutput
 
 if TYPE_CHECKING:
     from app.client import Client
@@ -26,28 +26,28 @@ def credentials_path() -> Path:
     return root / "assay" / "credentials"
 
 
-def _read() -> dict[str, Any]:
+def _read_credentials() -> dict[str, Any]:
     path = credentials_path()
     try:
         content = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         return {"tokens": {}}
     except ValueError:
-        raise _unreadable(path) from None
+        raise _bad_credentials_error(path) from None
     if not isinstance(content, dict) or not isinstance(content.get("tokens"), dict):
-        raise _unreadable(path)
+        raise _bad_credentials_error(path)
     return content
 
 
-def _unreadable(path: Path) -> Refused:
-    return Refused(
+def _bad_credentials_error(path: Path) -> CommandError:
+    return CommandError(
         "bad_credentials",
         f"{path} is not the JSON object that 'assay login' writes.",
         "Remove the file and log in again: assay login.",
     )
 
 
-def others_may_read() -> bool:
+def is_readable_by_others() -> bool:
     """True when the credentials file is open to the group or to others."""
     try:
         mode = credentials_path().stat().st_mode
@@ -56,39 +56,39 @@ def others_may_read() -> bool:
     return bool(stat.S_IMODE(mode) & 0o077)
 
 
-def resolve(url: str | None, token: str | None) -> tuple[str, str | None]:
+def resolve_url_and_token(url: str | None, token: str | None) -> tuple[str, str | None]:
     """The address and token to use: what is given, else what the last login kept, else the local service.
 
     A kept token is sent only to the address that it was made for.
     """
     if url and token:
-        return normal(url), token
-    kept = _read()
-    address = normal(url or str(kept.get("url") or DEFAULT_URL))
+        return normalize_url(url), token
+    kept = _read_credentials()
+    address = normalize_url(url or str(kept.get("url") or DEFAULT_URL))
     return address, token or kept["tokens"].get(address)
 
 
-def normal(url: str) -> str:
+def normalize_url(url: str) -> str:
     """One spelling per address: no slash and no /api/v1 at its end."""
     return url.strip().rstrip("/").removesuffix("/api/v1")
 
 
-def remember(url: str, token: str) -> Path:
+def remember_token(url: str, token: str) -> Path:
     """Keep a token for an address and make that the default."""
-    kept = _read()
-    kept["url"] = normal(url)
-    kept["tokens"][normal(url)] = token
-    return _write(kept)
+    kept = _read_credentials()
+    kept["url"] = normalize_url(url)
+    kept["tokens"][normalize_url(url)] = token
+    return _write_credentials(kept)
 
 
-def forget(url: str) -> None:
+def forget_token(url: str) -> None:
     """Drop the token that is kept for an address; the address stays the default."""
-    kept = _read()
-    if kept["tokens"].pop(normal(url), None) is not None:
-        _write(kept)
+    kept = _read_credentials()
+    if kept["tokens"].pop(normalize_url(url), None) is not None:
+        _write_credentials(kept)
 
 
-def _write(kept: dict[str, Any]) -> Path:
+def _write_credentials(kept: dict[str, Any]) -> Path:
     """Replace the credentials file whole, with mode 600."""
     path = credentials_path()
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -108,12 +108,12 @@ def _write(kept: dict[str, Any]) -> Path:
 
 
 @contextmanager
-def connected(out: Output, url: str | None, token: str | None) -> Iterator["Client"]:
+def connect_client(out: CommandOutput, url: str | None, token: str | None) -> Iterator["Client"]:
     """A client of the service that the options, the environment or the last login name."""
     from app.client import Client
 
-    address, key = resolve(url, token)
-    if key is not None and key != token and others_may_read():
+    address, key = resolve_url_and_token(url, token)
+    if key is not None and key != token and is_readable_by_others():
         out.note(f"Warning: others can read {credentials_path()}; close it with chmod 600.")
     with Client(address, key) as client:
         yield client

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from app.cli.input import yaml_file
-from app.cli.terminal.output import Refused
+from app.cli.terminal.output import CommandError
 from app.client import FINAL, ApiError, Client, Json
 
 PHASE = "main"
-SHOWN = ("f1_macro", "f1_of_averages_macro", "accuracy")
-ORGANIZER = "organizer@digits.example"
-PATIENCE = 120.0  # seconds for one submission; it takes a fraction of one
+DEMO_BOARD_METRICS = ("f1_macro", "f1_of_averages_macro", "accuracy")
+ORGANIZER_EMAIL = "organizer@digits.example"
+SCORING_TIMEOUT_SECONDS = 120.0  # seconds for one submission; it takes a fraction of one
 
 
 def demo_secret(data_dir: Path) -> bytes:
@@ -34,7 +34,7 @@ def demo_secret(data_dir: Path) -> bytes:
 
 
 @dataclass(frozen=True)
-class Demonstration:
+class DemoLoader:
     """Where to load what: the service, its administrator, the example folder, and the secret of the passwords."""
 
     url: str
@@ -45,17 +45,19 @@ class Demonstration:
 
     def load(self) -> Json:
         """Create what is missing (accounts, challenge, gold, teams, submissions) and give the board."""
-        description = yaml_file.load(self.folder / "challenge.yaml")
+        description = yaml_file.load_description(self.folder / "challenge.yaml")
         slug = str(description["slug"])
         with Client(self.url, self.admin_token) as administrator:
-            with self._account(administrator, ORGANIZER, "Digits organizer", approved=True) as organizer:
-                self._challenge(organizer, slug, description)
-            for system in yaml_file.read(self.folder / "systems.yaml"):
-                self._compete(administrator, slug, system)
+            with self._sign_in_account(administrator, ORGANIZER_EMAIL, "Digits organizer", approved=True) as organizer:
+                self._ensure_challenge(organizer, slug, description)
+            for system in yaml_file.read_yaml(self.folder / "systems.yaml"):
+                self._submit_system(administrator, slug, system)
             return administrator.leaderboard(slug, PHASE)
 
     @contextmanager
-    def _account(self, administrator: Client, email: str, name: str, *, approved: bool = False) -> Iterator[Client]:
+    def _sign_in_account(
+        self, administrator: Client, email: str, name: str, *, approved: bool = False
+    ) -> Iterator[Client]:
         """A client of the account, which is made if it is missing; its token ends with the block."""
         digest = hmac.digest(self.secret, email.encode(), hashlib.sha256)
         password = base64.urlsafe_b64encode(digest).decode().rstrip("=")
@@ -64,14 +66,14 @@ class Demonstration:
         except ApiError as error:
             if error.code != "email_taken":
                 raise
-        made = self._token(email, password)
+        made = self._create_token(email, password)
         with Client(self.url, str(made["token"])) as client:
             try:
                 yield client
             finally:
                 client.revoke_token(str(made["id"]))
 
-    def _token(self, email: str, password: str) -> Json:
+    def _create_token(self, email: str, password: str) -> Json:
         with Client(self.url) as visitor:
             try:
                 return visitor.create_token(email, password)
@@ -79,9 +81,9 @@ class Demonstration:
                 if error.code != "wrong_password":
                     raise
                 detail = f"The account {email} exists, but its secret is not in this data folder."
-                raise Refused("demo_secret_lost", detail, "Take another folder: --data-dir.") from None
+                raise CommandError("demo_secret_lost", detail, "Take another folder: --data-dir.") from None
 
-    def _challenge(self, organizer: Client, slug: str, description: Json) -> None:
+    def _ensure_challenge(self, organizer: Client, slug: str, description: Json) -> None:
         try:
             organizer.challenge(slug)
         except ApiError as error:
@@ -97,10 +99,10 @@ class Demonstration:
         else:
             self.tell(f"Uploaded the true labels of {gold.get('instances', 'all')} instances.")
 
-    def _compete(self, administrator: Client, slug: str, system: dict[str, Any]) -> None:
+    def _submit_system(self, administrator: Client, slug: str, system: dict[str, Any]) -> None:
         """One team: sign up, register, hand in, wait for the score."""
         team, method = str(system["team"]), str(system["method"])
-        with self._account(administrator, f"{team.lower()}@digits.example", f"Team {team}") as participant:
+        with self._sign_in_account(administrator, f"{team.lower()}@digits.example", f"Team {team}") as participant:
             try:
                 participant.register(slug, team)
             except ApiError as error:
@@ -115,11 +117,11 @@ class Demonstration:
                 method=method,
                 description=str(system["description"]),
                 phase=PHASE,
-                wait=PATIENCE,
+                wait=SCORING_TIMEOUT_SECONDS,
                 # A submission that failed is not to be met again under the same key.
                 idempotency_key=f"demo-{team.lower()}-{sum(one.get('status') in FINAL for one in earlier)}",
             )
         if handed_in.get("status") != "finished":
             detail = f"The submission of team {team} ended as {handed_in.get('status')}."
-            raise Refused("demo_failed", detail, "The log of the service says more.")
+            raise CommandError("demo_failed", detail, "The log of the service says more.")
         self.tell(f"Team {team} handed in {system['file']} ({system['format']}).")

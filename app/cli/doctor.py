@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app.cli.options import AsJson, DataDir
-from app.cli.serve import settings_with
-from app.cli.terminal.output import FAILED, reporting
+from app.cli.serve import load_settings
+from app.cli.terminal.output import EXIT_FAILED, command_output
 from app.cli.terminal.safe_text import PLAIN, clean
 
 if TYPE_CHECKING:
@@ -27,25 +27,25 @@ def doctor(data_dir: DataDir = None, deep: Deep = False, as_json: AsJson = False
 
     Runs beside a service at work, or without one. Exit status 0 without problems, 1 with one.
     """
-    with reporting(as_json=as_json) as out:
-        from app.doctor import examine
+    with command_output(as_json=as_json) as out:
+        from app.doctor import run_checks
         from app.runtime import logging_setup
 
-        with logging_setup.silent(), out.waiting("Looking …"):
-            found = list(examine(lambda: settings_with(data_dir=data_dir), os.environ, deep=deep))
+        with logging_setup.silence_logs(), out.waiting("Looking …"):
+            found = list(run_checks(lambda: load_settings(data_dir=data_dir), os.environ, deep=deep))
         states: Counter[str] = Counter(finding.state for finding in found)
         worst = next((state for state in ("problem", "warning") if states[state]), "ok")
         value = {"state": worst, "findings": [finding.to_dict() for finding in found]}
-        out.result(value, lambda console: _show(console, found, states))
+        out.result(value, lambda console: _show_findings(console, found, states))
     if worst == "problem":
-        raise typer.Exit(FAILED)
+        raise typer.Exit(EXIT_FAILED)
 
 
-def _show(console: "Console", found: "Sequence[Finding]", states: "Counter[str]") -> None:
+def _show_findings(console: "Console", found: "Sequence[Finding]", states: "Counter[str]") -> None:
     """A line for each check that was made, the remedy below those that need one, and a count at the end."""
-    from app.doctor import NOT_HERE
+    from app.doctor import NOT_APPLICABLE
 
-    shown = [finding for finding in found if finding.seen != NOT_HERE]
+    shown = [finding for finding in found if finding.seen != NOT_APPLICABLE]
     width = max(len(finding.check) for finding in shown)
     for finding in shown:
         console.print(f"{finding.state:<7}  {finding.check:<{width}}  {clean(finding.seen)}", **PLAIN)

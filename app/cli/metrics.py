@@ -8,7 +8,7 @@ import typer
 
 from app.cli.options import AsJson, Task
 from app.cli.terminal.metric_page import show_metric, show_presets, show_rows
-from app.cli.terminal.output import Output, reporting
+from app.cli.terminal.output import CommandOutput, command_output
 from app.cli.terminal.safe_text import PLAIN, clean
 from app.cli.terminal.table_layout import UNDEFINED
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from app.scoring.declaration.metric import Metric
 
-_BETTER = {"higher": "higher", "lower": "lower", "none": UNDEFINED}
+_DIRECTION_WORDS = {"higher": "higher", "lower": "lower", "none": UNDEFINED}
 _Task = Annotated[
     Task | None, typer.Option("--task", metavar="TASK", help="Only those for binary, multiclass or multilabel tasks.")
 ]
@@ -55,60 +55,61 @@ def metrics(
         raise typer.BadParameter("--task, --needs and --search choose from the list of all metrics")
     if presets and (metric is not None or preset is not None):
         raise typer.BadParameter("--presets lists all of them; name one with --preset")
-    with reporting(as_json=as_json) as out:
+    with command_output(as_json=as_json) as out:
         if presets or (preset is not None and metric is None):
-            _presets(out, preset)
+            _list_presets(out, preset)
         elif metric is None:
-            _list(out, task, needs or (), search or "")
+            _list_metrics(out, task, needs or (), search or "")
         else:
-            _one(out, metric, preset)
+            _explain_metric(out, metric, preset)
 
 
-def _list(out: Output, task: Task | None, needs: Sequence[str], search: str) -> None:
-    from app.scoring.catalogue.description import describe, matching
-    from app.scoring.declaration.requirements import MEANINGS
+def _list_metrics(out: CommandOutput, task: Task | None, needs: Sequence[str], search: str) -> None:
+    from app.scoring.catalogue.description import describe_metric, search_metrics
+    from app.scoring.declaration.requirements import NEED_MEANINGS
 
-    unknown = [need for need in needs if need not in MEANINGS]
+    unknown = [need for need in needs if need not in NEED_MEANINGS]
     if unknown:
-        raise typer.BadParameter(f"'{unknown[0]}' is none of {', '.join(MEANINGS)}", param_hint="--needs")
-    found = matching(task, needs, search)
+        raise typer.BadParameter(f"'{unknown[0]}' is none of {', '.join(NEED_MEANINGS)}", param_hint="--needs")
+    found = search_metrics(task, needs, search)
     out.result(
-        [describe(metric) for metric in found] if out.as_json else None, lambda console: _show_list(console, found)
+        [describe_metric(metric) for metric in found] if out.as_json else None,
+        lambda console: _show_list(console, found),
     )
 
 
-def _one(out: Output, asked: str, preset: str | None) -> None:
-    from app.scoring.catalogue.description import default_call, describe, explain
-    from app.scoring.declaration.metric_parser import find, parse_metric
+def _explain_metric(out: CommandOutput, asked: str, preset: str | None) -> None:
+    from app.scoring.catalogue.description import default_call, describe_metric, explain_call
+    from app.scoring.declaration.metric_parser import find_metric, parse_metric
 
     if ":" in asked or preset is not None:
-        entry = explain(parse_metric(asked, options={} if preset is None else {"preset": preset}))
+        entry = explain_call(parse_metric(asked, options={} if preset is None else {"preset": preset}))
         out.result(entry, lambda console: show_metric(console, entry))
     else:
-        metric = find(asked)
-        out.result(describe(metric), lambda console: show_metric(console, explain(default_call(metric))))
+        metric = find_metric(asked)
+        out.result(describe_metric(metric), lambda console: show_metric(console, explain_call(default_call(metric))))
 
 
-def _presets(out: Output, name: str | None) -> None:
+def _list_presets(out: CommandOutput, name: str | None) -> None:
     from app.scoring.catalogue.settings_index import describe_preset
-    from app.scoring.declaration.metric_parser import agreed
-    from app.scoring.declaration.presets import PRESET, PRESETS
+    from app.scoring.declaration.metric_parser import parse_shared_options
+    from app.scoring.declaration.presets import PRESET_OPTION, PRESETS
 
     if name is None:
         every = [describe_preset(preset) for preset in PRESETS.values()]
         out.result(every, lambda console: show_presets(console, every))
         return
-    one = describe_preset(PRESETS[agreed({PRESET: name})[PRESET]])
+    one = describe_preset(PRESETS[parse_shared_options({PRESET_OPTION: name})[PRESET_OPTION]])
     out.result(one, lambda console: show_presets(console, [one]))
 
 
 def _show_list(console: "Console", found: "Sequence[Metric]") -> None:
     """Families under their titles; of each metric the key, which way is better, and the name."""
-    from app.scoring.metrics import FAMILY_OF
+    from app.scoring.metrics import FAMILY_BY_KEY
 
-    for title, family in groupby(found, lambda one: FAMILY_OF[one.key].title):
+    for title, family in groupby(found, lambda one: FAMILY_BY_KEY[one.key].title):
         console.print(clean(title), style="bold", **PLAIN)
-        show_rows(console, ((one.key, _BETTER[one.direction], one.name) for one in family))
+        show_rows(console, ((one.key, _DIRECTION_WORDS[one.direction], one.name) for one in family))
         console.print()
     counted = "1 metric" if len(found) == 1 else f"{len(found)} metrics"
     console.print(f"{counted}. assay metrics KEY explains one; --task, --needs, --search choose.", **PLAIN)

@@ -5,15 +5,15 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from app.cli.input.piped_files import spooled
+from app.cli.input.piped_files import spool_pipe
 
 Task = Literal["binary", "multiclass", "multilabel"]
-FORMATS = ".json, .jsonl, .csv, .tsv, .npz, .parquet or .arrow, also .gz or .zst"
+FORMATS_HELP = ".json, .jsonl, .csv, .tsv, .npz, .parquet or .arrow, also .gz or .zst"
 
 
 def file_option(*names: str, help: str) -> Any:  # noqa: A002 (typer's own word)
     """An option that takes a file to read, a pipe, or - for standard input."""
-    return typer.Option(*names, callback=spooled, metavar="FILE", help=help)
+    return typer.Option(*names, callback=spool_pipe, metavar="FILE", help=help)
 
 
 AsJson = Annotated[
@@ -40,7 +40,9 @@ Phase = Annotated[
     typer.Option("--phase", metavar="PHASE", help="Phase (default: the only one, or the one open now)."),
 ]
 SubmissionId = Annotated[str, typer.Argument(metavar="ID", help="Id of the submission.")]
-PredictionsFile = Annotated[Path, file_option("--file", "-f", help=f"Predictions: {FORMATS}; - is standard input.")]
+PredictionsFile = Annotated[
+    Path, file_option("--file", "-f", help=f"Predictions: {FORMATS_HELP}; - is standard input.")
+]
 Layout = Annotated[
     Literal["long"] | None,
     typer.Option("--layout", metavar="LAYOUT", help="long: a table with one row per pair of instance and label."),
@@ -81,14 +83,14 @@ Hierarchy = Annotated[
 ]
 Folds = Annotated[Path | None, file_option("--folds", help="JSON {id: fold} for cross-validation.")]
 Groups = Annotated[Path | None, file_option("--groups", help="JSON {id: group}: its document, patient, speaker.")]
-Void = Annotated[Path | None, file_option("--void", help="JSON list of ids that are not scored.")]
+VoidIds = Annotated[Path | None, file_option("--void", help="JSON list of ids that are not scored.")]
 Preset = Annotated[
     str | None,
     typer.Option(
         "--preset", metavar="NAME", help="Conventions of a tool: sklearn, bioasq, hemkit, image_tagging, caret."
     ),
 ]
-Gold = Annotated[Path, file_option("--gold", "-g", help=f"True labels: {FORMATS}.")]
+Gold = Annotated[Path, file_option("--gold", "-g", help=f"True labels: {FORMATS_HELP}.")]
 Predictions = Annotated[Path, file_option("--predictions", "-p", help="Predictions, in the same formats.")]
 TaskType = Annotated[
     Task | None,

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.cli.connection import connected
+from app.cli.connection import connect_client
 from app.cli.options import AsJson, Phase, Slug, Token, Url
-from app.cli.terminal.output import FAILED, STILL_WAITING, Output, reporting
-from app.cli.terminal.table_layout import duration
+from app.cli.terminal.output import EXIT_FAILED, EXIT_STILL_WAITING, CommandOutput, command_output
+from app.cli.terminal.table_layout import format_duration
 
 if TYPE_CHECKING:
     from app.client import Client
 
-PAUSE = 0.5  # seconds between two looks
-AT_WORK = frozenset({"queued", "running"})
+POLL_SECONDS = 0.5  # seconds between two looks
+UNFINISHED_STATUSES = frozenset({"queued", "running"})
 
 
 def rerun(
@@ -54,47 +54,49 @@ def rerun(
     if bool(submission) + failed + cancel > 1:
         raise typer.BadParameter("give one of --submission, --failed and --cancel")
     until = None if timeout is None else time.monotonic() + timeout
-    with reporting(as_json=as_json) as out, connected(out, url, token) as client:
+    with command_output(as_json=as_json) as out, connect_client(out, url, token) as client:
         if submission:
-            _some(out, client, submission, wait=wait, until=until)
+            _rerun_submissions(out, client, submission, wait=wait, until=until)
             return
         name = client.phase(slug, phase)
         if failed:
             found = [str(row["id"]) for row in client.submissions(slug, name) if row["status"] == "failed"]
-            _some(out, client, found, wait=wait, until=until)
+            _rerun_submissions(out, client, found, wait=wait, until=until)
         elif cancel:
-            _tell(out, client.cancel_rerun(slug, name))
+            _show_phase_rerun(out, client.cancel_rerun(slug, name))
         else:
-            _all(out, client, slug, name, ask=not yes, wait=wait, until=until)
+            _rerun_phase(out, client, slug, name, ask=not yes, wait=wait, until=until)
 
 
-def _all(out: Output, client: "Client", slug: str, phase: str, *, ask: bool, wait: bool, until: float | None) -> None:
-    if ask and not _agreed(client.rerun_state(slug, phase), f"{slug}/{phase}"):
-        raise typer.Exit(FAILED)
+def _rerun_phase(
+    out: CommandOutput, client: "Client", slug: str, phase: str, *, ask: bool, wait: bool, until: float | None
+) -> None:
+    if ask and not _confirm(client.rerun_state(slug, phase), f"{slug}/{phase}"):
+        raise typer.Exit(EXIT_FAILED)
     made = client.rerun_phase(slug, phase)
     if wait:
         with out.count_bar(f"Scoring {slug}/{phase} again") as progress:
-            while made["status"] == "running" and not _over(until):
+            while made["status"] == "running" and not _is_past(until):
                 progress(made["done"] + made["failed"], made["total"])
-                time.sleep(PAUSE)
+                time.sleep(POLL_SECONDS)
                 made = client.rerun_state(slug, phase)
-    _tell(out, made)
+    _show_phase_rerun(out, made)
     if wait:
-        raise typer.Exit(_status(made["status"] == "running", bool(made["different"] or made["failed"])))
+        raise typer.Exit(_exit_status(made["status"] == "running", bool(made["different"] or made["failed"])))
 
 
-def _agreed(state: dict[str, Any], where: str) -> bool:
+def _confirm(state: dict[str, Any], where: str) -> bool:
     """Ask on the terminal, with count and estimate; an order that runs already needs no leave."""
     if state["status"] == "running":
         return True
     if not sys.stdin.isatty():
         raise typer.BadParameter("there is no terminal to ask on, so give it", param_hint="--yes")
     count, seconds = state["next"]["total"], state["next"]["seconds"]
-    takes = "" if seconds is None else f" It takes about {duration(seconds)}."
+    takes = "" if seconds is None else f" It takes about {format_duration(seconds)}."
     return typer.confirm(f"Score {count} finished submissions of {where} again?{takes}", err=True)
 
 
-def _tell(out: Output, made: dict[str, Any]) -> None:
+def _show_phase_rerun(out: CommandOutput, made: dict[str, Any]) -> None:
     where = f"{made['challenge']}/{made['phase']}"
     said = {"none": f"{where} was never scored again.", "cancelled": f"Cancelled: {made['done']} were scored again."}
     said["finished"] = (
@@ -106,10 +108,10 @@ def _tell(out: Output, made: dict[str, Any]) -> None:
     )
     out.result(made, lambda _: out.say(said[made["status"]]))
     for row in made["differences"]:
-        out.note(f"{row['submission']} differs: {_values(row)}")
+        out.note(f"{row['submission']} differs: {_format_difference(row)}")
 
 
-def _values(found: dict[str, Any]) -> str:
+def _format_difference(found: dict[str, Any]) -> str:
     if found.get("refused"):
         return "its file is refused now."
     shown = [
@@ -119,21 +121,23 @@ def _values(found: dict[str, Any]) -> str:
     return "; ".join(shown) + (f"; and {more} more." if more > 0 else ".")
 
 
-def _some(out: Output, client: "Client", ids: Sequence[str], *, wait: bool, until: float | None) -> None:
-    found, refused = _ordered(out, client, ids)
+def _rerun_submissions(
+    out: CommandOutput, client: "Client", ids: Sequence[str], *, wait: bool, until: float | None
+) -> None:
+    found, refused = _order_reruns(out, client, ids)
     if wait:
         with out.count_bar("Scoring again") as progress:
-            found = _followed(client, found, until, progress)
+            found = _wait_for_all(client, found, until, progress)
     out.result(found, lambda _: out.say(_summary(found)))
-    bad = [one for one in found if one["status"] == "failed" or _difference(one) or _state(one).get("failure")]
+    bad = [one for one in found if one["status"] == "failed" or _difference(one) or _rerun_of(one).get("failure")]
     for one in found:
         if _difference(one):
-            out.note(f"{one['id']} differs: {_values(_difference(one))}")
+            out.note(f"{one['id']} differs: {_format_difference(_difference(one))}")
     if wait or refused:
-        raise typer.Exit(_status(wait and any(map(_at_work, found)), bool(bad) or refused))
+        raise typer.Exit(_exit_status(wait and any(map(_is_unfinished, found)), bool(bad) or refused))
 
 
-def _ordered(out: Output, client: "Client", ids: Sequence[str]) -> tuple[list[dict[str, Any]], bool]:
+def _order_reruns(out: CommandOutput, client: "Client", ids: Sequence[str]) -> tuple[list[dict[str, Any]], bool]:
     """Order them one by one, and whether any was refused: of several the others are scored all the same."""
     from app.client import ApiError
 
@@ -149,36 +153,36 @@ def _ordered(out: Output, client: "Client", ids: Sequence[str]) -> tuple[list[di
     return found, refused
 
 
-def _followed(
+def _wait_for_all(
     client: "Client", found: list[dict[str, Any]], until: float | None, progress: Callable[[int, int], None]
 ) -> list[dict[str, Any]]:
-    while any(map(_at_work, found)) and not _over(until):
-        progress(sum(not _at_work(one) for one in found), len(found))
-        time.sleep(PAUSE)
-        found = [client.submission(str(one["id"])) if _at_work(one) else one for one in found]
+    while any(map(_is_unfinished, found)) and not _is_past(until):
+        progress(sum(not _is_unfinished(one) for one in found), len(found))
+        time.sleep(POLL_SECONDS)
+        found = [client.submission(str(one["id"])) if _is_unfinished(one) else one for one in found]
     return found
 
 
 def _summary(found: Sequence[dict[str, Any]]) -> str:
-    waiting = sum(map(_at_work, found))
+    waiting = sum(map(_is_unfinished, found))
     return f"{len(found) - waiting} of {len(found)} are scored again." if waiting else f"Scored {len(found)} again."
 
 
-def _state(one: dict[str, Any]) -> dict[str, Any]:
+def _rerun_of(one: dict[str, Any]) -> dict[str, Any]:
     return one.get("rerun") or {}
 
 
 def _difference(one: dict[str, Any]) -> dict[str, Any]:
-    return _state(one).get("difference") or {}
+    return _rerun_of(one).get("difference") or {}
 
 
-def _at_work(one: dict[str, Any]) -> bool:
-    return one["status"] in AT_WORK or _state(one).get("status") in AT_WORK
+def _is_unfinished(one: dict[str, Any]) -> bool:
+    return one["status"] in UNFINISHED_STATUSES or _rerun_of(one).get("status") in UNFINISHED_STATUSES
 
 
-def _over(until: float | None) -> bool:
+def _is_past(until: float | None) -> bool:
     return until is not None and time.monotonic() >= until
 
 
-def _status(waiting: bool, bad: bool) -> int:
-    return STILL_WAITING if waiting else FAILED if bad else 0
+def _exit_status(waiting: bool, bad: bool) -> int:
+    return EXIT_STILL_WAITING if waiting else EXIT_FAILED if bad else 0

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from app.cli.input import value_parsing
-from app.cli.input.gold_and_predictions import TwoFiles, choice, refuse, two_files, wants_scores
+from app.cli.input.gold_and_predictions import (
+    GoldAndPredictions,
+    metric_chooser,
+    read_gold_and_predictions,
+    report_problems_and_exit,
+    wants_scores,
+)
 from app.cli.options import (
     AsJson,
     Classes,
@@ -26,11 +32,11 @@ from app.cli.options import (
     Preset,
     TaskType,
     TrainFrequencies,
-    Void,
+    VoidIds,
 )
-from app.cli.terminal.notes import Notes
-from app.cli.terminal.output import Output, Refused, reporting
-from app.cli.terminal.score_tables import Shown, show_scores
+from app.cli.terminal.notes import ScoreNotes
+from app.cli.terminal.output import CommandError, CommandOutput, command_output
+from app.cli.terminal.score_tables import ScoreTableOptions, show_scores
 
 if TYPE_CHECKING:
     from app.offline import OfflineOutcome
@@ -66,7 +72,7 @@ def score(
     hierarchy: Hierarchy = None,
     folds: Folds = None,
     groups: Groups = None,
-    void: Void = None,
+    void: VoidIds = None,
     metric: Metrics = None,
     option: Options = None,
     preset: Preset = None,
@@ -79,7 +85,7 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Score a file of predictions against a gold file on this machine, with the service's own scorer."""
-    options = value_parsing.option_pairs(option or ()) | ({"preset": preset} if preset else {})
+    options = value_parsing.parse_option_pairs(option or ()) | ({"preset": preset} if preset else {})
     beside = {
         "train-frequencies": train_frequencies,
         "class-weights": class_weights,
@@ -88,9 +94,9 @@ def score(
         "folds": folds,
         "groups": groups,
     }
-    with reporting(as_json=as_json) as out:
-        _check(report, every=every, metrics=metric)
-        files = two_files(
+    with command_output(as_json=as_json) as out:
+        _check_options(report, every=every, metrics=metric)
+        files = read_gold_and_predictions(
             gold,
             predictions,
             gold_layout=gold_layout,
@@ -102,10 +108,17 @@ def score(
             beside=beside,
             preset=options.get("preset"),
         )
-        _score(out, files, metric or (), options, shown=Shown(bool(metric), every, per_class, confusion), path=report)
+        _score_and_show(
+            out,
+            files,
+            metric or (),
+            options,
+            shown=ScoreTableOptions(bool(metric), every, per_class, confusion),
+            path=report,
+        )
 
 
-def _check(report: Path | None, *, every: bool, metrics: Sequence[str] | None) -> None:
+def _check_options(report: Path | None, *, every: bool, metrics: Sequence[str] | None) -> None:
     """Refuse --all beside --metric, and a file for the report whose name does not say the format."""
     if every and metrics:
         raise typer.BadParameter("it lists all metrics; leave --metric away", param_hint="--all")
@@ -113,48 +126,48 @@ def _check(report: Path | None, *, every: bool, metrics: Sequence[str] | None) -
         raise typer.BadParameter(f"'{report.name}' must end in .json or .csv", param_hint="--report")
 
 
-def _score(
-    out: Output,
-    files: TwoFiles,
+def _score_and_show(
+    out: CommandOutput,
+    files: GoldAndPredictions,
     asked: Sequence[str],
     options: Mapping[str, str],
     *,
-    shown: Shown,
+    shown: ScoreTableOptions,
     path: Path | None,
 ) -> None:
-    outcome = files.score(choice(asked, options), options, wants_scores=wants_scores(asked) or path is not None)
+    outcome = files.score(metric_chooser(asked, options), options, wants_scores=wants_scores(asked) or path is not None)
     if outcome.case is None:
-        files.check_positive(outcome)
-        refuse(out, outcome)
-    said = _notes(outcome, files.notes, outcome.calls)
-    report = _report(outcome, options, confusion=shown.confusion) | {"notes": said.all()}
+        files.check_positive_label(outcome)
+        report_problems_and_exit(out, outcome)
+    said = _collect_notes(outcome, files.notes, outcome.calls)
+    report = _build_report(outcome, options, confusion=shown.confusion) | {"notes": said.all()}
     if path is not None:
         _write_report(outcome, options, said.all(), path)
     groups = shown.groups(report["task"], outcome.calls)
     out.result(report, lambda console: show_scores(console, report, groups, shown))
     if not out.as_json:
         listed = [call for _, calls in groups for call in calls]
-        for note in _notes(outcome, files.notes, listed).for_people():
+        for note in _collect_notes(outcome, files.notes, listed).condensed():
             out.note(f"Note: {note}")
 
 
-def _notes(outcome: "OfflineOutcome", beside: Sequence[str], calls: "Sequence[MetricCall]") -> Notes:
+def _collect_notes(outcome: "OfflineOutcome", beside: Sequence[str], calls: "Sequence[MetricCall]") -> ScoreNotes:
     """All that is to be said about these scores; every null has a note that says why."""
-    said = Notes([*beside, *outcome.notes])
+    said = ScoreNotes([*beside, *outcome.notes])
     for call in calls:
         result = outcome.scores["all"][call.text]
         if result.value is None and result.data is None:
-            said.undefined(call.asked, str(result.reason))
+            said.undefined(call.requested, str(result.reason))
         for note in result.notes:
-            said.about(call.asked, note)
+            said.add_for_metric(call.requested, note)
     return said
 
 
-def _report(outcome: "OfflineOutcome", options: Mapping[str, str], *, confusion: bool) -> dict[str, Any]:
+def _build_report(outcome: "OfflineOutcome", options: Mapping[str, str], *, confusion: bool) -> dict[str, Any]:
     """The scores as JSON, at full precision."""
     from app.scoring.crosstab import confusion as confusion_of
-    from app.scoring.numeric.weight_scaling import real_counts
-    from app.scoring.reports.detailed_report import class_table
+    from app.scoring.numeric.weight_scaling import scale_weighted_counts
+    from app.scoring.reports.detailed_report import per_class_table
 
     case = outcome.case
     assert case is not None
@@ -162,19 +175,21 @@ def _report(outcome: "OfflineOutcome", options: Mapping[str, str], *, confusion:
         "task": case.spec.task,
         "n": case.gold.n,
         "classes": list(case.spec.classes),
-        "metrics": _values(outcome.calls, outcome.scores["all"]),
-        "per_class": class_table(case, options),
+        "metrics": _metric_values(outcome.calls, outcome.scores["all"]),
+        "per_class": per_class_table(case, options),
     }
-    data = {call.asked: outcome.scores["all"][call.text].data for call in outcome.calls if not call.metric.scalar}
+    data = {call.requested: outcome.scores["all"][call.text].data for call in outcome.calls if not call.metric.scalar}
     if data:
         found["data"] = data
-    splits = {name: _values(outcome.calls, scores) for name, scores in outcome.scores.items() if name != "all"}
+    splits = {name: _metric_values(outcome.calls, scores) for name, scores in outcome.scores.items() if name != "all"}
     if splits:
         found["splits"] = splits
     if confusion and (case.spec.task == "multilabel" or case.acceptable):
-        raise Refused("no_confusion", "A confusion matrix needs one label per instance.", "Leave --confusion away.")
+        raise CommandError(
+            "no_confusion", "A confusion matrix needs one label per instance.", "Leave --confusion away."
+        )
     if confusion:
-        found["confusion"] = real_counts(confusion_of(case), case.weight_unit)
+        found["confusion"] = scale_weighted_counts(confusion_of(case), case.weight_unit)
     return found
 
 
@@ -183,7 +198,7 @@ def _write_report(outcome: "OfflineOutcome", options: Mapping[str, str], notes: 
     import json
 
     from app.scoring import SCORER_VERSION
-    from app.scoring.reports.detailed_report import detailed, write_csv
+    from app.scoring.reports.detailed_report import build_detailed_report, write_csv
 
     assert outcome.case is not None
     as_csv = path.suffix.lower() == ".csv"
@@ -191,9 +206,9 @@ def _write_report(outcome: "OfflineOutcome", options: Mapping[str, str], notes: 
         "scorer_version": SCORER_VERSION,
         "options": dict(options),
         "notes": list(notes),
-        "metrics": _values(outcome.calls, outcome.scores["all"]),
+        "metrics": _metric_values(outcome.calls, outcome.scores["all"]),
     }
-    found = detailed(outcome.case, options, ["per_class"] if as_csv else None)
+    found = build_detailed_report(outcome.case, options, ["per_class"] if as_csv else None)
     with path.open("w", encoding="utf-8", newline="") as target:
         if as_csv:
             write_csv(found, "per_class", target)
@@ -201,5 +216,5 @@ def _write_report(outcome: "OfflineOutcome", options: Mapping[str, str], notes: 
             json.dump(head | found, target, ensure_ascii=False, allow_nan=False)
 
 
-def _values(calls: "Sequence[MetricCall]", results: "Mapping[str, Result]") -> dict[str, float | None]:
-    return {call.asked: results[call.text].value for call in calls}
+def _metric_values(calls: "Sequence[MetricCall]", results: "Mapping[str, Result]") -> dict[str, float | None]:
+    return {call.requested: results[call.text].value for call in calls}

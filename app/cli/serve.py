@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from app.cli.options import AsJson, DataDir, Email, Host, Password, Port
-from app.cli.terminal.output import Refused, reporting
-from app.cli.terminal.prompts import secret
+from app.cli.terminal.output import CommandError, command_output
+from app.cli.terminal.prompts import prompt_password
 
 if TYPE_CHECKING:
     from app.settings import Settings
     from app.store.session import WriteSession
 
 
-WHERE_SETTINGS_ARE = "Correct the variable that is named, or unset it; docs/settings.md lists all."
+SETTINGS_REMEDY = "Correct the variable that is named, or unset it; docs/settings.md lists all."
 
 
-def settings_with(**given: Any) -> "Settings":
+def load_settings(**given: Any) -> "Settings":
     """The settings of the environment, overridden by what was given on the command line."""
     from pydantic import ValidationError
 
@@ -30,19 +30,19 @@ def settings_with(**given: Any) -> "Settings":
         settings = Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
         # Names and reasons only: a value may be a secret.
-        faults = "; ".join(_fault(fault) for fault in error.errors(include_input=False))
-        raise Refused("bad_setting", f"A setting is wrong: {faults}.", WHERE_SETTINGS_ARE) from None
+        faults = "; ".join(_describe_setting_error(fault) for fault in error.errors(include_input=False))
+        raise CommandError("bad_setting", f"A setting is wrong: {faults}.", SETTINGS_REMEDY) from None
     try:
         _ = settings.database
     except (OSError, ValueError) as error:
-        raise Refused("bad_setting", f"ASSAY_DATABASE_URL_FILE is wrong: {error}.", WHERE_SETTINGS_ARE) from None
-    _require_url(settings.database)
+        raise CommandError("bad_setting", f"ASSAY_DATABASE_URL_FILE is wrong: {error}.", SETTINGS_REMEDY) from None
+    _require_database_url(settings.database)
     if settings.files_url and not settings.s3_secret_key:
         _require_readable("s3_secret_key_file", settings.s3_secret_key_file)
     return settings
 
 
-def _fault(fault: Any) -> str:
+def _describe_setting_error(fault: Any) -> str:
     """One fault of the settings: the variable, and what is wrong with it."""
     from app.settings import Settings
 
@@ -62,10 +62,10 @@ def _require_readable(name: str, path: Path | None) -> None:
             path.open("rb").close()
     except OSError as error:
         detail = f"ASSAY_{name.upper()} is wrong: {path}: {error.strerror or error}."
-        raise Refused("bad_setting", detail, WHERE_SETTINGS_ARE) from None
+        raise CommandError("bad_setting", detail, SETTINGS_REMEDY) from None
 
 
-def _require_url(address: str) -> None:
+def _require_database_url(address: str) -> None:
     """Refuse what is no URL, without a word of it: a part of the password may stand where the host should."""
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
@@ -75,7 +75,7 @@ def _require_url(address: str) -> None:
     except (ArgumentError, ValueError):
         sound = False
     if not sound:
-        raise Refused(
+        raise CommandError(
             "bad_setting",
             "The URL of the database cannot be read.",
             "Write postgresql+psycopg://user:password@host:5432/name; in the password %40 stands for @, %3A for :, %2F for /.",
@@ -87,44 +87,46 @@ Workers = Annotated[int | None, typer.Option("--workers", metavar="NUMBER", min=
 
 def serve(host: Host = None, port: Port = None, data_dir: DataDir = None, workers: Workers = None) -> None:
     """Run everything in one process tree: migrations, API, scoring."""
-    with reporting(as_json=False):
-        settings = settings_with(host=host, port=port, data_dir=data_dir, workers=workers)
+    with command_output(as_json=False):
+        settings = load_settings(host=host, port=port, data_dir=data_dir, workers=workers)
         _require_readable("admin_token_file", settings.admin_token_file)
-        with loading():
+        with paused_garbage_collection():
             from app import main
 
-        with refusals():
+        with explained_start_errors():
             main.serve(settings)
 
 
 def api(host: Host = None, port: Port = None, data_dir: DataDir = None) -> None:
     """Run the API alone, beside others and workers (PostgreSQL)."""
-    with reporting(as_json=False):
-        settings = settings_with(host=host, port=port, data_dir=data_dir)
+    with command_output(as_json=False):
+        settings = load_settings(host=host, port=port, data_dir=data_dir)
         _require_readable("admin_token_file", settings.admin_token_file)
-        with loading():
+        with paused_garbage_collection():
             from app import main
-            from app.worker.worker import NotShared
+            from app.worker.worker import PostgresqlRequired
 
         if not settings.on_postgresql:
-            raise NotShared("An API without scoring needs PostgreSQL and workers; on SQLite 'assay serve' does it all.")
-        with refusals():
+            raise PostgresqlRequired(
+                "An API without scoring needs PostgreSQL and workers; on SQLite 'assay serve' does it all."
+            )
+        with explained_start_errors():
             main.serve(settings, scoring=False)
 
 
 def worker(data_dir: DataDir = None, workers: Workers = None) -> None:
     """Score what is submitted, beside any number of other workers (PostgreSQL)."""
-    with reporting(as_json=False):
-        settings = settings_with(data_dir=data_dir, workers=workers)
-        with loading():
+    with command_output(as_json=False):
+        settings = load_settings(data_dir=data_dir, workers=workers)
+        with paused_garbage_collection():
             from app.worker import worker as program
 
-        with refusals():
+        with explained_start_errors():
             program.serve(settings)
 
 
 @contextmanager
-def loading() -> Iterator[None]:
+def paused_garbage_collection() -> Iterator[None]:
     """Load programs without the cyclic collector: what they load stays, and searching it takes a fifth of the time."""
     gc.disable()
     try:
@@ -135,7 +137,7 @@ def loading() -> Iterator[None]:
 
 
 @contextmanager
-def refusals() -> Iterator[None]:
+def explained_start_errors() -> Iterator[None]:
     """Say in a sentence why a program cannot start."""
     from app.actions.accounts.bootstrap import WeakAdminToken
     from app.runtime import data_folder
@@ -143,51 +145,51 @@ def refusals() -> Iterator[None]:
     try:
         yield
     except WeakAdminToken as error:
-        raise Refused(
+        raise CommandError(
             "bad_setting",
             f"{error}.",
             "Put a longer one into ASSAY_ADMIN_TOKEN or its file (ASSAY_ADMIN_TOKEN_FILE), or unset it.",
         ) from None
-    except data_folder.AddressTaken as error:
+    except data_folder.AddressInUse as error:
         remedy = "Take another port: --port, for a worker's own ASSAY_WORKER_PORT."
-        raise Refused("address_taken", f"{error}.", remedy) from None
-    except data_folder.AlreadyServed as error:
-        raise already_served(error) from None
+        raise CommandError("address_taken", f"{error}.", remedy) from None
+    except data_folder.DataFolderInUse as error:
+        raise already_served_error(error) from None
 
 
-def already_served(error: Exception) -> Refused:
+def already_served_error(error: Exception) -> CommandError:
     """The refusal to use a data folder that another service holds."""
     detail = str(error)[:1].upper() + str(error)[1:]
-    return Refused("already_served", f"{detail}.", "End that one first, or take another: --data-dir.")
+    return CommandError("already_served", f"{detail}.", "End that one first, or take another: --data-dir.")
 
 
 def migrate(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Bring the database to the schema of this version."""
-    with reporting(as_json=as_json) as out:
-        settings = settings_with(data_dir=data_dir)
+    with command_output(as_json=as_json) as out:
+        settings = load_settings(data_dir=data_dir)
         from app.runtime import data_folder
         from app.store.migrate import upgrade
 
         # On SQLite the schema must not change under a service at work; on PostgreSQL a lock of the database sees to it
         # that one migrates, and services of the earlier version go on as far as its changes let them.
-        alone = nullcontext() if settings.on_postgresql else data_folder.sole_service(settings.data_dir)
-        with refusals(), alone:
+        alone = nullcontext() if settings.on_postgresql else data_folder.lock_data_folder(settings.data_dir)
+        with explained_start_errors(), alone:
             before, after = upgrade(settings)
         text = f"The database is at revision {after} already." if before == after else f"Migrated to revision {after}."
         out.result({"before": before, "after": after}, lambda _: out.say(text))
 
 
 @contextmanager
-def _unit_of_work(settings: "Settings") -> Iterator["WriteSession"]:
+def _write_transaction(settings: "Settings") -> Iterator["WriteSession"]:
     """A transaction on the database of the settings, which has to be there: a mistyped folder is not to become one."""
-    from app.store.migrate import current, require_head
+    from app.store.migrate import current_revision, require_head
     from app.store.session import Database
 
-    require_file(settings)
+    require_database_file(settings)
     database = Database(settings)
     try:
-        if current(database.engine()) is None:
-            raise no_database(settings)
+        if current_revision(database.engine()) is None:
+            raise no_database_error(settings)
         require_head(database.engine())
         with database.write() as session:
             yield session
@@ -195,20 +197,20 @@ def _unit_of_work(settings: "Settings") -> Iterator["WriteSession"]:
         database.close()
 
 
-def require_file(settings: "Settings") -> None:
+def require_database_file(settings: "Settings") -> None:
     """Refuse before SQLite would make an empty file."""
     from sqlalchemy.engine import make_url
 
     url = make_url(settings.database)
     if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).is_file():
-        raise no_database(settings)
+        raise no_database_error(settings)
 
 
-def no_database(settings: "Settings") -> Refused:
+def no_database_error(settings: "Settings") -> CommandError:
     """The refusal where a database has to be there."""
     where = "at ASSAY_DATABASE_URL" if settings.database_url else f"in {settings.data_dir}"
     remedy = "Check --data-dir; 'assay migrate' makes a database, and so does 'assay serve'."
-    return Refused("no_database", f"There is no database {where}.", remedy)
+    return CommandError("no_database", f"There is no database {where}.", remedy)
 
 
 def create_user(
@@ -224,12 +226,12 @@ def create_user(
     as_json: AsJson = False,
 ) -> None:
     """Create an account directly in the database."""
-    word = secret(password, new=True)
-    with reporting(as_json=as_json) as out:
-        settings = settings_with(data_dir=data_dir)
+    word = prompt_password(password, new=True)
+    with command_output(as_json=as_json) as out:
+        settings = load_settings(data_dir=data_dir)
         from app.actions.accounts import bootstrap
 
-        with _unit_of_work(settings) as session:
+        with _write_transaction(settings) as session:
             user = bootstrap.create_user(session, email=email, name=name, password=word, admin=admin, approved=approved)
             made = {key: getattr(user, key) for key in ("id", "email", "name", "admin", "approved")}
         out.result(made, lambda _: out.say(f"Created {made['email']} ({made['id']})."))
@@ -250,15 +252,15 @@ def create_token(
     as_json: AsJson = False,
 ) -> None:
     """Create a token for an account directly in the database, and print it."""
-    with reporting(as_json=as_json) as out:
-        settings = settings_with(data_dir=data_dir)
+    with command_output(as_json=as_json) as out:
+        settings = load_settings(data_dir=data_dir)
         from app.actions.access import SCOPES
         from app.actions.accounts import bootstrap
 
         unknown = sorted(set(scope or ()) - set(SCOPES))
         if unknown:
             raise typer.BadParameter(f"unknown scope {', '.join(unknown)}; there are {', '.join(SCOPES)}")
-        with _unit_of_work(settings) as session:
+        with _write_transaction(settings) as session:
             row, text = bootstrap.create_token(session, email=email, scopes=scope or None, days=days)
             expires = row.expires_at.isoformat()
             made = {"id": row.id, "token": text, "scopes": list(row.scopes), "expires_at": expires}

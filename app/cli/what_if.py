@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from app.cli.input import value_parsing
-from app.cli.input.gold_and_predictions import TwoFiles, choice, refuse, two_files, wants_scores
+from app.cli.input.gold_and_predictions import (
+    GoldAndPredictions,
+    metric_chooser,
+    read_gold_and_predictions,
+    report_problems_and_exit,
+    wants_scores,
+)
 from app.cli.options import (
     AsJson,
     Classes,
@@ -21,17 +27,17 @@ from app.cli.options import (
     Predictions,
     TaskType,
     TrainFrequencies,
-    Void,
+    VoidIds,
 )
-from app.cli.terminal.notes import Notes
-from app.cli.terminal.output import Output, reporting
-from app.cli.terminal.what_if_tables import show
+from app.cli.terminal.notes import ScoreNotes
+from app.cli.terminal.output import CommandOutput, command_output
+from app.cli.terminal.what_if_tables import show_what_if
 
 if TYPE_CHECKING:
-    from app.analysis.prediction_changes import Amount, Kind, Step
+    from app.analysis.prediction_changes import Amount, ChangeKind, PredictionChange
     from app.offline import OfflineOutcome
 
-_USUAL = {
+_DEFAULT_METRICS = {
     "binary": ("precision", "recall", "f1", "precision_macro", "recall_macro", "f1_macro", "accuracy"),
     "multiclass": ("precision_macro", "recall_macro", "f1_macro", "accuracy"),
     "multilabel": ("precision_macro", "recall_macro"),
@@ -43,7 +49,7 @@ Also where nothing is tried on instances: what is read and what is refused follo
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _WhatIfRequest:
     """What is to be tried."""
 
     steps: Sequence[tuple[str, str]]
@@ -54,7 +60,7 @@ class _Asked:
     prevalence: Fraction | None
 
     @property
-    def doubts(self) -> bool:
+    def selects_doubtful(self) -> bool:
         """Whether doubtful predictions are looked for, so that scores are needed."""
         return self.threshold is not None or self.share is not None
 
@@ -62,7 +68,7 @@ class _Asked:
         """Raise BadParameter where options do not go together."""
         if self.threshold is not None and self.share is not None:
             raise typer.BadParameter("goes without --threshold", param_hint="--share")
-        if self.target is None and self.doubts:
+        if self.target is None and self.selects_doubtful:
             raise typer.BadParameter("is needed: the label that doubtful predictions get", param_hint="--target-label")
 
 
@@ -114,7 +120,7 @@ def what_if(
     classes: Classes = None,
     train_frequencies: TrainFrequencies = None,
     class_weights: ClassWeights = None,
-    void: Void = None,
+    void: VoidIds = None,
     move: _Moves = None,
     correct: _Corrections = None,
     gain: _Gains = None,
@@ -130,13 +136,13 @@ def what_if(
     as_json: AsJson = False,
 ) -> None:
     """Show what changed predictions would cost or gain, and scores at another share of the positive class."""
-    options = value_parsing.option_pairs(option or ())
-    shares = value_parsing.fraction(share, "--share"), value_parsing.fraction(prevalence, "--prevalence")
-    cut = None if threshold is None else value_parsing.number(threshold, "--threshold")
-    asked = _Asked(_steps(move, correct, gain), count, target_label, cut, *shares)
+    options = value_parsing.parse_option_pairs(option or ())
+    shares = value_parsing.parse_share(share, "--share"), value_parsing.parse_share(prevalence, "--prevalence")
+    cut = None if threshold is None else value_parsing.parse_number(threshold, "--threshold")
+    asked = _WhatIfRequest(_collect_steps(move, correct, gain), count, target_label, cut, *shares)
     asked.check()
-    with reporting(as_json=as_json) as out:
-        files = two_files(
+    with command_output(as_json=as_json) as out:
+        files = read_gold_and_predictions(
             gold,
             predictions,
             gold_layout=gold_layout,
@@ -147,75 +153,87 @@ def what_if(
             void=void,
             beside={"train-frequencies": train_frequencies, "class-weights": class_weights},
         )
-        _try(out, files, asked, metric or _USUAL[files.task], options)
+        _score_and_report(out, files, asked, metric or _DEFAULT_METRICS[files.task], options)
 
 
-def _try(out: Output, files: TwoFiles, asked: _Asked, wanted: Sequence[str], options: Mapping[str, str]) -> None:
+def _score_and_report(
+    out: CommandOutput,
+    files: GoldAndPredictions,
+    asked: _WhatIfRequest,
+    wanted: Sequence[str],
+    options: Mapping[str, str],
+) -> None:
     """Score what is there, and tell what else might be."""
-    outcome = files.score(choice(wanted, options), options, wants_scores=asked.doubts or wants_scores(wanted))
+    outcome = files.score(
+        metric_chooser(wanted, options), options, wants_scores=asked.selects_doubtful or wants_scores(wanted)
+    )
     if outcome.case is None:
-        files.check_positive(outcome)
-        refuse(out, outcome)
-    _tell(out, outcome, asked, options, Notes([*files.notes, *outcome.notes]))
+        files.check_positive_label(outcome)
+        report_problems_and_exit(out, outcome)
+    _report_what_if(out, outcome, asked, options, ScoreNotes([*files.notes, *outcome.notes]))
 
 
-def _steps(move: list[str] | None, correct: list[str] | None, gain: list[str] | None) -> tuple[tuple[str, str], ...]:
+def _collect_steps(
+    move: list[str] | None, correct: list[str] | None, gain: list[str] | None
+) -> tuple[tuple[str, str], ...]:
     """The steps that were asked for, by kind."""
     kinds = (("move", move), ("correct", correct), ("gain", gain))
     return tuple((kind, text) for kind, given in kinds for text in given or ())
 
 
-def _tell(out: Output, outcome: "OfflineOutcome", asked: _Asked, options: Mapping[str, str], notes: Notes) -> None:
+def _report_what_if(
+    out: CommandOutput, outcome: "OfflineOutcome", asked: _WhatIfRequest, options: Mapping[str, str], notes: ScoreNotes
+) -> None:
     """Report all that was asked for."""
     from app.analysis import what_if_report
-    from app.analysis.prediction_changes import Counts, require_room
+    from app.analysis.prediction_changes import WhatIfCounts, require_enough_instances
     from app.scoring.declaration.metric_parser import parse_metric
 
     case = outcome.case
     assert case is not None
     classes = case.spec.classes
-    counts = Counts.of(case, parse_metric("precision_macro", options=options).options)
+    counts = WhatIfCounts.of(case, parse_metric("precision_macro", options=options).options)
     weighted = case.weights is not None
-    steps = [_step(kind, text, classes, weighted=weighted) for kind, text in asked.steps]
-    count = _amount(asked.count, weighted=weighted)
+    steps = [_parse_step(kind, text, classes, weighted=weighted) for kind, text in asked.steps]
+    count = _parse_amount(asked.count, weighted=weighted)
     if count <= 0:
         raise typer.BadParameter(f"'{asked.count}' is no number of predictions", param_hint="--count")
-    require_room(case, steps)
+    require_enough_instances(case, steps)
     before = outcome.scores["all"]
     report: dict[str, Any] = {
         "task": case.spec.task,
         "n": case.gold.n,
         "weighted": weighted,
         "classes": list(classes),
-        "averages": what_if_report.change(counts.averages()),
-        "costs": what_if_report.costs(counts, classes, count),
-        "change": what_if_report.change(counts.change(steps)) if steps else None,
+        "averages": what_if_report.change_report(counts.averages()),
+        "costs": what_if_report.costs_report(counts, classes, count),
+        "change": what_if_report.change_report(counts.combined_change(steps)) if steps else None,
         "changed": None,
         "prevalence": None,
     }
     if asked.target is not None:
         lower = options.get("score_direction") == "lower"
-        doubt = what_if_report.Doubt(_target(asked.target, classes), asked.threshold, asked.share, lower)
-        report["changed"] = what_if_report.changed(case, outcome.calls, before, doubt)
+        doubt = what_if_report.RelabelRule(_target_position(asked.target, classes), asked.threshold, asked.share, lower)
+        report["changed"] = what_if_report.relabel_report(case, outcome.calls, before, doubt)
     if asked.prevalence is not None:
-        report["prevalence"] = what_if_report.at_prevalence(case, outcome.calls, before, asked.prevalence)
-    _say_undefined(notes, report)
+        report["prevalence"] = what_if_report.prevalence_report(case, outcome.calls, before, asked.prevalence)
+    _note_undefined(notes, report)
     report["notes"] = notes.all()
-    out.result(report, lambda console: show(console, report))
+    out.result(report, lambda console: show_what_if(console, report))
     if not out.as_json:
-        for note in notes.for_people():
+        for note in notes.condensed():
             out.note(f"Note: {note}")
 
 
-def _target(text: str, classes: Sequence[str]) -> int:
+def _target_position(text: str, classes: Sequence[str]) -> int:
     """The position of the label that predictions are changed to."""
-    found = _named(text, classes, pair=False)
+    found = _label_positions(text, classes, pair=False)
     if found is None:
-        value_parsing.refuse_label(text, classes, "--target-label")
+        value_parsing.refuse_unknown_label(text, classes, "--target-label")
     return found[1]
 
 
-def _say_undefined(notes: Notes, report: Mapping[str, Any]) -> None:
+def _note_undefined(notes: ScoreNotes, report: Mapping[str, Any]) -> None:
     """Why values are null."""
     for part in ("changed", "prevalence"):
         for metric, row in (report[part] or {}).get("metrics", {}).items():
@@ -223,39 +241,39 @@ def _say_undefined(notes: Notes, report: Mapping[str, Any]) -> None:
                 notes.undefined(metric, reason)
 
 
-def _amount(text: str, *, weighted: bool) -> "Amount":
+def _parse_amount(text: str, *, weighted: bool) -> "Amount":
     """A number of predictions, or of weighted ones their weight, below 0 with a sign; 0 for a text that is neither."""
-    from app.formats.weights import exact
+    from app.formats.weights import parse_exact_weight
 
     text = text.strip()
-    size = exact(text.removeprefix("-")) or Fraction(0)
+    size = parse_exact_weight(text.removeprefix("-")) or Fraction(0)
     if size.denominator > 1 and not weighted:
         return 0
     return -size if text.startswith("-") else size
 
 
-def _step(kind: str, text: str, classes: Sequence[str], *, weighted: bool) -> "Step":
+def _parse_step(kind: str, text: str, classes: Sequence[str], *, weighted: bool) -> "PredictionChange":
     """A step from its text: labels as they are, then the count, joined by commas."""
-    from app.analysis.prediction_changes import Step
+    from app.analysis.prediction_changes import PredictionChange
 
     labels, _, number = text.rpartition(",")
     shape = "LABEL,COUNT" if kind == "gain" else "FROM,TO,COUNT"
-    count = _amount(number, weighted=weighted)
+    count = _parse_amount(number, weighted=weighted)
     if not labels or not count or (kind == "move" and count < 0):
         raise typer.BadParameter(f"'{text}' is not {shape} with a count", param_hint=f"--{kind}")
-    found = _named(labels, classes, pair=kind != "gain")
+    found = _label_positions(labels, classes, pair=kind != "gain")
     if found is None:
         some = ", ".join(classes[:10]) + (", …" if len(classes) > 10 else "")
         detail = f"'{labels}' does not name the labels of {shape}; there are: {some}"
         raise typer.BadParameter(detail, param_hint=f"--{kind}")
-    return Step(cast("Kind", kind), *found, count)
+    return PredictionChange(cast("ChangeKind", kind), *found, count)
 
 
-def _named(text: str, classes: Sequence[str], *, pair: bool) -> tuple[int | None, int] | None:
+def _label_positions(text: str, classes: Sequence[str], *, pair: bool) -> tuple[int | None, int] | None:
     """The positions of two different labels that a comma joins, or of one; labels may hold commas themselves."""
-    from app.pipeline import normalized
+    from app.pipeline import normalize_distinct
 
-    (text,) = normalized([text])
+    (text,) = normalize_distinct([text])
     if not pair:
         return (None, classes.index(text)) if text in classes else None
     parts = text.split(",")

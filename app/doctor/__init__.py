@@ -18,20 +18,40 @@ from app.doctor import (
     software,
     sqlite,
 )
-from app.doctor.check_declaration import CHECKS, DEEP_SECONDS, SECONDS, Check, Said, State, problem, skipped
-from app.doctor.installation import Patient
+from app.doctor.check_declaration import (
+    CHECK_TIMEOUT_SECONDS,
+    CHECKS,
+    DEEP_CHECK_TIMEOUT_SECONDS,
+    Check,
+    CheckResult,
+    CheckState,
+    problem,
+    skipped,
+)
+from app.doctor.installation import Installation
 from app.errors import AssayError, Unavailable
-from app.runtime.single_flight import within
+from app.runtime.single_flight import call_with_timeout
 from app.settings import Settings
 
-AREAS = (configuration, software, disk, database, sqlite, postgresql, files, queue, scoring_processes, challenges)
-NOT_HERE = "It does not concern this kind of database or file store."
-BROKEN = "Report it, with the output of 'assay doctor --json'."
+CHECK_MODULES = (
+    configuration,
+    software,
+    disk,
+    database,
+    sqlite,
+    postgresql,
+    files,
+    queue,
+    scoring_processes,
+    challenges,
+)
+NOT_APPLICABLE = "It does not concern this kind of database or file store."
+REPORT_REMEDY = "Report it, with the output of 'assay doctor --json'."
 
 
 def all_checks() -> list[Check]:
     """The declared checks, area by area."""
-    order = {area.__name__: place for place, area in enumerate(AREAS)}
+    order = {area.__name__: place for place, area in enumerate(CHECK_MODULES)}
     return sorted(CHECKS.values(), key=lambda each: order[each.look.__module__])
 
 
@@ -40,7 +60,7 @@ class Finding:
     """What one check found; the remedy of a check that is well is empty."""
 
     check: str
-    state: State
+    state: CheckState
     seen: str
     remedy: str
 
@@ -49,25 +69,27 @@ class Finding:
         return asdict(self)
 
 
-def examine(read: Callable[[], Settings], environment: Mapping[str, str], *, deep: bool = False) -> Iterator[Finding]:
+def run_checks(
+    read: Callable[[], Settings], environment: Mapping[str, str], *, deep: bool = False
+) -> Iterator[Finding]:
     """Make every check in its order, each within its time; one that fails keeps no other from being made.
 
     `read` gives the settings, or raises an error that says what is wrong with them.
     """
-    patient = Patient(read, environment, deep=deep)
-    states: dict[str, State] = {}
+    patient = Installation(read, environment, deep=deep)
+    states: dict[str, CheckState] = {}
     for each in all_checks():
-        said = _left_out(each, patient, states) or _looked(each, patient)
+        said = _skip_reason(each, patient, states) or _run_check(each, patient)
         states[each.key] = said.state
         remedy = said.remedy or each.remedy
         yield Finding(each.key, said.state, said.seen, remedy if said.state in {"warning", "problem"} else "")
 
 
-def _left_out(check: Check, patient: Patient, states: Mapping[str, State]) -> Said | None:
+def _skip_reason(check: Check, patient: Installation, states: Mapping[str, CheckState]) -> CheckResult | None:
     """Why the check is not made, if it is not."""
     places = patient.places()
     if places and check.place is not None and check.place not in places:
-        return skipped(NOT_HERE)
+        return skipped(NOT_APPLICABLE)
     missing = [key for key in check.needs if states[key] in {"problem", "skipped"}]
     if missing:
         return skipped(f"It needs {missing[0]}.")
@@ -76,12 +98,12 @@ def _left_out(check: Check, patient: Patient, states: Mapping[str, State]) -> Sa
     return None
 
 
-def _looked(check: Check, patient: Patient) -> Said:
-    seconds = DEEP_SECONDS if patient.deep else SECONDS
+def _run_check(check: Check, patient: Installation) -> CheckResult:
+    seconds = DEEP_CHECK_TIMEOUT_SECONDS if patient.deep else CHECK_TIMEOUT_SECONDS
     try:
-        return within(seconds, lambda: check.look(patient))
+        return call_with_timeout(seconds, lambda: check.look(patient))
     except TimeoutError:
-        return Said(check.late, f"There was no answer within {seconds:g} s.")
+        return CheckResult(check.late, f"There was no answer within {seconds:g} s.")
     except AssayError as fault:
         # That something is away is told to callers with their remedy; whoever looks here has to mend it.
         return problem(fault.detail, check.remedy if isinstance(fault, Unavailable) else fault.advice)
@@ -90,4 +112,4 @@ def _looked(check: Check, patient: Patient) -> Said:
     except OSError as fault:
         return problem(str(fault))
     except Exception as fault:  # noqa: BLE001 - the other checks go on
-        return problem(f"The check itself failed: {fault!r}", BROKEN)
+        return problem(f"The check itself failed: {fault!r}", REPORT_REMEDY)

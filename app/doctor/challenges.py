@@ -1,43 +1,52 @@
 """Checks of the challenges: rules that give the gold labels away, open phases that have none, names that look alike."""
 
-from app.actions.challenges.challenge_warnings import dubious_rules, inference, names_alike, phases_without_gold
-from app.doctor.check_declaration import REACHABLE, SCHEMA, SETTINGS, Said, check, ok, warning
-from app.doctor.installation import Patient
+from app.actions.challenges.challenge_warnings import (
+    find_confusable_team_names,
+    find_risky_rules,
+    list_inference_bounds,
+    phases_without_gold,
+)
+from app.doctor.check_declaration import REACHABLE_CHECK, SCHEMA_CHECK, SETTINGS_CHECK, CheckResult, check, ok, warning
+from app.doctor.installation import Installation
 
-NEEDS = (SETTINGS, REACHABLE, SCHEMA)
-MOST = 20  # phases that are listed
+REQUIRED_CHECKS = (SETTINGS_CHECK, REACHABLE_CHECK, SCHEMA_CHECK)
+MAX_LISTED_PHASES = 20  # phases that are listed
 
 
 @check(
     "challenges.rules",
-    needs=NEEDS,
+    needs=REQUIRED_CHECKS,
     remedy="Their organizers can set a quota in total, hide the board until the phase closes and then show fewer digits, "
     "show fewer metrics, choose metrics that count, and leave curves out of the reports: assay challenge show SLUG.",
 )
-def rules(patient: Patient) -> Said:
+def check_risky_rules(patient: Installation) -> CheckResult:
     """No published challenge that is not over has rules by which its gold labels can be read."""
     with patient.session() as session:
-        found = dubious_rules(session)
+        found = find_risky_rules(session)
     return warning(" ".join(found)) if found else ok("None.")
 
 
 @check(
     "challenges.inference",
-    needs=NEEDS,
+    needs=REQUIRED_CHECKS,
     remedy="assay challenge show SLUG says what lowers it.",
 )
-def labels(patient: Patient) -> Said:
+def check_inference_bounds(patient: Installation) -> CheckResult:
     """How many gold labels of each phase one team can come to know at most by the scores that it is shown."""
     with patient.session() as session:
-        found = inference(session)
+        found = list_inference_bounds(session)
     if not found:
         return ok("No phase to come has gold.")
-    more = f", and {len(found) - MOST} more" if len(found) > MOST else ""
-    return ok(f"Labels that one team can come to know at most: {', '.join(found[:MOST])}{more}.")
+    more = f", and {len(found) - MAX_LISTED_PHASES} more" if len(found) > MAX_LISTED_PHASES else ""
+    return ok(f"Labels that one team can come to know at most: {', '.join(found[:MAX_LISTED_PHASES])}{more}.")
 
 
-@check("challenges.gold", needs=NEEDS, remedy="Their organizers have to upload and activate it: assay gold upload.")
-def gold(patient: Patient) -> Said:
+@check(
+    "challenges.gold",
+    needs=REQUIRED_CHECKS,
+    remedy="Their organizers have to upload and activate it: assay gold upload.",
+)
+def check_open_phases_have_gold(patient: Installation) -> CheckResult:
     """Every open phase has active gold: without it, submissions are refused."""
     with patient.session() as session:
         found = phases_without_gold(session)
@@ -46,11 +55,11 @@ def gold(patient: Patient) -> Said:
 
 @check(
     "challenges.names",
-    needs=NEEDS,
+    needs=REQUIRED_CHECKS,
     remedy="New teams get no such name. Their organizers can bar a team that poses as another one.",
 )
-def names(patient: Patient) -> Said:
+def check_confusable_names(patient: Installation) -> CheckResult:
     """No two teams of a challenge have names that look the same."""
     with patient.session() as session:
-        found = names_alike(session)
+        found = find_confusable_team_names(session)
     return warning(" ".join(found)) if found else ok("None.")

@@ -4,48 +4,48 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from app.doctor.installation import Patient
+from app.doctor.installation import Installation
 
-State = Literal["ok", "warning", "problem", "skipped"]
-Place = Literal["sqlite", "postgresql", "folder", "bucket"]
+CheckState = Literal["ok", "warning", "problem", "skipped"]
+BackendKind = Literal["sqlite", "postgresql", "folder", "bucket"]
 
-SETTINGS = "settings.values"
-REACHABLE = "database.reachable"
-SCHEMA = "database.schema"
-SECONDS = 30.0  # that a check may take
-DEEP_SECONDS = 3600.0
+SETTINGS_CHECK = "settings.values"
+REACHABLE_CHECK = "database.reachable"
+SCHEMA_CHECK = "database.schema"
+CHECK_TIMEOUT_SECONDS = 30.0  # that a check may take
+DEEP_CHECK_TIMEOUT_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class CheckResult:
     """What a look gave; `remedy` where it is another than the declared one."""
 
-    state: State
+    state: CheckState
     seen: str
     remedy: str | None = None
 
 
-def ok(seen: str) -> Said:
+def ok(seen: str) -> CheckResult:
     """All is well."""
-    return Said("ok", seen)
+    return CheckResult("ok", seen)
 
 
-def warning(seen: str, remedy: str | None = None) -> Said:
+def warning(seen: str, remedy: str | None = None) -> CheckResult:
     """It works, but somebody should know."""
-    return Said("warning", seen, remedy)
+    return CheckResult("warning", seen, remedy)
 
 
-def problem(seen: str, remedy: str | None = None) -> Said:
+def problem(seen: str, remedy: str | None = None) -> CheckResult:
     """It does not work, or will lose something."""
-    return Said("problem", seen, remedy)
+    return CheckResult("problem", seen, remedy)
 
 
-def skipped(seen: str) -> Said:
+def skipped(seen: str) -> CheckResult:
     """It was not looked at."""
-    return Said("skipped", seen)
+    return CheckResult("skipped", seen)
 
 
-Look = Callable[[Patient], Said]
+CheckFunction = Callable[[Installation], CheckResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +55,11 @@ class Check:
     key: str
     meaning: str
     remedy: str
-    look: Look
+    look: CheckFunction
     needs: tuple[str, ...]
-    place: Place | None
+    place: BackendKind | None
     deep: bool
-    late: State
+    late: CheckState
     """What it means when there is no answer in time."""
 
 
@@ -71,14 +71,14 @@ def check(
     key: str,
     *,
     remedy: str,
-    needs: tuple[str, ...] = (SETTINGS,),
-    place: Place | None = None,
+    needs: tuple[str, ...] = (SETTINGS_CHECK,),
+    place: BackendKind | None = None,
     deep: bool = False,
-    late: State = "problem",
-) -> Callable[[Look], Look]:
+    late: CheckState = "problem",
+) -> Callable[[CheckFunction], CheckFunction]:
     """Declare the function below as a check; its docstring says what it means."""
 
-    def declare(look: Look) -> Look:
+    def declare(look: CheckFunction) -> CheckFunction:
         meaning = " ".join((look.__doc__ or "").split())
         CHECKS[key] = Check(key, meaning, remedy, look, needs, place, deep, late)
         return look

@@ -5,14 +5,14 @@ from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
 
-from app.actions.accounts.bootstrap import SHORTEST
-from app.doctor.check_declaration import SETTINGS, Said, check, ok, problem, warning
-from app.doctor.installation import Patient
+from app.actions.accounts.bootstrap import MIN_ADMIN_TOKEN_LENGTH
+from app.doctor.check_declaration import SETTINGS_CHECK, CheckResult, check, ok, problem, warning
+from app.doctor.installation import Installation
 from app.settings import known_variables, unknown_variables
 
 
-@check(SETTINGS, needs=(), remedy="Correct the variable that is named, or unset it; docs/settings.md lists all.")
-def values(patient: Patient) -> Said:
+@check(SETTINGS_CHECK, needs=(), remedy="Correct the variable that is named, or unset it; docs/settings.md lists all.")
+def check_settings(patient: Installation) -> CheckResult:
     """The settings can be read: each value is of its kind."""
     try:
         settings = patient.read_settings()
@@ -23,16 +23,16 @@ def values(patient: Patient) -> Said:
 
 
 @check("settings.unknown", needs=(), remedy="Rename or unset it: nobody reads it.")
-def unknown(patient: Patient) -> Said:
+def check_unknown_variables(patient: Installation) -> CheckResult:
     """Every ASSAY_ variable of the environment is one that is read."""
     known = known_variables()
     strange = unknown_variables(patient.environment)
     if not strange:
         return ok("No ASSAY_ variable is mistyped.")
-    return warning(f"Unknown: {', '.join(_with_nearest(name, known) for name in strange)}.")
+    return warning(f"Unknown: {', '.join(_with_suggestion(name, known) for name in strange)}.")
 
 
-def _with_nearest(name: str, known: list[str]) -> str:
+def _with_suggestion(name: str, known: list[str]) -> str:
     near = get_close_matches(name.upper(), known, n=1, cutoff=0.7)
     return f"{name} (did you mean {near[0]}?)" if near else name
 
@@ -41,27 +41,27 @@ def _with_nearest(name: str, known: list[str]) -> str:
     "access.admin_token",
     remedy="Put 32 random characters or more into ASSAY_ADMIN_TOKEN_FILE, a file that only the service's account reads.",
 )
-def admin_token(patient: Patient) -> Said:
+def check_admin_token(patient: Installation) -> CheckResult:
     """The administrator's token is there, long enough, and its file is for the service's account only."""
     settings = patient.settings
     if settings.admin_token is not None:
-        return _length(settings.admin_token.get_secret_value(), "ASSAY_ADMIN_TOKEN")
+        return _check_token_length(settings.admin_token.get_secret_value(), "ASSAY_ADMIN_TOKEN")
     path = settings.admin_token_file or settings.data_dir / "admin-token"
     if not path.exists():
         if settings.admin_token_file is None:
             return ok("There is none yet: the first start makes it.")
         return problem(f"{path} does not exist.")
-    said = _length(path.read_text(encoding="utf-8").strip(), str(path))
-    return said if said.state == "problem" else _mode_of_token(path, said)
+    said = _check_token_length(path.read_text(encoding="utf-8").strip(), str(path))
+    return said if said.state == "problem" else _check_token_file_mode(path, said)
 
 
-def _length(token: str, where: str) -> Said:
-    if len(token) < SHORTEST:
-        return problem(f"The token in {where} has {len(token)} characters; it needs at least {SHORTEST}.")
+def _check_token_length(token: str, where: str) -> CheckResult:
+    if len(token) < MIN_ADMIN_TOKEN_LENGTH:
+        return problem(f"The token in {where} has {len(token)} characters; it needs at least {MIN_ADMIN_TOKEN_LENGTH}.")
     return ok(f"It is in {where}.")
 
 
-def _mode_of_token(path: Path, said: Said) -> Said:
+def _check_token_file_mode(path: Path, said: CheckResult) -> CheckResult:
     mode = stat.S_IMODE(path.stat().st_mode)
     if path.is_relative_to("/run/secrets"):  # put there by a container engine, for this container alone
         return said
@@ -69,7 +69,7 @@ def _mode_of_token(path: Path, said: Said) -> Said:
 
 
 @check("access.rate_limits", remedy="Unset ASSAY_RATE_LIMITS, or set it to something like 600/minute.")
-def rate_limits(patient: Patient) -> Said:
+def check_rate_limits(patient: Installation) -> CheckResult:
     """Requests are limited; without limits, passwords can be tried without end."""
     limit = patient.settings.rate_limits
     return (
@@ -81,10 +81,10 @@ def rate_limits(patient: Patient) -> Said:
     "access.listening",
     remedy="Listen on 127.0.0.1 behind a proxy that speaks HTTPS, and name the proxy in ASSAY_TRUSTED_PROXIES.",
 )
-def listening(patient: Patient) -> Said:
+def check_listening_address(patient: Installation) -> CheckResult:
     """Who listens on an address that others reach has a proxy in front, which is named."""
     settings = patient.settings
-    if _is_local(settings.host) or settings.trusted_proxies:
+    if _is_loopback(settings.host) or settings.trusted_proxies:
         return ok(f"It listens on {settings.host}.")
     return warning(
         f"It listens on {settings.host}, and no proxy is trusted: tokens travel in the clear unless one encrypts them, "
@@ -92,7 +92,7 @@ def listening(patient: Patient) -> Said:
     )
 
 
-def _is_local(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -5,18 +5,29 @@ import time
 
 from sqlalchemy import text
 
-from app.doctor.check_declaration import REACHABLE, SCHEMA, SETTINGS, Said, check, ok, problem, warning
-from app.doctor.installation import Patient
+from app.doctor.check_declaration import (
+    REACHABLE_CHECK,
+    SCHEMA_CHECK,
+    SETTINGS_CHECK,
+    CheckResult,
+    check,
+    ok,
+    problem,
+    warning,
+)
+from app.doctor.installation import Installation
 from app.store.migrate import require_head
 from app.store.read_only_sessions import database_file
 
-OLDEST_SQLITE = (3, 35)  # the first with RETURNING
-OLDEST_POSTGRESQL = 14
-SLOW = 0.05  # seconds; a submission makes about ten round trips
+MIN_SQLITE_VERSION = (3, 35)  # the first with RETURNING
+MIN_POSTGRESQL_VERSION = 14
+SLOW_ROUND_TRIP_SECONDS = 0.05  # seconds; a submission makes about ten round trips
 
 
-@check(REACHABLE, remedy="Check ASSAY_DATABASE_URL, whether the database runs, and whether this host may reach it.")
-def reachable(patient: Patient) -> Said:
+@check(
+    REACHABLE_CHECK, remedy="Check ASSAY_DATABASE_URL, whether the database runs, and whether this host may reach it."
+)
+def check_reachable(patient: Installation) -> CheckResult:
     """The database answers; how long a round trip takes."""
     path = database_file(patient.settings)
     if path is not None and not path.is_file():
@@ -31,27 +42,27 @@ def reachable(patient: Patient) -> Said:
         session.execute(question)
         taken = time.perf_counter() - began
     seen = f"A round trip takes {taken * 1000:.1f} ms."
-    return warning(seen, "Bring the database nearer to the service.") if taken > SLOW else ok(seen)
+    return warning(seen, "Bring the database nearer to the service.") if taken > SLOW_ROUND_TRIP_SECONDS else ok(seen)
 
 
 @check(
     "database.version",
-    needs=(SETTINGS, REACHABLE),
+    needs=(SETTINGS_CHECK, REACHABLE_CHECK),
     remedy="Install PostgreSQL 14 or newer, or Python with SQLite 3.35.",
 )
-def version(patient: Patient) -> Said:
+def check_database_version(patient: Installation) -> CheckResult:
     """The database is new enough."""
     if not patient.settings.on_postgresql:
-        found, enough = f"SQLite {sqlite3.sqlite_version}", sqlite3.sqlite_version_info >= OLDEST_SQLITE
+        found, enough = f"SQLite {sqlite3.sqlite_version}", sqlite3.sqlite_version_info >= MIN_SQLITE_VERSION
     else:
         with patient.session() as session:
             number = int(session.execute(text("SHOW server_version_num")).scalar_one())
-        found, enough = f"PostgreSQL {number // 10000}.{number % 10000}", number // 10000 >= OLDEST_POSTGRESQL
+        found, enough = f"PostgreSQL {number // 10000}.{number % 10000}", number // 10000 >= MIN_POSTGRESQL_VERSION
     return ok(f"{found}.") if enough else problem(f"{found} is too old.")
 
 
-@check(SCHEMA, needs=(SETTINGS, REACHABLE), remedy="Run 'assay migrate'.")
-def schema(patient: Patient) -> Said:
+@check(SCHEMA_CHECK, needs=(SETTINGS_CHECK, REACHABLE_CHECK), remedy="Run 'assay migrate'.")
+def check_schema(patient: Installation) -> CheckResult:
     """The schema is the one of this version."""
     with patient.session() as session:
         require_head(session.connection())

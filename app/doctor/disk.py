@@ -6,20 +6,20 @@ import shutil
 import stat
 from pathlib import Path
 
-from app.doctor.check_declaration import SETTINGS, Said, check, ok, problem, skipped, warning
-from app.doctor.installation import Patient
-from app.runtime.data_folder import PREPARED
+from app.doctor.check_declaration import SETTINGS_CHECK, CheckResult, check, ok, problem, skipped, warning
+from app.doctor.installation import Installation
+from app.runtime.data_folder import PREPARED_GOLD_FOLDER
 from app.store.read_only_sessions import database_file
 
-FOLDER = "data.folder"
-NETWORK = re.compile(
+DATA_FOLDER_CHECK = "data.folder"
+NETWORK_FILE_SYSTEMS = re.compile(
     "nfs|cifs|smb|9p|afs|ceph|gluster|lustre|ncp|coda|gpfs|beegfs|ocfs|gfs|davfs|sshfs|s3fs|rclone|virtiofs|vboxsf|prl_fs"
 )
-FORGETFUL = {"tmpfs": "memory", "ramfs": "memory", "overlay": "the container's own layer"}
+VOLATILE_FILE_SYSTEMS = {"tmpfs": "memory", "ramfs": "memory", "overlay": "the container's own layer"}
 
 
-@check(FOLDER, remedy="Name the right folder (--data-dir, ASSAY_DATA_DIR); the first start makes it.")
-def folder(patient: Patient) -> Said:
+@check(DATA_FOLDER_CHECK, remedy="Name the right folder (--data-dir, ASSAY_DATA_DIR); the first start makes it.")
+def check_data_folder(patient: Installation) -> CheckResult:
     """The data folder exists and belongs to the account that serves."""
     path = patient.settings.data_dir
     if not path.is_dir():
@@ -37,11 +37,13 @@ def folder(patient: Patient) -> Said:
     return ok(f"{path.resolve()}, of account {owner}.")
 
 
-@check("data.private", needs=(SETTINGS, FOLDER), remedy="chmod 700 on the folder, 600 on the database.")
-def private(patient: Patient) -> Said:
+@check(
+    "data.private", needs=(SETTINGS_CHECK, DATA_FOLDER_CHECK), remedy="chmod 700 on the folder, 600 on the database."
+)
+def check_data_permissions(patient: Installation) -> CheckResult:
     """Nobody else may read the data: gold labels and hashes of passwords are among it."""
     settings = patient.settings
-    places = [settings.data_dir, settings.files_dir, settings.data_dir / PREPARED, database_file(settings)]
+    places = [settings.data_dir, settings.files_dir, settings.data_dir / PREPARED_GOLD_FOLDER, database_file(settings)]
     there = [path for path in places if path is not None and path.exists()]
     modes = {path: stat.S_IMODE(path.stat().st_mode) for path in there}
     open_to_others = [f"{path} (mode {mode:o})" for path, mode in modes.items() if mode & 0o077]
@@ -52,20 +54,20 @@ def private(patient: Patient) -> Said:
 
 @check(
     "data.space",
-    needs=(SETTINGS, FOLDER),
+    needs=(SETTINGS_CHECK, DATA_FOLDER_CHECK),
     remedy="Free some space, or move the data folder; below ASSAY_MIN_FREE uploads are refused.",
 )
-def space(patient: Patient) -> Said:
+def check_free_space(patient: Installation) -> CheckResult:
     """More space is free than the service keeps free."""
     settings = patient.settings
-    free, least = shutil.disk_usage(_existing(settings.data_dir)).free, settings.min_free
+    free, least = shutil.disk_usage(_nearest_existing(settings.data_dir)).free, settings.min_free
     seen = f"{_mib(free)} free; uploads are refused below {_mib(least)}."
     if free < least:
         return problem(seen)
     return warning(seen) if free < 2 * least else ok(seen)
 
 
-def _existing(path: Path) -> Path:
+def _nearest_existing(path: Path) -> Path:
     """The folder, or the nearest one above it that exists."""
     path = path.resolve()
     return next(each for each in (path, *path.parents) if each.exists())
@@ -75,8 +77,8 @@ def _mib(size: int) -> str:
     return f"{size // (1024 * 1024)} MiB"
 
 
-@check("data.disk", needs=(SETTINGS, FOLDER), remedy="Put the data folder on a local disk that lasts.")
-def disk(patient: Patient) -> Said:
+@check("data.disk", needs=(SETTINGS_CHECK, DATA_FOLDER_CHECK), remedy="Put the data folder on a local disk that lasts.")
+def check_file_system(patient: Installation) -> CheckResult:
     """What must last is on a disk that lasts; SQLite needs a local one, for its log is unsafe across a network."""
     settings = patient.settings
     database = database_file(settings)
@@ -85,29 +87,31 @@ def disk(patient: Patient) -> Said:
     mounts = Path("/proc/mounts")
     if not mounts.exists():
         return skipped("This system does not tell.")
-    return judged(database or settings.data_dir, mounts.read_text(encoding="utf-8"), sqlite=database is not None)
+    return judge_file_system(
+        database or settings.data_dir, mounts.read_text(encoding="utf-8"), sqlite=database is not None
+    )
 
 
-def judged(path: Path, mounts: str, *, sqlite: bool) -> Said:
+def judge_file_system(path: Path, mounts: str, *, sqlite: bool) -> CheckResult:
     """What the table of mounts means for what is kept at a path."""
-    kind = kind_of_disk(path.resolve(), mounts)
-    if sqlite and NETWORK.search(kind):
+    kind = file_system_type(path.resolve(), mounts)
+    if sqlite and NETWORK_FILE_SYSTEMS.search(kind):
         return problem(
             f"The database is on a network file system ({kind}), where SQLite may damage it.",
             "Put the data folder on a local disk, or use PostgreSQL.",
         )
-    if kind in FORGETFUL:
-        return warning(f"It is in {FORGETFUL[kind]} ({kind}), and gone after a restart.")
+    if kind in VOLATILE_FILE_SYSTEMS:
+        return warning(f"It is in {VOLATILE_FILE_SYSTEMS[kind]} ({kind}), and gone after a restart.")
     return ok(f"File system {kind}.")
 
 
-def kind_of_disk(path: Path, mounts: str) -> str:
+def file_system_type(path: Path, mounts: str) -> str:
     """The type of the file system that holds a path, by the text of /proc/mounts."""
     found = [line.split() for line in mounts.splitlines()]
-    places = [(_unescaped(words[1]), words[2]) for words in found if len(words) >= 3]
+    places = [(_unescape_mount_point(words[1]), words[2]) for words in found if len(words) >= 3]
     holding = [(len(place), number, kind) for number, (place, kind) in enumerate(places) if path.is_relative_to(place)]
     return max(holding, default=(0, 0, "unknown"))[2]  # of two mounts on one place the later is the one seen
 
 
-def _unescaped(place: str) -> str:
+def _unescape_mount_point(place: str) -> str:
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), place)

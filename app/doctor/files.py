@@ -4,24 +4,24 @@ import hashlib
 from collections.abc import Iterable
 from itertools import islice
 
-from app.actions.operations.sweep_files import BATCH, DAY
-from app.doctor.check_declaration import SCHEMA, SETTINGS, Said, check, ok, problem, warning
-from app.doctor.installation import Patient
+from app.actions.operations.sweep_files import MIN_ORPHAN_AGE_SECONDS, SWEEP_BATCH_SIZE
+from app.doctor.check_declaration import SCHEMA_CHECK, SETTINGS_CHECK, CheckResult, check, ok, problem, warning
+from app.doctor.installation import Installation
 from app.errors import Unavailable
-from app.files import Files
+from app.files import FileStore
 from app.runtime.data_folder import FolderNotShared
 from app.store.queries import diagnostics
-from app.store.queries.file_references import with_rows
+from app.store.queries.file_references import referenced_keys
 
-PLACE = "files.place"
-NEWEST = 100  # rows of each kind whose files are looked for without --deep
-SHOWN = 3
+FILE_STORE_CHECK = "files.place"
+MAX_ROWS_CHECKED = 100  # rows of each kind whose files are looked for without --deep
+MAX_LISTED_FILES = 3
 PROBE = b"assay doctor\n"
-CHUNK = 1 << 20
+CHUNK_BYTES = 1 << 20
 
 
-@check(PLACE, remedy=FolderNotShared.remedy)
-def place(patient: Patient) -> Said:
+@check(FILE_STORE_CHECK, remedy=FolderNotShared.remedy)
+def check_file_store_location(patient: Installation) -> CheckResult:
     """The uploads are where all who need them reach them: PostgreSQL serves several hosts, a folder may be of one."""
     settings = patient.settings
     if settings.files_url:
@@ -33,19 +33,19 @@ def place(patient: Patient) -> Said:
 
 @check(
     "files.works",
-    needs=(SETTINGS, PLACE),
+    needs=(SETTINGS_CHECK, FILE_STORE_CHECK),
     remedy="Let the account that serves write there; for a bucket check its name, address, region and keys.",
 )
-def works(patient: Patient) -> Said:
+def check_file_store_writable(patient: Installation) -> CheckResult:
     """A file can be written, read back and removed."""
-    if not patient.has_files_place():
+    if not patient.has_file_store():
         return warning(f"{patient.settings.files_dir.resolve()} does not exist yet.", "The first start makes it.")
     with patient.files() as files:
         upload = files.begin()
         upload.write(PROBE)
         key = upload.finish().key
         try:
-            with files.local(key) as path:
+            with files.local_path(key) as path:
                 read = path.read_bytes()
         finally:
             files.delete(key)
@@ -54,26 +54,26 @@ def works(patient: Patient) -> Said:
 
 @check(
     "files.present",
-    needs=(SETTINGS, PLACE, SCHEMA),
+    needs=(SETTINGS_CHECK, FILE_STORE_CHECK, SCHEMA_CHECK),
     late="skipped",
     remedy="Bring the files back from the last backup (assay restore): without them, nothing can be scored or downloaded.",
 )
-def present(patient: Patient) -> Said:
+def check_files_present(patient: Installation) -> CheckResult:
     """Every row's file is there and as long as it was: those of the newest rows; with --deep all, and their contents."""
     with patient.session() as session:
-        named = diagnostics.named_files(session, None if patient.deep else NEWEST)
+        named = diagnostics.referenced_files(session, None if patient.deep else MAX_ROWS_CHECKED)
     if not named:
         return ok("No row names a file.")
-    if not patient.has_files_place():
+    if not patient.has_file_store():
         return problem(f"{len(named)} rows name files, and {patient.settings.files_dir.resolve()} does not exist.")
     with patient.files() as files:
-        faults = [text for each in named if (text := _fault(files, each, deep=patient.deep))]
+        faults = [text for each in named if (text := _file_fault(files, each, deep=patient.deep))]
     if faults:
-        return problem(f"Of {len(named)} files {len(faults)} are not as they should be: {_some(faults)}.")
+        return problem(f"Of {len(named)} files {len(faults)} are not as they should be: {_list_first(faults)}.")
     return ok(f"{len(named)} files are there{', unchanged' if patient.deep else ''}.")
 
 
-def _fault(files: Files, named: diagnostics.Named, *, deep: bool) -> str | None:
+def _file_fault(files: FileStore, named: diagnostics.ReferencedFile, *, deep: bool) -> str | None:
     """What is wrong with a file, if anything is."""
     try:
         size = files.size(named.key)
@@ -88,36 +88,36 @@ def _fault(files: Files, named: diagnostics.Named, *, deep: bool) -> str | None:
     return None
 
 
-def _sha256(files: Files, key: str) -> str:
+def _sha256(files: FileStore, key: str) -> str:
     digest = hashlib.sha256()
-    with files.local(key) as path, path.open("rb") as file:
-        while chunk := file.read(CHUNK):
+    with files.local_path(key) as path, path.open("rb") as file:
+        while chunk := file.read(CHUNK_BYTES):
             digest.update(chunk)
     return digest.hexdigest()
 
 
-def _some(texts: Iterable[str]) -> str:
+def _list_first(texts: Iterable[str]) -> str:
     listed = list(texts)
-    more = f" and {len(listed) - SHOWN} more" if len(listed) > SHOWN else ""
-    return ", ".join(listed[:SHOWN]) + more
+    more = f" and {len(listed) - MAX_LISTED_FILES} more" if len(listed) > MAX_LISTED_FILES else ""
+    return ", ".join(listed[:MAX_LISTED_FILES]) + more
 
 
 @check(
     "files.left_over",
-    needs=(SETTINGS, PLACE, SCHEMA),
+    needs=(SETTINGS_CHECK, FILE_STORE_CHECK, SCHEMA_CHECK),
     deep=True,
     late="skipped",
     remedy="A service or worker that runs removes them within two hours; see its log if they stay.",
 )
-def left_over(patient: Patient) -> Said:
+def check_orphan_files(patient: Installation) -> CheckResult:
     """No file older than a day is without a row."""
-    if not patient.has_files_place():
+    if not patient.has_file_store():
         return ok("There are no files.")
     found: list[str] = []
     with patient.files() as files:
-        keys = iter(files.keys(older=DAY))
-        while batch := list(islice(keys, BATCH)):
+        keys = iter(files.keys(older=MIN_ORPHAN_AGE_SECONDS))
+        while batch := list(islice(keys, SWEEP_BATCH_SIZE)):
             with patient.session() as session:
-                known = with_rows(session, batch)
+                known = referenced_keys(session, batch)
             found += [key for key in batch if key not in known]
-    return warning(f"{len(found)} files: {_some(found)}.") if found else ok("There is none.")
+    return warning(f"{len(found)} files: {_list_first(found)}.") if found else ok("There is none.")

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from app.files import Files
-from app.runtime.data_folder import open_files
+from app.files import FileStore
+from app.runtime.data_folder import open_file_store
 from app.settings import Settings
-from app.store.read_only_sessions import looking
+from app.store.read_only_sessions import read_only_session
 from app.store.session import ReadSession
 
 
-class Patient:
+class Installation:
     """An installation."""
 
     def __init__(self, read: Callable[[], Settings], environment: Mapping[str, str], *, deep: bool) -> None:
@@ -44,15 +44,15 @@ class Patient:
 
     def session(self) -> AbstractContextManager[ReadSession]:
         """A session on the database, read only."""
-        return looking(self.settings)
+        return read_only_session(self.settings)
 
-    def has_files_place(self) -> bool:
+    def has_file_store(self) -> bool:
         """Whether the uploads have their place; the first start makes a folder, and looking must not."""
         return bool(self.settings.files_url) or (self.settings.files_dir / "uploads").is_dir()
 
     @contextmanager
-    def files(self) -> Iterator[Files]:
+    def files(self) -> Iterator[FileStore]:
         """The store of uploads, whatever space is free; what it keeps beside is gone afterwards."""
         settings = self.settings.model_copy(update={"min_free": 0})
         with tempfile.TemporaryDirectory(prefix="assay-doctor-") as work:
-            yield open_files(settings, Path(work))
+            yield open_file_store(settings, Path(work))

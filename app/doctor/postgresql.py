@@ -4,22 +4,31 @@ from datetime import timedelta
 
 from sqlalchemy import text
 
-from app.doctor.check_declaration import REACHABLE, SCHEMA, SETTINGS, Said, check, ok, problem, warning
-from app.doctor.installation import Patient
+from app.doctor.check_declaration import (
+    REACHABLE_CHECK,
+    SCHEMA_CHECK,
+    SETTINGS_CHECK,
+    CheckResult,
+    check,
+    ok,
+    problem,
+    warning,
+)
+from app.doctor.installation import Installation
 from app.store import clock
 from app.store.queries import diagnostics
 from app.store.session import ReadSession
 from app.store.types import utcnow
 
-NEEDS = (SETTINGS, REACHABLE)
-ENGINE = "postgresql.engine"
+REQUIRED_CHECKS = (SETTINGS_CHECK, REACHABLE_CHECK)
+QUEUE_ENGINE_CHECK = "postgresql.engine"
 ENGINE_TABLES = ("procrastinate_jobs", "procrastinate_workers", "procrastinate_events", "procrastinate_periodic_defers")
-BESIDE_POOLS = 5  # connections of a process beside those of its pools: the queue engine's, the listener's
+CONNECTIONS_OUTSIDE_POOLS = 5  # connections of a process beside those of its pools: the queue engine's, the listener's
 TIMEOUTS = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
-MOST_DIFFERENCE = 1.0  # seconds
+MAX_CLOCK_DIFFERENCE_SECONDS = 1.0  # seconds
 
 
-def _shown(session: ReadSession, *names: str) -> dict[str, str]:
+def _server_settings(session: ReadSession, *names: str) -> dict[str, str]:
     """Settings of the server as they hold for our connections; those that it does not know are left out."""
     query = text("SELECT name, setting FROM pg_settings WHERE name = ANY(:names)")
     return {row.name: row.setting for row in session.execute(query, {"names": list(names)})}
@@ -27,19 +36,19 @@ def _shown(session: ReadSession, *names: str) -> dict[str, str]:
 
 @check(
     "postgresql.connections",
-    needs=(SETTINGS, REACHABLE, SCHEMA),
+    needs=(SETTINGS_CHECK, REACHABLE_CHECK, SCHEMA_CHECK),
     place="postgresql",
     remedy="Raise max_connections of the server, or lower ASSAY_DATABASE_POOL.",
 )
-def connections(patient: Patient) -> Said:
+def check_connection_limit(patient: Installation) -> CheckResult:
     """The server takes as many connections as one API and the workers that live may open."""
     settings = patient.settings
     reserves = ("superuser_reserved_connections", "reserved_connections")
     with patient.session() as session:
-        found = _shown(session, "max_connections", *reserves)
-        workers = len(diagnostics.living(session, timedelta(seconds=settings.lease_seconds)))
+        found = _server_settings(session, "max_connections", *reserves)
+        workers = len(diagnostics.live_workers(session, timedelta(seconds=settings.lease_seconds)))
     usable = int(found["max_connections"]) - sum(int(found.get(name, 0)) for name in reserves)
-    each = 2 * settings.database_pool + BESIDE_POOLS
+    each = 2 * settings.database_pool + CONNECTIONS_OUTSIDE_POOLS
     wanted = each * (workers + 1)
     seen = f"It takes {usable}; a process may open {each}, one API and {workers} workers {wanted}."
     if usable < each:
@@ -47,8 +56,8 @@ def connections(patient: Patient) -> Said:
     return warning(seen) if usable < wanted else ok(seen)
 
 
-@check("postgresql.clock", needs=NEEDS, place="postgresql", remedy="Let NTP set the clocks of both hosts.")
-def difference(patient: Patient) -> Said:
+@check("postgresql.clock", needs=REQUIRED_CHECKS, place="postgresql", remedy="Let NTP set the clocks of both hosts.")
+def check_clock_difference(patient: Installation) -> CheckResult:
     """The clocks of the database and of this host agree to a second."""
     with patient.session() as session:
         session.execute(text("SELECT 1"))  # the connection is there: only the question itself is measured
@@ -57,16 +66,16 @@ def difference(patient: Patient) -> Said:
         after = utcnow()
     seconds = abs((theirs - (before + (after - before) / 2)).total_seconds())
     seen = f"They differ by {seconds:.3f} s."
-    return warning(seen) if seconds > MOST_DIFFERENCE else ok(seen)
+    return warning(seen) if seconds > MAX_CLOCK_DIFFERENCE_SECONDS else ok(seen)
 
 
 @check(
-    ENGINE,
-    needs=(*NEEDS, SCHEMA),
+    QUEUE_ENGINE_CHECK,
+    needs=(*REQUIRED_CHECKS, SCHEMA_CHECK),
     place="postgresql",
     remedy="Restore the database from a backup; 'assay migrate' made them.",
 )
-def engine(patient: Patient) -> Said:
+def check_queue_engine_tables(patient: Installation) -> CheckResult:
     """The tables of the queue engine are there."""
     with patient.session() as session:
         missing = [
@@ -79,14 +88,14 @@ def engine(patient: Patient) -> Said:
 
 @check(
     "postgresql.timeouts",
-    needs=NEEDS,
+    needs=REQUIRED_CHECKS,
     place="postgresql",
     remedy="Connect without a pooler that drops the options of a connection, or set the timeouts for the account: ALTER ROLE.",
 )
-def timeouts(patient: Patient) -> Said:
+def check_timeouts(patient: Installation) -> CheckResult:
     """The time limits that we ask for hold: no statement, lock or idle transaction lasts for ever."""
     with patient.session() as session:
-        found = _shown(session, *TIMEOUTS)
+        found = _server_settings(session, *TIMEOUTS)
     endless = [name for name in TIMEOUTS if int(found.get(name, 0)) == 0]
     if endless:
         return warning(f"Without limit: {', '.join(endless)}.")
@@ -95,26 +104,26 @@ def timeouts(patient: Patient) -> Said:
 
 @check(
     "postgresql.durability",
-    needs=NEEDS,
+    needs=REQUIRED_CHECKS,
     place="postgresql",
     remedy="Set fsync, full_page_writes and synchronous_commit to on: otherwise a power cut loses what was acknowledged.",
 )
-def durability(patient: Patient) -> Said:
+def check_durability(patient: Installation) -> CheckResult:
     """What the server has acknowledged survives a power cut."""
     wanted = ("fsync", "full_page_writes", "synchronous_commit")
     with patient.session() as session:
-        found = _shown(session, *wanted)
+        found = _server_settings(session, *wanted)
     off = [name for name in wanted if found.get(name, "on") == "off"]
     return problem(f"Off: {', '.join(off)}.") if off else ok("It waits for the disk.")
 
 
 @check(
     "postgresql.encoding",
-    needs=NEEDS,
+    needs=REQUIRED_CHECKS,
     place="postgresql",
     remedy="Make a database with ENCODING 'UTF8', and move the data there: assay backup, assay restore.",
 )
-def encoding(patient: Patient) -> Said:
+def check_encoding(patient: Installation) -> CheckResult:
     """Texts of all languages can be stored."""
     with patient.session() as session:
         found = session.execute(text("SHOW server_encoding")).scalar_one()

@@ -4,15 +4,15 @@ import json
 import tempfile
 from pathlib import Path
 
-from app.doctor.check_declaration import Said, check, ok, problem, skipped, warning
-from app.doctor.installation import Patient
-from app.scoring_processes import ChildError
-from app.worker.worker import GOLD_CHILDREN, READER_CHILDREN, child_pool
+from app.doctor.check_declaration import CheckResult, check, ok, problem, skipped, warning
+from app.doctor.installation import Installation
+from app.scoring_processes import ScoringProcessError
+from app.worker.worker import GOLD_PROCESSES, READER_PROCESSES, create_process_pool
 
-GOLD = [{"id": "a", "label": "yes"}, {"id": "b", "label": "no"}]
+PROBE_GOLD = [{"id": "a", "label": "yes"}, {"id": "b", "label": "no"}]
 ANSWER_SECONDS = 20.0
-CGROUPS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-MEMORY = Path("/proc/meminfo")
+CGROUP_MEMORY_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+MEMINFO = Path("/proc/meminfo")
 GIB = 1 << 30
 
 
@@ -20,47 +20,49 @@ GIB = 1 << 30
     "scoring.child",
     remedy="See what it said on standard error; raise ASSAY_SCORING_MEMORY, and see whether processes may be started.",
 )
-def child(patient: Patient) -> Said:
+def check_scoring_process(patient: Installation) -> CheckResult:
     """A scoring program starts, and reads a small gold file."""
     seconds = min(ANSWER_SECONDS, patient.settings.scoring_seconds)
-    pool = child_pool(patient.settings.model_copy(update={"scoring_seconds": seconds}), 1)
+    pool = create_process_pool(patient.settings.model_copy(update={"scoring_seconds": seconds}), 1)
     try:
         with tempfile.TemporaryDirectory(prefix="assay-doctor-") as folder:
             path = Path(folder) / "gold.json"
-            path.write_text(json.dumps(GOLD), encoding="utf-8")
-            answer = pool.ask({"kind": "gold", "gold": _request(path)})
-    except ChildError as fault:
+            path.write_text(json.dumps(PROBE_GOLD), encoding="utf-8")
+            answer = pool.ask({"kind": "gold", "gold": _probe_gold_payload(path)})
+    except ScoringProcessError as fault:
         return problem(str(fault) or str(fault.__doc__))
     finally:
         pool.close()
-    if answer.get("instances") != len(GOLD):
+    if answer.get("instances") != len(PROBE_GOLD):
         return problem(f"It answered {json.dumps(answer)[:200]}.")
     return ok("It started and answered.")
 
 
-def _request(path: Path) -> dict[str, object]:
+def _probe_gold_payload(path: Path) -> dict[str, object]:
     kind = {"format": "json", "encoding": "", "layout": ""}
     task = {"task": "multiclass", "positive_label": None, "classes": None}
     return {"path": str(path), **kind, **task, "beside": {}}
 
 
 @check("scoring.memory", remedy="Lower ASSAY_WORKERS or ASSAY_SCORING_MEMORY, or give the machine more memory.")
-def memory(patient: Patient) -> Said:
+def check_scoring_memory(patient: Installation) -> CheckResult:
     """All scoring programs together fit into the memory, even when each takes what it may."""
     settings = patient.settings
-    there = _memory()
+    there = _memory_limit()
     if there is None:
         return skipped("This system does not tell.")
-    count = settings.workers + READER_CHILDREN + GOLD_CHILDREN
+    count = settings.workers + READER_PROCESSES + GOLD_PROCESSES
     wanted = count * settings.scoring_memory
     seen = f"{count} programs may take {wanted / GIB:.1f} GiB of {there / GIB:.1f} GiB."
     return warning(seen) if wanted > there else ok(seen)
 
 
-def _memory() -> int | None:
+def _memory_limit() -> int | None:
     """Bytes of memory of this machine, or of this container if that is less."""
-    if not MEMORY.exists():
+    if not MEMINFO.exists():
         return None
-    limits = [int(path.read_text()) for path in CGROUPS if path.exists() and path.read_text().strip().isdecimal()]
-    total = next(line for line in MEMORY.read_text(encoding="ascii").splitlines() if line.startswith("MemTotal:"))
+    limits = [
+        int(path.read_text()) for path in CGROUP_MEMORY_LIMITS if path.exists() and path.read_text().strip().isdecimal()
+    ]
+    total = next(line for line in MEMINFO.read_text(encoding="ascii").splitlines() if line.startswith("MemTotal:"))
     return min([int(total.split()[1]) * 1024, *limits])

@@ -2,33 +2,33 @@
 
 from sqlalchemy import text
 
-from app.doctor.check_declaration import REACHABLE, SETTINGS, Said, check, ok, problem
-from app.doctor.installation import Patient
+from app.doctor.check_declaration import REACHABLE_CHECK, SETTINGS_CHECK, CheckResult, check, ok, problem
+from app.doctor.installation import Installation
 
-NEEDS = (SETTINGS, REACHABLE)
-RESTORE = "Stop the service, keep a copy of the file, and restore the last backup: assay restore."
-SHOWN = 3
+REQUIRED_CHECKS = (SETTINGS_CHECK, REACHABLE_CHECK)
+RESTORE_REMEDY = "Stop the service, keep a copy of the file, and restore the last backup: assay restore."
+MAX_LISTED_FAULTS = 3
 
 
-@check("sqlite.journal", needs=NEEDS, place="sqlite", remedy="Start the service once: it sets WAL.")
-def journal(patient: Patient) -> Said:
+@check("sqlite.journal", needs=REQUIRED_CHECKS, place="sqlite", remedy="Start the service once: it sets WAL.")
+def check_journal_mode(patient: Installation) -> CheckResult:
     """The database keeps its log in WAL mode, so that readers and the writer do not wait for each other."""
     with patient.session() as session:
         mode = session.execute(text("PRAGMA journal_mode")).scalar_one()
     return ok("WAL.") if mode == "wal" else problem(f"The mode is {mode}.")
 
 
-@check("sqlite.integrity", needs=NEEDS, place="sqlite", late="skipped", remedy=RESTORE)
-def integrity(patient: Patient) -> Said:
+@check("sqlite.integrity", needs=REQUIRED_CHECKS, place="sqlite", late="skipped", remedy=RESTORE_REMEDY)
+def check_integrity(patient: Installation) -> CheckResult:
     """The file is whole: quick_check, and with --deep integrity_check, which also compares the indexes."""
     name = "integrity_check" if patient.deep else "quick_check"
     with patient.session() as session:
-        found = list(session.execute(text(f"PRAGMA {name}({SHOWN})")).scalars())
+        found = list(session.execute(text(f"PRAGMA {name}({MAX_LISTED_FAULTS})")).scalars())
     return ok(f"{name} finds nothing.") if found == ["ok"] else problem(f"{name}: {'; '.join(map(str, found))}")
 
 
-@check("sqlite.references", needs=NEEDS, place="sqlite", late="skipped", remedy=RESTORE)
-def references(patient: Patient) -> Said:
+@check("sqlite.references", needs=REQUIRED_CHECKS, place="sqlite", late="skipped", remedy=RESTORE_REMEDY)
+def check_foreign_keys(patient: Installation) -> CheckResult:
     """Every row that another row points to is there."""
     with patient.session() as session:
         found = session.execute(text("PRAGMA foreign_key_check")).all()

@@ -12,7 +12,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredFile:
     """A file in the store: its key, the SHA-256 of its bytes as sent (hexadecimal) and its size in bytes."""
 
     key: str
@@ -30,14 +30,14 @@ class Upload(Protocol):
     def write(self, chunk: bytes) -> None:
         """Append bytes; raises errors.StorageShort when the disk is full."""
 
-    def finish(self) -> Stored:
+    def finish(self) -> StoredFile:
         """Make the file durable (its bytes and its folder entry) and give its key."""
 
     def abort(self) -> None:
         """Forget the file; harmless after finish."""
 
 
-class Files(Protocol):
+class FileStore(Protocol):
     """A store of uploaded files."""
 
     def begin(self) -> Upload:
@@ -49,7 +49,7 @@ class Files(Protocol):
         Raises errors.StorageShort.
         """
 
-    def local(self, key: str) -> AbstractContextManager[Path]:
+    def local_path(self, key: str) -> AbstractContextManager[Path]:
         """A readable path of the file while the block lasts; raises FileNotFoundError."""
 
     def size(self, key: str) -> int:

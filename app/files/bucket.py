@@ -18,27 +18,27 @@ import structlog
 from obstore.exceptions import BaseError
 from obstore.store import S3Store
 
-from app.errors import StorageShort, Unavailable
-from app.files import Stored
-from app.files.download_cache import Copies
-from app.files.partial_upload import PartFile
+from app.errors import StorageAlmostFull, Unavailable
+from app.files import StoredFile
+from app.files.download_cache import DownloadCache
+from app.files.partial_upload import PartialUpload
 from app.settings import MIB, Settings
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, S3Config, S3Credential
 
-KEY = re.compile("uploads/[0-9a-f]{32}")
-BUCKET = re.compile("[A-Za-z0-9][A-Za-z0-9._-]*")
-ENDPOINT = re.compile(r"(https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[!-~]*)?)?")
-WORD = re.compile("[!-~]+")
-PART = 8 * MIB  # bytes of one request of a large upload
-PARTS_AT_ONCE = 3  # so that on a slow link each still ends in time
-TRY_SECONDS = 10  # no try begins later than this after the first
+KEY_PATTERN = re.compile("uploads/[0-9a-f]{32}")
+BUCKET_PATTERN = re.compile("[A-Za-z0-9][A-Za-z0-9._-]*")
+ENDPOINT_PATTERN = re.compile(r"(https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[!-~]*)?)?")
+PRINTABLE_PATTERN = re.compile("[!-~]+")
+PART_BYTES = 8 * MIB  # bytes of one request of a large upload
+MAX_CONCURRENT_PARTS = 3  # so that on a slow link each still ends in time
+RETRY_TIMEOUT_SECONDS = 10  # no try begins later than this after the first
 
 log = structlog.get_logger()
 
 
-class FilesAway(Unavailable):
+class FileStoreUnavailable(Unavailable):
     """The object store of the uploads did not answer; nothing was stored."""
 
     code = "files_away"
@@ -49,58 +49,58 @@ class FilesAway(Unavailable):
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class BucketTimeouts:
     """Seconds that one request may take: a question, a part of an upload, a pause of a download, a whole download.
 
     And how often a request that failed is sent again, and how long the answer to `check` is believed.
     """
 
-    asking: float = 5
-    writing: float = 120
-    pausing: float = 20
+    query_seconds: float = 5
+    upload_seconds: float = 120
+    read_pause_seconds: float = 20
     reading: float = 900
     again: int = 4
-    believed: float = 2
+    check_cache_seconds: float = 2
 
 
-class BucketUpload(PartFile):
+class BucketUpload(PartialUpload):
     """Bytes into a spool file; put into the bucket under a key of its own when whole."""
 
-    def __init__(self, files: "BucketFiles", spool: Path) -> None:
+    def __init__(self, files: "BucketFileStore", spool: Path) -> None:
         name = uuid.uuid4().hex
         super().__init__(f"uploads/{name}", spool / name)
         self._files = files
 
-    def finish(self) -> Stored:
+    def finish(self) -> StoredFile:
         """Put the file into the bucket: only after that may a row point to it; raises FilesAway, and nothing is left."""
         try:
             self._file.close()
         except OSError as full:
             self.abort()
-            raise StorageShort from full
+            raise StorageAlmostFull from full
         try:
             self._files.put(self.key, self._part, self.size)
         finally:
             self.abort()
-        return Stored(self.key, self._hash.hexdigest(), self.size)
+        return StoredFile(self.key, self._hash.hexdigest(), self.size)
 
 
-class BucketFiles:
+class BucketFileStore:
     """The store at `s3://bucket/prefix`; `work` is a folder of this process alone, for what is on its way."""
 
-    def __init__(self, settings: Settings, work: Path, patience: Patience | None = None) -> None:
-        patience = patience or Patience()
+    def __init__(self, settings: Settings, work: Path, patience: BucketTimeouts | None = None) -> None:
+        patience = patience or BucketTimeouts()
         self._spool = work / "spool"
         self._spool.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._copies = Copies(work / "cache", settings.files_cache)
+        self._copies = DownloadCache(work / "cache", settings.files_cache)
         self._min_free = settings.min_free
-        self._asking = _connect(settings, patience.asking, patience.again)
-        self._writing = _connect(settings, patience.writing, patience.again)
-        self._reading = _connect(settings, patience.reading, patience.again, patience.pausing)
-        self._one_check = threading.Lock()
-        self._believed = patience.believed
+        self._query_client = _create_client(settings, patience.query_seconds, patience.again)
+        self._upload_client = _create_client(settings, patience.upload_seconds, patience.again)
+        self._download_client = _create_client(settings, patience.reading, patience.again, patience.read_pause_seconds)
+        self._check_lock = threading.Lock()
+        self._check_cache_seconds = patience.check_cache_seconds
         self._checked_until = 0.0
-        self._fault: FilesAway | None = None
+        self._fault: FileStoreUnavailable | None = None
 
     def begin(self) -> BucketUpload:
         """Start an upload; raises errors.StorageShort when little space is left for the spool."""
@@ -108,58 +108,58 @@ class BucketFiles:
         try:
             return BucketUpload(self, self._spool)
         except OSError as full:
-            raise StorageShort from full
+            raise StorageAlmostFull from full
 
     def put(self, key: str, path: Path, size: int) -> None:
         """Put a file into the bucket and see that it is there whole; raises FilesAway, and then it is not there."""
         try:
-            self._put(key, path, size)
+            self._upload(key, path, size)
         except BaseException:
             self._checked_until = 0.0  # an earlier answer of the check is believed no longer
-            with suppress(FilesAway):  # the sweeper removes what cannot be removed now
+            with suppress(FileStoreUnavailable):  # the sweeper removes what cannot be removed now
                 self.delete(key)
             raise
 
     @contextmanager
-    def local(self, key: str) -> Iterator[Path]:
+    def local_path(self, key: str) -> Iterator[Path]:
         """The path of a whole copy on this machine; raises FileNotFoundError, FilesAway."""
-        if not KEY.fullmatch(key):
+        if not KEY_PATTERN.fullmatch(key):
             raise FileNotFoundError(key)
-        with self._copies.local(key, lambda out: self._fetch(key, out)) as path:
+        with self._copies.local_path(key, lambda out: self._download(key, out)) as path:
             yield path
 
     def size(self, key: str) -> int:
         """The bytes of a file; raises FileNotFoundError, FilesAway."""
-        if not KEY.fullmatch(key):
+        if not KEY_PATTERN.fullmatch(key):
             raise FileNotFoundError(key)
-        with _answered("head", key):
-            return int(obstore.head(self._asking, key)["size"])
+        with _translate_errors("head", key):
+            return int(obstore.head(self._query_client, key)["size"])
 
     def keys(self, *, older: float) -> Iterator[str]:
         """The keys of the files that are older than so many seconds; what no upload made is not ours to name."""
         limit = datetime.now(UTC) - timedelta(seconds=older)
-        with _answered("list", "uploads"):
-            for page in obstore.list(self._asking, "uploads", chunk_size=1000):
+        with _translate_errors("list", "uploads"):
+            for page in obstore.list(self._query_client, "uploads", chunk_size=1000):
                 for found in page:
-                    if KEY.fullmatch(found["path"]) and found["last_modified"] < limit:
+                    if KEY_PATTERN.fullmatch(found["path"]) and found["last_modified"] < limit:
                         yield found["path"]
 
     def delete(self, key: str) -> None:
         """Remove a file; nothing happens when it is gone already; raises FilesAway."""
-        with suppress(FileNotFoundError), _answered("delete", key):
-            obstore.delete(self._asking, key)
+        with suppress(FileNotFoundError), _translate_errors("delete", key):
+            obstore.delete(self._query_client, key)
         self._copies.delete(key)
 
     def check(self) -> None:
         """Raise errors.StorageShort when little space is left for the spool, FilesAway when the bucket is away."""
         self._require_space()
-        with self._one_check:  # many who ask at once share one request and its answer
+        with self._check_lock:  # many who ask at once share one request and its answer
             if time.monotonic() >= self._checked_until:
                 self._fault = self._ask()
-                self._checked_until = time.monotonic() + self._believed
+                self._checked_until = time.monotonic() + self._check_cache_seconds
             fault = self._fault
         if fault is not None:
-            raise FilesAway(fault.detail)
+            raise FileStoreUnavailable(fault.detail)
 
     def clear_leftovers(self, *, older: float) -> int:
         """Remove spool files that old; returns how many."""
@@ -171,41 +171,45 @@ class BucketFiles:
                     removed += 1
         return removed
 
-    def _ask(self) -> FilesAway | None:
+    def _ask(self) -> FileStoreUnavailable | None:
         try:
-            with _answered("check", ""):
-                list(obstore.list(self._asking, "check"))  # nothing is ever kept there, so the answer is short
-        except FilesAway as fault:
+            with _translate_errors("check", ""):
+                list(obstore.list(self._query_client, "check"))  # nothing is ever kept there, so the answer is short
+        except FileStoreUnavailable as fault:
             return fault
         return None
 
-    def _put(self, key: str, path: Path, size: int) -> None:
+    def _upload(self, key: str, path: Path, size: int) -> None:
         try:
-            with _answered("put", key):
-                obstore.put(self._writing, key, path, chunk_size=PART, max_concurrency=PARTS_AT_ONCE)
-                found = obstore.head(self._asking, key)["size"]
+            with _translate_errors("put", key):
+                obstore.put(self._upload_client, key, path, chunk_size=PART_BYTES, max_concurrency=MAX_CONCURRENT_PARTS)
+                found = obstore.head(self._query_client, key)["size"]
         except FileNotFoundError as lost:
-            raise FilesAway("The object store does not find what it has just taken; nothing was stored.") from lost
+            raise FileStoreUnavailable(
+                "The object store does not find what it has just taken; nothing was stored."
+            ) from lost
         if found != size:
-            raise FilesAway(f"The object store kept {found} of {size} bytes; nothing was stored.")
+            raise FileStoreUnavailable(f"The object store kept {found} of {size} bytes; nothing was stored.")
 
-    def _fetch(self, key: str, out: BinaryIO) -> None:
+    def _download(self, key: str, out: BinaryIO) -> None:
         try:
-            with _answered("get", key):
-                got = obstore.get(self._reading, key)
+            with _translate_errors("get", key):
+                got = obstore.get(self._download_client, key)
                 out.writelines(got.stream(MIB))
         except FileNotFoundError as absent:
             raise FileNotFoundError(key) from absent
         if out.tell() != got.meta["size"]:
-            raise FilesAway(f"Only {out.tell()} of {got.meta['size']} bytes of a file came from the object store.")
+            raise FileStoreUnavailable(
+                f"Only {out.tell()} of {got.meta['size']} bytes of a file came from the object store."
+            )
 
     def _require_space(self) -> None:
         if shutil.disk_usage(self._spool).free < self._min_free:
-            raise StorageShort
+            raise StorageAlmostFull
 
 
 @contextmanager
-def _answered(doing: str, key: str) -> Iterator[None]:
+def _translate_errors(doing: str, key: str) -> Iterator[None]:
     """Turn what the object store does wrong into FilesAway; a missing object stays a FileNotFoundError."""
     try:
         yield
@@ -214,10 +218,10 @@ def _answered(doing: str, key: str) -> Iterator[None]:
         if isinstance(fault, FileNotFoundError) and "NoSuchBucket" not in said:
             raise
         log.warning("object_store_away", doing=doing, key=key, reason=said.partition("\n")[0][:500])
-        raise FilesAway(_reason(said)) from fault
+        raise FileStoreUnavailable(_failure_reason(said)) from fault
 
 
-def _reason(said: str) -> str | None:
+def _failure_reason(said: str) -> str | None:
     if "NoSuchBucket" in said:
         return "The bucket of the uploads does not exist; nothing was stored."
     if "403 Forbidden" in said or "401 Unauthorized" in said:
@@ -225,14 +229,14 @@ def _reason(said: str) -> str | None:
     return None
 
 
-def _connect(settings: Settings, whole: float, again: int, pause: float | None = None) -> S3Store:
+def _create_client(settings: Settings, whole: float, again: int, pause: float | None = None) -> S3Store:
     """A client that gives up a request after `whole` seconds, or when nothing comes for `pause` of them."""
     bucket, _, prefix = settings.files_url.removeprefix("s3://").partition("/")
-    endpoint = settings.s3_endpoint or _environ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
-    region = settings.s3_region or _environ("AWS_REGION", "AWS_DEFAULT_REGION") or "us-east-1"
-    _require(BUCKET, bucket, "bucket")
-    _require(ENDPOINT, endpoint, "address (http://… or https://…)")
-    _require(WORD, region, "region")
+    endpoint = settings.s3_endpoint or _environment_value("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+    region = settings.s3_region or _environment_value("AWS_REGION", "AWS_DEFAULT_REGION") or "us-east-1"
+    _require_match(BUCKET_PATTERN, bucket, "bucket")
+    _require_match(ENDPOINT_PATTERN, endpoint, "address (http://… or https://…)")
+    _require_match(PRINTABLE_PATTERN, region, "region")
     config: S3Config = {
         "region": region,
         "disable_bulk_delete": True,  # not every store knows it, and files are deleted one by one
@@ -247,7 +251,7 @@ def _connect(settings: Settings, whole: float, again: int, pause: float | None =
     if pause:
         client["read_timeout"] = timedelta(seconds=pause)
     keys = _credentials(settings)
-    with _answered("connect", ""):
+    with _translate_errors("connect", ""):
         return S3Store(
             bucket,
             prefix=prefix.strip("/") or None,
@@ -256,7 +260,7 @@ def _connect(settings: Settings, whole: float, again: int, pause: float | None =
             credential_provider=keys,
             retry_config={
                 "max_retries": again,
-                "retry_timeout": timedelta(seconds=TRY_SECONDS),
+                "retry_timeout": timedelta(seconds=RETRY_TIMEOUT_SECONDS),
                 "backoff": {
                     "init_backoff": timedelta(seconds=0.1),
                     "max_backoff": timedelta(seconds=2),
@@ -268,27 +272,29 @@ def _connect(settings: Settings, whole: float, again: int, pause: float | None =
 
 def _credentials(settings: Settings) -> "Callable[[], S3Credential] | None":
     """The keys of the settings, else those of the environment, else what the machine that we run on is allowed."""
-    key = settings.s3_access_key or _environ("AWS_ACCESS_KEY_ID")
+    key = settings.s3_access_key or _environment_value("AWS_ACCESS_KEY_ID")
     secret = settings.s3_secret_key.get_secret_value() if settings.s3_secret_key else ""
     if not secret and settings.s3_secret_key_file:
         secret = settings.s3_secret_key_file.read_text(encoding="utf-8").strip()
-    secret = secret or _environ("AWS_SECRET_ACCESS_KEY")
+    secret = secret or _environment_value("AWS_SECRET_ACCESS_KEY")
     if bool(key) != bool(secret):
-        raise FilesAway("Of the keys of the object store only one is set: access key and secret key go together.")
+        raise FileStoreUnavailable(
+            "Of the keys of the object store only one is set: access key and secret key go together."
+        )
     if not key:
         return None
     for word in (key, secret):
-        _require(WORD, word, "key", shown=False)
-    token = None if settings.s3_access_key else _environ("AWS_SESSION_TOKEN") or None
+        _require_match(PRINTABLE_PATTERN, word, "key", shown=False)
+    token = None if settings.s3_access_key else _environment_value("AWS_SESSION_TOKEN") or None
     made: S3Credential = {"access_key_id": key, "secret_access_key": secret, "token": token, "expires_at": None}
     return lambda: made
 
 
-def _require(form: re.Pattern[str], given: str, what: str, *, shown: bool = True) -> None:
+def _require_match(form: re.Pattern[str], given: str, what: str, *, shown: bool = True) -> None:
     """Refuse what no request can be made of: the library would not raise an error, but panic."""
     if not form.fullmatch(given):
-        raise FilesAway(f"{repr(given) if shown else 'What is set'} is no {what} of an object store.")
+        raise FileStoreUnavailable(f"{repr(given) if shown else 'What is set'} is no {what} of an object store.")
 
 
-def _environ(*names: str) -> str:
+def _environment_value(*names: str) -> str:
     return next((os.environ[name] for name in names if os.environ.get(name)), "")

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from app.errors import StorageShort
+from app.errors import StorageAlmostFull
 
 Fetch = Callable[[BinaryIO], None]
-FULL = (errno.ENOSPC, errno.EDQUOT)
+DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(slots=True)
-class _Copy:
+class _CacheEntry:
     key: str
     path: Path
     users: int = 0
@@ -26,7 +26,7 @@ class _Copy:
     size: Future[int] = field(default_factory=Future)  # known once the bytes are here
 
 
-class Copies:
+class DownloadCache:
     """At most `limit` bytes, and whatever is in use beyond that; the same key has the same path while its copy is kept."""
 
     def __init__(self, folder: Path, limit: int) -> None:
@@ -35,11 +35,11 @@ class Copies:
         self._folder = folder
         self._limit = limit
         self._guard = threading.Lock()  # of the books below; never held while bytes travel
-        self._kept: OrderedDict[str, _Copy] = OrderedDict()  # the least recently used first
+        self._kept: OrderedDict[str, _CacheEntry] = OrderedDict()  # the least recently used first
         self._total = 0
 
     @contextmanager
-    def local(self, key: str, fetch: Fetch) -> Iterator[Path]:
+    def local_path(self, key: str, fetch: Fetch) -> Iterator[Path]:
         """The path of the copy while the block lasts; the first who asks fetches it, the others wait for that.
 
         Raises what `fetch` raises, to all who wait for it, and errors.StorageShort when the disk is full.
@@ -47,7 +47,7 @@ class Copies:
         copy, first = self._take(key)
         try:
             if first:
-                self._bring(copy, fetch)
+                self._download(copy, fetch)
             copy.size.result()
             yield copy.path
         finally:
@@ -63,19 +63,19 @@ class Copies:
             if not copy.users:
                 self._drop(copy)
 
-    def _take(self, key: str) -> tuple[_Copy, bool]:
+    def _take(self, key: str) -> tuple[_CacheEntry, bool]:
         with self._guard:
             copy = self._kept.get(key)
             first = copy is None
             if copy is None:
-                copy = self._kept[key] = _Copy(key, self._folder / key.rpartition("/")[2])
+                copy = self._kept[key] = _CacheEntry(key, self._folder / key.rpartition("/")[2])
             elif copy.doomed:
                 raise FileNotFoundError(key)
             copy.users += 1
             self._kept.move_to_end(key)
             return copy, first
 
-    def _bring(self, copy: _Copy, fetch: Fetch) -> None:
+    def _download(self, copy: _CacheEntry, fetch: Fetch) -> None:
         part = copy.path.with_suffix(".part")
         try:
             with part.open("wb") as out:
@@ -86,22 +86,22 @@ class Copies:
             part.unlink(missing_ok=True)
             with self._guard:
                 del self._kept[copy.key]  # who comes later tries anew
-            full = isinstance(fault, OSError) and fault.errno in FULL
-            copy.size.set_exception(StorageShort() if full else fault)
+            full = isinstance(fault, OSError) and fault.errno in DISK_FULL_ERRORS
+            copy.size.set_exception(StorageAlmostFull() if full else fault)
             return
         with self._guard:
             self._total += size
             copy.size.set_result(size)
-            self._trim()
+            self._evict()
 
-    def _release(self, copy: _Copy) -> None:
+    def _release(self, copy: _CacheEntry) -> None:
         with self._guard:
             copy.users -= 1
             if copy.doomed and not copy.users and self._kept.get(copy.key) is copy:
                 self._drop(copy)
-            self._trim()
+            self._evict()
 
-    def _trim(self) -> None:
+    def _evict(self) -> None:
         if self._total <= self._limit:
             return
         for copy in list(self._kept.values()):
@@ -110,7 +110,7 @@ class Copies:
                 if self._total <= self._limit:
                     return
 
-    def _drop(self, copy: _Copy) -> None:
+    def _drop(self, copy: _CacheEntry) -> None:
         copy.path.unlink(missing_ok=True)
         self._total -= copy.size.result()
         del self._kept[copy.key]

@@ -10,23 +10,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from app.errors import StorageShort, Unavailable
-from app.files import Stored
-from app.files.partial_upload import PartFile
+from app.errors import StorageAlmostFull, Unavailable
+from app.files import StoredFile
+from app.files.partial_upload import PartialUpload
 from app.settings import Settings
 
-KEY = re.compile("[0-9a-f]{32}")
-COPIED_AT_ONCE = 1024 * 1024  # bytes
+KEY_PATTERN = re.compile("[0-9a-f]{32}")
+COPY_CHUNK_BYTES = 1024 * 1024  # bytes
 
 
-class FolderAway(Unavailable):
+class UploadFolderUnavailable(Unavailable):
     """The folder of the uploads is gone, or cannot be written; nothing was stored."""
 
     code = "folder_away"
     remedy = "Tell the administrator: 'assay doctor' says what is wrong."
 
 
-class FolderUpload(PartFile):
+class FolderUpload(PartialUpload):
     """Bytes into a part file; renamed to its key when whole and durable."""
 
     def __init__(self, root: Path) -> None:
@@ -34,7 +34,7 @@ class FolderUpload(PartFile):
         super().__init__(key, root / f"{key}.part")
         self._root = root
 
-    def finish(self) -> Stored:
+    def finish(self) -> StoredFile:
         """Bytes to disk, then the name, then the folder entry to disk: only after that may a row point here."""
         try:
             self._file.flush()
@@ -45,11 +45,11 @@ class FolderUpload(PartFile):
             _sync_folder(final.parent)
         except OSError as full:
             self.abort()
-            raise StorageShort from full
-        return Stored(self.key, self._hash.hexdigest(), self.size)
+            raise StorageAlmostFull from full
+        return StoredFile(self.key, self._hash.hexdigest(), self.size)
 
 
-class FolderFiles:
+class FolderFileStore:
     """The store in `<data folder>/files`, readable by its owner only."""
 
     def __init__(self, settings: Settings) -> None:
@@ -65,7 +65,7 @@ class FolderFiles:
         try:
             return FolderUpload(self.root)
         except OSError as full:
-            raise StorageShort from full
+            raise StorageAlmostFull from full
 
     def put(self, key: str, path: Path, size: int) -> None:
         """Store a copy of a file under a key that it had elsewhere; raises errors.StorageShort."""
@@ -77,10 +77,10 @@ class FolderFiles:
             _sync_folder(final.parent)
         except OSError as full:
             part.unlink(missing_ok=True)
-            raise StorageShort from full
+            raise StorageAlmostFull from full
 
     @contextmanager
-    def local(self, key: str) -> Iterator[Path]:
+    def local_path(self, key: str) -> Iterator[Path]:
         """The path of the file itself; raises FileNotFoundError."""
         path = self.root / key
         if not path.is_file():
@@ -96,7 +96,7 @@ class FolderFiles:
         limit = time.time() - older
         for entry in os.scandir(self.root / "uploads"):
             with contextlib.suppress(FileNotFoundError):  # another host may sweep too
-                if KEY.fullmatch(entry.name) and entry.stat().st_mtime < limit:
+                if KEY_PATTERN.fullmatch(entry.name) and entry.stat().st_mtime < limit:
                     yield f"uploads/{entry.name}"
 
     def delete(self, key: str) -> None:
@@ -106,9 +106,9 @@ class FolderFiles:
     def check(self) -> None:
         """Raise errors.StorageShort unless more than the configured space is free, FolderAway when it cannot be written."""
         if not os.access(self.root / "uploads", os.W_OK | os.X_OK):
-            raise FolderAway
+            raise UploadFolderUnavailable
         if shutil.disk_usage(self.root).free < self._min_free:
-            raise StorageShort
+            raise StorageAlmostFull
 
     def clear_leftovers(self, *, older: float) -> int:
         """Remove part files that old; returns how many."""
@@ -123,7 +123,7 @@ class FolderFiles:
 
 def _copy(path: Path, part: Path, size: int) -> None:
     with path.open("rb") as given, part.open("wb") as out:
-        shutil.copyfileobj(given, out, COPIED_AT_ONCE)
+        shutil.copyfileobj(given, out, COPY_CHUNK_BYTES)
         if out.tell() != size:
             raise OSError(f"{path} does not hold {size} bytes")
         out.flush()

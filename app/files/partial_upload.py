@@ -4,10 +4,10 @@ import hashlib
 from contextlib import suppress
 from pathlib import Path
 
-from app.errors import StorageShort
+from app.errors import StorageAlmostFull
 
 
-class PartFile:
+class PartialUpload:
     """Bytes on the disk that have no name in the store yet; each store finishes them in its own way."""
 
     def __init__(self, key: str, part: Path) -> None:
@@ -24,7 +24,7 @@ class PartFile:
             self._file.write(chunk)
         except OSError as full:
             self.abort()
-            raise StorageShort from full
+            raise StorageAlmostFull from full
         self._hash.update(chunk)
         self.size += len(chunk)
 

@@ -1,8 +1,8 @@
 """File formats: bytes to columns, with a full list of problems; pure, and the same for every way in."""
 
-from app.formats.detection import FORMATS, FileKind, Format, file_kind
+from app.formats.detection import FORMATS, FileKind, Format, detect_file_kind
 from app.formats.problems import Problem, Problems
-from app.formats.reading_rules import DEFAULT_LIMITS, Limits, Rules
+from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -12,6 +12,6 @@ __all__ = [
     "Limits",
     "Problem",
     "Problems",
-    "Rules",
-    "file_kind",
+    "ReadingRules",
+    "detect_file_kind",
 ]

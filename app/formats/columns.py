@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.formats.layouts import Layout
-from app.formats.problems import END, Place, Problems, problem, shorten
+from app.formats.problems import END_OF_FILE_ROW, Location, Problems, build_problem, shorten
 from app.formats.reading_rules import Limits
-from app.scoring.declaration.metric_syntax import counted
-from app.scoring.declaration.task import Task
+from app.scoring.declaration.metric_syntax import pluralize
+from app.scoring.declaration.task import TaskKind
 
 
-class Cell(Enum):
+class MissingValue(Enum):
     """What a column holds where it has no value."""
 
     ABSENT = "absent"
@@ -25,14 +25,14 @@ class Cell(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReaderContext:
     """What a reader must know: what is due, what is allowed, and where problems go.
 
     `sets`: each instance has a set of labels. `classes` is the vocabulary (NFC) where it is known. `long`: the upload
     says that it has one row per pair. `wants_scores`: a metric uses scores, even beside labels.
     """
 
-    task: Task
+    task: TaskKind
     gold: bool
     limits: Limits
     problems: Problems
@@ -47,7 +47,7 @@ class Reading:
         return "labels" if self.sets else "label"
 
     @property
-    def other(self) -> str:
+    def other_answer_field(self) -> str:
         """The field that holds the answer in the other kind of task."""
         return "label" if self.sets else "labels"
 
@@ -57,7 +57,7 @@ class Reading:
         return "a list of labels" if self.sets else "one label"
 
     @property
-    def mend_label(self) -> str:
+    def label_remedy(self) -> str:
         """How an answer looks in this task."""
         if self.sets:
             return 'Give a list of labels, such as "labels": ["a", "b"] or [].'
@@ -85,10 +85,10 @@ class TooManyRows(Exception):
 
     def __init__(self, message: str, expected: str, got: str) -> None:
         super().__init__(message)
-        self.found = problem("too_many_rows", message, Place(), expected=expected, got=got)
+        self.found = build_problem("too_many_rows", message, Location(), expected=expected, got=got)
 
 
-def check_rows(count: int, reading: Reading) -> None:
+def check_row_count(count: int, reading: ReaderContext) -> None:
     """Raise TooManyRows before any work is spent on so many rows."""
     limits = reading.limits
     by_pair = reading.long and reading.sets
@@ -98,19 +98,19 @@ def check_rows(count: int, reading: Reading) -> None:
     got, expected = f"at least {count} rows", f"at most {most} rows"
     if limits.instances is None:
         raise TooManyRows(f"The file has {got}; at most {most} are allowed. Split the task.", expected, got)
-    phase = counted(limits.instances, "instance", "instances")
+    phase = pluralize(limits.instances, "instance", "instances")
     mend = "Give one row for each pair of instance and label." if by_pair else "Give each instance one row."
     message = f"The file has {got}, but the phase has {phase}: reading stops after {most}. {mend}"
     raise TooManyRows(message, expected, got)
 
 
-def check_pairs(ids: int, rows: int, reading: Reading) -> None:
+def check_pair_counts(ids: int, rows: int, reading: ReaderContext) -> None:
     """Raise TooManyRows for a table of pairs with so many ids, one of which has so many rows, where that is too many."""
     limits = reading.limits
     if limits.instances is None or limits.labels is None:
         return
     if ids > limits.records:
-        phase = counted(limits.instances, "instance", "instances")
+        phase = pluralize(limits.instances, "instance", "instances")
         got = f"at least {ids} ids, or rows without one"
         message = f"The file has {got}, but the phase has {phase}. Give the ids of the template, and no others."
         raise TooManyRows(message, f"at most {limits.records} ids", got)
@@ -119,48 +119,48 @@ def check_pairs(ids: int, rows: int, reading: Reading) -> None:
         raise TooManyRows(message, f"at most {limits.labels} rows of an id", f"at least {rows} rows")
 
 
-def check_values(count: int, limits: Limits) -> None:
+def check_value_count(count: int, limits: Limits) -> None:
     """Raise TooManyRows before any work is spent on so many values."""
     if count <= limits.values:
         return
     got, most = f"at least {count} values", limits.values
     phase = (
-        "" if limits.instances is None else f"the phase has {counted(limits.instances, 'instance', 'instances')}, so "
+        "" if limits.instances is None else f"the phase has {pluralize(limits.instances, 'instance', 'instances')}, so "
     )
     message = f"The file has {got}; {phase}reading stops after {most}. Leave out what is not scored."
     raise TooManyRows(message, f"at most {most} values", got)
 
 
-def check_sets(count: int, limits: Limits) -> None:
+def check_set_label_count(count: int, limits: Limits) -> None:
     """Raise TooManyRows before any work is spent on so many labels in the sets of all instances."""
     most = limits.values if limits.sets is None else limits.sets
     if count <= most:
         return
     got = f"at least {count} labels"
     phase = (
-        "" if limits.instances is None else f"the phase has {counted(limits.instances, 'instance', 'instances')}, so "
+        "" if limits.instances is None else f"the phase has {pluralize(limits.instances, 'instance', 'instances')}, so "
     )
     message = f"The sets of the file have {got}; {phase}reading stops after {most}. Give each set a class once."
     raise TooManyRows(message, f"at most {most} labels", got)
 
 
-def check_lists(answers: Iterable[object], reading: Reading) -> None:
+def check_label_lists(answers: Iterable[object], reading: ReaderContext) -> None:
     """Raise TooManyRows where the lists among these answers have more labels than the phase can use in its sets."""
     if reading.sets:
-        check_sets(sum(len(answer) for answer in answers if type(answer) is list), reading.limits)
+        check_set_label_count(sum(len(answer) for answer in answers if type(answer) is list), reading.limits)
 
 
-def split_labels(cells: Sequence[object], limits: Limits) -> list[object]:
+def split_joined_labels(cells: Sequence[object], limits: Limits) -> list[object]:
     """The labels of sets that are given as one text each, joined by |; what is no text stays as it is.
 
     Raises TooManyRows before any text is taken apart, where they have more labels than their phase can use.
     """
-    check_sets(sum(cell.count("|") + 1 for cell in cells if isinstance(cell, str) and cell), limits)
+    check_set_label_count(sum(cell.count("|") + 1 for cell in cells if isinstance(cell, str) and cell), limits)
     return [(cell.split("|") if cell else []) if isinstance(cell, str) else cell for cell in cells]
 
 
 @dataclass(slots=True)
-class GivenScores:
+class RawScores:
     """The scores of a file as they stand there, row by row.
 
     `values` are objects (tuples of pairs), lists or numbers as decoded (see strict_json), or already an array of rows
@@ -173,7 +173,7 @@ class GivenScores:
 
 
 @dataclass(slots=True)
-class Columns:
+class RawColumns:
     """Values by column, row by row; `rows` are row numbers as the layout counts them.
 
     `labels` is None where the file gives scores alone.
@@ -183,23 +183,23 @@ class Columns:
     labels: Sequence[object] | None
     rows: Sequence[int]
     layout: Layout
-    reading: Reading
+    reading: ReaderContext
     """As the file turned out to be: gold of one label each may give sets."""
     splits: Sequence[object] | None = None
     weights: Sequence[object] | None = None
-    scores: GivenScores | None = None
+    scores: RawScores | None = None
     ignored: Sequence[str] = ()
     """Names of fields that were not used, in the order in which they came."""
-    unreadable: int = 0
+    unreadable_rows: int = 0
     """How many rows gave nothing: their ids are unknown."""
-    typed: bool = True
+    has_typed_values: bool = True
     """Whether the file tells numbers from texts, which tables of text do not."""
-    damaged: bool = False
+    has_invalid_bytes: bool = False
     """Whether faulty bytes were reported already and stand as lone surrogates (see text.decode)."""
 
 
 @dataclass(slots=True)
-class Table:
+class NormalizedTable:
     """The checked texts of a file, row by row; None stands where a problem says what is wrong.
 
     `labels` holds one label a row, or with `counts` the labels of all rows one after the other; it is None where the
@@ -213,8 +213,8 @@ class Table:
     layout: Layout
     splits: Sequence[str | None] | None = None
     weights: Sequence[Fraction] | None = None
-    scores: GivenScores | None = None
-    unreadable: int = 0
+    scores: RawScores | None = None
+    unreadable_rows: int = 0
     """How many ids could not be read (END: nothing could)."""
     notes: list[str] = field(default_factory=list)
 
@@ -224,7 +224,7 @@ class Table:
         return None not in self.ids and (self.labels is None or None not in self.labels)
 
 
-def notes_on_ignored(names: Sequence[str]) -> list[str]:
+def ignored_field_notes(names: Sequence[str]) -> list[str]:
     """Say once for each unused field that it was not used; many are summed up."""
     notes = [f"field '{shorten(name)}' is not used by this task's metrics and was ignored" for name in names[:20]]
     if len(names) > 20:
@@ -232,6 +232,6 @@ def notes_on_ignored(names: Sequence[str]) -> list[str]:
     return notes
 
 
-def nothing(layout: Layout, *, sets: bool) -> Table:
+def empty_table(layout: Layout, *, sets: bool) -> NormalizedTable:
     """The table of a file that cannot be read at all."""
-    return Table([], [], [] if sets else None, [], layout, unreadable=END)
+    return NormalizedTable([], [], [] if sets else None, [], layout, unreadable_rows=END_OF_FILE_ROW)

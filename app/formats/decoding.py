@@ -6,94 +6,112 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 
-from app.formats.problems import COUNTED, FILE, LISTED, Place, Problem, Problems, problem
+from app.formats.problems import (
+    MAX_COUNTED_PROBLEMS,
+    MAX_LISTED_PROBLEMS,
+    WHOLE_FILE_ROW,
+    Location,
+    Problem,
+    Problems,
+    build_problem,
+)
 from app.formats.registry import FORMATS
 
-_WINDOW = 1 << 12
-_AT_ONCE = 1 << 20
-_MARKS = 30
-_WIDE_MARKS = frozenset({codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE})
-_ZIP = b"PK\x03\x04"
-_OLD_WORKBOOK = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_DECODE_WINDOW_BYTES = 1 << 12
+_BLOCK_BYTES = 1 << 20
+_MAX_COMBINING_MARKS = 30
+_UTF16_BYTE_ORDER_MARKS = frozenset({codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE})
+_ZIP_MAGIC = b"PK\x03\x04"
+_XLS_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _WORKBOOK_PARTS = (b"xl/workbook", b"xl/worksheets/")
-_MEND_UTF8 = "Save the file as UTF-8 without a byte order mark."
+_UTF8_REMEDY = "Save the file as UTF-8 without a byte order mark."
 
 
-def decode(data: bytes, *, by_line: bool, problems: Problems) -> str | None:
+def decode_utf8(data: bytes, *, by_line: bool, problems: Problems) -> str | None:
     """Decode strict UTF-8; each fault is a problem with line and column (both from 1, columns in characters).
 
     With `by_line`, problems are ordered by their line, else they come first. Faulty bytes appear in the text as
     lone surrogates (PEP 383), so that reading can go on. None where there is no text at all.
     """
-    if data[:2] in _WIDE_MARKS or (b"\0" in data[:2] and data[:2] != b"\0\0") or data[:4] == codecs.BOM_UTF32_BE:
-        message = f"The file is UTF-16 or UTF-32. {_MEND_UTF8}"
-        problems.add(problem("encoding", message, Place(None, 1, 1), expected="UTF-8"))
+    if (
+        data[:2] in _UTF16_BYTE_ORDER_MARKS
+        or (b"\0" in data[:2] and data[:2] != b"\0\0")
+        or data[:4] == codecs.BOM_UTF32_BE
+    ):
+        message = f"The file is UTF-16 or UTF-32. {_UTF8_REMEDY}"
+        problems.add(build_problem("encoding", message, Location(None, 1, 1), expected="UTF-8"))
         return None
-    if binary := _binary(data):
+    if binary := _binary_file_problem(data):
         problems.add(binary)
         return None
     if data[:3] == codecs.BOM_UTF8:
         message = "The file begins with a byte order mark (EF BB BF). Save it as UTF-8 without one."
-        problems.add(problem("encoding", message, Place(None, 1, 1), expected="UTF-8", got="EF BB BF"))
+        problems.add(build_problem("encoding", message, Location(None, 1, 1), expected="UTF-8", got="EF BB BF"))
         data = data[3:]
     if not data or data.isspace():
-        problems.add(problem("syntax", "The file is empty. It should hold predictions or gold.", Place(None, 1, 1)))
+        problems.add(
+            build_problem("syntax", "The file is empty. It should hold predictions or gold.", Location(None, 1, 1))
+        )
         return None
     try:
         return data.decode()
     except UnicodeDecodeError:
-        _place_faults(data, by_line, problems)
+        _report_invalid_bytes(data, by_line, problems)
         return data.decode(errors="surrogateescape")
 
 
-def composed(text: str, most: int) -> str:
+def to_nfc(text: str, most: int) -> str:
     """A text in NFC; as it is where it has more than `most` characters, and so is no id or label.
 
     As it is, too, with more than 30 marks in a row, which no script needs (UAX 15, section 13): marks in disorder are put
     in order in a time that grows with the square of their number.
     """
-    return text if len(text) > most or piles_marks(text) else unicodedata.normalize("NFC", text)
+    return text if len(text) > most or has_excess_combining_marks(text) else unicodedata.normalize("NFC", text)
 
 
-def piles_marks(text: str) -> bool:
+def has_excess_combining_marks(text: str) -> bool:
     """Whether a text has more than 30 combining marks in a row."""
-    if len(text) <= _MARKS or text.isascii():
+    if len(text) <= _MAX_COMBINING_MARKS or text.isascii():
         return False
     mark = unicodedata.combining
-    for at in range(_MARKS, len(text), _MARKS + 1):  # one of these places is in each such row
+    for at in range(
+        _MAX_COMBINING_MARKS, len(text), _MAX_COMBINING_MARKS + 1
+    ):  # one of these places is in each such row
         if mark(text[at]):
-            before, after = text[at - _MARKS : at], text[at + 1 : at + 1 + _MARKS]
+            before, after = text[at - _MAX_COMBINING_MARKS : at], text[at + 1 : at + 1 + _MAX_COMBINING_MARKS]
             row = 1 + len(list(takewhile(mark, reversed(before)))) + len(list(takewhile(mark, after)))
-            if row > _MARKS:
+            if row > _MAX_COMBINING_MARKS:
                 return True
     return False
 
 
-def _binary(data: bytes) -> Problem | None:
+def _binary_file_problem(data: bytes) -> Problem | None:
     """The advice for a file of a format that is no text, sent as text."""
     if _is_workbook(data):
         message = "This is an Excel workbook, not text. Save the sheet as CSV (UTF-8), and send that file."
-        return problem("syntax", message, Place(None, 1, 1), expected="text")
+        return build_problem("syntax", message, Location(None, 1, 1), expected="text")
     found = next((known for known in FORMATS.values() if known.binary and data.startswith(known.magic)), None)
     if found is None or (found.key == "npz" and data[2:4] != b"\x03\x04"):
         return None
     message = f"This was read as text but looks like {found.name}. "
     message += f"Name the file {found.endings[0]}, or send it as {found.media_types[0]}."
-    return problem("syntax", message, Place(None, 1, 1), expected="text")
+    return build_problem("syntax", message, Location(None, 1, 1), expected="text")
 
 
 def _is_workbook(data: bytes) -> bool:
     """Whether this is a workbook as Excel saves it: a ZIP archive of parts of a workbook (.xlsx), or its old format."""
-    return data.startswith(_OLD_WORKBOOK) or (data.startswith(_ZIP) and any(name in data for name in _WORKBOOK_PARTS))
+    return data.startswith(_XLS_MAGIC) or (
+        data.startswith(_ZIP_MAGIC) and any(name in data for name in _WORKBOOK_PARTS)
+    )
 
 
-def _place_faults(data: bytes, by_line: bool, problems: Problems) -> None:
+def _report_invalid_bytes(data: bytes, by_line: bool, problems: Problems) -> None:
     """Report every maximal run of bytes that is no UTF-8; those that cannot be listed are counted together."""
     view = memoryview(data)
     start, line, line_start, found = 0, 1, 0, 0
-    ruler = _Ruler(data)
-    while start < len(data) and found < LISTED:
-        end = start + _WINDOW
+    ruler = _ColumnCounter(data)
+    while start < len(data) and found < MAX_LISTED_PROBLEMS:
+        end = start + _DECODE_WINDOW_BYTES
         wrong = None
         try:
             end = start + codecs.utf_8_decode(view[start:end], "strict", end >= len(data))[1]
@@ -103,15 +121,15 @@ def _place_faults(data: bytes, by_line: bool, problems: Problems) -> None:
         line += data.count(b"\n", start, until)
         line_start = max(line_start, data.rfind(b"\n", start, until) + 1)
         if wrong is not None:
-            build = partial(_bytes_problem, data, ruler, line, line_start, (wrong, end))
-            problems.report("encoding", line if by_line else FILE, build)
+            build = partial(_invalid_bytes_problem, data, ruler, line, line_start, (wrong, end))
+            problems.report("encoding", line if by_line else WHOLE_FILE_ROW, build)
             found += 1
         start = end
     if start < len(data):
-        problems.more("encoding", _faults(data, start, COUNTED), at_most=COUNTED)
+        problems.more("encoding", _count_invalid_runs(data, start, MAX_COUNTED_PROBLEMS), at_most=MAX_COUNTED_PROBLEMS)
 
 
-def _faults(data: bytes, start: int, most: int) -> int:
+def _count_invalid_runs(data: bytes, start: int, most: int) -> int:
     """How many runs are no UTF-8 from here on, where a character or a fault begins; counted until more than `most` are.
 
     Each becomes one U+FFFD, which the file may hold itself.
@@ -119,7 +137,7 @@ def _faults(data: bytes, start: int, most: int) -> int:
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     found, whole, done = 0, start, start
     while done < len(data) and found <= most:
-        piece = data[done : done + _AT_ONCE]
+        piece = data[done : done + _BLOCK_BYTES]
         done += len(piece)
         found += decoder.decode(piece, done == len(data)).count("\ufffd")
         before, whole = whole, done - len(decoder.getstate()[0])
@@ -128,7 +146,7 @@ def _faults(data: bytes, start: int, most: int) -> int:
 
 
 @dataclass(slots=True)
-class _Ruler:
+class _ColumnCounter:
     """Counts the characters of a line up to a byte, from where it was asked last: a line may be the whole file."""
 
     data: bytes
@@ -145,10 +163,12 @@ class _Ruler:
         return self.before + 1
 
 
-def _bytes_problem(data: bytes, ruler: _Ruler, line: int, line_start: int, span: tuple[int, int]) -> Problem:
+def _invalid_bytes_problem(
+    data: bytes, ruler: _ColumnCounter, line: int, line_start: int, span: tuple[int, int]
+) -> Problem:
     wrong = data[slice(*span)]
     column = ruler.column(line_start, span[0])
     shown = wrong.hex(" ").upper()
     guess = f" (in Latin-1 it would be '{wrong.decode('latin-1')}')" if wrong[0] >= 0xA0 else ""
-    message = f"The byte {shown} is not UTF-8 here{guess}. {_MEND_UTF8}"
-    return problem("encoding", message, Place(None, line, column), expected="UTF-8", got=shown)
+    message = f"The byte {shown} is not UTF-8 here{guess}. {_UTF8_REMEDY}"
+    return build_problem("encoding", message, Location(None, line, column), expected="UTF-8", got=shown)

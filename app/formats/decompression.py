@@ -7,22 +7,22 @@ from typing import BinaryIO, Protocol
 
 from backports import zstd
 
-from app.formats.problems import Place, Problems, problem
+from app.formats.problems import Location, Problems, build_problem
 from app.formats.reading_rules import Limits
 from app.formats.registry import ENCODINGS, Encoding
-from app.scoring.declaration.metric_syntax import counted
+from app.scoring.declaration.metric_syntax import pluralize
 
-_PIECE = 1 << 14
+_READ_BYTES = 1 << 14
 """Bytes read of compressed data at once: what is left of a piece is copied for every member that ends in it."""
-_CHUNK = 1 << 20
-_MEND_SIZE = "Leave out what is not scored."
-_WINDOW_LOG = 27
+_CHUNK_BYTES = 1 << 20
+_SIZE_REMEDY = "Leave out what is not scored."
+_MAX_ZSTD_WINDOW_LOG = 27
 """Largest window of zstd data, as a power of two: 128 MiB, the most that the zstd program takes by itself."""
-_SKIPPABLE = range(0x184D2A50, 0x184D2A60)
+_SKIPPABLE_FRAME_MAGICS = range(0x184D2A50, 0x184D2A60)
 """How skippable frames of zstd begin (RFC 8878, section 3.1.2)."""
 
 
-class Refused(Exception):
+class DecompressionError(Exception):
     """The bytes cannot be unpacked."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -37,13 +37,13 @@ def read_bytes(stream: BinaryIO, encoding: str, *, limits: Limits, problems: Pro
     """
     kept = BytesIO()
     try:
-        for piece in pieces(stream, encoding, limits):
+        for piece in iter_decompressed(stream, encoding, limits):
             kept.write(piece)
         data = kept.getvalue()
-        if known := _packed(data):
-            raise Refused("encoding", _packed_message(encoding, known))  # noqa: TRY301 (told like all others)
-    except Refused as refused:
-        found = problem(refused.code, str(refused), Place())
+        if known := _detect_compression(data):
+            raise DecompressionError("encoding", _still_compressed_message(encoding, known))  # noqa: TRY301 (told like all others)
+    except DecompressionError as refused:
+        found = build_problem(refused.code, str(refused), Location())
         if refused.code == "too_large":
             problems.stop(found)
         else:
@@ -52,44 +52,44 @@ def read_bytes(stream: BinaryIO, encoding: str, *, limits: Limits, problems: Pro
     return data
 
 
-def pieces(stream: BinaryIO, encoding: str, limits: Limits) -> Iterator[bytes]:
+def iter_decompressed(stream: BinaryIO, encoding: str, limits: Limits) -> Iterator[bytes]:
     """The bytes, decompressed, in pieces of at most 1 MiB; raises Refused beyond the limits, and where they are damaged."""
     total, most = 0, limits.expanded_bytes
-    for piece in _expanded(stream, encoding, limits) if encoding else _plain(stream, most):
+    for piece in _decompress_members(stream, encoding, limits) if encoding else _read_uncompressed(stream, most):
         total += len(piece)
         if total > most:
-            raise Refused("too_large", _too_many_bytes(limits))
+            raise DecompressionError("too_large", _too_many_bytes_message(limits))
         yield piece
 
 
-def _too_many_bytes(limits: Limits) -> str:
+def _too_many_bytes_message(limits: Limits) -> str:
     most = limits.expanded_bytes
     if limits.instances is None:
-        return f"The file has more than {most} bytes when expanded. {_MEND_SIZE}"
-    phase = counted(limits.instances, "instance", "instances")
-    return f"The file has more than {most} bytes when expanded, which is more than {phase} can need. {_MEND_SIZE}"
+        return f"The file has more than {most} bytes when expanded. {_SIZE_REMEDY}"
+    phase = pluralize(limits.instances, "instance", "instances")
+    return f"The file has more than {most} bytes when expanded, which is more than {phase} can need. {_SIZE_REMEDY}"
 
 
-def _plain(stream: BinaryIO, limit: int) -> Iterator[bytes]:
+def _read_uncompressed(stream: BinaryIO, limit: int) -> Iterator[bytes]:
     left = limit + 1  # a single read of so many bytes would allocate them all, whatever the file's size
-    while left and (piece := stream.read(min(_CHUNK, left))):
+    while left and (piece := stream.read(min(_CHUNK_BYTES, left))):
         left -= len(piece)
         yield piece
 
 
-def _packed_message(encoding: str, known: Encoding) -> str:
+def _still_compressed_message(encoding: str, known: Encoding) -> str:
     if encoding:
         return f"Within the {encoding} data, {known.key} data follows. Compress the file once."
     mend = f"Send Content-Encoding: {known.key}, or a file name that ends in {known.ending}."
     return f"The file is compressed with {known.key}. {mend}"
 
 
-def _packed(data: bytes) -> Encoding | None:
+def _detect_compression(data: bytes) -> Encoding | None:
     """The encoding that these bytes have, by how they begin: no format begins so."""
     return next((known for known in ENCODINGS.values() if data.startswith(known.magic)), None)
 
 
-class _Member(Protocol):
+class _Decompressor(Protocol):
     """One gzip member or zstd frame on its way out."""
 
     ended: bool
@@ -100,7 +100,7 @@ class _Member(Protocol):
         """At most `limit` bytes of output, and the input that was not taken; raises zlib.error, zstd.ZstdError."""
 
 
-class _GzipMember:
+class _GzipDecompressor:
     hungry = True
 
     def __init__(self) -> None:
@@ -113,9 +113,9 @@ class _GzipMember:
         return part, self._inner.unused_data if self.ended else self._inner.unconsumed_tail
 
 
-class _ZstdFrame:
+class _ZstdDecompressor:
     def __init__(self) -> None:
-        self._inner = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG})
+        self._inner = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _MAX_ZSTD_WINDOW_LOG})
         self.ended = False
         self.hungry = True
 
@@ -126,70 +126,76 @@ class _ZstdFrame:
         return part, self._inner.unused_data if self.ended else b""
 
 
-_MEMBER: Mapping[str, Callable[[], _Member]] = {"gzip": _GzipMember, "zstd": _ZstdFrame}
+_DECOMPRESSORS: Mapping[str, Callable[[], _Decompressor]] = {"gzip": _GzipDecompressor, "zstd": _ZstdDecompressor}
 
 
-def _expanded(stream: BinaryIO, encoding: str, limits: Limits) -> Iterator[bytes]:
+def _decompress_members(stream: BinaryIO, encoding: str, limits: Limits) -> Iterator[bytes]:
     """All members of a compressed file, one bounded chunk after the other."""
-    member: _Member | None = None
+    member: _Decompressor | None = None
     members = 0
     left = limits.expanded_bytes + 1
     pending = b""
     while left > 0:
         if not pending and (member is None or member.hungry):
-            pending = stream.read(_PIECE)
+            pending = stream.read(_READ_BYTES)
             if not pending:
                 break
         if member is None:
-            members = _counted(members, encoding, limits.members)
-            pending = _at_least(stream, pending, 4)
-            _check_member(pending, encoding, first=members == 1)
-            member = _MEMBER[encoding]()
+            members = _count_member(members, encoding, limits.members)
+            pending = _read_at_least(stream, pending, 4)
+            _check_member_magic(pending, encoding, first=members == 1)
+            member = _DECOMPRESSORS[encoding]()
         try:
-            part, pending = member.expand(pending, min(_CHUNK, left))
+            part, pending = member.expand(pending, min(_CHUNK_BYTES, left))
         except (zlib.error, zstd.ZstdError) as error:
-            raise _damaged(encoding, error) from None
+            raise _damaged_error(encoding, error) from None
         left -= len(part)
         yield part
         member = None if member.ended else member
     if not members:
-        raise Refused("encoding", f"The file is empty: there is no {encoding} data. {_mend(encoding)}")
+        raise DecompressionError(
+            "encoding", f"The file is empty: there is no {encoding} data. {_recompress_remedy(encoding)}"
+        )
     if member is not None:
-        mend = _mend(encoding)
-        raise Refused("encoding", f"The {encoding} data ends before its end mark: it is cut off. {mend}")
+        mend = _recompress_remedy(encoding)
+        raise DecompressionError("encoding", f"The {encoding} data ends before its end mark: it is cut off. {mend}")
 
 
-def _mend(encoding: str) -> str:
+def _recompress_remedy(encoding: str) -> str:
     return f"Compress the file with {encoding} again and send it whole."
 
 
-def _damaged(encoding: str, error: Exception) -> Refused:
+def _damaged_error(encoding: str, error: Exception) -> DecompressionError:
     reason = str(error).rsplit(": ", 1)[-1].rstrip(".")
     if "too much memory" in reason:
-        most = f"{(1 << _WINDOW_LOG) >> 20} MiB"
-        return Refused("too_large", f"The zstd data needs a window of more than {most}. Compress it without --long.")
-    return Refused("encoding", f"The {encoding} data is damaged ({reason}). {_mend(encoding)}")
+        most = f"{(1 << _MAX_ZSTD_WINDOW_LOG) >> 20} MiB"
+        return DecompressionError(
+            "too_large", f"The zstd data needs a window of more than {most}. Compress it without --long."
+        )
+    return DecompressionError("encoding", f"The {encoding} data is damaged ({reason}). {_recompress_remedy(encoding)}")
 
 
-def _counted(members: int, encoding: str, most: int) -> int:
+def _count_member(members: int, encoding: str, most: int) -> int:
     if members >= most:
         message = f"The {encoding} data has more than {most} members. Compress the file in one piece."
-        raise Refused("too_large", message)
+        raise DecompressionError("too_large", message)
     return members + 1
 
 
-def _at_least(stream: BinaryIO, pending: bytes, count: int) -> bytes:
-    return pending if len(pending) >= count else pending + stream.read(_CHUNK)
+def _read_at_least(stream: BinaryIO, pending: bytes, count: int) -> bytes:
+    return pending if len(pending) >= count else pending + stream.read(_CHUNK_BYTES)
 
 
-def _check_member(head: bytes, encoding: str, *, first: bool) -> None:
+def _check_member_magic(head: bytes, encoding: str, *, first: bool) -> None:
     if head.startswith(ENCODINGS[encoding].magic):
         return
-    if encoding == "zstd" and int.from_bytes(head[:4], "little") in _SKIPPABLE:
+    if encoding == "zstd" and int.from_bytes(head[:4], "little") in _SKIPPABLE_FRAME_MAGICS:
         return
     if first:
         message = (
             f"The file is said to be compressed with {encoding}, but is not. Leave the encoding away, or compress it."
         )
-        raise Refused("encoding", message)
-    raise Refused("encoding", f"Something that is not {encoding} follows the {encoding} data. {_mend(encoding)}")
+        raise DecompressionError("encoding", message)
+    raise DecompressionError(
+        "encoding", f"Something that is not {encoding} follows the {encoding} data. {_recompress_remedy(encoding)}"
+    )

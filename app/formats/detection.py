@@ -4,16 +4,26 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from app.errors import BadRequest, UnsupportedMedia
-from app.formats.registry import ENCODINGS, FORMATS, Encoding, Format, Shape
+from app.formats.registry import ENCODINGS, FORMATS, Encoding, Format, FormatShape
 
-__all__ = ["ENCODINGS", "FORMATS", "LAYOUTS", "Encoding", "FileKind", "Format", "Shape", "accepted", "file_kind"]
+__all__ = [
+    "ENCODINGS",
+    "FORMATS",
+    "LAYOUTS",
+    "Encoding",
+    "FileKind",
+    "Format",
+    "FormatShape",
+    "accepted_formats_advice",
+    "detect_file_kind",
+]
 
 LAYOUTS: dict[str, str] = {"long": "one row per pair of instance and label, in tables of multi-label data"}
 """Layouts that an upload may say it has, beside the plain one of its format."""
 
-_BY_FILENAME = frozenset({"", "application/x-www-form-urlencoded", "application/octet-stream"})
-_UNREAD = (".npy", ".zip", ".bz2", ".xz", ".tar", ".tgz", ".7z", ".rar", ".pkl", ".pickle", ".xml")
-_WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+_GENERIC_MEDIA_TYPES = frozenset({"", "application/x-www-form-urlencoded", "application/octet-stream"})
+_UNSUPPORTED_EXTENSIONS = (".npy", ".zip", ".bz2", ".xz", ".tar", ".tgz", ".7z", ".rar", ".pkl", ".pickle", ".xml")
+_WORKBOOK_EXTENSIONS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +47,14 @@ class FileKind:
         return {"format": self.format, "encoding": self.encoding, "layout": self.layout}
 
 
-def is_read(known: Format) -> bool:
+def is_supported(known: Format) -> bool:
     """Whether this installation reads the format: some need an optional library."""
     return known.library is None or find_spec(known.library) is not None
 
 
-def accepted() -> str:
+def accepted_formats_advice() -> str:
     """Name every media type and encoding that is read, as advice for who sent another."""
-    types = [known.media_types[0] for known in FORMATS.values() if is_read(known)]
+    types = [known.media_types[0] for known in FORMATS.values() if is_supported(known)]
     encodings = " or ".join(ENCODINGS)
     endings = " or ".join(encoding.ending for encoding in ENCODINGS.values())
     return (
@@ -52,7 +62,7 @@ def accepted() -> str:
     )
 
 
-def file_kind(
+def detect_file_kind(
     filename: str | None, media_type: str | None, encoding: str | None, layout: str | None = None
 ) -> FileKind:
     """Tell format and encoding from media type, file name and Content-Encoding, in this order.
@@ -62,20 +72,24 @@ def file_kind(
     """
     name = (filename or "").strip().lower()
     ended = next((known for known in ENCODINGS.values() if name.endswith(known.ending)), None)
-    packed = _encoding(encoding, ended)
+    packed = _detect_encoding(encoding, ended)
     media, _, parameters = (media_type or "").partition(";")
     media = media.strip().lower()
     _check_charset(parameters)
-    found = _by_ending(name.removesuffix(ended.ending) if ended else name) if media in _BY_FILENAME else _by_type(media)
-    if not is_read(found):
+    found = (
+        _format_by_extension(name.removesuffix(ended.ending) if ended else name)
+        if media in _GENERIC_MEDIA_TYPES
+        else _format_by_media_type(media)
+    )
+    if not is_supported(found):
         raise UnsupportedMedia(
             f"{found.name} is not read here: the library '{found.library}' is not installed.",
-            remedy=f"{accepted()} Who runs the service may install 'assay[arrow]'.",
+            remedy=f"{accepted_formats_advice()} Who runs the service may install 'assay[arrow]'.",
         )
-    return FileKind(found.key, packed, _layout(layout, found))
+    return FileKind(found.key, packed, _parse_layout(layout, found))
 
 
-def _encoding(given: str | None, ended: Encoding | None) -> str:
+def _detect_encoding(given: str | None, ended: Encoding | None) -> str:
     """The key of the encoding: what Content-Encoding says, which must not contradict the file's name."""
     name = (given or "").strip().lower()
     if name in {"", "identity"}:
@@ -83,7 +97,9 @@ def _encoding(given: str | None, ended: Encoding | None) -> str:
     said = next((known for known in ENCODINGS.values() if name in known.names), None)
     if said is None:
         several = " Encode the file once." if "," in name else ""
-        raise UnsupportedMedia(f"The content encoding '{name}' is not read here.{several}", remedy=accepted())
+        raise UnsupportedMedia(
+            f"The content encoding '{name}' is not read here.{several}", remedy=accepted_formats_advice()
+        )
     if ended is not None and ended is not said:
         raise UnsupportedMedia(
             f"Content-Encoding says {said.key}, but the file name ends in {ended.ending}.",
@@ -98,32 +114,34 @@ def _check_charset(parameters: str) -> None:
         charset = value.strip().strip('"').lower()
         if key.strip().lower() == "charset" and charset not in {"utf-8", "utf8", "us-ascii"}:
             raise UnsupportedMedia(
-                f"The charset '{charset}' is not read here; save the file as UTF-8.", remedy=accepted()
+                f"The charset '{charset}' is not read here; save the file as UTF-8.", remedy=accepted_formats_advice()
             )
 
 
-def _by_type(media: str) -> Format:
+def _format_by_media_type(media: str) -> Format:
     for known in FORMATS.values():
         if media in known.media_types:
             return known
-    raise UnsupportedMedia(f"The media type '{media}' is not read here.", remedy=accepted())
+    raise UnsupportedMedia(f"The media type '{media}' is not read here.", remedy=accepted_formats_advice())
 
 
-def _by_ending(name: str) -> Format:
+def _format_by_extension(name: str) -> Format:
     for known in FORMATS.values():
         if name.endswith(known.endings):
             return known
-    if name.endswith(_WORKBOOKS):
+    if name.endswith(_WORKBOOK_EXTENSIONS):
         raise UnsupportedMedia(
             "Spreadsheet workbooks are not read here; save the sheet as CSV (UTF-8), and send that file.",
-            remedy=accepted(),
+            remedy=accepted_formats_advice(),
         )
-    if name.endswith(_UNREAD):
-        raise UnsupportedMedia(f"Files that end in '{name[name.rindex('.') :]}' are not read here.", remedy=accepted())
+    if name.endswith(_UNSUPPORTED_EXTENSIONS):
+        raise UnsupportedMedia(
+            f"Files that end in '{name[name.rindex('.') :]}' are not read here.", remedy=accepted_formats_advice()
+        )
     return FORMATS["json"]
 
 
-def _layout(given: str | None, found: Format) -> str:
+def _parse_layout(given: str | None, found: Format) -> str:
     name = (given or "").strip().lower()
     if not name:
         return ""

@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.formats.columns import Table
-from app.formats.normalize import IGNORED, SPLITS
-from app.formats.problems import FILE, Place, Problems, problem, quote
+from app.formats.columns import NormalizedTable
+from app.formats.normalize import IGNORED_SPLIT, SPLITS
+from app.formats.problems import WHOLE_FILE_ROW, Location, Problems, build_problem, quote
 from app.formats.reading_rules import DEFAULT_LIMITS, Limits
 from app.formats.score_matrix import named_classes
-from app.scoring.declaration.task import Task, TaskSpec
+from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import IdIndex
 
-_MOST_WEIGHT = 2**52
+_MAX_WEIGHT_SUM = 2**52
 """Sums of weights up to it are exact in binary64."""
-_SHARE = 1 << 24
+_ROUNDING_TOLERANCE_PARTS = 1 << 24
 
 
-def label_set(table: Table, void: Collection[str] = ()) -> tuple[str, ...]:
+def label_set(table: NormalizedTable, void: Collection[str] = ()) -> tuple[str, ...]:
     """The sorted labels of all rows that are not void (order of code points), and the classes that scores are for."""
     labels = table.labels or ()
     found = {label for label in labels if label is not None}
@@ -39,11 +39,11 @@ def label_set(table: Table, void: Collection[str] = ()) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def unscored(table: Table, task: Task) -> dict[str, list[str]]:
+def unscored_ids(table: NormalizedTable, task: TaskKind) -> dict[str, list[str]]:
     """The ids that the gold file itself leaves unscored, by the reason."""
     found: dict[str, list[str]] = {}
     if table.splits is not None:
-        marked = [name for name, split in zip(table.ids, table.splits, strict=True) if split == IGNORED and name]
+        marked = [name for name, split in zip(table.ids, table.splits, strict=True) if split == IGNORED_SPLIT and name]
         found["their Usage is Ignored"] = marked
     if table.counts is not None and task != "multilabel":
         empty = [name for name, count in zip(table.ids, table.counts, strict=True) if not count and name]
@@ -51,7 +51,7 @@ def unscored(table: Table, task: Task) -> dict[str, list[str]]:
     return {reason: names for reason, names in found.items() if names}
 
 
-def check_distinct(table: Table, void: Collection[str], problems: Problems) -> None:
+def check_void_ids_distinct(table: NormalizedTable, void: Collection[str], problems: Problems) -> None:
     """An id that is not scored may stand in a gold file once, too: else one row would take another out of the scoring."""
     seen: dict[str, int] = {}
     for row, name in zip(table.rows, table.ids, strict=True):
@@ -60,11 +60,13 @@ def check_distinct(table: Table, void: Collection[str], problems: Problems) -> N
         if name in seen:
             place = table.layout.place(row, "id")
             message = f"{quote(name)} has another row. Give each id once, whether it is scored or not."
-            problems.add(problem("duplicate_id", message, place, instance_id=name, got=quote(name)), row)
+            problems.add(build_problem("duplicate_id", message, place, instance_id=name, got=quote(name)), row)
         seen[name] = row
 
 
-def whole_weights(table: Table, void: Collection[str], problems: Problems) -> tuple[NDArray[np.int64], Fraction] | None:
+def integer_weights(
+    table: NormalizedTable, void: Collection[str], problems: Problems
+) -> tuple[NDArray[np.int64], Fraction] | None:
     """The weights in file order as whole numbers, and the unit that they count; None where all are the same.
 
     The proportions are exact where binary64 can count the sum; else they are rounded to 52 binary digits of it (noted).
@@ -74,38 +76,38 @@ def whole_weights(table: Table, void: Collection[str], problems: Problems) -> tu
         return None
     pairs = zip(table.ids, table.weights, strict=True)
     exact = [weight for name, weight in pairs if name not in void]
-    whole, unit = _counted(exact)
+    whole, unit = _scale_to_integers(exact)
     distorted = False
-    if sum(whole) > _MOST_WEIGHT:
-        step = 1 << (sum(whole) // _MOST_WEIGHT).bit_length()
-        whole, more = _counted([Fraction(round(Fraction(weight, step))) for weight in whole])
+    if sum(whole) > _MAX_WEIGHT_SUM:
+        step = 1 << (sum(whole) // _MAX_WEIGHT_SUM).bit_length()
+        whole, more = _scale_to_integers([Fraction(round(Fraction(weight, step))) for weight in whole])
         unit *= step * more
         splits = table.splits or [None] * len(table.ids)
         of_each = [split for name, split in zip(table.ids, splits, strict=True) if name not in void]
-        distorted = _distorted(exact, [weight * unit for weight in whole], of_each)
+        distorted = _is_distorted(exact, [weight * unit for weight in whole], of_each)
         table.notes.append(
             "the weights have more digits than counting allows: they are rounded to 52 binary digits of their sum"
         )
     if not any(whole) or distorted or any(map(operator.ne, map(bool, whole), map(bool, exact))):
         far = "The weights lie too far apart. Write them, and those of each split, within 15 digits of each other."
         message = far if any(whole) else "All weights are 0. Give at least one instance a weight."
-        problems.add(problem("wrong_shape", message, Place(), expected="weights"), FILE)
+        problems.add(build_problem("wrong_shape", message, Location(), expected="weights"), WHOLE_FILE_ROW)
         return None
     found = np.array(whole, dtype=np.int64)
     return None if (found == 1).all() else (found, unit)
 
 
-def _distorted(exact: Sequence[Fraction], rounded: Sequence[Fraction], splits: Sequence[str | None]) -> bool:
+def _is_distorted(exact: Sequence[Fraction], rounded: Sequence[Fraction], splits: Sequence[str | None]) -> bool:
     """Whether rounding moves the weights of a split by more than one part in _SHARE: others must not decide its values."""
     found: dict[str | None, tuple[list[float], list[float]]] = {}
     for one, other, split in zip(map(float, exact), map(float, rounded), splits, strict=True):
         weights, moved = found.setdefault(split, ([], []))
         weights.append(one)
         moved.append(abs(one - other))
-    return any(math.fsum(moved) * _SHARE > math.fsum(weights) for weights, moved in found.values())
+    return any(math.fsum(moved) * _ROUNDING_TOLERANCE_PARTS > math.fsum(weights) for weights, moved in found.values())
 
 
-def _counted(weights: Sequence[Fraction]) -> tuple[list[int], Fraction]:
+def _scale_to_integers(weights: Sequence[Fraction]) -> tuple[list[int], Fraction]:
     """Weights as whole numbers without a common factor, which are the same in any unit, and what a 1 stands for."""
     scale = math.lcm(*{weight.denominator for weight in weights})
     whole = [int(weight * scale) for weight in weights]
@@ -113,19 +115,19 @@ def _counted(weights: Sequence[Fraction]) -> tuple[list[int], Fraction]:
     return [weight // common for weight in whole], Fraction(common, scale)
 
 
-def kept_ids(table: Table, void: Collection[str]) -> list[str]:
+def scored_ids(table: NormalizedTable, void: Collection[str]) -> list[str]:
     """Each id that is scored, once, in the order of code points: the order of the file may follow labels or splits."""
     return sorted(name for name in set(table.ids) if name is not None and name not in void)
 
 
-def placed(values: NDArray[Any], table: Table, void: Collection[str], index: IdIndex) -> NDArray[Any]:
+def align_to_index(values: NDArray[Any], table: NormalizedTable, void: Collection[str], index: IdIndex) -> NDArray[Any]:
     """Values in file order, one for each id that is scored, put in the order of `index`."""
     found = np.empty_like(values)
     found[index.rows([name for name in table.ids if name is not None and name not in void])] = values
     return found
 
 
-def split_codes(table: Table, void: Collection[str]) -> NDArray[np.int8] | None:
+def split_codes(table: NormalizedTable, void: Collection[str]) -> NDArray[np.int8] | None:
     """0 for public, 1 for private, in file order; None without splits. Only for tables without faults."""
     if table.splits is None:
         return None
@@ -133,16 +135,19 @@ def split_codes(table: Table, void: Collection[str]) -> NDArray[np.int8] | None:
     return np.array([SPLITS.index(split or "") for name, split in pairs if name not in void], dtype=np.int8)
 
 
-def check_not_empty(table: Table, void: Collection[str], problems: Problems) -> None:
+def check_not_empty(table: NormalizedTable, void: Collection[str], problems: Problems) -> None:
     """Gold must hold at least one instance that is scored."""
     scored = any(name is not None and name not in void for name in table.ids)
-    if not scored and not table.unreadable and not problems:
+    if not scored and not table.unreadable_rows and not problems:
         message = "The gold holds no instance that is scored. Give at least one."
-        problems.add(problem("wrong_shape", message, Place(), expected="at least one instance", got="none"), FILE)
+        problems.add(
+            build_problem("wrong_shape", message, Location(), expected="at least one instance", got="none"),
+            WHOLE_FILE_ROW,
+        )
 
 
 def check_vocabulary(
-    table: Table, spec: TaskSpec, *, declared: bool, limits: Limits = DEFAULT_LIMITS, problems: Problems
+    table: NormalizedTable, spec: TaskSpec, *, declared: bool, limits: Limits = DEFAULT_LIMITS, problems: Problems
 ) -> None:
     """Binary tasks have two classes, one of them positive; every task has at least one class, and not too many.
 
@@ -151,28 +156,34 @@ def check_vocabulary(
     classes, task, positive_label = spec.classes, spec.task, spec.positive_label
     if len(classes) > limits.classes:
         message = f"There are {len(classes)} classes; at most {limits.classes} are allowed. Merge rare ones."
-        problems.add(problem("too_large", message, Place(), expected=f"at most {limits.classes} classes"), FILE)
+        problems.add(
+            build_problem("too_large", message, Location(), expected=f"at most {limits.classes} classes"),
+            WHOLE_FILE_ROW,
+        )
         return
     if not classes and not problems:
         message = "The gold holds no label at all, and no classes are declared. Declare the classes."
-        problems.add(problem("wrong_shape", message, Place()), FILE)
+        problems.add(build_problem("wrong_shape", message, Location()), WHOLE_FILE_ROW)
     if task != "binary":
         return
     if len(classes) > 2 and not declared:
         _report_third_label(table, classes, problems)
     elif len(classes) != 2 and declared:
         message = f"A binary task has exactly two classes; {len(classes)} are declared."
-        problems.add(problem("wrong_shape", message, Place(), expected="2 classes", got=f"{len(classes)}"), FILE)
+        problems.add(
+            build_problem("wrong_shape", message, Location(), expected="2 classes", got=f"{len(classes)}"),
+            WHOLE_FILE_ROW,
+        )
     elif len(classes) == 1 and not problems:
         message = f"The gold holds only {quote(classes[0])}, so the other class is unknown. Declare both classes."
-        problems.add(problem("wrong_shape", message, Place(), expected="2 classes", got="1"), FILE)
+        problems.add(build_problem("wrong_shape", message, Location(), expected="2 classes", got="1"), WHOLE_FILE_ROW)
     elif len(classes) == 2 and positive_label not in classes:
         message = f"The positive label {quote(positive_label or '')} is not among the classes. Name one of them."
         expected = " or ".join(quote(label) for label in classes)
-        problems.add(problem("wrong_shape", message, Place(), expected=expected), FILE)
+        problems.add(build_problem("wrong_shape", message, Location(), expected=expected), WHOLE_FILE_ROW)
 
 
-def _report_third_label(table: Table, classes: Sequence[str], problems: Problems) -> None:
+def _report_third_label(table: NormalizedTable, classes: Sequence[str], problems: Problems) -> None:
     """Report each row whose label is neither of the first two that the file gives."""
     first: list[str] = []
     for row, name, label in zip(table.rows, table.ids, table.labels or (), strict=True):
@@ -184,5 +195,5 @@ def _report_third_label(table: Table, classes: Sequence[str], problems: Problems
         message = f"A binary task has two labels, here {quote(first[0])} and {quote(first[1])}; this is another."
         expected = " or ".join(quote(known) for known in first)
         place = table.layout.place(row, "label")
-        found = problem("wrong_shape", message, place, instance_id=name, expected=expected, got=quote(label))
+        found = build_problem("wrong_shape", message, place, instance_id=name, expected=expected, got=quote(label))
         problems.add(found, row)

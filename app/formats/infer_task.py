@@ -6,18 +6,18 @@ import io
 import json
 from typing import Any, BinaryIO
 
-from app.formats.columns import Reading, TooManyRows
-from app.formats.decoding import decode
+from app.formats.columns import ReaderContext, TooManyRows
+from app.formats.decoding import decode_utf8
 from app.formats.decompression import read_bytes
 from app.formats.detection import FORMATS, FileKind
-from app.formats.layouts import ColumnLists
+from app.formats.layouts import ColumnListsLayout
 from app.formats.problems import Problems, TooManyProblems
 from app.formats.reader import READERS
 from app.formats.readers.strict_json import json_decoder
 from app.formats.reading_rules import Limits
 
 
-def holds_sets(stream: BinaryIO, kind: FileKind, limits: Limits) -> bool:
+def has_label_sets(stream: BinaryIO, kind: FileKind, limits: Limits) -> bool:
     """True if the first instance has a set of labels (in a table: if any has, or its column says so).
 
     False where nothing can be told.
@@ -29,26 +29,28 @@ def holds_sets(stream: BinaryIO, kind: FileKind, limits: Limits) -> bool:
     if data is None:
         return False
     if FORMATS[kind.format].binary:
-        return _reads_as_sets(data, kind, limits)
+        return _columns_have_sets(data, kind, limits)
     text = None
     with contextlib.suppress(TooManyProblems):
-        text = decode(data, by_line=True, problems=problems)
+        text = decode_utf8(data, by_line=True, problems=problems)
     if text is None:
         return False
     if kind.format in {"csv", "tsv"}:
-        return kind.layout == "long" or _joins_labels(text, "," if kind.format == "csv" else "\t")
+        return kind.layout == "long" or _table_has_sets(text, "," if kind.format == "csv" else "\t")
     first_line = text.split("\n", 1)[0]
     with contextlib.suppress(json.JSONDecodeError, RecursionError):
-        return _gives_sets(json_decoder(limits).decode(first_line if kind.format == "jsonl" else text), kind.format)
+        return _document_has_sets(
+            json_decoder(limits).decode(first_line if kind.format == "jsonl" else text), kind.format
+        )
     return False
 
 
-def _reads_as_sets(data: bytes, kind: FileKind, limits: Limits) -> bool:
+def _columns_have_sets(data: bytes, kind: FileKind, limits: Limits) -> bool:
     """Whether a file of columns has lists of labels, a column that is called so, or several labels in a cell.
 
     In .npz files the array of labels has one name, whatever it holds.
     """
-    reading = Reading("multilabel", gold=True, limits=limits, problems=Problems(), sets=True)
+    reading = ReaderContext("multilabel", gold=True, limits=limits, problems=Problems(), sets=True)
     try:
         columns = READERS[kind.format](data, reading)
     except (TooManyRows, TooManyProblems):
@@ -56,13 +58,13 @@ def _reads_as_sets(data: bytes, kind: FileKind, limits: Limits) -> bool:
     if columns is None or columns.labels is None:
         return False
     layout = columns.layout
-    listed = isinstance(layout, ColumnLists) and not layout.joined
+    listed = isinstance(layout, ColumnListsLayout) and not layout.joined
     named = kind.format != "npz" and layout.name("label") == "labels"
     several = any(isinstance(labels, list) and len(labels) > 1 for labels in columns.labels)
     return kind.layout == "long" or listed or named or several
 
 
-def _joins_labels(text: str, separator: str) -> bool:
+def _table_has_sets(text: str, separator: str) -> bool:
     """Whether a table has a column of label sets, by its name or by the sign that joins labels."""
     rows = csv.reader(io.StringIO(text, newline="\n"), delimiter=separator)
     try:
@@ -75,14 +77,14 @@ def _joins_labels(text: str, separator: str) -> bool:
         return False
 
 
-def _gives_sets(document: Any, form: str) -> bool:
+def _document_has_sets(document: Any, form: str) -> bool:
     """Look at a decoded document, or at the record of a line (objects are tuples of pairs, see strict_json)."""
     fields: dict[str, Any] = dict(document) if type(document) is tuple else {}
     if form == "jsonl":
         return "labels" in fields and "label" not in fields
     records = document if type(document) is list else fields.get("predictions", fields.get("documents"))
     if type(records) is list:
-        return bool(records) and _gives_sets(records[0], "jsonl")
+        return bool(records) and _document_has_sets(records[0], "jsonl")
     if type(fields.get("ids")) is list and type(fields.get("labels")) is list:
         return bool(fields["labels"]) and type(fields["labels"][0]) is list
     return bool(fields) and type(next(iter(fields.values()))) is list

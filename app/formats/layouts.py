@@ -4,24 +4,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from app.formats.problems import Place, token
+from app.formats.problems import Location, pointer_token
 
 Field = Literal["id", "label", "split", "weight", "score"]
 """What a value is for; the name that a file gives it may differ."""
-Item = int | str | None
+ItemKey = int | str | None
 """One label in a list of labels, one score in a list of scores, or the key of one in an object of scores."""
 
 
 class Layout(Protocol):
     """Where the parts of a row stand in its file."""
 
-    def place(self, row: int, field: Field | None = None, item: Item = None) -> Place:
+    def place(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
         """The place of a row, of one of its fields, or of one item of a field."""
 
     def name(self, field: Field) -> str:
         """How the file calls a field."""
 
-    def column(self, number: int) -> Place:
+    def column(self, number: int) -> Location:
         """The place that names the class of a column of scores, where the file names them once for all rows."""
 
     def order(self, row: int, item: int | None) -> int:
@@ -29,7 +29,7 @@ class Layout(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class FieldNames:
     """What records call their fields."""
 
     id: str
@@ -43,17 +43,17 @@ class Names:
         return str(getattr(self, field))
 
 
-def _inside(name: str, item: Item) -> str:
-    return token(name) + ("" if item is None else token(str(item)))
+def _field_pointer(name: str, item: ItemKey) -> str:
+    return pointer_token(name) + ("" if item is None else pointer_token(str(item)))
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class _RowOrderedLayout:
     """What most layouts share: a label comes where its row does, and no columns are named."""
 
-    def column(self, number: int) -> Place:  # noqa: ARG002
+    def column(self, number: int) -> Location:  # noqa: ARG002
         """No place of its own."""
-        return Place()
+        return Location()
 
     def order(self, row: int, item: int | None) -> int:  # noqa: ARG002
         """As the row."""
@@ -61,34 +61,34 @@ class _Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordList(_Rows):
+class RecordListLayout(_RowOrderedLayout):
     """A JSON list of records; rows count from 0."""
 
     prefix: str
-    names: Names
+    names: FieldNames
 
-    def place(self, row: int, field: Field | None = None, item: Item = None) -> Place:
+    def place(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
         """Point into the list."""
-        return Place(f"{self.prefix}/{row}" + (_inside(self.name(field), item) if field else ""))
+        return Location(f"{self.prefix}/{row}" + (_field_pointer(self.name(field), item) if field else ""))
 
     def name(self, field: Field) -> str:
         """How records call a field."""
         return self.names.of(field)
 
-    def column(self, number: int) -> Place:
+    def column(self, number: int) -> Location:
         """Point into the list of classes beside the records."""
-        return Place(f"/classes/{number}")
+        return Location(f"/classes/{number}")
 
 
 @dataclass(frozen=True, slots=True)
-class RecordLines(_Rows):
+class JsonLinesLayout(_RowOrderedLayout):
     """JSON Lines: rows are line numbers, from 1; the pointer starts at the line's record."""
 
-    names: Names
+    names: FieldNames
 
-    def place(self, row: int, field: Field | None = None, item: Item = None) -> Place:
+    def place(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
         """Name the line, and point into its record."""
-        return Place(_inside(self.name(field), item) if field else None, row)
+        return Location(_field_pointer(self.name(field), item) if field else None, row)
 
     def name(self, field: Field) -> str:
         """How records call a field."""
@@ -96,43 +96,45 @@ class RecordLines(_Rows):
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnLists(_Rows):
+class ColumnListsLayout(_RowOrderedLayout):
     """One list or array per field, as in JSON columns, .npz and Parquet; rows count from 0.
 
     `wide` names the columns of scores where each class has one of its own; the first one stands for a whole row of them.
     `joined` says that the labels of a set are one text, and so share its place.
     """
 
-    names: Names = Names("ids", "labels")
+    names: FieldNames = FieldNames("ids", "labels")
     wide: Sequence[str] = ()
     joined: bool = False
 
-    def place(self, row: int, field: Field | None = None, item: Item = None) -> Place:
+    def place(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
         """Point into a column; a whole row is named by its id."""
         if field == "score" and self.wide:
-            return Place(f"{token(self.wide[item if type(item) is int else 0])}/{row}")
+            return Location(f"{pointer_token(self.wide[item if type(item) is int else 0])}/{row}")
         if self.joined and field == "label":
             item = None
-        return Place(f"{token(self.name(field or 'id'))}/{row}" + ("" if item is None else token(str(item))))
+        return Location(
+            f"{pointer_token(self.name(field or 'id'))}/{row}" + ("" if item is None else pointer_token(str(item)))
+        )
 
     def name(self, field: Field) -> str:
         """How the object calls a column."""
         return self.names.of(field)
 
-    def column(self, number: int) -> Place:
+    def column(self, number: int) -> Location:
         """Point into the list of classes, or to the column itself."""
-        return Place(token(self.wide[number]) if self.wide else f"/classes/{number}")
+        return Location(pointer_token(self.wide[number]) if self.wide else f"/classes/{number}")
 
 
 @dataclass(frozen=True, slots=True)
-class KeyedMap(_Rows):
+class KeyedMapLayout(_RowOrderedLayout):
     """A JSON map from id to label; rows count its keys from 0."""
 
     keys: Sequence[str]
 
-    def place(self, row: int, field: Field | None = None, item: Item = None) -> Place:  # noqa: ARG002
+    def place(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:  # noqa: ARG002
         """Point to the key's value."""
-        return Place(token(self.keys[row]) + ("" if item is None else token(str(item))))
+        return Location(pointer_token(self.keys[row]) + ("" if item is None else pointer_token(str(item))))
 
     def name(self, field: Field) -> str:
         """What the parts of an entry are."""
@@ -140,49 +142,49 @@ class KeyedMap(_Rows):
 
 
 @dataclass(frozen=True, slots=True)
-class Cells(_Rows):
+class DelimitedTableLayout(_RowOrderedLayout):
     """CSV and TSV: rows are line numbers, from 1; the column is the number of the field, from 1."""
 
     header: Sequence[str]
-    names: Names
+    names: FieldNames
     wide: Sequence[int] = ()
     """The positions of the columns of scores, from 0."""
 
-    def place(self, row: int, field: Field | None = None, item: Item = None) -> Place:
+    def place(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
         """Name the line and the field; the labels of one field share its place."""
         if field == "score":
-            return Place(None, row, self.wide[item if type(item) is int else 0] + 1)
-        return Place(None, row, self.header.index(self.name(field)) + 1 if field else None)
+            return Location(None, row, self.wide[item if type(item) is int else 0] + 1)
+        return Location(None, row, self.header.index(self.name(field)) + 1 if field else None)
 
     def name(self, field: Field) -> str:
         """How the header calls a field."""
         return self.names.of(field)
 
-    def column(self, number: int) -> Place:
+    def column(self, number: int) -> Location:
         """The field of the header."""
-        return Place(None, 1, self.wide[number] + 1)
+        return Location(None, 1, self.wide[number] + 1)
 
 
 @dataclass(frozen=True, slots=True)
-class LongRows:
+class LongTableLayout:
     """A table with one row per pair: an instance is known by the first of its rows, each label by its own."""
 
     table: Layout
-    rows_of: Mapping[int, Sequence[int]]
+    rows_by_first_row: Mapping[int, Sequence[int]]
 
-    def place(self, row: int, field: Field | None = None, item: Item = None) -> Place:
+    def place(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
         """The place in the table, for a label that of its own row."""
-        at = self.rows_of[row][item] if field == "label" and type(item) is int else row
+        at = self.rows_by_first_row[row][item] if field == "label" and type(item) is int else row
         return self.table.place(at, field)
 
     def name(self, field: Field) -> str:
         """How the table calls a field."""
         return self.table.name(field)
 
-    def column(self, number: int) -> Place:
+    def column(self, number: int) -> Location:
         """As in the table."""
         return self.table.column(number)
 
     def order(self, row: int, item: int | None) -> int:
         """The label's own row."""
-        return row if item is None else self.rows_of[row][item]
+        return row if item is None else self.rows_by_first_row[row][item]

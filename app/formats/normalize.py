@@ -9,31 +9,33 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
 
-from app.formats.columns import Cell, Columns, Table, notes_on_ignored
-from app.formats.decoding import composed, piles_marks
+from app.formats.columns import MissingValue, NormalizedTable, RawColumns, ignored_field_notes
+from app.formats.decoding import has_excess_combining_marks, to_nfc
 from app.formats.layouts import Field
-from app.formats.problems import Place, problem, quote, show, sound
+from app.formats.problems import Location, build_problem, describe_value, quote, replace_surrogates
 from app.formats.reading_rules import Limits
-from app.formats.weights import Weights
+from app.formats.weights import WeightReader
 
 SPLITS = ("public", "private")
-IGNORED = "ignored"
+IGNORED_SPLIT = "ignored"
 """The split of a row that Kaggle's solution files mark as Ignored: it is not scored."""
-_AT_ONCE = 1 << 16
+_TEXTS_PER_BATCH = 1 << 16
 """Texts looked at together: all at once could take far more memory than they do, where many rows share one."""
-_USAGE = {"Public": "public", "Private": "private", "Ignored": IGNORED}
+_SPLIT_OF_KAGGLE_USAGE = {"Public": "public", "Private": "private", "Ignored": IGNORED_SPLIT}
 
 
-def tidy(columns: Columns) -> Table:
+def normalize_columns(columns: RawColumns) -> NormalizedTable:
     """Read ids, labels, splits and weights as texts and numbers."""
     if columns.splits is not None and columns.layout.name("split") == "Usage":
-        columns.splits = [_USAGE.get(value, value) if isinstance(value, str) else value for value in columns.splits]
-    table = _quick(columns) or _CellLoop(columns).run()
-    table.notes.extend(notes_on_ignored([sound(name) for name in columns.ignored]))
+        columns.splits = [
+            _SPLIT_OF_KAGGLE_USAGE.get(value, value) if isinstance(value, str) else value for value in columns.splits
+        ]
+    table = _normalize_clean_columns(columns) or _CellNormalizer(columns).run()
+    table.notes.extend(ignored_field_notes([replace_surrogates(name) for name in columns.ignored]))
     return table
 
 
-def plain(values: Sequence[object], limits: Limits) -> list[str] | None:
+def normalize_clean_texts(values: Sequence[object], limits: Limits) -> list[str] | None:
     """Texts of a column that holds nothing but sound, non-empty, not too long strings and integers; else None."""
     kinds = set(map(type, values))
     if not kinds <= {str, int}:
@@ -43,20 +45,20 @@ def plain(values: Sequence[object], limits: Limits) -> list[str] | None:
     if not all(distinct) or (distinct and max(map(len, distinct)) > limits.text_length):
         return None
     changed: dict[str, str] = {}
-    for start in range(0, len(distinct), _AT_ONCE):
-        part = distinct[start : start + _AT_ONCE]
+    for start in range(0, len(distinct), _TEXTS_PER_BATCH):
+        part = distinct[start : start + _TEXTS_PER_BATCH]
         joined = "\n".join(part)
         if "\0" in joined:
             return None
         if not joined.isascii():
-            if not _is_sound(joined):
+            if not _is_encodable(joined):
                 return None
-            if piles_marks(joined) or not unicodedata.is_normalized("NFC", joined):
-                changed.update(zip(part, (composed(text, limits.text_length) for text in part), strict=True))
+            if has_excess_combining_marks(joined) or not unicodedata.is_normalized("NFC", joined):
+                changed.update(zip(part, (to_nfc(text, limits.text_length) for text in part), strict=True))
     return list(map(changed.get, texts, texts)) if changed else texts
 
 
-def _is_sound(text: str) -> bool:
+def _is_encodable(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -64,7 +66,7 @@ def _is_sound(text: str) -> bool:
     return True
 
 
-def _quick(columns: Columns) -> Table | None:
+def _normalize_clean_columns(columns: RawColumns) -> NormalizedTable | None:
     """The table, if no cell of the file needs a closer look."""
     reading = columns.reading
     counts = None
@@ -75,11 +77,11 @@ def _quick(columns: Columns) -> Table | None:
         lists: Sequence[list[object]] = labels  # type: ignore[assignment]
         counts = list(map(len, lists))
         labels = list(chain.from_iterable(lists))
-    ids, texts = plain(columns.ids, reading.limits), plain(labels, reading.limits)
+    ids, texts = normalize_clean_texts(columns.ids, reading.limits), normalize_clean_texts(labels, reading.limits)
     splits = columns.splits
     if ids is None or texts is None or columns.weights is not None or (splits is not None and not _are_splits(splits)):
         return None
-    return Table(
+    return NormalizedTable(
         ids,
         None if columns.labels is None else texts,
         counts,
@@ -87,7 +89,7 @@ def _quick(columns: Columns) -> Table | None:
         columns.layout,
         splits=None if splits is None else [str(value) for value in splits],
         scores=columns.scores,
-        unreadable=columns.unreadable,
+        unreadable_rows=columns.unreadable_rows,
     )
 
 
@@ -95,17 +97,17 @@ def _are_splits(values: Sequence[object]) -> bool:
     return set(map(type, values)) <= {str} and set(values) <= set(SPLITS)
 
 
-class _CellLoop:
+class _CellNormalizer:
     """The slow way: cell by cell, reporting every fault."""
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: RawColumns) -> None:
         self.columns = columns
         self.reading = columns.reading
-        self.weights = Weights(columns)
+        self.weights = WeightReader(columns)
         self._sound: dict[str, str] = {}
         """Texts that were found to be sound, in NFC."""
 
-    def run(self) -> Table:
+    def run(self) -> NormalizedTable:
         """Read all rows, in file order."""
         columns = self.columns
         ids: list[str | None] = []
@@ -113,18 +115,22 @@ class _CellLoop:
         counts: list[int] | None = [] if self.reading.sets and columns.labels is not None else None
         splits: list[str | None] = []
         for number, row in enumerate(columns.rows):
-            name = self._id(row, columns.ids[number])
+            name = self._normalize_id(row, columns.ids[number])
             ids.append(name)
             if columns.labels is not None:
                 cell = columns.labels[number]
-                found = [self._label(row, cell, name)] if counts is None else self._labels(row, cell, name)
+                found = (
+                    [self._normalize_label(row, cell, name)]
+                    if counts is None
+                    else self._normalize_labels(row, cell, name)
+                )
                 labels.extend(found)
                 if counts is not None:
                     counts.append(len(found))
             if columns.splits is not None:
-                splits.append(self._split(row, columns.splits[number], name))
+                splits.append(self._normalize_split(row, columns.splits[number], name))
             self.weights.take(row, number, name)
-        return Table(
+        return NormalizedTable(
             ids,
             None if columns.labels is None else labels,
             counts,
@@ -133,74 +139,85 @@ class _CellLoop:
             splits=None if columns.splits is None else splits,
             weights=self.weights.values,
             scores=columns.scores,
-            unreadable=columns.unreadable + ids.count(None),
+            unreadable_rows=columns.unreadable_rows + ids.count(None),
         )
 
-    def _id(self, row: int, value: object) -> str | None:
-        if value is Cell.FAULT:
+    def _normalize_id(self, row: int, value: object) -> str | None:
+        if value is MissingValue.FAULT:
             return None
-        if value is None or value is Cell.ABSENT or value == "":
+        if value is None or value is MissingValue.ABSENT or value == "":
             message = f"The id is {'empty' if value == '' else 'null'}. Give each record the id of its instance."
-            return self._refuse("missing_id", row, "id", message, expected="an id", got=show(value))
+            return self._report_cell("missing_id", row, "id", message, expected="an id", got=describe_value(value))
         if type(value) not in {str, int}:
             message = "An id must be a string or an integer. Write it in double quotes."
-            return self._refuse("wrong_shape", row, "id", message, expected="a string", got=show(value))
-        return self._text(row, "id", str(value), None)
+            return self._report_cell("wrong_shape", row, "id", message, expected="a string", got=describe_value(value))
+        return self._normalize_text(row, "id", str(value), None)
 
-    def _label(self, row: int, value: object, owner: str | None, item: int | None = None) -> str | None:
-        if value is Cell.FAULT:
+    def _normalize_label(self, row: int, value: object, owner: str | None, item: int | None = None) -> str | None:
+        if value is MissingValue.FAULT:
             return None
         if value == "":
             hint = "Leave it out." if item is not None else "Give one of the classes."
             message = f"A label is the empty string. {hint}"
-            return self._refuse("empty_label", row, "label", message, item=item, owner=owner, got='""')
+            return self._report_cell("empty_label", row, "label", message, item=item, owner=owner, got='""')
         if type(value) not in {str, int}:
-            due = "There is no label." if value is Cell.ABSENT else "A label must be a string (or an integer)."
-            message = f"{due} {self.reading.mend_label}"
-            return self._refuse(
-                "wrong_shape", row, "label", message, item=item, owner=owner, expected="a string", got=show(value)
+            due = "There is no label." if value is MissingValue.ABSENT else "A label must be a string (or an integer)."
+            message = f"{due} {self.reading.label_remedy}"
+            return self._report_cell(
+                "wrong_shape",
+                row,
+                "label",
+                message,
+                item=item,
+                owner=owner,
+                expected="a string",
+                got=describe_value(value),
             )
-        return self._text(row, "label", str(value), owner, item)
+        return self._normalize_text(row, "label", str(value), owner, item)
 
-    def _labels(self, row: int, value: object, owner: str | None) -> list[str | None]:
+    def _normalize_labels(self, row: int, value: object, owner: str | None) -> list[str | None]:
         if type(value) is list:
             if set(map(type, value)) == {str} and self._sound.keys() >= set(value):
                 return list(map(self._sound.__getitem__, value))
-            return [self._label(row, label, owner, item) for item, label in enumerate(value)]
-        if value is not Cell.FAULT:
-            message = f"This task takes a list of labels per instance. {self.reading.mend_label}"
-            self._refuse("wrong_shape", row, "label", message, owner=owner, expected="a list", got=show(value))
+            return [self._normalize_label(row, label, owner, item) for item, label in enumerate(value)]
+        if value is not MissingValue.FAULT:
+            message = f"This task takes a list of labels per instance. {self.reading.label_remedy}"
+            self._report_cell(
+                "wrong_shape", row, "label", message, owner=owner, expected="a list", got=describe_value(value)
+            )
         return [None]
 
-    def _split(self, row: int, value: object, owner: str | None) -> str | None:
+    def _normalize_split(self, row: int, value: object, owner: str | None) -> str | None:
         named = self.columns.layout.name("split")
-        if value in SPLITS or value is Cell.FAULT or (named == "Usage" and value == IGNORED):
+        if value in SPLITS or value is MissingValue.FAULT or (named == "Usage" and value == IGNORED_SPLIT):
             return str(value)
-        if value is Cell.ABSENT or value == "":
+        if value is MissingValue.ABSENT or value == "":
             message = f"Other rows have a {named}, this one has none. Give it on all rows or on none."
             shown = "nothing"
         else:
             words = "Public, Private or Ignored" if named == "Usage" else '"public" or "private", written exactly so'
             message = f"{named} must be {words}."
-            shown = show(value)
-        return self._refuse(
+            shown = describe_value(value)
+        return self._report_cell(
             "wrong_shape",
             row,
-            None if value is Cell.ABSENT else "split",
+            None if value is MissingValue.ABSENT else "split",
             message,
             owner=owner,
             expected="public or private",
             got=shown,
         )
 
-    def _text(self, row: int, field: Field, text: str, owner: str | None, item: int | None = None) -> str | None:
+    def _normalize_text(
+        self, row: int, field: Field, text: str, owner: str | None, item: int | None = None
+    ) -> str | None:
         """A text in NFC, unless it is damaged or too long."""
         known = self._sound.get(text)
         if known is not None:
             return known
-        refuse = partial(self._refuse, row=row, field=field, item=item, owner=owner)
-        if not text.isascii() and not _is_sound(text):
-            if self.columns.damaged and any("\udc80" <= sign <= "\udcff" for sign in text):
+        refuse = partial(self._report_cell, row=row, field=field, item=item, owner=owner)
+        if not text.isascii() and not _is_encodable(text):
+            if self.columns.has_invalid_bytes and any("\udc80" <= sign <= "\udcff" for sign in text):
                 return None
             message = "The text holds half of a surrogate pair, which is no character. Write the whole character."
             return refuse("encoding", message=message, got=quote(text))
@@ -210,9 +227,9 @@ class _CellLoop:
         if len(text) > most:
             message = f"The text has {len(text)} characters; at most {most} are allowed. Shorten it."
             return refuse("too_large", message=message, expected=f"at most {most} characters", got=quote(text))
-        return self._sound.setdefault(text, composed(text, most))
+        return self._sound.setdefault(text, to_nfc(text, most))
 
-    def _refuse(
+    def _report_cell(
         self,
         code: str,
         row: int,
@@ -226,10 +243,10 @@ class _CellLoop:
     ) -> str | None:
         """Report a cell, and give None in its place."""
         layout = self.columns.layout
-        place: Callable[[], Place] = partial(layout.place, row, field, item)
+        place: Callable[[], Location] = partial(layout.place, row, field, item)
         self.reading.problems.report(
             code,
             layout.order(row, item),
-            lambda: problem(code, message, place(), instance_id=owner, expected=expected, got=got),
+            lambda: build_problem(code, message, place(), instance_id=owner, expected=expected, got=got),
         )
         return None

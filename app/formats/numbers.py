@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from itertools import chain
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_OTHER = re.compile(r"[^0-9eE+\-.\x1f]")
+_NON_NUMBER_CHARACTER = re.compile(r"[^0-9eE+\-.\x1f]")
 _SEPARATOR = "\x1f"
 
 
-def number(text: str) -> float | None:
+def parse_number(text: str) -> float | None:
     """The finite number that a text is: digits with an optional point, sign and exponent; None for all else.
 
     Python reads more than that (spaces, underscores, nan, digits of other scripts), which is refused here.
@@ -22,10 +22,10 @@ def number(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def numbers(rows: Iterable[Iterable[str]]) -> "array[float] | None":
+def parse_numbers(rows: Iterable[Iterable[str]]) -> "array[float] | None":
     """All numbers of rows of texts, one after the other; None if any of them is none."""
     cells = list(chain.from_iterable(rows))
-    if _OTHER.search(_SEPARATOR.join(cells)):
+    if _NON_NUMBER_CHARACTER.search(_SEPARATOR.join(cells)):
         return None
     try:
         found = array("d", map(float, cells))

@@ -9,19 +9,19 @@ from enum import Enum
 from functools import partial
 from typing import Any, NamedTuple
 
-LISTED = 100
+MAX_LISTED_PROBLEMS = 100
 """How many problems are listed; all are counted."""
 
-FILE = -1
+WHOLE_FILE_ROW = -1
 """The row of a problem that concerns the whole file: listed before all others."""
 
-END = sys.maxsize
+END_OF_FILE_ROW = sys.maxsize
 """The row of a problem that shows only at the end of the file: listed after all others."""
 
-COUNTED = 100_000
+MAX_COUNTED_PROBLEMS = 100_000
 """How many problems are counted one by one: reading stops there, as nobody mends so many by hand."""
 
-CODES: dict[str, str] = {
+PROBLEM_CODES: dict[str, str] = {
     "syntax": "The file cannot be parsed at this place.",
     "encoding": "The bytes are not UTF-8 (or not intact gzip or zstd), or a text holds NUL or half a surrogate pair.",
     "too_large": "The file, a number of classes or columns, or a single text is larger than allowed.",
@@ -43,7 +43,7 @@ CODES: dict[str, str] = {
 """Every code that a problem may have, in the order in which totals are listed, with its meaning."""
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """Where something stands: an RFC 6901 pointer, or a line and column (both from 1; CSV counts fields)."""
 
     pointer: str | None = None
@@ -67,13 +67,17 @@ class Problem:
     def to_dict(self) -> dict[str, Any]:
         """The JSON form, without what is not known; every text in it can be written as UTF-8."""
         pairs = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return {name: sound(value) if type(value) is str else value for name, value in pairs if value is not None}
+        return {
+            name: replace_surrogates(value) if type(value) is str else value
+            for name, value in pairs
+            if value is not None
+        }
 
 
-def problem(
+def build_problem(
     code: str,
     message: str,
-    place: Place,
+    place: Location,
     *,
     instance_id: str | None = None,
     expected: str | None = None,
@@ -97,7 +101,7 @@ class Problems:
     def __init__(self) -> None:
         self.total: dict[str, int] = {}
         self.stopped = False
-        self._left = COUNTED
+        self._left = MAX_COUNTED_PROBLEMS
         self._kept: list[tuple[int, int, Problem]] = []
         self._sequence = 0
 
@@ -111,25 +115,25 @@ class Problems:
 
     def report(self, code: str, row: int, build: Callable[[], Problem]) -> None:
         """Count a problem of this row; build it only if it will be listed. Raises TooManyProblems."""
-        if code not in CODES:
+        if code not in PROBLEM_CODES:
             raise KeyError(code)
         if not self._left:
             self.stopped = True
             raise TooManyProblems
         self._left -= 1
         self.total[code] = self.total.get(code, 0) + 1
-        if len(self._kept) == LISTED and row >= self._kept[-1][0]:
+        if len(self._kept) == MAX_LISTED_PROBLEMS and row >= self._kept[-1][0]:
             return
         self._sequence += 1
         insort(self._kept, (row, self._sequence, build()))
-        del self._kept[LISTED:]
+        del self._kept[MAX_LISTED_PROBLEMS:]
 
     def report_all(self, code: str, rows: Sequence[int], build: Callable[[int], Problem], count: int) -> None:
         """Count `count` problems of one code, in rows that ascend, of which `rows` are the first (or LISTED of them).
 
         `build` gets a position in `rows`.
         """
-        first = rows[: min(count, LISTED)]
+        first = rows[: min(count, MAX_LISTED_PROBLEMS)]
         for number, row in enumerate(first):
             self.report(code, row, partial(build, number))
         self.more(code, count - len(first))
@@ -150,7 +154,7 @@ class Problems:
         """How many problems there are."""
         return sum(self.total.values())
 
-    def add(self, found: Problem, row: int = FILE) -> None:
+    def add(self, found: Problem, row: int = WHOLE_FILE_ROW) -> None:
         """Count and, if it is among the first, list a problem of this row."""
         self.report(found.code, row, lambda: found)
 
@@ -158,11 +162,11 @@ class Problems:
         """Add what ends the reading: the totals are then what the file has at least."""
         self.stopped = True
         self._left = max(1, self._left)
-        self.add(found, FILE)
+        self.add(found, WHOLE_FILE_ROW)
 
     def to_dict(self) -> dict[str, Any]:
         """Answer of a dry run: `valid`, `total` per code, the first `problems`; `total_at_least` where reading stopped."""
-        total = {code: self.total[code] for code in CODES if code in self.total}
+        total = {code: self.total[code] for code in PROBLEM_CODES if code in self.total}
         at_least = {"total_at_least": True} if self.stopped else {}
         return {"valid": not self, "total": total, **at_least, "problems": [found.to_dict() for found in self.first]}
 
@@ -172,7 +176,7 @@ def shorten(text: str, length: int = 60) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def sound(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Replace halves of surrogate pairs, so that the text can be written as UTF-8."""
     return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace") if not text.isascii() else text
 
@@ -187,7 +191,7 @@ def quote(text: str) -> str:
     return json.dumps(short, ensure_ascii=False)
 
 
-def show(value: object) -> str:
+def describe_value(value: object) -> str:
     """Show a decoded value in a few words; objects are tuples of pairs here (see strict_json)."""
     if isinstance(value, str):
         return quote(value)
@@ -202,6 +206,6 @@ def show(value: object) -> str:
     return shorten(str(value))
 
 
-def token(text: str) -> str:
+def pointer_token(text: str) -> str:
     """One reference token of an RFC 6901 pointer, with its slash."""
-    return "/" + sound(shorten(text, 200)).replace("~", "~0").replace("/", "~1")
+    return "/" + replace_surrogates(shorten(text, 200)).replace("~", "~0").replace("/", "~1")

@@ -55,7 +55,7 @@ _STRICTNESS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class ReadingRules:
     """The options of the recipe that decide what is refused (docs/conventions.md)."""
 
     unknown_label: str = "reject"
@@ -75,7 +75,7 @@ class Rules:
                 raise ValueError(f"{option} must be one of {', '.join(values)}, not {getattr(self, option)!r}")
 
     @classmethod
-    def strictest(cls, calls: Iterable[MetricCall], primary: str | None = None) -> "Rules":
+    def strictest(cls, calls: Iterable[MetricCall], primary: str | None = None) -> "ReadingRules":
         """Read so that no metric meets what it refuses; without metrics: the defaults.
 
         `primary` is the canonical string of the metric that must have what it needs.

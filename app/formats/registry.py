@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class FormatShape:
     """One way to lay out predictions within a format, with examples.
 
     `example` gives one label to each instance, `multilabel` a set of labels, `scores` a score for each class, `score`
@@ -33,7 +33,7 @@ class Format:
     media_types: tuple[str, ...]
     endings: tuple[str, ...]
     meaning: str
-    shapes: tuple[Shape, ...]
+    shapes: tuple[FormatShape, ...]
     magic: bytes = b""
     library: str | None = None
     table: bool = False
@@ -70,7 +70,7 @@ _JSON = Format(
     endings=(".json",),
     meaning="One JSON value (RFC 8259): records (the main shape), columns, or a map. Problems carry an RFC 6901 pointer.",
     shapes=(
-        Shape(
+        FormatShape(
             name="records",
             meaning="A list of records, bare or under 'predictions'. Scores are an object by class, or a list in the "
             "order of the classes: that of the list 'classes' beside 'predictions', or else of the challenge.",
@@ -80,7 +80,7 @@ _JSON = Format(
             '{"id": "t2", "scores": {"cat": 0.2, "dog": 0.8}}]}',
             score='{"predictions": [{"id": "t1", "score": 0.7}, {"id": "t2", "score": 0.2}]}',
         ),
-        Shape(
+        FormatShape(
             name="columns",
             meaning="Lists of equal length: ids and labels (multi-label: a list of lists), or ids, classes and scores.",
             example='{"ids": ["t1", "t2"], "labels": ["cat", "dog"]}',
@@ -88,14 +88,14 @@ _JSON = Format(
             scores='{"ids": ["t1", "t2"], "classes": ["cat", "dog"], "scores": [[0.7, 0.3], [0.2, 0.8]]}',
             score='{"ids": ["t1", "t2"], "scores": [0.7, 0.2]}',
         ),
-        Shape(
+        FormatShape(
             name="map",
             meaning="An object from id to label (multi-label: to a list of labels; scores: to an object by class).",
             example='{"t1": "cat", "t2": "dog"}',
             multilabel='{"t1": ["cat", "dog"], "t2": []}',
             scores='{"t1": {"cat": 0.7, "dog": 0.3}, "t2": {"cat": 0.2, "dog": 0.8}}',
         ),
-        Shape(
+        FormatShape(
             name="documents",
             meaning="The BioASQ and MESINESP body: records under 'documents', the id as 'id' or 'pmid'.",
             example='{"documents": [{"pmid": 101, "label": "cat"}, {"pmid": 102, "label": "dog"}]}',
@@ -110,7 +110,7 @@ _JSON_LINES = Format(
     endings=(".jsonl", ".ndjson"),
     meaning="One JSON record a line. Problems carry the line, and a pointer within its record.",
     shapes=(
-        Shape(
+        FormatShape(
             name="lines",
             meaning="One record a line; no blank lines.",
             example='{"id": "t1", "label": "cat"}\n{"id": "t2", "label": "dog"}\n',
@@ -122,7 +122,7 @@ _JSON_LINES = Format(
 )
 
 
-def _table(key: str, *, media: str, endings: tuple[str, ...], sign: str, meaning: str) -> Format:
+def _delimited_format(key: str, *, media: str, endings: tuple[str, ...], sign: str, meaning: str) -> Format:
     """CSV and TSV differ in their separator only."""
 
     def rows(*lines: tuple[str, ...]) -> str:
@@ -136,7 +136,7 @@ def _table(key: str, *, media: str, endings: tuple[str, ...], sign: str, meaning
         meaning=meaning,
         table=True,
         shapes=(
-            Shape(
+            FormatShape(
                 name="table",
                 meaning="The header names 'id' and 'label'; several labels are joined by '|', none is an empty field. "
                 "Scores have a column for each class, named by it; the score of the positive label is called 'score'.",
@@ -145,7 +145,7 @@ def _table(key: str, *, media: str, endings: tuple[str, ...], sign: str, meaning
                 scores=rows(("id", "cat", "dog"), ("t1", "0.7", "0.3"), ("t2", "0.2", "0.8")),
                 score=rows(("id", "score"), ("t1", "0.7"), ("t2", "0.2")),
             ),
-            Shape(
+            FormatShape(
                 name="long table",
                 meaning="With layout=long, one row per pair of instance and label; an empty label alone is no label.",
                 multilabel=rows(("id", "label"), ("t1", "cat"), ("t2", ""), ("t1", "dog")),
@@ -155,7 +155,7 @@ def _table(key: str, *, media: str, endings: tuple[str, ...], sign: str, meaning
     )
 
 
-_CSV = _table(
+_CSV = _delimited_format(
     "csv",
     media="text/csv",
     endings=(".csv",),
@@ -163,7 +163,7 @@ _CSV = _table(
     meaning="Comma-separated values with a header (RFC 4180); a field with a comma, quote or line end stands in double quotes. "
     "Problems carry the line and, as column, the number of the field.",
 )
-_TSV = _table(
+_TSV = _delimited_format(
     "tsv",
     media="text/tab-separated-values",
     endings=(".tsv", ".tab"),
@@ -179,7 +179,7 @@ _NPZ = Format(
     "objects are refused. Problems carry a pointer: the array, the row, the column, from 0.",
     magic=b"PK",
     shapes=(
-        Shape(
+        FormatShape(
             name="arrays",
             meaning="ids (n texts or integers) with classes (m texts) and scores (n × m, float32 or float64), or with "
             "labels (n texts, several joined by '|').",
@@ -193,7 +193,7 @@ _NPZ = Format(
 )
 
 
-def _columnar(key: str, *, name: str, media: str, endings: tuple[str, ...], magic: bytes, writer: str) -> Format:
+def _arrow_format(key: str, *, name: str, media: str, endings: tuple[str, ...], magic: bytes, writer: str) -> Format:
     """Parquet and Arrow files differ in who writes them only."""
 
     def example(columns: str) -> str:
@@ -210,7 +210,7 @@ def _columnar(key: str, *, name: str, media: str, endings: tuple[str, ...], magi
         library="pyarrow",
         table=True,
         shapes=(
-            Shape(
+            FormatShape(
                 name="columns",
                 meaning="id with label (or labels, a list column), with a column of float32 or float64 for each class, with "
                 "scores (a list column in the order of the classes), or with score.",
@@ -219,7 +219,7 @@ def _columnar(key: str, *, name: str, media: str, endings: tuple[str, ...], magi
                 scores=example('"id": ["t1", "t2"], "cat": [0.7, 0.2], "dog": [0.3, 0.8]'),
                 score=example('"id": ["t1", "t2"], "score": [0.7, 0.2]'),
             ),
-            Shape(
+            FormatShape(
                 name="long columns",
                 meaning="With layout=long, one row per pair of instance and label; an empty label alone is no label.",
                 multilabel=example('"id": ["t1", "t2", "t1"], "label": ["cat", "", "dog"]'),
@@ -229,7 +229,7 @@ def _columnar(key: str, *, name: str, media: str, endings: tuple[str, ...], magi
     )
 
 
-_PARQUET = _columnar(
+_PARQUET = _arrow_format(
     "parquet",
     name="Parquet",
     media="application/vnd.apache.parquet",
@@ -237,7 +237,7 @@ _PARQUET = _columnar(
     magic=b"PAR1",
     writer='pyarrow.parquet.write_table(table, "predictions.parquet")',
 )
-_ARROW = _columnar(
+_ARROW = _arrow_format(
     "arrow",
     name="Arrow IPC",
     media="application/vnd.apache.arrow.file",

@@ -11,46 +11,57 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from app.formats.columns import Cell, GivenScores, Table
-from app.formats.decoding import composed
-from app.formats.layouts import Item
-from app.formats.problems import FILE, LISTED, Place, Problem, Problems, problem, quote, show
+from app.formats.columns import MissingValue, NormalizedTable, RawScores
+from app.formats.decoding import to_nfc
+from app.formats.layouts import ItemKey
+from app.formats.problems import (
+    MAX_LISTED_PROBLEMS,
+    WHOLE_FILE_ROW,
+    Location,
+    Problem,
+    Problems,
+    build_problem,
+    describe_value,
+    quote,
+)
 from app.formats.readers.strict_json import BadNumber
-from app.formats.vocabulary import Said, Vocabulary
-from app.scoring.probability_rows import sums_to_one, tolerance
+from app.formats.vocabulary import ProblemText, Vocabulary
+from app.scoring.probability_rows import sum_tolerance, sums_to_one
 
-Matrix = NDArray[np.float64]
-_NUMBERS = frozenset({float, int})
-_LONGEST = 1000
+ScoreMatrix = NDArray[np.float64]
+_NUMBER_TYPES = frozenset({float, int})
+_MAX_NAME_LENGTH = 1000
 """Characters of the longest name of a class that is compared in NFC."""
 
 
-def resolve(table: Table, vocabulary: Vocabulary, *, probabilities: bool, problems: Problems) -> Matrix:
+def build_score_matrix(
+    table: NormalizedTable, vocabulary: Vocabulary, *, probabilities: bool, problems: Problems
+) -> ScoreMatrix:
     """The scores of all rows of a file, binary64: n × m in the order of the classes, or n × 1 of the positive label.
 
     Every fault is a problem at its place (then the values mean nothing): a wrong number of scores, what is no number,
     an unknown class, and with `probabilities` also values outside [0, 1] and rows that do not sum to one.
     """
-    return _Resolver(table, vocabulary, probabilities, problems).run()
+    return _ScoreMatrixBuilder(table, vocabulary, probabilities, problems).run()
 
 
-def named_classes(scores: GivenScores) -> list[str]:
+def named_classes(scores: RawScores) -> list[str]:
     """The classes that a file gives scores for, as far as it names them (NFC)."""
     if scores.names is not None:
         found = [name for name in scores.names if type(name) in {str, int}]
     else:
         rows = [] if isinstance(scores.values, np.ndarray) else scores.values
         found = [key for row in rows if type(row) is tuple for key, _ in row]
-    return list(dict.fromkeys(composed(str(name), _LONGEST) for name in found))
+    return list(dict.fromkeys(to_nfc(str(name), _MAX_NAME_LENGTH) for name in found))
 
 
 @dataclass(slots=True)
-class _Resolver:
-    table: Table
+class _ScoreMatrixBuilder:
+    table: NormalizedTable
     vocabulary: Vocabulary
     probabilities: bool
     problems: Problems
-    given: GivenScores = field(init=False)
+    given: RawScores = field(init=False)
     codes: Mapping[str, int] = field(init=False)
     kept: Sequence[int] | None = None
     """Which rows of the file those of the matrix are; None: all of them."""
@@ -60,12 +71,12 @@ class _Resolver:
         self.given = self.table.scores
         self.codes = self.vocabulary.codes
 
-    def run(self) -> Matrix:
+    def run(self) -> ScoreMatrix:
         values, names = self.given.values, self.given.names
-        order = None if names is None else self._order(names)
+        order = None if names is None else self._class_order(names)
         if names is not None and order is None:
             return np.zeros((len(self.table.rows), 1))
-        matrix = self._array(values, order) if isinstance(values, np.ndarray) else self._rows(values, order)
+        matrix = self._check_array(values, order) if isinstance(values, np.ndarray) else self._rows(values, order)
         if order is not None and len(order) == matrix.shape[1] and order != list(range(len(order))):
             matrix = matrix[:, order]
         if self.probabilities:
@@ -74,14 +85,14 @@ class _Resolver:
 
     # ---- the classes named once for all rows ---------------------------------------------------
 
-    def _order(self, names: Sequence[object]) -> list[int] | None:
+    def _class_order(self, names: Sequence[object]) -> list[int] | None:
         """For each class the column that holds it; None where the names are not the classes, each once."""
         before = self.problems.count
         place = self.table.layout.column
         found: dict[str, int] = {}
         for at, given in enumerate(names):
             if type(given) not in {str, int}:
-                self._fault("wrong_shape", place(at), "The name of a class must be a string.", got=_shown(given))
+                self._fault("wrong_shape", place(at), "The name of a class must be a string.", got=_describe(given))
                 continue
             name = self.vocabulary.name(str(given))
             if name in found:
@@ -94,43 +105,45 @@ class _Resolver:
         known = [name for name in found if name in self.codes]
         if self.vocabulary.positive is not None and known == list(found) == [self.vocabulary.positive]:
             return [0] if self.problems.count == before else None
-        if self.vocabulary.lacks(found, len(known)):
+        if self.vocabulary.is_missing_class(found, len(known)):
             self._fault(
-                "wrong_class_count", self._names_place(), *self.vocabulary.lacking(found, f"{len(known)} classes")
+                "wrong_class_count",
+                self._class_names_location(),
+                *self.vocabulary.lacking(found, f"{len(known)} classes"),
             )
         return [found[name] for name in self.codes] if self.problems.count == before else None
 
-    def _names_place(self) -> Place:
+    def _class_names_location(self) -> Location:
         """Where the file names the classes: a list of them, or a line."""
         first = self.table.layout.column(0)
-        return Place("/classes" if first.pointer == "/classes/0" else None, first.line)
+        return Location("/classes" if first.pointer == "/classes/0" else None, first.line)
 
     def _fault(
-        self, code: str, place: Place, message: str, expected: str | None = None, got: str | None = None
+        self, code: str, place: Location, message: str, expected: str | None = None, got: str | None = None
     ) -> None:
-        row = place.line if place.line is not None else FILE
-        self.problems.add(problem(code, message, place, expected=expected, got=got), row)
+        row = place.line if place.line is not None else WHOLE_FILE_ROW
+        self.problems.add(build_problem(code, message, place, expected=expected, got=got), row)
 
     # ---- values that are numbers already ---------------------------------------------------------
 
-    def _array(self, values: Matrix, order: Sequence[int] | None) -> Matrix:
+    def _check_array(self, values: ScoreMatrix, order: Sequence[int] | None) -> ScoreMatrix:
         """Check an array: its width, and that all numbers are finite."""
         matrix = values[:, None] if values.ndim == 1 else values
         width, due = matrix.shape[1], len(self.codes) if order is None else len(order)
         if width != due and not (order is None and width == 1 and self.vocabulary.positive is not None):
             message = f"There are {width} scores for each instance. Give one score for each class."
-            place = self.table.layout.place(0, "score") if len(values) else Place()
+            place = self.table.layout.place(0, "score") if len(values) else Location()
             pointer = None if place.pointer is None else place.pointer.rsplit("/", 1)[0]
-            self._fault("wrong_class_count", Place(pointer), message, self.vocabulary.width, f"{width} scores")
+            self._fault("wrong_class_count", Location(pointer), message, self.vocabulary.width, f"{width} scores")
         elif not np.isfinite(matrix).all() and not self.problems.total.get("not_a_number"):
             rows, at = np.nonzero(~np.isfinite(matrix))
-            self._report("not_a_number", rows, lambda n: self._not_finite(matrix, int(rows[n]), int(at[n])))
+            self._report("not_a_number", rows, lambda n: self._not_finite_problem(matrix, int(rows[n]), int(at[n])))
         return matrix
 
-    def _not_finite(self, matrix: Matrix, row: int, at: int) -> Problem:
+    def _not_finite_problem(self, matrix: ScoreMatrix, row: int, at: int) -> Problem:
         message = "The score is not a finite number. Write a finite one."
         got = f"{matrix[row, at]:g}"
-        return self._at("not_a_number", row, self._column(at), message, expected="a finite number", got=got)
+        return self._problem_at("not_a_number", row, self._column(at), message, expected="a finite number", got=got)
 
     def _column(self, at: int) -> int | None:
         """How the file refers to a column of its scores: a single score has none."""
@@ -140,44 +153,46 @@ class _Resolver:
     def _report(self, code: str, rows: NDArray[np.intp], build: Callable[[int], Problem]) -> None:
         """Problems of these positions, which ascend."""
         table_rows = self.table.rows
-        first = [table_rows[self._row_of(int(row))] for row in rows[:LISTED]]
+        first = [table_rows[self._row_of(int(row))] for row in rows[:MAX_LISTED_PROBLEMS]]
         self.problems.report_all(code, first, build, len(rows))
 
     def _row_of(self, row: int) -> int:
         """The row of the file that a row of the matrix comes from."""
         return row if self.kept is None else self.kept[row]
 
-    def _at(self, code: str, row: int, item: Item, message: str, *, expected: str | None, got: str | None) -> Problem:
+    def _problem_at(
+        self, code: str, row: int, item: ItemKey, message: str, *, expected: str | None, got: str | None
+    ) -> Problem:
         place = self.table.layout.place(self.table.rows[row], "score", item)
-        return problem(code, message, place, instance_id=self.table.ids[row], expected=expected, got=got)
+        return build_problem(code, message, place, instance_id=self.table.ids[row], expected=expected, got=got)
 
     # ---- values as JSON gives them -----------------------------------------------------------------
 
-    def _rows(self, values: Sequence[object], order: Sequence[int] | None) -> Matrix:
+    def _rows(self, values: Sequence[object], order: Sequence[int] | None) -> ScoreMatrix:
         """The scores in the order in which the file has them: that of its own names, or of the classes."""
         width = len(self.codes) if order is None else len(order)
         may_stand_alone = order is None or len(order) == 1
         single = may_stand_alone and bool(values) and self._alone(values[0]) is not None
-        quick = self._quick(values, 1 if single else width, named=order is not None)
+        quick = self._clean_matrix(values, 1 if single else width, named=order is not None)
         if quick is not None:
             return quick
-        single = may_stand_alone and self._mostly_alone(values)
+        single = may_stand_alone and self._is_mostly_single(values)
         numbers, kept = array("d"), []  # of sound rows alone: a file may have many rows without any number
         for row, value in enumerate(values):
-            found = self._single(row, value) if single else self._row(row, value, order)
+            found = self._single_score(row, value) if single else self._row(row, value, order)
             if found is not None:
                 numbers.extend(found)
                 kept.append(row)
         self.kept = kept if len(kept) < len(values) else None
         return np.array(numbers, dtype=np.float64).reshape(len(kept), 1 if single else width)
 
-    def _quick(self, values: Sequence[object], width: int, *, named: bool) -> Matrix | None:
+    def _clean_matrix(self, values: Sequence[object], width: int, *, named: bool) -> ScoreMatrix | None:
         """The matrix of rows that are all alike and hold nothing but finite numbers."""
         kinds = set(map(type, values))
         flat: list[object] = list(values)
         order: Sequence[int] | None = None
         if kinds == {tuple} and not named:
-            keys, flat = _transposed(values)
+            keys, flat = _transpose_objects(values)
             order = self._key_order(keys) if len(keys) == width else None
             if order is None:
                 return None
@@ -186,7 +201,7 @@ class _Resolver:
             if set(map(len, lists)) != {width}:
                 return None
             flat = list(chain.from_iterable(lists))
-        if not flat or not set(map(type, flat)) <= _NUMBERS:
+        if not flat or not set(map(type, flat)) <= _NUMBER_TYPES:
             return None
         try:
             matrix = np.array(flat, dtype=np.float64).reshape(len(values), width)
@@ -201,7 +216,7 @@ class _Resolver:
         found = {self.vocabulary.name(key): at for at, key in enumerate(keys)}
         return [found[name] for name in self.codes] if found.keys() == self.codes.keys() else None
 
-    def _alone(self, value: object) -> tuple[Item, object] | None:
+    def _alone(self, value: object) -> tuple[ItemKey, object] | None:
         """The score of the positive label alone, a number or an object of it, with how the file refers to it."""
         if self.vocabulary.positive is None:
             return None
@@ -210,21 +225,21 @@ class _Resolver:
             return (key, item) if self.vocabulary.name(key) == self.vocabulary.positive else None
         return None if type(value) in {list, tuple} or value is None else (None, value)
 
-    def _mostly_alone(self, values: Sequence[object]) -> bool:
+    def _is_mostly_single(self, values: Sequence[object]) -> bool:
         """Whether most rows that give anything give one score: no faulty row decides for the others."""
         if self.vocabulary.positive is None:
             return False
-        given = [value for value in values if value is not None and type(value) is not Cell]
+        given = [value for value in values if value is not None and type(value) is not MissingValue]
         if not given:
             return self.table.layout.name("score") == "score"
         return 2 * sum(self._alone(value) is not None for value in given) > len(given)
 
-    def _single(self, row: int, value: object) -> list[float] | None:
+    def _single_score(self, row: int, value: object) -> list[float] | None:
         """The score of the positive label alone."""
         alone = (None, value) if value is None else self._alone(value)
         if alone is None:
             message = "Other rows give one score, that of the positive label. Give the same kind of score to all rows."
-            self._add("wrong_class_count", row, None, lambda: (message, "a number", _shown(value)))
+            self._add("wrong_class_count", row, None, lambda: (message, "a number", _describe(value)))
             return None
         found = self._number(row, *alone)
         return None if found is None else [found]
@@ -232,15 +247,15 @@ class _Resolver:
     def _row(self, row: int, value: object, order: Sequence[int] | None) -> list[float] | None:
         """One row of scores: a list of the right width, or an object of all classes."""
         width = len(self.codes) if order is None else len(order)
-        if value is Cell.FAULT:
+        if value is MissingValue.FAULT:
             return None
         if type(value) is tuple:
-            return self._by_name(row, value, order)
+            return self._scores_by_name(row, value, order)
         if type(value) is not list:
             message = (
                 "These are no scores. Give an object of a number for each class, or a list in the order of classes."
             )
-            got = "nothing" if value is Cell.ABSENT else _shown(value)
+            got = "nothing" if value is MissingValue.ABSENT else _describe(value)
             self._add("wrong_shape", row, None, lambda: (message, self.vocabulary.width, got))
             return None
         if len(value) != width:
@@ -251,7 +266,7 @@ class _Resolver:
         numbers = [self._number(row, at, item) for at, item in enumerate(value)]
         return None if None in numbers else [item for item in numbers if item is not None]
 
-    def _by_name(
+    def _scores_by_name(
         self, row: int, pairs: tuple[tuple[str, object], ...], order: Sequence[int] | None
     ) -> list[float] | None:
         """An object of all classes, put in the order in which the file has its lists."""
@@ -272,59 +287,61 @@ class _Resolver:
             if name not in self.codes:
                 self._add("unknown_label", row, key, partial(self.vocabulary.unknown, name))
             elif name in found:
-                self._add("duplicate_label", row, key, partial(_scored_twice, name))
+                self._add("duplicate_label", row, key, partial(_repeated_class_text, name))
             else:
                 found[name] = self._number(row, key, item)
         given = {self.vocabulary.name(key) for key, _ in pairs}
-        if self.vocabulary.lacks(given, len(found)):
+        if self.vocabulary.is_missing_class(given, len(found)):
             self._add("wrong_class_count", row, None, lambda: self.vocabulary.lacking(given, f"{len(found)} scores"))
         values = [found.get(name) for name in self.codes]
         return None if None in values else [value for value in values if value is not None]
 
-    def _number(self, row: int, item: Item, value: object) -> float | None:
-        if value is Cell.FAULT:
+    def _number(self, row: int, item: ItemKey, value: object) -> float | None:
+        if value is MissingValue.FAULT:
             return None
-        if type(value) in _NUMBERS:
+        if type(value) in _NUMBER_TYPES:
             with contextlib.suppress(OverflowError):
                 if math.isfinite(found := float(value)):  # type: ignore[arg-type]
                     return found
         message = "The score is not a finite number. Write one without quotes."
-        self._add("not_a_number", row, item, lambda: (message, "a number", _shown(value)))
+        self._add("not_a_number", row, item, lambda: (message, "a number", _describe(value)))
         return None
 
-    def _add(self, code: str, row: int, item: Item, say: Callable[[], Said]) -> None:
+    def _add(self, code: str, row: int, item: ItemKey, say: Callable[[], ProblemText]) -> None:
         """Report a fault of a row; what to say of it is asked only if it will be listed."""
 
         def build() -> Problem:
             message, expected, got = say()
-            return self._at(code, row, item, message, expected=expected, got=got)
+            return self._problem_at(code, row, item, message, expected=expected, got=got)
 
         self.problems.report(code, self.table.rows[row], build)
 
     # ---- probabilities -----------------------------------------------------------------------------
 
-    def _check_probabilities(self, matrix: Matrix, order: Sequence[int] | None) -> None:
+    def _check_probabilities(self, matrix: ScoreMatrix, order: Sequence[int] | None) -> None:
         """Where a metric needs probabilities: each within [0, 1], and of exclusive classes they sum to one."""
         outside = (matrix < 0) | (matrix > 1)
         if outside.any():
             rows, at = np.nonzero(outside)
-            build = partial(self._no_probability, matrix, rows, at, order)
+            build = partial(self._not_a_probability_problem, matrix, rows, at, order)
             self._report("not_a_probability", rows, build)
         if self.vocabulary.exclusive and matrix.shape[1] > 1:
             sound = np.asarray(np.isfinite(matrix).all(axis=1) & ~outside.any(axis=1))
             (rows,) = np.nonzero(sound & ~sums_to_one(np.where(sound[:, None], matrix, 0.0)))
-            self._report("not_a_probability", rows, partial(self._no_distribution, matrix, rows))
+            self._report("not_a_probability", rows, partial(self._sum_not_one_problem, matrix, rows))
 
-    def _no_probability(
-        self, matrix: Matrix, rows: NDArray[np.intp], at: NDArray[np.intp], order: Sequence[int] | None, n: int
+    def _not_a_probability_problem(
+        self, matrix: ScoreMatrix, rows: NDArray[np.intp], at: NDArray[np.intp], order: Sequence[int] | None, n: int
     ) -> Problem:
         row, column = int(rows[n]), int(at[n])
         value = matrix[row, column]
         message = "A metric of this challenge needs probabilities, so each score must lie from 0 to 1."
-        item = self._item(self._row_of(row), column, order)
-        return self._at("not_a_probability", self._row_of(row), item, message, expected="0 … 1", got=repr(float(value)))
+        item = self._item_of_class(self._row_of(row), column, order)
+        return self._problem_at(
+            "not_a_probability", self._row_of(row), item, message, expected="0 … 1", got=repr(float(value))
+        )
 
-    def _item(self, row: int, column: int, order: Sequence[int] | None) -> Item:
+    def _item_of_class(self, row: int, column: int, order: Sequence[int] | None) -> ItemKey:
         """How the file refers to the score of a class, given by its position in the vocabulary."""
         values = self.given.values
         if isinstance(values, np.ndarray):
@@ -336,15 +353,15 @@ class _Resolver:
             return next(str(key) for key, _ in value if self.codes.get(self.vocabulary.name(key)) == column)
         return (column if order is None else order[column]) if type(value) is list else None
 
-    def _no_distribution(self, matrix: Matrix, rows: NDArray[np.intp], n: int) -> Problem:
+    def _sum_not_one_problem(self, matrix: ScoreMatrix, rows: NDArray[np.intp], n: int) -> Problem:
         row = int(rows[n])
         message = "A metric of this challenge needs probabilities, so the scores of an instance must sum to 1."
         got = f"a sum of {math.fsum(matrix[row].tolist()):.6g}"
-        expected = f"a sum of 1, give or take {tolerance(matrix.shape[1]):g}"
-        return self._at("not_a_probability", self._row_of(row), None, message, expected=expected, got=got)
+        expected = f"a sum of 1, give or take {sum_tolerance(matrix.shape[1]):g}"
+        return self._problem_at("not_a_probability", self._row_of(row), None, message, expected=expected, got=got)
 
 
-def _transposed(values: Sequence[object]) -> tuple[Sequence[str], list[object]]:
+def _transpose_objects(values: Sequence[object]) -> tuple[Sequence[str], list[object]]:
     """The keys that all objects share in the same order, and all values row by row; no keys where they differ."""
     first = values[0]
     assert isinstance(first, tuple)
@@ -358,9 +375,9 @@ def _transposed(values: Sequence[object]) -> tuple[Sequence[str], list[object]]:
     return keys, flat
 
 
-def _scored_twice(name: str) -> Said:
+def _repeated_class_text(name: str) -> ProblemText:
     return f"{quote(name)} is scored twice. Give one score for each class.", None, quote(name)
 
 
-def _shown(value: object) -> str:
-    return str(value) if isinstance(value, BadNumber) else show(value)
+def _describe(value: object) -> str:
+    return str(value) if isinstance(value, BadNumber) else describe_value(value)

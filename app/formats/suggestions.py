@@ -5,32 +5,32 @@ import unicodedata
 from collections.abc import Collection
 from difflib import get_close_matches
 
-_SEPARATORS = re.compile(r"[\s_\-]+")
-_PADDING = re.compile(r"(?<!\d)0+(?=\d)")
-_ENDING = re.compile(r"\.[a-z][a-z0-9]{1,4}\Z")
-_TAIL = re.compile(r"[0-9]+|[^\W_]+")
-_COMPARED = 300
+_WORD_SEPARATORS = re.compile(r"[\s_\-]+")
+_ZERO_PADDING = re.compile(r"(?<!\d)0+(?=\d)")
+_FILE_EXTENSION = re.compile(r"\.[a-z][a-z0-9]{1,4}\Z")
+_LAST_WORD = re.compile(r"[0-9]+|[^\W_]+")
+_MAX_COMPARED = 300
 """Up to so many known texts, similar ones are looked for."""
-_FOLDED = 200_000
+_MAX_FOLDED = 200_000
 """Up to so many known texts, folded forms are looked for."""
-_SEARCHES = 200
+_MAX_SEARCHES = 200
 """So many texts of one file are compared with all known ones, which takes milliseconds each: twice what is listed."""
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """A text without what people mix up: case, spaces and joiners, zero padding, compatibility forms."""
     flat = unicodedata.normalize("NFKC", text).casefold()
-    return _PADDING.sub("", _SEPARATORS.sub("", flat))
+    return _ZERO_PADDING.sub("", _WORD_SEPARATORS.sub("", flat))
 
 
-def tail(text: str) -> str | None:
+def last_word(text: str) -> str | None:
     """The part that ids keep when a prefix or a file's ending is added or lost: the last number, or the last word."""
-    flat = _ENDING.sub("", unicodedata.normalize("NFKC", text[-200:]).casefold())
-    found = _TAIL.match(flat[::-1])  # backwards, so that no text is looked through more than once
-    return _PADDING.sub("", found.group()[::-1]) if found else None
+    flat = _FILE_EXTENSION.sub("", unicodedata.normalize("NFKC", text[-200:]).casefold())
+    found = _LAST_WORD.match(flat[::-1])  # backwards, so that no text is looked through more than once
+    return _ZERO_PADDING.sub("", found.group()[::-1]) if found else None
 
 
-class Near:
+class SuggestionFinder:
     """Finds a known text near a given one; its tables are made when first asked."""
 
     def __init__(self, known: Collection[str]) -> None:
@@ -41,26 +41,26 @@ class Near:
 
     def of(self, text: str) -> str | None:
         """The first known text with the same folded form, the only one with the same tail, or the most similar of few."""
-        if len(self._known) > _FOLDED:
+        if len(self._known) > _MAX_FOLDED:
             return None
         if self._folded is None:
-            self._folded = self._fold()
-        flat = folded(text[:1000])
+            self._folded = self._build_index()
+        flat = fold_text(text[:1000])
         if flat in self._folded:
             return self._folded[flat]
-        if near := self._tails.get(tail(text[:1000]) or ""):
+        if near := self._tails.get(last_word(text[:1000]) or ""):
             return near
-        if len(self._folded) > _COMPARED or len(flat) > 100 or self._searches >= _SEARCHES:
+        if len(self._folded) > _MAX_COMPARED or len(flat) > 100 or self._searches >= _MAX_SEARCHES:
             return None
         self._searches += 1
         found = get_close_matches(flat, self._folded, n=1, cutoff=0.8)
         return self._folded[found[0]] if found else None
 
-    def _fold(self) -> dict[str, str]:
+    def _build_index(self) -> dict[str, str]:
         found: dict[str, str] = {}
         for name in self._known:
-            found.setdefault(folded(name), name)
-            end = tail(name)
+            found.setdefault(fold_text(name), name)
+            end = last_word(name)
             if end is not None:
                 self._tails[end] = None if end in self._tails else name
         return found

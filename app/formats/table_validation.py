@@ -13,58 +13,75 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from app.formats.columns import GivenScores, Table
-from app.formats.layouts import KeyedMap
-from app.formats.problems import END, LISTED, Place, Problem, Problems, TooManyProblems, problem, quote
-from app.formats.reading_rules import Rules
-from app.formats.score_matrix import resolve
-from app.formats.suggestions import Near
+from app.formats.columns import NormalizedTable, RawScores
+from app.formats.layouts import KeyedMapLayout
+from app.formats.problems import (
+    END_OF_FILE_ROW,
+    MAX_LISTED_PROBLEMS,
+    Location,
+    Problem,
+    Problems,
+    TooManyProblems,
+    build_problem,
+    quote,
+)
+from app.formats.reading_rules import ReadingRules
+from app.formats.score_matrix import build_score_matrix
+from app.formats.suggestions import SuggestionFinder
 from app.formats.vocabulary import Vocabulary
-from app.scoring.declaration.metric_syntax import counted
+from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TaskSpec
-from app.scoring.evaluation_input import NOTHING, IdIndex, Labels, Predicted
+from app.scoring.evaluation_input import MISSING_CODE, IdIndex, Labels, PredictionArrays
 
-_JOINT = re.compile(r"[|,;]")
+_LABEL_SEPARATOR = re.compile(r"[|,;]")
 """What labels are joined by, rightly or not."""
 
 
-def check(
-    table: Table,
+def validate_table(
+    table: NormalizedTable,
     known: IdIndex,
     spec: TaskSpec,
     *,
-    rules: Rules,
+    rules: ReadingRules,
     void: Collection[str] = (),
     problems: Problems,
-) -> Predicted | None:
+) -> PredictionArrays | None:
     """Join a table with the known ids, and turn labels into codes (positions in the classes) and scores into a matrix.
 
     Returns what the file says of n instances in the order of `known`; None where the problems are such that nothing
     may be scored. `void` ids are ignored and need not be given.
     """
     with suppress(TooManyProblems):
-        return _checked(table, known, spec, rules=rules, void=void, problems=problems)
+        return _validate_table(table, known, spec, rules=rules, void=void, problems=problems)
     return None
 
 
-def _checked(
-    table: Table, known: IdIndex, spec: TaskSpec, *, rules: Rules, void: Collection[str], problems: Problems
-) -> Predicted | None:
+def _validate_table(
+    table: NormalizedTable,
+    known: IdIndex,
+    spec: TaskSpec,
+    *,
+    rules: ReadingRules,
+    void: Collection[str],
+    problems: Problems,
+) -> PredictionArrays | None:
     codes = {label: code for code, label in enumerate(spec.classes)}
-    joined = _quick(table, known, codes)
+    joined = _join_clean_table(table, known, codes)
     if joined is None:
-        joined = _RowLoop(table, known, codes, rules, void, problems).run()
+        joined = _RowValidator(table, known, codes, rules, void, problems).run()
     scores = None
     if table.scores is not None:
         vocabulary = Vocabulary(spec.classes, spec.positive_label, exclusive=spec.task != "multilabel")
-        matrix = resolve(_unvoided(table, void), vocabulary, probabilities=rules.probabilities, problems=problems)
+        matrix = build_score_matrix(
+            _without_void_rows(table, void), vocabulary, probabilities=rules.probabilities, problems=problems
+        )
         scores = None if problems else joined.place(matrix, len(known))
-    elif rules.scores == "due" and table.unreadable != END:
-        problems.add(_no_scores(spec))
-    return None if problems else Predicted(joined.labels, scores)
+    elif rules.scores == "due" and table.unreadable_rows != END_OF_FILE_ROW:
+        problems.add(_no_scores_problem(spec))
+    return None if problems else PredictionArrays(joined.labels, scores)
 
 
-def _unvoided(table: Table, void: Collection[str]) -> Table:
+def _without_void_rows(table: NormalizedTable, void: Collection[str]) -> NormalizedTable:
     """The table without the rows of void ids: whatever their scores are, they are ignored."""
     if table.scores is None or not any(name in void for name in table.ids):
         return table
@@ -75,20 +92,20 @@ def _unvoided(table: Table, void: Collection[str]) -> Table:
         table,
         ids=[table.ids[at] for at in kept],
         rows=[table.rows[at] for at in kept],
-        scores=GivenScores(scores, table.scores.names),
+        scores=RawScores(scores, table.scores.names),
     )
 
 
-def _no_scores(spec: TaskSpec) -> Problem:
+def _no_scores_problem(spec: TaskSpec) -> Problem:
     example = '"score": 0.7' if spec.task == "binary" else '"scores": {"a": 0.7, "b": 0.3}'
     message = (
         "The file gives no scores, which the primary metric needs. Give each instance one for each class, such as "
     )
-    return problem("wrong_shape", f"{message}{example}.", Place(), expected="scores", got="labels alone")
+    return build_problem("wrong_shape", f"{message}{example}.", Location(), expected="scores", got="labels alone")
 
 
 @dataclass(frozen=True, slots=True)
-class _Joined:
+class _JoinedRows:
     """Which instance each row of a file describes (rows of void ids aside), and the labels by instance, if it has some."""
 
     labels: Labels | None
@@ -103,27 +120,27 @@ class _Joined:
         return placed
 
 
-def _quick(table: Table, known: IdIndex, codes: dict[str, int]) -> _Joined | None:
+def _join_clean_table(table: NormalizedTable, known: IdIndex, codes: dict[str, int]) -> _JoinedRows | None:
     """The join of a table with which nothing at all is odd."""
-    if len(table.ids) != len(known) or None in table.ids or table.unreadable:
+    if len(table.ids) != len(known) or None in table.ids or table.unreadable_rows:
         return None
     ids = [name for name in table.ids if name is not None]
     targets = known.rows(ids)
     if len(targets) and (int(targets.min()) < 0 or int(np.bincount(targets, minlength=len(known)).max()) > 1):
         return None
     if table.labels is None:
-        return _Joined(None, targets)
+        return _JoinedRows(None, targets)
     look = codes.get
     try:
         found = np.fromiter(map(look, table.labels), dtype=np.int32, count=len(table.labels))  # type: ignore[arg-type]
     except TypeError:  # an unknown label has the code None
         return None
-    if table.counts is not None and repeats(found, table.counts, len(codes)):
+    if table.counts is not None and has_repeated_labels(found, table.counts, len(codes)):
         return None
-    return _Joined(assemble(targets, found, table.counts, len(known)), targets)
+    return _JoinedRows(assemble_labels(targets, found, table.counts, len(known)), targets)
 
 
-def repeats(codes: NDArray[np.int32], counts: Sequence[int], m: int) -> bool:
+def has_repeated_labels(codes: NDArray[np.int32], counts: Sequence[int], m: int) -> bool:
     """Whether any set of labels, of m classes, holds one twice."""
     if counts and max(counts) > m:
         return True
@@ -132,10 +149,12 @@ def repeats(codes: NDArray[np.int32], counts: Sequence[int], m: int) -> bool:
     return bool((keys[1:] == keys[:-1]).any())
 
 
-def assemble(targets: NDArray[np.int32], codes: NDArray[np.int32], counts: Sequence[int] | None, n: int) -> Labels:
+def assemble_labels(
+    targets: NDArray[np.int32], codes: NDArray[np.int32], counts: Sequence[int] | None, n: int
+) -> Labels:
     """Put the labels of file rows where they belong: file row i describes instance targets[i] of n."""
     if counts is None:
-        placed = np.full(n, NOTHING, dtype=np.int32)
+        placed = np.full(n, MISSING_CODE, dtype=np.int32)
         placed[targets] = codes
         return Labels(placed)
     sizes = np.asarray(counts, dtype=np.int64)
@@ -148,25 +167,25 @@ def assemble(targets: NDArray[np.int32], codes: NDArray[np.int32], counts: Seque
 
 
 @dataclass(slots=True)
-class _RowLoop:
+class _RowValidator:
     """Row by row, reporting every fault, in file order."""
 
-    table: Table
+    table: NormalizedTable
     known: IdIndex
     codes: dict[str, int]
-    rules: Rules
+    rules: ReadingRules
     void: Collection[str]
     problems: Problems
-    near_ids: Near = field(init=False)
-    near_labels: Near = field(init=False)
+    id_suggestions: SuggestionFinder = field(init=False)
+    label_suggestions: SuggestionFinder = field(init=False)
     seen: dict[str, int] = field(default_factory=dict)
     outside: int = 0
 
     def __post_init__(self) -> None:
-        self.near_ids = Near(self.known.ids)
-        self.near_labels = Near(self.codes)
+        self.id_suggestions = SuggestionFinder(self.known.ids)
+        self.label_suggestions = SuggestionFinder(self.codes)
 
-    def run(self) -> _Joined:
+    def run(self) -> _JoinedRows:
         """Check all rows, then what is missing."""
         table = self.table
         targets: list[int] = []
@@ -178,42 +197,42 @@ class _RowLoop:
             size = 1 if table.counts is None else table.counts[number]
             labels = None if table.labels is None else table.labels[start : start + size]
             start += size
-            target = self._target(row, name, rows[number])
-            if name is not None and target == NOTHING and name in self.void:
+            target = self._target_row(row, name, rows[number])
+            if name is not None and target == MISSING_CODE and name in self.void:
                 continue
             found = [] if labels is None else self._codes(row, name, labels, several=counts is not None)
-            if target != NOTHING:
+            if target != MISSING_CODE:
                 targets.append(target)
                 codes.extend(found)
                 if counts is not None:
                     counts.append(len(found))
-        self._missing(targets)
+        self._report_missing_ids(targets)
         self._note(len(self.known) - len(targets))
         found_at = np.asarray(targets, dtype=np.int32)
         if table.labels is None:
-            return _Joined(None, found_at)
-        placed = assemble(found_at, np.asarray(codes, dtype=np.int32), counts, len(self.known))
-        return _Joined(placed, found_at)
+            return _JoinedRows(None, found_at)
+        placed = assemble_labels(found_at, np.asarray(codes, dtype=np.int32), counts, len(self.known))
+        return _JoinedRows(placed, found_at)
 
-    def _target(self, row: int, name: str | None, target: int) -> int:
+    def _target_row(self, row: int, name: str | None, target: int) -> int:
         """Which known instance a row describes; NOTHING for none, or for one that was described before."""
         if name is None:
-            return NOTHING
-        if target == NOTHING:
+            return MISSING_CODE
+        if target == MISSING_CODE:
             if name not in self.void:
-                self.problems.report("unknown_id", row, lambda: self._unknown_id(row, name))
+                self.problems.report("unknown_id", row, lambda: self._unknown_id_problem(row, name))
         elif name in self.seen:
             first = self.seen[name]
-            code = "duplicate_key" if self._same_key(row, first) else "duplicate_id"
-            self.problems.report(code, row, lambda: self._repeated_id(code, row, first, name))
-            return NOTHING
+            code = "duplicate_key" if self._is_same_key(row, first) else "duplicate_id"
+            self.problems.report(code, row, lambda: self._repeated_id_problem(code, row, first, name))
+            return MISSING_CODE
         else:
             self.seen[name] = row
         return target
 
-    def _same_key(self, row: int, first: int) -> bool:
+    def _is_same_key(self, row: int, first: int) -> bool:
         layout = self.table.layout
-        return isinstance(layout, KeyedMap) and layout.keys[row] == layout.keys[first]
+        return isinstance(layout, KeyedMapLayout) and layout.keys[row] == layout.keys[first]
 
     def _codes(self, row: int, name: str | None, labels: Sequence[str | None], *, several: bool) -> list[int]:
         found: Sequence[int | None] = list(map(self.codes.get, labels))  # type: ignore[arg-type]
@@ -225,10 +244,10 @@ class _RowLoop:
             else:
                 found = [len(self.codes) if code is None else code for code in found]
         elif not once or None in found:
-            found = self._odd(row, name, labels, found, several=several)
-        return found if several or found else [NOTHING]  # type: ignore[return-value]
+            found = self._codes_of_faulty_labels(row, name, labels, found, several=several)
+        return found if several or found else [MISSING_CODE]  # type: ignore[return-value]
 
-    def _odd(
+    def _codes_of_faulty_labels(
         self, row: int, name: str | None, labels: Sequence[str | None], found: Sequence[int | None], *, several: bool
     ) -> list[int]:
         """The codes of labels some of which are unknown or come twice: what the rules leave of them, or a problem each."""
@@ -241,14 +260,16 @@ class _RowLoop:
             if again and rules.duplicates != "multiset":
                 if rules.duplicates == "reject":
                     at = item if several else None
-                    report("duplicate_label", order(row, at), partial(self._twice, row, at, name, label))
+                    report(
+                        "duplicate_label", order(row, at), partial(self._repeated_label_problem, row, at, name, label)
+                    )
                 continue
             seen.add(label)
             if code is not None:
                 kept.append(code)
             elif rules.unknown_label == "reject":
                 at = item if several else None
-                report("unknown_label", order(row, at), partial(self._unknown, row, at, name, label))
+                report("unknown_label", order(row, at), partial(self._unknown_label_problem, row, at, name, label))
             else:
                 self.outside += 1
                 if rules.unknown_label == "count_as_fp":
@@ -259,31 +280,31 @@ class _RowLoop:
         """Say what the conventions of the recipe let pass: nothing is dropped in silence."""
         if self.outside:
             done = "dropped" if self.rules.unknown_label == "drop" else "counted as false positives"
-            what = counted(self.outside, "label outside the vocabulary was", "labels outside the vocabulary were")
+            what = pluralize(self.outside, "label outside the vocabulary was", "labels outside the vocabulary were")
             rule = f"unknown_label={self.rules.unknown_label}"
             self.table.notes.append(f"{what} {done} ({rule})")
         if absent > 0 and self.rules.missing != "reject":
             rule = f"missing={self.rules.missing}"
-            what = counted(absent, "instance without a prediction counts", "instances without a prediction count")
+            what = pluralize(absent, "instance without a prediction counts", "instances without a prediction count")
             self.table.notes.append(f"{what} as empty predictions ({rule})")
 
-    def _missing(self, targets: list[int]) -> None:
+    def _report_missing_ids(self, targets: list[int]) -> None:
         """Report known ids without a row; of a file that holds no readable table at all, nothing is known to be missing."""
         absent = np.ones(len(self.known), dtype=bool)
         absent[np.asarray(targets, dtype=np.int64)] = False
         rows = np.flatnonzero(absent)
-        if self.rules.missing != "reject" or self.table.unreadable == END:
+        if self.rules.missing != "reject" or self.table.unreadable_rows == END_OF_FILE_ROW:
             return
-        first = rows[:LISTED].tolist()
-        ends = [END] * len(first)
+        first = rows[:MAX_LISTED_PROBLEMS].tolist()
+        ends = [END_OF_FILE_ROW] * len(first)
         self.problems.report_all(
-            "missing_instances", ends, lambda n: self._missing_id(self.known.ids[first[n]]), len(rows)
+            "missing_instances", ends, lambda n: self._missing_id_problem(self.known.ids[first[n]]), len(rows)
         )
 
     # ---- the problems, built only for those that are listed --------------------------------------
 
-    def _unknown_id(self, row: int, name: str) -> Problem:
-        near = self.near_ids.of(name)
+    def _unknown_id_problem(self, row: int, name: str) -> Problem:
+        near = self.id_suggestions.of(name)
         mend = (
             f"Did you mean {quote(near)}?"
             if near is not None
@@ -291,43 +312,45 @@ class _RowLoop:
         )
         message = f"{quote(name)} is not among the expected ids. {mend}"
         place = self.table.layout.place(row, "id")
-        return problem("unknown_id", message, place, instance_id=name, expected=_optional(near), got=quote(name))
+        return build_problem(
+            "unknown_id", message, place, instance_id=name, expected=_quote_optional(near), got=quote(name)
+        )
 
-    def _missing_id(self, name: str) -> Problem:
+    def _missing_id_problem(self, name: str) -> Problem:
         message = f"There is no prediction for {quote(name)}. Add one; every expected id needs exactly one."
-        if self.table.unreadable:
+        if self.table.unreadable_rows:
             message += " (Perhaps it is meant by a row whose id could not be read.)"
-        return problem("missing_instances", message, Place(), instance_id=name)
+        return build_problem("missing_instances", message, Location(), instance_id=name)
 
-    def _repeated_id(self, code: str, row: int, first: int, name: str) -> Problem:
+    def _repeated_id_problem(self, code: str, row: int, first: int, name: str) -> Problem:
         earlier = self.table.layout.place(first, "id")
         where = f"line {earlier.line}" if earlier.line else f"{earlier.pointer}"
         message = f"{quote(name)} stands at {where} already. Give each id once (ids are compared after Unicode NFC)."
-        return problem(code, message, self.table.layout.place(row, "id"), instance_id=name, got=quote(name))
+        return build_problem(code, message, self.table.layout.place(row, "id"), instance_id=name, got=quote(name))
 
-    def _twice(self, row: int, item: int | None, name: str | None, label: str) -> Problem:
+    def _repeated_label_problem(self, row: int, item: int | None, name: str | None, label: str) -> Problem:
         message = f"{quote(label)} is given twice for this instance. Give each label once."
         place = self.table.layout.place(row, "label", item)
-        return problem("duplicate_label", message, place, instance_id=name, got=quote(label))
+        return build_problem("duplicate_label", message, place, instance_id=name, got=quote(label))
 
-    def _unknown(self, row: int, item: int | None, name: str | None, label: str) -> Problem:
-        parts = [part.strip() for part in _JOINT.split(label)]
+    def _unknown_label_problem(self, row: int, item: int | None, name: str | None, label: str) -> Problem:
+        parts = [part.strip() for part in _LABEL_SEPARATOR.split(label)]
         joined = len(parts) > 1 and all(part in self.codes for part in parts)
-        near = None if joined else self.near_labels.of(label)
+        near = None if joined else self.label_suggestions.of(label)
         mend = f"Did you mean {quote(near)}?" if near is not None else "Use one of the labels of the vocabulary."
         if joined:
             several = "Give each label of its own: in a list, or in a table joined by |."
             mend = several if self.table.counts is not None else "One label is due here."
         message = f"{quote(label)} is not in the vocabulary (labels are compared exactly). {mend}"
         place = self.table.layout.place(row, "label", item)
-        expected = _optional(near) or _vocabulary(list(self.codes))
-        return problem("unknown_label", message, place, instance_id=name, expected=expected, got=quote(label))
+        expected = _quote_optional(near) or _describe_vocabulary(list(self.codes))
+        return build_problem("unknown_label", message, place, instance_id=name, expected=expected, got=quote(label))
 
 
-def _optional(text: str | None) -> str | None:
+def _quote_optional(text: str | None) -> str | None:
     return None if text is None else quote(text)
 
 
-def _vocabulary(classes: Sequence[str]) -> str:
+def _describe_vocabulary(classes: Sequence[str]) -> str:
     shown = ", ".join(quote(label) for label in classes[:10])
     return shown if len(classes) <= 10 else f"{shown}, … ({len(classes)} labels)"

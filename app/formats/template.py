@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from app.errors import BadRequest
-from app.formats.detection import is_read
+from app.formats.detection import is_supported
 from app.formats.registry import FORMATS
 from app.scoring.declaration.task import TaskSpec
 
-_CELLS = 20_000_000
+_MAX_CELLS = 20_000_000
 """Most places for single scores that a template has; a larger file is better written by the system itself."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Blank:
+class _TemplateContent:
     """What a template is made of: ids and, for scores, the classes that each instance has one for."""
 
     ids: Sequence[str]
@@ -36,46 +36,46 @@ class _Blank:
         return ["score"] if self.scored and self.single and not self.own else list(self.scored)
 
 
-def _records(blank: _Blank) -> list[dict[str, object]]:
+def _records(blank: _TemplateContent) -> list[dict[str, object]]:
     place: dict[str, object] = {"labels": []} if blank.several else {"label": ""}
     if blank.scored:
         place = {"score": None} if blank.single else {"scores": []}
     return [{"id": one, **place} for one in blank.ids]
 
 
-def _listed(key: str, blank: _Blank) -> bytes:
-    body = ",\n".join(_line(record) for record in _records(blank))
+def _wrapped_records(key: str, blank: _TemplateContent) -> bytes:
+    body = ",\n".join(_json_line(record) for record in _records(blank))
     return f'{{"{key}": [\n{body}\n]}}\n'.encode()
 
 
-def _json(blank: _Blank) -> bytes:
-    return _listed("predictions", blank)
+def _json(blank: _TemplateContent) -> bytes:
+    return _wrapped_records("predictions", blank)
 
 
-def _documents(blank: _Blank) -> bytes:
-    return _listed("documents", blank)
+def _documents(blank: _TemplateContent) -> bytes:
+    return _wrapped_records("documents", blank)
 
 
-def _lines(blank: _Blank) -> bytes:
-    return "".join(f"{_line(record)}\n" for record in _records(blank)).encode()
+def _lines(blank: _TemplateContent) -> bytes:
+    return "".join(f"{_json_line(record)}\n" for record in _records(blank)).encode()
 
 
-def _columns(blank: _Blank) -> bytes:
+def _columns(blank: _TemplateContent) -> bytes:
     if blank.scored:
         classes = {} if blank.single else {"classes": list(blank.scored)}
-        return f"{_line({'ids': blank.ids, **classes, 'scores': []})}\n".encode()
+        return f"{_json_line({'ids': blank.ids, **classes, 'scores': []})}\n".encode()
     empty: object = [] if blank.several else ""
-    return f"{_line({'ids': blank.ids, 'labels': [empty for _ in blank.ids]})}\n".encode()
+    return f"{_json_line({'ids': blank.ids, 'labels': [empty for _ in blank.ids]})}\n".encode()
 
 
-def _map(blank: _Blank) -> bytes:
+def _map(blank: _TemplateContent) -> bytes:
     empty: object = [] if blank.several else ""
     if blank.scored:
         empty = dict.fromkeys(blank.scored)
-    return f"{_line(dict.fromkeys(blank.ids, empty))}\n".encode()
+    return f"{_json_line(dict.fromkeys(blank.ids, empty))}\n".encode()
 
 
-def _csv(blank: _Blank, separator: str = ",") -> bytes:
+def _csv(blank: _TemplateContent, separator: str = ",") -> bytes:
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n", delimiter=separator)
     names = blank.score_columns or ["label"]
@@ -85,18 +85,18 @@ def _csv(blank: _Blank, separator: str = ",") -> bytes:
     return text.getvalue().encode()
 
 
-def _tsv(blank: _Blank) -> bytes:
+def _tsv(blank: _TemplateContent) -> bytes:
     return _csv(blank, "\t")
 
 
-def _npz(blank: _Blank) -> bytes:
+def _npz(blank: _TemplateContent) -> bytes:
     body = io.BytesIO()
     scores = np.full((len(blank.ids), len(blank.scored)), np.nan)
     np.savez(body, ids=np.array(blank.ids, dtype=str), classes=np.array(blank.scored, dtype=str), scores=scores)
     return body.getvalue()
 
 
-def _arrow_table(blank: _Blank) -> Any:
+def _arrow_table(blank: _TemplateContent) -> Any:
     import pyarrow as pa  # noqa: PLC0415 (optional, and slow to import)
 
     columns: dict[str, Any] = {"id": pa.array(blank.ids, pa.string())}
@@ -110,7 +110,7 @@ def _arrow_table(blank: _Blank) -> Any:
     return pa.table(columns)
 
 
-def _parquet(blank: _Blank) -> bytes:
+def _parquet(blank: _TemplateContent) -> bytes:
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     body = io.BytesIO()
@@ -118,7 +118,7 @@ def _parquet(blank: _Blank) -> bytes:
     return body.getvalue()
 
 
-def _arrow(blank: _Blank) -> bytes:
+def _arrow(blank: _TemplateContent) -> bytes:
     import pyarrow as pa  # noqa: PLC0415
 
     body = io.BytesIO()
@@ -129,11 +129,11 @@ def _arrow(blank: _Blank) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class FileTemplate:
     """A kind of file to fill in: the format it is in, and whether it has a place for each single score."""
 
     format: str
-    write: Callable[[_Blank], bytes]
+    write: Callable[[_TemplateContent], bytes]
     wide: bool = False
 
     @property
@@ -147,22 +147,22 @@ class Template:
         return FORMATS[self.format].endings[0]
 
 
-TEMPLATES: dict[str, Template] = {
-    "json": Template("json", _json),
-    "columns": Template("json", _columns),
-    "map": Template("json", _map, wide=True),
-    "documents": Template("json", _documents),
-    "jsonl": Template("jsonl", _lines),
-    "csv": Template("csv", _csv, wide=True),
-    "tsv": Template("tsv", _tsv, wide=True),
-    "npz": Template("npz", _npz, wide=True),
-    "parquet": Template("parquet", _parquet, wide=True),
-    "arrow": Template("arrow", _arrow, wide=True),
+TEMPLATES: dict[str, FileTemplate] = {
+    "json": FileTemplate("json", _json),
+    "columns": FileTemplate("json", _columns),
+    "map": FileTemplate("json", _map, wide=True),
+    "documents": FileTemplate("json", _documents),
+    "jsonl": FileTemplate("jsonl", _lines),
+    "csv": FileTemplate("csv", _csv, wide=True),
+    "tsv": FileTemplate("tsv", _tsv, wide=True),
+    "npz": FileTemplate("npz", _npz, wide=True),
+    "parquet": FileTemplate("parquet", _parquet, wide=True),
+    "arrow": FileTemplate("arrow", _arrow, wide=True),
 }
 """Every template by the name that asks for it."""
 
 
-def template(ids: Sequence[str], spec: TaskSpec, format: str = "json", *, scores: bool = False) -> bytes:  # noqa: A002 (the query parameter's name)
+def build_template(ids: Sequence[str], spec: TaskSpec, format: str = "json", *, scores: bool = False) -> bytes:  # noqa: A002 (the query parameter's name)
     """Write the ids in their order, without labels or split.
 
     A single label is empty, to be filled in (the empty string is refused as a label); a set of labels is the empty
@@ -172,20 +172,22 @@ def template(ids: Sequence[str], spec: TaskSpec, format: str = "json", *, scores
     if format not in TEMPLATES:
         raise BadRequest(f"There is no template in the format '{format}'; there are {', '.join(TEMPLATES)}.")
     made = TEMPLATES[format]
-    if not is_read(FORMATS[made.format]):
+    if not is_supported(FORMATS[made.format]):
         raise BadRequest(f"Files in the format '{format}' are not read here, so there is no template.")
     scored: Sequence[str] = ()
     if scores or format == "npz":
         scored = spec.classes if spec.positive_label is None else (spec.positive_label,)
-    if made.wide and len(ids) * len(scored) > _CELLS:
-        message = f"The template would have {len(ids)} × {len(scored)} places for scores; at most {_CELLS} are made."
+    if made.wide and len(ids) * len(scored) > _MAX_CELLS:
+        message = (
+            f"The template would have {len(ids)} × {len(scored)} places for scores; at most {_MAX_CELLS} are made."
+        )
         raise BadRequest(message, remedy="Ask for format=columns, which lists ids and classes once.")
     if FORMATS[made.format].table and "id" in scored:
         message = "A table cannot have a column of scores for a class that is called 'id', as the ids are."
         raise BadRequest(message, remedy="Ask for format=columns, which lists ids and classes once.")
     single, own = spec.positive_label is not None, "score" in spec.classes
-    return made.write(_Blank(list(ids), spec.task == "multilabel", scored, single, own))
+    return made.write(_TemplateContent(list(ids), spec.task == "multilabel", scored, single, own))
 
 
-def _line(value: object) -> str:
+def _json_line(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)

@@ -6,21 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from app.formats.columns import Cell, Columns
-from app.formats.numbers import number
-from app.formats.problems import problem, show
+from app.formats.columns import MissingValue, RawColumns
+from app.formats.numbers import parse_number
+from app.formats.problems import build_problem, describe_value
 from app.formats.readers.strict_json import LongNumber
 
-_MOST, _LEAST = 1e12, 1e-12
-_LONGEST = 200
+_MAX_WEIGHT, _MIN_WEIGHT = 1e12, 1e-12
+_MAX_WEIGHT_LENGTH = 200
 """Characters of a weight: the whole decimal text of any binary64 in these bounds has fewer."""
-_MEND = "Give each row a number from 0 to 1e12, on all rows or on none."
+_REMEDY = "Give each row a number from 0 to 1e12, on all rows or on none."
 
 
-class Weights:
+class WeightReader:
     """Takes the weights of a gold file row by row; `values` is None where the file has none."""
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: RawColumns) -> None:
         self._columns = columns
         self.values: list[Fraction] | None = None if columns.weights is None else []
 
@@ -29,35 +29,37 @@ class Weights:
         if self._columns.weights is None or self.values is None:
             return
         value = self._columns.weights[position]
-        meant = type(value) is not str or not self._columns.typed
-        found = Fraction(0) if value is Cell.FAULT else exact(value) if meant else None
+        meant = type(value) is not str or not self._columns.has_typed_values
+        found = Fraction(0) if value is MissingValue.FAULT else parse_exact_weight(value) if meant else None
         if found is None:
-            missing = value is Cell.ABSENT or value == ""
+            missing = value is MissingValue.ABSENT or value == ""
             message = "Other rows have a weight, this one has none." if missing else "This is no weight."
-            place = self._columns.layout.place(row, None if value is Cell.ABSENT else "weight")
-            got = "nothing" if missing else show(value)
+            place = self._columns.layout.place(row, None if value is MissingValue.ABSENT else "weight")
+            got = "nothing" if missing else describe_value(value)
             self._columns.reading.problems.add(
-                problem("wrong_shape", f"{message} {_MEND}", place, instance_id=owner, expected="a number", got=got),
+                build_problem(
+                    "wrong_shape", f"{message} {_REMEDY}", place, instance_id=owner, expected="a number", got=got
+                ),
                 row,
             )
         self.values.append(found or Fraction(0))
 
 
-def exact(value: object) -> Fraction | None:
+def parse_exact_weight(value: object) -> Fraction | None:
     """The rational number that a weight is: the decimal that is written, or that is the shortest to mean it.
 
     None for what is no number, negative, or not 0 and outside 1e-12 … 1e12.
     """
     text = str(value) if type(value) in {str, int, float, LongNumber} else ""
-    size = number(text) if len(text) <= _LONGEST else None
-    if size is None or size > _MOST:
+    size = parse_number(text) if len(text) <= _MAX_WEIGHT_LENGTH else None
+    if size is None or size > _MAX_WEIGHT:
         return None
-    if size < _LEAST:  # a huge exponent must not be computed with
+    if size < _MIN_WEIGHT:  # a huge exponent must not be computed with
         return None if text.lower().partition("e")[0].strip("+-0.") else Fraction(0)
     return Fraction(text)
 
 
-def shortest(values: Iterable[Any], kind: type[np.generic]) -> list[Any]:
+def to_shortest_decimals(values: Iterable[Any], kind: type[np.generic]) -> list[Any]:
     """Numbers of a binary file as they were meant: of float16 and float32 the shortest decimals that give them, not widened."""
     if not issubclass(kind, np.float16 | np.float32):
         return list(values)

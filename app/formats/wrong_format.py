@@ -2,28 +2,30 @@
 
 import re
 
-from app.formats.problems import Place, Problem, problem, show
+from app.formats.problems import Location, Problem, build_problem, describe_value
 
-_JSON = re.compile(r'\s*[\[{]\s*["\[{]')
-_TABLES = ((",", "CSV", ".csv", "text/csv"), ("\t", "TSV", ".tsv", "text/tab-separated-values"))
+_JSON_START = re.compile(r'\s*[\[{]\s*["\[{]')
+_TABLE_FORMATS = ((",", "CSV", ".csv", "text/csv"), ("\t", "TSV", ".tsv", "text/tab-separated-values"))
 
 
-def looks_like_table(text: str, read_as: str) -> Problem | None:
+def table_format_problem(text: str, read_as: str) -> Problem | None:
     """The advice for a table that was sent as JSON, by its media type or the lack of a telling file name."""
     first = text[:2000].split("\n", 1)[0].strip()
-    for sign, name, ending, media in _TABLES:
+    for sign, name, ending, media in _TABLE_FORMATS:
         if sign in first and first.replace(sign, "").replace("_", "").isalnum():
             message = (
                 f"This was read as {read_as} but looks like {name}. Name the file {ending}, or send it as {media}."
             )
-            return problem("syntax", message, Place(None, 1, 1), expected=read_as, got=show(first))
+            return build_problem("syntax", message, Location(None, 1, 1), expected=read_as, got=describe_value(first))
     return None
 
 
-def looks_like_json(text: str, read_as: str) -> Problem | None:
+def json_format_problem(text: str, read_as: str) -> Problem | None:
     """The advice for JSON that was sent as a table."""
-    if not _JSON.match(text[:2000]):
+    if not _JSON_START.match(text[:2000]):
         return None
     mend = "Name the file .json (.jsonl with one record a line), or send it as application/json (application/x-ndjson)."
     message = f"This was read as {read_as} but looks like JSON. {mend}"
-    return problem("syntax", message, Place(None, 1, 1), expected=read_as, got=show(text[:2000].split("\n", 1)[0]))
+    return build_problem(
+        "syntax", message, Location(None, 1, 1), expected=read_as, got=describe_value(text[:2000].split("\n", 1)[0])
+    )

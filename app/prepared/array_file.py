@@ -26,29 +26,29 @@ MAGIC: Final = b"AssayG02"
 
 _HEAD: Final = struct.Struct("<8s32s8s")
 _LENGTH: Final = struct.Struct("<Q")
-_ALIGNED: Final = 64
+_ALIGNMENT: Final = 64
 _CHUNK: Final = 1 << 20
-_NO_ROOM_BEFOREHAND: Final = (errno.EOPNOTSUPP, errno.EINVAL)
+_PREALLOCATION_UNSUPPORTED: Final = (errno.EOPNOTSUPP, errno.EINVAL)
 
 
-class Damaged(ValueError):
+class DamagedArrayFile(ValueError):
     """The file is not what was written, or of another layout."""
 
 
-def laid_out(header: Mapping[str, Any], arrays: Arrays) -> list[Piece]:
+def serialize(header: Mapping[str, Any], arrays: Arrays) -> list[Piece]:
     """The bytes of a file, piece after piece; those of arrays are not copied."""
-    text, *rest = _body(header, arrays)
+    text, *rest = _serialize_body(header, arrays)
     length = _LENGTH.pack(len(text))
     digest = hashlib.sha256(length)
     for piece in (text, *rest):
         digest.update(piece)
     head = _HEAD.pack(MAGIC, digest.digest(), length)
-    return [head.ljust(_whole(len(head)), b"\0"), text, *rest]
+    return [head.ljust(_align(len(head)), b"\0"), text, *rest]
 
 
 def write(file: BinaryIO, pieces: Sequence[Piece]) -> None:
     """Write the pieces to a new file, durably; raises OSError where there is no room."""
-    _take_room(file, sum(map(len, pieces)))
+    _preallocate(file, sum(map(len, pieces)))
     file.writelines(pieces)
     file.flush()
     os.fsync(file.fileno())
@@ -62,36 +62,36 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     with path.open("rb") as file:
         begin = file.read(_HEAD.size)
         if len(begin) < _HEAD.size:
-            raise Damaged(f"{path} is cut short")
+            raise DamagedArrayFile(f"{path} is cut short")
         magic, digest, length = _HEAD.unpack(begin)
         if magic != MAGIC:
-            raise Damaged(f"{path} has another layout")
-        file.seek(_whole(_HEAD.size))
+            raise DamagedArrayFile(f"{path} has another layout")
+        file.seek(_align(_HEAD.size))
         if _digest(length, file) != digest:
-            raise Damaged(f"{path} is damaged")
+            raise DamagedArrayFile(f"{path} is damaged")
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    start = _whole(_HEAD.size)
+    start = _align(_HEAD.size)
     end = start + _LENGTH.unpack(length)[0]
     header = json.loads(mapped[start:end])
-    return header["of"], _mapped(mapped, header["arrays"], _whole(end))
+    return header["of"], _map_arrays(mapped, header["arrays"], _align(end))
 
 
-def _body(header: Mapping[str, Any], arrays: Arrays) -> Iterator[Piece]:
+def _serialize_body(header: Mapping[str, Any], arrays: Arrays) -> Iterator[Piece]:
     """The header, then array after array, each with what fills it up."""
     table, at = {}, 0
     for name, array in arrays.items():
         table[name] = {"dtype": array.dtype.newbyteorder("<").str, "shape": list(array.shape), "at": at}
-        at += _whole(array.nbytes)
+        at += _align(array.nbytes)
     text = json.dumps({"of": header, "arrays": table}).encode()
     yield text
-    yield bytes(_whole(len(text)) - len(text))
+    yield bytes(_align(len(text)) - len(text))
     for array in arrays.values():
         little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
         yield little.reshape(-1).view(np.uint8).data
-        yield bytes(_whole(array.nbytes) - array.nbytes)
+        yield bytes(_align(array.nbytes) - array.nbytes)
 
 
-def _mapped(mapped: mmap.mmap, table: Mapping[str, Any], start: int) -> dict[str, NDArray[Any]]:
+def _map_arrays(mapped: mmap.mmap, table: Mapping[str, Any], start: int) -> dict[str, NDArray[Any]]:
     found = {}
     for name, told in table.items():
         count = math.prod(told["shape"])
@@ -101,8 +101,8 @@ def _mapped(mapped: mmap.mmap, table: Mapping[str, Any], start: int) -> dict[str
     return found
 
 
-def _whole(count: int) -> int:
-    return -(-count // _ALIGNED) * _ALIGNED
+def _align(count: int) -> int:
+    return -(-count // _ALIGNMENT) * _ALIGNMENT
 
 
 def _digest(length: bytes, file: BinaryIO) -> bytes:
@@ -112,10 +112,10 @@ def _digest(length: bytes, file: BinaryIO) -> bytes:
     return digest.digest()
 
 
-def _take_room(file: BinaryIO, count: int) -> None:
+def _preallocate(file: BinaryIO, count: int) -> None:
     """Find out about a full disk before anything is written; some file systems cannot say, and tell while one writes."""
     try:
         os.posix_fallocate(file.fileno(), 0, count)
     except OSError as refused:
-        if refused.errno not in _NO_ROOM_BEFOREHAND:
+        if refused.errno not in _PREALLOCATION_UNSUPPORTED:
             raise

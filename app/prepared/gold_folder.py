@@ -18,17 +18,17 @@ from typing import BinaryIO, Final
 
 from app.pipeline import Gold
 from app.prepared import array_file
-from app.prepared.gold_arrays import put_together, taken_apart
+from app.prepared.gold_arrays import decode_gold, encode_gold
 
-UNUSED: Final = 7 * 24 * 3600.0
+MAX_UNUSED_SECONDS: Final = 7 * 24 * 3600.0
 """Seconds after which gold that nobody scores with is dropped: it may have been deleted elsewhere."""
 
 _SUFFIX: Final = ".gold"
-_PART: Final = ".part"
+_TEMPORARY_SUFFIX: Final = ".part"
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedGold:
+class PreparedGoldFolder:
     """At most `limit` bytes of files, the least recently used first to go; none is made that leaves less than `free`.
 
     `say` is told what an operator may want to know.
@@ -44,7 +44,7 @@ class PreparedGold:
         path = self._path(name)
         try:
             header, found = array_file.read(path)
-            gold = put_together(header, found)
+            gold = decode_gold(header, found)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError) as fault:
@@ -64,18 +64,18 @@ class PreparedGold:
         """Write gold down under this name; where that fails, it is scored with as it is."""
         try:
             self._write(name, gold)
-            self.tidy(spared=name)
+            self.evict_unused(spared=name)
         except (OSError, MemoryError) as lack:
             self.say(f"gold could not be prepared: {lack or 'no memory'}")
 
-    def tidy(self, *, spared: str = "") -> None:
+    def evict_unused(self, *, spared: str = "") -> None:
         """Drop what was not used for long, then the least recently used beyond the limit, and what dead writers left."""
         with suppress(OSError):  # others tidy up too
-            _clear_parts(self.folder)
+            _delete_temporary_files(self.folder)
             files = sorted((each.stat().st_mtime, each) for each in self.folder.glob(f"*{_SUFFIX}"))
             total = sum(path.stat().st_size for _, path in files)
             for used, path in files:
-                if path == self._path(spared) or (total <= self.limit and time.time() - used < UNUSED):
+                if path == self._path(spared) or (total <= self.limit and time.time() - used < MAX_UNUSED_SECONDS):
                     continue
                 total -= path.stat().st_size
                 path.unlink()
@@ -84,22 +84,22 @@ class PreparedGold:
         return self.folder / f"{name}{_SUFFIX}"
 
     def _write(self, name: str, gold: Gold) -> None:
-        pieces = array_file.laid_out(*taken_apart(gold))
+        pieces = array_file.serialize(*encode_gold(gold))
         size = sum(map(len, pieces))
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if size > self.limit:
             return
         if shutil.disk_usage(self.folder).free - size < self.free:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.folder))
-        with _part(self._path(name)) as file:
+        with _temporary_file(self._path(name)) as file:
             array_file.write(file, pieces)
-        _sync(self.folder)
+        _sync_folder(self.folder)
 
 
 @contextmanager
-def _part(final: Path) -> Iterator[BinaryIO]:
-    """A new file that gets its name when the block ends well; locked while its writer lives, which `_clear_parts` asks."""
-    path = final.with_name(f"{uuid.uuid4().hex}{_PART}")
+def _temporary_file(final: Path) -> Iterator[BinaryIO]:
+    """A new file that gets its name when the block ends well; locked while its writer lives, which `_delete_temporary_files` asks."""
+    path = final.with_name(f"{uuid.uuid4().hex}{_TEMPORARY_SUFFIX}")
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -110,14 +110,14 @@ def _part(final: Path) -> Iterator[BinaryIO]:
             raise
 
 
-def _clear_parts(folder: Path) -> None:
-    for path in folder.glob(f"*{_PART}"):
+def _delete_temporary_files(folder: Path) -> None:
+    for path in folder.glob(f"*{_TEMPORARY_SUFFIX}"):
         with suppress(OSError), path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             path.unlink()
 
 
-def _sync(folder: Path) -> None:
+def _sync_folder(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

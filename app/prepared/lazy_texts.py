@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 _COUNT = struct.Struct("<Q")
 
 
-class LateTexts(Sequence[str]):
+class LazyTexts(Sequence[str]):
     """A number of texts, made by `make` when the first one is asked for, and then kept."""
 
     def __init__(self, count: int, make: Callable[[], Sequence[str]]) -> None:
@@ -27,26 +27,26 @@ class LateTexts(Sequence[str]):
     @overload
     def __getitem__(self, at: slice) -> Sequence[str]: ...
     def __getitem__(self, at: int | slice) -> str | Sequence[str]:
-        return self._texts()[at]
+        return self._load()[at]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._texts())
+        return iter(self._load())
 
     def __contains__(self, text: object) -> bool:
-        return text in self._texts()
+        return text in self._load()
 
-    def _texts(self) -> Sequence[str]:
+    def _load(self) -> Sequence[str]:
         if self._made is None:
             self._made = self._make()
         return self._made
 
 
-def written(texts: Sequence[str]) -> NDArray[np.uint8]:
+def encode_texts(texts: Sequence[str]) -> NDArray[np.uint8]:
     """Texts as one array of bytes: how many they are, then a JSON list, which holds any text."""
     return np.frombuffer(_COUNT.pack(len(texts)) + json.dumps(list(texts)).encode(), dtype=np.uint8)
 
 
-def late(data: NDArray[np.uint8]) -> LateTexts:
+def decode_texts(data: NDArray[np.uint8]) -> LazyTexts:
     """The texts of such an array again."""
     (count,) = _COUNT.unpack(data[: _COUNT.size].tobytes())
-    return LateTexts(count, lambda: json.loads(data[_COUNT.size :].tobytes()))
+    return LazyTexts(count, lambda: json.loads(data[_COUNT.size :].tobytes()))

@@ -12,14 +12,14 @@ from app.scoring import SCORER_VERSION
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class TaskClaim:
     """A task taken by a worker; `attempt` is the fence that its writes must match."""
 
     task_id: str
     attempt: int
 
 
-Work = Callable[[Claim], None]
+TaskHandler = Callable[[TaskClaim], None]
 
 
 class Queue(Protocol):
@@ -41,7 +41,7 @@ class Queue(Protocol):
         of equal ones those that come `again` first. Workers of another scorer version are not woken.
         """
 
-    def run(self, work: Work, stop: Event) -> None:
+    def run(self, work: TaskHandler, stop: Event) -> None:
         """Claim tasks and hand them to `work`, in as many threads as there are slots, until `stop` is set."""
 
     def wake(self) -> None:
@@ -50,8 +50,8 @@ class Queue(Protocol):
     def restart(self) -> None:
         """Start the engine that `run` runs again, if there is one: it may wait on a line that has died."""
 
-    def lost(self, session: Session) -> list[str]:
+    def find_orphaned_tasks(self, session: Session) -> list[str]:
         """Ids of as many queued tasks as nobody would be woken for: for the reconciler, which enqueues them again."""
 
-    def forget_ended(self, session: Session) -> None:
+    def delete_finished_jobs(self, session: Session) -> None:
         """Remove what is left of tasks that have ended, where the queue could not note it at the time."""

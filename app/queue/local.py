@@ -10,7 +10,7 @@ import structlog
 from sqlalchemy import event
 from sqlalchemy.orm import Session
 
-from app.queue import Claim, Work
+from app.queue import TaskClaim, TaskHandler
 from app.scoring import SCORER_VERSION
 
 log = structlog.get_logger()
@@ -21,12 +21,12 @@ POLL_SECONDS = 1.0  # a net for tasks that become due by time; new ones wake the
 class LocalQueue:
     """One process: claims through the given function, which takes up to n tasks in a transaction of its own."""
 
-    def __init__(self, claim: Callable[[int], list[Claim]], slots: int) -> None:
+    def __init__(self, claim: Callable[[int], list[TaskClaim]], slots: int) -> None:
         self._claim = claim
         self._slots = slots
         self._free = slots
         self._lock = threading.Lock()
-        self._awake = Event()
+        self._wake_event = Event()
 
     def enqueue(
         self,
@@ -44,27 +44,27 @@ class LocalQueue:
     def restart(self) -> None:
         """Nothing to do: there is no engine."""
 
-    def lost(self, session: Session) -> list[str]:  # noqa: ARG002
+    def find_orphaned_tasks(self, session: Session) -> list[str]:  # noqa: ARG002
         """None: whatever is queued is seen."""
         return []
 
-    def forget_ended(self, session: Session) -> None:
+    def delete_finished_jobs(self, session: Session) -> None:
         """Nothing to do: the row is all there is."""
 
     def wake(self) -> None:
         """Look for tasks now."""
-        self._awake.set()
+        self._wake_event.set()
 
-    def run(self, work: Work, stop: Event) -> None:
+    def run(self, work: TaskHandler, stop: Event) -> None:
         """Claim and distribute until `stop` is set; then wait for the work at hand."""
         with ThreadPoolExecutor(self._slots, thread_name_prefix="slot") as slots:
             while not stop.is_set():
-                self._awake.clear()
+                self._wake_event.clear()
                 for claim in self._claim_for_free_slots():
-                    slots.submit(self._occupied, work, claim)
-                self._awake.wait(POLL_SECONDS)
+                    slots.submit(self._run_in_slot, work, claim)
+                self._wake_event.wait(POLL_SECONDS)
 
-    def _claim_for_free_slots(self) -> list[Claim]:
+    def _claim_for_free_slots(self) -> list[TaskClaim]:
         with self._lock:
             free = self._free
         if not free:
@@ -79,7 +79,7 @@ class LocalQueue:
             self._free -= len(claims)
         return claims
 
-    def _occupied(self, work: Work, claim: Claim) -> None:
+    def _run_in_slot(self, work: TaskHandler, claim: TaskClaim) -> None:
         try:
             work(claim)
         except Exception:

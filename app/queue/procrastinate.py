@@ -24,30 +24,32 @@ from sqlalchemy import text
 from sqlalchemy.engine import make_url
 from sqlalchemy.orm import Session
 
-from app.errors import DatabaseAway
-from app.queue import Claim, Work
+from app.errors import DatabaseUnavailable
+from app.queue import TaskClaim, TaskHandler
 from app.scoring import SCORER_VERSION
 from app.settings import Settings
-from app.task_priorities import WAITING
+from app.task_priorities import WAITING_CONDITION
 
 log = structlog.get_logger()
 
-NAME = "scoring"
-TASK = "score"
+QUEUE_NAME = "scoring"
+TASK_NAME = "score"
 POLL_SECONDS = 1.0  # a net for jobs that become due by time; new ones wake the worker at once
-WATCH_SECONDS = 0.1
-GRACE_SECONDS = 1.0  # that an engine waits for its jobs; their scoring goes on in the slots, and settles without it
-END_SECONDS = 5.0  # that it may take to end, its goodbye to the database included
-PAUSE_SECONDS = 1.0  # before the engine is started again
-MOST_LOST = 1000  # enqueued again at a time
+STOP_POLL_SECONDS = 0.1
+SHUTDOWN_GRACE_SECONDS = (
+    1.0  # that an engine waits for its jobs; their scoring goes on in the slots, and settles without it
+)
+SHUTDOWN_TIMEOUT_SECONDS = 5.0  # that it may take to end, its goodbye to the database included
+RESTART_DELAY_SECONDS = 1.0  # before the engine is started again
+MAX_ORPHANED_TASKS = 1000  # enqueued again at a time
 
 # A job that waits will be handed out. One that was handed out is no promise: whoever took it may have failed to claim
 # a task while the database was away, live on, and never come back to it. A job too many does no harm.
-LOST = text(
+ORPHANED_TASKS_QUERY = text(
     f"""
     WITH due AS (
         SELECT id, priority, turn FROM score_tasks
-        WHERE {WAITING} AND scorer_version = :version AND (not_before IS NULL OR not_before <= clock_timestamp())
+        WHERE {WAITING_CONDITION} AND scorer_version = :version AND (not_before IS NULL OR not_before <= clock_timestamp())
     ), job AS (
         SELECT count(*) AS count FROM procrastinate_jobs
         WHERE status = 'todo' AND queue_name = :queue AND (scheduled_at IS NULL OR scheduled_at <= clock_timestamp())
@@ -58,7 +60,7 @@ LOST = text(
 )
 # Jobs that wait for workers of another scorer version, once what they were made for has ended or is deleted; and those
 # that were handed out long ago, whatever became of the engine that took them.
-ENDED = text(
+DELETE_FINISHED_JOBS = text(
     """
     DELETE FROM procrastinate_jobs WHERE id IN (
         SELECT job.id FROM procrastinate_jobs AS job LEFT JOIN score_tasks AS task ON task.id = job.args ->> 'task_id'
@@ -74,11 +76,11 @@ ENDED = text(
     )
     """
 )
-REMOVE = "DELETE FROM procrastinate_jobs WHERE id = ANY(%(ids)s::bigint[])"
+DELETE_JOBS = "DELETE FROM procrastinate_jobs WHERE id = ANY(%(ids)s::bigint[])"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class QueueConnection:
     """How the engine's connections are made."""
 
     connect_args: dict[str, Any]
@@ -88,18 +90,20 @@ class Line:
 class ProcrastinateQueue:
     """Enqueues in the caller's transaction; a worker's process also runs it, claiming task by task."""
 
-    def __init__(self, settings: Settings, line: Line, claim: Callable[[], Claim | None], slots: int) -> None:
+    def __init__(
+        self, settings: Settings, line: QueueConnection, claim: Callable[[], TaskClaim | None], slots: int
+    ) -> None:
         url = make_url(settings.database).set(drivername="postgresql")
         self._conninfo = url.render_as_string(hide_password=False)
-        self._line = line
+        self._connection = line
         self._heartbeat = settings.heartbeat_seconds
         self._silent = settings.lease_seconds
         self._claim = claim
         self._slots = slots
         self._again = Event()
-        self._mine = {"version": SCORER_VERSION, "queue": _line_of(SCORER_VERSION)}
-        self._defers = _app(SyncPsycopgConnector())  # never opened: jobs travel on the caller's connection
-        self._defers.task(name=TASK)(_unused)
+        self._version_parameters = {"version": SCORER_VERSION, "queue": _queue_name(SCORER_VERSION)}
+        self._enqueue_app = _create_app(SyncPsycopgConnector())  # never opened: jobs travel on the caller's connection
+        self._enqueue_app.task(name=TASK_NAME)(_unused)
 
     def enqueue(
         self,
@@ -114,9 +118,9 @@ class ProcrastinateQueue:
         """A job in this session's transaction; its notice reaches the workers when that commits."""
         session.flush()
         connection = session.connection().connection.dbapi_connection
-        job = self._defers.configure_task(
-            TASK,
-            queue=_line_of(scorer_version),
+        job = self._enqueue_app.configure_task(
+            TASK_NAME,
+            queue=_queue_name(scorer_version),
             connection=connection,
             priority=again - 2 * priority,
             schedule_at=not_before,
@@ -125,16 +129,19 @@ class ProcrastinateQueue:
             job.defer(task_id=task_id)
         except ConnectorException as wrapped:
             if isinstance(wrapped.__cause__, OperationalError):
-                raise DatabaseAway from wrapped
+                raise DatabaseUnavailable from wrapped
             raise
 
-    def lost(self, session: Session) -> list[str]:
+    def find_orphaned_tasks(self, session: Session) -> list[str]:
         """As many of the queued tasks that are due as there are fewer jobs that wait."""
-        return list(session.scalars(LOST, {"most": MOST_LOST} | self._mine))
+        return list(session.scalars(ORPHANED_TASKS_QUERY, {"most": MAX_ORPHANED_TASKS} | self._version_parameters))
 
-    def forget_ended(self, session: Session) -> None:
+    def delete_finished_jobs(self, session: Session) -> None:
         """Delete jobs that nobody will end any more."""
-        session.execute(ENDED, {"name": TASK, "silent": self._silent, "queue": self._mine["queue"]})
+        session.execute(
+            DELETE_FINISHED_JOBS,
+            {"name": TASK_NAME, "silent": self._silent, "queue": self._version_parameters["queue"]},
+        )
 
     def wake(self) -> None:
         """Nothing to do: the engine is told by the database, and looks for the end by itself."""
@@ -143,7 +150,7 @@ class ProcrastinateQueue:
         """End the engine; `run` starts another."""
         self._again.set()
 
-    def run(self, work: Work, stop: Event) -> None:
+    def run(self, work: TaskHandler, stop: Event) -> None:
         """Run the engine until `stop` is set; whenever it ends before that, it is started again.
 
         It ends by itself when the database restarts, and then reports success.
@@ -152,33 +159,37 @@ class ProcrastinateQueue:
             while not stop.is_set():
                 self._again.clear()
                 try:
-                    asyncio.run(self._serve(work, stop, slots))
+                    asyncio.run(self._run_engine_until_stopped(work, stop, slots))
                 except Exception:
                     log.exception("queue_engine_failed")
                 gc.collect()  # closes lines that were cut off while they logged in; the server would hold them for a minute
-                if not stop.wait(PAUSE_SECONDS):
+                if not stop.wait(RESTART_DELAY_SECONDS):
                     log.warning("queue_engine_restarted")
 
-    async def _serve(self, work: Work, stop: Event, slots: ThreadPoolExecutor) -> None:
+    async def _run_engine_until_stopped(self, work: TaskHandler, stop: Event, slots: ThreadPoolExecutor) -> None:
         """One life of the engine; it is left behind if it does not end, for a line that has died does not answer."""
-        engine = asyncio.create_task(self._engine(work, stop, slots))
+        engine = asyncio.create_task(self._run_engine(work, stop, slots))
         while not (stop.is_set() or self._again.is_set() or engine.done()):
-            await asyncio.wait({engine}, timeout=WATCH_SECONDS)
+            await asyncio.wait({engine}, timeout=STOP_POLL_SECONDS)
         engine.cancel()  # it stops fetching, and waits for the jobs at hand
-        await asyncio.wait({engine}, timeout=END_SECONDS)
+        await asyncio.wait({engine}, timeout=SHUTDOWN_TIMEOUT_SECONDS)
         if engine.done() and not engine.cancelled():
             engine.result()
 
-    async def _engine(self, work: Work, stop: Event, slots: ThreadPoolExecutor) -> None:
+    async def _run_engine(self, work: TaskHandler, stop: Event, slots: ThreadPoolExecutor) -> None:
         pool: dict[str, Any] = {"min_size": 1, "max_size": 4, "timeout": 5.0, "reconnect_timeout": 5.0}
-        pool |= {"conninfo": self._conninfo, "kwargs": self._line.connect_args, "connection_class": self._line.kind}
-        app = _app(PsycopgConnector(**pool))
+        pool |= {
+            "conninfo": self._conninfo,
+            "kwargs": self._connection.connect_args,
+            "connection_class": self._connection.kind,
+        }
+        app = _create_app(PsycopgConnector(**pool))
         loop = asyncio.get_running_loop()
 
-        line = _line_of(SCORER_VERSION)
+        line = _queue_name(SCORER_VERSION)
         ended: set[int] = set()
 
-        @app.task(name=TASK, queue=line, pass_context=True)
+        @app.task(name=TASK_NAME, queue=line, pass_context=True)
         async def score(context: JobContext, task_id: str) -> None:
             try:
                 await loop.run_in_executor(slots, self._take, work, stop, task_id)
@@ -187,7 +198,7 @@ class ProcrastinateQueue:
                 ended.add(context.job.id)
 
         async with app.open_async():
-            tidying = asyncio.create_task(self._tidy(app, ended))
+            tidying = asyncio.create_task(self._delete_stale_jobs(app, ended))
             try:
                 await app.run_worker_async(
                     queues=[line],
@@ -195,14 +206,14 @@ class ProcrastinateQueue:
                     fetch_job_polling_interval=POLL_SECONDS,
                     update_heartbeat_interval=self._heartbeat,
                     stalled_worker_timeout=self._silent,
-                    shutdown_graceful_timeout=GRACE_SECONDS,
+                    shutdown_graceful_timeout=SHUTDOWN_GRACE_SECONDS,
                     delete_jobs="always",  # our own tables keep the history; a large table of jobs slows fetching
                     install_signal_handlers=False,
                 )
             finally:
                 tidying.cancel()
 
-    def _take(self, work: Work, stop: Event, task_id: str) -> None:
+    def _take(self, work: TaskHandler, stop: Event, task_id: str) -> None:
         """In a slot, woken by the job of a task: claim the one whose turn it is, if there is any."""
         if stop.is_set():
             return  # the reconciler gives it another job
@@ -213,7 +224,7 @@ class ProcrastinateQueue:
         except Exception:
             log.exception("task_failed", woken_for=task_id)
 
-    async def _tidy(self, app: App, ended: set[int]) -> None:
+    async def _delete_stale_jobs(self, app: App, ended: set[int]) -> None:
         """Remove jobs whose end was never noted: those of workers that went silent, and those of this engine's `ended` work.
 
         The engine notes an end once. If the database is away at that moment, the job stays in the hands of a worker that
@@ -224,7 +235,7 @@ class ProcrastinateQueue:
             await asyncio.sleep(self._silent)
             try:
                 if overdue:
-                    await app.connector.execute_query_async(REMOVE, ids=[*overdue])
+                    await app.connector.execute_query_async(DELETE_JOBS, ids=[*overdue])
                 overdue = ended.copy()
                 ended.clear()
                 stalled = await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=2 * self._silent)
@@ -235,12 +246,12 @@ class ProcrastinateQueue:
                 log.exception("queue_tidying_failed")
 
 
-def _line_of(scorer_version: int) -> str:
+def _queue_name(scorer_version: int) -> str:
     """The engine's queue for tasks of this scorer version: a worker of another one would take jobs in vain."""
-    return f"{NAME}-{scorer_version}"
+    return f"{QUEUE_NAME}-{scorer_version}"
 
 
-def _app(connector: PsycopgConnector | SyncPsycopgConnector) -> App:
+def _create_app(connector: PsycopgConnector | SyncPsycopgConnector) -> App:
     return App(connector=connector)
 
 

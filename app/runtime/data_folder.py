@@ -10,20 +10,20 @@ from pathlib import Path
 from typing import IO
 
 from app.errors import AssayError
-from app.files import Files
-from app.files.folder import FolderFiles
+from app.files import FileStore
+from app.files.folder import FolderFileStore
 from app.settings import Settings
 
-MOST_PROCESSES = 1000
-PREPARED = "prepared"
+MAX_PROCESSES = 1000
+PREPARED_GOLD_FOLDER = "prepared"
 """The folder of gold that is ready to score with, among what a process makes; it can be made again."""
 
 
-class AlreadyServed(RuntimeError):
+class DataFolderInUse(RuntimeError):
     """Another service uses this data folder."""
 
 
-class AddressTaken(RuntimeError):
+class AddressInUse(RuntimeError):
     """Another program listens there, or the address is not of this machine."""
 
     def __init__(self, host: str, port: int, refused: OSError) -> None:
@@ -43,52 +43,52 @@ class FolderNotShared(AssayError):
     )
 
 
-def open_files(settings: Settings, work: Path) -> Files:
+def open_file_store(settings: Settings, work: Path) -> FileStore:
     """The store of uploads that the settings name; raises FolderNotShared."""
     if settings.files_url:
-        from app.files.bucket import BucketFiles  # noqa: PLC0415 - one machine is spared it
+        from app.files.bucket import BucketFileStore  # noqa: PLC0415 - one machine is spared it
 
-        return BucketFiles(settings, work)
+        return BucketFileStore(settings, work)
     if settings.on_postgresql and not settings.files_shared:
         raise FolderNotShared
-    return FolderFiles(settings)
+    return FolderFileStore(settings)
 
 
 @contextmanager
-def own_place(settings: Settings) -> Iterator[Path]:
+def own_process_folder(settings: Settings) -> Iterator[Path]:
     """The folder for what this process makes, held while the block lasts.
 
     On SQLite that is the data folder, of which there is one service: raises AlreadyServed. On PostgreSQL each process
     of a machine takes one of its own below it.
     """
     if not settings.on_postgresql:
-        with sole_service(settings.data_dir):
+        with lock_data_folder(settings.data_dir):
             yield settings.data_dir
         return
     run = settings.data_dir / "run"
     run.mkdir(parents=True, exist_ok=True, mode=0o700)
     host = re.sub(r"[^A-Za-z0-9.-]", "-", socket.gethostname())
-    for number in range(MOST_PROCESSES):
+    for number in range(MAX_PROCESSES):
         folder = run / f"{host}-{number}"
         with folder.with_name(f"{folder.name}.lock").open("w") as lock:
-            if _held(lock):
+            if _try_lock(lock):
                 folder.mkdir(exist_ok=True, mode=0o700)
                 yield folder
                 return
-    raise AlreadyServed(f"{MOST_PROCESSES} processes use the data folder {settings.data_dir}")
+    raise DataFolderInUse(f"{MAX_PROCESSES} processes use the data folder {settings.data_dir}")
 
 
 @contextmanager
-def sole_service(data_dir: Path) -> Iterator[None]:
+def lock_data_folder(data_dir: Path) -> Iterator[None]:
     """Hold the data folder; raises AlreadyServed while another service does."""
     data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (data_dir / "lock").open("w") as lock:
-        if not _held(lock):
-            raise AlreadyServed(f"another service uses the data folder {data_dir}")
+        if not _try_lock(lock):
+            raise DataFolderInUse(f"another service uses the data folder {data_dir}")
         yield
 
 
-def holder(data_dir: Path) -> int | None:
+def find_lock_holder(data_dir: Path) -> int | None:
     """The process that holds the data folder, None when no service is seen to; looking takes nothing from it."""
     lock, table = data_dir / "lock", Path("/proc/locks")
     if not lock.exists() or not table.exists():
@@ -101,7 +101,7 @@ def holder(data_dir: Path) -> int | None:
     return None
 
 
-def _held(lock: IO[str]) -> bool:
+def _try_lock(lock: IO[str]) -> bool:
     """Take the lock file; it says who has it, for people who look."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -19,7 +19,7 @@ from app.runtime import telemetry
 
 log = structlog.get_logger()
 
-HEADER_SECONDS = 20.0  # from its connection a caller has so long to send the whole header of its request
+HEADER_TIMEOUT_SECONDS = 20.0  # from its connection a caller has so long to send the whole header of its request
 
 
 class HealthServer:
@@ -32,11 +32,11 @@ class HealthServer:
 
         class Handler(_Handler):
             answers = {  # noqa: RUF012 - read only
-                "/healthz": lambda: _health(healthy),
-                "/metrics": lambda: (HTTPStatus.OK, telemetry.MEDIA_TYPE, telemetry.text(registry)),
+                "/healthz": lambda: _health_reply(healthy),
+                "/metrics": lambda: (HTTPStatus.OK, telemetry.MEDIA_TYPE, telemetry.prometheus_text(registry)),
             }
 
-        kind = _ServerOf6 if ":" in host else _Server
+        kind = _IPv6Server if ":" in host else _Server
         self._server = kind((host, port), Handler)
         self.port: int = self._server.server_address[1]
         self._thread = threading.Thread(target=self._server.serve_forever, name="health", daemon=True)
@@ -49,10 +49,10 @@ class HealthServer:
         self._thread.join()
 
 
-Answer = tuple[HTTPStatus, str, bytes]
+HealthReply = tuple[HTTPStatus, str, bytes]
 
 
-def _health(healthy: Callable[[], tuple[bool, dict[str, Any]]]) -> Answer:
+def _health_reply(healthy: Callable[[], tuple[bool, dict[str, Any]]]) -> HealthReply:
     try:
         well, state = healthy()
     except Unavailable as away:
@@ -74,11 +74,11 @@ class _Server(ThreadingHTTPServer):
         log.warning("health_reply_failed", error=repr(sys.exception()))
 
 
-class _ServerOf6(_Server):
+class _IPv6Server(_Server):
     address_family = socket.AF_INET6
 
 
-class _Incoming(io.RawIOBase):
+class _DeadlineReader(io.RawIOBase):
     """What comes over a connection until a deadline; a limit for each read would let a caller send byte after byte."""
 
     def __init__(self, connection: socket.socket, seconds: float) -> None:
@@ -101,14 +101,14 @@ class _Incoming(io.RawIOBase):
 class _Handler(BaseHTTPRequestHandler):
     """One connection, one request, one answer."""
 
-    timeout = HEADER_SECONDS  # for the answer
-    answers: dict[str, Callable[[], Answer]]
+    timeout = HEADER_TIMEOUT_SECONDS  # for the answer
+    answers: dict[str, Callable[[], HealthReply]]
 
     def setup(self) -> None:
         """Read no longer than until the deadline."""
         super().setup()
         self.rfile.close()
-        self.rfile = io.BufferedReader(_Incoming(self.connection, HEADER_SECONDS))
+        self.rfile = io.BufferedReader(_DeadlineReader(self.connection, HEADER_TIMEOUT_SECONDS))
 
     def do_GET(self) -> None:
         """Answer."""

@@ -12,14 +12,14 @@ import structlog
 from app.settings import Settings, unknown_variables
 
 
-def for_people(settings: Settings) -> bool:
+def is_console_format(settings: Settings) -> bool:
     """Whether lines are written for people rather than for programs."""
     return settings.log_format == "console" or (settings.log_format == "auto" and sys.stderr.isatty())
 
 
 def configure(settings: Settings, process: str = "serve") -> None:
     """Send our lines and those of the libraries to standard error in one form, each with the name of this process."""
-    console = for_people(settings)
+    console = is_console_format(settings)
 
     def named(_logger: Any, _method: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
         line.setdefault("process", process)
@@ -60,7 +60,7 @@ def configure(settings: Settings, process: str = "serve") -> None:
 
 
 @contextmanager
-def silent() -> Iterator[None]:
+def silence_logs() -> Iterator[None]:
     """No line while the block lasts: for a command that says by itself what there is to say."""
     before = structlog.get_config()
     nothing = structlog.make_filtering_bound_logger(logging.CRITICAL)

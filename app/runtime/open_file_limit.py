@@ -3,7 +3,7 @@
 import resource
 from contextlib import suppress
 
-MOST = 65_536  # beyond that memory is short sooner than files
+MAX_OPEN_FILES = 65_536  # beyond that memory is short sooner than files
 
 
 def raise_limit() -> None:
@@ -12,16 +12,16 @@ def raise_limit() -> None:
     The former is 1,024 on most systems, for the sake of old programs: that many connections kept everybody else out.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = reachable()
+    most = reachable_limit()
     if most is not None and most != soft:
         # Some systems have yet another limit; `assay doctor` tells what is in force.
         with suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
-def reachable() -> int | None:
+def reachable_limit() -> int | None:
     """How many files this process may open once it has raised its limit, None for any number."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return None
-    return max(soft, MOST if hard == resource.RLIM_INFINITY else min(hard, MOST))
+    return max(soft, MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_OPEN_FILES))

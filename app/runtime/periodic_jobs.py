@@ -11,10 +11,10 @@ from app.errors import Unavailable
 
 log = structlog.get_logger()
 
-LONGEST = 300  # characters of what a driver said
+MAX_CAUSE_LENGTH = 300  # characters of what a driver said
 
 
-class Rounds:
+class PeriodicJobs:
     """The threads of one service; a call that fails is logged and made again when its time comes."""
 
     def __init__(self) -> None:
@@ -51,4 +51,4 @@ class Rounds:
 def _cause(away: Unavailable) -> str | None:
     """The driver's own words, on one line."""
     said = " ".join(str(getattr(away.__cause__, "orig", away.__cause__) or "").split())
-    return said[:LONGEST] or None
+    return said[:MAX_CAUSE_LENGTH] or None

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Bounded(Generic[T]):
+class SingleFlight(Generic[T]):
     """A call made by one thread at a time: whoever asks while it is being made gets the answer of that one."""
 
     def __init__(self, call: Callable[[], T]) -> None:
@@ -22,16 +22,16 @@ class Bounded(Generic[T]):
             if self._current is None or self._current.done():
                 self._current = Future()
                 # A daemon: a call that hangs keeps no program from ending.
-                threading.Thread(target=self._make, args=(self._current,), name="bounded", daemon=True).start()
+                threading.Thread(target=self._run_call, args=(self._current,), name="bounded", daemon=True).start()
             return self._current
 
-    def _make(self, answer: "Future[T]") -> None:
+    def _run_call(self, answer: "Future[T]") -> None:
         try:
             answer.set_result(self._call())
         except BaseException as fault:  # noqa: BLE001 - it is raised where the answer is awaited
             answer.set_exception(fault)
 
 
-def within(seconds: float, call: Callable[[], T]) -> T:
+def call_with_timeout(seconds: float, call: Callable[[], T]) -> T:
     """What the call gives; raises TimeoutError when it takes longer."""
-    return Bounded(call).begin().result(seconds)
+    return SingleFlight(call).begin().result(seconds)

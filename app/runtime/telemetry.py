@@ -6,15 +6,15 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, Info, Proce
 from app import __version__
 
 MEDIA_TYPE = prometheus_client.CONTENT_TYPE_PLAIN_0_0_4
-OTHER = "other"
+OTHER_METHOD = "other"
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-REPLY_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)  # Prefer: wait ends at 60
-WORK_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
+REQUEST_SECONDS_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)  # Prefer: wait ends at 60
+SCORING_SECONDS_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
 
 prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call] # a moment beside every count says nothing that a restart does not
 
 
-class Figures:
+class Telemetry:
     """The counters of one service or worker, in a registry of their own: several may live in one process."""
 
     def __init__(self) -> None:
@@ -32,9 +32,9 @@ class Figures:
             "Time to answer a request, waits and uploads included.",
             ("method", "route"),
             registry=mine,
-            buckets=REPLY_SECONDS,
+            buckets=REQUEST_SECONDS_BUCKETS,
         )
-        self._known: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+        self._request_series: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self._refused = Counter(
             "assay_refused", "Requests refused, by the code of the problem.", ("code",), registry=mine
         )
@@ -51,49 +51,49 @@ class Figures:
             "assay_score_differences", "Those of them whose values differ from what is stored.", registry=mine
         )
         self.scoring_seconds = Histogram(
-            "assay_scoring_seconds", "Time of a child for one scoring.", registry=mine, buckets=WORK_SECONDS
+            "assay_scoring_seconds", "Time of a child for one scoring.", registry=mine, buckets=SCORING_SECONDS_BUCKETS
         )
         self.queued_seconds = Histogram(
             "assay_queued_seconds",
             "Time from submission to the first start of scoring.",
             registry=mine,
-            buckets=WORK_SECONDS,
+            buckets=SCORING_SECONDS_BUCKETS,
         )
         for status in ("finished", "rejected", "failed"):
             self._settled.labels(status)
         for reason in ("crashed", "interrupted", "file_lost"):
             self._retries.labels(reason)
 
-    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+    def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request by the template of its route; one that broke off before the reply began has status 0."""
-        key = (method if method in METHODS else OTHER, route, status)
-        known = self._known.get(key)
+        key = (method if method in METHODS else OTHER_METHOD, route, status)
+        known = self._request_series.get(key)
         if known is None:  # routes and statuses are few, and to find a figure by its labels takes longer than to count
             counted = self._requests.labels(key[0], route, str(status))
-            known = self._known[key] = (counted, self._request_seconds.labels(key[0], route))
+            known = self._request_series[key] = (counted, self._request_seconds.labels(key[0], route))
         known[0].inc()
         known[1].observe(seconds)
 
-    def refused(self, code: str) -> None:
+    def count_refusal(self, code: str) -> None:
         """Count a request that was answered with a problem."""
         self._refused.labels(code).inc()
 
-    def settled(self, status: str, problems: tuple[str, ...] = ()) -> None:
+    def count_settlement(self, status: str, problems: tuple[str, ...] = ()) -> None:
         """Count a submission with its final status; each code once, however often the file has the problem."""
         self._settled.labels(status).inc()
         for code in problems:
             self._rejected.labels(code).inc()
 
-    def rescored(self, count: int, different: int) -> None:
+    def count_rescored(self, count: int, different: int) -> None:
         """Count submissions that were scored again, and those that came out otherwise."""
         self._rescored.inc(count)
         self._differences.inc(different)
 
-    def retried(self, reason: str) -> None:
+    def count_retry(self, reason: str) -> None:
         """Count a scoring that will be tried again."""
         self._retries.labels(reason).inc()
 
 
-def text(registry: CollectorRegistry) -> bytes:
+def prometheus_text(registry: CollectorRegistry) -> bytes:
     """All figures of a registry as Prometheus reads them."""
     return prometheus_client.generate_latest(registry)

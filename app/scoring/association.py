@@ -41,12 +41,12 @@ def association(table: Sequence[Sequence[int]]) -> Association:
     if short < 2:
         reason = "the table has fewer than two rows or fewer than two columns that hold any count"
         return Association(n, len(kept), len(columns), None, None, reason)
-    above, below = _excess(kept, columns)
+    above, below = _excess_over_independence(kept, columns)
     strength = quotient_root(above, below * (short - 1))
     return Association(n, len(kept), len(columns), n * above / below, strength)
 
 
-def _excess(rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]) -> tuple[int, int]:
+def _excess_over_independence(rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]) -> tuple[int, int]:
     """The sum of count² / (row total × column total) over the cells, less 1: chi-squared for each instance.
 
     Numerator and denominator have factors in common: to find them would take longer than all the rest.
@@ -58,14 +58,14 @@ def _excess(rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]) -> 
     for column in columns:
         size = sum(column)
         parts[size] = parts.get(size, 0) + sum(o * o * share for o, share in zip(column, shares, strict=True) if o)
-    above, below = _sum([(part, size) for size, part in parts.items()])
+    above, below = _sum_quotients([(part, size) for size, part in parts.items()])
     return above - common * below, common * below
 
 
-def _sum(quotients: list[tuple[int, int]]) -> tuple[int, int]:
+def _sum_quotients(quotients: list[tuple[int, int]]) -> tuple[int, int]:
     """The sum of at least one quotient, by halves: numbers of equal length are multiplied fastest."""
     if len(quotients) == 1:
         return quotients[0]
     middle = len(quotients) // 2
-    (above, below), (over, under) = _sum(quotients[:middle]), _sum(quotients[middle:])
+    (above, below), (over, under) = _sum_quotients(quotients[:middle]), _sum_quotients(quotients[middle:])
     return above * under + over * below, below * under

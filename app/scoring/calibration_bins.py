@@ -18,7 +18,7 @@ Int = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Bin:
+class CalibrationBin:
     """One bin: its edges, what is in it weighs, what of that came true weighs, and the exact sum of the probabilities."""
 
     lower: float
@@ -38,7 +38,9 @@ class Bin:
         return self.excess / self.weight
 
 
-def fill(probabilities: Floats, truths: NDArray[np.bool_], weights: Int | None, count: int) -> tuple[Bin, ...]:
+def fill_bins(
+    probabilities: Floats, truths: NDArray[np.bool_], weights: Int | None, count: int
+) -> tuple[CalibrationBin, ...]:
     """All `count` bins of n probabilities from 0 to 1, the lowest first; `truths` says which of them came true.
 
     `weights` (whole numbers) are how often each counts. Source: Guo et al. 2017, On calibration of modern neural
@@ -50,15 +52,15 @@ def fill(probabilities: Floats, truths: NDArray[np.bool_], weights: Int | None, 
     hits = np.bincount(places[truths], None if weights is None else weights[truths], count)
     found = []
     for own, given in enumerate(exact_sums(probabilities, places, count, weights)):
-        found.append(Bin(edges[own], edges[own + 1], int(inside[own]), int(hits[own]), given))
+        found.append(CalibrationBin(edges[own], edges[own + 1], int(inside[own]), int(hits[own]), given))
     return tuple(found)
 
 
-def expected_gap(bins: Iterable[Bin], weight: int) -> Fraction:
+def expected_calibration_error(bins: Iterable[CalibrationBin], weight: int) -> Fraction:
     """The mean over everything (which weighs `weight`) of the gap of its bin, taken without sign."""
     return sum((abs(one.excess) for one in bins), Fraction(0)) / weight
 
 
-def widest_gap(bins: Iterable[Bin]) -> Fraction:
+def maximum_calibration_error(bins: Iterable[CalibrationBin]) -> Fraction:
     """The widest gap of a bin that is not empty, taken without sign."""
     return max(abs(one.gap) for one in bins if one.weight)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.scoring.declaration.task import TaskSpec
-from app.scoring.string_table import TextTable
+from app.scoring.string_table import StringTable
 
-NOTHING = -1
+MISSING_CODE = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,14 @@ class Labels:
         """The same labels with offsets: one label per instance becomes a set of one, or of none."""
         if self.offsets is not None:
             return self
-        given = self.codes != NOTHING
+        given = self.codes != MISSING_CODE
         offsets = np.zeros(self.n + 1, dtype=np.int64)
         np.cumsum(given, out=offsets[1:])
         return Labels(self.codes[given], offsets)
 
 
 @dataclass(frozen=True, slots=True)
-class Predicted:
+class PredictionArrays:
     """What a file of predictions says of n instances: hard labels, scores, or both.
 
     `scores` are binary64, n × m in the order of the classes, or n × 1 of the positive label; NaN where an instance has
@@ -76,7 +76,7 @@ class Grouping:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class EvaluationInput:
     """Gold and predictions of the same instances, row by row.
 
     In a single-label task, gold with offsets holds sets of acceptable answers. `weights` are whole numbers, one per
@@ -96,9 +96,9 @@ class Case:
         if self.gold.n != self.predicted.n:
             raise ValueError(f"gold has {self.gold.n} instances, the predictions {self.predicted.n}")
 
-    def take(self, rows: NDArray[np.integer]) -> "Case":
+    def take(self, rows: NDArray[np.integer]) -> "EvaluationInput":
         """The case of these row numbers alone."""
-        return Case(
+        return EvaluationInput(
             self.spec,
             self.gold.take(rows),
             self.predicted.take(rows),
@@ -109,7 +109,7 @@ class Case:
             self.weight_unit,
         )
 
-    def weighing(self) -> "Case":
+    def without_zero_weights(self) -> "EvaluationInput":
         """The case without the instances that weigh 0, which are as if they were not there; all, where all do."""
         if self.weights is None or self.weights.all() or not self.weights.any():
             return self
@@ -127,20 +127,20 @@ class IdIndex:
     def __init__(self, ids: Sequence[str]) -> None:
         """Ids in row order; each may come once (ValueError otherwise)."""
         self.ids = list(ids)
-        if len(self._row) != len(self.ids):
+        if len(self._row_by_id) != len(self.ids):
             raise ValueError("an id occurs twice")
 
     @classmethod
-    def of_table(cls, table: TextTable) -> "IdIndex":
+    def from_table(cls, table: StringTable) -> "IdIndex":
         """The index of a table's texts; strings are made of them when one is asked for."""
         index = cls.__new__(cls)
         index.table = table
         return index
 
     @cached_property
-    def table(self) -> TextTable | None:
+    def table(self) -> StringTable | None:
         """The ids as arrays; None where they do not fit (see app.scoring.string_table)."""
-        return TextTable.build(self.ids)
+        return StringTable.build(self.ids)
 
     @cached_property
     def ids(self) -> list[str]:
@@ -149,18 +149,18 @@ class IdIndex:
         return self.table.texts()
 
     @cached_property
-    def _row(self) -> dict[str, int]:
+    def _row_by_id(self) -> dict[str, int]:
         return {name: row for row, name in enumerate(self.ids)}
 
     def __len__(self) -> int:
         return len(self.table) if "ids" not in self.__dict__ and self.table is not None else len(self.ids)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._row
+        return name in self._row_by_id
 
     def rows(self, ids: Sequence[str]) -> NDArray[np.int32]:
         """The row number of each id, -1 where the id is not there."""
         if len(ids) == len(self.ids) and list(ids) == self.ids:
             return np.arange(len(ids), dtype=np.int32)
-        look = self._row.get
-        return np.fromiter((look(name, NOTHING) for name in ids), dtype=np.int32, count=len(ids))
+        look = self._row_by_id.get
+        return np.fromiter((look(name, MISSING_CODE) for name in ids), dtype=np.int32, count=len(ids))

@@ -8,11 +8,11 @@ from typing import Any
 
 from app.errors import InvalidMetric
 from app.scoring.declaration.metric import MetricCall
-from app.scoring.declaration.recipe import Recipe
+from app.scoring.declaration.recipe import ScoringRecipe
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ScoredEntry:
     """A scored submission: its id, its team, when it came (any orderable), and its values by canonical string.
 
     `choice` are the values by which a team's best entry is chosen where they differ from those shown (the public
@@ -36,7 +36,7 @@ class Standing:
     `entries` counts the team's entries.
     """
 
-    entry: Entry
+    entry: ScoredEntry
     rank: int | None
     rank_low: int | None
     rank_high: int | None
@@ -44,7 +44,7 @@ class Standing:
     entries: int
 
 
-def rounded(value: float | None, digits: int | None) -> float | None:
+def round_significant(value: float | None, digits: int | None) -> float | None:
     """A value at so many significant digits, half-even on its shortest decimal text; None keeps full precision.
 
     Towards 0 where it would become infinite.
@@ -56,27 +56,27 @@ def rounded(value: float | None, digits: int | None) -> float | None:
     return nearest if isfinite(nearest) else float(Context(prec=digits, rounding=ROUND_DOWN).create_decimal(exact))
 
 
-def standings(entries: Sequence[Entry], recipe: Recipe, metric: str | None = None) -> list[Standing]:
+def standings(entries: Sequence[ScoredEntry], recipe: ScoringRecipe, metric: str | None = None) -> list[Standing]:
     """The board, best first: one row per team by the recipe's selection, and each baseline on its own row.
 
     With `metric` (a canonical string of the recipe) the same rows are ranked by that metric alone; which entry
     stands for a team is still chosen by the primary. Raises InvalidMetric for one that the recipe does not compute.
     """
     order = [metric] if metric is not None else [recipe.primary, *recipe.tie_breakers]
-    strength = _strength([_call(recipe, text) for text in order])
+    strength = _ranking_key_function([_find_call(recipe, text) for text in order])
     counts: dict[str, int] = {}
     for entry in entries:
         counts[entry.team] = counts.get(entry.team, 0) + (not entry.baseline)
-    rows = [*_chosen(entries, recipe), *(entry for entry in entries if entry.baseline)]
+    rows = [*_select_entries(entries, recipe), *(entry for entry in entries if entry.baseline)]
     keys = {entry.key: strength(entry.values) for entry in rows}
     rows.sort(key=lambda entry: (keys[entry.key], entry.baseline, entry.submitted_at, entry.key))
-    return _ranked(rows, keys, counts)
+    return _assign_ranks(rows, keys, counts)
 
 
-Strength = tuple[tuple[int, float], ...]
+RankingKey = tuple[tuple[int, float], ...]
 
 
-def _call(recipe: Recipe, text: str) -> MetricCall:
+def _find_call(recipe: ScoringRecipe, text: str) -> MetricCall:
     call = recipe.call(text)
     if call is None:
         known = ", ".join(call.text for call in recipe.metrics)
@@ -84,7 +84,7 @@ def _call(recipe: Recipe, text: str) -> MetricCall:
     return call
 
 
-def _strength(calls: Sequence[MetricCall]) -> Callable[[Mapping[str, float | None]], Strength]:
+def _ranking_key_function(calls: Sequence[MetricCall]) -> Callable[[Mapping[str, float | None]], RankingKey]:
     """A sort key of values, smaller for better; equal keys are equal ranks, and null comes after every number."""
 
     def one(call: MetricCall, value: float | None) -> tuple[int, float]:
@@ -95,15 +95,15 @@ def _strength(calls: Sequence[MetricCall]) -> Callable[[Mapping[str, float | Non
     return lambda values: tuple(one(call, values.get(call.text)) for call in calls)
 
 
-def _chosen(entries: Sequence[Entry], recipe: Recipe) -> list[Entry]:
+def _select_entries(entries: Sequence[ScoredEntry], recipe: ScoringRecipe) -> list[ScoredEntry]:
     """The entry that stands for each team.
 
     `best` takes the best primary value, `latest` the last submitted, `selected` the best of those that the team
     selected, and its best entry while it selected none. Among equals the earlier one stands. Values are compared as
     they are shown: which of its files stands for a team tells it no digit that it does not see anyway.
     """
-    strength = _strength([_call(recipe, recipe.primary)])
-    teams: dict[str, list[Entry]] = {}
+    strength = _ranking_key_function([_find_call(recipe, recipe.primary)])
+    teams: dict[str, list[ScoredEntry]] = {}
     for entry in entries:
         if not entry.baseline:
             teams.setdefault(entry.team, []).append(entry)
@@ -111,8 +111,8 @@ def _chosen(entries: Sequence[Entry], recipe: Recipe) -> list[Entry]:
 
 
 def _representative(
-    own: list[Entry], recipe: Recipe, strength: Callable[[Mapping[str, float | None]], Strength]
-) -> Entry:
+    own: list[ScoredEntry], recipe: ScoringRecipe, strength: Callable[[Mapping[str, float | None]], RankingKey]
+) -> ScoredEntry:
     if recipe.selection == "latest":
         return max(own, key=lambda entry: (entry.submitted_at, entry.key))
     if recipe.selection == "selected":
@@ -120,25 +120,27 @@ def _representative(
     return min(
         own,
         key=lambda entry: (
-            strength(_as_shown(entry.values if entry.choice is None else entry.choice, recipe)),
+            strength(_round_primary(entry.values if entry.choice is None else entry.choice, recipe)),
             entry.submitted_at,
             entry.key,
         ),
     )
 
 
-def _as_shown(values: Mapping[str, float | None], recipe: Recipe) -> dict[str, float | None]:
+def _round_primary(values: Mapping[str, float | None], recipe: ScoringRecipe) -> dict[str, float | None]:
     """The primary value at the digits that participants see."""
-    return {recipe.primary: rounded(values.get(recipe.primary), recipe.digits)}
+    return {recipe.primary: round_significant(values.get(recipe.primary), recipe.digits)}
 
 
-def _ranked(rows: Sequence[Entry], keys: Mapping[str, Strength], counts: Mapping[str, int]) -> list[Standing]:
+def _assign_ranks(
+    rows: Sequence[ScoredEntry], keys: Mapping[str, RankingKey], counts: Mapping[str, int]
+) -> list[Standing]:
     """Ranks 1, 1, 3 over the rows that can be ranked; the others keep their place without a rank."""
-    groups: dict[Strength, int] = {}
+    groups: dict[RankingKey, int] = {}
     for entry in rows:
-        if _rankable(entry, keys):
+        if _is_rankable(entry, keys):
             groups[keys[entry.key]] = groups.get(keys[entry.key], 0) + 1
-    first: dict[Strength, tuple[int, int]] = {}
+    first: dict[RankingKey, tuple[int, int]] = {}
     place = 1
     for group, (key, size) in enumerate(groups.items(), start=1):
         first[key] = (place, group)
@@ -146,7 +148,7 @@ def _ranked(rows: Sequence[Entry], keys: Mapping[str, Strength], counts: Mapping
     board = []
     for entry in rows:
         rank = group_number = last = None
-        if _rankable(entry, keys):
+        if _is_rankable(entry, keys):
             rank, group_number = first[keys[entry.key]]
             last = rank + groups[keys[entry.key]] - 1
         entered = 1 if entry.baseline else counts[entry.team]
@@ -154,5 +156,5 @@ def _ranked(rows: Sequence[Entry], keys: Mapping[str, Strength], counts: Mapping
     return board
 
 
-def _rankable(entry: Entry, keys: Mapping[str, Strength]) -> bool:
+def _is_rankable(entry: ScoredEntry, keys: Mapping[str, RankingKey]) -> bool:
     return not entry.baseline and keys[entry.key][0][0] == 0

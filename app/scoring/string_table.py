@@ -16,21 +16,21 @@ Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
 Int = NDArray[np.int64]
 
-LONGEST: Final = 256
+MAX_STRING_BYTES: Final = 256
 """Bytes of the longest text that a table takes."""
-PAD: Final = LONGEST + 8
+PADDING_BYTES: Final = MAX_STRING_BYTES + 8
 """Bytes that must follow the last text in a buffer, whatever they are: words are read whole."""
-UNKEYED: Final = b"texts that nobody hostile chose."
+DEFAULT_HASH_KEY: Final = b"texts that nobody hostile chose."
 """A key for tables that only their owner's texts reach."""
 
-_SLACK: Final = 1 << 24
-_PROBES: Final = 512
-_TRIES: Final = 4
+_MAX_PADDING_WASTE: Final = 1 << 24
+_MAX_PROBES: Final = 512
+_MAX_KEY_ATTEMPTS: Final = 4
 _U: Final = np.uint64
-_FREE: Final = _U((1 << 64) - 1)
-_TAG: Final = _U(0xFFFFFFFF)
-_LOW: Final = _U(0xFF)
-_MASKS: Final = np.array([(1 << (8 * count)) - 1 for count in range(9)], dtype=np.uint64)
+_FREE_SLOT: Final = _U((1 << 64) - 1)
+_TAG_MASK: Final = _U(0xFFFFFFFF)
+_LOW_BYTE_MASK: Final = _U(0xFF)
+_LENGTH_MASKS: Final = np.array([(1 << (8 * count)) - 1 for count in range(9)], dtype=np.uint64)
 
 
 def words_of(buffer: Bytes) -> Words:
@@ -62,7 +62,7 @@ class Spans:
         last = self.starts + self.lengths
         last -= 1
         empty = self.lengths == 0
-        found = (self.view[last] & _LOW) == 0
+        found = (self.view[last] & _LOW_BYTE_MASK) == 0
         return bool((found & ~empty).any())
 
     def _word(self, at: int, shortest: int, longest: int) -> Words:
@@ -70,14 +70,14 @@ class Spans:
         if shortest >= 8 * at + 8:
             return found
         if shortest == longest:
-            found &= _MASKS[shortest - 8 * at]
+            found &= _LENGTH_MASKS[shortest - 8 * at]
         else:
-            found &= _MASKS.take(np.clip(self.lengths - 8 * at, 0, 8))
+            found &= _LENGTH_MASKS.take(np.clip(self.lengths - 8 * at, 0, 8))
         return found
 
 
 @dataclass(frozen=True)
-class TextTable:
+class StringTable:
     """n different texts without NUL, in row order.
 
     `words` are n × w; `slots` is an open-addressing table of a power of two: the low half of the hash above the row
@@ -97,7 +97,7 @@ class TextTable:
         return int(self.words.shape[1])
 
     @classmethod
-    def build(cls, texts: Sequence[str], key: bytes = UNKEYED) -> "TextTable | None":
+    def build(cls, texts: Sequence[str], key: bytes = DEFAULT_HASH_KEY) -> "StringTable | None":
         """A table of different texts; None where they are too long or too uneven to stand side by side.
 
         None too where one is empty, has NUL or is no UTF-8: no file may say it, so none is looked for.
@@ -111,7 +111,7 @@ class TextTable:
             joined = "\0".join(texts).encode()
         except UnicodeEncodeError:
             return None
-        buffer = np.frombuffer(joined + b"\0" + bytes(PAD), dtype=np.uint8)
+        buffer = np.frombuffer(joined + b"\0" + bytes(PADDING_BYTES), dtype=np.uint8)
         ends = np.flatnonzero(buffer[: len(joined) + 1] == 0)
         if len(ends) != len(texts):
             return None
@@ -119,16 +119,16 @@ class TextTable:
         lengths = ends - starts
         longest = int(lengths.max())
         width = max(1, -(-longest // 8))
-        uneven = len(texts) * width * 8 > 4 * len(joined) + _SLACK
-        if uneven or longest > LONGEST or not lengths.all():
+        uneven = len(texts) * width * 8 > 4 * len(joined) + _MAX_PADDING_WASTE
+        if uneven or longest > MAX_STRING_BYTES or not lengths.all():
             return None
         words = Spans(words_of(buffer), starts, lengths).words(width)
         assert words is not None
         padded = np.column_stack(words)
-        for secret in _numbers(key, width + 2):
-            hashes = _hashed(words, secret)
-            slots = _slots(hashes)
-            found = None if slots is None else _find(slots, hashes)
+        for secret in _hash_keys(key, width + 2):
+            hashes = _hash_words(words, secret)
+            slots = _build_slots(hashes)
+            found = None if slots is None else _find_rows(slots, hashes)
             # Two texts could have the same tag at the same place: the second would never be found.
             if slots is not None and found is not None and np.array_equal(found, np.arange(len(texts))):
                 return cls(padded, slots, secret)
@@ -146,7 +146,7 @@ class TextTable:
             return None
         if self._in_order(words, likely):
             return np.arange(likely, likely + len(asked), dtype=np.int32)
-        found = _find(self.slots, _hashed(words, self.key))
+        found = _find_rows(self.slots, _hash_words(words, self.key))
         if found is None or not self._equal(self.words.take(found, axis=0), words):
             return None
         return found
@@ -168,7 +168,7 @@ class TextTable:
         return b"\0".join(rows.tolist()).decode().split("\0")
 
     @cached_property
-    def plain(self) -> bool:
+    def is_json_safe(self) -> bool:
         """Whether every text can stand in JSON as it is: no quotation mark, backslash or control character in any."""
         for start in range(0, len(self), 1 << 16):
             part = np.ascontiguousarray(self.words[start : start + (1 << 16)]).view(np.uint8)
@@ -177,12 +177,12 @@ class TextTable:
         return True
 
 
-def _numbers(key: bytes, count: int) -> Iterator[Words]:
+def _hash_keys(key: bytes, count: int) -> Iterator[Words]:
     """A few rows of odd numbers that follow from a key: splitmix64 (Steele, Lea and Flood, OOPSLA 2014, section 4)."""
     state = 0
     for start in range(0, len(key), 8):
         state ^= int.from_bytes(key[start : start + 8], "little")
-    for _ in range(_TRIES):
+    for _ in range(_MAX_KEY_ATTEMPTS):
         found = np.empty(count, dtype=np.uint64)
         for at in range(count):
             state = (state + 0x9E3779B97F4A7C15) & (1 << 64) - 1
@@ -192,7 +192,7 @@ def _numbers(key: bytes, count: int) -> Iterator[Words]:
         yield found
 
 
-def _hashed(words: Sequence[Words], key: Words) -> Words:
+def _hash_words(words: Sequence[Words], key: Words) -> Words:
     """The hash of k texts from their words; zero words at the end change nothing, so tables may be wider than texts.
 
     A sum of products with secret odd numbers, then a mixing that spreads every bit (multiply and xor-shift).
@@ -211,7 +211,7 @@ def _hashed(words: Sequence[Words], key: Words) -> Words:
     return total
 
 
-def _slots(hashes: Words) -> Words | None:
+def _build_slots(hashes: Words) -> Words | None:
     """The table of these hashes, at most two thirds full; None where a run of full slots is too long."""
     count = len(hashes)
     bits = max(4, (count + count // 2).bit_length())
@@ -219,13 +219,13 @@ def _slots(hashes: Words) -> Words | None:
     rows = np.full(size, -1, dtype=np.int32)
     left = np.arange(count, dtype=np.int32)
     places = (hashes >> _U(64 - bits)).astype(np.int64)
-    for _ in range(_PROBES):
+    for _ in range(_MAX_PROBES):
         free = rows[places] < 0
         rows[places[free]] = left[free]
         lost = rows[places] != left
         left, places = left[lost], (places[lost] + 1) & (size - 1)
         if not len(left):
-            slots = np.full(size, _FREE, dtype=np.uint64)
+            slots = np.full(size, _FREE_SLOT, dtype=np.uint64)
             used = np.flatnonzero(rows >= 0)
             held = rows[used]
             slots[used] = (hashes[held] << _U(32)) | held.astype(np.uint64)
@@ -233,22 +233,22 @@ def _slots(hashes: Words) -> Words | None:
     return None
 
 
-def _find(slots: Words, hashes: Words) -> NDArray[np.int32] | None:
+def _find_rows(slots: Words, hashes: Words) -> NDArray[np.int32] | None:
     """The row whose hash is equal as far as the table keeps it; None where any has none."""
     mask = len(slots) - 1
     places = (hashes >> _U(65 - len(slots).bit_length())).view(np.int64)
     tags = hashes << _U(32)
     found = slots.take(places)
-    open_ = np.flatnonzero((found ^ tags) > _TAG)
+    open_ = np.flatnonzero((found ^ tags) > _TAG_MASK)
     places, tags = places[open_], tags[open_]
-    for _ in range(_PROBES):
+    for _ in range(_MAX_PROBES):
         if not len(open_):
             return found.astype(np.uint32).view(np.int32)
-        if (found[open_] == _FREE).any():
+        if (found[open_] == _FREE_SLOT).any():
             return None
         places = (places + 1) & mask
         met = slots.take(places)
         found[open_] = met
-        still = (met ^ tags) > _TAG
+        still = (met ^ tags) > _TAG_MASK
         open_, places, tags = open_[still], places[still], tags[still]
     return None

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scoring.evaluation_input import NOTHING, Case, Labels
-from app.scoring.numeric.exact import times, total
-from app.scoring.numeric.sorted_search import places
+from app.scoring.evaluation_input import MISSING_CODE, EvaluationInput, Labels
+from app.scoring.numeric.exact import multiply, total
+from app.scoring.numeric.sorted_search import search_sorted
 
 Int = NDArray[np.int64]
 _T = TypeVar("_T")
@@ -24,7 +24,7 @@ TALLY_OPTIONS = ("unknown_label", "duplicates", "empty_label")
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class ConfusionCounts:
     """2×2 tables side by side, one entry per class or per instance: true and false positives and negatives."""
 
     tp: Int
@@ -63,16 +63,16 @@ class Tally:
 
     n: int
     names: tuple[str, ...]
-    classes: Counts
+    classes: ConfusionCounts
     outside_fp: int
     outside_fn: int
     outside_tn: int
-    nothing: int
+    without_prediction: int
     exact: int
     cells: int
     wrong_cells: int
-    strange: int
-    _instances: "Callable[[], Instances] | None" = None
+    unknown_labels: int
+    _count_instances: "Callable[[], InstanceCounts] | None" = None
     _parts: "dict[Hashable, Int]" = field(default_factory=dict)
 
     def part(self, form: "Callable[[tuple[Int, Int, Int, Int]], Int]") -> Int:
@@ -82,30 +82,30 @@ class Tally:
         return self._parts[form]
 
     @cached_property
-    def instances(self) -> "Instances":
+    def instances(self) -> "InstanceCounts":
         """The counts of each instance; for multi-label data only."""
-        assert self._instances is not None
-        return self._instances()
+        assert self._count_instances is not None
+        return self._count_instances()
 
 
 @dataclass(frozen=True, slots=True)
-class Instances:
+class InstanceCounts:
     """Per-instance counts of multi-label data: the 2×2 tables over the labels, the sizes of the two sets, the weights.
 
     `known_size` is that of the predicted set without labels outside the vocabulary.
     """
 
-    counts: Counts
+    counts: ConfusionCounts
     gold_size: Int
     predicted_size: Int
     known_size: Int
     weights: Int | None
 
 
-class Workspace:
+class EvaluationContext:
     """One case with the tallies made from it so far, one per reading of the labels."""
 
-    def __init__(self, case: Case, common: "dict[Hashable, Any] | None" = None) -> None:
+    def __init__(self, case: EvaluationInput, common: "dict[Hashable, Any] | None" = None) -> None:
         """`common` is what workspaces of one file share: those of all instances and of each split."""
         self.case = case
         self.spec = case.spec
@@ -128,7 +128,7 @@ class Workspace:
         return found
 
     @cached_property
-    def truths(self) -> NDArray[np.bool_]:
+    def gold_matrix(self) -> NDArray[np.bool_]:
         """For each instance and declared class whether the gold has it, n × m."""
         gold, m = self.case.gold.as_sets(), len(self.spec.classes)
         assert gold.offsets is not None
@@ -144,13 +144,13 @@ class Workspace:
         return self.case.gold.n if self.case.weights is None else total(self.case.weights)
 
     @cached_property
-    def accepted(self) -> int:
+    def accepted_weight(self) -> int:
         """The weight of the instances whose one label is among the acceptable answers of the gold."""
         gold, chosen = self.case.gold.as_sets(), self.case.predicted.codes
         assert gold.offsets is not None
         owner = np.repeat(np.arange(gold.n), np.diff(gold.offsets))
         hits = np.bincount(owner[gold.codes == chosen[owner]], minlength=gold.n)
-        return _weighed((hits > 0).astype(np.int64), self.case.weights)
+        return _weighted_sum((hits > 0).astype(np.int64), self.case.weights)
 
     @cached_property
     def train_frequencies(self) -> Int | None:
@@ -166,26 +166,26 @@ class Workspace:
         if self.spec.task != "multilabel":
             reading = reading[:1]
         if reading not in self._tallies:
-            make = _multi if self.spec.task == "multilabel" else _single
+            make = _tally_multilabel if self.spec.task == "multilabel" else _tally_single_label
             self._tallies[reading] = make(self.case, options)
         return self._tallies[reading]
 
 
-def _single(case: Case, options: Mapping[str, str]) -> Tally:
+def _tally_single_label(case: EvaluationInput, options: Mapping[str, str]) -> Tally:
     """Counts of one label per instance: histograms of codes shifted by one, so that bin 0 is 'nothing'."""
     m, weights = len(case.spec.classes), case.weights
     n = case.gold.n if weights is None else total(weights)
     gold, predicted = case.gold.codes, case.predicted.codes
     if options["unknown_label"] == "drop":
-        predicted = np.where(predicted == m, np.int32(NOTHING), predicted)
+        predicted = np.where(predicted == m, np.int32(MISSING_CODE), predicted)
     right = (gold == predicted) & (gold >= 0) & (gold < m)
     tp = _histogram(gold[right], None if weights is None else weights[right], m)[:m]
     in_gold = _histogram(gold.astype(np.int64) + 1, weights, m + 2)
     in_predicted = _histogram(predicted.astype(np.int64) + 1, weights, m + 2)
     support, chosen = in_gold[1 : m + 1], in_predicted[1 : m + 1]
-    counts = Counts(tp=tp, fp=chosen - tp, fn=support - tp, tn=n - support - chosen + tp)
+    counts = ConfusionCounts(tp=tp, fp=chosen - tp, fn=support - tp, tn=n - support - chosen + tp)
     outside_fp, outside_fn = int(in_predicted[m + 1]), int(in_gold[m + 1])
-    displaced = _displaced(gold, predicted, m, weights) if outside_fp or outside_fn else 0
+    displaced = _count_displaced_true_negatives(gold, predicted, m, weights) if outside_fp or outside_fn else 0
     return Tally(
         n=n,
         names=case.spec.classes,
@@ -193,36 +193,38 @@ def _single(case: Case, options: Mapping[str, str]) -> Tally:
         outside_fp=outside_fp,
         outside_fn=outside_fn,
         outside_tn=displaced,
-        nothing=int(in_predicted[0]),
+        without_prediction=int(in_predicted[0]),
         exact=total(tp),
         cells=n * m,
         wrong_cells=total(counts.fp) + total(counts.fn) + displaced,
-        strange=outside_fp + outside_fn,
+        unknown_labels=outside_fp + outside_fn,
     )
 
 
-def _displaced(gold: NDArray[np.int32], predicted: NDArray[np.int32], m: int, weights: Int | None) -> int:
+def _count_displaced_true_negatives(
+    gold: NDArray[np.int32], predicted: NDArray[np.int32], m: int, weights: Int | None
+) -> int:
     """The true negatives of single-label data whose place labels outside the vocabulary take; so many are wrong then."""
     rows = np.flatnonzero((gold == m) | (predicted == m))
     g, p = gold[rows], predicted[rows]
     strange = (g == m).astype(np.int64) + (p == m)
     known = ((g >= 0) & (g < m)).astype(np.int64) + ((p >= 0) & (p < m))
-    return _weighed(np.minimum(strange, m - known), None if weights is None else weights[rows])
+    return _weighted_sum(np.minimum(strange, m - known), None if weights is None else weights[rows])
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class LabelPairs:
     """Distinct (instance, class) pairs in order, how often each occurs, and what lay outside the vocabulary."""
 
     keys: Int
-    times: Int | None  # None: once each
+    multiplicities: Int | None  # None: once each
     rows: Int
     codes: Int
     outside: Int  # per instance: different labels outside the vocabulary
     repeated: Int  # per instance: their repetitions, where those count
 
 
-def pairs_of(labels: Labels, m: int, options: Mapping[str, str], *, drop_unknown: bool) -> Pairs:
+def sorted_label_pairs(labels: Labels, m: int, options: Mapping[str, str], *, drop_unknown: bool) -> LabelPairs:
     """Sort the labels of each instance: keys are row × 2^b + code, where code m is the empty set if that is a class."""
     labels = labels.as_sets()
     assert labels.offsets is not None
@@ -247,11 +249,11 @@ def pairs_of(labels: Labels, m: int, options: Mapping[str, str], *, drop_unknown
     bits = m.bit_length()  # to shift is many times quicker than to divide
     rows <<= bits
     rows |= codes
-    keys, times = distinct(rows, counted=counted)
-    return Pairs(keys, times, keys >> bits, keys & ((1 << bits) - 1), outside, repeated)
+    keys, multiplicities = distinct_keys(rows, counted=counted)
+    return LabelPairs(keys, multiplicities, keys >> bits, keys & ((1 << bits) - 1), outside, repeated)
 
 
-def distinct(keys: Int, *, counted: bool) -> tuple[Int, Int | None]:
+def distinct_keys(keys: Int, *, counted: bool) -> tuple[Int, Int | None]:
     """The distinct keys in order; with `counted`, how often each occurred."""
     steps = np.diff(keys)
     if len(steps) and int(steps.min()) < 0:
@@ -263,20 +265,22 @@ def distinct(keys: Int, *, counted: bool) -> tuple[Int, Int | None]:
     return keys[first], np.diff(np.append(first, len(keys))) if counted else None
 
 
-def _multi(case: Case, options: Mapping[str, str]) -> Tally:
+def _tally_multilabel(case: EvaluationInput, options: Mapping[str, str]) -> Tally:
     """Counts of label sets from the sorted pairs of gold and prediction and their intersection."""
     m, n, weights = len(case.spec.classes), case.gold.n, case.weights
-    gold = pairs_of(case.gold, m, options, drop_unknown=False)
-    predicted = pairs_of(case.predicted, m, options, drop_unknown=options["unknown_label"] == "drop")
-    at, shared = places(predicted.keys, gold.keys)
+    gold = sorted_label_pairs(case.gold, m, options, drop_unknown=False)
+    predicted = sorted_label_pairs(case.predicted, m, options, drop_unknown=options["unknown_label"] == "drop")
+    at, shared = search_sorted(predicted.keys, gold.keys)
     overlap = None
-    if predicted.times is not None and gold.times is not None:
-        overlap = np.minimum(predicted.times[shared], gold.times[at[shared]])
+    if predicted.multiplicities is not None and gold.multiplicities is not None:
+        overlap = np.minimum(predicted.multiplicities[shared], gold.multiplicities[at[shared]])
     as_class = options["empty_label"] == "as_class"
     size = m + as_class
     weight = n if weights is None else total(weights)
-    counts = _table(weight, _sides(gold, predicted, shared, overlap, by="codes", size=size, weights=weights))
-    sets = _sides(gold, predicted, shared, None, by="rows", size=n)
+    counts = _confusion_counts(
+        weight, _count_sides(gold, predicted, shared, overlap, by="codes", size=size, weights=weights)
+    )
+    sets = _count_sides(gold, predicted, shared, None, by="rows", size=n)
     equal = (sets.hits == sets.gold) & (sets.hits == sets.predicted)
     equal &= (gold.outside == 0) & (predicted.outside == 0)
     strange = predicted.outside + gold.outside
@@ -285,25 +289,25 @@ def _multi(case: Case, options: Mapping[str, str]) -> Tally:
         n=weight,
         names=(*case.spec.classes, NO_LABEL) if as_class else case.spec.classes,
         classes=counts,
-        outside_fp=_weighed(predicted.outside + predicted.repeated, weights),
-        outside_fn=_weighed(gold.outside + gold.repeated, weights),
-        outside_tn=_weighed(np.minimum(strange, size - either), weights),
-        nothing=0,
-        exact=_weighed(equal.astype(np.int64), weights),
+        outside_fp=_weighted_sum(predicted.outside + predicted.repeated, weights),
+        outside_fn=_weighted_sum(gold.outside + gold.repeated, weights),
+        outside_tn=_weighted_sum(np.minimum(strange, size - either), weights),
+        without_prediction=0,
+        exact=_weighted_sum(equal.astype(np.int64), weights),
         cells=weight * size,
-        wrong_cells=_weighed(np.minimum(wrong + strange, size), weights),
-        strange=_weighed(strange, weights),
-        _instances=lambda: _instances(gold, predicted, shared, overlap, n=n, size=size, weights=weights),
+        wrong_cells=_weighted_sum(np.minimum(wrong + strange, size), weights),
+        unknown_labels=_weighted_sum(strange, weights),
+        _count_instances=lambda: _count_instances(gold, predicted, shared, overlap, n=n, size=size, weights=weights),
     )
 
 
-def _weighed(counts: Int, weights: Int | None) -> int:
+def _weighted_sum(counts: Int, weights: Int | None) -> int:
     """The sum of counts per instance, each as often as its instance weighs."""
-    return total(counts) if weights is None else total(times(counts, weights))
+    return total(counts) if weights is None else total(multiply(counts, weights))
 
 
 @dataclass(frozen=True, slots=True)
-class _Sides:
+class _SideCounts:
     """How many labels gold and prediction hold in each bin and share there; and the bins' sizes as sets."""
 
     gold: Int
@@ -312,16 +316,16 @@ class _Sides:
     either: Int
 
 
-def _sides(
-    gold: Pairs,
-    predicted: Pairs,
+def _count_sides(
+    gold: LabelPairs,
+    predicted: LabelPairs,
     shared: NDArray[np.bool_],
     overlap: Int | None,
     *,
     by: str,
     size: int,
     weights: Int | None = None,
-) -> _Sides:
+) -> _SideCounts:
     """Histograms over classes (`by` codes) or instances (`by` rows).
 
     `overlap` makes them count repetitions, `weights` (one per instance) how much each instance weighs.
@@ -334,14 +338,16 @@ def _sides(
     )
     either = in_gold + in_predicted - hits
     if overlap is None:
-        return _Sides(in_gold, in_predicted, hits, either)
-    in_gold = _histogram(g, _often(gold.times, of_gold), size)
-    in_predicted = _histogram(p, _often(predicted.times, of_predicted), size)
-    return _Sides(in_gold, in_predicted, _histogram(p[shared], _often(overlap, of_hits), size), either)
+        return _SideCounts(in_gold, in_predicted, hits, either)
+    in_gold = _histogram(g, _weighted_multiplicities(gold.multiplicities, of_gold), size)
+    in_predicted = _histogram(p, _weighted_multiplicities(predicted.multiplicities, of_predicted), size)
+    return _SideCounts(
+        in_gold, in_predicted, _histogram(p[shared], _weighted_multiplicities(overlap, of_hits), size), either
+    )
 
 
-def _often(counts: Int | None, weights: Int | None) -> Int | None:
-    return counts if weights is None or counts is None else times(counts, weights)
+def _weighted_multiplicities(counts: Int | None, weights: Int | None) -> Int | None:
+    return counts if weights is None or counts is None else multiply(counts, weights)
 
 
 def _histogram(bins: Int, weights: Int | None, size: int) -> Int:
@@ -357,29 +363,31 @@ def _exact_histogram(bins: Int, weights: Int, size: int) -> Int:
     return found if max(found, default=0) >= 2**62 else found.astype(np.int64)
 
 
-def _table(of: int, sides: _Sides) -> Counts:
+def _confusion_counts(of: int, sides: _SideCounts) -> ConfusionCounts:
     """2×2 tables from histograms; true negatives are the `of` cells less those where either side has the label."""
-    return Counts(tp=sides.hits, fp=sides.predicted - sides.hits, fn=sides.gold - sides.hits, tn=of - sides.either)
+    return ConfusionCounts(
+        tp=sides.hits, fp=sides.predicted - sides.hits, fn=sides.gold - sides.hits, tn=of - sides.either
+    )
 
 
-def _instances(
-    gold: Pairs,
-    predicted: Pairs,
+def _count_instances(
+    gold: LabelPairs,
+    predicted: LabelPairs,
     shared: NDArray[np.bool_],
     overlap: Int | None,
     *,
     n: int,
     size: int,
     weights: Int | None,
-) -> Instances:
+) -> InstanceCounts:
     """The tables of the instances over `size` labels; labels outside the vocabulary enlarge their sets.
 
     They take the place of true negatives, as long as there are any.
     """
-    sides = _sides(gold, predicted, shared, overlap, by="rows", size=n)
-    table = _table(size, sides)
+    sides = _count_sides(gold, predicted, shared, overlap, by="rows", size=n)
+    table = _confusion_counts(size, sides)
     gold_outside, predicted_outside = gold.outside + gold.repeated, predicted.outside + predicted.repeated
     tn = np.maximum(table.tn - gold.outside - predicted.outside, 0)
-    counts = Counts(table.tp, table.fp + predicted_outside, table.fn + gold_outside, tn)
+    counts = ConfusionCounts(table.tp, table.fp + predicted_outside, table.fn + gold_outside, tn)
     sizes = sides.gold + gold_outside, sides.predicted + predicted_outside, sides.predicted
-    return Instances(counts, *sizes, weights)
+    return InstanceCounts(counts, *sizes, weights)

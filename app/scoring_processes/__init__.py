@@ -7,73 +7,73 @@ huge file can end its reader but never the service.
 from typing import Any, Protocol
 
 
-class ChildError(Exception):
+class ScoringProcessError(Exception):
     """A child did not answer; `code` is the machine-readable reason."""
 
     code = "child_error"
 
 
-class ChildDied(ChildError):
+class ScoringProcessCrashed(ScoringProcessError):
     """The scoring program ended while it worked on this."""
 
     code = "crashed"
 
 
-class ChildAborted(ChildDied):
+class ScoringProcessAborted(ScoringProcessCrashed):
     """The scoring program broke off by a fault of its own while it worked on this: it may again."""
 
     code = "aborted"
 
 
-class ChildTimedOut(ChildError):
+class ScoringTimeout(ScoringProcessError):
     """The scoring program exceeded its time limit."""
 
     code = "time_limit"
 
 
-class ChildOutOfCpu(ChildTimedOut):
+class CpuLimitExceeded(ScoringTimeout):
     """The scoring program exceeded its limit of CPU time in scoring the file: it would again."""
 
     code = "cpu_limit"
 
 
-class ChildBusyWithGold(ChildTimedOut):
+class GoldCpuLimitExceeded(ScoringTimeout):
     """The scoring program exceeded its limit of CPU time, but not on the file that was sent."""
 
     code = "gold_cpu_limit"
 
 
-class ChildStalled(ChildError):
+class ScoringProcessStalled(ScoringProcessError):
     """The scoring program was stopped, or made no progress."""
 
     code = "stalled"
 
 
-class ChildOutOfMemory(ChildError):
+class MemoryLimitExceeded(ScoringProcessError):
     """The scoring program exceeded its memory limit."""
 
     code = "memory_limit"
 
 
-class ChildNotStarted(ChildError):
+class ScoringProcessNotStarted(ScoringProcessError):
     """No scoring program can be started now."""
 
     code = "not_started"
 
 
-class ChildrenBusy(ChildError):
+class ScoringProcessesBusy(ScoringProcessError):
     """Too many requests wait for a scoring program."""
 
     code = "busy"
 
 
-class ChildrenClosed(ChildError):
+class ScoringProcessesClosed(ScoringProcessError):
     """The service is shutting down."""
 
     code = "shutdown"
 
 
-class Children(Protocol):
+class ScoringProcesses(Protocol):
     """Programs that answer one request at a time."""
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 from sqlalchemy import JSON, CheckConstraint, MetaData, String, Table
 from sqlalchemy.orm import DeclarativeBase
 
-from app.store.types import Moment
+from app.store.types import UTCDateTime
 
-NAMING = {
+CONSTRAINT_NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
     "ck": "ck_%(table_name)s_%(constraint_name)s",
@@ -24,16 +24,16 @@ class Base(DeclarativeBase):
     """Common ground of all tables."""
 
     __table__: ClassVar[Table]
-    metadata = MetaData(naming_convention=NAMING)
+    metadata = MetaData(naming_convention=CONSTRAINT_NAMING)
     type_annotation_map = {  # noqa: RUF012 - SQLAlchemy reads it from the class
-        datetime: Moment,
+        datetime: UTCDateTime,
         JSONObject: JSON(none_as_null=True),
         list[str]: JSON(none_as_null=True),
         list[Any]: JSON(none_as_null=True),
     }
 
 
-def one_of(column: str, *values: str) -> CheckConstraint:
+def one_of_check(column: str, *values: str) -> CheckConstraint:
     """A check that a text column holds one of these words."""
     listed = ", ".join(f"'{value}'" for value in values)
     return CheckConstraint(f"{column} IN ({listed})", name=column)

@@ -1,8 +1,8 @@
 """What a board is made of, and which boards a transaction concerns: said once it has ended, here and on all other hosts.
 
 Rows are watched as they are flushed. A statement that writes to these tables past the rows concerns every board, unless
-it says by the execution option `UNSEEN` that no board shows what it changes. What is sent to the connection itself is
-not seen at all: who does that says what `changed`.
+it says by the execution option `NO_BOARD_CHANGE` that no board shows what it changes. What is sent to the connection itself is
+not seen at all: who does that says what `invalidate`.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,40 +12,40 @@ from typing import Any
 from sqlalchemy import Table, event, func, inspect, select
 from sqlalchemy.orm import ORMExecuteState, SessionTransaction
 
-from app.store.session import HEARD, WriteSession
+from app.store.session import INVALIDATION_CALLBACK, WriteSession
 from app.store.tables import Challenge, GoldVersion, Phase, Recipe, Score, Submission, Team
 
 CHANNEL = "assay_changed"
-EVERYTHING = "*"
-UNSEEN = {"no_board_shows": True}
-_TOLD = "told"
-_MOST = 100  # marks in one notice, which holds 8000 bytes
+ALL_BOARDS = "*"
+NO_BOARD_CHANGE = {"no_board_shows": True}
+_PENDING_TAGS = "told"
+_MAX_TAGS = 100  # marks in one notice, which holds 8000 bytes
 
-Heard = Callable[[frozenset[str]], None]
+InvalidationCallback = Callable[[frozenset[str]], None]
 
 
-def of_challenge(challenge_id: str) -> str:
+def challenge_tag(challenge_id: str) -> str:
     """The mark of what concerns all boards of a challenge."""
     return f"challenge {challenge_id}"
 
 
-def of_phase(phase_id: str) -> str:
+def phase_tag(phase_id: str) -> str:
     """The mark of what concerns the boards of a phase."""
     return f"phase {phase_id}"
 
 
-def of_waiting(phase_id: str) -> str:
+def waiting_tag(phase_id: str) -> str:
     """The mark of how many submissions of a phase wait for their scores: a board that is shown once none does goes by it."""
     return f"waiting {phase_id}"
 
 
-def of_scores(gold_id: str, scorer_version: int) -> str:
+def scores_tag(gold_id: str, scorer_version: int) -> str:
     """The mark of scores; those under another gold or scorer than the one in force concern no board."""
     return f"scores {gold_id} {scorer_version}"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class BoardSource:
     """A table that boards are made of: the mark of a row, and which of its changes a board shows."""
 
     mark: Callable[[Any], str]
@@ -53,7 +53,7 @@ class Source:
     new: bool = True  # whether a row that was just made is shown
     only: tuple[str, str] | None = field(default=None)  # a column, and the value that it has in rows that are shown
 
-    def shows(self, row: Any, *, new: bool, deleted: bool) -> bool:
+    def affects_board(self, row: Any, *, new: bool, deleted: bool) -> bool:
         """Whether a board is another one by this row, as it is about to be stored or removed."""
         if deleted:
             return True
@@ -61,9 +61,11 @@ class Source:
             return self.new and (self.only is None or getattr(row, self.only[0]) == self.only[1])
         states = inspect(row).attrs
         changed = {each.key for each in states if each.history.has_changes()}
-        return bool(changed if self.columns is None else changed & self.columns) and self._was_or_is_shown(row, states)
+        return bool(changed if self.columns is None else changed & self.columns) and self._is_or_was_on_board(
+            row, states
+        )
 
-    def _was_or_is_shown(self, row: Any, states: Any) -> bool:
+    def _is_or_was_on_board(self, row: Any, states: Any) -> bool:
         if self.only is None:
             return True
         name, value = self.only
@@ -72,14 +74,14 @@ class Source:
         return getattr(row, name) == value or (history.has_changes() and not known_otherwise)
 
 
-SOURCES: dict[type[Any], Source] = {
-    Challenge: Source(lambda row: of_challenge(row.id)),
-    Recipe: Source(lambda row: of_challenge(row.challenge_id)),
-    Phase: Source(lambda row: of_phase(row.id)),
-    GoldVersion: Source(lambda row: of_phase(row.phase_id)),
-    Team: Source(lambda row: of_challenge(row.challenge_id), columns=frozenset({"name"}), new=False),
-    Submission: Source(
-        lambda row: of_phase(row.phase_id),
+BOARD_SOURCES: dict[type[Any], BoardSource] = {
+    Challenge: BoardSource(lambda row: challenge_tag(row.id)),
+    Recipe: BoardSource(lambda row: challenge_tag(row.challenge_id)),
+    Phase: BoardSource(lambda row: phase_tag(row.id)),
+    GoldVersion: BoardSource(lambda row: phase_tag(row.phase_id)),
+    Team: BoardSource(lambda row: challenge_tag(row.challenge_id), columns=frozenset({"name"}), new=False),
+    Submission: BoardSource(
+        lambda row: phase_tag(row.phase_id),
         columns=frozenset(
             {
                 "phase_id",
@@ -95,57 +97,57 @@ SOURCES: dict[type[Any], Source] = {
         ),
         only=("status", "finished"),
     ),
-    Score: Source(lambda row: of_scores(row.gold_id, row.scorer_version)),
+    Score: BoardSource(lambda row: scores_tag(row.gold_id, row.scorer_version)),
 }
-_TABLES = frozenset(kind.__tablename__ for kind in SOURCES)
+_BOARD_TABLES = frozenset(kind.__tablename__ for kind in BOARD_SOURCES)
 
 
-def changed(session: WriteSession, *marks: str) -> None:
+def invalidate(session: WriteSession, *marks: str) -> None:
     """Say what a statement changed that was sent past the session, where no event sees it."""
-    _note(session, marks)
+    _record_tags(session, marks)
 
 
 @event.listens_for(WriteSession, "after_flush")
-def _flushed(session: WriteSession, _context: Any) -> None:
-    marks = {_mark(row, new=True) for row in session.new}
-    marks |= {_mark(row) for row in session.dirty}
-    marks |= {_mark(row, deleted=True) for row in session.deleted}
-    _note(session, marks - {None})
+def _after_flush(session: WriteSession, _context: Any) -> None:
+    marks = {_tag_of(row, new=True) for row in session.new}
+    marks |= {_tag_of(row) for row in session.dirty}
+    marks |= {_tag_of(row, deleted=True) for row in session.deleted}
+    _record_tags(session, marks - {None})
 
 
 @event.listens_for(WriteSession, "do_orm_execute")
-def _executed(asked: ORMExecuteState) -> None:
+def _on_execute(asked: ORMExecuteState) -> None:
     if not (asked.is_insert or asked.is_update or asked.is_delete) or asked.execution_options.get("no_board_shows"):
         return
     table = getattr(asked.statement, "table", None)
-    if isinstance(table, Table) and table.name in _TABLES:
-        _note(asked.session, {EVERYTHING})
+    if isinstance(table, Table) and table.name in _BOARD_TABLES:
+        _record_tags(asked.session, {ALL_BOARDS})
 
 
 @event.listens_for(WriteSession, "after_transaction_end")
-def _ended(session: WriteSession, transaction: SessionTransaction) -> None:
+def _after_transaction(session: WriteSession, transaction: SessionTransaction) -> None:
     """Committed or not: of one whose commit failed nobody knows."""
     if transaction.parent is not None:
         return
-    told = session.info.pop(_TOLD, None)
-    heard: Heard | None = session.info.get(HEARD)
+    told = session.info.pop(_PENDING_TAGS, None)
+    heard: InvalidationCallback | None = session.info.get(INVALIDATION_CALLBACK)
     if told and heard is not None:
         heard(frozenset(told))
 
 
-def _mark(row: Any, *, new: bool = False, deleted: bool = False) -> str | None:
-    source = SOURCES.get(type(row))
-    return source.mark(row) if source is not None and source.shows(row, new=new, deleted=deleted) else None
+def _tag_of(row: Any, *, new: bool = False, deleted: bool = False) -> str | None:
+    source = BOARD_SOURCES.get(type(row))
+    return source.mark(row) if source is not None and source.affects_board(row, new=new, deleted=deleted) else None
 
 
-def _note(session: Any, marks: Iterable[Any]) -> None:
+def _record_tags(session: Any, marks: Iterable[Any]) -> None:
     """Keep the marks for the end of the transaction; on PostgreSQL it also sends the notice, if it commits.
 
     The notice is sent at once, so that it comes before that of a submission settled by the same transaction.
     """
-    told: set[str] = session.info.setdefault(_TOLD, set())
+    told: set[str] = session.info.setdefault(_PENDING_TAGS, set())
     fresh = sorted(set(marks) - told)
     told.update(fresh)
     if fresh and session.get_bind().dialect.name != "sqlite":
-        text = EVERYTHING if len(fresh) > _MOST else "\n".join(fresh)
+        text = ALL_BOARDS if len(fresh) > _MAX_TAGS else "\n".join(fresh)
         session.execute(select(func.pg_notify(CHANNEL, text)))

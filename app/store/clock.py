@@ -9,27 +9,27 @@ from sqlalchemy import text
 from app.store.session import ReadSession
 from app.store.types import utcnow
 
-_CLOCK = text("SELECT clock_timestamp()")
-_BEGAN = (utcnow(), time.monotonic())
+_DATABASE_CLOCK = text("SELECT clock_timestamp()")
+_PROCESS_START = (utcnow(), time.monotonic())
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ClockReading:
     """One look at the clock: the moment by the calendar, and the steady one."""
 
     now: datetime
     steady: datetime
 
 
-def read(session: ReadSession) -> Reading:
+def read(session: ReadSession) -> ClockReading:
     """Both moments by one look, for a transaction that goes by both."""
     moment = _database_time(session)
-    return Reading(_calendar(session, moment or utcnow()), moment or _counted())
+    return ClockReading(_calendar_time(session, moment or utcnow()), moment or _monotonic_time())
 
 
 def now(session: ReadSession) -> datetime:
     """The present moment, by the database's clock, so that all hosts agree; SQLite has none but that of its machine."""
-    return _calendar(session, _database_time(session) or utcnow())
+    return _calendar_time(session, _database_time(session) or utcnow())
 
 
 def steady(session: ReadSession) -> datetime:
@@ -37,15 +37,15 @@ def steady(session: ReadSession) -> datetime:
 
     On PostgreSQL it is the database's; on SQLite it is counted from the start of this process.
     """
-    return _database_time(session) or _counted()
+    return _database_time(session) or _monotonic_time()
 
 
-def _counted() -> datetime:
-    began, counter = _BEGAN
+def _monotonic_time() -> datetime:
+    began, counter = _PROCESS_START
     return began + timedelta(seconds=time.monotonic() - counter)
 
 
-def _calendar(session: ReadSession, moment: datetime) -> datetime:
+def _calendar_time(session: ReadSession, moment: datetime) -> datetime:
     shifted = session.info.get("now")
     return moment if shifted is None else shifted(moment)
 
@@ -53,5 +53,5 @@ def _calendar(session: ReadSession, moment: datetime) -> datetime:
 def _database_time(session: ReadSession) -> datetime | None:
     if session.get_bind().dialect.name == "sqlite":
         return None
-    moment: datetime = session.connection().execute(_CLOCK).scalar_one()
+    moment: datetime = session.connection().execute(_DATABASE_CLOCK).scalar_one()
     return moment.astimezone(UTC)

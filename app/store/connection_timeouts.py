@@ -11,7 +11,7 @@ import psycopg
 from psycopg.errors import _WaitTimeout
 
 
-def patient(seconds: float) -> "type[psycopg.Connection[Any]]":
+def connection_with_timeout(seconds: float) -> "type[psycopg.Connection[Any]]":
     """Connections that hang up, with an OperationalError, when an answer takes longer."""
 
     class Patient(psycopg.Connection[Any]):
@@ -22,12 +22,12 @@ def patient(seconds: float) -> "type[psycopg.Connection[Any]]":
                 return super().wait(gen, interval, seconds)
             except _WaitTimeout as silent:
                 self.close()
-                raise _silence(seconds) from silent
+                raise _timeout_error(seconds) from silent
 
     return Patient
 
 
-def patient_async(seconds: float) -> "type[psycopg.AsyncConnection[Any]]":
+def async_connection_with_timeout(seconds: float) -> "type[psycopg.AsyncConnection[Any]]":
     """The same for asyncio; who listens for notices may do so for as long as none comes."""
 
     class Patient(psycopg.AsyncConnection[Any]):
@@ -41,10 +41,10 @@ def patient_async(seconds: float) -> "type[psycopg.AsyncConnection[Any]]":
                 return await super().wait(gen, interval, seconds)
             except _WaitTimeout as silent:
                 await self.close()
-                raise _silence(seconds) from silent
+                raise _timeout_error(seconds) from silent
 
     return Patient
 
 
-def _silence(seconds: float) -> psycopg.OperationalError:
+def _timeout_error(seconds: float) -> psycopg.OperationalError:
     return psycopg.OperationalError(f"the database was silent for {seconds:g} s; hung up")

@@ -21,52 +21,52 @@ def challenge(session: ReadSession, slug: str, *, shared: bool = False) -> None:
     """
     if isinstance(session, WriteSession) and CHALLENGE not in session.info:
         session.info[CHALLENGE] = slug
-        _take(session, CHALLENGE, slug, shared=shared)
+        _acquire(session, CHALLENGE, slug, shared=shared)
 
 
 def try_key(session: WriteSession, user_id: str, text: str) -> bool:
     """Hold an Idempotency-Key, unless another request does: once that has ended, its key tells what it stored."""
-    return _try(session, "key", user_id, text)
+    return _try_acquire(session, "key", user_id, text)
 
 
 def team_names(session: WriteSession, challenge_id: str) -> None:
     """Hold the names of a challenge's teams: whether a new one is taken shows only by all of them."""
-    _take(session, "team names", challenge_id)
+    _acquire(session, "team names", challenge_id)
 
 
 def team(session: WriteSession, phase_id: str, team_id: str) -> None:
     """Hold a team's quota in a phase: what is counted stays so until the reservation is stored."""
-    _take(session, "team", phase_id, team_id)
+    _acquire(session, "team", phase_id, team_id)
 
 
 def lane(session: WriteSession, name: str) -> None:
     """Hold a lane of the queue: two tasks that come at the same moment do not take the same turn."""
-    _take(session, "lane", name)
+    _acquire(session, "lane", name)
 
 
 def first_start(session: WriteSession) -> None:
     """Hold what the first process to start makes."""
-    _take(session, "first start")
+    _acquire(session, "first start")
 
 
 def try_maintenance(session: WriteSession) -> bool:
     """Whether this process may do now what only one should do at a time."""
-    return _try(session, "maintenance")
+    return _try_acquire(session, "maintenance")
 
 
-def _take(session: WriteSession, *name: str, shared: bool = False) -> None:
+def _acquire(session: WriteSession, *name: str, shared: bool = False) -> None:
     if session.get_bind().dialect.name != "sqlite":
         lock = func.pg_advisory_xact_lock_shared if shared else func.pg_advisory_xact_lock
-        session.execute(select(lock(_number(*name))))
+        session.execute(select(lock(_lock_key(*name))))
 
 
-def _try(session: WriteSession, *name: str) -> bool:
+def _try_acquire(session: WriteSession, *name: str) -> bool:
     if session.get_bind().dialect.name == "sqlite":
         return True
-    return bool(session.scalar(select(func.pg_try_advisory_xact_lock(_number(*name)))))
+    return bool(session.scalar(select(func.pg_try_advisory_xact_lock(_lock_key(*name)))))
 
 
-def _number(*name: str) -> int:
+def _lock_key(*name: str) -> int:
     """A lock's number, 64 bits with a sign."""
     digest = hashlib.sha256("\0".join(name).encode()).digest()
     return int.from_bytes(digest[:8], signed=True)

@@ -11,11 +11,11 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine, event, text
 from sqlalchemy.engine import make_url
 
 from app.errors import Unavailable
-from app.package_data import shipped
+from app.package_data import package_data_folder
 from app.settings import Settings
-from app.store.session import translated
+from app.store.session import translate_database_errors
 
-LOCK = 0x41535341  # one migration at a time on PostgreSQL
+MIGRATION_LOCK_KEY = 0x41535341  # one migration at a time on PostgreSQL
 
 
 class SchemaBehind(Unavailable):
@@ -32,36 +32,36 @@ class SchemaAhead(Unavailable):
     remedy = "Run that version, or restore the copy of the database that it kept before its migration."
 
 
-def ours(name: str | None, kind: str, _parents: object = None) -> bool:
+def include_name(name: str | None, kind: str, _parents: object = None) -> bool:
     """Whether a table is one that these revisions describe; the queue engine's own come with it."""
     return kind != "table" or not (name or "").startswith("procrastinate_")
 
 
-def config() -> Config:
+def alembic_config() -> Config:
     """Alembic's configuration; the revisions travel with the package."""
     made = Config()
-    made.set_main_option("script_location", str(shipped("migrations")).replace("%", "%%"))
+    made.set_main_option("script_location", str(package_data_folder("migrations")).replace("%", "%%"))
     return made
 
 
-def head() -> str | None:
+def head_revision() -> str | None:
     """The newest revision."""
-    return ScriptDirectory.from_config(config()).get_current_head()
+    return ScriptDirectory.from_config(alembic_config()).get_current_head()
 
 
-def current(database: Engine | Connection) -> str | None:
+def current_revision(database: Engine | Connection) -> str | None:
     """The revision that the database is at; None when it is empty."""
     if isinstance(database, Engine):
-        with translated(), database.connect() as connection:
-            return current(connection)
+        with translate_database_errors(), database.connect() as connection:
+            return current_revision(connection)
     return MigrationContext.configure(database).get_current_revision()
 
 
 def require_head(database: Engine | Connection) -> None:
     """Raise SchemaBehind unless the database is at the newest revision."""
-    revision = current(database)
-    _require_known(revision)
-    if revision != head():
+    revision = current_revision(database)
+    _require_known_revision(revision)
+    if revision != head_revision():
         raise SchemaBehind
 
 
@@ -76,24 +76,24 @@ def upgrade(settings: Settings, revision: str = "head") -> tuple[str | None, str
         Path(url.database).touch(mode=0o600)  # gold and hashes are for this account only, whatever the umask
     engine = _engine(settings.database)
     try:
-        before = current(engine)
-        _require_known(before)
-        if before != head() and before is not None and engine.dialect.name == "sqlite":
-            _keep_copy(engine, Path(str(url.database)), before)
+        before = current_revision(engine)
+        _require_known_revision(before)
+        if before != head_revision() and before is not None and engine.dialect.name == "sqlite":
+            _copy_database(engine, Path(str(url.database)), before)
         with engine.connect() as connection:
-            _run(connection, revision)
-        return before, current(engine)
+            _run_revisions(connection, revision)
+        return before, current_revision(engine)
     finally:
         engine.dispose()
 
 
-def revisions() -> set[str]:
+def known_revisions() -> set[str]:
     """All that this version knows."""
-    return {script.revision for script in ScriptDirectory.from_config(config()).walk_revisions()}
+    return {script.revision for script in ScriptDirectory.from_config(alembic_config()).walk_revisions()}
 
 
-def _require_known(revision: str | None) -> None:
-    if revision is not None and revision not in revisions():
+def _require_known_revision(revision: str | None) -> None:
+    if revision is not None and revision not in known_revisions():
         raise SchemaAhead
 
 
@@ -115,7 +115,7 @@ def _engine(url: str) -> Engine:
     return engine
 
 
-def _keep_copy(engine: Engine, path: Path, revision: str) -> None:
+def _copy_database(engine: Engine, path: Path, revision: str) -> None:
     """A copy of the database as it was, named after its revision; replaced when made again."""
     copy = path.with_name(f"{path.name}.before-{revision}")
     copy.unlink(missing_ok=True)
@@ -127,15 +127,15 @@ def _keep_copy(engine: Engine, path: Path, revision: str) -> None:
         raw.close()
 
 
-def _run(connection: Connection, revision: str) -> None:
+def _run_revisions(connection: Connection, revision: str) -> None:
     """All revisions in one transaction, checked before it commits."""
-    made = config()
+    made = alembic_config()
     made.attributes["connection"] = connection
     with connection.begin():
         if connection.dialect.name == "postgresql":
             # A change of a table that waits stops all who come after it: better to give up than to stop a service.
             connection.execute(text("SET LOCAL lock_timeout = '60s'"))
-            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK_KEY})
         command.upgrade(made, revision)
         if connection.dialect.name == "sqlite":
             broken = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()

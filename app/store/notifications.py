@@ -12,46 +12,46 @@ from sqlalchemy.engine import make_url
 
 from app.settings import Settings
 from app.store import board_invalidation
-from app.store.connection_timeouts import patient
-from app.store.session import WriteSession, keepalive, silence
+from app.store.connection_timeouts import connection_with_timeout
+from app.store.session import WriteSession, connection_options, silence_timeout
 
 log = structlog.get_logger()
 
 CHANNEL = "assay_settled"
-LOOK_SECONDS = 1.0
-PAUSE_SECONDS = 1.0
-BELIEVED_SECONDS = 5.0  # after a question that the database answered
+NOTIFICATION_WAIT_SECONDS = 1.0
+RECONNECT_DELAY_SECONDS = 1.0
+CACHE_VALID_SECONDS = 5.0  # after a question that the database answered
 
 
-def tell_settled(session: WriteSession, submission_id: str) -> None:
+def notify_settled(session: WriteSession, submission_id: str) -> None:
     """Send the notice when this transaction commits; on SQLite there is one process, which needs none."""
     if session.get_bind().dialect.name != "sqlite":
         session.execute(select(func.pg_notify(CHANNEL, submission_id)))
 
 
-class Kept(Protocol):
+class InvalidatedCache(Protocol):
     """What is made of rows and kept in memory for as long as every change of them is heard of."""
 
-    def drop(self, marks: frozenset[str]) -> None:
+    def invalidate(self, marks: frozenset[str]) -> None:
         """What bears one of these marks has changed."""
 
-    def hear(self, until: float) -> None:
+    def trust_until(self, until: float) -> None:
         """All that changed so far was said; what is kept may be believed until this moment of time.monotonic()."""
 
-    def go_deaf(self) -> None:
+    def distrust(self) -> None:
         """Changes may have been missed, and are from now on."""
 
 
-class Listener:
+class NotificationListener:
     """Hears the notices on a connection of its own, in a thread; `missed` is called when some may have been lost."""
 
     def __init__(
-        self, settings: Settings, settled: Callable[[str], None], missed: Callable[[], None], kept: Kept
+        self, settings: Settings, settled: Callable[[str], None], missed: Callable[[], None], kept: InvalidatedCache
     ) -> None:
         url = make_url(settings.database).set(drivername="postgresql")
         self._conninfo = url.render_as_string(hide_password=False)
-        self._connect_args = keepalive(settings) | {"application_name": "assay listener"}
-        self._kind = patient(silence(settings))
+        self._connect_args = connection_options(settings) | {"application_name": "assay listener"}
+        self._kind = connection_with_timeout(silence_timeout(settings))
         self._settled = settled
         self._missed = missed
         self._kept = kept
@@ -73,27 +73,27 @@ class Listener:
                 with self._kind.connect(self._conninfo, autocommit=True, **self._connect_args) as connection:
                     connection.execute(f"LISTEN {CHANNEL}")
                     connection.execute(f"LISTEN {board_invalidation.CHANNEL}")
-                    self._kept.go_deaf()  # what was made of rows read before is of unknown age
+                    self._kept.distrust()  # what was made of rows read before is of unknown age
                     self._missed()
                     self._listen(connection)
             except psycopg.Error as away:
                 log.warning("listener_lost_the_database", reason=str(away).strip())
-                self._kept.go_deaf()
-                self._stop.wait(PAUSE_SECONDS)
+                self._kept.distrust()
+                self._stop.wait(RECONNECT_DELAY_SECONDS)
 
     def _listen(self, connection: "psycopg.Connection[Any]") -> None:
         while not self._stop.is_set():
             asked = time.monotonic()
             connection.execute("SELECT 1")  # a line that died in silence is found out
-            self._hear(connection, 0)  # what was sent before the answer came before it
-            self._kept.hear(asked + BELIEVED_SECONDS)
-            self._hear(connection, LOOK_SECONDS)
-        self._kept.go_deaf()
+            self._receive(connection, 0)  # what was sent before the answer came before it
+            self._kept.trust_until(asked + CACHE_VALID_SECONDS)
+            self._receive(connection, NOTIFICATION_WAIT_SECONDS)
+        self._kept.distrust()
 
-    def _hear(self, connection: "psycopg.Connection[Any]", seconds: float) -> None:
+    def _receive(self, connection: "psycopg.Connection[Any]", seconds: float) -> None:
         for notice in connection.notifies(timeout=seconds):
             if notice.channel == board_invalidation.CHANNEL:
-                self._kept.drop(frozenset(notice.payload.split("\n")))
+                self._kept.invalidate(frozenset(notice.payload.split("\n")))
             else:
                 self._settled(notice.payload)
             if self._stop.is_set():

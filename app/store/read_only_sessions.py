@@ -11,7 +11,7 @@ from sqlalchemy import Engine, NullPool, create_engine, event
 from sqlalchemy.engine import make_url
 
 from app.settings import Settings
-from app.store.session import ReadSession, keepalive
+from app.store.session import ReadSession, connection_options
 
 
 def database_file(settings: Settings) -> Path | None:
@@ -21,9 +21,9 @@ def database_file(settings: Settings) -> Path | None:
 
 
 @contextmanager
-def looking(settings: Settings) -> Iterator[ReadSession]:
+def read_only_session(settings: Settings) -> Iterator[ReadSession]:
     """A session on one snapshot, with a connection of its own; raises what the driver raises."""
-    engine = _engine(settings)
+    engine = _read_only_engine(settings)
     try:
         with ReadSession(engine, expire_on_commit=False, info={"now": None}) as session:
             yield session
@@ -31,20 +31,20 @@ def looking(settings: Settings) -> Iterator[ReadSession]:
         engine.dispose()
 
 
-def _engine(settings: Settings) -> Engine:
+def _read_only_engine(settings: Settings) -> Engine:
     path = database_file(settings)
     if path is not None:
-        return _sqlite(path, settings.database_wait)
+        return _read_only_sqlite_engine(path, settings.database_wait)
     return create_engine(
         settings.database,
         poolclass=NullPool,
-        connect_args=keepalive(settings) | {"application_name": "assay doctor"},
+        connect_args=connection_options(settings) | {"application_name": "assay doctor"},
         isolation_level="REPEATABLE READ",
         execution_options={"postgresql_readonly": True},
     )
 
 
-def _sqlite(path: Path, wait: float) -> Engine:
+def _read_only_sqlite_engine(path: Path, wait: float) -> Engine:
     # Not mode=ro: such a connection may not remove the files of the log that it needs beside the database.
     name = f"file:{quote(str(path.resolve()))}?mode=rw"
 

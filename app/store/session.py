@@ -25,11 +25,13 @@ from sqlalchemy.orm import Session
 from app import errors
 from app.settings import Settings
 
-POOL: dict[str, Any] = {"pool_size": 48, "max_overflow": 0, "pool_timeout": 10}  # more than threads that ask
-QUIET: dict[str, Any] = {"hide_parameters": True}  # an error names its statement, never the values: they reach the log
+SQLITE_POOL: dict[str, Any] = {"pool_size": 48, "max_overflow": 0, "pool_timeout": 10}  # more than threads that ask
+HIDE_PARAMETERS: dict[str, Any] = {
+    "hide_parameters": True
+}  # an error names its statement, never the values: they reach the log
 UNIQUE_VIOLATION = "23505"
-HEARD = "heard"  # in the info of a session: who is told what its transaction changed
-KEEPALIVE: dict[str, Any] = {  # a machine that vanished is noticed within half a minute, whichever side it was
+INVALIDATION_CALLBACK = "heard"  # in the info of a session: who is told what its transaction changed
+KEEPALIVE_OPTIONS: dict[str, Any] = {  # a machine that vanished is noticed within half a minute, whichever side it was
     "connect_timeout": 5,
     "keepalives": 1,
     "keepalives_idle": 10,
@@ -39,7 +41,7 @@ KEEPALIVE: dict[str, Any] = {  # a machine that vanished is noticed within half 
 }
 
 
-class Overtaken(errors.Conflict):
+class ConcurrentWrite(errors.Conflict):
     """Somebody else stored the same thing at the same moment."""
 
     code = "overtaken"
@@ -69,10 +71,10 @@ class Database:
                 Path(self.url.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._read = _sqlite_engine(settings, begin="BEGIN", query_only=True)
             self._write = _sqlite_engine(settings, begin="BEGIN IMMEDIATE")
-            self._write_soon = _sqlite_engine(settings, begin="BEGIN IMMEDIATE", synchronous="NORMAL")
+            self._relaxed_write = _sqlite_engine(settings, begin="BEGIN IMMEDIATE", synchronous="NORMAL")
         else:
             self._write = _postgresql_engine(settings, isolation_level="READ COMMITTED")  # whatever the server's is
-            self._write_soon = self._write
+            self._relaxed_write = self._write
             self._read = _postgresql_engine(
                 settings,
                 isolation_level="REPEATABLE READ",
@@ -81,12 +83,12 @@ class Database:
 
     def tell(self, heard: "Callable[[frozenset[str]], None]") -> None:
         """From now on say what each transaction of this process changed, once it has ended (app.store.board_invalidation)."""
-        self._info[HEARD] = heard
+        self._info[INVALIDATION_CALLBACK] = heard
 
     @contextmanager
     def read(self) -> Iterator[ReadSession]:
         """A session on one snapshot; nothing is written."""
-        with translated(), ReadSession(self._read, expire_on_commit=False, info=self._info) as session:
+        with translate_database_errors(), ReadSession(self._read, expire_on_commit=False, info=self._info) as session:
             yield session  # closing ends the transaction; a rollback would also forget what was read
 
     @contextmanager
@@ -96,9 +98,9 @@ class Database:
         A commit that fails raises errors.CommitUncertain: the caller must not acknowledge. What is not `promised` to
         anybody reaches SQLite's disk with the next commit that is: a power cut in between undoes it, nothing else does.
         """
-        engine = self._write if promised else self._write_soon
+        engine = self._write if promised else self._relaxed_write
         session = WriteSession(engine, expire_on_commit=False, info=self._info)
-        with translated(), self._turn(), session:
+        with translate_database_errors(), self._write_lock(), session:
             yield session
             session.flush()  # what fails here is certain to be stored in no part; of a commit one cannot be sure
             try:
@@ -110,13 +112,13 @@ class Database:
                 raise errors.CommitUncertain from fault
 
     @contextmanager
-    def _turn(self) -> Iterator[None]:
+    def _write_lock(self) -> Iterator[None]:
         """This process's turn to write; PostgreSQL needs none."""
         if not self.sqlite:
             yield
             return
         if not self._lock.acquire(timeout=self._wait):
-            raise errors.DatabaseAway("Too many writers are waiting for the database.")
+            raise errors.DatabaseUnavailable("Too many writers are waiting for the database.")
         try:
             yield
         finally:
@@ -135,28 +137,28 @@ class Database:
         """Close all connections."""
         self._read.dispose()
         self._write.dispose()
-        self._write_soon.dispose()
+        self._relaxed_write.dispose()
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translate_database_errors() -> Iterator[None]:
     """Turn an unreachable, locked or full database into the error that callers meet as 503."""
     try:
         yield
     except (OperationalError, PoolTimeout) as away:
-        raise errors.DatabaseAway from away
+        raise errors.DatabaseUnavailable from away
     except IntegrityError as fault:
         # On SQLite writers stand in line, so that one there is a fault of ours.
         if getattr(fault.orig, "sqlstate", None) == UNIQUE_VIOLATION:
-            raise Overtaken from fault
+            raise ConcurrentWrite from fault
         raise
     except DBAPIError as fault:
         if fault.connection_invalidated:
-            raise errors.DatabaseAway from fault
+            raise errors.DatabaseUnavailable from fault
         raise
 
 
-def keepalive(settings: Settings) -> dict[str, Any]:
+def connection_options(settings: Settings) -> dict[str, Any]:
     """What every connection to PostgreSQL is opened with: none hangs for ever, whatever becomes of the other side."""
     limits = {
         "statement_timeout": settings.statement_seconds,
@@ -164,22 +166,27 @@ def keepalive(settings: Settings) -> dict[str, Any]:
         "idle_in_transaction_session_timeout": 2 * settings.statement_seconds,
     }
     options = " ".join(f"-c {name}={math.ceil(seconds * 1000)}" for name, seconds in limits.items())
-    return KEEPALIVE | {"options": options, "application_name": "assay"}
+    return KEEPALIVE_OPTIONS | {"options": options, "application_name": "assay"}
 
 
-def silence(settings: Settings) -> float:
+def silence_timeout(settings: Settings) -> float:
     """Seconds after which a database that says nothing has hung: it would have given up any statement itself."""
     return 2 * settings.statement_seconds
 
 
 def _postgresql_engine(settings: Settings, **options: Any) -> Engine:
-    from app.store.connection_timeouts import patient  # noqa: PLC0415 - SQLite is spared the driver
+    from app.store.connection_timeouts import connection_with_timeout  # noqa: PLC0415 - SQLite is spared the driver
 
     pool = {"pool_size": settings.database_pool, "max_overflow": 0, "pool_timeout": settings.database_wait}
     engine = create_engine(
-        settings.database, connect_args=keepalive(settings), pool_pre_ping=True, **pool, **options, **QUIET
+        settings.database,
+        connect_args=connection_options(settings),
+        pool_pre_ping=True,
+        **pool,
+        **options,
+        **HIDE_PARAMETERS,
     )
-    kind = patient(silence(settings))
+    kind = connection_with_timeout(silence_timeout(settings))
 
     @event.listens_for(engine, "do_connect")
     def connect(_dialect: Any, _record: Any, words: Any, named: Any) -> Any:
@@ -192,7 +199,7 @@ def _sqlite_engine(settings: Settings, *, begin: str, query_only: bool = False, 
     """An engine that opens its transactions itself: the driver's own habit of delaying BEGIN is switched off."""
     wait = settings.database_wait
     arguments = {"check_same_thread": False, "timeout": wait}
-    engine = create_engine(settings.database, connect_args=arguments, **POOL, **QUIET)
+    engine = create_engine(settings.database, connect_args=arguments, **SQLITE_POOL, **HIDE_PARAMETERS)
 
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _record: Any) -> None:

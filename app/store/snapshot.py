@@ -28,19 +28,19 @@ from app.store.migrate import require_head, upgrade
 from app.store.session import Database, ReadSession, WriteSession
 from app.store.tables import Base, GoldVersion, Submission, WorkerRow
 
-BATCH = 200  # rows at a time, for some are large
-OF_THE_MOMENT = WorkerRow.__tablename__  # who works now is no part of a snapshot
-OUR_TABLES = [each for each in Base.metadata.sorted_tables if each.name != OF_THE_MOMENT]  # parents first
+BATCH_ROWS = 200  # rows at a time, for some are large
+TRANSIENT_TABLE = WorkerRow.__tablename__  # who works now is no part of a snapshot
+SNAPSHOT_TABLES = [each for each in Base.metadata.sorted_tables if each.name != TRANSIENT_TABLE]  # parents first
 
 
-class NotCopied(AssayError):
+class DatabaseNotCopied(AssayError):
     """The database could not be copied."""
 
     code = "database_not_copied"
     remedy = "Look for room on the disk of the backup, then make it again."
 
 
-class RowsUnfit(AssayError):
+class IncompatibleRows(AssayError):
     """A row of the backup does not fit this database; nothing was stored."""
 
     code = "rows_unfit"
@@ -49,12 +49,12 @@ class RowsUnfit(AssayError):
     )
 
 
-Copy = Connection
+SnapshotConnection = Connection
 """A copy of the database, opened for reading."""
 
 
 @dataclass(frozen=True, slots=True)
-class FileRow:
+class SnapshotFile:
     """A stored file as the row that points to it describes it."""
 
     owner: str
@@ -73,80 +73,82 @@ def take(settings: Settings, db: Database, path: Path) -> None:
         require_head(db.engine())
         _vacuum(db, path)
         return
-    upgrade(settings_of(settings, path))
-    with db.read() as session, _opened(path) as out, out.begin():
-        unhurried(session)
+    upgrade(snapshot_settings(settings, path))
+    with db.read() as session, _connect(path) as out, out.begin():
+        lift_timeouts(session)
         require_head(session.connection())
-        for table in OUR_TABLES:
-            _copy(session.connection(), out, table)
+        for table in SNAPSHOT_TABLES:
+            _copy_table(session.connection(), out, table)
 
 
-def settings_of(settings: Settings, path: Path) -> Settings:
+def snapshot_settings(settings: Settings, path: Path) -> Settings:
     """The same settings with this SQLite file as the database."""
     return settings.model_copy(update={"database_url": f"sqlite:///{path.resolve()}", "database_url_file": None})
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[Copy]:
+def open_snapshot(path: Path) -> Iterator[SnapshotConnection]:
     """A connection to such a file that changes nothing, not even on a disk that cannot be written."""
-    with _opened(path, "?mode=ro") as connection:
+    with _connect(path, "?mode=ro") as connection:
         yield connection
 
 
-def tables(connection: Connection) -> set[str]:
+def table_names(connection: Connection) -> set[str]:
     """The names of the tables that are there."""
     return set(inspect(connection).get_table_names())
 
 
-def counts(connection: Connection) -> dict[str, int]:
+def row_counts(connection: Connection) -> dict[str, int]:
     """The number of rows of every table but the schema's own, whatever revision it is of."""
-    names = sorted(tables(connection) - {"alembic_version", OF_THE_MOMENT})
+    names = sorted(table_names(connection) - {"alembic_version", TRANSIENT_TABLE})
     return {name: connection.scalar(select(func.count()).select_from(table_named(name))) or 0 for name in names}
 
 
-def files(connection: Copy) -> Iterator[FileRow]:
+def stored_files(connection: SnapshotConnection) -> Iterator[SnapshotFile]:
     """Every stored file that a row points to."""
     owners = (Submission, GoldVersion)
     found = union_all(
         *(select(literal(f"{each.__tablename__} "), each.id, each.file_key, each.sha256, each.size) for each in owners)
     )
-    for table, owner, key, sha256, size in connection.execute(found, execution_options={"yield_per": BATCH}):
-        yield FileRow(table + owner, key, sha256, size)
+    for table, owner, key, sha256, size in connection.execute(found, execution_options={"yield_per": BATCH_ROWS}):
+        yield SnapshotFile(table + owner, key, sha256, size)
 
 
-def bytes_of_files(connection: Copy) -> int:
+def total_file_bytes(connection: SnapshotConnection) -> int:
     """The size of all of them."""
     sums = (connection.scalar(select(func.sum(each.size))) or 0 for each in (Submission, GoldVersion))
     return sum(sums)
 
 
-def occupied(connection: Connection) -> str | None:
+def find_nonempty_table(connection: Connection) -> str | None:
     """The name of a table that has rows, None if there is none: whatever revision the database is of."""
-    for name in tables(connection) & {table.name for table in OUR_TABLES}:
+    for name in table_names(connection) & {table.name for table in SNAPSHOT_TABLES}:
         if connection.execute(select(literal(1)).select_from(table_named(name)).limit(1)).first():
             return name
     return None
 
 
-def put_back(copy: Copy, session: WriteSession) -> None:
+def restore_rows(copy: SnapshotConnection, session: WriteSession) -> None:
     """All rows of a copy into an empty database of the same revision; raises RowsUnfit."""
-    unhurried(session)
-    for table in OUR_TABLES:
+    lift_timeouts(session)
+    for table in SNAPSHOT_TABLES:
         try:
-            _copy(copy, session.connection(), table)
+            _copy_table(copy, session.connection(), table)
         except (DataError, IntegrityError) as fault:
-            raise RowsUnfit(f"A row of the table {table.name} does not fit this database: {fault.orig}") from fault
+            raise IncompatibleRows(
+                f"A row of the table {table.name} does not fit this database: {fault.orig}"
+            ) from fault
 
 
-def unhurried(session: ReadSession) -> None:
+def lift_timeouts(session: ReadSession) -> None:
     """Let this transaction take its time on PostgreSQL; one that stands still is still given up."""
     if session.get_bind().dialect.name != "sqlite":
         session.execute(text("SET LOCAL statement_timeout = 0"))
         session.execute(text("SET LOCAL idle_in_transaction_session_timeout = '15min'"))
 
 
-def _copy(source: Connection, target: Connection, table: Table) -> None:
-    found = source.execute(select(table), execution_options={"yield_per": BATCH})
+def _copy_table(source: Connection, target: Connection, table: Table) -> None:
+    found = source.execute(select(table), execution_options={"yield_per": BATCH_ROWS})
     for rows in found.mappings().partitions():
         target.execute(insert(table), [dict(row) for row in rows])
 
@@ -157,13 +159,13 @@ def _vacuum(db: Database, path: Path) -> None:
     try:
         raw.cursor().execute("VACUUM INTO ?", (str(path),))
     except sqlite3.Error as fault:
-        raise NotCopied(f"The database could not be copied: {fault}.") from fault
+        raise DatabaseNotCopied(f"The database could not be copied: {fault}.") from fault
     finally:
         raw.close()
 
 
 @contextmanager
-def _opened(path: Path, how: str = "") -> Iterator[Connection]:
+def _connect(path: Path, how: str = "") -> Iterator[Connection]:
     address = path.resolve().as_uri() + how
     engine = create_engine("sqlite://", creator=lambda: sqlite3.connect(address, uri=True), poolclass=NullPool)
     with engine.connect() as connection:

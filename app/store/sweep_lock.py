@@ -12,30 +12,30 @@ from sqlalchemy import func, select
 from app.errors import Unavailable
 from app.store.session import Database
 
-NUMBER = 0x41535357
-PATIENCE = 60.0  # seconds that a backup waits for a sweep at work
-LOOK = 0.1
+SWEEP_LOCK_KEY = 0x41535357
+LOCK_TIMEOUT_SECONDS = 60.0  # seconds that a backup waits for a sweep at work
+LOCK_POLL_SECONDS = 0.1
 
 
 @contextmanager
-def sweeping(db: Database) -> Iterator[bool]:
+def try_sweep_lock(db: Database) -> Iterator[bool]:
     """Hold the right to sweep while the block lasts; gives False when a backup is being made."""
-    with _held(db, shared=True, seconds=0.0) as held:
+    with _lock(db, shared=True, seconds=0.0) as held:
         yield held
 
 
 @contextmanager
-def no_sweeping(db: Database) -> Iterator[None]:
+def prevent_sweeping(db: Database) -> Iterator[None]:
     """Keep every sweeper away while the block lasts; raises Unavailable when one does not end."""
-    with _held(db, shared=False, seconds=PATIENCE) as held:
+    with _lock(db, shared=False, seconds=LOCK_TIMEOUT_SECONDS) as held:
         if not held:
             raise Unavailable("Files are being swept, or another backup is being made.")
         yield
 
 
 @contextmanager
-def _held(db: Database, *, shared: bool, seconds: float) -> Iterator[bool]:
-    with _file_lock(db, shared=shared, seconds=seconds) if db.sqlite else _advisory(db, shared, seconds) as held:
+def _lock(db: Database, *, shared: bool, seconds: float) -> Iterator[bool]:
+    with _file_lock(db, shared=shared, seconds=seconds) if db.sqlite else _advisory_lock(db, shared, seconds) as held:
         yield held
 
 
@@ -55,25 +55,25 @@ def _file_lock(db: Database, *, shared: bool, seconds: float) -> Iterator[bool]:
                 if time.monotonic() >= deadline:
                     yield False
                     return
-                time.sleep(LOOK)
+                time.sleep(LOCK_POLL_SECONDS)
             else:
                 yield True
                 return
 
 
 @contextmanager
-def _advisory(db: Database, shared: bool, seconds: float) -> Iterator[bool]:
+def _advisory_lock(db: Database, shared: bool, seconds: float) -> Iterator[bool]:
     """On PostgreSQL: a lock of the connection, outside any transaction, for a backup takes its time."""
     take = func.pg_try_advisory_lock_shared if shared else func.pg_try_advisory_lock
     give = func.pg_advisory_unlock_shared if shared else func.pg_advisory_unlock
     with db.engine().connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         deadline = time.monotonic() + seconds
-        while not connection.scalar(select(take(NUMBER))):
+        while not connection.scalar(select(take(SWEEP_LOCK_KEY))):
             if time.monotonic() >= deadline:
                 yield False
                 return
-            time.sleep(LOOK)
+            time.sleep(LOCK_POLL_SECONDS)
         try:
             yield True
         finally:
-            connection.execute(select(give(NUMBER)))
+            connection.execute(select(give(SWEEP_LOCK_KEY)))

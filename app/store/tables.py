@@ -7,9 +7,9 @@ from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, false,
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.store.account_tables import KnownAddress, Token, User
-from app.store.base import ID, Base, JSONObject, one_of
+from app.store.base import ID, Base, JSONObject, one_of_check
 from app.store.types import new_id, utcnow
-from app.task_priorities import WAITING
+from app.task_priorities import WAITING_CONDITION
 
 __all__ = ["Base", "KnownAddress", "Token", "User"]  # and all that is declared here
 
@@ -19,10 +19,10 @@ class Challenge(Base):
 
     __tablename__ = "challenges"
     __table_args__ = (
-        one_of("task", "binary", "multiclass", "multilabel"),
-        one_of("status", "draft", "published"),
-        one_of("visibility", "public", "private"),
-        one_of("registration", "open", "approval", "invitation"),
+        one_of_check("task", "binary", "multiclass", "multilabel"),
+        one_of_check("status", "draft", "published"),
+        one_of_check("visibility", "public", "private"),
+        one_of_check("registration", "open", "approval", "invitation"),
     )
 
     id: Mapped[str] = mapped_column(ID, primary_key=True, default=new_id)
@@ -44,7 +44,7 @@ class Organizer(Base):
     """A user's role in a challenge."""
 
     __tablename__ = "organizers"
-    __table_args__ = (one_of("role", "owner", "editor", "viewer"),)
+    __table_args__ = (one_of_check("role", "owner", "editor", "viewer"),)
 
     challenge_id: Mapped[str] = mapped_column(ForeignKey("challenges.id", ondelete="CASCADE"), primary_key=True)
     user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True, index=True)
@@ -58,7 +58,7 @@ class Recipe(Base):
 
     __tablename__ = "recipes"
     __table_args__ = (
-        one_of("status", "draft", "active", "retired"),
+        one_of_check("status", "draft", "active", "retired"),
         UniqueConstraint("challenge_id", "version"),
         Index(
             "uq_recipes_active",
@@ -84,7 +84,7 @@ class Phase(Base):
 
     __tablename__ = "phases"
     __table_args__ = (
-        one_of("leaderboard", "public", "hidden", "after_close"),
+        one_of_check("leaderboard", "public", "hidden", "after_close"),
         UniqueConstraint("challenge_id", "slug"),
     )
 
@@ -112,7 +112,7 @@ class GoldVersion(Base):
 
     __tablename__ = "gold_versions"
     __table_args__ = (
-        one_of("status", "draft", "activating", "active", "retired", "failed"),
+        one_of_check("status", "draft", "activating", "active", "retired", "failed"),
         UniqueConstraint("phase_id", "version"),
         Index(
             "uq_gold_versions_active",
@@ -175,7 +175,7 @@ class Registration(Base):
 
     __tablename__ = "registrations"
     __table_args__ = (
-        one_of("status", "approved", "pending", "barred"),
+        one_of_check("status", "approved", "pending", "barred"),
         UniqueConstraint("challenge_id", "user_id"),
     )
 
@@ -196,7 +196,7 @@ class Submission(Base):
 
     __tablename__ = "submissions"
     __table_args__ = (
-        one_of("status", "queued", "running", "finished", "rejected", "failed", "cancelled"),
+        one_of_check("status", "queued", "running", "finished", "rejected", "failed", "cancelled"),
         Index("ix_submissions_phase_team", "phase_id", "team_id", "id"),
         Index("ix_submissions_phase_id", "phase_id", "id"),
         Index("ix_submissions_file_key", "file_key"),
@@ -243,16 +243,16 @@ class ScoreTask(Base):
 
     __tablename__ = "score_tasks"
     __table_args__ = (
-        one_of("status", "queued", "running", "done", "failed", "cancelled"),
+        one_of_check("status", "queued", "running", "done", "failed", "cancelled"),
         UniqueConstraint("submission_id", "gold_id", "recipe_id", "scorer_version"),
         Index("ix_score_tasks_claim", "status", "priority", "id"),
         *(
             Index(name, *columns, sqlite_where=text(condition), postgresql_where=text(condition))
             for name, columns, condition in (
-                ("ix_score_tasks_turn", ("priority", "turn", "ticket", "status"), WAITING),
-                ("ix_score_tasks_lane", ("lane", "turn"), WAITING),
-                ("ix_score_tasks_subturn", ("lane", "subturn", "id"), WAITING),
-                ("ix_score_tasks_sublane", ("lane", "sublane", "subturn"), WAITING),
+                ("ix_score_tasks_turn", ("priority", "turn", "ticket", "status"), WAITING_CONDITION),
+                ("ix_score_tasks_lane", ("lane", "turn"), WAITING_CONDITION),
+                ("ix_score_tasks_subturn", ("lane", "subturn", "id"), WAITING_CONDITION),
+                ("ix_score_tasks_sublane", ("lane", "sublane", "subturn"), WAITING_CONDITION),
                 ("ix_score_tasks_served", ("served_turn", "lane"), "served_turn IS NOT NULL"),
             )
         ),
@@ -317,7 +317,7 @@ class Score(Base):
 
     __tablename__ = "scores"
     __table_args__ = (
-        one_of("split", "all", "public", "private"),
+        one_of_check("split", "all", "public", "private"),
         UniqueConstraint("submission_id", "gold_id", "recipe_id", "scorer_version", "split"),
     )
 
@@ -336,7 +336,7 @@ class QuotaEntry(Base):
 
     __tablename__ = "quota_entries"
     __table_args__ = (
-        one_of("kind", "reserve", "charge", "refund"),
+        one_of_check("kind", "reserve", "charge", "refund"),
         UniqueConstraint("submission_id", "kind"),
         Index("ix_quota_entries_phase_team", "phase_id", "team_id", "day"),
     )

@@ -16,7 +16,7 @@ def new_id() -> str:
     return uuid_utils.uuid7().hex
 
 
-def id_of(moment: datetime) -> str:
+def id_at(moment: datetime) -> str:
     """The same for a row whose place among others is told by its id: it goes by this moment, to the microsecond.
 
     So hosts whose clocks differ do not order rows differently (RFC 9562, section 6.2, method 3).
@@ -31,12 +31,12 @@ def utcnow() -> datetime:
     return datetime.now(UTC)
 
 
-def moment_text(moment: datetime) -> str:
+def format_timestamp(moment: datetime) -> str:
     """RFC 3339 in UTC, as everybody reads it."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-class Moment(TypeDecorator[datetime]):
+class UTCDateTime(TypeDecorator[datetime]):
     """A moment in UTC: SQLite drops the zone, so it is put back on reading and demanded on writing."""
 
     impl = DateTime(timezone=True)

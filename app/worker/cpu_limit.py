@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from app.formats.cpu_share import CpuShare
 
-_LEAST = 1e-4
+_MIN_TIMER_SECONDS = 1e-4
 """Seconds; a timer that is set to zero never ends anything."""
 
 
@@ -39,14 +39,14 @@ class CpuTimer:
         left = min(seconds, self._end - time.process_time())
         if left <= 0:
             signal.raise_signal(signal.SIGPROF)
-        signal.setitimer(signal.ITIMER_PROF, max(_LEAST, left))
+        signal.setitimer(signal.ITIMER_PROF, max(_MIN_TIMER_SECONDS, left))
 
     def share(self, seconds: float) -> CpuShare:
         """A share of the time of a stage for some of its steps."""
-        return _Share(seconds, self)
+        return _TimedCpuShare(seconds, self)
 
 
-class _Share(CpuShare):
+class _TimedCpuShare(CpuShare):
     """Steps that end the program when they have taken their share."""
 
     def __init__(self, seconds: float, timer: CpuTimer) -> None:

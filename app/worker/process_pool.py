@@ -21,34 +21,34 @@ from typing import Any
 import structlog
 
 from app.scoring_processes import (
-    ChildAborted,
-    ChildBusyWithGold,
-    ChildDied,
-    ChildError,
-    ChildNotStarted,
-    ChildOutOfCpu,
-    ChildOutOfMemory,
-    ChildrenBusy,
-    ChildrenClosed,
-    ChildTimedOut,
+    CpuLimitExceeded,
+    GoldCpuLimitExceeded,
+    MemoryLimitExceeded,
+    ScoringProcessAborted,
+    ScoringProcessCrashed,
+    ScoringProcessError,
+    ScoringProcessesBusy,
+    ScoringProcessesClosed,
+    ScoringProcessNotStarted,
+    ScoringTimeout,
 )
-from app.worker.stall_detection import Progress
+from app.worker.stall_detection import StallDetector
 
 log = structlog.get_logger()
 
-MOST_WAITING = 12
-START_SECONDS = 60.0
-STALL_SECONDS = 10.0
-PROGRAM = "app.worker.scoring_process"
-_OWN_FAULTS = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL})
+MAX_WAITING_REQUESTS = 12
+START_TIMEOUT_SECONDS = 60.0
+STALL_TIMEOUT_SECONDS = 10.0
+SCORING_PROCESS_MODULE = "app.worker.scoring_process"
+_ABORT_SIGNALS = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL})
 """Signals by which a program ends that a library has led astray; nobody else sends them."""
-PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "HOME", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH", "SYSTEMROOT")
+INHERITED_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ", "HOME", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH", "SYSTEMROOT")
 
 
-class Child:
+class ScoringProcess:
     """One scoring program, asked by one thread at a time; any thread may end it."""
 
-    def __init__(self, arguments: Sequence[str], stall_seconds: float = STALL_SECONDS) -> None:
+    def __init__(self, arguments: Sequence[str], stall_seconds: float = STALL_TIMEOUT_SECONDS) -> None:
         self._arguments = list(arguments)
         self._stall_seconds = stall_seconds
         self._process: subprocess.Popen[bytes] | None = None
@@ -60,7 +60,7 @@ class Child:
         """The running program, started if need be; raises ChildNotStarted, and ChildrenClosed after `end`."""
         with self._lock:
             if self._ended:
-                raise ChildrenClosed
+                raise ScoringProcessesClosed
             if self._process is None or self._process.poll() is not None:
                 self.stop()
                 self._process = self._launch()
@@ -69,14 +69,14 @@ class Child:
     def _launch(self) -> subprocess.Popen[bytes]:
         try:
             return subprocess.Popen(  # noqa: S603 - our own program
-                [sys.executable, "-m", PROGRAM, *self._arguments],
+                [sys.executable, "-m", SCORING_PROCESS_MODULE, *self._arguments],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=_environment(),
                 cwd=Path(__file__).resolve().parents[2],
             )
         except OSError as lack:
-            raise ChildNotStarted(f"no scoring program could be started: {lack}") from lack
+            raise ScoringProcessNotStarted(f"no scoring program could be started: {lack}") from lack
 
     @property
     def pid(self) -> int | None:
@@ -95,8 +95,8 @@ class Child:
             answer = self._receive(process, time.monotonic() + seconds, seconds)
         except OSError as gone:
             self.stop()
-            raise ChildDied("it was gone before it was asked") from gone
-        except ChildError:
+            raise ScoringProcessCrashed("it was gone before it was asked") from gone
+        except ScoringProcessError:
             self.stop()
             raise
         for remark in answer.pop("remarks", ()):
@@ -107,13 +107,13 @@ class Child:
             raise FileNotFoundError(answer["file"])
         if answer.get("error") == "memory":
             self.stop()
-            raise ChildOutOfMemory
+            raise MemoryLimitExceeded
         if answer.get("error") == "cpu":
             self.stop()
-            raise ChildOutOfCpu
+            raise CpuLimitExceeded
         if "error" in answer:
             self.stop()
-            raise ChildAborted(str(answer["error"]))
+            raise ScoringProcessAborted(str(answer["error"]))
         return answer
 
     def _send(self, line: bytes) -> subprocess.Popen[bytes]:
@@ -129,27 +129,27 @@ class Child:
     def _await_ready(self, process: subprocess.Popen[bytes]) -> None:
         """Wait until a new program says that it is ready: one that cannot run is no fault of what it is asked."""
         try:
-            self._receive(process, time.monotonic() + START_SECONDS, START_SECONDS)
-        except ChildError as failed:
-            raise ChildNotStarted(f"the scoring program did not start: {failed}") from failed
+            self._receive(process, time.monotonic() + START_TIMEOUT_SECONDS, START_TIMEOUT_SECONDS)
+        except ScoringProcessError as failed:
+            raise ScoringProcessNotStarted(f"the scoring program did not start: {failed}") from failed
         self._ready = process
 
     def _receive(self, process: subprocess.Popen[bytes], deadline: float, seconds: float) -> dict[str, Any]:
         """The answer, or that of the stage in which the program exceeded its CPU time, if this stage has one."""
         assert process.stdout is not None
         received, beyond_cpu = bytearray(), None
-        progress = Progress(process.pid, self._stall_seconds)
+        progress = StallDetector(process.pid, self._stall_seconds)
         with selectors.DefaultSelector() as ready:
             ready.register(process.stdout, selectors.EVENT_READ)
             while True:
                 if not ready.select(max(0.0, min(progress.interval, deadline - time.monotonic()))):
                     if time.monotonic() >= deadline:
-                        raise ChildTimedOut(f"no answer within {seconds:g} s")
+                        raise ScoringTimeout(f"no answer within {seconds:g} s")
                     progress.look()
                     continue
                 chunk = os.read(process.stdout.fileno(), 1 << 16)
                 if not chunk:
-                    return self._ended_at(process.wait(), beyond_cpu)
+                    return self._interpret_exit(process.wait(), beyond_cpu)
                 received += chunk
                 *lines, received = received.split(b"\n")
                 for line in lines:
@@ -159,14 +159,14 @@ class Child:
                     beyond_cpu = said["beyond_cpu"]
 
     @staticmethod
-    def _ended_at(status: int, beyond_cpu: dict[str, Any] | None) -> dict[str, Any]:
+    def _interpret_exit(status: int, beyond_cpu: dict[str, Any] | None) -> dict[str, Any]:
         """What the end of the program means: what others end is not the fault of a file."""
-        if -status in _OWN_FAULTS:
-            raise ChildAborted(f"it ended with {signal.Signals(-status).name}")
+        if -status in _ABORT_SIGNALS:
+            raise ScoringProcessAborted(f"it ended with {signal.Signals(-status).name}")
         if status != -signal.SIGPROF:
-            raise ChildDied(f"it ended with status {status}")
+            raise ScoringProcessCrashed(f"it ended with status {status}")
         if beyond_cpu is None:
-            raise ChildBusyWithGold
+            raise GoldCpuLimitExceeded
         return beyond_cpu
 
     def end(self) -> None:
@@ -194,17 +194,17 @@ class Child:
                     log.debug("child_pipe_closed", pid=process.pid)
 
 
-class ChildPool:
+class ScoringProcessPool:
     """A fixed number of children; whoever asks takes a free one."""
 
     def __init__(
-        self, count: int, *, arguments: Sequence[str], seconds: float, stall_seconds: float = STALL_SECONDS
+        self, count: int, *, arguments: Sequence[str], seconds: float, stall_seconds: float = STALL_TIMEOUT_SECONDS
     ) -> None:
         self._seconds = seconds
-        self._all = [Child(arguments, stall_seconds) for _ in range(count)]
-        self._free: queue.LifoQueue[Child] = queue.LifoQueue()
+        self._all = [ScoringProcess(arguments, stall_seconds) for _ in range(count)]
+        self._free: queue.LifoQueue[ScoringProcess] = queue.LifoQueue()
         self._closed = threading.Event()
-        self._in_line = threading.BoundedSemaphore(count + MOST_WAITING)
+        self._waiting_slots = threading.BoundedSemaphore(count + MAX_WAITING_REQUESTS)
         for child in self._all:
             self._free.put(child)
 
@@ -218,25 +218,25 @@ class ChildPool:
         child = self._borrow()
         try:
             if self._closed.is_set():
-                raise ChildrenClosed
+                raise ScoringProcessesClosed
             return child.ask(request, self._seconds)
-        except ChildError as error:
+        except ScoringProcessError as error:
             if self._closed.is_set():
-                raise ChildrenClosed from error
+                raise ScoringProcessesClosed from error
             raise
         finally:
             self._free.put(child)
 
-    def _borrow(self) -> Child:
+    def _borrow(self) -> ScoringProcess:
         """A free child; those who wait hold a thread, so they are few and do not wait for ever."""
-        if not self._in_line.acquire(blocking=False):
-            raise ChildrenBusy
+        if not self._waiting_slots.acquire(blocking=False):
+            raise ScoringProcessesBusy
         try:
             return self._free.get(timeout=self._seconds)
         except queue.Empty:
-            raise ChildrenBusy from None
+            raise ScoringProcessesBusy from None
         finally:
-            self._in_line.release()
+            self._waiting_slots.release()
 
     def pids(self) -> list[int]:
         """Process ids of the children that run."""
@@ -255,5 +255,5 @@ class ChildPool:
 
 def _environment() -> dict[str, str]:
     """What a child may know of the environment: no secrets, one thread per child."""
-    kept = {name: value for name, value in os.environ.items() if name in PASSED_ON}
+    kept = {name: value for name, value in os.environ.items() if name in INHERITED_VARIABLES}
     return kept | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}

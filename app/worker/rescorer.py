@@ -14,25 +14,32 @@ from threading import Event
 import structlog
 
 from app.actions.scoring_tasks import upgrade_scorer
-from app.actions.scoring_tasks.rescore_group import Group, claim_group, rescore, rescoring_waits
-from app.actions.scoring_tasks.score_submission import Bench
-from app.queue import Claim
+from app.actions.scoring_tasks.rescore_group import (
+    RescoringGroup,
+    claim_rescoring_group,
+    is_rescoring_due,
+    rescore_group,
+)
+from app.actions.scoring_tasks.score_submission import WorkerContext
+from app.queue import TaskClaim
 from app.queue.local import LocalQueue
 from app.store.locks import try_maintenance
 
 log = structlog.get_logger()
 
-SHARE = 16  # new submissions after which a file is scored again though they leave no place free: or it never would be
+MAX_SUBMISSIONS_BEFORE_RESCORING = (
+    16  # new submissions after which a file is scored again though they leave no place free: or it never would be
+)
 
 
-class Places:
+class ScoringSlots:
     """The children, shared so that those who score again step back for new submissions."""
 
     def __init__(self, count: int) -> None:
         self._count = count
-        self._submitted = 0
-        self._again = 0
-        self._passed = 0
+        self._submissions_running = 0
+        self._rescorings_running = 0
+        self._submissions_since_rescoring = 0
         self._changed = threading.Condition()
         self._ended = False
 
@@ -42,35 +49,37 @@ class Places:
         return self._ended
 
     @contextmanager
-    def submitted(self) -> Iterator[None]:
+    def submission_slot(self) -> Iterator[None]:
         """A place for a new submission: taken at once, whoever else is at work."""
         with self._changed:
-            self._submitted += 1
-            self._passed += 1
+            self._submissions_running += 1
+            self._submissions_since_rescoring += 1
             self._changed.notify_all()
         try:
             yield
         finally:
             with self._changed:
-                self._submitted -= 1
+                self._submissions_running -= 1
                 self._changed.notify_all()
 
-    def take_free(self) -> bool:
+    def acquire_rescoring_slot(self) -> bool:
         """Wait for a place that nobody needs, or until so many passed by that it is our turn; False once all shall end."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended or self._may_begin())
             if not self._ended:
-                self._again += 1
-                self._passed = 0
+                self._rescorings_running += 1
+                self._submissions_since_rescoring = 0
             return not self._ended
 
     def _may_begin(self) -> bool:
-        return self._submitted + self._again < self._count or (self._again == 0 and self._passed >= SHARE)
+        return self._submissions_running + self._rescorings_running < self._count or (
+            self._rescorings_running == 0 and self._submissions_since_rescoring >= MAX_SUBMISSIONS_BEFORE_RESCORING
+        )
 
-    def give_free(self) -> None:
+    def release_rescoring_slot(self) -> None:
         """Give it back."""
         with self._changed:
-            self._again -= 1
+            self._rescorings_running -= 1
             self._changed.notify_all()
 
     def end(self) -> None:
@@ -83,15 +92,17 @@ class Places:
 class Rescorer:
     """Claims groups of tasks and scores them, in as many threads as there are children."""
 
-    def __init__(self, bench: Bench, slots: int, lease: timedelta | None, lost: Callable[[Claim], None]) -> None:
+    def __init__(
+        self, bench: WorkerContext, slots: int, lease: timedelta | None, lost: Callable[[TaskClaim], None]
+    ) -> None:
         """`lost` is told what could not be settled, so that it is given back once that can be done."""
-        self.places = Places(slots)
+        self.slots = ScoringSlots(slots)
         self._bench = bench
         self._lease = lease
         self._line = LocalQueue(self._claim, slots)
         self._lost = lost
-        self._groups: dict[Claim, Group] = {}
-        self._held: set[Claim] = set()
+        self._groups: dict[TaskClaim, RescoringGroup] = {}
+        self._active_claims: set[TaskClaim] = set()
         self._told = 0
 
     def run(self, stop: Event) -> None:
@@ -100,22 +111,22 @@ class Rescorer:
 
     def end(self) -> None:
         """Begin nothing more; called once `stop` is set."""
-        self.places.end()
+        self.slots.end()
         self._line.wake()
 
-    def held(self) -> list[Claim]:
+    def active_claims(self) -> list[TaskClaim]:
         """What it is at."""
-        return list(self._held)
+        return list(self._active_claims)
 
-    def _claim(self, count: int) -> list[Claim]:
+    def _claim(self, count: int) -> list[TaskClaim]:
         with self._bench.db.read() as session:
-            if not rescoring_waits(session):
+            if not is_rescoring_due(session):
                 return []
-        names: list[Claim] = []
+        names: list[TaskClaim] = []
         for _ in range(count):
             try:
                 with self._bench.db.write() as session:
-                    group = claim_group(session, self._lease)
+                    group = claim_rescoring_group(session, self._lease)
             except Exception:
                 if not names:
                     raise
@@ -125,74 +136,74 @@ class Rescorer:
                 break
             names.append(group.name)
             self._groups[group.name] = group
-            self._held.update(group.jobs)
+            self._active_claims.update(group.jobs)
         return names
 
-    def _work(self, name: Claim) -> None:
+    def _work(self, name: TaskClaim) -> None:
         structlog.contextvars.clear_contextvars()
         group = self._groups.pop(name)
-        turns = _Turns(self.places)
+        turns = _GroupSlot(self.slots)
         try:
-            rescore(self._bench, group, turns.next, self._held.difference_update)
+            rescore_group(self._bench, group, turns.next, self._active_claims.difference_update)
         except Exception:
             for claim in group.jobs:
                 self._lost(claim)
             raise
         finally:
             turns.over()
-            self._held.difference_update(group.jobs)
+            self._active_claims.difference_update(group.jobs)
 
     def raise_scorer(self) -> None:
         """A round: bring phases that are in force at an older scorer version to this one."""
         db = self._bench.db
         with db.read() as session:
-            behind, left = upgrade_scorer.phases_behind(session), upgrade_scorer.leftovers(session)
+            behind, left = upgrade_scorer.outdated_phases(session), upgrade_scorer.has_superseded_tasks(session)
         if left:
             with db.write() as session:
-                upgrade_scorer.clear_leftovers(session)
+                upgrade_scorer.cancel_superseded_tasks(session)
         for phase_id, slug in behind:
-            self._raise(phase_id, slug)
+            self._upgrade_phase(phase_id, slug)
         if behind:
-            self._tell_withheld()
+            self._log_withheld()
 
-    def _raise(self, phase_id: str, slug: str) -> None:
+    def _upgrade_phase(self, phase_id: str, slug: str) -> None:
         db = self._bench.db
-        while not self.places.ended:
+        while not self.slots.ended:
             with db.read() as session:
-                standing = upgrade_scorer.standing(session, phase_id)
+                standing = upgrade_scorer.upgrade_state(session, phase_id)
             if standing == "waiting":
                 return
             with db.write() as session:
                 if standing == "ready":
-                    upgrade_scorer.switch(session, phase_id, slug)
+                    upgrade_scorer.switch_scorer_version(session, phase_id, slug)
                     return
                 alone = try_maintenance(session)  # two would add the same
-                if not alone or not upgrade_scorer.add_tasks(session, self._bench.queue, phase_id, slug):
+                if not alone or not upgrade_scorer.add_upgrade_tasks(session, self._bench.queue, phase_id, slug):
                     return
 
-    def _tell_withheld(self) -> None:
+    def _log_withheld(self) -> None:
         with self._bench.db.read() as session:
-            count = upgrade_scorer.withheld(session)
+            count = upgrade_scorer.upgrade_blocker_count(session)
         if count > self._told:
             log.error("scorer_switch_withheld", failed=count)
         self._told = count
 
 
-class _Turns:
+class _GroupSlot:
     """The turns of one group: a place is held while a file is scored, and free between two."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: ScoringSlots) -> None:
         self._places = places
         self._holds = False
 
     def next(self) -> bool:
         """Wait for the next turn."""
         self.over()
-        self._holds = self._places.take_free()
+        self._holds = self._places.acquire_rescoring_slot()
         return self._holds
 
     def over(self) -> None:
         """The file is scored."""
         if self._holds:
             self._holds = False
-            self._places.give_free()
+            self._places.release_rescoring_slot()

@@ -20,32 +20,32 @@ from pathlib import Path
 from typing import IO, Any
 
 from app.errors import BadRequest, InvalidContent
-from app.formats import Limits, Problems, Rules
+from app.formats import Limits, Problems, ReadingRules
 from app.formats.problems import Problem
-from app.formats.reader import too_much_memory, too_much_time
-from app.formats.size_limits import Needs
-from app.formats.template import template
-from app.pipeline import FileTooHeavy, Gold, predicted_case, score, validate
-from app.prepared.gold_cache import Golds, Unprepared, source
-from app.prepared.gold_folder import PreparedGold
-from app.scoring.declaration.recipe import Recipe
-from app.scoring.evaluation_input import Case
-from app.scoring.reports.detailed_report import NEEDS_PROBABILITIES, detailed, write_csv
+from app.formats.reader import cpu_limit_problem, memory_limit_problem
+from app.formats.size_limits import PhaseSize
+from app.formats.template import build_template
+from app.pipeline import FileMemoryError, Gold, predicted_case, score_predictions, validate_predictions
+from app.prepared.gold_cache import GoldCache, GoldNotPrepared, request_source
+from app.prepared.gold_folder import PreparedGoldFolder
+from app.scoring.declaration.recipe import ScoringRecipe
+from app.scoring.evaluation_input import EvaluationInput
+from app.scoring.reports.detailed_report import PROBABILITY_PART, build_detailed_report, write_csv
 from app.worker.cpu_limit import CpuTimer
 
-Answer = dict[str, Any]
+ScoringReply = dict[str, Any]
 
 
-class CpuLimit(CpuTimer):
+class StageCpuTimer(CpuTimer):
     """The CPU time of each stage of a request; the service learns beforehand what to answer if it is exceeded."""
 
-    def __init__(self, seconds: float, say: Callable[[Answer], None]) -> None:
+    def __init__(self, seconds: float, say: Callable[[ScoringReply], None]) -> None:
         super().__init__(seconds)
         self._say = say
 
     def reading(self) -> None:
         """From now on the time is the file's: what a request takes before one is read is no fault of the file."""
-        self._say({"beyond_cpu": _refused(too_much_time(self.seconds))})
+        self._say({"beyond_cpu": _limit_reply(cpu_limit_problem(self.seconds))})
         self.begin()
 
     def scoring(self) -> None:
@@ -54,7 +54,7 @@ class CpuLimit(CpuTimer):
         self.begin()
 
 
-def answer_gold(golds: Golds, request: dict[str, Any], cpu: CpuLimit) -> Answer:
+def handle_gold(golds: GoldCache, request: dict[str, Any], cpu: StageCpuTimer) -> ScoringReply:
     """Check gold and say what it holds."""
     cpu.reading()
     try:
@@ -71,21 +71,21 @@ def answer_gold(golds: Golds, request: dict[str, Any], cpu: CpuLimit) -> Answer:
         "public_instances": None if gold.splits is None else int((gold.splits == 0).sum()),
         "weighted": gold.weights is not None,
         "void_instances": len(gold.void),
-        "longest_id": Needs.of(gold.ids, (), void=gold.void).longest,
+        "longest_id": PhaseSize.of(gold.ids, (), void=gold.void).longest,
         "notes": gold.notes,
     }
 
 
-def answer_validate(golds: Golds, request: dict[str, Any], cpu: CpuLimit) -> Answer:
+def handle_validate(golds: GoldCache, request: dict[str, Any], cpu: StageCpuTimer) -> ScoringReply:
     """Check predictions without scoring them."""
-    gold = golds.sound(request["gold"])
+    gold = golds.load_valid(request["gold"])
     recipe = golds.recipe(request, gold)
-    rules = Rules.strictest(recipe.metrics, recipe.primary)
+    rules = ReadingRules.strictest(recipe.metrics, recipe.primary)
     cpu.reading()
-    _, problems, notes = validate(
+    _, problems, notes = validate_predictions(
         gold.index,
         gold.spec,
-        source(request["predictions"]),
+        request_source(request["predictions"]),
         rules=rules,
         void=gold.void,
         tables=gold.tables,
@@ -94,14 +94,14 @@ def answer_validate(golds: Golds, request: dict[str, Any], cpu: CpuLimit) -> Ans
     return problems.to_dict() | {"notes": notes}
 
 
-def answer_score(golds: Golds, request: dict[str, Any], cpu: CpuLimit) -> Answer:
+def handle_score(golds: GoldCache, request: dict[str, Any], cpu: StageCpuTimer) -> ScoringReply:
     """Check predictions and score them, per split."""
-    gold = golds.sound(request["gold"])
+    gold = golds.load_valid(request["gold"])
     recipe = golds.recipe(request, gold)
     cpu.reading()
-    outcome = score(
+    outcome = score_predictions(
         gold,
-        source(request["predictions"]),
+        request_source(request["predictions"]),
         recipe.metrics,
         primary=recipe.primary,
         decision=recipe.decision,
@@ -119,27 +119,27 @@ def answer_score(golds: Golds, request: dict[str, Any], cpu: CpuLimit) -> Answer
     return outcome.problems.to_dict() | {"notes": outcome.notes, "scores": scores}
 
 
-def answer_template(golds: Golds, request: dict[str, Any], _cpu: CpuLimit) -> Answer:
+def handle_template(golds: GoldCache, request: dict[str, Any], _cpu: StageCpuTimer) -> ScoringReply:
     """Write the file to fill in to the path given."""
-    gold = golds.sound(request["gold"])
+    gold = golds.load_valid(request["gold"])
     try:
-        body = template(gold.listed, gold.spec, request["format"], scores=request["scores"])
+        body = build_template(gold.listed, gold.spec, request["format"], scores=request["scores"])
     except BadRequest as refused:
         return {"valid": False, "detail": refused.detail, "remedy": refused.advice}
     Path(request["target"]).write_bytes(body)
     return {"valid": True}
 
 
-def answer_report(golds: Golds, request: dict[str, Any], _cpu: CpuLimit) -> Answer:
+def handle_report(golds: GoldCache, request: dict[str, Any], _cpu: StageCpuTimer) -> ScoringReply:
     """Write the detailed report of a submission to the path given."""
-    gold = golds.sound(request["gold"])
+    gold = golds.load_valid(request["gold"])
     recipe = golds.recipe(request, gold)
-    case = _case(golds, gold, recipe, request)
-    found = detailed(case, recipe.options, request["parts"], request["digits"], size=request["size"])
+    case = _stored_case(golds, gold, recipe, request)
+    found = build_detailed_report(case, recipe.options, request["parts"], request["digits"], size=request["size"])
     if request["csv"] and "left_out" in found:
         (part,) = found["left_out"]
         detail = f"There is no such table: {part['reason']}."
-        return {"valid": False, "detail": detail, "other_scores": part["part"] == NEEDS_PROBABILITIES}
+        return {"valid": False, "detail": detail, "other_scores": part["part"] == PROBABILITY_PART}
     with Path(request["target"]).open("w", encoding="utf-8", newline="") as target:
         if request["csv"]:
             write_csv(found, request["parts"][0], target)
@@ -148,14 +148,14 @@ def answer_report(golds: Golds, request: dict[str, Any], _cpu: CpuLimit) -> Answ
     return {"valid": True}
 
 
-def _case(golds: Golds, gold: Gold, recipe: Recipe, request: dict[str, Any]) -> Case:
+def _stored_case(golds: GoldCache, gold: Gold, recipe: ScoringRecipe, request: dict[str, Any]) -> EvaluationInput:
     """The case of stored predictions, with their scores if these are in order: the recipe may not have looked at them."""
-    rules = Rules.strictest(recipe.metrics, recipe.primary)
+    rules = ReadingRules.strictest(recipe.metrics, recipe.primary)
     for tried in (replace(rules, scores="used"), rules):
         with suppress(ValueError):
             return predicted_case(
                 gold,
-                source(request["predictions"]),
+                request_source(request["predictions"]),
                 tried,
                 split=request["split"],
                 decision=recipe.decision,
@@ -166,16 +166,16 @@ def _case(golds: Golds, gold: Gold, recipe: Recipe, request: dict[str, Any]) -> 
     raise RuntimeError(msg)
 
 
-ANSWERS: dict[str, Callable[[Golds, dict[str, Any], CpuLimit], Answer]] = {
-    "gold": answer_gold,
-    "validate": answer_validate,
-    "score": answer_score,
-    "template": answer_template,
-    "report": answer_report,
+REQUEST_HANDLERS: dict[str, Callable[[GoldCache, dict[str, Any], StageCpuTimer], ScoringReply]] = {
+    "gold": handle_gold,
+    "validate": handle_validate,
+    "score": handle_score,
+    "template": handle_template,
+    "report": handle_report,
 }
 
 
-def _listen(lines: IO[bytes], requests: "queue.SimpleQueue[bytes]") -> None:
+def _read_requests(lines: IO[bytes], requests: "queue.SimpleQueue[bytes]") -> None:
     """Pass requests on; when the pipe closes the service is gone, and so is the reason to go on."""
     for line in lines:
         requests.put(line)
@@ -194,59 +194,59 @@ def main() -> None:
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints must not mix with the answers
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(sys.stdin.buffer, requests), daemon=True).start()
-    _reply(replies, {"ready": True})
+    threading.Thread(target=_read_requests, args=(sys.stdin.buffer, requests), daemon=True).start()
+    _send_reply(replies, {"ready": True})
     remarks: list[str] = []
-    cpu = CpuLimit(given.cpu, partial(_reply, replies))
+    cpu = StageCpuTimer(given.cpu, partial(_send_reply, replies))
     limits = Limits(**given.limits, cpu_share=cpu.share)
-    golds = Golds(limits, given.memory, _prepared(given.prepared, remarks.append))
+    golds = GoldCache(limits, given.memory, _open_prepared_gold(given.prepared, remarks.append))
     while True:
         request = json.loads(requests.get())
         cpu.begin()
         try:
-            answer = _answer(golds, request, cpu)
+            answer = _handle_request(golds, request, cpu)
         except OSError:
             raise  # a fault of the disk is not brought about by what is read
         except Exception as fault:  # noqa: BLE001 - whatever it is, it would come again
             traceback.print_exc()
             answer = {"error": f"it met {type(fault).__name__}"}
         cpu.end()
-        _reply(replies, answer | {"remarks": remarks} if remarks else answer)
+        _send_reply(replies, answer | {"remarks": remarks} if remarks else answer)
         remarks.clear()
 
 
-def _prepared(told: dict[str, Any] | None, say: Callable[[str], None]) -> PreparedGold | None:
+def _open_prepared_gold(told: dict[str, Any] | None, say: Callable[[str], None]) -> PreparedGoldFolder | None:
     if told is None:
         return None
-    prepared = PreparedGold(Path(told["folder"]), told["limit"], told["free"], say)
-    prepared.tidy()
+    prepared = PreparedGoldFolder(Path(told["folder"]), told["limit"], told["free"], say)
+    prepared.evict_unused()
     return prepared
 
 
-def _answer(golds: Golds, request: dict[str, Any], cpu: CpuLimit) -> Answer:
+def _handle_request(golds: GoldCache, request: dict[str, Any], cpu: StageCpuTimer) -> ScoringReply:
     try:
-        return ANSWERS[request["kind"]](golds, request, cpu)
-    except Unprepared:
+        return REQUEST_HANDLERS[request["kind"]](golds, request, cpu)
+    except GoldNotPrepared:
         return {"unprepared": True}
     except FileNotFoundError as lost:
         return {"error": "file", "file": str(lost.filename)}
     except MemoryError as lack:
-        if not golds.forget_all_but(request["gold"]):
-            if not isinstance(lack, FileTooHeavy) and request["kind"] != "gold":
+        if not golds.evict_others(request["gold"]):
+            if not isinstance(lack, FileMemoryError) and request["kind"] != "gold":
                 return {"error": "memory"}
             # As memory ran out once, a fresh program had better go on.
-            return _refused(too_much_memory(golds.memory)) | {"spent": True}
-    return _answer(golds, request, cpu)  # with the room that other golds took
+            return _limit_reply(memory_limit_problem(golds.memory)) | {"spent": True}
+    return _handle_request(golds, request, cpu)  # with the room that other golds took
 
 
-def _refused(found: Problem) -> Answer:
+def _limit_reply(found: Problem) -> ScoringReply:
     """A limit was met while a file was read: a problem of the file."""
     problems = Problems()
     problems.stop(found)
     return problems.to_dict() | {"notes": [], "scores": {}}
 
 
-def _reply(replies: IO[bytes], answer: Answer) -> None:
+def _send_reply(replies: IO[bytes], answer: ScoringReply) -> None:
     replies.write(json.dumps(answer).encode() + b"\n")
     replies.flush()
 

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from app.store.types import Moment
+from app.store.types import UTCDateTime
 
 revision = "0004"
 down_revision = "0003"
@@ -23,9 +23,9 @@ def upgrade() -> None:
         sa.Column("id", sa.String(length=32), nullable=False),
         sa.Column("name", sa.String(length=300), nullable=False),
         sa.Column("slots", sa.Integer(), nullable=False),
-        sa.Column("started_at", Moment(), nullable=False),
-        sa.Column("heartbeat_at", Moment(), nullable=False),
-        sa.Column("claimed_at", Moment(), nullable=True),
+        sa.Column("started_at", UTCDateTime(), nullable=False),
+        sa.Column("heartbeat_at", UTCDateTime(), nullable=False),
+        sa.Column("claimed_at", UTCDateTime(), nullable=True),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_workers")),
     )
     for name, table, column in INDEXES:

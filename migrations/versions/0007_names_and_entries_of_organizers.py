@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-from app.store.types import Moment, new_id
+from app.store.types import UTCDateTime, new_id
 from app.text.confusable_names import look_key
 
 revision = "0007"
@@ -19,7 +19,7 @@ teams = sa.table(
     "teams",
     *(sa.column(name, sa.String) for name in ("id", "challenge_id", "name", "name_key", "look_key")),
     sa.column("baseline", sa.Boolean),
-    sa.column("created_at", Moment),
+    sa.column("created_at", UTCDateTime),
 )
 submissions = sa.table(
     "submissions",
@@ -31,7 +31,7 @@ tasks = sa.table(
     "score_tasks",
     *(sa.column(name, sa.String) for name in ("id", "submission_id", "rerun_id")),
     *(sa.column(name, sa.Integer) for name in ("attempt", "priority")),
-    sa.column("compared_at", Moment),
+    sa.column("compared_at", UTCDateTime),
 )
 registrations = sa.table("registrations", *(sa.column(name, sa.String) for name in ("team_id", "user_id")))
 ledger = sa.table("quota_entries", *(sa.column(name, sa.String) for name in ("team_id", "submission_id")))

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from app.store.types import Moment
+from app.store.types import UTCDateTime
 
 revision = "0009"
 down_revision = "0008"
@@ -14,7 +14,7 @@ def upgrade() -> None:
         "known_addresses",
         sa.Column("user_id", sa.String(length=32), nullable=False),
         sa.Column("block", sa.String(length=64), nullable=False),
-        sa.Column("last_at", Moment(), nullable=False),
+        sa.Column("last_at", UTCDateTime(), nullable=False),
         sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_known_addresses_user_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("user_id", "block", name=op.f("pk_known_addresses")),
     )

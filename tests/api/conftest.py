@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.api.served import Served, served, settings
-from tests.live import open_challenge
+from tests.api.in_process_app import ServedApp, app_settings, serve_app
+from tests.live_service import open_challenge
 
 GOLD = [{"id": f"t{number}", "label": "cat" if number % 3 else "dog"} for number in range(6)]
 
 
 @pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    given = settings(tmp_path_factory.mktemp("api") / "data", max_json_body=4096, max_upload=200_000)
-    with served(given) as running:
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApp]:
+    given = app_settings(tmp_path_factory.mktemp("api") / "data", max_json_body=4096, max_upload=200_000)
+    with serve_app(given) as running:
         open_challenge(running.admin(), "digits", GOLD)
         yield running

@@ -13,7 +13,7 @@ from schemathesis.specs.openapi.checks import (
 
 from app.main import bare_app
 from tests.api.conftest import GOLD
-from tests.api.served import Served
+from tests.api.in_process_app import ServedApp
 
 CHECKS = [
     schemathesis.checks.not_a_server_error,
@@ -42,13 +42,13 @@ def bounded(examples: int) -> settings:
 
 
 @pytest.fixture(scope="module")
-def submission(app: Served) -> str:
+def submission(app: ServedApp) -> str:
     sent = app.admin().submit("digits", {row["id"]: row["label"] for row in GOLD}, team="Blue")
     assert sent.status_code == 201
     return str(sent.json()["id"])
 
 
-def check(case: Any, app: Served, known: dict[str, Any], headers: dict[str, str]) -> None:
+def check(case: Any, app: ServedApp, known: dict[str, Any], headers: dict[str, str]) -> None:
     """Send a case, to things that exist in two of three cases, and compare the answer with the document."""
     if sum(map(ord, str(case.path_parameters))) % 3:
         for name in set(known) & set(case.path_parameters or {}):
@@ -59,12 +59,12 @@ def check(case: Any, app: Served, known: dict[str, Any], headers: dict[str, str]
 
 @schema.parametrize()  # type: ignore[untyped-decorator]
 @bounded(8)
-def test_an_administrator_is_answered_as_documented(case: Any, app: Served, submission: str) -> None:
+def test_an_administrator_is_answered_as_documented(case: Any, app: ServedApp, submission: str) -> None:
     token = app.admin().headers["Authorization"]
     check(case, app, KNOWN | {"submission_id": submission}, {"Authorization": token})
 
 
 @schema.parametrize()  # type: ignore[untyped-decorator]
 @bounded(3)
-def test_a_visitor_is_answered_as_documented(case: Any, app: Served, submission: str) -> None:
+def test_a_visitor_is_answered_as_documented(case: Any, app: ServedApp, submission: str) -> None:
     check(case, app, KNOWN | {"submission_id": submission}, {})

@@ -8,22 +8,22 @@ from contextlib import contextmanager
 import pytest
 from sqlalchemy import Engine, event
 
-from tests.api.served import Served, served, settings
-from tests.faults.support import GOLD, GOOD
-from tests.live import PASSWORD, Caller, open_challenge
+from tests.api.in_process_app import ServedApp, app_settings, serve_app
+from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD
+from tests.live_service import PASSWORD, Caller, open_challenge
 
 MOST = 34  # statements from the token to the reply with scores, each BEGIN among them
 
 
 @pytest.fixture(scope="module")
-def within(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(settings(tmp_path_factory.mktemp("economy") / "data")) as service:
+def within(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApp]:
+    with serve_app(app_settings(tmp_path_factory.mktemp("economy") / "data")) as service:
         open_challenge(service.admin(), "pets", GOLD)
         yield service
 
 
 @pytest.fixture(scope="module")
-def blue(within: Served) -> Caller:
+def blue(within: ServedApp) -> Caller:
     login = {"email": "blue@example.org", "password": PASSWORD}
     within.caller().post("/users", json=login | {"name": "Blue"}).raise_for_status()
     token = within.caller().post("/tokens", json=login)
@@ -50,18 +50,18 @@ def counted() -> Iterator[list[str]]:
 
 
 def test_a_submission_that_waits_for_its_scores_asks_the_database_for_little(blue: Caller) -> None:
-    assert blue.submit("pets", GOOD).status_code == 201  # connections are open from now on
+    assert blue.submit("pets", CORRECT_PREDICTIONS).status_code == 201  # connections are open from now on
     with counted() as told:
-        assert blue.submit("pets", GOOD).status_code == 201
+        assert blue.submit("pets", CORRECT_PREDICTIONS).status_code == 201
     assert len(told) <= MOST, "\n".join(told)
     assert sum("BEGIN IMMEDIATE" in statement for statement in told) == 3  # stored, claimed, settled
 
 
 def test_what_the_gold_holds_is_not_read_to_store_or_to_follow_a_submission(blue: Caller) -> None:
     """The classes of a gold may be many; only preparing it needs them."""
-    blue.submit("pets", GOOD).raise_for_status()
+    blue.submit("pets", CORRECT_PREDICTIONS).raise_for_status()
     with counted() as told:
-        assert blue.submit("pets", GOOD, wait=0).status_code == 202
+        assert blue.submit("pets", CORRECT_PREDICTIONS, wait=0).status_code == 202
         blue.get("/challenges/pets/phases/main/submissions").raise_for_status()
     assert any("gold_versions" in statement for statement in told)  # it was asked, but not for what may be large
     assert not [each for each in told if re.search(r"gold_versions\.(classes|accessories)\b", each)]

@@ -8,18 +8,18 @@ from pydantic import SecretStr
 
 from app.settings import Settings
 from tests.api.conftest import GOLD
-from tests.api.served import ADMIN_TOKEN, Served, served
+from tests.api.in_process_app import ADMIN_TOKEN, ServedApp, serve_app
 
 READS = ("/metrics", "/challenges", "/challenges/digits", "/challenges/digits/phases/main/leaderboard", "/me")
 
 
-def at_root(app: Served, method: str, path: str) -> httpx.Response:
+def at_root(app: ServedApp, method: str, path: str) -> httpx.Response:
     return app.caller().request(method, app.url + path)
 
 
 @pytest.mark.parametrize("path", [*READS, "/nothing", "/challenges/nothing"])
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
-def test_every_reply_carries_safe_headers(app: Served, method: str, path: str) -> None:
+def test_every_reply_carries_safe_headers(app: ServedApp, method: str, path: str) -> None:
     answer = app.caller().request(method, path)
     assert re.fullmatch(r"[0-9a-f]{32}", answer.headers["x-request-id"])
     assert answer.headers["x-content-type-options"] == "nosniff"
@@ -32,13 +32,13 @@ def test_every_reply_carries_safe_headers(app: Served, method: str, path: str) -
         assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_every_request_has_an_id_of_its_own(app: Served) -> None:
+def test_every_request_has_an_id_of_its_own(app: ServedApp) -> None:
     ids = {app.caller().get("/metrics").headers["x-request-id"] for _ in range(5)}
     assert len(ids) == 5
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/api/v1/nothing", "/static/nothing.js", "/static/../main.py", "/docs/x"])
-def test_an_unknown_address_is_404(app: Served, path: str) -> None:
+def test_an_unknown_address_is_404(app: ServedApp, path: str) -> None:
     answer = at_root(app, "GET", path)
     assert answer.status_code == 404
     assert answer.json()["code"] == "no_such_route"
@@ -46,7 +46,7 @@ def test_an_unknown_address_is_404(app: Served, path: str) -> None:
 
 @pytest.mark.parametrize(("method", "path"), [("DELETE", "/me"), ("PATCH", "/users"), ("PUT", "/challenges"), ("TRACE", "/me")])  # fmt: skip
 def test_a_method_that_an_address_does_not_answer_is_405_and_says_which_it_does(
-    app: Served, method: str, path: str
+    app: ServedApp, method: str, path: str
 ) -> None:
     answer = app.admin().request(method, path)
     assert answer.status_code == 405
@@ -55,7 +55,7 @@ def test_a_method_that_an_address_does_not_answer_is_405_and_says_which_it_does(
 
 
 @pytest.mark.parametrize("path", READS)
-def test_head_answers_as_get_does_without_the_body(app: Served, path: str) -> None:
+def test_head_answers_as_get_does_without_the_body(app: ServedApp, path: str) -> None:
     read, head = app.admin().get(path), app.admin().head(path)
     assert read.status_code == head.status_code == 200
     assert head.content == b""
@@ -64,7 +64,7 @@ def test_head_answers_as_get_does_without_the_body(app: Served, path: str) -> No
 
 
 @pytest.mark.parametrize("path", READS)
-def test_a_reply_carries_a_strong_tag_and_is_not_sent_again_to_who_has_it(app: Served, path: str) -> None:
+def test_a_reply_carries_a_strong_tag_and_is_not_sent_again_to_who_has_it(app: ServedApp, path: str) -> None:
     read = app.admin().get(path)
     tag = read.headers["etag"]
     assert re.fullmatch(r'"[0-9a-f]+"', tag)
@@ -78,7 +78,7 @@ def test_a_reply_carries_a_strong_tag_and_is_not_sent_again_to_who_has_it(app: S
     assert app.admin().get(path, headers={"If-None-Match": '"other"'}).content == read.content
 
 
-def test_a_tag_changes_with_what_its_reader_may_see(app: Served) -> None:
+def test_a_tag_changes_with_what_its_reader_may_see(app: ServedApp) -> None:
     path = "/challenges/digits/phases/main/leaderboard"
     before = app.admin().get(path).headers["etag"]
     assert app.admin().submit("digits", {row["id"]: row["label"] for row in GOLD}, team="Blue").status_code == 201
@@ -89,14 +89,14 @@ def test_a_tag_changes_with_what_its_reader_may_see(app: Served) -> None:
     assert as_csv.headers["etag"] != after.headers["etag"]
 
 
-def test_what_only_its_caller_may_see_is_kept_by_nobody_else(app: Served) -> None:
+def test_what_only_its_caller_may_see_is_kept_by_nobody_else(app: ServedApp) -> None:
     assert app.admin().get("/challenges").headers["cache-control"] == "private, no-cache"
     assert app.caller().get("/challenges").headers["cache-control"] == "no-cache"
     assert app.caller("wrong").get("/challenges").headers["cache-control"] == "private, no-cache"
 
 
 @pytest.mark.parametrize("size", [10, 100_000])
-def test_a_file_is_tagged_with_its_hash_and_not_sent_again(app: Served, size: int) -> None:
+def test_a_file_is_tagged_with_its_hash_and_not_sent_again(app: ServedApp, size: int) -> None:
     path = "/challenges/digits/phases/main/submissions"
     labels = {row["id"]: row["label"] for row in GOLD} | {"t0": "x" * size}
     sent = app.admin().submit("digits", labels, team="Blue")
@@ -118,7 +118,7 @@ def test_a_file_is_tagged_with_its_hash_and_not_sent_again(app: Served, size: in
 # ---- the page of documentation --------------------------------------------------------------------
 
 
-def test_the_documentation_loads_files_of_its_own_only(app: Served) -> None:
+def test_the_documentation_loads_files_of_its_own_only(app: ServedApp) -> None:
     page = at_root(app, "GET", "/docs")
     assert page.status_code == 200
     assert page.headers["content-type"].startswith("text/html")
@@ -130,7 +130,7 @@ def test_the_documentation_loads_files_of_its_own_only(app: Served) -> None:
     assert "//" not in re.sub(r"<!doctype[^>]*>", "", page.text)
 
 
-def test_the_documentation_may_run_and_load_nothing_from_elsewhere(app: Served) -> None:
+def test_the_documentation_may_run_and_load_nothing_from_elsewhere(app: ServedApp) -> None:
     policy = at_root(app, "GET", "/docs").headers["content-security-policy"]
     rules = dict(part.strip().split(" ", 1) for part in policy.split(";"))
     assert rules["default-src"] == "'none'"
@@ -140,7 +140,7 @@ def test_the_documentation_may_run_and_load_nothing_from_elsewhere(app: Served) 
     assert "*" not in policy
 
 
-def test_the_document_that_the_page_shows_is_served(app: Served) -> None:
+def test_the_document_that_the_page_shows_is_served(app: ServedApp) -> None:
     script = at_root(app, "GET", "/static/docs.js").text
     assert "/api/v1/openapi.json" in script
     document = at_root(app, "GET", "/api/v1/openapi.json").json()
@@ -149,13 +149,13 @@ def test_the_document_that_the_page_shows_is_served(app: Served) -> None:
     assert "servers" not in document
 
 
-def test_the_front_door_leads_to_the_documentation(app: Served) -> None:
+def test_the_front_door_leads_to_the_documentation(app: ServedApp) -> None:
     answer = at_root(app, "GET", "/")
     assert answer.status_code == 307
     assert answer.headers["location"] == "/docs"
 
 
-def test_health_and_readiness(app: Served) -> None:
+def test_health_and_readiness(app: ServedApp) -> None:
     assert at_root(app, "GET", "/healthz").json() == {"status": "ok"}
     ready = at_root(app, "GET", "/readyz")
     assert ready.status_code == 200
@@ -168,7 +168,7 @@ def test_health_and_readiness(app: Served) -> None:
 )
 def test_a_name_with_a_null_character_is_that_of_nothing(given: Settings, path: str) -> None:
     own = {"admin_token": SecretStr(ADMIN_TOKEN), "workers": 1, "rate_limits": "off"}
-    with served(given.model_copy(update=own)) as service:
+    with serve_app(given.model_copy(update=own)) as service:
         answer = service.admin().request("DELETE" if "tokens" in path else "GET", path)
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 
@@ -178,7 +178,7 @@ BOARD = "/api/v1/challenges/digits/phases/main/leaderboard"
 
 @pytest.mark.parametrize("slash", ["%2F", "%2f"])
 @pytest.mark.parametrize("path", [BOARD, "/api/v1/metrics", "/docs", "/static/docs.js", "/healthz"])
-def test_an_encoded_slash_separates_nothing(app: Served, path: str, slash: str) -> None:
+def test_an_encoded_slash_separates_nothing(app: ServedApp, path: str, slash: str) -> None:
     assert at_root(app, "GET", path).status_code == 200
     segments = path.split("/")
     for at in range(1, len(segments)):
@@ -189,13 +189,13 @@ def test_an_encoded_slash_separates_nothing(app: Served, path: str, slash: str) 
             assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_a_metric_is_asked_for_by_a_label_that_holds_a_slash(app: Served) -> None:
+def test_a_metric_is_asked_for_by_a_label_that_holds_a_slash(app: ServedApp) -> None:
     answer = app.caller().get("/metrics/f1:label=a%2Fb")
     assert answer.status_code == 200
     assert "a/b" in answer.text
 
 
-def test_the_page_of_the_api_cannot_be_framed_redirected_or_sent_from(app: Served) -> None:
+def test_the_page_of_the_api_cannot_be_framed_redirected_or_sent_from(app: ServedApp) -> None:
     policy = at_root(app, "GET", "/docs").headers["content-security-policy"]
     rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
     assert {

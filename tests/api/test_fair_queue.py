@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.api.limits.fair_queue import FairQueue, Place
+from app.api.limits.fair_queue import FairQueue, FairQueuePosition
 
 
 @dataclass(eq=False)
@@ -13,7 +13,7 @@ class Item:
     """Something that waits."""
 
     name: str
-    place: Place
+    place: FairQueuePosition
     ready: bool = True
 
 
@@ -36,7 +36,7 @@ def turns(most: int = 1000, most_of_one: int = 1000) -> tuple[FairQueue[Item], C
 
 def put(line: FairQueue[Item], names: str, queue: str, **place: Any) -> None:
     for name in names:
-        assert line.put(Item(name, Place((queue,), **({"source": ""} | place)))) is None
+        assert line.put(Item(name, FairQueuePosition((queue,), **({"source": ""} | place)))) is None
 
 
 def taken(line: FairQueue[Item]) -> str:
@@ -77,15 +77,15 @@ def test_a_paced_queue_waits_and_holds_nobody_else_up() -> None:
     put(line, "abc", "slow", pace=2)
     put(line, "xyz", "quick")
     assert taken(line) == "axyz"
-    assert line.seconds_left() == 2
+    assert line.seconds_until_allowed() == 2
     clock.now += 1.5
     assert taken(line) == ""
-    assert line.seconds_left() == 0.5
+    assert line.seconds_until_allowed() == 0.5
     clock.now += 0.5
     assert taken(line) == "b"
     clock.now += 100
     assert taken(line) == "c"
-    assert line.seconds_left() is None
+    assert line.seconds_until_allowed() is None
 
 
 @pytest.mark.parametrize("tick", [0.25, 0.375, 0.5, 0.75])
@@ -97,12 +97,12 @@ def test_a_paced_queue_is_served_or_waited_for_however_the_clock_goes_on_between
     while len(names) < 10:
         item = line.take()
         names += item.name if item is not None else ""
-        assert item is not None or line.seconds_left() is not None, "nothing would wake those who wait"
+        assert item is not None or line.seconds_until_allowed() is not None, "nothing would wake those who wait"
 
 
 def test_who_is_not_ready_waits_and_holds_nobody_of_other_queues_up() -> None:
     line, _ = turns()
-    blocked = Item("a", Place(("one",), ""), ready=False)
+    blocked = Item("a", FairQueuePosition(("one",), ""), ready=False)
     line.put(blocked)
     put(line, "xy", "other")
     assert taken(line) == "xy"
@@ -112,10 +112,10 @@ def test_who_is_not_ready_waits_and_holds_nobody_of_other_queues_up() -> None:
 
 def test_an_item_whose_place_has_changed_is_served_at_its_new_one() -> None:
     line, clock = turns()
-    items = [Item(name, Place((name,), name)) for name in "abc"]
+    items = [Item(name, FairQueuePosition((name,), name)) for name in "abc"]
     for item in items:
         line.put(item)
-        item.place = Place(("shared",), item.name, 1.0)
+        item.place = FairQueuePosition(("shared",), item.name, 1.0)
     assert taken(line) == "a"
     clock.now += 1
     assert taken(line) == "b"
@@ -126,10 +126,10 @@ def test_an_item_whose_place_has_changed_is_served_at_its_new_one() -> None:
 def test_where_all_is_full_the_last_of_the_longest_queue_goes() -> None:
     line, _ = turns(most=4, most_of_one=3)
     put(line, "abc", "long")
-    fourth = Item("d", Place(("long",), ""))
+    fourth = Item("d", FairQueuePosition(("long",), ""))
     assert line.put(fourth) is fourth
     put(line, "x", "other")
-    gone = line.put(Item("y", Place(("another",), "")))
+    gone = line.put(Item("y", FairQueuePosition(("another",), "")))
     assert gone is not None
     assert gone.name == "c"
     assert taken(line) == "axyb"

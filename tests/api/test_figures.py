@@ -10,24 +10,24 @@ import pytest
 from pydantic import ValidationError
 from starlette.requests import Request
 
-from app.api.prometheus import from_this_machine
+from app.api.prometheus import is_loopback_request
 from app.settings import Settings
 from tests.api.conftest import GOLD
-from tests.api.served import ADMIN_TOKEN, Served, served, settings
-from tests.figures import Scrape, scrape
-from tests.live import PASSWORD
+from tests.api.in_process_app import ADMIN_TOKEN, ServedApp, app_settings, serve_app
+from tests.live_service import PASSWORD
+from tests.prometheus_scrape import Scrape, scrape
 
 LABELS = {row["id"]: row["label"] for row in GOLD}
 FORWARDED = {"X-Forwarded-For": "192.0.2.7"}
 SUBMIT = "/api/v1/challenges/{slug}/phases/{phase}/submissions"
 
 
-def read(app: Served, **headers: str) -> httpx.Response:
+def read(app: ServedApp, **headers: str) -> httpx.Response:
     return httpx.get(f"{app.url}/metrics", headers=headers)
 
 
 @pytest.fixture(scope="module")
-def token(app: Served) -> str:
+def token(app: ServedApp) -> str:
     """Of somebody who rules nothing."""
     body = {"email": "grace@example.org", "name": "Grace", "password": PASSWORD}
     app.caller().post("/users", json=body).raise_for_status()
@@ -38,7 +38,7 @@ def token(app: Served) -> str:
 # ---- what is counted ------------------------------------------------------------------------------
 
 
-def test_a_submission_is_counted_by_its_final_status_and_its_times_are_observed(app: Served) -> None:
+def test_a_submission_is_counted_by_its_final_status_and_its_times_are_observed(app: ServedApp) -> None:
     before = scrape(app.url)
     assert app.admin().submit("digits", LABELS, team="Blue").json()["status"] == "finished"
     after = scrape(app.url)
@@ -54,7 +54,7 @@ def test_a_submission_is_counted_by_its_final_status_and_its_times_are_observed(
     assert after.value("assay_queue_depth") == 0
 
 
-def test_a_rejected_file_is_counted_once_under_each_of_its_codes(app: Served) -> None:
+def test_a_rejected_file_is_counted_once_under_each_of_its_codes(app: ServedApp) -> None:
     before = scrape(app.url)
     sent = app.admin().submit("digits", {"t0": "dog", "x1": "dog", "x2": "dog"}, team="Blue").json()
     assert sent["status"] == "rejected"
@@ -80,7 +80,7 @@ def test_a_rejected_file_is_counted_once_under_each_of_its_codes(app: Served) ->
     ],
 )
 def test_a_refusal_is_counted_under_its_code_and_the_template_of_its_route(
-    app: Served, request_line: str, route: str, status: int, code: str
+    app: ServedApp, request_line: str, route: str, status: int, code: str
 ) -> None:
     method, path = request_line.split()
     before = scrape(app.url)
@@ -92,7 +92,7 @@ def test_a_refusal_is_counted_under_its_code_and_the_template_of_its_route(
     assert "secret" not in read(app).text
 
 
-def test_two_routes_of_one_name_under_different_prefixes_are_told_apart(app: Served) -> None:
+def test_two_routes_of_one_name_under_different_prefixes_are_told_apart(app: ServedApp) -> None:
     before = scrape(app.url).value("assay_http_requests_total", route="/api/v1/metrics", method="GET")
     assert app.caller().get("/metrics").status_code == 200
     after = scrape(app.url)
@@ -100,12 +100,12 @@ def test_two_routes_of_one_name_under_different_prefixes_are_told_apart(app: Ser
     assert after.value("assay_http_requests_total", route="/metrics", method="GET") > 0
 
 
-def test_an_invented_method_makes_no_label(app: Served) -> None:
+def test_an_invented_method_makes_no_label(app: ServedApp) -> None:
     assert httpx.request("SECRETS", f"{app.url}/api/v1/me").status_code == 405
     assert scrape(app.url).value("assay_http_requests_total", method="other", route="/api/v1/me") == 1
 
 
-def test_no_label_names_a_challenge_a_team_a_person_or_a_submission(app: Served) -> None:
+def test_no_label_names_a_challenge_a_team_a_person_or_a_submission(app: ServedApp) -> None:
     sent = app.admin().submit("digits", LABELS, team="Blue").json()
     app.admin().get(f"/submissions/{sent['id']}").raise_for_status()
     app.admin().get("/challenges/digits/phases/main/leaderboard").raise_for_status()
@@ -114,14 +114,14 @@ def test_no_label_names_a_challenge_a_team_a_person_or_a_submission(app: Served)
         assert secret not in text, secret
 
 
-def test_two_services_of_one_process_count_apart(app: Served, tmp_path: Path) -> None:
-    with served(settings(tmp_path / "data", workers=1)) as other:
+def test_two_services_of_one_process_count_apart(app: ServedApp, tmp_path: Path) -> None:
+    with serve_app(app_settings(tmp_path / "data", workers=1)) as other:
         assert httpx.get(f"{other.url}/api/v1/me").status_code == 401
         assert scrape(other.url).value("assay_http_requests_total", route="/api/v1/me") == 1
         assert scrape(other.url).value("assay_settled_total") == 0
 
 
-def test_the_process_the_version_and_the_database_are_told_of(app: Served) -> None:
+def test_the_process_the_version_and_the_database_are_told_of(app: ServedApp) -> None:
     found = scrape(app.url)
     assert found.value("assay_database_up") == 1
     assert found.value("assay_build_info") == 1
@@ -136,14 +136,14 @@ def test_the_process_the_version_and_the_database_are_told_of(app: Served) -> No
 
 
 @pytest.mark.parametrize("name", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Via", "X-Forwarded-Host"])
-def test_what_is_passed_on_for_somebody_else_does_not_come_from_this_machine(app: Served, name: str) -> None:
+def test_what_is_passed_on_for_somebody_else_does_not_come_from_this_machine(app: ServedApp, name: str) -> None:
     answer = read(app, **{name: "192.0.2.7"})
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"].startswith("Bearer ")
     assert answer.json()["code"] == "unauthorized"
 
 
-def test_a_token_of_an_administrator_opens_them_and_no_other(app: Served, token: str) -> None:
+def test_a_token_of_an_administrator_opens_them_and_no_other(app: ServedApp, token: str) -> None:
     assert read(app, **FORWARDED, Authorization=f"Bearer {ADMIN_TOKEN}").status_code == 200
     refused = read(app, **FORWARDED, Authorization=f"Bearer {token}")
     assert refused.status_code == 403
@@ -155,7 +155,7 @@ def test_a_token_of_an_administrator_opens_them_and_no_other(app: Served, token:
 @pytest.mark.parametrize(
     "host", ["challenges.example.org", "127.0.0.1", "localhost", "assay:{port}", "127.0.0.1:1", ""]
 )
-def test_what_a_silent_proxy_on_this_machine_passes_on_is_not_of_this_machine(app: Served, host: str) -> None:
+def test_what_a_silent_proxy_on_this_machine_passes_on_is_not_of_this_machine(app: ServedApp, host: str) -> None:
     port = httpx.URL(app.url).port
     refused = read(app, Host=host.format(port=port))
     assert refused.status_code == 401
@@ -164,7 +164,7 @@ def test_what_a_silent_proxy_on_this_machine_passes_on_is_not_of_this_machine(ap
         assert read(app, Host=here).status_code == 200
 
 
-def test_a_request_in_the_old_protocol_of_proxies_is_not_of_this_machine(app: Served) -> None:
+def test_a_request_in_the_old_protocol_of_proxies_is_not_of_this_machine(app: ServedApp) -> None:
     url = httpx.URL(app.url)
     with socket.create_connection((url.host, url.port)) as line:
         line.sendall(f"GET /metrics HTTP/1.0\r\nHost: {url.host}:{url.port}\r\n\r\n".encode())
@@ -173,7 +173,7 @@ def test_a_request_in_the_old_protocol_of_proxies_is_not_of_this_machine(app: Se
 
 @pytest.mark.parametrize("how", [{"metrics_access": "administrators"}, {"trusted_proxies": "192.0.2.1"}])
 def test_settings_leave_the_figures_to_administrators_alone(tmp_path: Path, how: dict[str, Any]) -> None:
-    with served(settings(tmp_path / "data", **how)) as running:
+    with serve_app(app_settings(tmp_path / "data", **how)) as running:
         assert read(running).status_code == 401
         assert read(running, Authorization=f"Bearer {ADMIN_TOKEN}").status_code == 200
 
@@ -181,7 +181,7 @@ def test_settings_leave_the_figures_to_administrators_alone(tmp_path: Path, how:
 def test_without_a_setting_a_request_over_the_loopback_device_needs_a_token_too(tmp_path: Path) -> None:
     """A proxy on the same machine that sets the Host to its upstream and adds no header sends just such requests."""
     default = Settings.model_fields["metrics_access"].default
-    with served(settings(tmp_path / "data", metrics_access=default)) as running:
+    with serve_app(app_settings(tmp_path / "data", metrics_access=default)) as running:
         refused = read(running)
         assert (refused.status_code, refused.json()["code"]) == (401, "unauthorized")
         assert read(running, Authorization=f"Bearer {ADMIN_TOKEN}").status_code == 200
@@ -189,18 +189,18 @@ def test_without_a_setting_a_request_over_the_loopback_device_needs_a_token_too(
 
 def test_the_value_of_former_versions_is_no_setting(tmp_path: Path) -> None:
     with pytest.raises(ValidationError, match="metrics_access"):
-        settings(tmp_path / "data", metrics_access="guarded")
+        app_settings(tmp_path / "data", metrics_access="guarded")
 
 
-def test_they_are_shown_to_everybody_where_the_setting_says_so(open_to_all: Served) -> None:
+def test_they_are_shown_to_everybody_where_the_setting_says_so(open_to_all: ServedApp) -> None:
     answer = read(open_to_all, **FORWARDED)
     assert answer.status_code == 200
     assert Scrape(answer.text).value("assay_database_up") == 1
 
 
 @pytest.fixture(scope="module")
-def open_to_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(settings(tmp_path_factory.mktemp("open") / "data", metrics_access="open")) as running:
+def open_to_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApp]:
+    with serve_app(app_settings(tmp_path_factory.mktemp("open") / "data", metrics_access="open")) as running:
         yield running
 
 
@@ -212,4 +212,4 @@ def open_to_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def test_only_loopback_addresses_are_of_this_machine(client: str | None, here: bool) -> None:
     sent = {"type": "http", "headers": [(b"host", b"127.0.0.1:8000")], "server": ("127.0.0.1", 8000)}
     scope: dict[str, Any] = sent | {"client": None if client is None else (client, 1)}
-    assert from_this_machine(Request(scope)) is here
+    assert is_loopback_request(Request(scope)) is here

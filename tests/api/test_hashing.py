@@ -7,9 +7,9 @@ from typing import Any
 
 import uvloop
 
-from app.api.limits.fair_queue import Place
+from app.api.limits.fair_queue import FairQueuePosition
 from app.api.limits.password_hashing import HashingPool
-from tests.live import LONG
+from tests.live_service import MAX_WAIT_SECONDS
 
 PACE = 0.0054  # seconds: uvloop rounds it down to whole milliseconds
 
@@ -20,10 +20,10 @@ class Slowed:
 
     source: str
 
-    def place(self) -> Place:
-        return Place(("account", "attacked"), self.source, PACE)
+    def queue_position(self) -> FairQueuePosition:
+        return FairQueuePosition(("account", "attacked"), self.source, PACE)
 
-    def ready(self) -> bool:
+    def can_begin(self) -> bool:
         return True
 
     def begin(self) -> None:
@@ -40,7 +40,7 @@ def test_a_slowed_queue_comes_to_its_end_when_nobody_else_comes() -> None:
         pool = HashingPool(2)
         try:
             waiting = [pool.run(Slowed(str(number)), partial(int, number)) for number in range(count)]
-            return await asyncio.wait_for(asyncio.gather(*waiting), LONG)
+            return await asyncio.wait_for(asyncio.gather(*waiting), MAX_WAIT_SECONDS)
         finally:
             pool.close()
 

@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from app.runtime.health_server import HealthServer
-from app.runtime.telemetry import Figures
+from app.runtime.telemetry import Telemetry
 from app.web_server import FairConnection
-from tests.api.served import Served
-from tests.live import LONG, eventually
+from tests.api.in_process_app import ServedApp
+from tests.live_service import MAX_WAIT_SECONDS, eventually
 
 GET = b"GET /api/v1/challenges HTTP/1.1\r\nHost: localhost\r\n\r\n"
 PART = GET[:-2]
@@ -22,7 +22,7 @@ PART = GET[:-2]
 @contextmanager
 def connection(url: str) -> Iterator[socket.socket]:
     address = urlsplit(url)
-    with socket.create_connection((address.hostname, address.port), timeout=LONG) as made:
+    with socket.create_connection((address.hostname, address.port), timeout=MAX_WAIT_SECONDS) as made:
         yield made
 
 
@@ -121,9 +121,9 @@ CALLERS = (
 
 @pytest.mark.parametrize("caller", CALLERS)
 def test_a_connection_without_a_whole_header_ends(
-    app: Served, caller: Callable[[socket.socket], None], monkeypatch: pytest.MonkeyPatch
+    app: ServedApp, caller: Callable[[socket.socket], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.web_server.HEADER_SECONDS", 0.3)
+    monkeypatch.setattr("app.web_server.HEADER_TIMEOUT_SECONDS", 0.3)
     with connection(app.url) as line:
         caller(line)
 
@@ -145,7 +145,7 @@ class Clock:
             done.set()
 
         self.connections[0].loop.call_soon_threadsafe(end)
-        assert done.wait(LONG)
+        assert done.wait(MAX_WAIT_SECONDS)
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-def test_idle_connections_and_slow_bodies_go_on(app: Served, clock: Clock) -> None:
+def test_idle_connections_and_slow_bodies_go_on(app: ServedApp, clock: Clock) -> None:
     body = b'{"email": "slow@example.org", "password": "this is none"}'
     head = (
         b"POST /api/v1/tokens HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -187,7 +187,7 @@ def test_idle_connections_and_slow_bodies_go_on(app: Served, clock: Clock) -> No
         assert answer(slow) == b"HTTP/1.1 200 OK"
 
 
-def test_what_follows_an_early_answer_is_expected_like_any_request(app: Served, clock: Clock) -> None:
+def test_what_follows_an_early_answer_is_expected_like_any_request(app: ServedApp, clock: Clock) -> None:
     head = b"POST /api/v1/challenges HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\n"
     with connection(app.url) as line:
         line.sendall(head)
@@ -206,8 +206,8 @@ def test_what_follows_an_early_answer_is_expected_like_any_request(app: Served, 
 
 @pytest.mark.parametrize("sends", [b"", b"GET /healthz HTTP/1.1\r\nX-Long: "])
 def test_a_worker_does_not_wait_for_ever_either(sends: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.runtime.health_server.HEADER_SECONDS", 0.3)
-    server = HealthServer("127.0.0.1", 0, Figures().registry, lambda: (True, {}))
+    monkeypatch.setattr("app.runtime.health_server.HEADER_TIMEOUT_SECONDS", 0.3)
+    server = HealthServer("127.0.0.1", 0, Telemetry().registry, lambda: (True, {}))
     try:
         with connection(f"http://127.0.0.1:{server.port}") as line:
             if sends:

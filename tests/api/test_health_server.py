@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from app.runtime.health_server import HealthServer
-from app.runtime.telemetry import Figures
-from tests.figures import scrape
+from app.runtime.telemetry import Telemetry
+from tests.prometheus_scrape import scrape
 
 
 class Process:
@@ -16,7 +16,7 @@ class Process:
 
     def __init__(self) -> None:
         self.well = True
-        self.figures = Figures()
+        self.figures = Telemetry()
 
     def healthy(self) -> tuple[bool, dict[str, Any]]:
         return self.well, {"status": "ok" if self.well else "stalled"}
@@ -47,15 +47,15 @@ def test_a_process_that_cannot_say_how_it_is_is_not_well() -> None:
     def broken() -> tuple[bool, dict[str, Any]]:
         raise OSError("the database is away")
 
-    server = HealthServer("127.0.0.1", 0, Figures().registry, broken)
+    server = HealthServer("127.0.0.1", 0, Telemetry().registry, broken)
     answer = httpx.get(f"http://127.0.0.1:{server.port}/healthz")
     assert (answer.status_code, answer.json()) == (503, {"status": "unknown"})
     server.close()
 
 
 def test_the_figures_of_the_process_are_told(process: Process, url: str) -> None:
-    process.figures.settled("finished")
-    process.figures.settled("rejected", ("missing_id", "unknown_label"))
+    process.figures.count_settlement("finished")
+    process.figures.count_settlement("rejected", ("missing_id", "unknown_label"))
     found = scrape(url)
     assert found.value("assay_settled_total") == 2
     assert found.value("assay_rejected_files_total") == 2
@@ -69,7 +69,7 @@ def test_nothing_else_is_there_and_the_server_says_nothing_of_itself(url: str) -
 
 
 def test_an_open_connection_does_not_hold_up_the_end() -> None:
-    server = HealthServer("127.0.0.1", 0, Figures().registry, lambda: (True, {}))
+    server = HealthServer("127.0.0.1", 0, Telemetry().registry, lambda: (True, {}))
     with httpx.Client(base_url=f"http://127.0.0.1:{server.port}") as client:
         assert client.get("/healthz").status_code == 200
         server.close()

@@ -20,21 +20,21 @@ from sqlalchemy import event
 from app.actions.access import VISITOR
 from app.actions.submissions.read_leaderboard import read_leaderboard
 from app.api.caching import board_cache
-from app.api.caching.board_cache import Asked, Entry, Form, KeptBoards
-from app.api.caching.cached_board_app import ROUTE
-from app.api.leaderboards import board_bytes
-from app.errors import DatabaseAway
-from app.runtime.telemetry import text
-from app.store.board_invalidation import EVERYTHING
+from app.api.caching.board_cache import BoardCache, BoardFormat, BoardKey, CachedReply
+from app.api.caching.cached_board_app import BOARD_ROUTE
+from app.api.leaderboards import encode_board
+from app.errors import DatabaseUnavailable
+from app.runtime.telemetry import prometheus_text
+from app.store.board_invalidation import ALL_BOARDS
 from app.store.session import Database
 from tests.api.conftest import GOLD
-from tests.api.served import Served, served, settings
-from tests.figures import Scrape
-from tests.live import LONG, eventually, open_challenge
+from tests.api.in_process_app import ServedApp, app_settings, serve_app
+from tests.live_service import MAX_WAIT_SECONDS, eventually, open_challenge
+from tests.prometheus_scrape import Scrape
 
 BOARD = "/challenges/digits/phases/main/leaderboard"
 LABELS = {row["id"]: row["label"] for row in GOLD}
-ASKED = Asked("digits", "main", "visitor")
+ASKED = BoardKey("digits", "main", "visitor")
 
 
 BACKGROUND = ("scheduler", "slot", "rescor", "raise")  # how the threads of a worker are called
@@ -50,7 +50,7 @@ def sessions(db: Database) -> Iterator[list[Any]]:
         if not threading.current_thread().name.startswith(BACKGROUND):
             taken.append(what)
 
-    engines = (db._read, db._write, db._write_soon)
+    engines = (db._read, db._write, db._relaxed_write)
     for engine in engines:
         event.listen(engine, "checkout", out)
     yield taken
@@ -58,16 +58,16 @@ def sessions(db: Database) -> Iterator[list[Any]]:
         event.remove(engine, "checkout", out)
 
 
-def figures(app: Served) -> Scrape:
-    return Scrape(text(app.app.state.service.figures.registry).decode())
+def figures(app: ServedApp) -> Scrape:
+    return Scrape(prometheus_text(app.app.state.service.figures.registry).decode())
 
 
 def exchange(
-    app: Served, method: str, path: str, *headers: tuple[str, str]
+    app: ServedApp, method: str, path: str, *headers: tuple[str, str]
 ) -> tuple[int, list[tuple[str, str]], bytes]:
     """A reply as it comes over the line: status, headers in their order without those of the moment, body."""
     address = urlsplit(app.url)
-    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=LONG)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=MAX_WAIT_SECONDS)
     connection.putrequest(method, f"/api/v1{path}", skip_accept_encoding=True)
     for name, value in headers:
         connection.putheader(name, value)
@@ -80,22 +80,22 @@ def exchange(
     return answer.status, [each for each in found if each[0] not in {"date", "x-request-id"}], body
 
 
-def forget(app: Served) -> None:
-    app.app.state.service.boards.drop(frozenset({EVERYTHING}))
+def forget(app: ServedApp) -> None:
+    app.app.state.service.board_cache.invalidate(frozenset({ALL_BOARDS}))
 
 
-def kept(app: Served) -> dict[Asked, Entry]:
-    found: dict[Asked, Entry] = app.app.state.service.boards._kept
+def kept(app: ServedApp) -> dict[BoardKey, CachedReply]:
+    found: dict[BoardKey, CachedReply] = app.app.state.service.board_cache._entries
     return found
 
 
-def pure(app: Served, form: Form, metric: str | None) -> bytes:
+def pure(app: ServedApp, form: BoardFormat, metric: str | None) -> bytes:
     with app.app.state.service.db.read() as session:
-        return board_bytes(read_leaderboard(session, VISITOR, "digits", "main", split=None, metric=metric), form)
+        return encode_board(read_leaderboard(session, VISITOR, "digits", "main", split=None, metric=metric), form)
 
 
 @pytest.fixture(scope="module")
-def rows(app: Served) -> Served:
+def rows(app: ServedApp) -> ServedApp:
     """The app, with teams on the board."""
     for number in range(12):
         sent = {name: label if at < number else "cat" for at, (name, label) in enumerate(LABELS.items())}
@@ -103,7 +103,7 @@ def rows(app: Served) -> Served:
     return app
 
 
-QUERIES: list[tuple[str, Form, str | None]] = [
+QUERIES: list[tuple[str, BoardFormat, str | None]] = [
     ("", "json", None),
     ("?format=json", "json", None),
     ("?metric=accuracy", "json", "accuracy"),
@@ -117,7 +117,7 @@ QUERIES: list[tuple[str, Form, str | None]] = [
 @pytest.mark.parametrize("encoding", [None, "gzip", "gzip;q=0", "br, *;q=0.1"])
 @pytest.mark.parametrize("held", [None, "*", 'W/"x", "y"'])
 def test_a_kept_board_is_sent_as_the_one_just_made(
-    rows: Served, asked: tuple[str, Form, str | None], method: str, encoding: str | None, held: str | None
+    rows: ServedApp, asked: tuple[str, BoardFormat, str | None], method: str, encoding: str | None, held: str | None
 ) -> None:
     query, form, metric = asked
     headers = [(name, value) for name, value in (("Accept-Encoding", encoding), ("If-None-Match", held)) if value]
@@ -139,7 +139,7 @@ def test_a_kept_board_is_sent_as_the_one_just_made(
     assert ("content-type" in said) is (status == 200)
 
 
-def test_a_route_sends_a_visitor_the_same(rows: Served) -> None:
+def test_a_route_sends_a_visitor_the_same(rows: ServedApp) -> None:
     """A query that names a parameter twice is left to the route."""
     exchange(rows, "GET", BOARD)
     for headers in ([], [("Accept-Encoding", "gzip")], [("If-None-Match", "*")]):
@@ -148,7 +148,7 @@ def test_a_route_sends_a_visitor_the_same(rows: Served) -> None:
         assert exchange(rows, "GET", f"{BOARD}?format=json", *headers) == route
 
 
-def test_each_encoding_has_a_tag_of_its_own(rows: Served) -> None:
+def test_each_encoding_has_a_tag_of_its_own(rows: ServedApp) -> None:
     plain, packed = (
         dict(exchange(rows, "GET", BOARD, ("Accept-Encoding", name))[1])["etag"] for name in ("identity", "gzip")
     )
@@ -160,7 +160,7 @@ def test_each_encoding_has_a_tag_of_its_own(rows: Served) -> None:
     assert exchange(rows, "GET", BOARD, *several)[0] == 304
 
 
-def test_a_board_that_is_kept_takes_no_session(rows: Served) -> None:
+def test_a_board_that_is_kept_takes_no_session(rows: ServedApp) -> None:
     for caller in (rows.caller(), rows.admin()):
         assert caller.get(BOARD).status_code == 200
     with sessions(rows.app.state.service.db) as taken:
@@ -171,7 +171,7 @@ def test_a_board_that_is_kept_takes_no_session(rows: Served) -> None:
         assert len(taken) == 1
 
 
-def test_a_refusal_that_is_kept_takes_none_either(app: Served) -> None:
+def test_a_refusal_that_is_kept_takes_none_either(app: ServedApp) -> None:
     phases = [{"name": "main", "leaderboard": "hidden"}, {"name": "empty"}]
     open_challenge(app.admin(), "covered", GOLD, phases=phases)
     draft = app.admin().post("/challenges/covered/phases", json={"name": "later"})
@@ -187,7 +187,7 @@ def test_a_refusal_that_is_kept_takes_none_either(app: Served) -> None:
         assert again[0] == status
 
 
-def test_only_known_questions_are_kept(rows: Served) -> None:
+def test_only_known_questions_are_kept(rows: ServedApp) -> None:
     forget(rows)
     for query in ("?metric=nothing", "?metric=", "?split=all", "?split=all&metric=x1", "?junk=1", "?format=xml", "?format=",
                   "?metric=nothing&metric=nothing", f"?metric={'x' * 600}", "?split=", "?metric=accuracy&x"):  # fmt: skip
@@ -204,7 +204,7 @@ def test_only_known_questions_are_kept(rows: Served) -> None:
     assert set(kept(rows)) == {ASKED._replace(split="all")}  # which is the one there is
 
 
-def test_who_may_see_a_private_challenge_shows_it_to_nobody_else(app: Served) -> None:
+def test_who_may_see_a_private_challenge_shows_it_to_nobody_else(app: ServedApp) -> None:
     open_challenge(app.admin(), "secret", GOLD, visibility="private")
     path = "/challenges/secret/phases/main/leaderboard"
     for _ in range(2):
@@ -220,7 +220,7 @@ def test_who_may_see_a_private_challenge_shows_it_to_nobody_else(app: Served) ->
 def test_requests_for_kept_boards_are_counted_and_limited(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]  # of the windows, so that a slow machine crosses none
     monkeypatch.setattr("app.api.limits.rate_limiter.time", SimpleNamespace(monotonic=lambda: now[0]))
-    with served(settings(tmp_path / "data", rate_limits="60/minute")) as app:
+    with serve_app(app_settings(tmp_path / "data", rate_limits="60/minute")) as app:
         open_challenge(app.admin(), "digits", GOLD)
         before = figures(app)
         answers = [exchange(app, "GET", BOARD) for _ in range(71)]
@@ -230,28 +230,28 @@ def test_requests_for_kept_boards_are_counted_and_limited(tmp_path: Any, monkeyp
     assert [status for status, *_ in answers] == [200] * 60 + [429] * 11
     assert dict(answers[-1][1])["retry-after"] == "60"
     for status, count in ((200, 60), (429, 11)):
-        told = {"method": "GET", "route": ROUTE, "status": str(status)}
+        told = {"method": "GET", "route": BOARD_ROUTE, "status": str(status)}
         assert after.value(COUNTER, **told) - before.value(COUNTER, **told) == count
 
 
-def test_the_address_counted_is_that_of_the_route(app: Served) -> None:
-    assert ROUTE in app.app.openapi()["paths"]
+def test_the_address_counted_is_that_of_the_route(app: ServedApp) -> None:
+    assert BOARD_ROUTE in app.app.openapi()["paths"]
 
 
 # ---- keeping and making, by itself ----------------------------------------------------------------
 
 
-def entry(body: bytes = b"{}", *marks: str, until: float = math.inf) -> Entry:
-    return Entry.of(body, "application/json", marks=frozenset(marks), until=until)
+def entry(body: bytes = b"{}", *marks: str, until: float = math.inf) -> CachedReply:
+    return CachedReply.build(body, "application/json", marks=frozenset(marks), until=until)
 
 
-def held_up() -> tuple[threading.Event, threading.Event, list[Entry], Callable[[], Entry]]:
+def held_up() -> tuple[threading.Event, threading.Event, list[CachedReply], Callable[[], CachedReply]]:
     """A making that has begun, may end, what it made, and itself."""
-    begun, may_end, made = threading.Event(), threading.Event(), list[Entry]()
+    begun, may_end, made = threading.Event(), threading.Event(), list[CachedReply]()
 
-    def make() -> Entry:
+    def make() -> CachedReply:
         begun.set()
-        assert may_end.wait(LONG)
+        assert may_end.wait(MAX_WAIT_SECONDS)
         made.append(entry(str(len(made)).encode(), "phase 1"))
         return made[-1]
 
@@ -259,18 +259,20 @@ def held_up() -> tuple[threading.Event, threading.Event, list[Entry], Callable[[
 
 
 def test_what_many_ask_for_at_once_is_made_once() -> None:
-    boards = KeptBoards(hears=False)
+    boards = BoardCache(hears=False)
     begun, may_end, made, make = held_up()
 
-    async def all_at_once() -> list[Entry]:
-        waiting = [asyncio.ensure_future(boards.find_from_loop(ASKED, make)) for _ in range(100)]
-        await asyncio.to_thread(begun.wait, LONG)
+    async def all_at_once() -> list[CachedReply]:
+        waiting = [asyncio.ensure_future(boards.get_or_build_async(ASKED, make)) for _ in range(100)]
+        await asyncio.to_thread(begun.wait, MAX_WAIT_SECONDS)
         waiting[50].cancel()  # one hangs up
         with ThreadPoolExecutor(4) as threads:
-            beside = [threads.submit(boards.find, ASKED, make) for _ in range(4)]
+            beside = [threads.submit(boards.get_or_build, ASKED, make) for _ in range(4)]
             may_end.set()
             found = await asyncio.gather(*waiting, return_exceptions=True)
-            return [each for each in found if isinstance(each, Entry)] + [each.result(LONG) for each in beside]
+            return [each for each in found if isinstance(each, CachedReply)] + [
+                each.result(MAX_WAIT_SECONDS) for each in beside
+            ]
 
     found = asyncio.run(all_at_once())
     assert len(found) == 103
@@ -280,121 +282,121 @@ def test_what_many_ask_for_at_once_is_made_once() -> None:
 
 
 def test_a_board_that_changed_while_it_was_made_is_not_kept_nor_given_to_who_asked_later() -> None:
-    boards = KeptBoards(hears=False)
+    boards = BoardCache(hears=False)
     begun, may_end, made, make = held_up()
     with ThreadPoolExecutor(2) as threads:
-        first = threads.submit(boards.find, ASKED, make)
-        assert begun.wait(LONG)
-        boards.drop(frozenset({"phase 1"}))
-        later = threads.submit(boards.find, ASKED, make)
-        eventually(lambda: boards._flights[ASKED].taken, "both are there")
+        first = threads.submit(boards.get_or_build, ASKED, make)
+        assert begun.wait(MAX_WAIT_SECONDS)
+        boards.invalidate(frozenset({"phase 1"}))
+        later = threads.submit(boards.get_or_build, ASKED, make)
+        eventually(lambda: boards._builds[ASKED].is_claimed, "both are there")
         may_end.set()
-        assert first.result(LONG).plain.body == b"0"
-        assert later.result(LONG).plain.body == b"1"
+        assert first.result(MAX_WAIT_SECONDS).plain.body == b"0"
+        assert later.result(MAX_WAIT_SECONDS).plain.body == b"1"
     assert len(made) == 2
     found = boards.get(ASKED)
     assert found is not None
     assert found.plain.body == b"1"
-    boards.drop(frozenset({"phase 2"}))
+    boards.invalidate(frozenset({"phase 2"}))
     assert boards.get(ASKED) is not None
-    boards.drop(frozenset({"phase 1", "phase 3"}))
+    boards.invalidate(frozenset({"phase 1", "phase 3"}))
     assert boards.get(ASKED) is None
 
 
 def test_what_cannot_be_made_is_refused_to_all_who_wait_and_tried_again_by_the_next() -> None:
-    boards = KeptBoards(hears=False)
+    boards = BoardCache(hears=False)
 
-    def fails() -> Entry:
-        raise DatabaseAway
+    def fails() -> CachedReply:
+        raise DatabaseUnavailable
 
     for _ in range(2):
-        with pytest.raises(DatabaseAway):
-            boards.find(ASKED, fails)
-        with pytest.raises(DatabaseAway):
-            asyncio.run(boards.find_from_loop(ASKED, fails))
-    assert boards.find(ASKED, entry) == entry()
-    assert boards._flights == {}
+        with pytest.raises(DatabaseUnavailable):
+            boards.get_or_build(ASKED, fails)
+        with pytest.raises(DatabaseUnavailable):
+            asyncio.run(boards.get_or_build_async(ASKED, fails))
+    assert boards.get_or_build(ASKED, entry) == entry()
+    assert boards._builds == {}
 
 
 def test_a_thread_does_not_wait_for_one_that_has_no_thread_yet() -> None:
     """All threads may be taken by those who ask with a token."""
-    boards = KeptBoards(hears=False)
-    flight, first, _ = boards._join(ASKED)  # as the loop does before it gets a thread
+    boards = BoardCache(hears=False)
+    flight, first, _ = boards._join_build(ASKED)  # as the loop does before it gets a thread
     assert first
-    assert boards.find(ASKED, entry) == entry()
-    assert boards._fly(ASKED, flight, lambda: entry(b"another")) == entry()
+    assert boards.get_or_build(ASKED, entry) == entry()
+    assert boards._build_or_wait(ASKED, flight, lambda: entry(b"another")) == entry()
 
 
 def test_who_hangs_up_before_there_is_a_thread_keeps_nobody_waiting() -> None:
-    boards = KeptBoards(hears=False)
+    boards = BoardCache(hears=False)
 
-    async def ask() -> Entry:
+    async def ask() -> CachedReply:
         threads = anyio.to_thread.current_default_thread_limiter()
         for taken in range(int(threads.total_tokens)):
             threads.acquire_on_behalf_of_nowait(taken)
-        first = asyncio.ensure_future(boards.find_from_loop(ASKED, entry))
+        first = asyncio.ensure_future(boards.get_or_build_async(ASKED, entry))
         await asyncio.sleep(0)
-        second = asyncio.ensure_future(boards.find_from_loop(ASKED, entry))
+        second = asyncio.ensure_future(boards.get_or_build_async(ASKED, entry))
         await asyncio.sleep(0)
         first.cancel()
         await asyncio.wait([first])
         for taken in range(int(threads.total_tokens)):
             threads.release_on_behalf_of(taken)
-        return await asyncio.wait_for(second, LONG)
+        return await asyncio.wait_for(second, MAX_WAIT_SECONDS)
 
     assert asyncio.run(ask()) == entry()
-    assert boards._flights == {}
+    assert boards._builds == {}
 
 
 def test_who_hears_nothing_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
     monkeypatch.setattr("app.api.caching.board_cache.time.monotonic", lambda: now[0])
-    boards = KeptBoards(hears=True)
-    boards.find(ASKED, entry)
+    boards = BoardCache(hears=True)
+    boards.get_or_build(ASKED, entry)
     assert boards.get(ASKED) is None
-    boards.hear(now[0] + 5)
-    boards.find(ASKED, entry)
+    boards.trust_until(now[0] + 5)
+    boards.get_or_build(ASKED, entry)
     assert boards.get(ASKED) is not None
     now[0] += 5
     assert boards.get(ASKED) is None
-    boards.hear(now[0] + 5)
+    boards.trust_until(now[0] + 5)
     assert boards.get(ASKED) is not None  # what was said in between came before
-    boards.go_deaf()
-    boards.hear(now[0] + 5)
+    boards.distrust()
+    boards.trust_until(now[0] + 5)
     assert boards.get(ASKED) is None
 
 
 def test_a_board_is_kept_until_its_time_and_no_longer_than_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
     monkeypatch.setattr("app.api.caching.board_cache.time.monotonic", lambda: now[0])
-    boards = KeptBoards(hears=False)
-    for until, seconds in ((1003.0, 3.0), (math.inf, board_cache.OLDEST)):
+    boards = BoardCache(hears=False)
+    for until, seconds in ((1003.0, 3.0), (math.inf, board_cache.MAX_AGE_SECONDS)):
         now[0] = 1000.0
-        boards.drop(frozenset({EVERYTHING}))
-        boards.find(ASKED, lambda until=until: entry(until=until))  # type: ignore[misc]
+        boards.invalidate(frozenset({ALL_BOARDS}))
+        boards.get_or_build(ASKED, lambda until=until: entry(until=until))  # type: ignore[misc]
         now[0] += seconds - 0.01
         assert boards.get(ASKED) is not None
         now[0] += 0.02
         assert boards.get(ASKED) is None
-    boards.find(ASKED, lambda: entry(until=now[0]))
+    boards.get_or_build(ASKED, lambda: entry(until=now[0]))
     assert boards.get(ASKED) is None
 
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board_cache, "LARGEST", 100_000)
-    boards = KeptBoards(hears=False)
+    monkeypatch.setattr(board_cache, "MAX_CACHE_BYTES", 100_000)
+    boards = BoardCache(hears=False)
     for number in range(100):
-        boards.find(ASKED._replace(slug=f"c{number}"), lambda: entry(b"x" * 5000))
+        boards.get_or_build(ASKED._replace(slug=f"c{number}"), lambda: entry(b"x" * 5000))
         assert boards.get(ASKED._replace(slug="c0")) is not None  # what is read stays
-    assert boards._size == sum(each.size for each in boards._kept.values()) <= 100_000
-    assert 5 < len(boards._kept) < 20
-    boards.find(ASKED, lambda: entry(b"y" * 200_000))
+    assert boards._size == sum(each.size for each in boards._entries.values()) <= 100_000
+    assert 5 < len(boards._entries) < 20
+    boards.get_or_build(ASKED, lambda: entry(b"y" * 200_000))
     assert boards._size <= 100_000
-    monkeypatch.setattr(board_cache, "MOST", 3)
-    boards.find(ASKED, entry)
-    assert len(boards._kept) == 3
+    monkeypatch.setattr(board_cache, "MAX_BOARDS", 3)
+    boards.get_or_build(ASKED, entry)
+    assert len(boards._entries) == 3
 
 
 def test_the_same_board_has_the_same_bytes_at_every_api() -> None:
-    assert entry(b"x" * 5000).packed.tag == entry(b"x" * 5000).packed.tag
-    assert httpx.Response(200, content=entry(b"x" * 5000).packed.body, headers={"Content-Encoding": "gzip"}).content
+    assert entry(b"x" * 5000).gzipped.etag == entry(b"x" * 5000).gzipped.etag
+    assert httpx.Response(200, content=entry(b"x" * 5000).gzipped.body, headers={"Content-Encoding": "gzip"}).content

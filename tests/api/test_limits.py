@@ -8,53 +8,55 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.api.dependencies import Notifier, prefer_wait
-from app.api.limits.client_addresses import block_of
-from app.api.limits.request_limits import Limiter
-from app.errors import BadRequest, TeamNameTaken, TooMany
+from app.api.dependencies import Notifier, parse_prefer_wait
+from app.api.limits.client_addresses import address_block_of
+from app.api.limits.request_limits import RequestLimits
+from app.errors import BadRequest, TeamNameTaken, TooManyRequests
 from app.settings import Settings
-from tests.api.served import Served, served, settings
-from tests.live import LONG, PASSWORD, Caller, eventually, open_challenge
+from tests.api.in_process_app import ServedApp, app_settings, serve_app
+from tests.live_service import MAX_WAIT_SECONDS, PASSWORD, Caller, eventually, open_challenge
 
 GOLD = [{"id": "t1", "label": "cat"}, {"id": "t2", "label": "dog"}]
 
 
-def assert_too_many(refused: pytest.ExceptionInfo[TooMany], limit: str) -> None:
+def assert_too_many(refused: pytest.ExceptionInfo[TooManyRequests], limit: str) -> None:
     assert limit in refused.value.detail
     assert 1 <= int(refused.value.headers["Retry-After"]) <= 3601
 
 
 def test_requests_are_counted_per_caller() -> None:
-    limiter = Limiter(Settings(rate_limits="3/hour"))
+    limiter = RequestLimits(Settings(rate_limits="3/hour"))
     for _ in range(3):
-        limiter.request("user", "one")
-    with pytest.raises(TooMany) as refused:
-        limiter.request("user", "one")
+        limiter.count_request("user", "one")
+    with pytest.raises(TooManyRequests) as refused:
+        limiter.count_request("user", "one")
     assert_too_many(refused, "3 per 1 hour")
-    limiter.request("user", "another")
+    limiter.count_request("user", "another")
 
 
 def test_off_turns_all_limits_off() -> None:
-    limiter = Limiter(Settings(rate_limits="off", login_limit="1/hour", signup_limit="1/hour", team_limit="1/hour"))
+    limiter = RequestLimits(
+        Settings(rate_limits="off", login_limit="1/hour", signup_limit="1/hour", team_limit="1/hour")
+    )
     for _ in range(20):
-        limiter.request("address", "192.0.2.1")
-        limiter.sign_up("192.0.2.1")
-        with limiter.founding("ada", "192.0.2.1"):
+        limiter.count_request("address", "192.0.2.1")
+        limiter.count_sign_up("192.0.2.1")
+        with limiter.count_team_founding("ada", "192.0.2.1"):
             pass
-        limiter.logins.end("ada", "192.0.2.1", failed=True)
-    assert limiter.logins.refusal("ada", "192.0.2.1") is None
-    assert not limiter.logins.slows_account("ada")
-    assert not limiter.logins.slows_block("192.0.2.1")
+        limiter.failed_logins.end("ada", "192.0.2.1", failed=True)
+    assert limiter.failed_logins.refusal("ada", "192.0.2.1") is None
+    assert not limiter.failed_logins.is_account_slowed("ada")
+    assert not limiter.failed_logins.is_block_slowed("192.0.2.1")
 
 
 def test_a_team_that_was_not_founded_is_not_counted() -> None:
-    limiter = Limiter(Settings(team_limit="1/hour"))
+    limiter = RequestLimits(Settings(team_limit="1/hour"))
     for _ in range(3):
-        with pytest.raises(TeamNameTaken), limiter.founding("ada", "192.0.2.1"):
+        with pytest.raises(TeamNameTaken), limiter.count_team_founding("ada", "192.0.2.1"):
             raise TeamNameTaken
-    with limiter.founding("ada", "192.0.2.1"):
+    with limiter.count_team_founding("ada", "192.0.2.1"):
         pass
-    with pytest.raises(TooMany) as refused, limiter.founding("ada", "192.0.2.2"):
+    with pytest.raises(TooManyRequests) as refused, limiter.count_team_founding("ada", "192.0.2.2"):
         pass
     assert_too_many(refused, "1 per 1 hour")
 
@@ -65,18 +67,18 @@ def test_a_team_that_was_not_founded_is_not_counted() -> None:
      ("2001:db8:1:2::", "2001:db8:1:2::/64"), ("fe80::1%eth0", "fe80::/64"), ("::1", "::/64"), ("unknown", "unknown")],
 )  # fmt: skip
 def test_an_ipv4_address_stands_for_itself_an_ipv6_one_for_its_64(host: str, block: str) -> None:
-    assert block_of(host) == block
+    assert address_block_of(host) == block
 
 
 def test_a_limit_holds_among_threads() -> None:
-    limiter = Limiter(Settings(rate_limits="20/hour"))
+    limiter = RequestLimits(Settings(rate_limits="20/hour"))
     passed = []
 
     def ask() -> None:
         for _ in range(10):
             try:
-                limiter.request("user", "one")
-            except TooMany:
+                limiter.count_request("user", "one")
+            except TooManyRequests:
                 continue
             passed.append(1)
 
@@ -92,14 +94,14 @@ def test_a_limit_holds_among_threads() -> None:
 
 
 @pytest.fixture
-def strict(tmp_path: Path) -> Iterator[Served]:
-    with served(
-        settings(tmp_path / "data", rate_limits="12/hour", login_limit="2/hour", trusted_proxies="127.0.0.1")
+def strict(tmp_path: Path) -> Iterator[ServedApp]:
+    with serve_app(
+        app_settings(tmp_path / "data", rate_limits="12/hour", login_limit="2/hour", trusted_proxies="127.0.0.1")
     ) as running:
         yield running
 
 
-def test_too_many_requests_are_429_with_the_time_to_wait_and_others_go_on(strict: Served) -> None:
+def test_too_many_requests_are_429_with_the_time_to_wait_and_others_go_on(strict: ServedApp) -> None:
     visitor = strict.caller()
     answers = [visitor.get("/challenges") for _ in range(13)]
     assert [answer.status_code for answer in answers] == [200] * 12 + [429]
@@ -111,7 +113,7 @@ def test_too_many_requests_are_429_with_the_time_to_wait_and_others_go_on(strict
     assert visitor.get(strict.url + "/healthz").status_code == 200
 
 
-def test_all_tokens_of_a_user_share_one_limit_and_users_have_one_each(strict: Served) -> None:
+def test_all_tokens_of_a_user_share_one_limit_and_users_have_one_each(strict: ServedApp) -> None:
     for name in ("ada", "bob"):
         body = {"email": f"{name}@example.org", "name": name, "password": PASSWORD}
         strict.admin().post("/users", json=body).raise_for_status()
@@ -126,7 +128,7 @@ def test_all_tokens_of_a_user_share_one_limit_and_users_have_one_each(strict: Se
     assert strict.caller(token("bob")).get("/me").status_code == 200
 
 
-def test_the_addresses_of_an_ipv6_network_share_one_limit(strict: Served) -> None:
+def test_the_addresses_of_an_ipv6_network_share_one_limit(strict: ServedApp) -> None:
     def ask(address: str, path: str) -> int:
         return strict.caller().get(path, headers={"X-Forwarded-For": address}).status_code
 
@@ -142,8 +144,8 @@ def test_sign_ups_are_limited_by_address_and_an_administrators_are_not(tmp_path:
         body = {"email": f"{number}@example.org", "name": "Ada", "password": PASSWORD}
         return who.post("/users", json=body, headers={"X-Forwarded-For": address})
 
-    with served(
-        settings(tmp_path / "data", rate_limits="1000/hour", signup_limit="2/hour", trusted_proxies="127.0.0.1")
+    with serve_app(
+        app_settings(tmp_path / "data", rate_limits="1000/hour", signup_limit="2/hour", trusted_proxies="127.0.0.1")
     ) as running:
         visitor, admin = running.caller(), running.admin()
         assert [sign_up(visitor, number, f"2001:db8::{number}").status_code for number in (1, 2)] == [201, 201]
@@ -156,8 +158,8 @@ def test_sign_ups_are_limited_by_address_and_an_administrators_are_not(tmp_path:
 
 
 def test_teams_founded_are_limited_by_user_and_by_address(tmp_path: Path) -> None:
-    with served(
-        settings(tmp_path / "data", rate_limits="1000/hour", team_limit="1/hour", trusted_proxies="127.0.0.1")
+    with serve_app(
+        app_settings(tmp_path / "data", rate_limits="1000/hour", team_limit="1/hour", trusted_proxies="127.0.0.1")
     ) as running:
         admin = running.admin()
         for slug in ("cats", "dogs"):
@@ -182,7 +184,7 @@ def test_teams_founded_are_limited_by_user_and_by_address(tmp_path: Path) -> Non
         assert found(11, "cats", "192.0.2.3").status_code == 201
 
 
-def test_an_account_that_does_not_exist_is_told_no_otherwise_than_a_wrong_password(strict: Served) -> None:
+def test_an_account_that_does_not_exist_is_told_no_otherwise_than_a_wrong_password(strict: ServedApp) -> None:
     admin = strict.admin()
     body = {"email": "ada@example.org", "name": "Ada", "password": PASSWORD}
     admin.post("/users", json=body).raise_for_status()
@@ -195,7 +197,7 @@ def test_an_account_that_does_not_exist_is_told_no_otherwise_than_a_wrong_passwo
 
 
 def test_over_the_limit_of_waiters_the_answer_comes_at_once(tmp_path: Path) -> None:
-    with served(settings(tmp_path / "data", max_waiters=0)) as running:
+    with serve_app(app_settings(tmp_path / "data", max_waiters=0)) as running:
         open_challenge(running.admin(), "pets", GOLD)
         answer = running.admin().submit("pets", {"t1": "cat", "t2": "dog"}, team="Blue", wait=60)
         assert answer.status_code == 202
@@ -203,13 +205,13 @@ def test_over_the_limit_of_waiters_the_answer_comes_at_once(tmp_path: Path) -> N
 
 
 def test_who_began_to_wait_while_a_file_came_counts_against_the_limit(tmp_path: Path) -> None:
-    with served(settings(tmp_path / "data", max_waiters=1)) as running:
+    with serve_app(app_settings(tmp_path / "data", max_waiters=1)) as running:
         parts = running.app.state.service
         open_challenge(running.admin(), "pets", GOLD)
 
         def body() -> Iterator[bytes]:
             yield b'{"t1": "cat",'
-            eventually(lambda: bool(parts.in_flight), "it was let in")
+            eventually(lambda: bool(parts.idempotency_keys_in_flight), "it was let in")
             parts.notifier.count += 1
             yield b'"t2": "dog"}'
 
@@ -229,13 +231,13 @@ def test_whoever_waits_for_a_submission_is_told_and_nobody_else() -> None:
     async def wait() -> list[bool]:
         with notifier.listen("a") as first, notifier.listen("a") as second, notifier.listen("b") as other:
             assert notifier.count == 3
-            threading.Thread(target=notifier.settled, args=("a",)).start()
+            threading.Thread(target=notifier.notify_settled, args=("a",)).start()
             await asyncio.wait_for(asyncio.gather(first.wait(), second.wait()), 30)
             return [first.is_set(), second.is_set(), other.is_set()]
 
     assert asyncio.run(wait()) == [True, True, False]
     assert notifier.count == 0
-    notifier.settled("a")  # nobody waits any more
+    notifier.notify_settled("a")  # nobody waits any more
 
 
 def test_a_waiter_may_say_later_what_it_waits_for() -> None:
@@ -244,10 +246,10 @@ def test_a_waiter_may_say_later_what_it_waits_for() -> None:
     async def wait() -> bool:
         with notifier.listen() as settled:
             assert notifier.count == 0  # it does not wait yet
-            await asyncio.to_thread(notifier.follow, settled, "a")
+            await asyncio.to_thread(notifier.subscribe, settled, "a")
             assert notifier.count == 1
-            await asyncio.to_thread(notifier.settled, "a")
-            return await asyncio.wait_for(settled.wait(), LONG)
+            await asyncio.to_thread(notifier.notify_settled, "a")
+            return await asyncio.wait_for(settled.wait(), MAX_WAIT_SECONDS)
 
     assert asyncio.run(wait())
     assert notifier.count == 0
@@ -286,10 +288,10 @@ def test_a_waiter_that_gives_up_is_forgotten() -> None:
     ids=lambda value: str(value)[:24],
 )
 def test_the_wish_to_wait_is_read(header: str, seconds: int) -> None:
-    assert prefer_wait(header.splitlines()) == seconds
+    assert parse_prefer_wait(header.splitlines()) == seconds
 
 
 @pytest.mark.parametrize("header", ["wait", "wait=", "wait=x", "wait=-1", "wait=1.5", "wait=٣"])
 def test_a_wish_to_wait_that_makes_no_sense_is_refused(header: str) -> None:
     with pytest.raises(BadRequest):
-        prefer_wait([header])
+        parse_prefer_wait([header])

@@ -13,18 +13,20 @@ from app.actions.accounts import passwords
 from app.store.queries.users import by_email
 from app.store.session import Database
 from app.store.tables import User
-from tests.api.logins import ON, account, at_once, attempt, words
-from tests.api.served import Served, served, settings
-from tests.live import LONG, PASSWORD, eventually
+from tests.api.in_process_app import ServedApp, app_settings, serve_app
+from tests.api.login_attempts import UNREACHED_RATE_LIMIT, account, attempt_login, log_in_concurrently, login_body
+from tests.live_service import MAX_WAIT_SECONDS, PASSWORD, eventually
 
 FORMER = Argon2Hasher(memory_cost=65536, time_cost=3, parallelism=4)
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApp]:
     """Hashes as costly as in use, and the default limit of failures."""
-    with served(
-        settings(tmp_path_factory.mktemp("plain") / "data", rate_limits=ON, trusted_proxies="127.0.0.1")
+    with serve_app(
+        app_settings(
+            tmp_path_factory.mktemp("plain") / "data", rate_limits=UNREACHED_RATE_LIMIT, trusted_proxies="127.0.0.1"
+        )
     ) as running:
         account(running, "ada", "bob")
         yield running
@@ -33,18 +35,18 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 # ---- bursts ---------------------------------------------------------------------------------------
 
 
-def test_two_hundred_logins_at_once_all_succeed(plain: Served) -> None:
-    assert at_once(plain, [words(name) for name in ("ada", "bob") for _ in range(100)]) == {201: 200}
+def test_two_hundred_logins_at_once_all_succeed(plain: ServedApp) -> None:
+    assert log_in_concurrently(plain, [login_body(name) for name in ("ada", "bob") for _ in range(100)]) == {201: 200}
 
 
-def test_guesses_for_invented_accounts_do_not_keep_honest_logins_out(plain: Served) -> None:
+def test_guesses_for_invented_accounts_do_not_keep_honest_logins_out(plain: ServedApp) -> None:
     over, guessed = threading.Event(), Counter[int]()
 
     def guess(number: int) -> None:
-        with httpx.Client(base_url=f"{plain.url}/api/v1", timeout=LONG) as client:
+        with httpx.Client(base_url=f"{plain.url}/api/v1", timeout=MAX_WAIT_SECONDS) as client:
             while not over.is_set():
                 header = {"X-Forwarded-For": f"198.51.100.{number % 3}"}
-                body = words(f"invented-{number}", "a password that is wrong")
+                body = login_body(f"invented-{number}", "a password that is wrong")
                 guessed[client.post("/tokens", json=body, headers=header).status_code] += 1
 
     attackers = [threading.Thread(target=guess, args=(number,)) for number in range(14)]
@@ -52,11 +54,11 @@ def test_guesses_for_invented_accounts_do_not_keep_honest_logins_out(plain: Serv
         attacker.start()
     eventually(lambda: guessed.total() > 10, "they are at it")
     try:
-        honest = [attempt(plain, "ada", address=f"203.0.113.{number}").status_code for number in range(19)]
+        honest = [attempt_login(plain, "ada", address=f"203.0.113.{number}").status_code for number in range(19)]
     finally:
         over.set()
         for attacker in attackers:
-            attacker.join(LONG)
+            attacker.join(MAX_WAIT_SECONDS)
     assert honest == [201] * 19
     assert set(guessed) <= {401, 429}
 
@@ -71,33 +73,33 @@ def stored(db: Database, name: str) -> str:
         return str(user.password_hash)
 
 
-def test_a_new_hash_has_the_parameters_that_owasp_advises(plain: Served) -> None:
+def test_a_new_hash_has_the_parameters_that_owasp_advises(plain: ServedApp) -> None:
     assert stored(plain.app.state.service.db, "ada").startswith("$argon2id$v=19$m=19456,t=2,p=1$")
 
 
-def test_a_former_hash_is_renewed_by_a_right_password_and_by_no_other(plain: Served) -> None:
+def test_a_former_hash_is_renewed_by_a_right_password_and_by_no_other(plain: ServedApp) -> None:
     account(plain, "cleo")
     db: Database = plain.app.state.service.db
     with db.write() as session:
         user = by_email(session, "cleo@example.org")
         assert user is not None
         user.password_hash = former = FORMER.hash(PASSWORD)
-    assert attempt(plain, "cleo", "wrong").status_code == 401
+    assert attempt_login(plain, "cleo", "wrong").status_code == 401
     assert stored(db, "cleo") == former
-    assert at_once(plain, [words("cleo")] * 3) == {201: 3}
+    assert log_in_concurrently(plain, [login_body("cleo")] * 3) == {201: 3}
     renewed = stored(db, "cleo")
     assert renewed.startswith("$argon2id$v=19$m=19456,t=2,p=1$")
-    assert attempt(plain, "cleo").status_code == 201
+    assert attempt_login(plain, "cleo").status_code == 201
     assert stored(db, "cleo") == renewed
 
 
-def test_the_share_of_decoys_that_cost_as_much_as_former_hashes_is_that_of_the_accounts(plain: Served) -> None:
+def test_the_share_of_decoys_that_cost_as_much_as_former_hashes_is_that_of_the_accounts(plain: ServedApp) -> None:
     db: Database = plain.app.state.service.db
     invented = [f"{number}@example.org" for number in range(1000)]
 
     def dear() -> list[str]:
-        decoys = passwords.Decoys(db, "a secret")
-        return [email for email in invented if decoys.of(email) == passwords._NOBODY_FORMERLY]
+        decoys = passwords.DecoyHashes(db, "a secret")
+        return [email for email in invented if decoys.of(email) == passwords._FORMER_DECOY_HASH]
 
     assert dear() == []
     former = FORMER.hash(PASSWORD)

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from starlette.types import Message
 
-from app.api.caching.generated_files import MadeFiles
-from app.api.limits.reader_queue import Turns
-from app.api.uploads import WholeFile
+from app.api.caching.generated_files import GeneratedFiles
+from app.api.limits.reader_queue import ReaderQueue
+from app.api.uploads import WholeFileResponse
 from app.errors import Unavailable
-from tests.api.served import Served
+from tests.api.in_process_app import ServedApp
 
 
-async def made(files: MadeFiles, *names: str, size: int = 10) -> list[str]:
+async def made(files: GeneratedFiles, *names: str, size: int = 10) -> list[str]:
     """Ask for all of these at once; gives the names that had to be made."""
     calls: list[str] = []
 
@@ -23,13 +23,13 @@ async def made(files: MadeFiles, *names: str, size: int = 10) -> list[str]:
         calls.append(target.name.removesuffix(".part"))
         target.write_bytes(bytes(size))
 
-    paths = await asyncio.gather(*(files.path(name, "Blue", make) for name in names))
+    paths = await asyncio.gather(*(files.get_or_generate(name, "Blue", make) for name in names))
     assert all(path.stat().st_size == size for path in paths)
     return calls
 
 
-def fresh(folder: Path, most_bytes: int = 1000, spared: float = 0.0) -> MadeFiles:
-    files = MadeFiles(folder / "files", Turns(2), most_bytes=most_bytes, spared=spared)
+def fresh(folder: Path, most_bytes: int = 1000, spared: float = 0.0) -> GeneratedFiles:
+    files = GeneratedFiles(folder / "files", ReaderQueue(2), most_bytes=most_bytes, spared=spared)
     files.clear()
     return files
 
@@ -59,7 +59,7 @@ def test_one_that_was_just_asked_for_is_spared(tmp_path: Path) -> None:
 def test_those_being_sent_stay_and_the_others_make_room(tmp_path: Path) -> None:
     files = fresh(tmp_path, most_bytes=20)
     asyncio.run(made(files, "a"))
-    with files.sending("a"), files.sending("a"):
+    with files.pin("a"), files.pin("a"):
         for name in ("b", "c", "d"):
             asyncio.run(made(files, name))
         assert sorted(path.name for path in (tmp_path / "files").iterdir()) == ["a", "d"]
@@ -73,7 +73,7 @@ def test_no_more_are_made_while_those_being_sent_take_twice_the_room(tmp_path: P
     with ExitStack() as sending:
         for name in ("a", "b", "c"):
             asyncio.run(made(files, name))
-            sending.enter_context(files.sending(name))
+            sending.enter_context(files.pin(name))
         with pytest.raises(Unavailable, match="no room") as refused:
             asyncio.run(made(files, "d"))
         assert refused.value.headers["Retry-After"]
@@ -84,8 +84,8 @@ def test_no_more_are_made_while_those_being_sent_take_twice_the_room(tmp_path: P
 def test_a_served_file_is_held_until_it_is_sent(tmp_path: Path) -> None:
     files = fresh(tmp_path, most_bytes=5)
     asyncio.run(made(files, "a"))
-    answer = WholeFile(
-        tmp_path / "files" / "a", media_type="text/csv", filename="a.csv", tag="a", sending=files.sending("a")
+    answer = WholeFileResponse(
+        tmp_path / "files" / "a", media_type="text/csv", filename="a.csv", tag="a", sending=files.pin("a")
     )
 
     async def send(message: Message) -> None:
@@ -125,7 +125,7 @@ def test_a_failure_leaves_nothing_and_is_tried_again(tmp_path: Path) -> None:
         raise OSError("the disk is full")
 
     with pytest.raises(OSError, match="full"):
-        asyncio.run(files.path("a", "Blue", fail))
+        asyncio.run(files.get_or_generate("a", "Blue", fail))
     assert list((tmp_path / "files").iterdir()) == []
     assert asyncio.run(made(files, "a")) == ["a"]
 
@@ -135,7 +135,7 @@ def test_a_start_forgets_what_an_earlier_run_made(tmp_path: Path) -> None:
     assert asyncio.run(made(fresh(tmp_path), "a")) == ["a"]
 
 
-def test_the_same_bytes_for_everybody_at_once(app: Served) -> None:
+def test_the_same_bytes_for_everybody_at_once(app: ServedApp) -> None:
     path = "/challenges/digits/phases/main/template?format=jsonl"
     callers = [app.caller() for _ in range(8)]
     with ThreadPoolExecutor(8) as threads:

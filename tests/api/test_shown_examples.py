@@ -8,8 +8,8 @@ import pytest
 
 from app.api.openapi import examples
 from app.main import bare_app
-from tests.api.served import Served
-from tests.live import Caller
+from tests.api.in_process_app import ServedApp
+from tests.live_service import Caller
 
 DOCUMENT: dict[str, Any] = bare_app().openapi()
 MAIN = "/challenges/pets/phases/main"
@@ -58,7 +58,7 @@ def first(shape: str) -> Any:
 
 
 @pytest.fixture(scope="module")
-def ada(app: Served) -> Caller:
+def ada(app: ServedApp) -> Caller:
     """She registers for the challenge that the document tells of, after its gold came in every format shown."""
     admin, ada = app.admin(), app.caller()
     admin.post("/challenges", json=first("NewChallenge")).raise_for_status()
@@ -74,7 +74,7 @@ def ada(app: Served) -> Caller:
 
 
 @pytest.fixture(scope="module")
-def replies(app: Served, ada: Caller) -> Mapping[str, Any]:
+def replies(app: ServedApp, ada: Caller) -> Mapping[str, Any]:
     """What the service answers, by the name of the shape in the document."""
     registration = ada.post("/challenges/pets/registrations", json=first("NewRegistration"))
     sent = ada.post(f"{MAIN}/submissions", params={"method": "guess"}, **stored(examples.STORED_PREDICTIONS))
@@ -125,7 +125,7 @@ def test_the_csv_board_is_as_shown(ada: Caller, replies: Mapping[str, Any]) -> N
     assert all(name in varying or one == other for name, one, other in cells)
 
 
-def test_the_report_is_as_shown(app: Served, ada: Caller, replies: Mapping[str, Any]) -> None:
+def test_the_report_is_as_shown(app: ServedApp, ada: Caller, replies: Mapping[str, Any]) -> None:
     sent = replies["SubmissionShape"]["id"]
     found = ada.get(f"/submissions/{sent}/report").json()
     assert found | {"submission": ""} == examples.REPORT["application/json"]["scores"]["value"] | {"submission": ""}

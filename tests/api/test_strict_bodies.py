@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.api.served import Served
+from tests.api.in_process_app import ServedApp
 
 JSON = {"Content-Type": "application/json"}
 BODY = {"slug": "a", "title": "T", "task": "multiclass", "recipe": {"primary": "accuracy"}}
@@ -59,21 +59,21 @@ def assert_problem(answer: httpx.Response, *statuses: int) -> None:
     ],
     ids=lambda value: repr(value)[:20] if isinstance(value, str) else None,
 )
-def test_what_is_not_plain_json_is_refused(app: Served, place: Any, raw: str) -> None:
+def test_what_is_not_plain_json_is_refused(app: ServedApp, place: Any, raw: str) -> None:
     answer = app.admin().post("/challenges", content=place(raw), headers=JSON)
     assert_problem(answer, 422)
     assert answer.json()["code"] == "invalid_request"
 
 
 @pytest.mark.parametrize("raw", ['"\\u0000"', '"\\u001b[2J"', '"a\\u0007"', '"   "', '""', json.dumps("x" * 201)])
-def test_a_name_that_cannot_be_shown_is_refused(app: Served, raw: str) -> None:
+def test_a_name_that_cannot_be_shown_is_refused(app: ServedApp, raw: str) -> None:
     answer = app.admin().post("/challenges", content=with_title(raw), headers=JSON)
     assert_problem(answer, 422)
     assert [fault["pointer"] for fault in answer.json()["errors"]] == ["/title"]
 
 
 @pytest.mark.parametrize("opening", ["[", '{"a":'])
-def test_deep_nesting_is_refused(app: Served, opening: str) -> None:
+def test_deep_nesting_is_refused(app: ServedApp, opening: str) -> None:
     for raw in (opening * 700, "[" * 1500 + "]" * 1500):
         answer = app.admin().post("/challenges", content=with_options(raw), headers=JSON)
         assert_problem(answer, 422)
@@ -84,25 +84,25 @@ def test_deep_nesting_is_refused(app: Served, opening: str) -> None:
     "content",
     [b"", b"null", b"[]", b"1", b'"text"', b"\xff\xfe{\x00}\x00", b"\xef\xbb\xbf{}", b'{"slug": "\xff"}', b"{} {}", b"\x00"],
 )  # fmt: skip
-def test_a_body_of_another_kind_is_refused(app: Served, content: bytes) -> None:
+def test_a_body_of_another_kind_is_refused(app: ServedApp, content: bytes) -> None:
     answer = app.admin().post("/challenges", content=content, headers=JSON)
     assert_problem(answer, 422)
 
 
 @pytest.mark.parametrize("media", ["text/plain", "application/xml", "multipart/form-data; boundary=x", "", "nonsense"])
-def test_a_body_of_another_media_type_is_refused(app: Served, media: str) -> None:
+def test_a_body_of_another_media_type_is_refused(app: ServedApp, media: str) -> None:
     answer = app.admin().post("/challenges", content=json.dumps(BODY | {"slug": "b"}), headers={"Content-Type": media})
     assert_problem(answer, 415, 422)
 
 
-def test_a_body_beyond_the_limit_is_refused_however_its_length_is_told(app: Served) -> None:
+def test_a_body_beyond_the_limit_is_refused_however_its_length_is_told(app: ServedApp) -> None:
     content = with_title(json.dumps("x" * 5000))
     assert_problem(app.admin().post("/challenges", content=content, headers=JSON), 413)
     assert_problem(app.admin().post("/challenges", content=iter([content[:3000], content[3000:]]), headers=JSON), 413)
     assert app.admin().get("/challenges/a").status_code == 404
 
 
-def test_an_upload_beyond_the_limit_is_refused_however_its_length_is_told(app: Served) -> None:
+def test_an_upload_beyond_the_limit_is_refused_however_its_length_is_told(app: ServedApp) -> None:
     path = "/challenges/digits/phases/main/submissions"
     content = b'{"t1": "' + b"x" * 300_000 + b'"}'
     for sent in (content, iter([content[:150_000], content[150_000:]])):
@@ -111,14 +111,14 @@ def test_an_upload_beyond_the_limit_is_refused_however_its_length_is_told(app: S
     assert app.admin().get(path).json()["items"] == []
 
 
-def test_all_faults_of_a_body_come_in_one_answer_with_pointers(app: Served) -> None:
+def test_all_faults_of_a_body_come_in_one_answer_with_pointers(app: ServedApp) -> None:
     answer = app.admin().post("/challenges", json={"slug": "A B", "task": "poetry", "recipe": {}, "colour": "red"})
     assert_problem(answer, 422)
     pointers = {fault["pointer"] for fault in answer.json()["errors"]}
     assert pointers == {"/slug", "/title", "/task", "/recipe/primary", "/colour"}
 
 
-def test_wrong_parameters_are_400_and_name_the_parameter(app: Served) -> None:
+def test_wrong_parameters_are_400_and_name_the_parameter(app: ServedApp) -> None:
     for query in ("limit=0", "limit=x", "limit=201", "cursor=zzz", "limit=" + "9" * 5000):
         assert_problem(app.admin().get(f"/challenges?{query}"), 400)
     answer = app.admin().get("/challenges?limit=0")
@@ -129,12 +129,12 @@ def test_wrong_parameters_are_400_and_name_the_parameter(app: Served) -> None:
 
 
 @pytest.mark.parametrize("version", ["0", "-1", str(2**63), "9" * 30, "9" * 5000, "1.5", "x", "%00", "1%2F2", "é"])
-def test_a_version_that_cannot_be_is_absent_or_refused(app: Served, version: str) -> None:
+def test_a_version_that_cannot_be_is_absent_or_refused(app: ServedApp, version: str) -> None:
     assert_problem(app.admin().get(f"/challenges/digits/phases/main/gold/{version}"), 400, 404)
 
 
 @pytest.mark.parametrize("slug", ["%00", "%ff", "..%2f..", "a" * 5000, "%F0%9F%98%80", "'%20OR%201=1", "%ED%A0%80"])
-def test_an_address_that_cannot_be_is_absent(app: Served, slug: str) -> None:
+def test_an_address_that_cannot_be_is_absent(app: ServedApp, slug: str) -> None:
     for path in (
         f"/challenges/{slug}",
         f"/submissions/{slug}",
@@ -148,7 +148,7 @@ def test_an_address_that_cannot_be_is_absent(app: Served, slug: str) -> None:
 @pytest.mark.parametrize(
     "token", ["x", "assay_", "assay_x.y", "assay_" + "0" * 32 + ".x", "\x80\xff", "a b", "x" * 20_000]
 )
-def test_a_bad_token_is_401_wherever_it_comes(app: Served, token: str) -> None:
+def test_a_bad_token_is_401_wherever_it_comes(app: ServedApp, token: str) -> None:
     visitor = app.caller()
     headers = [(b"Authorization", b"Bearer " + token.encode("latin-1"))]
     for path in ("/metrics", "/me", "/challenges/digits"):

@@ -13,15 +13,15 @@ import pytest
 from fastapi import Request
 
 from app.actions.access import VISITOR, Caller
-from app.api.caching.generated_files import MadeFiles
-from app.api.dependencies import requester
-from app.api.limits.reader_queue import MOST_WAITING, Readers, TooManyWaiting, Turns
-from app.scoring_processes import Children
+from app.api.caching.generated_files import GeneratedFiles
+from app.api.dependencies import caller_key
+from app.api.limits.reader_queue import MAX_PER_CALLER, ReaderPool, ReaderQueue, TooManyWaiting
+from app.scoring_processes import ScoringProcesses
 from tests.api.conftest import GOLD
-from tests.api.served import Served, served, settings
-from tests.faults.support import freeze
-from tests.live import LONG, PASSWORD, eventually, open_challenge
-from tests.live import Caller as Person
+from tests.api.in_process_app import ServedApp, app_settings, serve_app
+from tests.faults.inspection import freeze
+from tests.live_service import MAX_WAIT_SECONDS, PASSWORD, eventually, open_challenge
+from tests.live_service import Caller as Person
 
 GOOD = {row["id"]: row["label"] for row in GOLD}
 SUBMISSIONS = "/challenges/digits/phases/main/submissions"
@@ -37,12 +37,12 @@ async def settle() -> None:
 
 async def order(count: int, callers: str, *, later: str = "") -> str:
     """In which order callers, by their letters, get `count` children; the `later` ones come amid the first request."""
-    turns, served_now, order = Turns(count), asyncio.Semaphore(0), ""
+    turns, served_now, order = ReaderQueue(count), asyncio.Semaphore(0), ""
 
     async def ask(caller: str) -> None:
         nonlocal order
-        with turns.place(caller) as place:
-            await place.turn()
+        with turns.enter(caller) as place:
+            await place.wait_for_turn()
             order += caller
             await served_now.acquire()
 
@@ -54,7 +54,7 @@ async def order(count: int, callers: str, *, later: str = "") -> str:
         served_now.release()
         await settle()
     await asyncio.gather(*tasks)
-    assert turns.__dict__ == Turns(count).__dict__  # nothing is left behind
+    assert turns.__dict__ == ReaderQueue(count).__dict__  # nothing is left behind
     return order
 
 
@@ -74,32 +74,32 @@ def test_a_caller_waits_for_one_request_of_each_other_caller(count: int, callers
 
 
 def test_a_caller_has_so_many_places_and_leaves_them() -> None:
-    turns = Turns(1, most=3)
+    turns = ReaderQueue(1, most=3)
     with ExitStack() as held:
         for _ in range(3):
-            held.enter_context(turns.place("A"))
-        with pytest.raises(TooManyWaiting) as refused, turns.place("A"):
+            held.enter_context(turns.enter("A"))
+        with pytest.raises(TooManyWaiting) as refused, turns.enter("A"):
             pass
         assert int(refused.value.headers["Retry-After"]) > 0
-        with turns.place("B"):
+        with turns.enter("B"):
             pass
-    with turns.place("A"):
+    with turns.enter("A"):
         pass
-    assert turns.__dict__ == Turns(1, most=3).__dict__
+    assert turns.__dict__ == ReaderQueue(1, most=3).__dict__
 
 
 def test_who_is_cancelled_gives_way_whether_its_turn_has_come_or_not() -> None:
-    async def ask(turns: Turns, caller: str) -> None:
-        with turns.place(caller) as place:
-            await place.turn()
+    async def ask(turns: ReaderQueue, caller: str) -> None:
+        with turns.enter(caller) as place:
+            await place.wait_for_turn()
             await asyncio.sleep(3600)
 
     async def cancel_each() -> None:
-        turns = Turns(1)
+        turns = ReaderQueue(1)
         tasks = [asyncio.ensure_future(ask(turns, caller)) for caller in "AAB"]
         await settle()
-        with turns.place("C") as last:
-            waiting = asyncio.ensure_future(last.turn())
+        with turns.enter("C") as last:
+            waiting = asyncio.ensure_future(last.wait_for_turn())
             await settle()
             tasks[2].cancel()  # it waits
             await settle()
@@ -112,20 +112,20 @@ def test_who_is_cancelled_gives_way_whether_its_turn_has_come_or_not() -> None:
         await settle()
         tasks[3].cancel()
         assert {type(end) for end in await asyncio.gather(*tasks, return_exceptions=True)} == {asyncio.CancelledError}
-        assert turns.__dict__ == Turns(1).__dict__
+        assert turns.__dict__ == ReaderQueue(1).__dict__
 
     asyncio.run(cancel_each())
 
 
 def test_children_that_are_kept_go_to_organizers_alone() -> None:
-    async def ask(turns: Turns, caller: str, served_now: list[str]) -> None:
-        with turns.place(caller.lower(), organizer=caller.isupper()) as place:
-            await place.turn()
+    async def ask(turns: ReaderQueue, caller: str, served_now: list[str]) -> None:
+        with turns.enter(caller.lower(), organizer=caller.isupper()) as place:
+            await place.wait_for_turn()
             served_now.append(caller)
             await asyncio.sleep(3600)
 
     async def ask_all() -> None:
-        turns, served_now = Turns(3, kept=1), list[str]()
+        turns, served_now = ReaderQueue(3, kept=1), list[str]()
         tasks = []
         for caller in "abcdAB":
             tasks.append(asyncio.ensure_future(ask(turns, caller, served_now)))
@@ -147,15 +147,15 @@ def test_children_that_are_kept_go_to_organizers_alone() -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        assert turns.__dict__ == Turns(3, kept=1).__dict__
+        assert turns.__dict__ == ReaderQueue(3, kept=1).__dict__
 
     asyncio.run(ask_all())
 
 
 def test_a_file_that_several_want_is_not_held_up_by_the_line_of_one(tmp_path: Path) -> None:
     async def ask() -> None:
-        turns = Turns(2)
-        files = MadeFiles(tmp_path / "made", turns)
+        turns = ReaderQueue(2)
+        files = GeneratedFiles(tmp_path / "made", turns)
         files.clear()
         made: list[str] = []
 
@@ -163,12 +163,12 @@ def test_a_file_that_several_want_is_not_held_up_by_the_line_of_one(tmp_path: Pa
             made.append(target.name)
             target.write_bytes(b"x")
 
-        with turns.place("Blue") as busy:
-            await busy.turn()
-            mine = [asyncio.ensure_future(files.path("a", "Blue", make)) for _ in range(2 * MOST_WAITING)]
+        with turns.enter("Blue") as busy:
+            await busy.wait_for_turn()
+            mine = [asyncio.ensure_future(files.get_or_generate("a", "Blue", make)) for _ in range(2 * MAX_PER_CALLER)]
             await settle()
             assert made == []
-            path = await files.path("a", "Red", make)
+            path = await files.get_or_generate("a", "Red", make)
             assert not any(each.done() for each in mine)
         assert set(await asyncio.gather(*mine)) == {path}
         assert made == ["a.part"]
@@ -187,8 +187,8 @@ def test_a_file_that_several_want_is_not_held_up_by_the_line_of_one(tmp_path: Pa
 )
 def test_visitors_are_told_apart_by_their_networks(address: str, expected: str) -> None:
     request = Request({"type": "http", "client": (address, 1), "headers": []})
-    assert requester(request, VISITOR) == expected
-    assert requester(request, Caller(user_id="u1")) == "u1"
+    assert caller_key(request, VISITOR) == expected
+    assert caller_key(request, Caller(user_id="u1")) == "u1"
 
 
 # ---- over HTTP ------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ def test_visitors_are_told_apart_by_their_networks(address: str, expected: str) 
 class Gate:
     """Holds what participants ask of the children until the test lets it through; the files say whose they are."""
 
-    def __init__(self, children: Children) -> None:
+    def __init__(self, children: ScoringProcesses) -> None:
         self._children = children
         self._lock = threading.Lock()
         self._through: set[str] = set()
@@ -213,7 +213,7 @@ class Gate:
             name = Path(path).read_text().split('"')[1]
             with self._lock:
                 self.waiting[name] = held
-            assert held.wait(LONG)
+            assert held.wait(MAX_WAIT_SECONDS)
             with self._lock:
                 del self.waiting[name]
         return self._children.ask(request)
@@ -233,16 +233,16 @@ class Gate:
 
 
 @pytest.fixture
-def gate(app: Served) -> Iterator[Gate]:
+def gate(app: ServedApp) -> Iterator[Gate]:
     service = app.app.state.service
     before = service.readers
     made = Gate(before.children)
-    service.readers = Readers(made, before.turns)
+    service.readers = ReaderPool(made, before.queue)
     yield made
     service.readers = before
 
 
-def person(app: Served, name: str) -> Person:
+def person(app: ServedApp, name: str) -> Person:
     email = f"{name.lower()}@example.org"
     app.caller().post("/users", json={"email": email, "name": name, "password": PASSWORD}).raise_for_status()
     answer = app.caller().post("/tokens", json={"email": email, "password": PASSWORD})
@@ -253,25 +253,25 @@ def dry_run(who: Person, name: str) -> httpx.Response:
     return who.post(SUBMISSIONS, json={name: "cat", **GOOD}, params={"dry_run": "true"})
 
 
-def waiting(turns: Turns) -> int:
+def waiting(turns: ReaderQueue) -> int:
     return sum(map(len, turns._waiting.values()))
 
 
-def test_many_dry_runs_of_one_delay_another_by_one_and_gold_not_at_all(app: Served, gate: Gate) -> None:
+def test_many_dry_runs_of_one_delay_another_by_one_and_gold_not_at_all(app: ServedApp, gate: Gate) -> None:
     blue, red, green = (person(app, name) for name in ("Blue", "Red", "Green"))
-    turns = app.app.state.service.readers.turns
+    turns = app.app.state.service.readers.queue
     with ThreadPoolExecutor(20) as threads:
         many = [threads.submit(dry_run, blue, f"Blue-{number}") for number in range(14)]
 
         def refused() -> list[Future[httpx.Response]]:
             return [each for each in many if each.done()]
 
-        eventually(lambda: len(refused()) == 14 - MOST_WAITING, "those beyond the line are refused")
+        eventually(lambda: len(refused()) == 14 - MAX_PER_CALLER, "those beyond the line are refused")
         for each in refused():
             answer = each.result()
             assert (answer.status_code, answer.json()["code"]) == (429, "too_many_waiting")
             assert int(answer.headers["Retry-After"]) > 0
-        eventually(lambda: waiting(turns) == MOST_WAITING - 1, "the others stand in line")
+        eventually(lambda: waiting(turns) == MAX_PER_CALLER - 1, "the others stand in line")
         eventually(lambda: gate.names() == {"Blue"}, "one of them is read")
         assert len(gate.waiting) == 1
 
@@ -296,18 +296,18 @@ def test_many_dry_runs_of_one_delay_another_by_one_and_gold_not_at_all(app: Serv
             return all(each.done() for each in [*many, reds, greens])
 
         eventually(all_answered, "all are answered")
-    assert [each.result().status_code for each in many].count(200) == MOST_WAITING
+    assert [each.result().status_code for each in many].count(200) == MAX_PER_CALLER
     assert (reds.result().status_code, greens.result().status_code) == (200, 200)
     assert reds.result().json()["total"] == {"unknown_id": 1}
 
 
-def test_organizers_are_served_while_participants_keep_all_other_readers_busy(app: Served, gate: Gate) -> None:
+def test_organizers_are_served_while_participants_keep_all_other_readers_busy(app: ServedApp, gate: Gate) -> None:
     admin, service = app.admin(), app.app.state.service
     sent = admin.submit("digits", GOOD, team="Heads").json()
     with ThreadPoolExecutor(4) as threads:
         held = [threads.submit(dry_run, person(app, name), name) for name in ("Lime", "Mint", "Pink")]
-        eventually(lambda: len(gate.waiting) == 2 and waiting(service.readers.turns) == 1, "two are read, one waits")
-        service.readers = Readers(gate._children, service.readers.turns)  # what follows has no gate
+        eventually(lambda: len(gate.waiting) == 2 and waiting(service.readers.queue) == 1, "two are read, one waits")
+        service.readers = ReaderPool(gate._children, service.readers.queue)  # what follows has no gate
         assert admin.submit("digits", GOOD, team="Heads", dry_run="true").json()["valid"]
         template = admin.get("/challenges/digits/phases/main/template", params={"format": "jsonl"})
         report = admin.get(f"/submissions/{sent['id']}/report", params={"part": "confusion"})
@@ -321,7 +321,7 @@ def test_organizers_are_served_while_participants_keep_all_other_readers_busy(ap
         eventually(all_answered, "all are answered")
 
 
-def test_reports_and_templates_stand_in_the_line_of_dry_runs(app: Served, gate: Gate) -> None:
+def test_reports_and_templates_stand_in_the_line_of_dry_runs(app: ServedApp, gate: Gate) -> None:
     admin = app.admin().join("digits", "Admins")
     sent = admin.submit("digits", GOOD).json()
     service = app.app.state.service
@@ -332,15 +332,15 @@ def test_reports_and_templates_stand_in_the_line_of_dry_runs(app: Served, gate: 
             threads.submit(admin.get, f"/submissions/{sent['id']}/report"),
             threads.submit(admin.get, "/challenges/digits/phases/main/template", params={"format": "tsv"}),
         ]
-        eventually(lambda: waiting(service.readers.turns) == 2, "the others wait")
+        eventually(lambda: waiting(service.readers.queue) == 2, "the others wait")
         assert not any(each.done() for each in asked)
-        service.readers = Readers(gate._children, service.readers.turns)  # what is made has no gate
+        service.readers = ReaderPool(gate._children, service.readers.queue)  # what is made has no gate
         gate.open("Admin")
-        assert {each.result(LONG).status_code for each in [first, *asked]} == {200}
+        assert {each.result(MAX_WAIT_SECONDS).status_code for each in [first, *asked]} == {200}
 
 
 def test_a_dry_run_has_a_time_limit_of_its_own_which_is_not_the_fault_of_the_file(tmp_path: Path) -> None:
-    with served(settings(tmp_path / "data", reading_seconds=2)) as app:
+    with serve_app(app_settings(tmp_path / "data", reading_seconds=2)) as app:
         open_challenge(app.admin(), "digits", GOLD)
         admin = app.admin().join("digits", "Admins")
         eventually(lambda: dry_run(admin, "Blue").status_code == 200, "a reader is ready")

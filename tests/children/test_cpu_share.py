@@ -10,23 +10,23 @@ from typing import Any
 import pytest
 
 from app.worker.cpu_limit import CpuTimer
-from app.worker.process_pool import Child
-from tests.fuzz.hostile import sound
-from tests.fuzz.hostile_file import Phase
-from tests.fuzz.hostile_shared import shared_files
+from app.worker.process_pool import ScoringProcess
+from tests.fuzz.hostile import valid_file
+from tests.fuzz.hostile_file import TargetGold
+from tests.fuzz.hostile_metadata import shared_files
 
-PHASE = Phase.of(10_000, 30)
+PHASE = TargetGold.of(10_000, 30)
 FILES = {file.name: file for file in shared_files()}
 
 
 @pytest.fixture
-def child() -> Iterator[Child]:
-    made = Child(["--cpu", "600", "--memory", str(2 << 30), "--limits", "{}"])
+def child() -> Iterator[ScoringProcess]:
+    made = ScoringProcess(["--cpu", "600", "--memory", str(2 << 30), "--limits", "{}"])
     yield made
     made.stop()
 
 
-def asked(child: Child, folder: Path, body: bytes, kind: dict[str, str]) -> dict[str, Any]:
+def asked(child: ScoringProcess, folder: Path, body: bytes, kind: dict[str, str]) -> dict[str, Any]:
     """What a child says of a file for the gold of PHASE."""
     gold = folder / "gold"
     gold.write_text(json.dumps([{"id": name, "label": PHASE.classes[0]} for name in PHASE.ids]))
@@ -42,7 +42,9 @@ def asked(child: Child, folder: Path, body: bytes, kind: dict[str, str]) -> dict
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_what_a_library_decodes_is_ended_by_its_share_of_the_cpu_time(name: str, child: Child, tmp_path: Path) -> None:
+def test_what_a_library_decodes_is_ended_by_its_share_of_the_cpu_time(
+    name: str, child: ScoringProcess, tmp_path: Path
+) -> None:
     kind, body = FILES[name].kind, FILES[name].body(PHASE)
     answer = asked(child, tmp_path, body, {"format": kind.format, "encoding": kind.encoding, "layout": ""})
     assert answer["total"] == {"too_large": 1}, answer
@@ -50,8 +52,10 @@ def test_what_a_library_decodes_is_ended_by_its_share_of_the_cpu_time(name: str,
 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
-def test_a_file_of_all_scores_has_time_enough(form: str, child: Child, tmp_path: Path) -> None:
-    answer = asked(child, tmp_path, sound(PHASE, form, scores=True), {"format": form, "encoding": "", "layout": ""})
+def test_a_file_of_all_scores_has_time_enough(form: str, child: ScoringProcess, tmp_path: Path) -> None:
+    answer = asked(
+        child, tmp_path, valid_file(PHASE, form, scores=True), {"format": form, "encoding": "", "layout": ""}
+    )
     assert answer["valid"], answer
 
 

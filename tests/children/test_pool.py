@@ -14,10 +14,16 @@ from typing import Any
 
 import pytest
 
-from app.scoring_processes import ChildDied, ChildrenBusy, ChildrenClosed, ChildStalled, ChildTimedOut
-from app.worker.process_pool import Child, ChildPool
-from tests.faults.support import alive, asked, freeze
-from tests.live import LONG, ROOT, eventually
+from app.scoring_processes import (
+    ScoringProcessCrashed,
+    ScoringProcessesBusy,
+    ScoringProcessesClosed,
+    ScoringProcessStalled,
+    ScoringTimeout,
+)
+from app.worker.process_pool import ScoringProcess, ScoringProcessPool
+from tests.faults.inspection import asked, freeze, is_alive
+from tests.live_service import MAX_WAIT_SECONDS, ROOT, eventually
 
 MIB = 1024 * 1024
 LIMITS = ["--cpu", "30", "--memory", str(512 * MIB), "--limits", json.dumps({"records": 1000})]
@@ -32,8 +38,8 @@ def secrets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextlib.contextmanager
-def pool(count: int = 1, seconds: float = 30, stall_seconds: float = LONG) -> Iterator[ChildPool]:
-    made = ChildPool(count, arguments=LIMITS, seconds=seconds, stall_seconds=stall_seconds)
+def pool(count: int = 1, seconds: float = 30, stall_seconds: float = MAX_WAIT_SECONDS) -> Iterator[ScoringProcessPool]:
+    made = ScoringProcessPool(count, arguments=LIMITS, seconds=seconds, stall_seconds=stall_seconds)
     made.warm_up()
     for child in made._all:
         child._await_ready(child.start())
@@ -91,7 +97,7 @@ def test_the_memory_of_a_child_is_limited(request_of: dict[str, Any]) -> None:
 
 
 def test_a_small_file_needs_little_memory_however_large_files_may_be(request_of: dict[str, Any]) -> None:
-    child = Child(
+    child = ScoringProcess(
         [
             "--cpu",
             "30",
@@ -125,10 +131,10 @@ def test_a_child_that_does_not_answer_in_time_is_killed_and_replaced(request_of:
         children.ask(request_of)
         (slow,) = children.pids()
         freeze(slow)
-        with pytest.raises(ChildTimedOut, match="8 s") as refused:
+        with pytest.raises(ScoringTimeout, match="8 s") as refused:
             children.ask(request_of)
         assert refused.value.code == "time_limit"
-        assert not alive(slow)
+        assert not is_alive(slow)
         assert children.ask(request_of)["valid"] is True
         assert children.pids() != [slow]
 
@@ -140,10 +146,10 @@ def test_a_child_that_is_stopped_while_it_has_work_is_replaced_long_before_its_t
         children.ask(request_of)
         (stopped,) = children.pids()
         freeze(stopped)
-        with pytest.raises(ChildStalled, match="gained no CPU time") as refused:
+        with pytest.raises(ScoringProcessStalled, match="gained no CPU time") as refused:
             children.ask(request_of)
         assert refused.value.code == "stalled"
-        assert not alive(stopped)
+        assert not is_alive(stopped)
         assert children.ask(request_of)["valid"] is True
 
 
@@ -162,8 +168,8 @@ def test_a_child_that_dies_at_work_is_reported_and_replaced(request_of: dict[str
         answer = asker.submit(children.ask, request_of)
         eventually(lambda: asked(victim), "the question has been asked")
         os.kill(victim, signal.SIGKILL)
-        with pytest.raises(ChildDied) as refused:
-            answer.result(timeout=LONG)
+        with pytest.raises(ScoringProcessCrashed) as refused:
+            answer.result(timeout=MAX_WAIT_SECONDS)
         assert refused.value.code == "crashed"
         assert children.ask(request_of)["valid"] is True
 
@@ -173,14 +179,14 @@ def test_a_child_that_died_idle_costs_nobody_anything(request_of: dict[str, Any]
         children.ask(request_of)
         (victim,) = children.pids()
         os.kill(victim, signal.SIGKILL)
-        eventually(lambda: not alive(victim), "the child is dead")
+        eventually(lambda: not is_alive(victim), "the child is dead")
         assert children.ask(request_of)["valid"] is True
 
 
 def test_more_askers_than_children_wait_for_their_turn(request_of: dict[str, Any]) -> None:
     with pool(2) as children, ThreadPoolExecutor(12) as askers:
         before = children.pids()
-        answers = list(askers.map(lambda _: children.ask(request_of), range(64), timeout=LONG))
+        answers = list(askers.map(lambda _: children.ask(request_of), range(64), timeout=MAX_WAIT_SECONDS))
         assert all(answer["valid"] for answer in answers)
         assert children.pids() == before
 
@@ -189,10 +195,10 @@ def test_askers_beyond_the_line_are_turned_away_and_nobody_waits_for_ever(reques
     with pool(1, seconds=6) as children, ThreadPoolExecutor(30) as askers:
         freeze(children.pids()[0])
         asked = [askers.submit(children.ask, request_of) for _ in range(30)]
-        ends = [each.exception(timeout=LONG) for each in asked]
-        busy = [end for end in ends if isinstance(end, ChildrenBusy)]
+        ends = [each.exception(timeout=MAX_WAIT_SECONDS) for each in asked]
+        busy = [end for end in ends if isinstance(end, ScoringProcessesBusy)]
         assert len(busy) >= 15  # one was being served, at most thirteen stood in line
-        assert any(isinstance(end, ChildTimedOut) for end in ends)
+        assert any(isinstance(end, ScoringTimeout) for end in ends)
         assert children.ask(request_of)["valid"] is True
 
 
@@ -205,10 +211,10 @@ def test_closing_ends_the_work_at_hand_and_what_still_waits(request_of: dict[str
         eventually(children._free.empty, "both children are at work")
         children.close()
         for each in asked:
-            assert isinstance(each.exception(timeout=LONG), ChildrenClosed)
-        assert not any(map(alive, pids))
+            assert isinstance(each.exception(timeout=MAX_WAIT_SECONDS), ScoringProcessesClosed)
+        assert not any(map(is_alive, pids))
         assert children.pids() == []
-        with pytest.raises(ChildrenClosed):
+        with pytest.raises(ScoringProcessesClosed):
             children.ask(request_of)
 
 
@@ -217,16 +223,16 @@ def test_closing_amid_work_leaves_no_child(request_of: dict[str, Any]) -> None:
         with pool(2) as children, ThreadPoolExecutor(4) as askers:
             answered = threading.Semaphore(0)
 
-            def ask(children: ChildPool = children, answered: threading.Semaphore = answered) -> None:
+            def ask(children: ScoringProcessPool = children, answered: threading.Semaphore = answered) -> None:
                 while children.ask(request_of)["valid"]:
                     answered.release()
 
             asked = [askers.submit(ask) for _ in range(4)]
             for _ in range(20):
-                assert answered.acquire(timeout=LONG)
+                assert answered.acquire(timeout=MAX_WAIT_SECONDS)
             children.close()
             for each in asked:
-                assert isinstance(each.exception(timeout=LONG), ChildrenClosed)
+                assert isinstance(each.exception(timeout=MAX_WAIT_SECONDS), ScoringProcessesClosed)
             assert children.pids() == []
 
 
@@ -240,7 +246,7 @@ def test_a_child_ends_when_its_pipe_closes() -> None:
     assert child.stdin is not None
     assert child.stdout is not None
     child.stdin.close()
-    assert child.wait(timeout=LONG) == 0
+    assert child.wait(timeout=MAX_WAIT_SECONDS) == 0
     child.stdout.close()
 
 
@@ -252,5 +258,5 @@ def test_so_many_may_wait_and_no_more(request_of: dict[str, Any]) -> None:
         eventually(lambda: any(each.done() for each in asked), "somebody is turned away")
         for pid in children.pids():
             os.kill(pid, signal.SIGCONT)
-        failures = [each.exception(timeout=LONG) for each in asked]
-        assert {type(failure) for failure in failures} == {type(None), ChildrenBusy}
+        failures = [each.exception(timeout=MAX_WAIT_SECONDS) for each in asked]
+        assert {type(failure) for failure in failures} == {type(None), ScoringProcessesBusy}

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from app.scoring_processes import ChildStalled
+from app.scoring_processes import ScoringProcessStalled
 from app.worker import stall_detection
-from app.worker.stall_detection import Progress
+from app.worker.stall_detection import StallDetector
 
 PID = 4711
 SECONDS = 10.0
@@ -26,21 +26,21 @@ class Clock:
 def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     monkeypatch.setattr(stall_detection, "time", made)
-    monkeypatch.setattr(stall_detection, "PROC", tmp_path)
+    monkeypatch.setattr(stall_detection, "PROC_FOLDER", tmp_path)
     return made
 
 
 def says(state: str, ticks: int, *, thread: str = "S") -> None:
     """Write what Linux says: of the process, and of its second thread."""
     for folder, its in (("", state), ("task/4711", state), ("task/4712", thread)):
-        path = stall_detection.PROC / str(PID) / folder
+        path = stall_detection.PROC_FOLDER / str(PID) / folder
         path.mkdir(parents=True, exist_ok=True)
         (path / "stat").write_text(
             f"{PID} (py (x) thon) {its} " + " ".join(["1"] * 10) + f" {ticks} 3 0 0 20 0 2 0 99 "
         )
 
 
-def looks(watched: Progress, clock: Clock, count: int, each: float = 1.0) -> None:
+def looks(watched: StallDetector, clock: Clock, count: int, each: float = 1.0) -> None:
     for _ in range(count):
         clock.now += each
         watched.look()
@@ -49,15 +49,15 @@ def looks(watched: Progress, clock: Clock, count: int, each: float = 1.0) -> Non
 @pytest.mark.parametrize("state", ["T", "t", "S", "R"])
 def test_no_cpu_time_for_so_long_is_a_stall_and_not_a_moment_sooner(clock: Clock, state: str) -> None:
     says(state, 5)
-    watched = Progress(PID, SECONDS)
+    watched = StallDetector(PID, SECONDS)
     looks(watched, clock, 9)
-    with pytest.raises(ChildStalled):
+    with pytest.raises(ScoringProcessStalled):
         looks(watched, clock, 1)
 
 
 def test_any_cpu_time_is_progress(clock: Clock) -> None:
     says("S", 5)
-    watched = Progress(PID, SECONDS)
+    watched = StallDetector(PID, SECONDS)
     for ticks in range(6, 10):
         looks(watched, clock, 9)
         says("S", ticks)
@@ -67,21 +67,21 @@ def test_any_cpu_time_is_progress(clock: Clock) -> None:
 @pytest.mark.parametrize(("state", "thread"), [("D", "S"), ("S", "D")])
 def test_whoever_waits_for_the_disk_is_waited_for(clock: Clock, state: str, thread: str) -> None:
     says(state, 5, thread=thread)
-    watched = Progress(PID, SECONDS)
+    watched = StallDetector(PID, SECONDS)
     looks(watched, clock, 100)
     says("S", 5)
-    with pytest.raises(ChildStalled):
+    with pytest.raises(ScoringProcessStalled):
         looks(watched, clock, 10)
 
 
 def test_time_in_which_the_service_itself_was_stopped_is_not_held_against_a_child(clock: Clock) -> None:
     says("S", 5)
-    watched = Progress(PID, SECONDS)
+    watched = StallDetector(PID, SECONDS)
     looks(watched, clock, 4, each=3600.0)
-    with pytest.raises(ChildStalled):
+    with pytest.raises(ScoringProcessStalled):
         looks(watched, clock, 1, each=3600.0)
 
 
 def test_where_linux_does_not_tell_nothing_is_a_stall(clock: Clock) -> None:
-    watched = Progress(PID, SECONDS)
+    watched = StallDetector(PID, SECONDS)
     looks(watched, clock, 100)

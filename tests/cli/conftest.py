@@ -3,12 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.service import Service, running
+from tests.cli.scripted_server import ScriptedServer, run_server
 
 
 @pytest.fixture
-def service() -> Iterator[Service]:
-    with running() as started:
+def service() -> Iterator[ScriptedServer]:
+    with run_server() as started:
         yield started
 
 

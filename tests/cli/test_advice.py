@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 import app.main  # all errors are known once the service is loaded
-from app.cli.connection import remember
-from app.cli.terminal.error_advice import ADVICE, Asked, explained
+from app.cli.connection import remember_token
+from app.cli.terminal.error_advice import ADVICE, FailedRequest, explain_problem
 from app.errors import AssayError
-from tests.cli.command import run
-from tests.cli.service import Answer, Service
-from tests.error_tree import leaves
+from tests.cli.run_command import run_assay
+from tests.cli.scripted_server import ScriptedAnswer, ScriptedServer
+from tests.error_classes import error_classes
 
 SUBMISSIONS = "POST /api/v1/challenges/irony/submissions"
 SPEAKS_HTTP = re.compile(r"\b(GET|POST|PUT|DELETE|PATCH)\b|/api/v1|\?\w|Authorization|Retry-After|Idempotency|/docs")
-CODES = {kind.code: kind for kind in leaves()}
+CODES = {kind.code: kind for kind in error_classes()}
 
 
 @pytest.fixture
@@ -31,8 +31,8 @@ def mine(tmp_path: Path) -> Path:
 def test_no_advice_speaks_of_requests(code: str, with_token: bool) -> None:
     assert app.main
     kind: type[AssayError] = CODES[code]
-    asked = Asked("http://here", "/challenges/irony/phases/main/submissions", with_token)
-    remedy = explained({"code": code, "detail": "d", "remedy": kind.remedy}, asked)["remedy"]
+    asked = FailedRequest("http://here", "/challenges/irony/phases/main/submissions", with_token)
+    remedy = explain_problem({"code": code, "detail": "d", "remedy": kind.remedy}, asked)["remedy"]
     assert not SPEAKS_HTTP.search(remedy), remedy
     assert "{" not in remedy
 
@@ -76,16 +76,16 @@ def test_advice_is_for_codes_that_exist() -> None:
     ids=lambda value: value.get("code", "") if isinstance(value, dict) else "",
 )
 def test_a_refusal_says_what_helps_and_stays_as_it_is_under_json(
-    service: Service, mine: Path, document: dict[str, Any], headers: dict[str, str], parts: list[str]
+    service: ScriptedServer, mine: Path, document: dict[str, Any], headers: dict[str, str], parts: list[str]
 ) -> None:
     whole = {"status": 403, "detail": "It is refused.", "remedy": "Send GET /api/v1/x.", **document}
-    service.on(SUBMISSIONS, Answer(403, whole, headers))
-    ran = run("submit", "irony", "-f", mine, "--url", service.url)
+    service.on(SUBMISSIONS, ScriptedAnswer(403, whole, headers))
+    ran = run_assay("submit", "irony", "-f", mine, "--url", service.url)
     assert (ran.status, ran.out) == (1, "")
     for part in ("Error: It is refused.", *parts):
         assert part in ran.err
     assert "GET" not in ran.err
-    as_json = run("submit", "irony", "-f", mine, "--url", service.url, "--json")
+    as_json = run_assay("submit", "irony", "-f", mine, "--url", service.url, "--json")
     assert (as_json.status, as_json.value()) == (1, whole)
 
 
@@ -97,31 +97,33 @@ def test_a_refusal_says_what_helps_and_stays_as_it_is_under_json(
         (["quota", "nope", "--phase", "x"], "There is no phase 'x' in a challenge 'nope' at {url} that you may see."),
     ],
 )
-def test_what_is_not_found_is_named(service: Service, words: list[str], named: str) -> None:
-    ran = run(*words, "--url", service.url)
+def test_what_is_not_found_is_named(service: ScriptedServer, words: list[str], named: str) -> None:
+    ran = run_assay(*words, "--url", service.url)
     assert f"Error: {named.format(url=service.url)}" in ran.err
     assert "assay login" in ran.err
     assert "this token" not in ran.err
-    remember(service.url, "mine")
-    assert "assay login" not in run(*words, "--url", service.url).err
+    remember_token(service.url, "mine")
+    assert "assay login" not in run_assay(*words, "--url", service.url).err
 
 
-def test_an_unknown_phase_is_answered_with_those_that_there_are(service: Service) -> None:
+def test_an_unknown_phase_is_answered_with_those_that_there_are(service: ScriptedServer) -> None:
     known = {"code": "not_found", "status": 404, "detail": "The challenge 'pets' has no phase 'tset'."}
-    service.on("GET /api/v1/challenges/pets/phases/tset/quota", Answer(404, known | {"known_phases": ["dev", "test"]}))
-    ran = run("quota", "pets", "--phase", "tset", "--url", service.url)
+    service.on(
+        "GET /api/v1/challenges/pets/phases/tset/quota", ScriptedAnswer(404, known | {"known_phases": ["dev", "test"]})
+    )
+    ran = run_assay("quota", "pets", "--phase", "tset", "--url", service.url)
     assert "Error: The challenge 'pets' has no phase 'tset'." in ran.err
     assert "Say which with --phase: dev, test." in ran.err
 
 
-def test_each_fault_is_listed_once(service: Service, tmp_path: Path) -> None:
+def test_each_fault_is_listed_once(service: ScriptedServer, tmp_path: Path) -> None:
     description = tmp_path / "challenge.yaml"
     description.write_text("slug: Irony\n")
     faults = [{"pointer": "/slug", "detail": "must be small letters"}, {"pointer": "/title", "detail": "is missing"}]
     detail = "The request body is not valid: " + "; ".join(f"{one['pointer']}: {one['detail']}" for one in faults) + "."
     document = {"code": "invalid_request", "detail": detail, "remedy": "See /docs.", "errors": faults}
-    service.on("POST /api/v1/challenges", Answer(422, document))
-    ran = run("challenge", "create", "-f", description, "--url", service.url)
+    service.on("POST /api/v1/challenges", ScriptedAnswer(422, document))
+    ran = run_assay("challenge", "create", "-f", description, "--url", service.url)
     assert ran.err.splitlines()[:3] == [
         "Error: The request body is not valid:",
         "  /slug: must be small letters",

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from app.actions.accounts.issue_token import caller_of
-from app.runtime.data_folder import sole_service
+from app.actions.accounts.issue_token import authenticate_token
+from app.runtime.data_folder import lock_data_folder
 from app.settings import Settings
 from app.store.session import Database
-from tests.cli.command import Ran, run
-from tests.live import LONG
+from tests.cli.run_command import CommandResult, run_assay
+from tests.live_service import MAX_WAIT_SECONDS
 
 PASSWORD = "a long enough password"
 
@@ -28,20 +28,23 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def ready(folder: Path) -> Path:
     """A folder with an empty database."""
-    assert run("migrate", "--data-dir", folder).status == 0
+    assert run_assay("migrate", "--data-dir", folder).status == 0
     return folder
 
 
-def create(folder: Path, *more: str, email: str = "ada@example.org") -> Ran:
+def create(folder: Path, *more: str, email: str = "ada@example.org") -> CommandResult:
     words = ("--email", email, "--name", "Ada", "--password", "-", "--data-dir", folder, "--json")
-    return run("user", "create", *words, *more, stdin=PASSWORD + "\n")
+    return run_assay("user", "create", *words, *more, stdin=PASSWORD + "\n")
 
 
 def test_migrating_makes_the_schema_once(folder: Path) -> None:
-    first = run("migrate", "--data-dir", folder, "--json").value()
+    first = run_assay("migrate", "--data-dir", folder, "--json").value()
     assert first["before"] is None
-    assert run("migrate", "--data-dir", folder, "--json").value() == {"before": first["after"], "after": first["after"]}
-    assert "already" in run("migrate", "--data-dir", folder).out
+    assert run_assay("migrate", "--data-dir", folder, "--json").value() == {
+        "before": first["after"],
+        "after": first["after"],
+    }
+    assert "already" in run_assay("migrate", "--data-dir", folder).out
     with sqlite3.connect(folder / "assay.sqlite3") as database:
         assert database.execute("SELECT count(*) FROM users").fetchone() == (0,)
     database.close()
@@ -53,7 +56,7 @@ def test_nothing_is_made_in_a_folder_without_a_database(folder: Path, empty: boo
         folder.mkdir()
     for ran in (
         create(folder),
-        run("token", "create", "--email", "ada@example.org", "--data-dir", folder, "--json"),
+        run_assay("token", "create", "--email", "ada@example.org", "--data-dir", folder, "--json"),
     ):
         assert (ran.status, ran.value()["code"]) == (1, "no_database")
         assert str(folder) in ran.value()["detail"]
@@ -78,34 +81,34 @@ def test_a_second_account_of_one_address_is_refused(ready: Path) -> None:
 def test_a_token_works_as_long_and_as_far_as_asked(ready: Path) -> None:
     made = create(ready, "--admin").value()
     words = ("token", "create", "--email", "ada@example.org", "--data-dir", ready)
-    ran = run(*words, "--scope", "read", "--scope", "admin", "--days", "1", "--json")
+    ran = run_assay(*words, "--scope", "read", "--scope", "admin", "--days", "1", "--json")
     token = ran.value()
     assert token["scopes"] == ["read", "admin"]
     database = Database(Settings(data_dir=ready))
     with database.read() as session:
-        caller = caller_of(session, token["token"])
+        caller = authenticate_token(session, token["token"])
     database.close()
-    assert (caller.user_id, caller.rules_site) == (made["id"], True)
-    plain = run(*words).out
+    assert (caller.user_id, caller.has_admin_rights) == (made["id"], True)
+    plain = run_assay(*words).out
     assert plain.startswith("assay_")
     assert plain.count("\n") == 1
 
 
 def test_a_token_for_nobody_is_refused(ready: Path) -> None:
-    ran = run("token", "create", "--email", "nobody@example.org", "--data-dir", ready, "--json")
+    ran = run_assay("token", "create", "--email", "nobody@example.org", "--data-dir", ready, "--json")
     assert (ran.status, ran.value()["code"]) == (1, "not_found")
 
 
 def test_rights_beyond_the_account_are_refused(ready: Path) -> None:
     create(ready)
     words = ("--email", "ada@example.org", "--scope", "admin", "--data-dir", ready, "--json")
-    ran = run("token", "create", *words)
+    ran = run_assay("token", "create", *words)
     assert (ran.status, ran.value()["code"]) == (1, "forbidden")
 
 
 def test_a_short_password_is_wrong_usage(folder: Path) -> None:
     words = ("--email", "a@example.org", "--name", "A", "--password", "-", "--data-dir", folder)
-    assert run("user", "create", *words, stdin="short\n").status == 2
+    assert run_assay("user", "create", *words, stdin="short\n").status == 2
     assert not folder.exists()
 
 
@@ -125,7 +128,7 @@ def test_on_a_terminal_a_password_is_asked_for_twice_and_not_echoed(ready: Path)
             while not said.endswith(prompt) and (more := asked.stderr.read(1)):
                 said += more
             os.write(ours, f"{PASSWORD}\n".encode())
-        out, rest = asked.communicate(timeout=LONG)
+        out, rest = asked.communicate(timeout=MAX_WAIT_SECONDS)
     os.close(ours)
     os.close(theirs)
     assert asked.returncode == 0, said + rest
@@ -136,24 +139,24 @@ def test_on_a_terminal_a_password_is_asked_for_twice_and_not_echoed(ready: Path)
 
 def test_without_a_terminal_a_password_is_to_be_given_on_standard_input(ready: Path) -> None:
     words = ("--email", "a@example.org", "--name", "A", "--data-dir", ready)
-    ran = run("user", "create", *words, stdin=f"{PASSWORD}\n{PASSWORD}\n")
+    ran = run_assay("user", "create", *words, stdin=f"{PASSWORD}\n{PASSWORD}\n")
     assert ran.status == 2
     assert "--password -" in " ".join(ran.err.replace("│", " ").split())
 
 
 def test_a_wrong_setting_is_named_without_its_value(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_SIGNUP", "hunter2")
-    ran = run("migrate", "--data-dir", folder, "--json")
+    ran = run_assay("migrate", "--data-dir", folder, "--json")
     assert ran.status == 1
     assert "ASSAY_SIGNUP" in ran.value()["detail"]
     assert "hunter2" not in ran.out + ran.err
 
 
 def test_the_schema_is_not_changed_under_a_service_at_work(tmp_path: Path) -> None:
-    with sole_service(tmp_path):
-        ran = run("migrate", "--data-dir", tmp_path, "--json")
+    with lock_data_folder(tmp_path):
+        ran = run_assay("migrate", "--data-dir", tmp_path, "--json")
     assert (ran.status, ran.value()["code"]) == (1, "already_served")
-    assert run("migrate", "--data-dir", tmp_path).status == 0
+    assert run_assay("migrate", "--data-dir", tmp_path).status == 0
 
 
 @pytest.mark.parametrize(
@@ -163,7 +166,7 @@ def test_a_url_that_cannot_be_read_is_refused_without_a_word_of_it(
     folder: Path, wrong: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ASSAY_DATABASE_URL", wrong)
-    ran = run("migrate", "--data-dir", folder, "--json")
+    ran = run_assay("migrate", "--data-dir", folder, "--json")
     assert (ran.status, ran.value()["code"]) == (1, "bad_setting")
     assert "%40" in ran.value()["detail"] + ran.value()["remedy"]
     assert "ker@" not in ran.out + ran.err

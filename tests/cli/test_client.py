@@ -3,12 +3,12 @@ from pathlib import Path
 import pytest
 
 from app.client import ApiError, Client, ClientError, UnreachableError
-from tests.cli.service import Answer, Service
+from tests.cli.scripted_server import ScriptedAnswer, ScriptedServer
 
 OPEN = "POST /api/v1/challenges/irony/submissions"
 DONE = {"id": "s1", "status": "finished", "scores": {"f1_macro": {"value": 0.5}}}
 QUEUED = {"id": "s1", "status": "queued"}
-AWAY = Answer(503, {"code": "unavailable", "detail": "away"}, {"Retry-After": "0"})
+AWAY = ScriptedAnswer(503, {"code": "unavailable", "detail": "away"}, {"Retry-After": "0"})
 
 
 @pytest.fixture
@@ -18,8 +18,8 @@ def predictions(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_is_sent_whole_with_name_length_and_token(service: Service, predictions: Path) -> None:
-    service.on(OPEN, Answer(202, QUEUED))
+def test_a_file_is_sent_whole_with_name_length_and_token(service: ScriptedServer, predictions: Path) -> None:
+    service.on(OPEN, ScriptedAnswer(202, QUEUED))
     seen: list[tuple[int, int]] = []
     with Client(service.url, "secret") as client:
         client.submit("irony", predictions, method="SVM & co", progress=lambda sent, total: seen.append((sent, total)))
@@ -36,9 +36,15 @@ def test_a_file_is_sent_whole_with_name_length_and_token(service: Service, predi
 
 
 def test_a_submission_is_retried_whole_under_one_key_when_the_service_is_away(
-    service: Service, predictions: Path
+    service: ScriptedServer, predictions: Path
 ) -> None:
-    service.on(OPEN, AWAY, None, Answer(409, {"code": "request_in_flight"}, {"Retry-After": "0"}), Answer(201, DONE))
+    service.on(
+        OPEN,
+        AWAY,
+        None,
+        ScriptedAnswer(409, {"code": "request_in_flight"}, {"Retry-After": "0"}),
+        ScriptedAnswer(201, DONE),
+    )
     with Client(service.url) as client:
         assert client.submit("irony", predictions) == DONE
     assert len(service.asked) == 4
@@ -48,8 +54,8 @@ def test_a_submission_is_retried_whole_under_one_key_when_the_service_is_away(
     assert {request.body for request in service.asked} == {predictions.read_bytes()}
 
 
-def test_two_submissions_have_two_keys(service: Service) -> None:
-    service.on(OPEN, Answer(202, QUEUED))
+def test_two_submissions_have_two_keys(service: ScriptedServer) -> None:
+    service.on(OPEN, ScriptedAnswer(202, QUEUED))
     with Client(service.url) as client:
         client.submit("irony", b"{}")
         client.submit("irony", b"{}")
@@ -57,7 +63,7 @@ def test_two_submissions_have_two_keys(service: Service) -> None:
     assert first != second
 
 
-def test_retries_end_after_three(service: Service) -> None:
+def test_retries_end_after_three(service: ScriptedServer) -> None:
     service.on(OPEN, AWAY)
     with Client(service.url) as client, pytest.raises(ApiError) as caught:
         client.submit("irony", b"{}")
@@ -66,60 +72,62 @@ def test_retries_end_after_three(service: Service) -> None:
 
 
 @pytest.mark.parametrize("pause", ["86400", "-1"])
-def test_a_retry_after_beyond_bounds_is_not_waited_for(service: Service, pause: str) -> None:
-    service.on(OPEN, Answer(503, {"code": "storage_short"}, {"Retry-After": pause}))
+def test_a_retry_after_beyond_bounds_is_not_waited_for(service: ScriptedServer, pause: str) -> None:
+    service.on(OPEN, ScriptedAnswer(503, {"code": "storage_short"}, {"Retry-After": pause}))
     with Client(service.url) as client, pytest.raises(ApiError):
         client.submit("irony", b"{}")
     assert len(service.asked) == 1
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 415, 422, 429, 500])
-def test_what_a_repetition_cannot_mend_is_not_repeated(service: Service, status: int) -> None:
-    service.on(OPEN, Answer(status, {"code": "no", "detail": "no"}, {"Retry-After": "0"}))
+def test_what_a_repetition_cannot_mend_is_not_repeated(service: ScriptedServer, status: int) -> None:
+    service.on(OPEN, ScriptedAnswer(status, {"code": "no", "detail": "no"}, {"Retry-After": "0"}))
     with Client(service.url) as client, pytest.raises(ApiError) as caught:
         client.submit("irony", b"{}")
     assert caught.value.status == status
     assert len(service.asked) == 1
 
 
-def test_a_call_that_creates_is_sent_once(service: Service) -> None:
+def test_a_call_that_creates_is_sent_once(service: ScriptedServer) -> None:
     service.on("POST /api/v1/users", AWAY)
     with Client(service.url) as client, pytest.raises(ApiError, match="away"):
         client.sign_up("ada@example.org", "Ada", "long enough a word")
     assert len(service.asked) == 1
 
 
-def test_waiting_asks_the_service_to_wait_and_then_asks_until_the_status_is_final(service: Service) -> None:
-    service.on(OPEN, Answer(202, QUEUED))
-    service.on("GET /api/v1/submissions/s1", Answer(200, QUEUED | {"status": "running"}), Answer(200, DONE))
+def test_waiting_asks_the_service_to_wait_and_then_asks_until_the_status_is_final(service: ScriptedServer) -> None:
+    service.on(OPEN, ScriptedAnswer(202, QUEUED))
+    service.on(
+        "GET /api/v1/submissions/s1", ScriptedAnswer(200, QUEUED | {"status": "running"}), ScriptedAnswer(200, DONE)
+    )
     with Client(service.url) as client:
         assert client.submit("irony", b"{}", wait=100) == DONE
     assert service.asked[0].headers["prefer"] == "wait=60"
 
 
-def test_the_wait_ends_in_time_with_the_submission_as_it_is(service: Service) -> None:
-    service.on(OPEN, Answer(202, QUEUED))
-    service.on("GET /api/v1/submissions/s1", Answer(200, QUEUED))
+def test_the_wait_ends_in_time_with_the_submission_as_it_is(service: ScriptedServer) -> None:
+    service.on(OPEN, ScriptedAnswer(202, QUEUED))
+    service.on("GET /api/v1/submissions/s1", ScriptedAnswer(200, QUEUED))
     with Client(service.url) as client:
         assert client.submit("irony", b"{}", wait=0.1) == QUEUED
     assert "prefer" not in service.asked[0].headers
 
 
-def test_a_dry_run_says_so(service: Service) -> None:
+def test_a_dry_run_says_so(service: ScriptedServer) -> None:
     service.on(
         "POST /api/v1/challenges/irony/phases/test/submissions",
-        Answer(200, {"valid": True, "total": {}, "problems": []}),
+        ScriptedAnswer(200, {"valid": True, "total": {}, "problems": []}),
     )
     with Client(service.url) as client:
         assert client.dry_run("irony", b"{}", phase="test")["valid"]
     assert service.asked[0].query["dry_run"] == ["true"]
 
 
-def test_lists_follow_the_cursor_to_the_end(service: Service) -> None:
+def test_lists_follow_the_cursor_to_the_end(service: ScriptedServer) -> None:
     service.on(
         "GET /api/v1/challenges",
-        Answer(200, {"items": [{"slug": "a"}, {"slug": "b"}], "next": "x-1"}),
-        Answer(200, {"items": [{"slug": "c"}], "next": None}),
+        ScriptedAnswer(200, {"items": [{"slug": "a"}, {"slug": "b"}], "next": "x-1"}),
+        ScriptedAnswer(200, {"items": [{"slug": "c"}], "next": None}),
     )
     with Client(service.url) as client:
         assert [one["slug"] for one in client.list_challenges()] == ["a", "b", "c"]
@@ -127,7 +135,7 @@ def test_lists_follow_the_cursor_to_the_end(service: Service) -> None:
     assert service.asked[1].query["cursor"] == ["x-1"]
 
 
-def test_an_error_carries_the_whole_explanation(service: Service) -> None:
+def test_an_error_carries_the_whole_explanation(service: ScriptedServer) -> None:
     problems = [{"code": "unknown_id", "line": 3, "message": "mend it"}]
     document = {
         "status": 422,
@@ -138,7 +146,7 @@ def test_an_error_carries_the_whole_explanation(service: Service) -> None:
         "problems": problems,
         "total": {"unknown_id": 1},
     }
-    service.on("POST /api/v1/challenges/irony/phases/main/gold", Answer(422, document))
+    service.on("POST /api/v1/challenges/irony/phases/main/gold", ScriptedAnswer(422, document))
     with Client(service.url) as client, pytest.raises(ApiError) as caught:
         client.upload_gold("irony", "main", Path(__file__))
     error = caught.value
@@ -149,20 +157,20 @@ def test_an_error_carries_the_whole_explanation(service: Service) -> None:
 
 
 @pytest.mark.parametrize("body", ["<html>", "[]", ""])
-def test_an_error_without_an_explanation_is_an_error_still(service: Service, body: str) -> None:
-    service.on("GET /api/v1/me", Answer(500, body))
+def test_an_error_without_an_explanation_is_an_error_still(service: ScriptedServer, body: str) -> None:
+    service.on("GET /api/v1/me", ScriptedAnswer(500, body))
     with Client(service.url) as client, pytest.raises(ApiError) as caught:
         client.me()
     assert caught.value.code == "unexpected_answer"
 
 
-def test_an_answer_that_is_not_from_this_service_is_refused(service: Service) -> None:
-    service.on("GET /api/v1/me", Answer(200, "<html>hello</html>"))
+def test_an_answer_that_is_not_from_this_service_is_refused(service: ScriptedServer) -> None:
+    service.on("GET /api/v1/me", ScriptedAnswer(200, "<html>hello</html>"))
     with Client(service.url) as client, pytest.raises(ClientError, match="not with the JSON"):
         client.me()
 
 
-def test_names_are_escaped_in_addresses(service: Service) -> None:
+def test_names_are_escaped_in_addresses(service: ScriptedServer) -> None:
     with Client(service.url) as client, pytest.raises(ApiError):
         client.challenge("a/../b?c")
     assert service.asked[0].path == "/api/v1/challenges/a%2F..%2Fb%3Fc"
@@ -179,14 +187,14 @@ def test_what_is_no_address_is_refused(url: str) -> None:
         Client(url)
 
 
-def test_the_api_prefix_may_be_given(service: Service) -> None:
-    service.on("GET /api/v1/me", Answer(200, {"id": "u1"}))
+def test_the_api_prefix_may_be_given(service: ScriptedServer) -> None:
+    service.on("GET /api/v1/me", ScriptedAnswer(200, {"id": "u1"}))
     with Client(service.url + "/api/v1/") as client:
         assert client.me() == {"id": "u1"}
 
 
-def test_readiness_is_false_until_the_service_says_otherwise(service: Service) -> None:
-    service.on("GET /readyz", Answer(503, {}), Answer(200, {}))
+def test_readiness_is_false_until_the_service_says_otherwise(service: ScriptedServer) -> None:
+    service.on("GET /readyz", ScriptedAnswer(503, {}), ScriptedAnswer(200, {}))
     with Client(service.url) as client:
         assert not client.ready()
         assert client.ready()
@@ -203,9 +211,9 @@ PHASES = {
 
 
 @pytest.mark.parametrize("case", PHASES)
-def test_the_phase_meant_is_found_or_asked_for(service: Service, case: str) -> None:
+def test_the_phase_meant_is_found_or_asked_for(service: ScriptedServer, case: str) -> None:
     phases, meant = PHASES[case]
-    service.on("GET /api/v1/challenges/irony", Answer(200, {"slug": "irony", "phases": phases}))
+    service.on("GET /api/v1/challenges/irony", ScriptedAnswer(200, {"slug": "irony", "phases": phases}))
     with Client(service.url) as client:
         assert client.phase("irony", "given") == "given"
         if meant is None:

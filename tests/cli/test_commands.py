@@ -7,20 +7,20 @@ from collections.abc import Callable
 import pytest
 
 from app import __version__
-from app.cli import _GROUPS, _MAIN
-from tests.cli.command import run
-from tests.live import LONG
+from app.cli import _COMMAND_GROUPS, _TOP_LEVEL_COMMANDS
+from tests.cli.run_command import run_assay
+from tests.live_service import MAX_WAIT_SECONDS
 
-COMMANDS: list[tuple[str, ...]] = [(name,) for commands in _MAIN.values() for name, _, _ in commands] + [
-    (group, name) for group, (_, _, commands) in _GROUPS.items() for name, _, _ in commands
+COMMANDS: list[tuple[str, ...]] = [(name,) for commands in _TOP_LEVEL_COMMANDS.values() for name, _, _ in commands] + [
+    (group, name) for group, (_, _, commands) in _COMMAND_GROUPS.items() for name, _, _ in commands
 ]
 EXAMPLES: dict[tuple[str, ...], str] = {
-    (name,): example for commands in _MAIN.values() for name, _, example in commands
-} | {(group, name): example for group, (_, _, commands) in _GROUPS.items() for name, _, example in commands}
+    (name,): example for commands in _TOP_LEVEL_COMMANDS.values() for name, _, example in commands
+} | {(group, name): example for group, (_, _, commands) in _COMMAND_GROUPS.items() for name, _, example in commands}
 
 FUNCTIONS: dict[tuple[str, ...], Callable[..., None]] = {
-    (name,): function for commands in _MAIN.values() for name, function, _ in commands
-} | {(group, name): function for group, (_, _, commands) in _GROUPS.items() for name, function, _ in commands}
+    (name,): function for commands in _TOP_LEVEL_COMMANDS.values() for name, function, _ in commands
+} | {(group, name): function for group, (_, _, commands) in _COMMAND_GROUPS.items() for name, function, _ in commands}
 
 
 def test_every_command_of_the_contract_exists() -> None:
@@ -64,7 +64,7 @@ def test_every_command_of_the_contract_exists() -> None:
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_every_command_explains_itself_with_an_example_and_all_but_services_offer_json(words: tuple[str, ...]) -> None:
-    ran = run(*words, "--help")
+    ran = run_assay(*words, "--help")
     assert ran.status == 0
     assert "Example: assay " + " ".join(words) in ran.out
     assert FUNCTIONS[words].__doc__
@@ -78,7 +78,7 @@ def test_the_example_begins_with_the_command(words: tuple[str, ...]) -> None:
 
 
 def test_the_version_is_that_of_the_package() -> None:
-    assert run("--version").out == f"assay {__version__}\n"
+    assert run_assay("--version").out == f"assay {__version__}\n"
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_the_version_is_that_of_the_package() -> None:
     ids=" ".join,
 )
 def test_wrong_usage_is_status_2_and_explained(words: list[str]) -> None:
-    ran = run(*words)
+    ran = run_assay(*words)
     assert ran.status == 2
     assert "Error" in ran.err
     assert ran.out == ""
@@ -123,7 +123,7 @@ def test_wrong_usage_is_status_2_and_explained(words: list[str]) -> None:
     ],
 )
 def test_wrong_usage_is_one_json_value_too(words: list[str]) -> None:
-    ran = run(*words)
+    ran = run_assay(*words)
     assert ran.status == 2
     assert ran.value()["code"] == "wrong_usage"
 
@@ -131,7 +131,11 @@ def test_wrong_usage_is_one_json_value_too(words: list[str]) -> None:
 def test_the_tree_is_built_without_what_commands_need_only_when_they_run() -> None:
     code = "import sys, app.cli; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     loaded = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True, timeout=LONG
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=MAX_WAIT_SECONDS,
     ).stdout.split()
     assert "typer" in loaded
     assert not {"numpy", "sqlalchemy", "httpx", "fastapi", "pydantic", "yaml", "alembic"} & set(loaded)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.command import run
+from tests.cli.run_command import run_assay
 
 BINARY = ("convert", "--n", 1000, "--positives", 120)
 FIGURES = ("--precision", "0.81", "--recall", "0.74", "--accuracy", "0.95")
@@ -23,11 +23,11 @@ def write(path: Path, content: Any) -> Path:
 
 
 def test_counts_that_fit_are_shown_and_the_status_is_0() -> None:
-    ran = run(*BINARY, *FIGURES, "--f1", "0.77")
+    ran = run_assay(*BINARY, *FIGURES, "--f1", "0.77")
     assert ran.status == 0
     assert "1 table of counts fits 4 figures of 1000 instances." in ran.out
     assert [line.split() for line in ran.out.splitlines()][-1] == ["89", "21", "31", "859"]
-    assert run(*BINARY, *FIGURES, "--f1", "77%", "--json").value()["counts"] == [
+    assert run_assay(*BINARY, *FIGURES, "--f1", "77%", "--json").value()["counts"] == [
         {
             "positive": {"tp": 89, "fp": 21, "fn": 31, "tn": 859},
             "rest": {"tp": 859, "fp": 31, "fn": 21, "tn": 89},
@@ -36,7 +36,7 @@ def test_counts_that_fit_are_shown_and_the_status_is_0() -> None:
 
 
 def test_where_many_fit_the_first_are_shown_and_all_are_counted() -> None:
-    ran = run("convert", "--n", 10**6, "--positives", 120_000, *FIGURES, "--f1", "0.77", "--first", 3)
+    ran = run_assay("convert", "--n", 10**6, "--positives", 120_000, *FIGURES, "--f1", "0.77", "--first", 3)
     assert ran.status == 0
     assert "1243461 tables of counts fit" in ran.out
     assert "counts of 'positive', the first 3" in ran.out
@@ -44,11 +44,11 @@ def test_where_many_fit_the_first_are_shown_and_all_are_counted() -> None:
 
 
 def test_a_contradiction_is_explained_and_the_status_is_1() -> None:
-    ran = run(*BINARY, *FIGURES, "--f1", "0.80")
+    ran = run_assay(*BINARY, *FIGURES, "--f1", "0.80")
     assert (ran.status, ran.err) == (1, "")
     assert "No counts fit 4 figures of 1000 instances.\nThese contradict each other:" in ran.out
     assert "0.77 (89/115)" in ran.out
-    report = run(*BINARY, *FIGURES, "--f1", "0.80", "--json")
+    report = run_assay(*BINARY, *FIGURES, "--f1", "0.80", "--json")
     assert (report.status, report.value()["fits"]) == (1, False)
     assert [one["figure"] for one in report.value()["conflict"]["figures"]] == ["precision", "recall", "f1"]
 
@@ -57,21 +57,21 @@ def test_a_figure_that_is_impossible_alone_is_named_alone_even_if_that_takes_lon
     table = tmp_path / "table.csv"
     table.write_text("label,size,f1\na,0,0.0\nb,1,0.0\nc,3,\n")
     figures = ("--figure", "recall_macro=0.4", "--figure", "precision_weighted=0.8")
-    report = run("convert", "--table", table, "--cut", *figures, "--json").value()
+    report = run_assay("convert", "--table", table, "--cut", *figures, "--json").value()
     assert [one["figure"] for one in report["conflict"]["figures"]] == ["precision_weighted"]
 
 
 def test_a_search_that_is_cut_has_a_status_of_its_own() -> None:
     words = ("convert", "--n", 10**6, "--positives", 120_000, "--figure", "precision_macro=0.8123456789", "--limit", 5)
-    ran = run(*words)
+    ran = run_assay(*words)
     assert ran.status == 3
     assert "Not decided" in ran.out
-    assert run(*words, "--json").value()["fits"] is None
+    assert run_assay(*words, "--json").value()["fits"] is None
 
 
 def test_any_figure_may_be_given() -> None:
     words = ("--figure", "mcc=0.75", "--figure", "npv=0.965", "--specificity", "0.9761", "--figure", "tp=89")
-    found = run(*BINARY, *words, "--json").value()
+    found = run_assay(*BINARY, *words, "--json").value()
     assert [one["positive"] for one in found["counts"]] == [{"tp": 89, "fp": 21, "fn": 31, "tn": 859}]
 
 
@@ -80,7 +80,7 @@ def test_a_table_has_a_row_for_each_class(tmp_path: Path, name: str) -> None:
     header, *lines = TABLE.splitlines()
     rows = [dict(zip(header.split(";"), line.split(";"), strict=True)) for line in lines]
     content = {"table.csv": TABLE, "table.json": json.dumps(rows), "table.tsv": TABLE.replace(";", "\t")}[name]
-    ran = run("convert", "--table", write(tmp_path / name, content), "--figure", "f1_weighted=0.708")
+    ran = run_assay("convert", "--table", write(tmp_path / name, content), "--figure", "f1_weighted=0.708")
     assert ran.status == 0
     assert "1 table of counts fits 7 figures of 60 instances." in ran.out
     assert [line.split() for line in ran.out.splitlines()][-3:] == [
@@ -88,14 +88,14 @@ def test_a_table_has_a_row_for_each_class(tmp_path: Path, name: str) -> None:
         ["Dog", "12", "7", "8", "33"],
         ["Mouse", "21", "2", "9", "28"],
     ]
-    slip = run("convert", "--table", write(tmp_path / name, content), "--figure", "f1_weighted=0.709")
+    slip = run_assay("convert", "--table", write(tmp_path / name, content), "--figure", "f1_weighted=0.709")
     assert slip.status == 1
     assert "This figure is none that the classes, each of which fits by itself, can have together:" in slip.out
 
 
 def test_numbers_of_a_json_table_keep_their_digits(tmp_path: Path) -> None:
     rows = '[{"label": "a", "size": 1000, "recall": 0.700}]'
-    found = run("convert", "--n", 2000, "--table", write(tmp_path / "t.json", rows), "--json").value()
+    found = run_assay("convert", "--n", 2000, "--table", write(tmp_path / "t.json", rows), "--json").value()
     assert found["figures"][0]["printed"] == "0.700"
     assert found["ranges"]["a"]["tp"] == [700, 700]
 
@@ -107,19 +107,19 @@ one,,100,,,,0.50
 two,yes,50,0.50,0.80,0.66,
 two,,100,,,,0.50
 """
-    ran = run("convert", "--table", write(tmp_path / "t.csv", table))
+    ran = run_assay("convert", "--table", write(tmp_path / "t.csv", table))
     assert ran.status == 1
     assert "one: 1 table of counts fits 4 figures of 100 instances." in ran.out
     assert "two: No counts fit 4 figures of 100 instances." in ran.out
-    found = run("convert", "--table", tmp_path / "t.csv", "--json").value()
+    found = run_assay("convert", "--table", tmp_path / "t.csv", "--json").value()
     assert found["fits"] is False
     assert [(one["system"], one["fits"]) for one in found["systems"]] == [("one", True), ("two", False)]
 
 
 def test_percentages_without_a_sign_or_their_last_zeros() -> None:
     words = ("convert", "--n", 3532, "--positives", 1202, "--percent", "--recall", "66,9")
-    assert run(*words, "--json").value()["ranges"]["positive"]["tp"] == [804, 804]
-    assert run(*words, "--decimals", 2).status == 1  # 804 of 1202 are 66,89 %
+    assert run_assay(*words, "--json").value()["ranges"]["positive"]["tp"] == [804, 804]
+    assert run_assay(*words, "--decimals", 2).status == 1  # 804 of 1202 are 66,89 %
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_percentages_without_a_sign_or_their_last_zeros() -> None:
     ],
 )
 def test_what_cannot_be_read_is_refused_in_one_json_value(words: list[object], status: int, part: str) -> None:
-    ran = run("convert", *words, "--json")
+    ran = run_assay("convert", *words, "--json")
     assert ran.status == status
     assert part in json.dumps(ran.value())
 
@@ -157,7 +157,7 @@ def test_what_cannot_be_read_is_refused_in_one_json_value(words: list[object], s
     ],
 )
 def test_a_faulty_table_is_refused_by_name(tmp_path: Path, name: str, content: str, part: str) -> None:
-    ran = run("convert", "--n", 10, "--table", write(tmp_path / name, content), "--json")
+    ran = run_assay("convert", "--n", 10, "--table", write(tmp_path / name, content), "--json")
     assert ran.status == 1
     assert part in ran.value()["detail"]
     assert ran.value()["remedy"]
@@ -165,28 +165,28 @@ def test_a_faulty_table_is_refused_by_name(tmp_path: Path, name: str, content: s
 
 def test_what_nothing_divided_by_nothing_counts_as_can_be_said_and_is_told() -> None:
     words = ("convert", "--n", 10, "--positives", 4, "--precision", "1.00", "--recall", "0.00")
-    ran = run(*words)
+    ran = run_assay(*words)
     assert ran.status == 0
     assert "1 table of counts fits 2 figures of 10 instances where 0/0 counts as 1." in ran.out
-    found = run(*words, "--json").value()
+    found = run_assay(*words, "--json").value()
     assert (found["undefined"], found["otherwise"]) == (["1"], [])
     assert found["counts"][0]["positive"] == {"tp": 0, "fp": 0, "fn": 4, "tn": 6}
-    assert run(*words, "--undefined", "0").status == 1
-    refused = run(*words, "--undefined", "2")
+    assert run_assay(*words, "--undefined", "0").status == 1
+    refused = run_assay(*words, "--undefined", "2")
     assert (refused.status, "worst, 0, 1, skip, any" in " ".join(refused.err.split())) == (2, True)
 
 
 def test_counts_that_fit_under_another_convention_only_are_listed_too() -> None:
-    found = run("convert", "--n", 4, "--positives", 2, "--figure", "precision_macro=0.25", "--json").value()
+    found = run_assay("convert", "--n", 4, "--positives", 2, "--figure", "precision_macro=0.25", "--json").value()
     rest = {one["undefined"][0]: one["count"] for one in found["otherwise"]}
     assert (found["undefined"], found["count"]) == (["worst", "0"], 2)
     assert rest == {}
-    ran = run("convert", "--n", 4, "--positives", 2, "--figure", "precision_macro=0.50")
+    ran = run_assay("convert", "--n", 4, "--positives", 2, "--figure", "precision_macro=0.50")
     assert ran.out.count("where 0/0 counts as") == 2
 
 
 def test_cut_figures_are_printed_cut() -> None:
-    ran = run("convert", "--n", 10, "--positives", 10, "--recall", "0.3", "--cut")
+    ran = run_assay("convert", "--n", 10, "--positives", 10, "--recall", "0.3", "--cut")
     assert [line.split() for line in ran.out.splitlines()][-1] == ["3", "0", "7", "0"]
 
 
@@ -194,12 +194,12 @@ def test_a_figure_that_plays_no_part_in_a_contradiction_is_not_named(tmp_path: P
     """The search that is cut early cannot decide about the one alone, but about the pair."""
     table = write(tmp_path / "table.csv", "label,size,accuracy_ovr\na,1,\nb,2,50.0%\nc,1,\n")
     words = ("--percent", "--figure", "jaccard_micro=14.3%", "--figure", "accuracy_ovr_weighted=43.7%")
-    found = run("convert", "--table", table, *words, "--json").value()
+    found = run_assay("convert", "--table", table, *words, "--json").value()
     assert [one["figure"] for one in found["conflict"]["figures"]] == ["accuracy_ovr_weighted"]
 
 
 def test_what_a_figure_would_be_is_told_under_every_convention() -> None:
     words = ("convert", "--n", 10, "--positives", 4, "--precision", "0.50", "--recall", "0.00", "--json")
-    (precision, _) = run(*words).value()["conflict"]["figures"]
+    (precision, _) = run_assay(*words).value()["conflict"]["figures"]
     assert precision["without"]["printed"] == ["0.00", "1.00"]
     assert precision["above"]["printed"] == "1.00"

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from alembic import command
 
-from app.doctor import all_checks, disk, examine, software
-from app.doctor.installation import Patient
+from app.doctor import all_checks, disk, run_checks, software
+from app.doctor.installation import Installation
 from app.settings import Settings
 from app.store import migrate
-from tests.cli.command import Ran, run
-from tests.live import Live, free_port, open_challenge
+from tests.cli.run_command import CommandResult, run_assay
+from tests.live_service import Live, free_port, open_challenge
 
 GOLD = [{"id": f"t{number}", "label": "cat" if number % 3 else "dog"} for number in range(12)]
 GOOD = {row["id"]: row["label"] for row in GOLD}
@@ -27,7 +27,7 @@ QUOTA = {"per_day": 5}
 Findings = Mapping[str, Mapping[str, str]]
 
 
-def findings(ran: Ran) -> Findings:
+def findings(ran: CommandResult) -> Findings:
     value = ran.value()
     found = {each["check"]: each for each in value["findings"]}
     assert list(found) == [each.key for each in all_checks()]
@@ -40,7 +40,7 @@ def states(found: Findings, state: str) -> set[str]:
 
 
 def examined(data: Path, *words: str) -> Findings:
-    return findings(run("doctor", "--data-dir", data, "--json", *words))
+    return findings(run_assay("doctor", "--data-dir", data, "--json", *words))
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def test_looking_changes_nothing(data: Path) -> None:
 
 def test_people_get_a_line_for_each_check_with_the_remedy_below(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_PROT", "8001")
-    ran = run("doctor", "--data-dir", data)
+    ran = run_assay("doctor", "--data-dir", data)
     lines = ran.out.splitlines()
     (place,) = [number for number, line in enumerate(lines) if "settings.unknown" in line]
     assert lines[place].split()[:2] == ["warning", "settings.unknown"]
@@ -127,7 +127,7 @@ def empty_index(data: Path) -> None:
 
 def older_schema(data: Path) -> None:
     engine = migrate._engine(f"sqlite:///{data / 'assay.sqlite3'}")
-    made = migrate.config()
+    made = migrate.alembic_config()
     with engine.connect() as connection, connection.begin():
         made.attributes["connection"] = connection
         command.downgrade(made, "-1")
@@ -286,9 +286,9 @@ def test_a_scoring_program_that_cannot_start_is_found(
 
 
 def test_libraries_that_are_missing_or_old_are_found() -> None:
-    assert software.lack("numpy", "1.0") is None
-    assert "older than 999" in (software.lack("numpy", "999") or "")
-    assert software.lack("no-such-library", "1") == "no-such-library is missing"
+    assert software.library_fault("numpy", "1.0") is None
+    assert "older than 999" in (software.library_fault("numpy", "999") or "")
+    assert software.library_fault("no-such-library", "1") == "no-such-library is missing"
 
 
 @pytest.mark.parametrize(
@@ -304,16 +304,16 @@ def test_libraries_that_are_missing_or_old_are_found() -> None:
 )
 def test_the_disk_is_the_one_mounted_last_on_the_nearest_folder_above(kind: str, sqlite: bool, state: str) -> None:
     mounts = f"/dev/a / xfs rw 0 0\nb /srv/my\\040data nfs rw 0 0\nc /srv/my\\040data {kind} rw 0 0\nd /srv/my btrfs rw 0 0\n"
-    assert disk.judged(Path("/srv/my data/assay.sqlite3"), mounts, sqlite=sqlite).state == state
-    assert disk.kind_of_disk(Path("/srv/my database"), mounts) == "xfs"
+    assert disk.judge_file_system(Path("/srv/my data/assay.sqlite3"), mounts, sqlite=sqlite).state == state
+    assert disk.file_system_type(Path("/srv/my database"), mounts) == "xfs"
 
 
 def test_a_database_that_does_not_answer_hangs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.doctor.SECONDS", 0.5)
+    monkeypatch.setattr("app.doctor.CHECK_TIMEOUT_SECONDS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"postgresql+psycopg://somebody@127.0.0.1:{silent.getsockname()[1]}/assay"
         given = Settings(data_dir=tmp_path, database_url=url, files_shared=True)
-        found = {each.check: each for each in examine(lambda: given, {})}
+        found = {each.check: each for each in run_checks(lambda: given, {})}
     assert found["database.reachable"].seen == "There was no answer within 0.5 s."
     assert found["queue.backlog"].seen == "It needs database.reachable."
     assert set(found) == {each.key for each in all_checks()}
@@ -331,17 +331,17 @@ def test_a_database_that_is_away_leaves_the_other_checks(tmp_path: Path, monkeyp
 def test_a_limit_of_open_files_that_is_too_low_is_told_of_the_service_itself(service: Live, tmp_path: Path) -> None:
     assert service.process is not None
     pid = service.process.pid
-    patient = Patient(lambda: Settings(data_dir=service.data_dir, workers=1), {}, deep=False)
+    patient = Installation(lambda: Settings(data_dir=service.data_dir, workers=1), {}, deep=False)
     soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
     try:
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (600, hard))
-        low = software.open_files(patient)
+        low = software.check_open_file_limit(patient)
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (1024, hard))
-        high = software.open_files(patient)
+        high = software.check_open_file_limit(patient)
     finally:
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
     assert (low.state, high.state) == ("warning", "ok")
     assert f"process {pid}) may open 600 files" in low.seen
-    more = Patient(lambda: Settings(data_dir=tmp_path, max_waiters=10**9), {}, deep=False)
-    assert software.open_files(more).state == "warning"
-    assert software.open_files(more).seen.startswith("A service started here")
+    more = Installation(lambda: Settings(data_dir=tmp_path, max_waiters=10**9), {}, deep=False)
+    assert software.check_open_file_limit(more).state == "warning"
+    assert software.check_open_file_limit(more).seen.startswith("A service started here")

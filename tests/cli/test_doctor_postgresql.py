@@ -9,12 +9,12 @@ import psycopg
 import pytest
 
 from app.store.types import utcnow
-from tests.cli.command import run
+from tests.cli.run_command import run_assay
 from tests.cli.test_doctor import GOLD, GOOD, QUOTA, Findings, findings, states
 from tests.cluster import Cluster, cluster
-from tests.live import eventually, open_challenge
-from tests.postgres import Server
-from tests.s3 import S3Server
+from tests.live_service import eventually, open_challenge
+from tests.postgres import PostgresServer
+from tests.s3_servers import S3Server
 
 MACHINE = {"data.space", "data.disk", "scoring.memory"}  # what depends on where the tests run
 
@@ -26,7 +26,7 @@ def examined(monkeypatch: pytest.MonkeyPatch, made: Cluster, **settings: str | N
         for name, value in (made.settings | {"ASSAY_RATE_LIMITS": "9/minute"} | given).items():
             if value is not None:
                 patch.setenv(name, value)
-        return findings(run("doctor", "--json"))
+        return findings(run_assay("doctor", "--json"))
 
 
 def run_on(made: Cluster, *statements: str) -> None:
@@ -116,14 +116,14 @@ def test_what_is_broken_is_found_and_a_remedy_named(idle: Cluster, monkeypatch: 
 
 
 def test_an_encoding_that_lacks_most_letters_is_found(
-    postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = f"assay_test_{secrets.token_hex(6)}"
     with postgres.connect() as connection:
         connection.execute(f"CREATE DATABASE {name} ENCODING LATIN1 LOCALE 'C' TEMPLATE template0".encode())
     try:
         monkeypatch.setenv("ASSAY_DATABASE_URL", postgres.url(name))
-        found = findings(run("doctor", "--data-dir", tmp_path, "--json"))
+        found = findings(run_assay("doctor", "--data-dir", tmp_path, "--json"))
     finally:
         postgres.drop(name)
     assert found["postgresql.encoding"]["seen"] == "The encoding is LATIN1."

@@ -10,9 +10,9 @@ from rich.console import Console
 
 from app.cli.terminal import object_tables
 from app.cli.terminal.problem_tables import show_problems
-from app.cli.terminal.table_layout import Column, numbers, score_column, show_table
-from tests.cli.command import run
-from tests.cli.service import Answer, Service
+from app.cli.terminal.table_layout import Column, format_numbers, score_column, show_table
+from tests.cli.run_command import run_assay
+from tests.cli.scripted_server import ScriptedAnswer, ScriptedServer
 
 ID = "019a3c5e7b1f7d04a2c98e6f50b1d327"
 METRICS = ["f1_macro", "f1_of_averages_macro", "accuracy", "matthews_correlation"]
@@ -44,7 +44,7 @@ def recorded(width: int) -> Console:
 @pytest.mark.parametrize("width", [80, 100, 200])
 def test_submissions_keep_ids_and_numbers_whole(width: int) -> None:
     console = recorded(width)
-    object_tables.submissions(console, FOUND)
+    object_tables.show_submissions(console, FOUND)
     text = console.export_text()
     assert text.count(ID) == 2
     assert text.count(" 0.123456") >= 2
@@ -54,13 +54,13 @@ def test_submissions_keep_ids_and_numbers_whole(width: int) -> None:
 
 
 def test_a_board_shows_what_ranks_first_and_counts_what_it_leaves_out(
-    service: Service, monkeypatch: pytest.MonkeyPatch
+    service: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    service.on("GET /api/v1/challenges/irony/phases/main/leaderboard", Answer(200, BOARD))
+    service.on("GET /api/v1/challenges/irony/phases/main/leaderboard", ScriptedAnswer(200, BOARD))
     words = ("leaderboard", "irony", "--phase", "main", "--url", service.url)
-    assert all(metric in run(*words).out for metric in METRICS)
+    assert all(metric in run_assay(*words).out for metric in METRICS)
     monkeypatch.setenv("COLUMNS", "50")
-    text = run(*words).out
+    text = run_assay(*words).out
     header = text.splitlines()[1].split()
     assert header[:4] == ["rank", "team", "method", "accuracy"]
     assert "0.123456" in text
@@ -71,7 +71,7 @@ def test_a_board_shows_what_ranks_first_and_counts_what_it_leaves_out(
 
 def test_where_nothing_fits_each_cell_has_a_line() -> None:
     console = recorded(30)
-    object_tables.submissions(console, FOUND)
+    object_tables.show_submissions(console, FOUND)
     assert f"id: {ID}" in console.export_text()
 
 
@@ -85,7 +85,7 @@ def test_only_free_text_is_broken() -> None:
 
 @given(st.lists(st.none() | st.floats(-1e6, 1e6, allow_nan=False), min_size=1))
 def test_numbers_of_a_column_are_in_step_and_right_to_six_digits(values: list[float | None]) -> None:
-    shown = numbers(values)
+    shown = format_numbers(values)
     decimals = {len(text.partition(".")[2]) for text in shown if text != "–" and "e" not in text}
     assert len(decimals) <= 1
     for value, text in zip(values, shown, strict=True):
@@ -95,8 +95,8 @@ def test_numbers_of_a_column_are_in_step_and_right_to_six_digits(values: list[fl
 
 
 def test_numbers_are_padded_to_the_longest() -> None:
-    assert numbers([0.5, 0.0413793103, 1.0]) == ["0.5000000", "0.0413793", "1.0000000"]
-    assert numbers([3, 10]) == ["3", "10"]
+    assert format_numbers([0.5, 0.0413793103, 1.0]) == ["0.5000000", "0.0413793", "1.0000000"]
+    assert format_numbers([3, 10]) == ["3", "10"]
 
 
 def test_a_score_without_a_value_is_an_empty_cell_or_a_dash() -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from sklearn.metrics import confusion_matrix, f1_score, matthews_corrcoef, precision_recall_fscore_support
 
-from app.cli.terminal.notes import Notes
-from tests.cli.command import run
-from tests.shared import needs_shared, shared
+from app.cli.terminal.notes import ScoreNotes
+from tests.cli.run_command import run_assay
+from tests.reference_material import needs_shared, shared
 
 GOLD = ["cat", "cat", "cat", "dog", "dog", "emu"]
 PREDICTED = ["cat", "dog", "cat", "dog", "emu", "emu"]
@@ -41,7 +41,7 @@ def classes(tmp_path: Path) -> Path:
 
 
 def score(gold: Path, predictions: Path, *more: object) -> Any:
-    ran = run("score", "--gold", gold, "--predictions", predictions, "--json", *more)
+    ran = run_assay("score", "--gold", gold, "--predictions", predictions, "--json", *more)
     assert ran.status == 0, ran.err + ran.out
     return ran.value()
 
@@ -162,7 +162,7 @@ def test_gold_splits_are_scored_beside_the_whole(predictions: Path, tmp_path: Pa
 
 def test_people_get_a_table_and_notes_beside_it(gold: Path, predictions: Path) -> None:
     words = ("--metric", "f1_macro", "--per-class", "--confusion")
-    ran = run("score", "--gold", gold, "--predictions", predictions, *words)
+    ran = run_assay("score", "--gold", gold, "--predictions", predictions, *words)
     assert ran.status == 0
     assert "multiclass, 6 instances, 3 classes" in ran.out
     assert f"{f1_score(GOLD, PREDICTED, average='macro'):.6g}" in ran.out
@@ -173,7 +173,7 @@ def test_people_get_a_table_and_notes_beside_it(gold: Path, predictions: Path) -
 def test_equal_notes_are_said_once_to_people_and_each_to_programs(gold: Path, predictions: Path) -> None:
     metrics = ("f1_micro", "recall_micro", "precision_micro")
     words = [word for metric in metrics for word in ("--metric", metric)]
-    told = run("score", "--gold", gold, "--predictions", predictions, *words).err
+    told = run_assay("score", "--gold", gold, "--predictions", predictions, *words).err
     assert told.count("equal accuracy") == 1
     assert "f1_micro, recall_micro, precision_micro: " in told
     notes = score(gold, predictions, *words)["notes"]
@@ -181,11 +181,11 @@ def test_equal_notes_are_said_once_to_people_and_each_to_programs(gold: Path, pr
 
 
 def test_many_notes_are_counted_for_people() -> None:
-    notes = Notes(["g"])
+    notes = ScoreNotes(["g"])
     for place in range(8):
-        notes.about(f"m{place}", f"note {place}")
+        notes.add_for_metric(f"m{place}", f"note {place}")
         notes.undefined(f"m{place}", "no positives")
-    assert notes.for_people() == [
+    assert notes.condensed() == [
         "g",
         "m0, m1, m2, m3, m4 and 3 more (--json) are undefined: no positives",
         "m0: note 0",
@@ -208,35 +208,35 @@ def test_files_come_through_pipes_and_standard_input(
     assert score(gold, pipe, "--metric", "accuracy") == score(gold, predictions, "--metric", "accuracy")
     writer.join()
     words = ("score", "--gold", gold, "--predictions", "-", "--metric", "accuracy", "--json")
-    assert run(*words, stdin=given.decode()).value() == score(gold, predictions, "--metric", "accuracy")
+    assert run_assay(*words, stdin=given.decode()).value() == score(gold, predictions, "--metric", "accuracy")
 
 
 def test_standard_input_is_one_file_only(gold: Path) -> None:
-    ran = run("score", "--gold", "-", "--predictions", "-", "--json", stdin=gold.read_text())
+    ran = run_assay("score", "--gold", "-", "--predictions", "-", "--json", stdin=gold.read_text())
     assert (ran.status, ran.value()["code"]) == (2, "wrong_usage")
 
 
 def test_a_positive_label_that_is_none_is_wrong_usage(tmp_path: Path) -> None:
     path = write(tmp_path / "two.json", {"a": "x", "b": "y"})
-    ran = run("score", "--gold", path, "--predictions", path, "--positive-label", "2", "--json")
+    ran = run_assay("score", "--gold", path, "--predictions", path, "--positive-label", "2", "--json")
     assert (ran.status, ran.value()["code"]) == (2, "wrong_usage")
     assert "'2' is no label here; there are: x, y" in ran.value()["detail"]
 
 
 def test_offline_no_advice_speaks_of_a_phase(gold: Path, classes: Path, tmp_path: Path) -> None:
     stray = write(tmp_path / "stray.json", dict.fromkeys([*IDS, "zebra crossing"], "cat"))
-    ran = run("score", "--gold", gold, "--predictions", stray, "--json")
+    ran = run_assay("score", "--gold", gold, "--predictions", stray, "--json")
     (problem,) = ran.value()["problems"]
     assert "Take the ids from the template" in problem["message"]
     ids = write(tmp_path / "ids.json", IDS)
-    ran = run("validate", "-f", stray, "--ids", ids, "--classes", classes, "--json")
+    ran = run_assay("validate", "-f", stray, "--ids", ids, "--classes", classes, "--json")
     told = ran.value()["problems"][0]
     assert told == {name: value for name, value in problem.items() if name != "file"}
 
 
 def test_a_parameter_of_another_metric_is_hinted_at_by_the_nearest_key(gold: Path, predictions: Path) -> None:
     for asked, near in {"f1_macro:label=cat": "(f1 has)", "recall_macro:label=cat": "(recall has)"}.items():
-        ran = run("score", "--gold", gold, "--predictions", predictions, "--metric", asked)
+        ran = run_assay("score", "--gold", gold, "--predictions", predictions, "--metric", asked)
         assert (ran.status, near in ran.err) == (1, True), ran.err
 
 
@@ -245,11 +245,11 @@ BAD = {"t0": "cat", "t1": "gnu", "nobody": "dog", "t2": "cat", "t3": "dog", "t4"
 
 def test_problems_are_shown_as_a_table_with_totals(gold: Path, classes: Path, tmp_path: Path) -> None:
     bad = write(tmp_path / "bad.json", BAD)
-    ran = run("score", "--gold", gold, "--predictions", bad, "--classes", classes)
+    ran = run_assay("score", "--gold", gold, "--predictions", bad, "--classes", classes)
     assert (ran.status, ran.out) == (1, "")
     for part in ("3 problems:", "unknown_id 1", "missing_instances 1", "unknown_label 1", "/nobody", "gnu"):
         assert part in ran.err
-    as_json = run("score", "--gold", gold, "--predictions", bad, "--classes", classes, "--json")
+    as_json = run_assay("score", "--gold", gold, "--predictions", bad, "--classes", classes, "--json")
     assert as_json.status == 1
     report = as_json.value()
     assert report["valid"] is False
@@ -260,7 +260,7 @@ def test_problems_are_shown_as_a_table_with_totals(gold: Path, classes: Path, tm
 def test_problems_of_both_files_come_in_one_answer_without_their_echoes(tmp_path: Path) -> None:
     gold = write(tmp_path / "gold.csv", "id,label\nt0,cat\nt0,dog\n")
     mine = write(tmp_path / "mine.jsonl", '{"id": "t0", "label": "cat"}\n{"id": "t9", "label": "dog"}\n{"id":\n')
-    report = run("score", "--gold", gold, "--predictions", mine, "--json").value()
+    report = run_assay("score", "--gold", gold, "--predictions", mine, "--json").value()
     assert report["total"] == {"duplicate_id": 1, "syntax": 1}
     assert [(one["file"], one["code"]) for one in report["problems"]] == [
         ("gold", "duplicate_id"),
@@ -284,7 +284,7 @@ def test_problems_of_both_files_come_in_one_answer_without_their_echoes(tmp_path
 def test_what_cannot_be_done_is_refused_in_one_json_value(
     gold: Path, predictions: Path, words: list[str], status: int, part: str
 ) -> None:
-    ran = run("score", "--gold", gold, "--predictions", predictions, "--json", *words)
+    ran = run_assay("score", "--gold", gold, "--predictions", predictions, "--json", *words)
     assert ran.status == status
     assert part in json.dumps(ran.value())
 
@@ -308,7 +308,7 @@ def test_a_bad_table_is_refused_by_name(
     gold: Path, predictions: Path, tmp_path: Path, option: str, content: str
 ) -> None:
     path = write(tmp_path / "table.json", content)
-    ran = run("score", "--gold", gold, "--predictions", predictions, option, path, "--json")
+    ran = run_assay("score", "--gold", gold, "--predictions", predictions, option, path, "--json")
     assert ran.status == 1
     assert ran.value()["detail"]
 
@@ -346,28 +346,28 @@ def test_predictions_are_checked_against_ids_in_any_form(
     tmp_path: Path, predictions: Path, classes: Path, name: str
 ) -> None:
     ids = write(tmp_path / name, TEMPLATES[name])
-    ran = run("validate", "-f", predictions, "--ids", ids, "--classes", classes, "--json")
+    ran = run_assay("validate", "-f", predictions, "--ids", ids, "--classes", classes, "--json")
     assert (ran.status, ran.value()["valid"]) == (0, True)
     bad = write(tmp_path / "bad.json", BAD)
-    refused = run("validate", "-f", bad, "--ids", ids, "--classes", classes, "--json")
+    refused = run_assay("validate", "-f", bad, "--ids", ids, "--classes", classes, "--json")
     assert refused.status == 1
     assert refused.value()["total"] == {"unknown_id": 1, "missing_instances": 1, "unknown_label": 1}
-    named = run("validate", "irony", "-f", bad, "--ids", ids, "--classes", classes, "--json")
+    named = run_assay("validate", "irony", "-f", bad, "--ids", ids, "--classes", classes, "--json")
     assert (named.status, named.value()) == (1, refused.value())  # offline a challenge's name makes no difference
 
 
 def test_a_file_of_sets_is_checked_as_multilabel(tmp_path: Path, classes: Path) -> None:
     ids = write(tmp_path / "ids.json", ["a", "b"])
     mine = write(tmp_path / "mine.json", {"a": ["cat", "dog"], "b": []})
-    ran = run("validate", "-f", mine, "--ids", ids, "--classes", classes)
+    ran = run_assay("validate", "-f", mine, "--ids", ids, "--classes", classes)
     assert (ran.status, ran.out) == (0, "mine.json is valid.\n")
-    assert run("validate", "-f", mine, "--ids", ids, "--classes", classes, "--task", "multiclass").status == 1
+    assert run_assay("validate", "-f", mine, "--ids", ids, "--classes", classes, "--task", "multiclass").status == 1
 
 
 def test_a_positive_label_outside_the_classes_is_refused(tmp_path: Path, predictions: Path, classes: Path) -> None:
     ids = write(tmp_path / "ids.json", IDS)
     words = ("--ids", ids, "--classes", classes, "--positive-label", "yak")
-    ran = run("validate", "-f", predictions, *words, "--json")
+    ran = run_assay("validate", "-f", predictions, *words, "--json")
     assert (ran.status, ran.value()["code"]) == (2, "wrong_usage")
     assert "there are: cat, dog, emu" in ran.value()["detail"]
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from app.cli.terminal.plain_math import plain
-from app.scoring.catalogue.description import equation
+from app.cli.terminal.plain_math import mathml_to_text
+from app.scoring.catalogue.description import render_equation
 from app.scoring.declaration.metric import CATALOGUE
-from app.scoring.metrics.equation_wording import general
+from app.scoring.metrics.equation_wording import general_equation
 
 
 def read(latex: str) -> str:
-    return plain(equation(latex)["mathml"])
+    return mathml_to_text(render_equation(latex)["mathml"])
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_line_of_text_says_what_the_equation_says(latex: str, text: str) -> No
 
 @pytest.mark.parametrize("key", CATALOGUE)
 def test_every_equation_becomes_a_line_with_closed_brackets(key: str) -> None:
-    line = read(general(CATALOGUE[key]))
+    line = read(general_equation(CATALOGUE[key]))
     assert "\n" not in line
     assert "  " not in line
     assert not set("&\\") & set(line)

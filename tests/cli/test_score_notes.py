@@ -9,7 +9,7 @@ import pytest
 
 from app.scoring import SCORER_VERSION
 from app.scoring.declaration.metric import CATALOGUE, SCORES
-from tests.cli.command import Ran, run
+from tests.cli.run_command import CommandResult, run_assay
 
 
 def write(path: Path, content: Any) -> Path:
@@ -21,8 +21,8 @@ def files(folder: Path, gold: Any, predictions: Any) -> list[object]:
     return ["--gold", write(folder / "gold.json", gold), "--predictions", write(folder / "mine.json", predictions)]
 
 
-def tried(*words: object) -> Ran:
-    return run("score", "--json", *words)
+def tried(*words: object) -> CommandResult:
+    return run_assay("score", "--json", *words)
 
 
 def scored(*words: object) -> Any:
@@ -185,5 +185,5 @@ def test_a_report_of_another_ending_is_refused_before_anything_is_scored(tmp_pat
 
 
 def test_one_is_one(tmp_path: Path) -> None:
-    ran = run("score", *files(tmp_path, {"t1": "a"}, {"t1": "a"}), "--metric", "accuracy")
+    ran = run_assay("score", *files(tmp_path, {"t1": "a"}, {"t1": "a"}), "--metric", "accuracy")
     assert "multiclass, 1 instance, 1 class\n" in ran.out

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.command import run
+from tests.cli.run_command import run_assay
 
 MATRIX = {"c1": (3, 5, 2, 0), "c2": (1, 1, 4, 4), "c3": (1, 2, 6, 5), "c4": (0, 0, 0, 6)}  # Van Asch 2013, Table 3
 PAIRS = [(gold, list(MATRIX)[j]) for gold, row in MATRIX.items() for j, count in enumerate(row) for _ in range(count)]
@@ -34,26 +34,26 @@ def scored(tmp_path: Path) -> tuple[object, ...]:
 
 
 def test_costs_of_each_label_are_shown_where_nothing_is_tried(files: tuple[object, ...]) -> None:
-    ran = run(*files)
+    ran = run_assay(*files)
     assert ran.status == 0
     assert "macro averages where a prediction changes" in ran.out
     assert "lfb_train averages where a prediction changes" in ran.out
-    costs = run(*files, "--json").value()["costs"]
+    costs = run_assay(*files, "--json").value()["costs"]
     assert costs["labels"]["c4"]["gives"]["macro"]["fraction"] == "1/140"  # 6 (1/14 - 1/15) / 4
     assert costs["labels"]["c4"]["gains"] is None
     assert costs["labels"]["c1"]["gains"]["recall"]["lfb_train"] == {"value": 0.01, "fraction": "1/100"}
-    assert run(*files, "--count", 3, "--json").value()["costs"]["labels"]["c1"]["gives"] is None
+    assert run_assay(*files, "--count", 3, "--json").value()["costs"]["labels"]["c1"]["gives"] is None
 
 
 def test_steps_are_taken_together(files: tuple[object, ...]) -> None:
-    found = run(*files, "--move", "c4,c2,1", "--json").value()
+    found = run_assay(*files, "--move", "c4,c2,1", "--json").value()
     assert found["change"]["precision"]["lfb_train"]["fraction"] == "109/12600"
     assert found["averages"]["precision"]["macro"]["fraction"] == "13/32"
     words = ("--move", "c4,c3,3", "--move", "c3,c2,1", "--correct", "c3,c2,2")
-    ran = run(*files, *words)
+    ran = run_assay(*files, *words)
     assert ran.status == 0
     assert [line.split()[0] for line in ran.out.splitlines()[-3:]] == ["macro", "micro", "lfb_train"]
-    gain = run(*files, "--gain", "c3,2", "--json").value()["change"]
+    gain = run_assay(*files, "--gain", "c3,2", "--json").value()["change"]
     assert (gain["precision"]["macro"], gain["precision"]["micro"]["fraction"]) == (None, "1/20")
 
 
@@ -63,11 +63,11 @@ def test_weighted_instances_count_as_they_weigh_whatever_the_unit(tmp_path: Path
     for last in ("1", "1.001"):
         rows = f"id,label,weight\n1,a,0.5\n2,b,1.5\n3,b,2\n4,c,{last}\n"
         words = ("what-if", "--gold", write(tmp_path / "g.csv", rows), "--predictions", mine)
-        ran = run(*words)
+        ran = run_assay(*words)
         assert "macro averages where predictions of weight 1 change" in ran.out
         row = next(line.split() for line in ran.out.splitlines() if line.startswith("a "))
         assert list(map(float, row[1:4])) == [0.5, 1.5, 0]
-        costs = run(*words, "--json", "--count", "0.5").value()["costs"]
+        costs = run_assay(*words, "--json", "--count", "0.5").value()["costs"]
         a = costs["labels"]["a"]
         assert (costs["count"], a["tp"], a["fp"], a["fn"], costs["labels"]["c"]["tp"]) == (
             0.5,
@@ -77,26 +77,26 @@ def test_weighted_instances_count_as_they_weigh_whatever_the_unit(tmp_path: Path
             float(last),
         )
         assert a["gives"]["macro"]["fraction"] == "1/36"  # (0.5 / 1.5 - 0.5 / 2) / 3
-        change = run(*words, "--correct", "a,b,1.25", "--gain", "b,0.25", "--json").value()["change"]
+        change = run_assay(*words, "--correct", "a,b,1.25", "--gain", "b,0.25", "--json").value()["change"]
         assert change["recall"]["macro"]["fraction"] == "1/7"  # 1.5 / 3.5 / 3
-        refused = run(*words, "--move", "a,c,1.75", "--json")
+        refused = run_assay(*words, "--move", "a,c,1.75", "--json")
         assert (refused.status, "Only 1.5 false positives" in refused.value()["detail"]) == (1, True)
 
 
 def test_labels_may_hold_commas(tmp_path: Path) -> None:
     gold = write(tmp_path / "gold.json", {"1": "a,b", "2": "c", "3": "c"})
     mine = write(tmp_path / "mine.json", {"1": "c", "2": "a,b", "3": "c"})
-    found = run("what-if", "--gold", gold, "--predictions", mine, "--correct", "c,a,b,1", "--json").value()
+    found = run_assay("what-if", "--gold", gold, "--predictions", mine, "--correct", "c,a,b,1", "--json").value()
     assert found["change"]["recall"]["micro"]["fraction"] == "1/3"
 
 
 def test_the_least_sure_predictions_are_changed(scored: tuple[object, ...]) -> None:
-    ran = run(*scored, "--share", "0.5", "--target-label", "c")
+    ran = run_assay(*scored, "--share", "0.5", "--target-label", "c")
     assert ran.status == 0
     assert "2 doubtful predictions, 2 of them changed to 'c': 0 were right, 1 are then" in ran.out
     line = next(line for line in ran.out.splitlines() if line.startswith("accuracy"))
     assert line.split() == ["accuracy", "0.500000", "0.750000", "0.750000"]
-    found = run(*scored, "--threshold", "0.45", "--target-label", "c", "--metric", "accuracy", "--json").value()[
+    found = run_assay(*scored, "--threshold", "0.45", "--target-label", "c", "--metric", "accuracy", "--json").value()[
         "changed"
     ]
     assert (found["doubtful"], found["right_after"]) == (1, 0)
@@ -125,34 +125,34 @@ def test_a_share_of_weighted_predictions_is_one_of_their_weight(tmp_path: Path) 
         write(tmp_path / "classes.json", ["a", "b"]),
     )
     tell = "doubtful predictions of weight {0}, {0} of it changed to 'a': {1} was right, {0} is then"
-    assert tell.format(0, 0) in run(*words, "--target-label", "a", "--share", "0.5", "-m", "accuracy").out
-    ran = run(*words, "--target-label", "a", "--threshold", "0.75", "-m", "accuracy", "--json").value()["changed"]
+    assert tell.format(0, 0) in run_assay(*words, "--target-label", "a", "--share", "0.5", "-m", "accuracy").out
+    ran = run_assay(*words, "--target-label", "a", "--threshold", "0.75", "-m", "accuracy", "--json").value()["changed"]
     assert [ran[key] for key in ("doubtful", "moved", "right_before", "right_after")] == [3, 3, 0, 3]
     assert ran["metrics"]["accuracy"]["changed"] == 1
 
 
 def test_the_upper_bound_needs_no_scores(files: tuple[object, ...]) -> None:
-    ran = run(*files, "--target-label", "c1", "--json")
+    ran = run_assay(*files, "--target-label", "c1", "--json")
     assert (
         ran.value()["changed"]["metrics"]["recall_macro"]["upper"] > ran.value()["averages"]["recall"]["macro"]["value"]
     )
-    assert "all wrong predictions changed to 'c1'" in run(*files, "--target-label", "c1").out
+    assert "all wrong predictions changed to 'c1'" in run_assay(*files, "--target-label", "c1").out
 
 
 def test_scores_at_another_share_of_positives(files: tuple[object, ...], tmp_path: Path) -> None:
     gold = write(tmp_path / "g.json", {str(row): "A" if row < 5 else "B" for row in range(1005)})
     mine = write(tmp_path / "p.json", {str(row): "A" if row < 4 or 5 <= row < 28 else "B" for row in range(1005)})
     words = ("what-if", "--gold", gold, "--predictions", mine, "--positive-label", "A", "--prevalence", "1/20")
-    found = run(*words, "--json").value()["prevalence"]
+    found = run_assay(*words, "--json").value()["prevalence"]
     assert found["metrics"]["f1_macro"]["at_prevalence"] == pytest.approx(71735831 / 84475831, abs=1e-15)
-    assert "share of positive instances: 0.00497512 now, 0.05 tried" in run(*words).out
-    refused = run(*files, "--prevalence", "0.05", "--json")
+    assert "share of positive instances: 0.00497512 now, 0.05 tried" in run_assay(*words).out
+    refused = run_assay(*files, "--prevalence", "0.05", "--json")
     assert (refused.status, "Only a binary task" in refused.value()["detail"]) == (1, True)
 
 
 def test_what_is_undefined_has_a_note(scored: tuple[object, ...], tmp_path: Path) -> None:
     only = write(tmp_path / "only.json", {"1": "a", "2": "a"})
-    ran = run(
+    ran = run_assay(
         "what-if", "--gold", only, "--predictions", only, "--target-label", "a", "--metric", "cohen_kappa", "--json"
     )
     assert ran.value()["changed"]["metrics"]["cohen_kappa"]["upper"] is None
@@ -184,14 +184,14 @@ def test_what_is_undefined_has_a_note(scored: tuple[object, ...], tmp_path: Path
 def test_what_cannot_be_tried_is_refused_in_one_json_value(
     files: tuple[object, ...], words: list[str], status: int, part: str
 ) -> None:
-    ran = run(*files, *words, "--json")
+    ran = run_assay(*files, *words, "--json")
     assert ran.status == status
     assert part in json.dumps(ran.value())
 
 
 def test_problems_of_the_files_are_those_of_score(files: tuple[object, ...], tmp_path: Path) -> None:
     bad = write(tmp_path / "bad.json", {"0": "c1", "nobody": "c2"})
-    ran = run(*files[:4], bad, "--json")
+    ran = run_assay(*files[:4], bad, "--json")
     assert ran.status == 1
     assert ran.value()["total"] == {"unknown_id": 1, "missing_instances": 39}
 
@@ -202,7 +202,7 @@ def test_costs_follow_the_options_that_are_given(tmp_path: Path) -> None:
 
     def tried(mine: str, option: str) -> dict[str, Any]:
         words = ("what-if", "--gold", gold, "--predictions", write(tmp_path / "p.csv", mine), "--classes", classes)
-        found: dict[str, Any] = run(*words, "--gain", "a,1", "--option", option, "--json").value()
+        found: dict[str, Any] = run_assay(*words, "--gain", "a,1", "--option", option, "--json").value()
         return found
 
     for mine, option in (("2,a\n3,b\n", "missing=empty_prediction"), ("1,zz\n2,a\n3,b\n", "unknown_label=drop")):
@@ -227,6 +227,6 @@ def test_costs_count_repeated_labels_as_the_options_say(tmp_path: Path) -> None:
     mine = write(tmp_path / "p.json", {"1": ["a", "a"], "2": ["b"]})
     words = ("--gold", gold, "--predictions", mine, "--json")
     for option, wanted in (("duplicates=set", 1), ("duplicates=multiset", 0.75)):
-        found = run("what-if", *words, "--option", option).value()["averages"]["precision"]["macro"]["value"]
-        scored = run("score", *words, "--option", option, "--metric", "precision_macro").value()
+        found = run_assay("what-if", *words, "--option", option).value()["averages"]["precision"]["macro"]["value"]
+        scored = run_assay("score", *words, "--option", option, "--metric", "precision_macro").value()
         assert found == wanted == scored["metrics"]["precision_macro"]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from app.settings import Settings
-from tests.cli.command import run
-from tests.postgres import Server
+from tests.cli.run_command import run_assay
+from tests.postgres import PostgresServer
 
 ROOT = Path(__file__).resolve().parents[2]
 BUCKET = {"ASSAY_FILES_URL": "s3://bucket/prefix", "ASSAY_S3_ACCESS_KEY": "key"}
@@ -27,7 +27,7 @@ def test_a_wrong_setting_is_told_with_its_name(how: str, tmp_path: Path, monkeyp
     given, said = WRONG[how]
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    ran = run("serve", "--data-dir", tmp_path / "new")
+    ran = run_assay("serve", "--data-dir", tmp_path / "new")
     assert ran.status == 1
     assert said in ran.err
     assert "docs/settings.md" in ran.err
@@ -49,13 +49,13 @@ def test_usual_prefixes_are_taken(prefix: str) -> None:
 
 @pytest.mark.parametrize("words", [("migrate",), ("migrate", "--json"), ("backup", "made")])
 def test_a_database_that_refuses_is_told_in_its_own_words(
-    words: tuple[str, ...], postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: tuple[str, ...], postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ASSAY_DATABASE_URL", postgres.url("nobody_made_this"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ASSAY_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("ASSAY_FILES_SHARED", "true")
-    ran = run(*words)
+    ran = run_assay(*words)
     assert ran.status == 1
     told = ran.value()["detail"] + ran.value()["remedy"] if "--json" in words else ran.err
     assert "does not exist" in told

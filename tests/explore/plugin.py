@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import is_hypothesis_test
 
-from tests import profiles
+from tests import hypothesis_profiles
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -19,7 +19,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    profiles.explore()  # before any test is imported: what @settings does not say, it takes from the profile
+    hypothesis_profiles.use_new_examples()  # before any test is imported: what @settings does not say, it takes from the profile
 
 
 @pytest.hookimpl(trylast=True)
@@ -29,7 +29,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
     functions = {id(function): function for function in map(_function, kept)}  # the cases of one test share it
     for function in functions.values():
-        profiles.more_examples(function, config.getoption("times"))
+        hypothesis_profiles.more_examples(function, config.getoption("times"))
     files = sorted({item.path for item in kept})
     random.Random(config.getoption("order")).shuffle(files)
     place: dict[Path, int] = {path: at for at, path in enumerate(files)}

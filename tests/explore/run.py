@@ -5,9 +5,9 @@ import subprocess
 import sys
 import time
 
-from tests.profiles import FOUND, ROOT
+from tests.hypothesis_profiles import FAILING_EXAMPLES, ROOT
 
-WELL, FAILED = 0, 1
+SUCCEEDED, FAILED = 0, 1
 
 
 def main() -> int:
@@ -25,12 +25,12 @@ def main() -> int:
         rounds += 1
         print(f"Round {rounds}: {asked.times} times as many examples", flush=True)
         status = subprocess.run(_command(asked, until, rounds), cwd=ROOT, check=False).returncode
-        if status != WELL:
+        if status != SUCCEEDED:
             if status == FAILED:
                 _tell(asked)
             return status
     print("No property failed. Skipped are those for which there was no time.")
-    return WELL
+    return SUCCEEDED
 
 
 def _command(asked: argparse.Namespace, until: float, order: int) -> list[str]:
@@ -45,7 +45,7 @@ def _command(asked: argparse.Namespace, until: float, order: int) -> list[str]:
 def _tell(asked: argparse.Namespace) -> None:
     print(
         "\nA property failed. What reproduces each find stands in its message: put the @reproduce_failure(…) line above the"
-        f"\ntest and run it with pytest. The examples are also kept in {FOUND}; an exploration begins with"
+        f"\ntest and run it with pytest. The examples are also kept in {FAILING_EXAMPLES}; an exploration begins with"
         "\nthem: make explore ONLY=<the test>."
         + ("" if asked.seed is None else f" So does the seed: make explore SEED={asked.seed} TIMES={asked.times}.")
     )

@@ -17,11 +17,11 @@ import pyarrow.parquet as pq
 from backports import zstd
 
 from app.formats import FORMATS
-from tests.faults.support import GOOD
+from tests.faults.inspection import CORRECT_PREDICTIONS
 
 MIB = 1 << 20
-IDS, LABELS = list(GOOD), list(GOOD.values())
-PACKED: dict[str, Callable[[bytes], bytes]] = {"": bytes, "gzip": gzip.compress, "zstd": zstd.compress}
+IDS, LABELS = list(CORRECT_PREDICTIONS), list(CORRECT_PREDICTIONS.values())
+COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {"": bytes, "gzip": gzip.compress, "zstd": zstd.compress}
 
 
 def arrow(table: pa.Table, compression: str | None = None) -> bytes:
@@ -67,14 +67,16 @@ def zip_of_nothing(count: int) -> bytes:
     return entry * count + end64 + where + end
 
 
-def sound() -> dict[str, bytes]:
+def valid_files() -> dict[str, bytes]:
     """The right answer in every format, to be damaged."""
     table = pa.table({"id": IDS, "label": LABELS})
     return {
-        "json": json.dumps(GOOD).encode(),
-        "jsonl": "".join(json.dumps({"id": key, "label": label}) + "\n" for key, label in GOOD.items()).encode(),
-        "csv": ("id,label\n" + "".join(f"{key},{label}\n" for key, label in GOOD.items())).encode(),
-        "tsv": ("id\tlabel\n" + "".join(f"{key}\t{label}\n" for key, label in GOOD.items())).encode(),
+        "json": json.dumps(CORRECT_PREDICTIONS).encode(),
+        "jsonl": "".join(
+            json.dumps({"id": key, "label": label}) + "\n" for key, label in CORRECT_PREDICTIONS.items()
+        ).encode(),
+        "csv": ("id,label\n" + "".join(f"{key},{label}\n" for key, label in CORRECT_PREDICTIONS.items())).encode(),
+        "tsv": ("id\tlabel\n" + "".join(f"{key}\t{label}\n" for key, label in CORRECT_PREDICTIONS.items())).encode(),
         "npz": npz(ids=IDS, labels=LABELS),
         "parquet": parquet(table),
         "arrow": arrow(table),
@@ -142,24 +144,24 @@ def damaged(whole: bytes, chance: random.Random) -> bytes:
     )
 
 
-def files(count: int, seed: int) -> Iterator[tuple[str, str, bytes]]:
+def hostile_files(count: int, seed: int) -> Iterator[tuple[str, str, bytes]]:
     """So many files that mean harm: format, encoding as said, and bytes."""
     chance = random.Random(seed)
     yield from bombs().values()
     lies = list(lying_arrow())
     yield from (("arrow", "", body) for body in lies)
-    good = sound()
+    good = valid_files()
     for _ in range(count - len(bombs()) - len(lies)):
-        form, encoding = chance.choice(list(FORMATS)), chance.choice(list(PACKED))
-        packed = PACKED[encoding](good[form])
+        form, encoding = chance.choice(list(FORMATS)), chance.choice(list(COMPRESSORS))
+        packed = COMPRESSORS[encoding](good[form])
         yield chance.choice(
             [
                 (form, encoding, damaged(packed, chance)),
-                (form, encoding, PACKED[encoding](damaged(good[form], chance))),
+                (form, encoding, COMPRESSORS[encoding](damaged(good[form], chance))),
                 (form, encoding, good[chance.choice(list(FORMATS))]),
-                (form, encoding, PACKED[encoding](good[chance.choice(list(FORMATS))])),
+                (form, encoding, COMPRESSORS[encoding](good[chance.choice(list(FORMATS))])),
                 (form, encoding, chance.randbytes(chance.randrange(2000))),
-                (form, encoding, PACKED[encoding](chance.randbytes(chance.randrange(2000)))),
+                (form, encoding, COMPRESSORS[encoding](chance.randbytes(chance.randrange(2000)))),
                 (form, "gzip", zlib.compress(good[form])),
             ]
         )

@@ -9,9 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.support import GOOD, children_of, frozen, pid_of, prepared, status_of
-from tests.figures import scrape
-from tests.live import LONG, Live, eventually
+from tests.faults.inspection import (
+    CORRECT_PREDICTIONS,
+    children_of,
+    frozen_scoring,
+    open_pets_challenge,
+    pid_of,
+    submission_status,
+)
+from tests.live_service import MAX_WAIT_SECONDS, Live, eventually
+from tests.prometheus_scrape import scrape
 
 
 @pytest.fixture
@@ -22,10 +29,10 @@ def service(tmp_path: Path) -> Iterator[Live]:
 
 
 def test_what_waits_and_what_runs_is_counted_and_its_age_grows(service: Live) -> None:
-    blue = prepared(service)
-    with frozen(service):
+    blue = open_pets_challenge(service)
+    with frozen_scoring(service):
         for _ in range(3):
-            assert blue.submit("pets", GOOD, wait=0).status_code == 202
+            assert blue.submit("pets", CORRECT_PREDICTIONS, wait=0).status_code == 202
         eventually(lambda: scrape(service.url).value("assay_queue_depth", status="running") == 1, "one is at work")
         found = scrape(service.url)
         assert found.value("assay_queue_depth", status="queued") == 2
@@ -40,9 +47,9 @@ def test_what_waits_and_what_runs_is_counted_and_its_age_grows(service: Live) ->
 
 
 def test_a_crash_of_a_child_is_counted_as_a_retry(service: Live) -> None:
-    blue = prepared(service)
-    with frozen(service):
-        assert blue.submit("pets", GOOD, wait=0).status_code == 202
+    blue = open_pets_challenge(service)
+    with frozen_scoring(service):
+        assert blue.submit("pets", CORRECT_PREDICTIONS, wait=0).status_code == 202
         eventually(lambda: scrape(service.url).value("assay_queue_depth", status="running") == 1, "it is at work")
         for child in children_of(pid_of(service)):
             os.kill(child, signal.SIGKILL)
@@ -52,12 +59,12 @@ def test_a_crash_of_a_child_is_counted_as_a_retry(service: Live) -> None:
 
 def rename(service: Live, old: str, new: str) -> None:
     """Change the name of a table beside the service."""
-    with contextlib.closing(sqlite3.connect(service.data_dir / "assay.sqlite3", timeout=LONG)) as other:
+    with contextlib.closing(sqlite3.connect(service.data_dir / "assay.sqlite3", timeout=MAX_WAIT_SECONDS)) as other:
         other.execute(f"ALTER TABLE {old} RENAME TO {new}")
 
 
 def test_while_the_database_cannot_be_read_the_rest_is_still_told(service: Live) -> None:
-    prepared(service)
+    open_pets_challenge(service)
     rename(service, "score_tasks", "elsewhere")
     found = scrape(service.url)
     assert found.value("assay_database_up") == 0
@@ -72,11 +79,11 @@ def test_while_the_database_cannot_be_read_the_rest_is_still_told(service: Live)
 def test_work_of_a_time_to_come_is_done_after_somebody_set_the_clock_back_and_started_the_service_again(
     service: Live,
 ) -> None:
-    blue = prepared(service)
-    with frozen(service):
-        sent = blue.submit("pets", GOOD, wait=0).json()["id"]
+    blue = open_pets_challenge(service)
+    with frozen_scoring(service):
+        sent = blue.submit("pets", CORRECT_PREDICTIONS, wait=0).json()["id"]
         service.kill()
     with contextlib.closing(sqlite3.connect(service.data_dir / "assay.sqlite3")) as database, database:
         database.execute("UPDATE score_tasks SET created_at = '2999-01-01 00:00:00.000000'")
     service.start()
-    eventually(lambda: status_of(service.admin(), sent) == "finished", "it is scored")
+    eventually(lambda: submission_status(service.admin(), sent) == "finished", "it is scored")

@@ -9,22 +9,22 @@ from sqlalchemy.engine import make_url
 from app.settings import Settings
 from app.store.session import Database
 from app.store.tables import Team
-from tests.api.served import Served, served, settings
-from tests.live import eventually, open_challenge
-from tests.postgres import OwnServer
-from tests.proxy import Proxy, proxy
+from tests.api.in_process_app import ServedApp, app_settings, serve_app
+from tests.live_service import eventually, open_challenge
+from tests.postgres import OwnPostgresServer
+from tests.tcp_proxy import TcpProxy, run_proxy
 
 GOLD = [{"id": f"t{number}", "label": "ab"[number % 2]} for number in range(4)]
 BOARD = "/challenges/deaf/phases/main/leaderboard"
 
 
 @pytest.fixture
-def line(own_postgres: OwnServer) -> Iterator[Proxy]:
-    with proxy(own_postgres.port) as made:
+def line(own_postgres: OwnPostgresServer) -> Iterator[TcpProxy]:
+    with run_proxy(own_postgres.port) as made:
         yield made
 
 
-def shown(app: Served) -> tuple[int, list[str]]:
+def shown(app: ServedApp) -> tuple[int, list[str]]:
     answer = app.caller().get(BOARD)
     body = answer.json()
     return answer.status_code, [row["team"]["name"] for row in body.get("rows", ())]
@@ -39,25 +39,25 @@ def rename(url: str, name: str) -> None:
 
 
 def test_what_changed_while_nothing_was_heard_is_shown(
-    tmp_path: Path, line: Proxy, postgres_database: Callable[[], str]
+    tmp_path: Path, line: TcpProxy, postgres_database: Callable[[], str]
 ) -> None:
     url = postgres_database()
     far = make_url(url).set(port=line.port).render_as_string(hide_password=False)
-    given = settings(
+    given = app_settings(
         tmp_path / "data", database_url=far, files_shared=True, statement_seconds=6
     )  # long enough for a slow machine
-    with served(given) as app:
+    with serve_app(given) as app:
         open_challenge(app.admin(), "deaf", GOLD)
         sent = app.admin().submit("deaf", {row["id"]: row["label"] for row in GOLD}, team="Blue")
         assert sent.status_code == 201, sent.text
-        boards = app.app.state.service.boards
-        eventually(lambda: shown(app) == (200, ["Blue"]) and bool(boards._kept), "the board is kept")
+        boards = app.app.state.service.board_cache
+        eventually(lambda: shown(app) == (200, ["Blue"]) and bool(boards._entries), "the board is kept")
         rename(url, "Green")
         eventually(lambda: shown(app) == (200, ["Green"]), "it heard of the change")
         assert line.silence() > 1
         rename(url, "Red")
         eventually(lambda: shown(app) == (200, ["Red"]), "what nobody vouches for is not shown for long")
         line.drop()
-        eventually(lambda: shown(app) == (200, ["Red"]) and bool(boards._kept), "it listens again")
+        eventually(lambda: shown(app) == (200, ["Red"]) and bool(boards._entries), "it listens again")
         rename(url, "Black")
         eventually(lambda: shown(app) == (200, ["Black"]), "and hears")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import pytest
 
 from tests.cluster import Cluster, cluster
-from tests.faults.support import GOLD, GOOD
-from tests.live import Caller, eventually, open_challenge
-from tests.s3 import Faulty, S3Server
+from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD
+from tests.live_service import Caller, eventually, open_challenge
+from tests.s3_servers import FaultyS3Proxy, S3Server
 
 SUBMISSIONS = "/challenges/pets/phases/main/submissions"
 
@@ -19,7 +19,7 @@ class Place:
     """A cluster whose uploads go through a door that can be made to fail."""
 
     cluster: Cluster
-    door: Faulty
+    door: FaultyS3Proxy
     admin: Caller
 
 
@@ -28,7 +28,7 @@ def place(
     rclone: S3Server, tmp_path_factory: pytest.TempPathFactory, postgres_database: Callable[[], str]
 ) -> Iterator[Place]:
     store = rclone
-    door = Faulty(store)
+    door = FaultyS3Proxy(store)
     settings = {
         "files_url": f"s3://{store.new_bucket()}/uploads-of-assay",
         "s3_endpoint": door.url,
@@ -46,25 +46,25 @@ def place(
 
 
 def test_what_one_machine_took_another_scores_and_a_third_gives_back(place: Place) -> None:
-    sent = place.admin.submit("pets", GOOD, team="Blue")
+    sent = place.admin.submit("pets", CORRECT_PREDICTIONS, team="Blue")
     assert sent.status_code == 201, sent.text
     assert sent.json()["scores"]["accuracy"] == {"value": 1.0, "reason": None, "notes": []}
     elsewhere = place.cluster.admin(1)
     back = elsewhere.get(f"/submissions/{sent.json()['id']}/predictions")
-    assert back.json() == GOOD
+    assert back.json() == CORRECT_PREDICTIONS
     assert elsewhere.get("/challenges/pets/phases/main/gold/1/data").json() == GOLD
     template = elsewhere.get("/challenges/pets/phases/main/template", params={"format": "csv"})
     assert template.text.splitlines()[0] == "id,label"
     report = elsewhere.get(f"/submissions/{sent.json()['id']}/report")
     assert report.status_code == 200, report.text
-    assert elsewhere.submit("pets", GOOD, team="Blue", wait=0, dry_run=True).json()["valid"]
+    assert elsewhere.submit("pets", CORRECT_PREDICTIONS, team="Blue", wait=0, dry_run=True).json()["valid"]
 
 
 def test_a_bucket_that_is_away_is_a_503_and_leaves_no_row_and_no_charge(place: Place) -> None:
     before = len(place.admin.get(SUBMISSIONS).json()["items"])
     place.door.refuse()
     try:
-        answer = place.admin.submit("pets", GOOD, team="Blue", wait=0)
+        answer = place.admin.submit("pets", CORRECT_PREDICTIONS, team="Blue", wait=0)
         ready = place.admin.get(f"{place.cluster.apis[0].url}/readyz")
         board = place.admin.board("pets")
     finally:
@@ -77,7 +77,7 @@ def test_a_bucket_that_is_away_is_a_503_and_leaves_no_row_and_no_charge(place: P
     assert board.status_code == 200, "reading goes on"
     assert len(place.admin.get(SUBMISSIONS).json()["items"]) == before
     assert place.cluster.rows("SELECT count(*) FROM quota_entries WHERE kind = 'reserve'") == [(0,)]
-    assert place.admin.submit("pets", GOOD, team="Blue").json()["status"] == "finished"
+    assert place.admin.submit("pets", CORRECT_PREDICTIONS, team="Blue").json()["status"] == "finished"
     url = f"{place.cluster.apis[0].url}/readyz"
     eventually(lambda: place.admin.get(url).status_code == 200, "it is ready again")
 
@@ -85,7 +85,7 @@ def test_a_bucket_that_is_away_is_a_503_and_leaves_no_row_and_no_charge(place: P
 def test_a_bucket_that_goes_away_between_upload_and_scoring_delays_the_score_and_nothing_else(place: Place) -> None:
     for worker in place.cluster.workers:
         worker.stop()
-    sent = place.admin.submit("pets", GOOD, team="Late", wait=0).json()
+    sent = place.admin.submit("pets", CORRECT_PREDICTIONS, team="Late", wait=0).json()
     place.door.refuse()
     try:
         for worker in place.cluster.workers:

@@ -18,20 +18,20 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from app.actions.accounts.bootstrap import administrator
-from app.actions.accounts.issue_token import caller_of, issue_token
-from app.actions.operations.sweep_files import Sweeper
-from app.api.limits.request_limits import Limiter
-from app.errors import TooMany
+from app.actions.accounts.bootstrap import get_or_create_administrator
+from app.actions.accounts.issue_token import authenticate_token, issue_token
+from app.actions.operations.sweep_files import OrphanFileSweeper
+from app.api.limits.request_limits import RequestLimits
+from app.errors import TooManyRequests
 from app.store import clock as steady_clock
 from app.store import types
 from app.store.migrate import upgrade
 from app.store.queries import users
 from app.store.session import Database
-from tests.api.served import Served, served, settings
-from tests.faults.support import children_of, freeze
-from tests.live import Caller, eventually, open_challenge
-from tests.races.support import GOLD, GOOD
+from tests.api.in_process_app import ServedApp, app_settings, serve_app
+from tests.faults.inspection import children_of, freeze
+from tests.live_service import Caller, eventually, open_challenge
+from tests.races.concurrent_clients import CORRECT_PREDICTIONS, GOLD
 
 STEP = timedelta(days=1, hours=1)
 LEASE = 5.0
@@ -88,7 +88,7 @@ def held_up() -> Iterator[None]:
 class Scene:
     """A service with work in every state: being scored, in the queue, and waiting for another try."""
 
-    def __init__(self, service: Served, folder: Path) -> None:
+    def __init__(self, service: ServedApp, folder: Path) -> None:
         self.service = service
         self.uploads = folder / "files" / "uploads"
         hour = timedelta(hours=1)
@@ -106,7 +106,7 @@ class Scene:
 
     def send(self, phase: str = "main", **headers: str) -> Any:
         """Submit, without waiting."""
-        return self.blue.post(f"/challenges/pets/phases/{phase}/submissions", json=GOOD, headers=headers)
+        return self.blue.post(f"/challenges/pets/phases/{phase}/submissions", json=CORRECT_PREDICTIONS, headers=headers)
 
     def task(self, submission: str) -> dict[str, Any]:
         """Its row of the work list."""
@@ -136,7 +136,7 @@ def test_a_step_of_a_day_moves_windows_and_quota_days_and_nothing_else(
     if kind == "postgresql":
         url = request.getfixturevalue("postgres_database")()
         given |= {"database_url": url, "files_shared": True}
-    with served(settings(folder, **given), now=None if clock.of_machine else clock.shifted) as service:
+    with serve_app(app_settings(folder, **given), now=None if clock.of_machine else clock.shifted) as service:
         scene = Scene(service, folder)
         with held_up():
             running, waiting = (scene.send().json()["id"] for _ in range(2))
@@ -157,7 +157,7 @@ def test_a_step_of_a_day_moves_windows_and_quota_days_and_nothing_else(
                 assert (scene.send("short").status_code == 409) is follows
                 answer = scene.send()
                 assert (answer.status_code == 202) is follows, answer.text
-                assert Sweeper(service.app.state.service.db, service.app.state.service.files).sweep() == 0
+                assert OrphanFileSweeper(service.app.state.service.db, service.app.state.service.files).sweep() == 0
                 assert {scene.task(one)["attempt"] for one in (first, later)} <= {0, 1}
         taken.rename(place)
         everything = text("SELECT count(*) FROM score_tasks WHERE status <> 'done'")
@@ -172,15 +172,15 @@ def test_a_step_of_a_day_moves_windows_and_quota_days_and_nothing_else(
 
 
 def test_a_token_lasts_its_days_whatever_the_calendar_shows(tmp_path: Path) -> None:
-    upgrade(settings(tmp_path))
+    upgrade(app_settings(tmp_path))
     for by in (-STEP, STEP):
-        db = Database(settings(tmp_path), now=Clock(of_machine=False, by=by).shifted)
+        db = Database(app_settings(tmp_path), now=Clock(of_machine=False, by=by).shifted)
         with db.write() as session:
-            administrator(session)
+            get_or_create_administrator(session)
             user = users.administrator(session)
             assert user is not None
             token, secret = issue_token(session, user, scopes=["read"], creation="admin", days=1)
-            assert caller_of(session, secret).user_id == user.id
+            assert authenticate_token(session, secret).user_id == user.id
             left = token.expires_at - steady_clock.steady(session)
             assert timedelta(hours=23) < left <= timedelta(days=1)
         db.close()
@@ -188,17 +188,17 @@ def test_a_token_lasts_its_days_whatever_the_calendar_shows(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("by", [STEP, -STEP])
 def test_a_limit_of_rate_lasts_its_time_whatever_the_clock_shows(clock: Clock, tmp_path: Path, by: timedelta) -> None:
-    limiter = Limiter(settings(tmp_path, rate_limits="2/second"))
+    limiter = RequestLimits(app_settings(tmp_path, rate_limits="2/second"))
     for _ in range(2):
-        limiter.request("user", "Blue")
+        limiter.count_request("user", "Blue")
     clock.by = by
-    with pytest.raises(TooMany) as refused:
-        limiter.request("user", "Blue")
+    with pytest.raises(TooManyRequests) as refused:
+        limiter.count_request("user", "Blue")
     assert refused.value.headers["Retry-After"] == "1"
 
     def again() -> bool:
-        with suppress(TooMany):
-            limiter.request("user", "Blue")
+        with suppress(TooManyRequests):
+            limiter.count_request("user", "Blue")
             return True
         return False
 
@@ -207,7 +207,7 @@ def test_a_limit_of_rate_lasts_its_time_whatever_the_clock_shows(clock: Clock, t
 
 def test_ids_go_by_the_moment_that_they_are_made_of() -> None:
     moments = [datetime(2026, 1, 1, tzinfo=UTC) + timedelta(microseconds=number) for number in range(0, 5000, 7)]
-    ids = [types.id_of(moment) for moment in moments]
+    ids = [types.id_at(moment) for moment in moments]
     assert ids == sorted(set(ids))
     for text_id, moment in zip(ids, moments, strict=True):
         read = uuid.UUID(text_id)

@@ -12,9 +12,9 @@ import pytest
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import OperationalError
 
-from tests.api.served import Served, served, settings
-from tests.faults.support import GOLD, GOOD, frozen, pid_of, rows, status_of
-from tests.live import PASSWORD, Live, eventually, open_challenge
+from tests.api.in_process_app import ServedApp, app_settings, serve_app
+from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD, frozen_scoring, pid_of, query_rows, submission_status
+from tests.live_service import PASSWORD, Live, eventually, open_challenge
 
 SUBMISSIONS = "/challenges/pets/phases/main/submissions"
 
@@ -50,34 +50,34 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 def test_a_submission_whose_commit_fails_is_refused_and_leaves_no_row(own: Live) -> None:
     blue = own.person("Blue").join("pets", "Blue")
     with no_room_for_the_log_of_writes(own):
-        assert_unavailable(blue.post(SUBMISSIONS, json=GOOD))
-        assert_unavailable(blue.post(SUBMISSIONS, json=GOOD, headers={"Idempotency-Key": "k"}))
+        assert_unavailable(blue.post(SUBMISSIONS, json=CORRECT_PREDICTIONS))
+        assert_unavailable(blue.post(SUBMISSIONS, json=CORRECT_PREDICTIONS, headers={"Idempotency-Key": "k"}))
         assert_unavailable(own.caller().post("/users", json={"email": "a@b", "name": "A", "password": PASSWORD}))
         assert blue.get("/challenges/pets").status_code == 200  # reading goes on
     for table in ("submissions", "score_tasks", "quota_entries", "idempotency_keys"):
-        assert rows(own, f"SELECT count(*) FROM {table}") == [(0,)]
-    again = blue.submit("pets", GOOD)
+        assert query_rows(own, f"SELECT count(*) FROM {table}") == [(0,)]
+    again = blue.submit("pets", CORRECT_PREDICTIONS)
     assert again.status_code == 201, again.text
     assert again.json()["status"] == "finished"
 
 
 def test_a_score_whose_commit_fails_is_computed_again_once_the_database_is_back(own: Live) -> None:
     red = own.person("Red").join("pets", "Red")
-    with frozen(own):
-        pending = red.post(SUBMISSIONS, json=GOOD).json()["id"]
-        eventually(lambda: status_of(red, pending) == "running", "the submission is being scored")
+    with frozen_scoring(own):
+        pending = red.post(SUBMISSIONS, json=CORRECT_PREDICTIONS).json()["id"]
+        eventually(lambda: submission_status(red, pending) == "running", "the submission is being scored")
         before = own.log().count("task_failed")
         full = no_room_for_the_log_of_writes(own)
         full.__enter__()
     try:
         eventually(lambda: own.log().count("task_failed") > before, "settling has failed")
-        assert status_of(red, pending) == "running"
+        assert submission_status(red, pending) == "running"
     finally:
         full.__exit__(None, None, None)
-    eventually(lambda: status_of(red, pending) == "finished", "the submission is finished without a restart")
+    eventually(lambda: submission_status(red, pending) == "finished", "the submission is finished without a restart")
     of_it = f"WHERE submission_id = '{pending}'"
-    assert rows(own, f"SELECT interruptions, crashes FROM score_tasks {of_it}") == [(1, 0)]
-    assert rows(own, f"SELECT count(*) FROM scores {of_it}") == [(1,)]
+    assert query_rows(own, f"SELECT interruptions, crashes FROM score_tasks {of_it}") == [(1, 0)]
+    assert query_rows(own, f"SELECT count(*) FROM scores {of_it}") == [(1,)]
 
 
 @pytest.fixture(scope="module")
@@ -86,24 +86,24 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def within(folder: Path) -> Iterator[Served]:
-    with served(settings(folder, database_wait=3)) as service:
+def within(folder: Path) -> Iterator[ServedApp]:
+    with serve_app(app_settings(folder, database_wait=3)) as service:
         open_challenge(service.admin(), "pets", GOLD)
         yield service
 
 
-def test_a_database_that_another_program_holds_gives_503_and_no_row(within: Served, folder: Path) -> None:
+def test_a_database_that_another_program_holds_gives_503_and_no_row(within: ServedApp, folder: Path) -> None:
     admin = within.admin()
     holder = sqlite3.connect(folder / "assay.sqlite3", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
-    assert_unavailable(admin.post(SUBMISSIONS, json=GOOD, params={"team": "Blue"}), "database_away")
+    assert_unavailable(admin.post(SUBMISSIONS, json=CORRECT_PREDICTIONS, params={"team": "Blue"}), "database_away")
     assert holder.execute("SELECT count(*) FROM submissions").fetchone() == (0,)
     holder.execute("ROLLBACK")
     holder.close()
-    assert admin.submit("pets", GOOD, team="Blue").status_code == 201
+    assert admin.submit("pets", CORRECT_PREDICTIONS, team="Blue").status_code == 201
 
 
-def test_a_commit_that_raises_gives_503_and_no_row(within: Served) -> None:
+def test_a_commit_that_raises_gives_503_and_no_row(within: ServedApp) -> None:
     admin = within.admin()
     before = admin.get(SUBMISSIONS).json()
     engine = within.app.state.service.db.engine()
@@ -113,16 +113,16 @@ def test_a_commit_that_raises_gives_503_and_no_row(within: Served) -> None:
 
     event.listen(engine, "commit", refuse)
     try:
-        assert_unavailable(admin.post(SUBMISSIONS, json=GOOD, params={"team": "Blue"}))
+        assert_unavailable(admin.post(SUBMISSIONS, json=CORRECT_PREDICTIONS, params={"team": "Blue"}))
         assert_unavailable(admin.patch("/challenges/pets", json={"title": "Other"}))
     finally:
         event.remove(engine, "commit", refuse)
     assert admin.get(SUBMISSIONS).json() == before
     assert admin.get("/challenges/pets").json()["title"] == "pets"
-    assert admin.submit("pets", GOOD, team="Blue").status_code == 201
+    assert admin.submit("pets", CORRECT_PREDICTIONS, team="Blue").status_code == 201
 
 
-def test_what_is_stored_is_acknowledged_even_if_the_database_goes_away_next(within: Served) -> None:
+def test_what_is_stored_is_acknowledged_even_if_the_database_goes_away_next(within: ServedApp) -> None:
     """A 503 after the commit would have the sender repeat it: stored twice, charged twice."""
     admin = within.admin()
     before = len(admin.get(SUBMISSIONS).json()["items"])
@@ -139,7 +139,7 @@ def test_what_is_stored_is_acknowledged_even_if_the_database_goes_away_next(with
     event.listen(written, "commit", committed)
     event.listen(Engine, "before_cursor_execute", refuse)
     try:
-        answer = admin.submit("pets", GOOD, team="Blue", wait=5)
+        answer = admin.submit("pets", CORRECT_PREDICTIONS, team="Blue", wait=5)
     finally:
         event.remove(Engine, "before_cursor_execute", refuse)
         event.remove(written, "commit", committed)

@@ -12,10 +12,10 @@ from sqlalchemy import select
 from app.settings import Settings
 from app.store.session import Database
 from app.store.tables import QuotaEntry, ScoreTask
-from tests.api.served import Served, served, settings
-from tests.children.burning import ABORTING, RAISING, READING, SCORING
-from tests.faults.support import GOLD, GOOD
-from tests.live import Caller, open_challenge
+from tests.api.in_process_app import ServedApp, app_settings, serve_app
+from tests.children.endless_scoring import ABORT_ON_READING, ENDLESS_READING, ENDLESS_SCORING, RAISE_ON_READING
+from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD
+from tests.live_service import Caller, open_challenge
 
 LIMIT = 0.25
 MAIN = "/challenges/pets/phases/main"
@@ -23,20 +23,20 @@ MAIN = "/challenges/pets/phases/main"
 
 @pytest.fixture
 def given(tmp_path: Path) -> Settings:
-    return settings(tmp_path / "data", scoring_cpu=LIMIT, crash_cap=2)
+    return app_settings(tmp_path / "data", scoring_cpu=LIMIT, crash_cap=2)
 
 
 @pytest.fixture
-def site(given: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+def site(given: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServedApp]:
     """A service whose children never end with certain files."""
-    monkeypatch.setattr("app.worker.process_pool.PROGRAM", "tests.children.burning")
-    with served(given) as made:
+    monkeypatch.setattr("app.worker.process_pool.SCORING_PROCESS_MODULE", "tests.children.endless_scoring")
+    with serve_app(given) as made:
         quota = {"invalid_per_day": 1}
         open_challenge(made.admin(), "pets", GOLD, phases=[{"name": "main", "quota": quota}])
         yield made
 
 
-def blue(site: Served) -> Caller:
+def blue(site: ServedApp) -> Caller:
     """A member of team Blue."""
     site.admin().post("/users", json={"email": "blue@example.org", "name": "Blue", "password": "a long password"})
     answer = site.caller().post("/tokens", json={"email": "blue@example.org", "password": "a long password"})
@@ -70,37 +70,37 @@ def too_large(answer: dict[str, Any]) -> None:
 
 
 def test_a_file_that_takes_too_long_to_read_is_rejected_at_its_first_try_and_counts_as_invalid(
-    site: Served, given: Settings
+    site: ServedApp, given: Settings
 ) -> None:
     who = blue(site)
-    body = sent(who, f"{MAIN}/submissions", GOOD, before=READING).json()
+    body = sent(who, f"{MAIN}/submissions", CORRECT_PREDICTIONS, before=ENDLESS_READING).json()
     assert body["status"] == "rejected", body
     too_large(body)
     assert body["failure"] is None
     task, ledger = only(given)
     assert (task.status, task.attempt, task.crashes) == ("done", 1, 0)
     assert ledger == [("reserve", "admitted"), ("refund", "rejected")]
-    refused = who.submit("pets", GOOD)
+    refused = who.submit("pets", CORRECT_PREDICTIONS)
     assert (refused.status_code, refused.json()["quota"]) == (429, "invalid_per_day")
 
 
-def test_a_dry_run_and_an_upload_of_gold_get_the_same_answer(site: Served) -> None:
+def test_a_dry_run_and_an_upload_of_gold_get_the_same_answer(site: ServedApp) -> None:
     who = blue(site)
-    dry = sent(who, f"{MAIN}/submissions", GOOD, before=READING, dry_run="true")
+    dry = sent(who, f"{MAIN}/submissions", CORRECT_PREDICTIONS, before=ENDLESS_READING, dry_run="true")
     assert dry.status_code == 200, dry.text
     assert dry.json()["valid"] is False
     too_large(dry.json())
-    gold = sent(site.admin(), f"{MAIN}/gold", GOLD, before=READING)
+    gold = sent(site.admin(), f"{MAIN}/gold", GOLD, before=ENDLESS_READING)
     assert (gold.status_code, gold.json()["code"]) == (422, "invalid_gold"), gold.text
     too_large(gold.json())
-    assert who.post(f"{MAIN}/submissions", json=GOOD, params={"dry_run": "true"}).json()["valid"] is True
+    assert who.post(f"{MAIN}/submissions", json=CORRECT_PREDICTIONS, params={"dry_run": "true"}).json()["valid"] is True
 
 
 def test_a_limit_met_in_scoring_fails_at_the_first_try_uncharged_but_counted_as_invalid(
-    site: Served, given: Settings
+    site: ServedApp, given: Settings
 ) -> None:
     who = blue(site)
-    body = sent(who, f"{MAIN}/submissions", GOOD, before=SCORING).json()
+    body = sent(who, f"{MAIN}/submissions", CORRECT_PREDICTIONS, before=ENDLESS_SCORING).json()
     assert body["status"] == "failed", body
     assert body["failure"]["code"] == "cpu_limit"
     task, ledger = only(given)
@@ -108,22 +108,22 @@ def test_a_limit_met_in_scoring_fails_at_the_first_try_uncharged_but_counted_as_
     assert ledger == [("reserve", "admitted"), ("refund", "cpu_limit")]
     used = who.get(f"{MAIN}/quota").json()["used"]
     assert used == {"per_day": 0, "total": 0, "concurrent": 0, "invalid_per_day": 1}
-    refused = who.submit("pets", GOOD)
+    refused = who.submit("pets", CORRECT_PREDICTIONS)
     assert (refused.status_code, refused.json()["quota"]) == (429, "invalid_per_day")
 
 
-@pytest.mark.parametrize("before", [ABORTING, RAISING])
+@pytest.mark.parametrize("before", [ABORT_ON_READING, RAISE_ON_READING])
 def test_a_file_at_which_the_program_breaks_off_is_tried_again_uncharged_but_counts_as_invalid(
-    site: Served, given: Settings, before: bytes
+    site: ServedApp, given: Settings, before: bytes
 ) -> None:
     who = blue(site)
-    dry = sent(who, f"{MAIN}/submissions", GOOD, before=before, dry_run="true")
+    dry = sent(who, f"{MAIN}/submissions", CORRECT_PREDICTIONS, before=before, dry_run="true")
     assert (dry.status_code, dry.json()["code"]) == (422, "invalid_content")
     assert "broke off at this one" in dry.json()["detail"]
-    body = sent(who, f"{MAIN}/submissions", GOOD, before=before).json()
+    body = sent(who, f"{MAIN}/submissions", CORRECT_PREDICTIONS, before=before).json()
     assert (body["status"], body["failure"]["code"]) == ("failed", "aborted")
     task, ledger = only(given)
     assert (task.attempt, task.crashes) == (2, 2)
     assert ledger == [("reserve", "admitted"), ("refund", "aborted")]
-    refused = who.submit("pets", GOOD)
+    refused = who.submit("pets", CORRECT_PREDICTIONS)
     assert (refused.status_code, refused.json()["quota"]) == (429, "invalid_per_day")

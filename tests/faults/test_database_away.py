@@ -9,42 +9,44 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
-from app.errors import DatabaseAway
+from app.errors import DatabaseUnavailable
 from app.settings import Settings
 from app.store.session import Database
 from tests.cluster import cluster
-from tests.faults.site import QUICK, Senders, Site
-from tests.live import LONG, eventually
-from tests.postgres import Mode, OwnServer
-from tests.proxy import Proxy, proxy
+from tests.faults.challenge_cluster import SHORT_TIMEOUTS, ChallengeCluster, SubmittingThreads
+from tests.live_service import MAX_WAIT_SECONDS, eventually
+from tests.postgres import Mode, OwnPostgresServer
+from tests.tcp_proxy import TcpProxy, run_proxy
 
-SHORT = QUICK | {"lease_seconds": "2", "statement_seconds": "2"}
+SHORT = SHORT_TIMEOUTS | {"lease_seconds": "2", "statement_seconds": "2"}
 
 
-def by(line: Proxy, url: str) -> str:
+def by(line: TcpProxy, url: str) -> str:
     """The address of a database by way of a proxy."""
     return make_url(url).set(port=line.port).render_as_string(hide_password=False)
 
 
 @pytest.fixture(scope="module")
-def line(own_postgres: OwnServer) -> Iterator[Proxy]:
-    with proxy(own_postgres.port) as made:
+def line(own_postgres: OwnPostgresServer) -> Iterator[TcpProxy]:
+    with run_proxy(own_postgres.port) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory, line: Proxy, postgres_database: Callable[[], str]) -> Iterator[Site]:
+def site(
+    tmp_path_factory: pytest.TempPathFactory, line: TcpProxy, postgres_database: Callable[[], str]
+) -> Iterator[ChallengeCluster]:
     """An API, and a worker that reaches the database by way of a proxy."""
     url = postgres_database()
     with cluster(tmp_path_factory.mktemp("away"), url, **SHORT) as made:
         parts = [made.part("api").start(), made.part("worker", database_url=by(line, url)).start()]
         for part in parts:
             part.wait_ready()
-        yield Site(made)
+        yield ChallengeCluster(made)
 
 
 @pytest.fixture(autouse=True)
-def same_processes(site: Site) -> Iterator[None]:
+def same_processes(site: ChallengeCluster) -> Iterator[None]:
     """Whatever happens, no process of the service needs to be started again."""
     before = [part.process for part in site.cluster.parts]
     yield
@@ -65,7 +67,7 @@ def assert_answered_well(answers: list[httpx.Response]) -> None:
             assert each.json()["code"] in {"database_away", "commit_uncertain"}
 
 
-def assert_works_as_before(site: Site) -> None:
+def assert_works_as_before(site: ChallengeCluster) -> None:
     answer = site.waiting("After").answer()
     assert (answer.status_code, answer.json()["status"]) == (201, "finished")
     assert "unforeseen_error" not in site.cluster.apis[0].log()
@@ -73,9 +75,9 @@ def assert_works_as_before(site: Site) -> None:
 
 @pytest.mark.parametrize("mode", ["immediate", "fast"])
 def test_a_restart_of_the_database_loses_nothing_that_was_acknowledged(
-    site: Site, own_postgres: OwnServer, mode: Mode
+    site: ChallengeCluster, own_postgres: OwnPostgresServer, mode: Mode
 ) -> None:
-    senders = Senders(site, 4)
+    senders = SubmittingThreads(site, 4)
     senders.reach(10, "some are acknowledged")
     own_postgres.restart(mode)
     senders.reach(10, "some more are acknowledged")
@@ -83,38 +85,38 @@ def test_a_restart_of_the_database_loses_nothing_that_was_acknowledged(
     assert_answered_well(senders.answers)
     stored = {str(row[0]) for row in site.cluster.rows("SELECT id FROM submissions")}
     assert set(sent) <= stored
-    site.finished(*stored)
-    site.nothing_left()
+    site.wait_until_finished(*stored)
+    site.wait_until_queue_empty()
     assert_works_as_before(site)
 
 
 def test_a_database_that_stays_away_longer_than_leases_last_is_told_and_waited_for(
-    site: Site, own_postgres: OwnServer
+    site: ChallengeCluster, own_postgres: OwnPostgresServer
 ) -> None:
     site.hold(*site.cluster.workers)
     sent = [site.send(f"Away {number}") for number in range(3)]
     site.holder(site.cluster.workers)
     api = site.cluster.apis[0]
-    senders = Senders(site, 2)
+    senders = SubmittingThreads(site, 2)
     own_postgres.stop("fast")
     try:
         until = time.monotonic() + 4
         site.release()  # scored, and nowhere to write it to
         eventually(lambda: any(each.status_code == 503 for each in senders.answers), "requests are refused")
-        ready = httpx.get(f"{api.url}/readyz", timeout=LONG)
+        ready = httpx.get(f"{api.url}/readyz", timeout=MAX_WAIT_SECONDS)
         assert (ready.status_code, ready.json()["checks"]["database"][:8]) == (503, "The data")
-        assert httpx.get(f"{api.url}/healthz", timeout=LONG).status_code == 200
+        assert httpx.get(f"{api.url}/healthz", timeout=MAX_WAIT_SECONDS).status_code == 200
         time.sleep(max(0.0, until - time.monotonic()))
     finally:
         own_postgres.start()
     senders.reach(5, "requests are served again")
-    site.finished(*sent, *senders.end())
+    site.wait_until_finished(*sent, *senders.end())
     assert_answered_well(senders.answers)
     assert_works_as_before(site)
 
 
 @pytest.mark.parametrize("then", ["works again", "breaks", "stays silent"])
-def test_a_worker_whose_lines_fall_silent_recovers_by_itself(site: Site, line: Proxy, then: str) -> None:
+def test_a_worker_whose_lines_fall_silent_recovers_by_itself(site: ChallengeCluster, line: TcpProxy, then: str) -> None:
     """Nothing is closed, and each packet is still acknowledged: neither side is told."""
     site.hold(*site.cluster.workers)
     sent = [site.send(f"Silent {number}") for number in range(3)]
@@ -124,11 +126,11 @@ def test_a_worker_whose_lines_fall_silent_recovers_by_itself(site: Site, line: P
     if then != "stays silent":
         time.sleep(3)  # longer than the lease
         line.resume() if then == "works again" else line.drop()
-    site.finished(*sent)
+    site.wait_until_finished(*sent)
     assert_works_as_before(site)
 
 
-def silenced(db: Database, line: Proxy) -> None:
+def silenced(db: Database, line: TcpProxy) -> None:
     with db.read() as session:
         session.execute(text("SELECT 1"))
         line.silence()
@@ -136,12 +138,12 @@ def silenced(db: Database, line: Proxy) -> None:
 
 
 def test_a_line_that_says_nothing_is_hung_up_and_the_database_is_away(
-    own_postgres: OwnServer, line: Proxy, postgres_database: Callable[[], str], tmp_path: Path
+    own_postgres: OwnPostgresServer, line: TcpProxy, postgres_database: Callable[[], str], tmp_path: Path
 ) -> None:
     url = by(line, postgres_database())
     db = Database(Settings(data_dir=tmp_path, database_url=url, statement_seconds=3))
     try:
-        with pytest.raises(DatabaseAway):
+        with pytest.raises(DatabaseUnavailable):
             silenced(db, line)
         db.ping()
     finally:

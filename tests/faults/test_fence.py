@@ -10,31 +10,31 @@ import pytest
 from sqlalchemy import func, select
 
 from app.actions.scoring_tasks.score_submission import (
-    Bench,
-    Caps,
+    RetryLimits,
+    WorkerContext,
     claim_tasks,
-    give_back,
-    reap,
-    requeue_interrupted,
+    release_task,
+    requeue_expired_leases,
+    requeue_interrupted_tasks,
     score_submission,
 )
-from app.files.folder import FolderFiles
-from app.queue import Claim
+from app.files.folder import FolderFileStore
+from app.queue import TaskClaim
 from app.queue.local import LocalQueue
 from app.scoring import SCORER_VERSION
-from app.scoring_processes import ChildDied, Children
+from app.scoring_processes import ScoringProcessCrashed, ScoringProcesses
 from app.settings import Settings
 from app.store import clock
 from app.store.migrate import upgrade
 from app.store.queries import tasks
 from app.store.session import Database
 from app.store.tables import GoldVersion, QuotaEntry, Score, ScoreTask, Submission
-from app.worker.process_pool import ChildPool
-from app.worker.worker import child_pool, sending_queue
-from tests.faults.support import GOLD, GOOD
-from tests.store.rows import fill
+from app.worker.process_pool import ScoringProcessPool
+from app.worker.worker import create_process_pool, enqueue_only_queue
+from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD
+from tests.store.sample_rows import fill_tables
 
-CAPS = Caps(crashes=2, interruptions=2)
+CAPS = RetryLimits(crashes=2, interruptions=2)
 
 
 class Store:
@@ -43,12 +43,12 @@ class Store:
     def __init__(self, given: Settings) -> None:
         upgrade(given)
         self.db = Database(given)
-        self.files = FolderFiles(given)
-        self.queue = LocalQueue(lambda _: [], slots=1) if self.db.sqlite else sending_queue(given)
+        self.files = FolderFileStore(given)
+        self.queue = LocalQueue(lambda _: [], slots=1) if self.db.sqlite else enqueue_only_queue(given)
         with self.db.write() as session:
-            ids = fill(session)
+            ids = fill_tables(session)
             session.get_one(GoldVersion, ids.gold).file_key = self.keep(GOLD)
-            session.get_one(Submission, ids.submission).file_key = self.keep(GOOD)
+            session.get_one(Submission, ids.submission).file_key = self.keep(CORRECT_PREDICTIONS)
             session.delete(session.scalars(select(Score)).one())
 
     def keep(self, content: Any) -> str:
@@ -56,7 +56,7 @@ class Store:
         upload.write(json.dumps(content).encode())
         return upload.finish().key
 
-    def claim(self) -> Claim:
+    def claim(self) -> TaskClaim:
         with self.db.write() as session:
             for task in session.scalars(select(ScoreTask)):
                 task.not_before = None  # whatever it was made to wait for is over
@@ -66,10 +66,10 @@ class Store:
 
     def requeue(self) -> int:
         with self.db.write() as session:
-            return requeue_interrupted(session, self.bench(Dying()))
+            return requeue_interrupted_tasks(session, self.bench(Dying()))
 
-    def bench(self, children: Children, caps: Caps = CAPS) -> Bench:
-        return Bench(db=self.db, files=self.files, children=children, queue=self.queue, caps=caps)
+    def bench(self, children: ScoringProcesses, caps: RetryLimits = CAPS) -> WorkerContext:
+        return WorkerContext(db=self.db, files=self.files, children=children, queue=self.queue, retry_limits=caps)
 
     def state(self) -> tuple[str, str, list[str], int]:
         """Status of task and submission, the ledger, and how many scores there are."""
@@ -88,7 +88,7 @@ class Store:
 class Interrupted:
     """Children whose answer, other than that they need the gold first, comes only after something else has happened."""
 
-    def __init__(self, pool: ChildPool, meanwhile: Callable[[], object]) -> None:
+    def __init__(self, pool: ScoringProcessPool, meanwhile: Callable[[], object]) -> None:
         self._pool = pool
         self._meanwhile = meanwhile
 
@@ -107,15 +107,15 @@ class Dying:
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         assert request["kind"] == "score"
-        raise ChildDied("it ended with status -9")
+        raise ScoringProcessCrashed("it ended with status -9")
 
     def close(self) -> None:
         """There is nothing to end."""
 
 
 @pytest.fixture(scope="module")
-def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChildPool]:
-    made = child_pool(Settings(data_dir=tmp_path_factory.mktemp("pool")), 1)
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScoringProcessPool]:
+    made = create_process_pool(Settings(data_dir=tmp_path_factory.mktemp("pool")), 1)
     yield made
     made.close()
 
@@ -127,9 +127,9 @@ def store(given: Settings) -> Iterator[Store]:
     made.db.close()
 
 
-def test_a_worker_that_lost_its_task_to_another_one_writes_nothing(store: Store, pool: ChildPool) -> None:
+def test_a_worker_that_lost_its_task_to_another_one_writes_nothing(store: Store, pool: ScoringProcessPool) -> None:
     old = store.claim()
-    newer: list[Claim] = []
+    newer: list[TaskClaim] = []
 
     def taken_over() -> None:
         assert store.requeue() == 1
@@ -149,18 +149,18 @@ def test_a_worker_that_lost_its_task_to_another_one_writes_nothing(store: Store,
     assert store.state() == settled
 
 
-def test_a_crash_of_a_lost_attempt_is_not_counted(store: Store, pool: ChildPool) -> None:
+def test_a_crash_of_a_lost_attempt_is_not_counted(store: Store, pool: ScoringProcessPool) -> None:
     old = store.claim()
     store.requeue()
     newer = store.claim()
 
     def died() -> None:
-        raise ChildDied("late")
+        raise ScoringProcessCrashed("late")
 
     assert score_submission(store.bench(Interrupted(pool, died)), old) is None
     assert store.task().crashes == 0
     with store.db.write() as session:
-        assert give_back(session, store.bench(pool), old) is None
+        assert release_task(session, store.bench(pool), old) is None
     assert (store.task().status, store.task().attempt) == ("running", newer.attempt)
 
 
@@ -205,13 +205,15 @@ def test_each_interruption_waits_longer_than_the_one_before(store: Store) -> Non
     assert before <= until - timedelta(seconds=1) <= after
 
 
-def test_a_task_whose_lease_ran_out_is_given_back_as_an_interruption(store: Store, pool: ChildPool) -> None:
+def test_a_task_whose_lease_ran_out_is_given_back_as_an_interruption(store: Store, pool: ScoringProcessPool) -> None:
     lost = store.claim()
     with store.db.write() as session:
-        assert reap(session, store.bench(pool)) == []  # an embedded claim has no lease that could run out
-        tasks.renew(session, [(lost.task_id, lost.attempt)], timedelta(seconds=-1))
+        assert (
+            requeue_expired_leases(session, store.bench(pool)) == []
+        )  # an embedded claim has no lease that could run out
+        tasks.renew_leases(session, [(lost.task_id, lost.attempt)], timedelta(seconds=-1))
     with store.db.write() as session:
-        assert reap(session, store.bench(pool)) == [lost.task_id]
+        assert requeue_expired_leases(session, store.bench(pool)) == [lost.task_id]
     claimed = store.claim()
     assert claimed.attempt == lost.attempt + 1
     assert store.task().interruptions == 1
@@ -220,7 +222,7 @@ def test_a_task_whose_lease_ran_out_is_given_back_as_an_interruption(store: Stor
     assert store.state() == ("done", "finished", ["reserve", "charge"], 1)
 
 
-def test_a_file_that_comes_back_is_scored_as_if_nothing_had_been(store: Store, pool: ChildPool) -> None:
+def test_a_file_that_comes_back_is_scored_as_if_nothing_had_been(store: Store, pool: ScoringProcessPool) -> None:
     folder = store.files.root / "uploads"
     away = folder.rename(folder.with_name("away"))
     assert score_submission(store.bench(pool), store.claim()) is None
@@ -231,7 +233,7 @@ def test_a_file_that_comes_back_is_scored_as_if_nothing_had_been(store: Store, p
 
 
 def test_a_lost_file_fails_the_submission_with_a_reason_once_all_retries_are_used(
-    store: Store, pool: ChildPool
+    store: Store, pool: ScoringProcessPool
 ) -> None:
     with store.db.read() as session:
         store.files.delete(session.scalars(select(Submission)).one().file_key)
@@ -247,8 +249,8 @@ def test_a_lost_file_fails_the_submission_with_a_reason_once_all_retries_are_use
 def test_a_scoring_program_that_cannot_start_is_an_interruption_and_no_crash(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.worker.process_pool.PROGRAM", "app.no_such_program")
-    children = child_pool(Settings(workers=1), 1)
+    monkeypatch.setattr("app.worker.process_pool.SCORING_PROCESS_MODULE", "app.no_such_program")
+    children = create_process_pool(Settings(workers=1), 1)
     try:
         assert score_submission(store.bench(children), store.claim()) is None
     finally:
@@ -258,7 +260,7 @@ def test_a_scoring_program_that_cannot_start_is_an_interruption_and_no_crash(
 
 
 def test_a_newer_scorer_that_comes_second_leaves_the_status_and_the_ledger_as_they_are(
-    store: Store, pool: ChildPool, monkeypatch: pytest.MonkeyPatch
+    store: Store, pool: ScoringProcessPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert score_submission(store.bench(pool), store.claim()) is not None
     with store.db.write() as session:
@@ -271,7 +273,7 @@ def test_a_newer_scorer_that_comes_second_leaves_the_status_and_the_ledger_as_th
 
 
 def test_an_older_scorer_that_gives_up_leaves_the_submission_to_a_newer_one(
-    store: Store, pool: ChildPool, monkeypatch: pytest.MonkeyPatch
+    store: Store, pool: ScoringProcessPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with store.db.write() as session:
         of = session.scalars(select(ScoreTask)).one()

@@ -12,8 +12,8 @@ from backports import zstd
 
 from app.formats import FORMATS
 from tests.faults.hostile import MIB, arrow, npz, parquet
-from tests.faults.support import GOLD, GOOD, rows, uploads
-from tests.live import Caller, Live, open_challenge
+from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD, query_rows, stored_uploads
+from tests.live_service import Caller, Live, open_challenge
 
 MAIN = "/challenges/pets/phases/main"
 SMALL = {
@@ -71,18 +71,18 @@ def test_an_upload_has_a_size_told_or_not(small: Live, way: str) -> None:
     def chunks() -> Iterator[bytes]:
         yield from [b" " * 1000] * 21
 
-    before = uploads(small)
+    before = stored_uploads(small)
     for body in (b" " * 20_001, chunks()):
         answer = send(small.admin(), body, way=way)
         assert (answer.status_code, answer.json()["code"]) == (413, "too_large"), answer.text
         assert answer.json()["limit"] == SMALL["max_upload"]
         assert "20000 bytes" in answer.json()["detail"]
-    assert uploads(small) == before
+    assert stored_uploads(small) == before
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
 def test_a_file_has_a_size_when_expanded(small: Live, encoding: str) -> None:
-    whole = json.dumps(GOOD).encode()
+    whole = json.dumps(CORRECT_PREDICTIONS).encode()
     fits, over = whole + b" " * (30_000 - len(whole)), whole + b" " * (30_001 - len(whole))
     assert total(send(small.admin(), PACK[encoding](fits), encoding=encoding)) == {}
     assert everywhere(small, PACK[encoding](over), "json", encoding) == {"too_large": 1}
@@ -92,9 +92,9 @@ def test_a_file_has_a_size_when_expanded(small: Live, encoding: str) -> None:
 @pytest.mark.parametrize("form", ["npz", "parquet", "arrow"])
 def test_so_have_the_arrays_and_columns_of_a_small_file(small: Live, form: str) -> None:
     labels = ["cat"] * 12
-    table = pa.table({"id": list(GOOD), "label": [f"{at}".rjust(4000, "x") for at in range(12)]})
+    table = pa.table({"id": list(CORRECT_PREDICTIONS), "label": [f"{at}".rjust(4000, "x") for at in range(12)]})
     body = {
-        "npz": lambda: npz(ids=list(GOOD), labels=labels, more=["x" * 900] * 12),
+        "npz": lambda: npz(ids=list(CORRECT_PREDICTIONS), labels=labels, more=["x" * 900] * 12),
         "parquet": lambda: parquet(table),
         "arrow": lambda: arrow(table, "zstd"),
     }[form]()
@@ -127,11 +127,14 @@ def test_a_file_has_so_many_records(small: Live, form: str) -> None:
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_an_id_and_a_label_have_a_length(small: Live, form: str) -> None:
-    ids = ["i" * 21, *list(GOOD)[1:]]
-    assert everywhere(small, of_rows(form, ids, list(GOOD.values())), form) == {"too_large": 1, "missing_instances": 1}
-    labels = ["l" * 21, *list(GOOD.values())[1:]]
-    assert everywhere(small, of_rows(form, list(GOOD), labels), form) == {"too_large": 1}
-    gold = send(small.admin(), of_rows(form, list(GOOD), labels), form, way="gold")
+    ids = ["i" * 21, *list(CORRECT_PREDICTIONS)[1:]]
+    assert everywhere(small, of_rows(form, ids, list(CORRECT_PREDICTIONS.values())), form) == {
+        "too_large": 1,
+        "missing_instances": 1,
+    }
+    labels = ["l" * 21, *list(CORRECT_PREDICTIONS.values())[1:]]
+    assert everywhere(small, of_rows(form, list(CORRECT_PREDICTIONS), labels), form) == {"too_large": 1}
+    gold = send(small.admin(), of_rows(form, list(CORRECT_PREDICTIONS), labels), form, way="gold")
     assert total(gold) == {"too_large": 1}
 
 
@@ -153,7 +156,7 @@ def test_a_json_file_has_so_many_levels(small: Live) -> None:
     deep: Any = "x"
     for _ in range(4):
         deep = [deep]
-    fits = [{"id": key, "label": label, "more": deep} for key, label in GOOD.items()]
+    fits = [{"id": key, "label": label, "more": deep} for key, label in CORRECT_PREDICTIONS.items()]
     assert total(send(small.admin(), json.dumps(fits).encode())) == {}
     over = json.dumps([each | {"more": [deep]} for each in fits]).encode()
     assert everywhere(small, over) == {"too_deep": 1}
@@ -187,12 +190,12 @@ def weak(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 
 def test_what_would_take_too_much_time_is_not_read_to_its_end(weak: Live) -> None:
-    admin, before, packed = weak.admin(), uploads(weak), zstd.compress(b"{\n" * 6_000_000)
+    admin, before, packed = weak.admin(), stored_uploads(weak), zstd.compress(b"{\n" * 6_000_000)
     assert total(send(admin, packed, "jsonl", "zstd", "gold")) == {"syntax": 100_000}  # and no more
-    assert uploads(weak) == before
+    assert stored_uploads(weak) == before
     stored = send(admin, packed, "jsonl", "zstd", "stored").json()  # of which no more is read than the phase can use
     assert (stored["status"], stored["total"]) == ("rejected", {"too_large": 1})
-    assert admin.submit("pets", GOOD, team="Green").json()["status"] == "finished"
+    assert admin.submit("pets", CORRECT_PREDICTIONS, team="Green").json()["status"] == "finished"
 
 
 def _too_large(answer: httpx.Response, said: str) -> None:
@@ -201,14 +204,14 @@ def _too_large(answer: httpx.Response, said: str) -> None:
 
 
 def test_what_takes_too_much_memory_is_a_problem_of_the_file(weak: Live) -> None:
-    admin, before = weak.admin(), uploads(weak)
+    admin, before = weak.admin(), stored_uploads(weak)
     packed = zstd.compress(b'{"t1": "' + b"a" * (300 * MIB) + b'"}')
     dry = send(admin, packed, "json", "zstd").json()
     assert dry["total"] == {"too_large": 1}
     assert "more than 12 instances can need" in dry["problems"][0]["message"]
     _too_large(send(admin, packed, "json", "zstd", "gold"), "memory")
-    assert uploads(weak) == before
+    assert stored_uploads(weak) == before
     stored = send(admin, packed, "json", "zstd", "stored").json()
     assert (stored["status"], stored["problems"]) == ("rejected", dry["problems"])
-    assert admin.submit("pets", GOOD, team="Green").json()["status"] == "finished"
-    assert rows(weak, "SELECT count(*) FROM gold_versions") == [(1,)]
+    assert admin.submit("pets", CORRECT_PREDICTIONS, team="Green").json()["status"] == "finished"
+    assert query_rows(weak, "SELECT count(*) FROM gold_versions") == [(1,)]

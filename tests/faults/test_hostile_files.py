@@ -7,9 +7,9 @@ import httpx
 import pytest
 
 from app.formats import FORMATS
-from tests.faults.hostile import MIB, files
-from tests.faults.support import GOLD, GOOD, children_of, pid_of, rows, uploads
-from tests.live import Caller, Live, open_challenge
+from tests.faults.hostile import MIB, hostile_files
+from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD, children_of, pid_of, query_rows, stored_uploads
+from tests.live_service import Caller, Live, open_challenge
 
 MAIN = "/challenges/pets/phases/main"
 MEMORY = 768 * MIB
@@ -30,7 +30,7 @@ def strong(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 def kept(service: Live) -> list[str]:
     """The names of the files that rows point to."""
-    found = rows(service, "SELECT file_key FROM submissions UNION SELECT file_key FROM gold_versions")
+    found = query_rows(service, "SELECT file_key FROM submissions UNION SELECT file_key FROM gold_versions")
     return sorted(str(key).removeprefix("uploads/") for (key,) in found)
 
 
@@ -71,7 +71,7 @@ def test_five_hundred_hostile_files_leave_nothing_behind(strong: Live) -> None:
     admin, pid = strong.admin(), pid_of(strong)
     dry, stored, gold = 0, 0, 0
     before: tuple[int, int] | None = None
-    for number, (form, encoding, body) in enumerate(files(500, seed=7)):
+    for number, (form, encoding, body) in enumerate(hostile_files(500, seed=7)):
         shift = number + number // 22  # so that each kind of bomb meets one way, and the rest all of them
         answer = send(admin, shift, form, encoding, body)
         check(answer, f"{number}: {form} {encoding} {body[:60]!r}")
@@ -81,9 +81,9 @@ def test_five_hundred_hostile_files_leave_nothing_behind(strong: Live) -> None:
         if number == 150:
             before = resident(pid), open_files(pid)
     assert min(dry, stored, gold) > 5
-    assert rows(strong, "SELECT count(*) FROM submissions") == [(stored,)]
-    assert rows(strong, "SELECT count(*) FROM gold_versions") == [(1 + gold,)]
-    assert uploads(strong) == kept(strong)
+    assert query_rows(strong, "SELECT count(*) FROM submissions") == [(stored,)]
+    assert query_rows(strong, "SELECT count(*) FROM gold_versions") == [(1 + gold,)]
+    assert stored_uploads(strong) == kept(strong)
     assert before is not None
     assert resident(pid) - before[0] < 32 * MIB
     assert open_files(pid) - before[1] <= 4
@@ -92,5 +92,5 @@ def test_five_hundred_hostile_files_leave_nothing_behind(strong: Live) -> None:
     for child in children:
         limit = next(line for line in Path(f"/proc/{child}/limits").read_text().splitlines() if "data size" in line)
         assert int(limit.split()[3]) == MEMORY
-    answer = admin.submit("pets", GOOD, team="Green")
+    answer = admin.submit("pets", CORRECT_PREDICTIONS, team="Green")
     assert answer.json()["scores"]["accuracy"]["value"] == 1.0, answer.text

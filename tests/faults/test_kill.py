@@ -9,19 +9,19 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from tests.faults.support import (
-    GOOD,
-    alive,
+from tests.faults.inspection import (
+    CORRECT_PREDICTIONS,
     asked,
     children_of,
-    frozen,
+    frozen_scoring,
+    is_alive,
+    open_pets_challenge,
     pid_of,
-    prepared,
-    rows,
-    status_of,
-    uploads,
+    query_rows,
+    stored_uploads,
+    submission_status,
 )
-from tests.live import LONG, Live, eventually, open_challenge
+from tests.live_service import MAX_WAIT_SECONDS, Live, eventually, open_challenge
 
 SUBMISSIONS = "/challenges/pets/phases/main/submissions"
 LARGE = "/challenges/letters/phases/main/submissions"
@@ -35,13 +35,13 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 
 def test_every_acknowledged_submission_survives_the_kill_of_the_service(own: Live) -> None:
-    blue = prepared(own, quota={"total": 1000})
+    blue = open_pets_challenge(own, quota={"total": 1000})
     acknowledged: list[str] = []
     enough = threading.Event()
 
     def send(number: int) -> None:
         try:
-            answer = blue.post(SUBMISSIONS, json=GOOD, params={"method": f"m{number}"})
+            answer = blue.post(SUBMISSIONS, json=CORRECT_PREDICTIONS, params={"method": f"m{number}"})
         except httpx.HTTPError:
             return  # the service died first: nothing was acknowledged
         assert answer.status_code == 202, answer.text
@@ -50,33 +50,34 @@ def test_every_acknowledged_submission_survives_the_kill_of_the_service(own: Liv
             enough.set()
 
     # With frozen children everything is still queued or running when the service dies.
-    with frozen(own) as before, ThreadPoolExecutor(8) as senders:
+    with frozen_scoring(own) as before, ThreadPoolExecutor(8) as senders:
         sent = [senders.submit(send, number) for number in range(60)]
-        assert enough.wait(LONG)
+        assert enough.wait(MAX_WAIT_SECONDS)
         assert own.process is not None
         own.process.kill()
         for each in sent:
-            each.result(timeout=LONG)
+            each.result(timeout=MAX_WAIT_SECONDS)
     own.kill()
-    eventually(lambda: not any(map(alive, before)), "the children of the dead service are gone")
-    stored = {str(row[0]) for row in rows(own, "SELECT id FROM submissions")}
+    eventually(lambda: not any(map(is_alive, before)), "the children of the dead service are gone")
+    stored = {str(row[0]) for row in query_rows(own, "SELECT id FROM submissions")}
     assert set(acknowledged) <= stored
-    assert {row[0] for row in rows(own, "SELECT status FROM submissions")} <= {"queued", "running"}
+    assert {row[0] for row in query_rows(own, "SELECT status FROM submissions")} <= {"queued", "running"}
 
     own.start()
     again = own.caller(blue.headers["Authorization"].removeprefix("Bearer "))
-    eventually(lambda: status_of(again, max(stored)) == "finished", "the newest submission is finished")
+    eventually(lambda: submission_status(again, max(stored)) == "finished", "the newest submission is finished")
     eventually(
-        lambda: not rows(own, "SELECT 1 FROM submissions WHERE status != 'finished'"), "all submissions are finished"
+        lambda: not query_rows(own, "SELECT 1 FROM submissions WHERE status != 'finished'"),
+        "all submissions are finished",
     )
-    assert rows(own, "SELECT max(n) FROM (SELECT count(*) AS n FROM scores GROUP BY submission_id)") == [(1,)]
-    assert rows(own, "SELECT count(*) FROM scores") == [(len(stored),)]
-    ledger = rows(own, "SELECT submission_id, group_concat(kind) FROM quota_entries GROUP BY submission_id")
+    assert query_rows(own, "SELECT max(n) FROM (SELECT count(*) AS n FROM scores GROUP BY submission_id)") == [(1,)]
+    assert query_rows(own, "SELECT count(*) FROM scores") == [(len(stored),)]
+    ledger = query_rows(own, "SELECT submission_id, group_concat(kind) FROM quota_entries GROUP BY submission_id")
     assert {row[0] for row in ledger} == stored
     assert {frozenset(str(row[1]).split(",")) for row in ledger} == {frozenset({"reserve", "charge"})}
     # One worker: exactly the task that was running when the service died was interrupted.
-    assert rows(own, "SELECT sum(interruptions), sum(crashes) FROM score_tasks") == [(1, 0)]
-    assert not [name for name in uploads(own) if name.endswith(".part")]
+    assert query_rows(own, "SELECT sum(interruptions), sum(crashes) FROM score_tasks") == [(1, 0)]
+    assert not [name for name in stored_uploads(own) if name.endswith(".part")]
     assert again.board("pets").json()["rows"][0]["entries"] == len(stored)
 
 
@@ -87,19 +88,19 @@ def test_the_kill_of_a_child_while_it_scores_is_counted_and_harms_nobody_else(ow
     red = own.person("Red").join("letters", "Red")
     predictions = {row["id"]: row["label"] for row in gold}
     # Frozen, the child that got the first submission holds it until it is killed.
-    with frozen(own) as children:
+    with frozen_scoring(own) as children:
         victim = blue.post(LARGE, json=predictions).json()["id"]
         innocent = red.post(LARGE, json=predictions).json()["id"]
         eventually(lambda: any(map(asked, children)), "a child has been asked to score the first submission")
         for child in children:
             os.kill(child, signal.SIGKILL)
-    eventually(lambda: status_of(blue, victim) == "finished", "the submission is finished all the same")
-    eventually(lambda: status_of(red, innocent) == "finished", "the other one is finished")
-    counts = dict(rows(own, "SELECT submission_id, crashes FROM score_tasks"))
+    eventually(lambda: submission_status(blue, victim) == "finished", "the submission is finished all the same")
+    eventually(lambda: submission_status(red, innocent) == "finished", "the other one is finished")
+    counts = dict(query_rows(own, "SELECT submission_id, crashes FROM score_tasks"))
     assert counts.pop(victim) == 1
     assert counts.pop(innocent) == 0
     assert set(counts.values()) <= {0}
-    assert rows(own, f"SELECT count(*) FROM scores WHERE submission_id IN ('{victim}', '{innocent}')") == [(2,)]
+    assert query_rows(own, f"SELECT count(*) FROM scores WHERE submission_id IN ('{victim}', '{innocent}')") == [(2,)]
     assert blue.get(f"/submissions/{victim}").json()["scores"]["accuracy"] == {"value": 1.0}
     assert not set(children) & set(children_of(pid_of(own)))
 
@@ -110,4 +111,4 @@ def test_no_child_outlives_a_service_that_was_killed(own: Live) -> None:
     children = children_of(pid_of(own))
     assert children
     own.kill()
-    eventually(lambda: not any(map(alive, children)), "all children are gone")
+    eventually(lambda: not any(map(is_alive, children)), "all children are gone")

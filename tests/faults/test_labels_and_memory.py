@@ -7,7 +7,7 @@ import pytest
 from backports import zstd
 
 from tests.faults.hostile import MIB
-from tests.live import Live, open_challenge
+from tests.live_service import Live, open_challenge
 
 MEMORY = 256 * MIB
 CLASSES = [f"{number:x}" for number in range(80_000)]

@@ -12,8 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.support import GOOD, alive, children_of, frozen, pid_of, prepared, rows, status_of
-from tests.live import LONG, ROOT, Live, eventually
+from tests.faults.inspection import (
+    CORRECT_PREDICTIONS,
+    children_of,
+    frozen_scoring,
+    is_alive,
+    open_pets_challenge,
+    pid_of,
+    query_rows,
+    submission_status,
+)
+from tests.live_service import MAX_WAIT_SECONDS, ROOT, Live, eventually
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +36,12 @@ def served_beside(port: int, folder: Path) -> "subprocess.CompletedProcess[str]"
     """Start a service that is bound to be refused."""
     words = ["serve", "--port", str(port), "--data-dir", str(folder)]
     return subprocess.run(
-        [sys.executable, "-m", "app.cli", *words], cwd=ROOT, check=False, capture_output=True, text=True, timeout=LONG
+        [sys.executable, "-m", "app.cli", *words],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=MAX_WAIT_SECONDS,
     )
 
 
@@ -58,7 +72,7 @@ def test_a_mistyped_setting_is_named_at_the_start_and_its_value_is_not(
 
 def test_a_connection_outlives_the_patience_of_usual_clients(own: Live) -> None:
     """They keep an idle one for 5 s: a service that closes it at that moment loses a request now and then."""
-    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", own.port, timeout=LONG)) as line:
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", own.port, timeout=MAX_WAIT_SECONDS)) as line:
         line.connect()
         first = line.sock
         for pause in (0, 6):
@@ -70,15 +84,15 @@ def test_a_connection_outlives_the_patience_of_usual_clients(own: Live) -> None:
 
 
 def test_asked_to_end_it_finishes_or_gives_back_its_work_and_clears_up_at_the_next_start(own: Live) -> None:
-    blue = prepared(own)
-    sent = [blue.submit("pets", GOOD, wait=0, method=f"m{number}").json()["id"] for number in range(8)]
+    blue = open_pets_challenge(own)
+    sent = [blue.submit("pets", CORRECT_PREDICTIONS, wait=0, method=f"m{number}").json()["id"] for number in range(8)]
     assert own.process is not None
     process, children = own.process, children_of(pid_of(own))
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=LONG) == 0, own.log()[-2000:]
-    assert not any(map(alive, children))
+    assert process.wait(timeout=MAX_WAIT_SECONDS) == 0, own.log()[-2000:]
+    assert not any(map(is_alive, children))
     assert "Traceback" not in own.log()
-    statuses = dict(rows(own, "SELECT id, status FROM submissions"))
+    statuses = dict(query_rows(own, "SELECT id, status FROM submissions"))
     assert statuses.keys() == set(sent)
     assert set(statuses.values()) <= {"finished", "queued"}
 
@@ -87,29 +101,31 @@ def test_asked_to_end_it_finishes_or_gives_back_its_work_and_clears_up_at_the_ne
     own.start()
     assert not part.exists()
     again = own.caller(blue.headers["Authorization"].removeprefix("Bearer "))
-    eventually(lambda: all(status_of(again, each) == "finished" for each in sent), "everything is finished")
-    assert rows(own, "SELECT count(*) FROM scores") == [(8,)]
+    eventually(lambda: all(submission_status(again, each) == "finished" for each in sent), "everything is finished")
+    assert query_rows(own, "SELECT count(*) FROM scores") == [(8,)]
 
 
 def test_work_that_does_not_end_in_time_is_given_back_when_it_is_asked_to_end(own: Live) -> None:
     admin = own.admin()
-    with frozen(own) as children:
-        pending = admin.submit("pets", GOOD, wait=0, team="Late").json()["id"]
-        eventually(lambda: status_of(admin, pending) == "running", "the submission is being scored")
+    with frozen_scoring(own) as children:
+        pending = admin.submit("pets", CORRECT_PREDICTIONS, wait=0, team="Late").json()["id"]
+        eventually(lambda: submission_status(admin, pending) == "running", "the submission is being scored")
         assert own.process is not None
         process = own.process
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=LONG) == 0, own.log()[-2000:]
-    assert not any(map(alive, children))
+        assert process.wait(timeout=MAX_WAIT_SECONDS) == 0, own.log()[-2000:]
+    assert not any(map(is_alive, children))
     own.start()
-    eventually(lambda: status_of(own.admin(), pending) == "finished", "it is finished in the next life")
-    assert rows(own, f"SELECT interruptions, crashes FROM score_tasks WHERE submission_id = '{pending}'") == [(1, 0)]
+    eventually(lambda: submission_status(own.admin(), pending) == "finished", "it is finished in the next life")
+    assert query_rows(own, f"SELECT interruptions, crashes FROM score_tasks WHERE submission_id = '{pending}'") == [
+        (1, 0)
+    ]
 
 
 def test_interrupted_from_the_keyboard_it_ends_in_order(own: Live) -> None:
     assert own.process is not None
     process, children = own.process, children_of(pid_of(own))
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=LONG) == 130
-    assert not any(map(alive, children))
+    assert process.wait(timeout=MAX_WAIT_SECONDS) == 130
+    assert not any(map(is_alive, children))
     assert "Traceback" not in own.log()

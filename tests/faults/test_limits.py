@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.faults.support import GOLD, GOOD, alive, frozen, rows
-from tests.live import Caller, Live, open_challenge
+from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD, frozen_scoring, is_alive, query_rows
+from tests.live_service import Caller, Live, open_challenge
 
 MIB = 1024 * 1024
 
@@ -21,7 +21,7 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 
 def assert_the_next_one_finishes(who: Caller) -> None:
-    answer = who.submit("pets", GOOD)
+    answer = who.submit("pets", CORRECT_PREDICTIONS)
     assert answer.status_code == 201, answer.text
     assert answer.json()["status"] == "finished"
 
@@ -41,26 +41,26 @@ def test_a_file_that_swells_beyond_its_phase_is_rejected_at_once_and_not_charged
     assert "can need" in body["problems"][0]["message"]
     assert body["total_at_least"] is True
     assert body["scores"] == {}
-    assert rows(limited, "SELECT crashes, status FROM score_tasks") == [(0, "done")]
-    assert rows(limited, "SELECT kind, reason FROM quota_entries ORDER BY id") == [
+    assert query_rows(limited, "SELECT crashes, status FROM score_tasks") == [(0, "done")]
+    assert query_rows(limited, "SELECT kind, reason FROM quota_entries ORDER BY id") == [
         ("reserve", "admitted"),
         ("refund", "rejected"),
     ]
     # Two a day: a rejected one is not among them.
     assert_the_next_one_finishes(blue)
     assert_the_next_one_finishes(blue)
-    assert blue.submit("pets", GOOD).json()["code"] == "quota_exceeded"
+    assert blue.submit("pets", CORRECT_PREDICTIONS).json()["code"] == "quota_exceeded"
 
 
 def test_a_scoring_that_takes_too_long_is_killed_and_fails_at_the_cap(limited: Live) -> None:
     red = limited.person("Red").join("pets", "Red")
-    with frozen(limited) as children:
-        answer = red.submit("pets", GOOD, wait=60)
+    with frozen_scoring(limited) as children:
+        answer = red.submit("pets", CORRECT_PREDICTIONS, wait=60)
     assert answer.status_code == 201, answer.text
     body = answer.json()
     assert body["status"] == "failed"
     assert body["failure"]["code"] == "time_limit"
     of_it = f"WHERE submission_id = '{body['id']}'"
-    assert rows(limited, f"SELECT crashes, attempt, status FROM score_tasks {of_it}") == [(1, 1, "failed")]
-    assert len([child for child in children if alive(child)]) == 2  # the readers
+    assert query_rows(limited, f"SELECT crashes, attempt, status FROM score_tasks {of_it}") == [(1, 1, "failed")]
+    assert len([child for child in children if is_alive(child)]) == 2  # the readers
     assert_the_next_one_finishes(red)

@@ -9,8 +9,8 @@ from typing import Any
 
 import httpx
 
-from tests.faults.support import GOLD
-from tests.live import ROOT, Live, open_challenge
+from tests.faults.inspection import GOLD
+from tests.live_service import ROOT, Live, open_challenge
 
 PASSWORD = "marker-of-the-password"
 PAYLOAD = "marker-of-the-payload"
@@ -72,10 +72,10 @@ def test_a_slot_that_works_on_one_submission_after_another_names_each_on_its_own
 def test_lines_for_people_show_where_it_went_wrong_and_no_value_of_a_variable() -> None:
     program = """
 import structlog
-from app import logs
+from app.runtime import logging_setup
 from app.settings import Settings
 
-logs.configure(Settings(log_format="console"))
+logging_setup.configure(Settings(log_format="console"))
 def connect(address):
     try:
         raise RuntimeError("what went wrong")

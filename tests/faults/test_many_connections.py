@@ -9,11 +9,11 @@ from pathlib import Path
 import httpx
 
 from app.doctor import software
-from app.doctor.installation import Patient
-from app.runtime.open_file_limit import MOST
+from app.doctor.installation import Installation
+from app.runtime.open_file_limit import MAX_OPEN_FILES
 from app.settings import Settings
 from tests.cluster import cluster
-from tests.live import LONG, Live
+from tests.live_service import MAX_WAIT_SECONDS, Live
 
 FEW = 200
 BEGUN = b"POST /api/v1/tokens HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
@@ -25,7 +25,7 @@ def few_files() -> Iterator[int]:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (FEW, hard))
     try:
-        yield MOST if hard == resource.RLIM_INFINITY else min(hard, MOST)
+        yield MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_OPEN_FILES)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
@@ -42,9 +42,11 @@ def test_more_connections_than_the_usual_limit_keep_nobody_out(tmp_path: Path) -
         assert soft_limit(service.process.pid) == most
         with ExitStack() as held:
             for _ in range(FEW):
-                slow = held.enter_context(socket.create_connection(("127.0.0.1", service.port), timeout=LONG))
+                slow = held.enter_context(
+                    socket.create_connection(("127.0.0.1", service.port), timeout=MAX_WAIT_SECONDS)
+                )
                 slow.sendall(BEGUN)
-            assert httpx.get(f"{service.url}/healthz", timeout=LONG).status_code == 200
+            assert httpx.get(f"{service.url}/healthz", timeout=MAX_WAIT_SECONDS).status_code == 200
     finally:
         service.kill()
 
@@ -60,5 +62,5 @@ def test_an_api_and_a_worker_take_the_files_that_they_may_open(
 
 def test_the_doctor_tells_what_a_service_started_here_would_take(tmp_path: Path) -> None:
     with few_files() as most:
-        said = software.open_files(Patient(lambda: Settings(data_dir=tmp_path), {}, deep=False))
+        said = software.check_open_file_limit(Installation(lambda: Settings(data_dir=tmp_path), {}, deep=False))
     assert said.seen.startswith(f"A service started here may open {most} files;")

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tests.faults.support import GOLD
-from tests.live import Live, open_challenge
+from tests.faults.inspection import GOLD
+from tests.live_service import Live, open_challenge
 
 MIB = 1 << 20
 

@@ -7,10 +7,18 @@ import pytest
 
 from app.scoring import SCORER_VERSION
 from tests.cluster import cluster
-from tests.faults.again import BOARD, RERUN, Bed, Reader, as_version, bed, done_by
-from tests.faults.site import QUICK, Senders, Site
-from tests.faults.support import GOOD, frozen_children
-from tests.live import eventually
+from tests.faults.challenge_cluster import SHORT_TIMEOUTS, ChallengeCluster, SubmittingThreads
+from tests.faults.inspection import CORRECT_PREDICTIONS, frozen_children
+from tests.faults.rescoring_service import (
+    BOARD,
+    RERUN,
+    BoardWatcher,
+    RescoringService,
+    command_of_version,
+    rescoring_service,
+    tasks_done_by,
+)
+from tests.live_service import eventually
 
 BOTH = pytest.mark.parametrize("own", ["sqlite", "postgresql"], indirect=True)
 NEWER = SCORER_VERSION + 1
@@ -18,24 +26,24 @@ SCORED = f"SELECT count(*) FROM scores WHERE scorer_version = {NEWER}"
 
 
 @pytest.fixture
-def own(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bed]:
+def own(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RescoringService]:
     settings = {"interruption_cap": "3", "heartbeat_seconds": "0.5", "lease_seconds": "3"}
-    with bed(request, tmp_path, **settings) as made:
+    with rescoring_service(request, tmp_path, **settings) as made:
         yield made
 
 
 @BOTH
-def test_no_reader_sees_a_mixed_or_a_shorter_board_whatever_is_killed_meanwhile(own: Bed) -> None:
+def test_no_reader_sees_a_mixed_or_a_shorter_board_whatever_is_killed_meanwhile(own: RescoringService) -> None:
     sent = own.filled(40)
     statuses = own.rows("SELECT id, status, finished_at FROM submissions ORDER BY id")
     own.service.stop()
     lost = own.upload(sent[7])
     away = lost.rename(lost.with_name("away"))  # so the new version cannot finish yet
-    reader = Reader(own.cluster.caller(None))
+    reader = BoardWatcher(own.cluster.caller(None))
     own.start(NEWER)
     own.until(SCORED, 39)
     admin = own.cluster.admin()
-    new = admin.submit("pets", GOOD, team="Meanwhile").json()
+    new = admin.submit("pets", CORRECT_PREDICTIONS, team="Meanwhile").json()
     assert new["status"] == "finished"
     assert new["scores"] == {}  # those in force are of the old version
     board = admin.get(BOARD).json()
@@ -57,11 +65,13 @@ def test_no_reader_sees_a_mixed_or_a_shorter_board_whatever_is_killed_meanwhile(
 
 
 @BOTH
-def test_what_waited_for_the_old_version_is_scored_by_the_new_one(own: Bed) -> None:
+def test_what_waited_for_the_old_version_is_scored_by_the_new_one(own: RescoringService) -> None:
     own.filled(3)
     admin = own.cluster.admin()
     with frozen_children(own.service.pid):
-        sent = [admin.submit("pets", GOOD, team=f"W{number}", wait=0).json()["id"] for number in range(3)]
+        sent = [
+            admin.submit("pets", CORRECT_PREDICTIONS, team=f"W{number}", wait=0).json()["id"] for number in range(3)
+        ]
         admin.post(RERUN)
         own.service.kill(group=True)
     own.start(NEWER)
@@ -76,7 +86,7 @@ def test_what_waited_for_the_old_version_is_scored_by_the_new_one(own: Bed) -> N
 
 
 @BOTH
-def test_a_submission_that_fails_for_good_withholds_the_switch_until_it_is_scored_again(own: Bed) -> None:
+def test_a_submission_that_fails_for_good_withholds_the_switch_until_it_is_scored_again(own: RescoringService) -> None:
     sent = own.filled(3)
     own.service.stop()
     lost = own.upload(sent[1])
@@ -99,27 +109,27 @@ def test_a_submission_that_fails_for_good_withholds_the_switch_until_it_is_score
 def test_workers_of_two_versions_at_once_take_only_what_is_theirs(
     tmp_path: Path, postgres_database: Callable[[], str]
 ) -> None:
-    with cluster(tmp_path, postgres_database(), **QUICK) as made:
+    with cluster(tmp_path, postgres_database(), **SHORT_TIMEOUTS) as made:
         made.start(apis=2, workers=1)
-        site = Site(made)
-        site.finished(*[site.send(f"Before {number}") for number in range(5)])
+        site = ChallengeCluster(made)
+        site.wait_until_finished(*[site.send(f"Before {number}") for number in range(5)])
         newer = made.part("worker")
-        newer.program = as_version(NEWER)
+        newer.program = command_of_version(NEWER)
         newer.start().wait_ready()
-        senders = Senders(site, 3)
+        senders = SubmittingThreads(site, 3)
         senders.reach(20, "some come in while it changes")
         made.apis[1].stop()
-        made.apis[1].program = as_version(NEWER)
+        made.apis[1].program = command_of_version(NEWER)
         made.apis[1].start().wait_ready()
         senders.reach(20, "and some through an API of each version")
         sent = senders.end()
-        site.finished(*sent)
+        site.wait_until_finished(*sent)
         eventually(lambda: made.rows("SELECT scorer_version FROM phases") == [(NEWER,)], "the new version is in force")
         waiting = "SELECT 1 FROM score_tasks WHERE status IN ('queued', 'running')"
         eventually(lambda: made.rows(waiting) == [], "all is scored")
         versions = {str(row[0]): row[1] for row in made.rows("SELECT id, scorer_version FROM score_tasks")}
         for worker, own_version in zip(made.workers, (SCORER_VERSION, NEWER), strict=True):
-            assert {versions[task] for task in done_by(worker)} <= {own_version}
+            assert {versions[task] for task in tasks_done_by(worker)} <= {own_version}
         assert ['"rescored"' in worker.log() for worker in made.workers] == [False, True]
         unscored = (
             "SELECT id FROM submissions WHERE id NOT IN "

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from app.files.folder import FolderFiles
+from app.files.folder import FolderFileStore
 from app.settings import Settings
-from tests.api.served import served, settings
-from tests.faults.support import GOLD, GOOD, prepared, uploads
-from tests.live import Live, open_challenge
+from tests.api.in_process_app import app_settings, serve_app
+from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD, open_pets_challenge, stored_uploads
+from tests.live_service import Live, open_challenge
 
 Step = tuple[str, str, str | int]
 
@@ -44,7 +44,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[Step]:
 
 def test_all_bytes_are_on_disk_before_the_name_and_then_the_folder_entry(tmp_path: Path, steps: list[Step]) -> None:
     content = os.urandom(100_001)
-    files = FolderFiles(Settings(data_dir=tmp_path, min_free=0))
+    files = FolderFileStore(Settings(data_dir=tmp_path, min_free=0))
     assert [step[:2] for step in steps] == [("sync", "files"), ("sync", tmp_path.name)]  # the folders above it
     steps.clear()
     upload = files.begin()
@@ -70,9 +70,9 @@ def test_nobody_else_reads_what_the_service_writes_whatever_the_umask(tmp_path: 
     service.start()
     try:
         service.admin_token = (data / "admin-token").read_text().strip()
-        assert prepared(service).submit("pets", GOOD).json()["status"] == "finished"
+        assert open_pets_challenge(service).submit("pets", CORRECT_PREDICTIONS).json()["status"] == "finished"
         modes = {str(path.relative_to(data)): path.stat().st_mode for path in data.rglob("*")}
-        stored = {f"files/uploads/{name}" for name in uploads(service)}
+        stored = {f"files/uploads/{name}" for name in stored_uploads(service)}
     finally:
         service.stop()
     assert len(stored) == 2  # gold and predictions
@@ -86,9 +86,9 @@ def test_a_data_folder_named_from_where_one_stands_serves_all_there_is(
 ) -> None:
     """Children work in a folder of their own: every path they are given has to be whole."""
     monkeypatch.chdir(tmp_path)
-    with served(settings(Path("assay-data"))) as service:
+    with serve_app(app_settings(Path("assay-data"))) as service:
         open_challenge(service.admin(), "pets", GOLD)
         for name in ("json", "csv", "jsonl"):
             answer = service.caller().get("/challenges/pets/phases/main/template", params={"format": name})
             assert answer.status_code == 200, answer.text
-        assert service.admin().submit("pets", GOOD, team="Blue").json()["status"] == "finished"
+        assert service.admin().submit("pets", CORRECT_PREDICTIONS, team="Blue").json()["status"] == "finished"

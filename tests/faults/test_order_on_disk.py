@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.cluster import cluster
-from tests.live import LONG, Live, eventually
-from tests.postgres import Server
-from tests.races.support import GOOD, Crowd, OnPostgresql, OnSqlite, Service
-from tests.require import skip_or_fail
+from tests.live_service import MAX_WAIT_SECONDS, Live, eventually
+from tests.optional_tools import skip_or_fail
+from tests.postgres import PostgresServer
+from tests.races.concurrent_clients import CORRECT_PREDICTIONS, ConcurrentClients, OnPostgresql, OnSqlite, RaceTarget
 
 CALLS = "fsync,fdatasync,rename,renameat,renameat2,sendto,recvfrom,write,pwrite64"
 LINE = re.compile(r"(\d+) +(?:<\.\.\. (?P<again>\w+) resumed>|(?P<call>\w+)\()(?P<rest>.*)")
@@ -64,7 +64,7 @@ def traced(process: int, record: Path) -> Iterator[None]:
             yield
         finally:
             tracer.terminate()
-            tracer.wait(LONG)
+            tracer.wait(MAX_WAIT_SECONDS)
 
 
 def first(found: list[Call], names: str, said: str, after: int) -> Call:
@@ -76,13 +76,13 @@ def first(found: list[Call], names: str, said: str, after: int) -> Call:
     raise AssertionError(f"no {names} with {said} after line {after} of:\n" + "\n".join(map(str, found)))
 
 
-def recorded(service: Service, process: int, folder: Path) -> tuple[list[Call], Call, Call]:
+def recorded(service: RaceTarget, process: int, folder: Path) -> tuple[list[Call], Call, Call]:
     """The calls around one submission: all of them, the one that made its folder entry durable, its answer."""
-    crowd = Crowd(service)
+    crowd = ConcurrentClients(service)
     address = crowd.challenge("ordered")
     blue = crowd.member("ordered")[0]
-    with crowd.nothing_scored(), traced(process, folder / "record"):
-        answer = blue.post(address, json=GOOD)
+    with crowd.scoring_paused(), traced(process, folder / "record"):
+        answer = blue.post(address, json=CORRECT_PREDICTIONS)
         assert answer.status_code == 202, answer.text
     crowd.close()
     ((key,),) = service.rows("SELECT file_key FROM submissions")
@@ -100,7 +100,7 @@ def test_on_sqlite_bytes_name_folder_and_log_are_synced_in_this_order_before_the
     service = Live(tmp_path / "data").start()
     try:
         on = OnSqlite(service)
-        found, entered, reply = recorded(on, on.scorers()[0], tmp_path)
+        found, entered, reply = recorded(on, on.scoring_process_ids()[0], tmp_path)
     finally:
         service.kill()
     row = first(found, "pwrite64 write", r"assay\.sqlite3-wal>", entered.ended)
@@ -111,7 +111,7 @@ def test_on_sqlite_bytes_name_folder_and_log_are_synced_in_this_order_before_the
 
 
 def test_on_postgresql_the_file_is_durable_before_the_commit_and_that_before_the_answer(
-    tmp_path: Path, postgres: Server
+    tmp_path: Path, postgres: PostgresServer
 ) -> None:
     with postgres.database() as url, cluster(tmp_path, url) as parts:
         parts.start(apis=1, workers=0)

@@ -12,17 +12,17 @@ import pytest
 from sqlalchemy import delete, event, select, update
 
 from app.actions.scoring_tasks.score_submission import score_submission
-from app.actions.scoring_tasks.scoring_request import named_gold
+from app.actions.scoring_tasks.scoring_request import gold_reference
 from app.settings import Settings
 from app.store.session import Database
 from app.store.tables import GoldVersion, Phase, Score, ScoreTask
-from app.worker.worker import child_pool
-from tests.faults.support import GOOD, prepared
+from app.worker.worker import create_process_pool
+from tests.faults.inspection import CORRECT_PREDICTIONS, open_pets_challenge
 from tests.faults.test_fence import Store
-from tests.live import Caller, Live
+from tests.live_service import Caller, Live
 
 LARGE = re.compile(r"gold_versions\.(accessories|classes)\b")
-WRONG_DOGS = dict.fromkeys(GOOD, "cat")
+WRONG_DOGS = dict.fromkeys(CORRECT_PREDICTIONS, "cat")
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_the_second_score_reads_neither_the_gold_file_nor_what_stands_beside_it(
         key = session.scalars(select(GoldVersion.file_key)).one()
     for known in (False, True, True):
         # Another pool each time: nothing is in the memory of its children.
-        children = child_pool(Settings(), 1, tmp_path)
+        children = create_process_pool(Settings(), 1, tmp_path)
         try:
             with statements(store.db) as asked:
                 score_submission(store.bench(children), store.claim())
@@ -81,7 +81,7 @@ def test_a_draft_is_named_by_what_it_holds_now_and_gold_in_force_is_read_for_its
     def name() -> str:
         with store.db.read() as session:
             version = session.scalars(select(GoldVersion)).one()
-            return named_gold(version, session.get_one(Phase, version.phase_id).challenge).name
+            return gold_reference(version, session.get_one(Phase, version.phase_id).challenge).name
 
     def put(**values: Any) -> None:
         with store.db.write() as session:
@@ -118,7 +118,7 @@ def drafted(admin: Caller) -> str:
     recipe = {"primary": "weighted_accuracy", "metrics": ["weighted_accuracy"]}
     admin.post("/challenges", json={"slug": "pets", "title": "pets", "task": "multiclass", "recipe": recipe})
     address = "/challenges/pets/phases/main/gold"
-    gold = [{"id": key, "label": label} for key, label in GOOD.items()]
+    gold = [{"id": key, "label": label} for key, label in CORRECT_PREDICTIONS.items()]
     assert admin.post(address, json=gold).status_code == 201
     return f"{address}/1"
 
@@ -131,17 +131,17 @@ def test_the_accessories_that_a_draft_had_last_are_those_it_is_scored_with(live:
     assert admin.post(f"{draft}/activate").status_code == 201
     blue = live.person("Blue").join("pets", "Blue")
     assert weighted(blue, WRONG_DOGS) == pytest.approx(0.25)
-    assert weighted(blue, GOOD) == pytest.approx(1)
+    assert weighted(blue, CORRECT_PREDICTIONS) == pytest.approx(1)
 
 
 def test_damaged_gold_is_made_anew_without_anybody_but_the_operator_noticing(live: Live) -> None:
-    blue = prepared(live)
-    assert blue.submit("pets", GOOD).json()["status"] == "finished"
+    blue = open_pets_challenge(live)
+    assert blue.submit("pets", CORRECT_PREDICTIONS).json()["status"] == "finished"
     live.kill()
     (path,) = (live.data_dir / "prepared").iterdir()
     os.truncate(path, path.stat().st_size - 1)
     live.start()
-    answer = blue_again(live, blue).submit("pets", GOOD)
+    answer = blue_again(live, blue).submit("pets", CORRECT_PREDICTIONS)
     assert answer.json()["status"] == "finished"
     assert answer.json()["notes"] == []
     assert [json.loads(line) for line in live.log().splitlines() if "child_remark" in line]
@@ -150,7 +150,7 @@ def test_damaged_gold_is_made_anew_without_anybody_but_the_operator_noticing(liv
     for upload in (live.data_dir / "files" / "uploads").iterdir():
         upload.unlink()  # the gold among them: what was made anew is whole
     live.start()
-    assert blue_again(live, blue).submit("pets", GOOD).json()["status"] == "finished"
+    assert blue_again(live, blue).submit("pets", CORRECT_PREDICTIONS).json()["status"] == "finished"
 
 
 def blue_again(live: Live, blue: Caller) -> Caller:
@@ -161,8 +161,8 @@ def blue_again(live: Live, blue: Caller) -> Caller:
 def test_with_no_room_for_prepared_gold_everything_is_scored_all_the_same(tmp_path: Path) -> None:
     service = Live(tmp_path / "data", prepared_gold="0").start()
     try:
-        blue = prepared(service)
-        assert [blue.submit("pets", GOOD).json()["status"] for _ in range(2)] == ["finished"] * 2
+        blue = open_pets_challenge(service)
+        assert [blue.submit("pets", CORRECT_PREDICTIONS).json()["status"] for _ in range(2)] == ["finished"] * 2
         assert not list((service.data_dir / "prepared").glob("*"))
     finally:
         service.kill()

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from app.api.limits.reader_queue import MOST_WAITING
-from app.formats.size_limits import LEAST
-from tests.faults.support import GOLD, GOOD, rows, uploads
-from tests.live import LONG, Live, eventually, open_challenge
+from app.api.limits.reader_queue import MAX_PER_CALLER
+from app.formats.size_limits import BASE_FILE_BYTES
+from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD, query_rows, stored_uploads
+from tests.live_service import MAX_WAIT_SECONDS, Live, eventually, open_challenge
 
 IDLE = 1.0
 MAIN = "/api/v1/challenges/pets/phases/main"
@@ -45,13 +45,13 @@ def head(service: Live, way: str, *headers: str) -> bytes:
 
 
 def connected(service: Live) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", service.port), timeout=LONG)
+    return socket.create_connection(("127.0.0.1", service.port), timeout=MAX_WAIT_SECONDS)
 
 
 def read(line: socket.socket) -> bytes:
     """All that comes until the service hangs up, or has nothing more to say."""
     received = b""
-    line.settimeout(LONG)
+    line.settimeout(MAX_WAIT_SECONDS)
     try:
         while chunk := line.recv(65536):
             received += chunk
@@ -70,12 +70,12 @@ def told(service: Live, way: str, headers: list[str], body: bytes) -> bytes:
 
 def assert_as_before(service: Live, before: list[str]) -> None:
     """No file more, and whoever comes next is served."""
-    eventually(lambda: uploads(service) == before, "nothing of it is left")
+    eventually(lambda: stored_uploads(service) == before, "nothing of it is left")
     assert (
         len(before)
-        == rows(service, "SELECT (SELECT count(*) FROM submissions) + (SELECT count(*) FROM gold_versions)")[0][0]
+        == query_rows(service, "SELECT (SELECT count(*) FROM submissions) + (SELECT count(*) FROM gold_versions)")[0][0]
     )
-    assert service.admin().submit("pets", GOOD, team="Green", dry_run="true").json()["valid"] is True
+    assert service.admin().submit("pets", CORRECT_PREDICTIONS, team="Green", dry_run="true").json()["valid"] is True
 
 
 @EVERY_WAY
@@ -85,7 +85,7 @@ def assert_as_before(service: Live, before: list[str]) -> None:
     ids=["negative", "word", "two", "list", "hexadecimal", "plus", "underscore", "huge", "empty", "fraction"],
 )
 def test_a_length_that_is_none_is_refused(patient: Live, way: str, lengths: list[str]) -> None:
-    before = uploads(patient)
+    before = stored_uploads(patient)
     answer = told(patient, way, [f"Content-Length: {each}" for each in lengths], BODY)
     assert answer.startswith(b"HTTP/1.1 400 "), answer[:300]
     assert_as_before(patient, before)
@@ -93,7 +93,7 @@ def test_a_length_that_is_none_is_refused(patient: Live, way: str, lengths: list
 
 @EVERY_WAY
 def test_a_length_beyond_the_limit_is_refused_before_the_body_comes(patient: Live, way: str) -> None:
-    before = uploads(patient)
+    before = stored_uploads(patient)
     answer = told(patient, way, ["Content-Length: 99999999999"], b"")
     assert answer.startswith(b"HTTP/1.1 413 "), answer[:300]
     assert b'"code":"too_large"' in answer
@@ -102,7 +102,7 @@ def test_a_length_beyond_the_limit_is_refused_before_the_body_comes(patient: Liv
 
 @EVERY_WAY
 def test_a_length_too_large_is_waited_for_and_given_up(patient: Live, way: str) -> None:
-    before = uploads(patient)
+    before = stored_uploads(patient)
     answer = told(patient, way, ["Content-Length: 5000"], BODY)
     assert answer.startswith(b"HTTP/1.1 408 "), answer[:300]
     assert b'"code":"too_slow"' in answer
@@ -111,7 +111,7 @@ def test_a_length_too_large_is_waited_for_and_given_up(patient: Live, way: str) 
 
 @pytest.mark.parametrize("way", ["dry run", "gold"])
 def test_a_length_too_small_cuts_the_file_and_the_rest_is_no_request(patient: Live, way: str) -> None:
-    before = uploads(patient)
+    before = stored_uploads(patient)
     answer = told(patient, way, ["Content-Length: 10"], BODY)
     assert answer.startswith((b"HTTP/1.1 200 ", b"HTTP/1.1 422 ")), answer[:300]
     assert b'"total":{"syntax":1' in answer
@@ -125,7 +125,7 @@ def test_good_chunks_are_a_file(patient: Live, way: str) -> None:
     answer = told(patient, way, ["Transfer-Encoding: chunked", "Connection: close"], body + b"0\r\nTrailer: x\r\n\r\n")
     status = int(answer.split(b" ", 2)[1])
     assert status == {"submission": 202, "dry run": 200, "gold": 201}[way], answer[:400]
-    assert_as_before(patient, uploads(patient))
+    assert_as_before(patient, stored_uploads(patient))
 
 
 @EVERY_WAY
@@ -142,7 +142,7 @@ def test_good_chunks_are_a_file(patient: Live, way: str) -> None:
     ids=["word", "negative", "short", "huge", "none", "two"],
 )
 def test_broken_chunks_are_refused(patient: Live, way: str, sent: bytes) -> None:
-    before = uploads(patient)
+    before = stored_uploads(patient)
     answer = told(patient, way, ["Transfer-Encoding: chunked"], b"5\r\n" + BODY[:5] + b"\r\n" + sent)
     assert answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 408 ")), answer[:300]
     assert_as_before(patient, before)
@@ -150,7 +150,7 @@ def test_broken_chunks_are_refused(patient: Live, way: str, sent: bytes) -> None
 
 @EVERY_WAY
 def test_a_body_that_drips_is_given_up(patient: Live, way: str) -> None:
-    before = uploads(patient)
+    before = stored_uploads(patient)
     with connected(patient) as line:
         line.sendall(head(patient, way, "Content-Length: 5000"))
         began = time.monotonic()
@@ -172,17 +172,17 @@ def test_a_body_that_drips_is_given_up(patient: Live, way: str) -> None:
 
 @EVERY_WAY
 def test_a_client_that_hangs_up_midway_leaves_nothing(patient: Live, way: str) -> None:
-    before = uploads(patient)
+    before = stored_uploads(patient)
     for headers in (["Content-Length: 3000000"], ["Transfer-Encoding: chunked"]):
         with connected(patient) as line:
             chunk = b"" if "Content" in headers[0] else b"1e8480\r\n"
             line.sendall(head(patient, way, *headers) + chunk + b" " * 1_500_000)
-            eventually(lambda: any(name.endswith(".part") for name in uploads(patient)), "the upload has begun")
+            eventually(lambda: any(name.endswith(".part") for name in stored_uploads(patient)), "the upload has begun")
         assert_as_before(patient, before)
 
 
 def test_a_body_that_all_but_ceases_to_come_is_given_up_whatever_came_before(patient: Live) -> None:
-    before = uploads(patient)
+    before = stored_uploads(patient)
     with connected(patient) as line:
         line.sendall(head(patient, "submission", "Content-Length: 3000000") + b" " * 1_500_000)
         began, answer = time.monotonic(), b""
@@ -214,17 +214,19 @@ def test_one_sender_has_so_many_large_files_under_way_and_others_theirs(tmp_path
         return line
 
     def under_way(count: int) -> None:
-        eventually(lambda: sum(name.endswith(".part") for name in uploads(service)) == count, f"{count} are under way")
+        eventually(
+            lambda: sum(name.endswith(".part") for name in stored_uploads(service)) == count, f"{count} are under way"
+        )
 
     with contextlib.ExitStack() as open_ones:
-        for count in range(1, MOST_WAITING + 1):
+        for count in range(1, MAX_PER_CALLER + 1):
             begun(red)
             under_way(count)
         refused = read(begun(red))
         assert refused.startswith(b"HTTP/1.1 429 "), refused[:300]
         assert b'"code":"too_many_waiting"' in refused
         begun(f"Bearer {service.admin_token}", "?team=Blue")
-        under_way(MOST_WAITING + 1)
+        under_way(MAX_PER_CALLER + 1)
     under_way(0)
     service.kill()
 
@@ -233,13 +235,13 @@ def test_a_large_body_beyond_the_quota_is_refused_before_it_comes(tmp_path: Path
     service = Live(tmp_path / "data").start()
     open_challenge(service.admin(), "pets", GOLD, phases=[{"name": "main", "quota": {"total": 1}}])
     red = service.person("Red").join("pets", "Red")
-    assert red.submit("pets", GOOD, wait=60).json()["status"] == "finished"
+    assert red.submit("pets", CORRECT_PREDICTIONS, wait=60).json()["status"] == "finished"
     lines = [
         f"POST {MAIN}/submissions HTTP/1.1",
         "Host: 127.0.0.1",
         f"Authorization: {red.headers['Authorization']}",
         "Content-Type: application/json",
-        f"Content-Length: {LEAST + 100_000}",
+        f"Content-Length: {BASE_FILE_BYTES + 100_000}",
     ]
     with connected(service) as line:
         line.sendall("\r\n".join([*lines, "", ""]).encode())
@@ -267,6 +269,6 @@ def test_a_body_in_chunks_of_one_byte_keeps_nobody_from_a_turn(patient: Live) ->
         assert admin.get("/challenges/pets").status_code == 200
         answered += 1
     line.shutdown(socket.SHUT_RDWR)
-    sender.join(LONG)
+    sender.join(MAX_WAIT_SECONDS)
     line.close()
     assert answered == 15

@@ -11,21 +11,21 @@ import httpx
 import psycopg
 import pytest
 
-from app.files.folder import FolderFiles
-from app.runtime.single_flight import Bounded, within
+from app.files.folder import FolderFileStore
+from app.runtime.single_flight import SingleFlight, call_with_timeout
 from app.settings import Settings
 from app.store.session import Database
-from app.worker.worker import Worker, all_figures
-from tests.api.served import served, settings
+from app.worker.worker import Worker, create_telemetry
+from tests.api.in_process_app import app_settings, serve_app
 from tests.cluster import Cluster, cluster
-from tests.faults.support import GOLD, GOOD, frozen, prepared
-from tests.live import LONG, Live, eventually, open_challenge
-from tests.postgres import OwnServer
-from tests.s3 import Faulty, S3Server
+from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD, frozen_scoring, open_pets_challenge
+from tests.live_service import MAX_WAIT_SECONDS, Live, eventually, open_challenge
+from tests.postgres import OwnPostgresServer
+from tests.s3_servers import FaultyS3Proxy, S3Server
 
 
 def ready(url: str) -> tuple[int, dict[str, str]]:
-    answer = httpx.get(f"{url}/readyz", timeout=LONG)
+    answer = httpx.get(f"{url}/readyz", timeout=MAX_WAIT_SECONDS)
     return answer.status_code, answer.json()["checks"]
 
 
@@ -37,10 +37,10 @@ def _all_but(url: str, *missed: str) -> bool:
 
 def test_folder_schema_and_space_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "app.actions.operations.check_readiness.PATIENCE", LONG
+        "app.actions.operations.check_readiness.READINESS_TIMEOUT_SECONDS", MAX_WAIT_SECONDS
     )  # what a busy machine does not say in time is no fault
-    given = settings(tmp_path / "data")
-    with served(given) as service:
+    given = app_settings(tmp_path / "data")
+    with serve_app(given) as service:
         assert ready(service.url) == (200, dict.fromkeys(("database", "schema", "files", "space"), "ok"))
         uploads = given.files_dir / "uploads"
         uploads.rename(given.files_dir / "elsewhere")
@@ -59,10 +59,10 @@ def test_folder_schema_and_space_are_told_apart(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_bucket_that_does_not_answer_makes_it_unready_until_it_does(moto: S3Server, tmp_path: Path) -> None:
-    door = Faulty(moto)
+    door = FaultyS3Proxy(moto)
     given = moto.settings(tmp_path / "data", endpoint=door.url, admin_token="x" * 40, workers=1)
     try:
-        with served(given) as service:
+        with serve_app(given) as service:
             eventually(lambda: ready(service.url)[0] == 200, "all is well")
             door.refuse()
             eventually(lambda: ready(service.url)[0] == 503, "the bucket is missed")
@@ -76,10 +76,10 @@ def test_a_bucket_that_does_not_answer_makes_it_unready_until_it_does(moto: S3Se
 def test_a_long_queue_is_no_reason_to_be_unready(tmp_path: Path) -> None:
     service = Live(tmp_path / "data").start()
     try:
-        blue = prepared(service)
-        with frozen(service):
+        blue = open_pets_challenge(service)
+        with frozen_scoring(service):
             for _ in range(5):
-                assert blue.submit("pets", GOOD, wait=0).status_code == 202
+                assert blue.submit("pets", CORRECT_PREDICTIONS, wait=0).status_code == 202
             eventually(lambda: ready(service.url)[0] == 200, "it is ready")
     finally:
         service.stop()
@@ -90,28 +90,28 @@ def test_a_call_that_hangs_is_waited_for_only_so_long_and_not_made_again_meanwhi
 
     def hang() -> int:
         made.append(1)
-        assert end.wait(LONG)
+        assert end.wait(MAX_WAIT_SECONDS)
         return len(made)
 
-    call = Bounded(hang)
+    call = SingleFlight(hang)
     for _ in range(3):
         with pytest.raises(TimeoutError):
             call.begin().result(0.01)
     assert made == [1]
     pending = call.begin()
     end.set()
-    assert pending.result(LONG) == 1
-    assert call.begin().result(LONG) == 2
+    assert pending.result(MAX_WAIT_SECONDS) == 1
+    assert call.begin().result(MAX_WAIT_SECONDS) == 2
     with pytest.raises(ZeroDivisionError):
-        within(LONG, lambda: 1 // 0)
+        call_with_timeout(MAX_WAIT_SECONDS, lambda: 1 // 0)
 
 
-def test_a_worker_says_whether_it_reaches_the_database(own_postgres: OwnServer, tmp_path: Path) -> None:
+def test_a_worker_says_whether_it_reaches_the_database(own_postgres: OwnPostgresServer, tmp_path: Path) -> None:
     with own_postgres.database() as url, cluster(tmp_path, url, heartbeat_seconds="0.5", lease_seconds="2") as made:
         worker = made.start(apis=1, workers=1).workers[0]
 
         def health() -> int:
-            return httpx.get(f"{worker.url}/healthz", timeout=LONG).status_code
+            return httpx.get(f"{worker.url}/healthz", timeout=MAX_WAIT_SECONDS).status_code
 
         eventually(lambda: health() == 200, "it gives signs of life")
         own_postgres.stop()
@@ -128,7 +128,9 @@ def test_a_worker_says_whether_it_reaches_the_database(own_postgres: OwnServer, 
 def working(given: Settings, **parts: Any) -> Iterator[Worker]:
     """A worker in threads of the test's own process."""
     db = Database(given)
-    worker = Worker(given, db, parts["files"], given.data_dir, settled=lambda _: None, figures=all_figures(given, db))
+    worker = Worker(
+        given, db, parts["files"], given.data_dir, settled=lambda _: None, figures=create_telemetry(given, db)
+    )
     worker.start()
     try:
         yield worker
@@ -140,16 +142,16 @@ def working(given: Settings, **parts: Any) -> Iterator[Worker]:
 def test_a_worker_whose_engine_takes_nothing_says_so(
     postgres_database: Callable[[], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.worker.worker.STUCK_SECONDS", 5.0)
+    monkeypatch.setattr("app.worker.worker.STUCK_TIMEOUT_SECONDS", 5.0)
     with cluster(tmp_path, postgres_database(), drain_seconds="1") as made:
         made.start(apis=1, workers=0)
         open_challenge(made.admin(), "pets", GOLD)
         names = {name.removeprefix("ASSAY_").lower(): value for name, value in made.settings.items()}
         given = Settings.model_validate(names)
-        with working(given, files=FolderFiles(given)) as worker:
-            assert made.admin().submit("pets", GOOD, team="Blue").status_code == 201
+        with working(given, files=FolderFileStore(given)) as worker:
+            assert made.admin().submit("pets", CORRECT_PREDICTIONS, team="Blue").status_code == 201
             rename_fetching(made, "procrastinate_fetch_job", "broken_fetch_job")
-            assert made.admin().submit("pets", GOOD, team="Blue", wait=0).status_code == 202
+            assert made.admin().submit("pets", CORRECT_PREDICTIONS, team="Blue", wait=0).status_code == 202
             eventually(lambda: worker.fault() == "There is work, and it takes none.", "it notices")
             rename_fetching(made, "broken_fetch_job", "procrastinate_fetch_job")
             eventually(lambda: worker.fault() is None, "it takes work again")

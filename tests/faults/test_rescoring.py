@@ -7,22 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.again import RERUN, Bed, bed
-from tests.faults.support import GOOD, asked, children_of, frozen_children
-from tests.live import eventually
+from tests.faults.inspection import CORRECT_PREDICTIONS, asked, children_of, frozen_children
+from tests.faults.rescoring_service import RERUN, RescoringService, rescoring_service
+from tests.live_service import eventually
 
 BOTH = pytest.mark.parametrize("own", ["sqlite", "postgresql"], indirect=True)
 
 
 @pytest.fixture
-def own(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bed]:
+def own(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RescoringService]:
     settings = {"crash_cap": "1", "heartbeat_seconds": "0.5", "lease_seconds": "3", "scoring_seconds": "600"}
-    with bed(request, tmp_path, **settings) as made:
+    with rescoring_service(request, tmp_path, **settings) as made:
         yield made
 
 
 @BOTH
-def test_a_kill_amid_an_order_loses_and_doubles_nothing(own: Bed) -> None:
+def test_a_kill_amid_an_order_loses_and_doubles_nothing(own: RescoringService) -> None:
     own.filled(50)
     before = own.stored()
     admin = own.cluster.admin()
@@ -48,7 +48,7 @@ def test_a_kill_amid_an_order_loses_and_doubles_nothing(own: Bed) -> None:
 
 
 @BOTH
-def test_an_order_that_is_cancelled_leaves_what_has_not_begun(own: Bed) -> None:
+def test_an_order_that_is_cancelled_leaves_what_has_not_begun(own: RescoringService) -> None:
     own.filled(40)
     before = own.stored()
     admin = own.cluster.admin()
@@ -67,13 +67,13 @@ def test_an_order_that_is_cancelled_leaves_what_has_not_begun(own: Bed) -> None:
 
 
 @BOTH
-def test_new_submissions_go_first(own: Bed) -> None:
+def test_new_submissions_go_first(own: RescoringService) -> None:
     own.filled(120)  # a tenth of a second of work, so that going first shows
     admin = own.cluster.admin()
     with frozen_children(own.service.pid) as children:
         admin.post(RERUN)
         eventually(lambda: any(map(asked, children)), "a child is at it")
-        sent = admin.submit("pets", GOOD, team="New", wait=0).json()["id"]
+        sent = admin.submit("pets", CORRECT_PREDICTIONS, team="New", wait=0).json()["id"]
         query = f"SELECT status FROM submissions WHERE id = '{sent}'"
         own.until(query, "running")  # it has its place, though not yet the child
     order = own.ended()
@@ -84,7 +84,7 @@ def test_new_submissions_go_first(own: Bed) -> None:
 
 
 @BOTH
-def test_a_child_that_dies_of_scoring_again_fails_that_alone(own: Bed) -> None:
+def test_a_child_that_dies_of_scoring_again_fails_that_alone(own: RescoringService) -> None:
     own.filled(10)
     before = own.stored()
     admin = own.cluster.admin()
@@ -106,12 +106,12 @@ def test_a_child_that_dies_of_scoring_again_fails_that_alone(own: Bed) -> None:
 
 
 @BOTH
-def test_a_failed_submission_is_scored_after_all_and_charged_then(own: Bed) -> None:
+def test_a_failed_submission_is_scored_after_all_and_charged_then(own: RescoringService) -> None:
     own.filled(1)
     admin = own.cluster.admin()
     blue = own.cluster.person("Blue").join("pets", "Blue")
     with frozen_children(own.service.pid) as children:
-        sent = blue.submit("pets", GOOD, wait=0).json()["id"]
+        sent = blue.submit("pets", CORRECT_PREDICTIONS, wait=0).json()["id"]
         eventually(lambda: any(map(asked, children)), "a child is at it")
         for child in children_of(own.service.pid):
             os.kill(child, signal.SIGKILL)
@@ -120,7 +120,7 @@ def test_a_failed_submission_is_scored_after_all_and_charged_then(own: Bed) -> N
     assert blue.post(f"/submissions/{sent}/rerun").status_code == 403
     phase = "/challenges/pets/phases/main"
     admin.patch(phase, json={"quota": {"total": 1}}).raise_for_status()
-    assert blue.submit("pets", GOOD).json()["status"] == "finished"  # it was given back
+    assert blue.submit("pets", CORRECT_PREDICTIONS).json()["status"] == "finished"  # it was given back
     beyond = admin.post(f"/submissions/{sent}/rerun")
     assert (beyond.status_code, beyond.json()["code"]) == (409, "not_rescorable")
     assert "1 of 1 (total)" in beyond.json()["detail"]

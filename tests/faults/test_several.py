@@ -9,20 +9,20 @@ from threading import Event, Thread
 
 import pytest
 
-from tests.cluster import Cluster, Part, cluster
-from tests.faults.site import QUICK, Senders, Site
-from tests.faults.support import alive, asked, children_of, freeze, thaw
-from tests.live import LONG, eventually, open_challenge
+from tests.cluster import Cluster, ServiceProcess, cluster
+from tests.faults.challenge_cluster import SHORT_TIMEOUTS, ChallengeCluster, SubmittingThreads
+from tests.faults.inspection import asked, children_of, freeze, is_alive, thaw
+from tests.live_service import MAX_WAIT_SECONDS, eventually, open_challenge
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory, postgres_database: Callable[[], str]) -> Iterator[Site]:
-    with cluster(tmp_path_factory.mktemp("several"), postgres_database(), crash_cap="2", **QUICK) as made:
-        yield Site(made.start(apis=2, workers=2))
+def site(tmp_path_factory: pytest.TempPathFactory, postgres_database: Callable[[], str]) -> Iterator[ChallengeCluster]:
+    with cluster(tmp_path_factory.mktemp("several"), postgres_database(), crash_cap="2", **SHORT_TIMEOUTS) as made:
+        yield ChallengeCluster(made.start(apis=2, workers=2))
 
 
 @pytest.fixture
-def both(site: Site) -> Iterator[list[Part]]:
+def both(site: ChallengeCluster) -> Iterator[list[ServiceProcess]]:
     """Two workers at work; whatever a test does to the processes is mended after it."""
     yield site.cluster.workers
     site.release()
@@ -38,13 +38,13 @@ def beats(made: Cluster) -> dict[str, object]:
     return {str(name).rpartition(":")[2]: beat for name, beat in made.rows("SELECT name, heartbeat_at FROM workers")}
 
 
-def test_scores_come_back_to_whoever_waits_at_any_api(site: Site, both: list[Part]) -> None:
+def test_scores_come_back_to_whoever_waits_at_any_api(site: ChallengeCluster, both: list[ServiceProcess]) -> None:
     for api in (0, 1):
         answer = site.waiting("Waiting", api=api).answer()
         assert (answer.status_code, answer.json()["status"]) == (201, "finished")
 
 
-def test_a_notice_that_was_lost_with_its_line_is_made_good(site: Site, both: list[Part]) -> None:
+def test_a_notice_that_was_lost_with_its_line_is_made_good(site: ChallengeCluster, both: list[ServiceProcess]) -> None:
     """The submission settles while no API listens."""
     site.hold(*both)
     waiting = site.waiting("Deaf")
@@ -56,12 +56,12 @@ def test_a_notice_that_was_lost_with_its_line_is_made_good(site: Site, both: lis
     assert (answer.status_code, answer.json()["status"]) == (201, "finished")
 
 
-def test_many_at_once_are_each_worked_at_once(site: Site, both: list[Part]) -> None:
+def test_many_at_once_are_each_worked_at_once(site: ChallengeCluster, both: list[ServiceProcess]) -> None:
     before = [len(worker.log()) for worker in both]
-    senders = Senders(site, 4)
+    senders = SubmittingThreads(site, 4)
     senders.reach(40, "40 submissions")
     sent = senders.end()
-    site.finished(*sent)
+    site.wait_until_finished(*sent)
     done = [
         line.partition('"task": "')[2][:32]
         for worker, start in zip(both, before, strict=True)
@@ -72,47 +72,53 @@ def test_many_at_once_are_each_worked_at_once(site: Site, both: list[Part]) -> N
     assert {site.counts(each) for each in sent} == {(1, 0, 0)}
 
 
-def test_an_api_that_is_killed_amid_requests_loses_nothing_it_acknowledged(site: Site, both: list[Part]) -> None:
+def test_an_api_that_is_killed_amid_requests_loses_nothing_it_acknowledged(
+    site: ChallengeCluster, both: list[ServiceProcess]
+) -> None:
     first = site.cluster.apis[0]
     readers = children_of(first.pid)
-    senders = Senders(site, 4)
+    senders = SubmittingThreads(site, 4)
     senders.reach(10, "some are acknowledged")
     first.kill()
     sent = senders.end()
     stored = {str(row[0]) for row in site.cluster.rows("SELECT id FROM submissions")}
     assert set(sent) <= stored
-    site.finished(*stored)  # stored and not acknowledged is scored too
-    eventually(lambda: not any(map(alive, readers)), "its readers are gone")
+    site.wait_until_finished(*stored)  # stored and not acknowledged is scored too
+    eventually(lambda: not any(map(is_alive, readers)), "its readers are gone")
     assert site.waiting("Other", api=1).answer().status_code == 201
 
 
 @pytest.mark.parametrize("group", [False, True], ids=["alone", "with its children"])
-def test_what_a_killed_worker_was_at_is_scored_by_another(site: Site, both: list[Part], group: bool) -> None:
+def test_what_a_killed_worker_was_at_is_scored_by_another(
+    site: ChallengeCluster, both: list[ServiceProcess], group: bool
+) -> None:
     site.hold(*both)
     sent = [site.send(f"T{number}", api=number % 2) for number in range(6)]
     eventually(lambda: all(any(map(asked, children_of(each.pid))) for each in both), "both workers are at work")
     children = children_of(both[0].pid)
     both[0].kill(group=group)
     site.release()
-    site.finished(*sent)
+    site.wait_until_finished(*sent)
     assert sorted(site.counts(each) for each in sent) == [(1, 0, 0)] * 5 + [(2, 0, 1)]
-    eventually(lambda: not any(map(alive, children)), "no child outlives its worker")
+    eventually(lambda: not any(map(is_alive, children)), "no child outlives its worker")
 
 
-def test_the_kill_of_a_child_is_counted_for_its_submission_alone(site: Site, both: list[Part]) -> None:
+def test_the_kill_of_a_child_is_counted_for_its_submission_alone(
+    site: ChallengeCluster, both: list[ServiceProcess]
+) -> None:
     site.hold(*both)
     sent = [site.send(team) for team in ("Blue", "Red")]
     eventually(lambda: all(any(map(asked, children_of(each.pid))) for each in both), "both workers are at work")
     (child,) = children_of(both[0].pid)
     os.kill(child, signal.SIGKILL)
     site.release()
-    site.finished(*sent)
+    site.wait_until_finished(*sent)
     assert sorted(site.counts(each) for each in sent) == [(1, 0, 0), (2, 1, 0)]
 
 
 @pytest.mark.parametrize("whole", [False, True], ids=["alone", "with its children"])
 def test_a_worker_that_slept_past_its_lease_changes_nothing_and_works_on(
-    site: Site, both: list[Part], whole: bool
+    site: ChallengeCluster, both: list[ServiceProcess], whole: bool
 ) -> None:
     site.hold(*both)
     pending = site.send("Sleepy")
@@ -122,7 +128,7 @@ def test_a_worker_that_slept_past_its_lease_changes_nothing_and_works_on(
     if not whole:
         site.release(asleep)  # its child answers all the same
     site.release(other)
-    site.finished(pending)
+    site.wait_until_finished(pending)
     assert site.counts(pending) == (2, 0, 1)
     # Longer asleep, it would be forgotten: by its own list, and by the engine's as soon as a worker starts.
     site.cluster.rows(f"DELETE FROM workers WHERE name LIKE '%:{asleep.pid}' RETURNING 1")
@@ -132,14 +138,14 @@ def test_a_worker_that_slept_past_its_lease_changes_nothing_and_works_on(
     site.release()
     eventually(lambda: asleep.log().count('"task_done"') > before, "its late answer has come to nothing")
     assert site.counts(pending) == (2, 0, 1)
-    site.settled_once()
+    site.assert_settled_once()
     eventually(lambda: str(asleep.pid) in beats(site.cluster), "it is on the list again")
     site.hold(other)
     # The other one's frozen child takes one at most.
     alone = [site.send(f"Awake {number}") for number in range(2)]
     eventually(lambda: "finished" in {site.status(each) for each in alone}, "it works on")
     site.release()
-    site.finished(*alone)
+    site.wait_until_finished(*alone)
 
 
 def reading(child: int) -> int:
@@ -151,7 +157,7 @@ def reading(child: int) -> int:
 
 
 @contextmanager
-def killing_who_reads(parts: list[Part], size: int) -> Iterator[None]:
+def killing_who_reads(parts: list[ServiceProcess], size: int) -> Iterator[None]:
     """Kill each child that has read so much more than its start and any ordinary file would make it read."""
     end = Event()
 
@@ -174,7 +180,9 @@ def killing_who_reads(parts: list[Part], size: int) -> Iterator[None]:
 LARGE = 40_000  # instances: of a file for fewer no more would be read than any child reads
 
 
-def test_a_submission_that_kills_its_child_fails_at_the_cap_and_harms_nobody(site: Site, both: list[Part]) -> None:
+def test_a_submission_that_kills_its_child_fails_at_the_cap_and_harms_nobody(
+    site: ChallengeCluster, both: list[ServiceProcess]
+) -> None:
     size = 40_000_000  # of blanks; the values after them, which are ignored, take their time
     large = b'[{"id":"t0","label":"dog",' + b" " * size + b'"more":[' + b"[]," * 1_500_000 + b"0]}]"
     open_challenge(site.cluster.admin(), "large", [{"id": f"t{n}", "label": "dog"} for n in range(LARGE)])
@@ -187,12 +195,14 @@ def test_a_submission_that_kills_its_child_fails_at_the_cap_and_harms_nobody(sit
     body = member.get(f"/submissions/{poison}").json()
     assert (body["status"], (body["failure"] or {}).get("code")) == ("failed", "crashed")
     assert site.counts(poison) == (2, 2, 0)
-    site.finished(*innocent, site.send("Next"))  # which finds the refund in the ledger
+    site.wait_until_finished(*innocent, site.send("Next"))  # which finds the refund in the ledger
     assert {site.counts(each) for each in innocent} == {(1, 0, 0)}
     assert all(part.process is not None and part.process.poll() is None for part in both)
 
 
-def test_interruptions_end_at_their_cap_with_a_reason_and_a_refund(site: Site, both: list[Part]) -> None:
+def test_interruptions_end_at_their_cap_with_a_reason_and_a_refund(
+    site: ChallengeCluster, both: list[ServiceProcess]
+) -> None:
     site.hold(*both)
     pending = site.send("Unlucky")
     holder = site.holder(both)
@@ -201,20 +211,20 @@ def test_interruptions_end_at_their_cap_with_a_reason_and_a_refund(site: Site, b
     eventually(lambda: site.status(pending) == "failed", "the reaper has given it up")
     body = site.member().get(f"/submissions/{pending}").json()
     assert body["failure"] == {"code": "interrupted", "detail": "Scoring was interrupted 51 times."}
-    site.settled_once()
+    site.assert_settled_once()
 
 
-def test_a_job_that_vanished_is_made_again(site: Site, both: list[Part]) -> None:
+def test_a_job_that_vanished_is_made_again(site: ChallengeCluster, both: list[ServiceProcess]) -> None:
     site.hold(*both)
     sent = [site.send(f"Lost {number}") for number in range(4)]
     eventually(lambda: all(any(map(asked, children_of(each.pid))) for each in both), "both workers are at work")
     assert len(site.cluster.rows("DELETE FROM procrastinate_jobs WHERE status = 'todo' RETURNING 1")) == 2
     site.release()
-    site.finished(*sent)
+    site.wait_until_finished(*sent)
     assert {site.counts(each) for each in sent} == {(1, 0, 0)}
 
 
-def test_a_worker_asked_to_end_finishes_what_it_can(site: Site, both: list[Part]) -> None:
+def test_a_worker_asked_to_end_finishes_what_it_can(site: ChallengeCluster, both: list[ServiceProcess]) -> None:
     site.hold(*both)
     pending = site.send("Finished")
     worker = site.holder(both)
@@ -222,27 +232,29 @@ def test_a_worker_asked_to_end_finishes_what_it_can(site: Site, both: list[Part]
     assert process is not None
     process.send_signal(signal.SIGTERM)
     site.release()
-    assert process.wait(timeout=LONG) == 0
-    site.finished(pending)
+    assert process.wait(timeout=MAX_WAIT_SECONDS) == 0
+    site.wait_until_finished(pending)
     assert str(process.pid) not in beats(site.cluster)
 
 
-def test_a_worker_asked_to_end_gives_back_what_takes_too_long(site: Site, both: list[Part]) -> None:
+def test_a_worker_asked_to_end_gives_back_what_takes_too_long(
+    site: ChallengeCluster, both: list[ServiceProcess]
+) -> None:
     site.hold(*both)
     pending = site.send("Given back")
     worker = site.holder(both)
     process = worker.process
     assert process is not None
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=LONG) == 0
+    assert process.wait(timeout=MAX_WAIT_SECONDS) == 0
     # Its signs went on until then, so that no lease has run out: the task was given back.
     assert site.counts(pending)[1:] == (0, 1)
     site.release()
-    site.finished(pending)
+    site.wait_until_finished(pending)
     assert site.counts(pending) == (2, 0, 1)
 
 
-def test_an_api_asked_to_end_answers_whoever_waits(site: Site, both: list[Part]) -> None:
+def test_an_api_asked_to_end_answers_whoever_waits(site: ChallengeCluster, both: list[ServiceProcess]) -> None:
     site.hold(*both)
     waiting = site.waiting("Patient")
     site.holder(both)
@@ -252,15 +264,15 @@ def test_an_api_asked_to_end_answers_whoever_waits(site: Site, both: list[Part])
     answer = waiting.answer()
     assert answer.status_code == 202, answer.text
     assert answer.headers["Retry-After"] == "1"
-    assert process.wait(timeout=LONG) == 0
+    assert process.wait(timeout=MAX_WAIT_SECONDS) == 0
     site.release()
-    site.finished(str(answer.json()["id"]))
+    site.wait_until_finished(str(answer.json()["id"]))
 
 
-def test_no_job_is_left_behind(site: Site) -> None:
+def test_no_job_is_left_behind(site: ChallengeCluster) -> None:
     assert site.cluster.rows("SELECT 1 FROM score_tasks WHERE status IN ('queued', 'running')") == []
-    site.nothing_left()
+    site.wait_until_queue_empty()
 
 
-def test_no_request_was_answered_with_a_fault_of_ours(site: Site) -> None:
+def test_no_request_was_answered_with_a_fault_of_ours(site: ChallengeCluster) -> None:
     assert [part.log()[-3000:] for part in site.cluster.apis if "unforeseen_error" in part.log()] == []

@@ -12,10 +12,18 @@ import httpx
 import pytest
 
 from tests.cluster import cluster
-from tests.live import Live, eventually
-from tests.postgres import Server
-from tests.races.support import ENDS, GOOD, Crowd, OnPostgresql, OnSqlite, at_once, codes
-from tests.require import skip_or_fail
+from tests.live_service import Live, eventually
+from tests.optional_tools import skip_or_fail
+from tests.postgres import PostgresServer
+from tests.races.concurrent_clients import (
+    CORRECT_PREDICTIONS,
+    FINAL_STATUSES,
+    ConcurrentClients,
+    OnPostgresql,
+    OnSqlite,
+    call_concurrently,
+    count_statuses,
+)
 
 SIZE = 24 << 20
 SHORT = str(8 << 20)
@@ -55,34 +63,34 @@ def filled(folder: Path, leave: int = 0) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowd]:
+def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConcurrentClients]:
     with small_disk(tmp_path_factory.mktemp("disk") / "data") as data:
         service = Live(data).start()
-        crowd = Crowd(OnSqlite(service))
+        crowd = ConcurrentClients(OnSqlite(service))
         yield crowd
         crowd.close()
         service.kill()
 
 
 @pytest.fixture(scope="module")
-def on_postgresql(tmp_path_factory: pytest.TempPathFactory, postgres: Server) -> Iterator[Crowd]:
+def on_postgresql(tmp_path_factory: pytest.TempPathFactory, postgres: PostgresServer) -> Iterator[ConcurrentClients]:
     """Its first door takes uploads to the last byte, its second one keeps some space free."""
     folder = tmp_path_factory.mktemp("disk")
     with small_disk(folder / "data"), postgres.database() as url, cluster(folder, url) as parts:
         parts.start(apis=1, workers=1).start(apis=1, workers=0, min_free=SHORT)
-        crowd = Crowd(OnPostgresql(parts))
+        crowd = ConcurrentClients(OnPostgresql(parts))
         yield crowd
         crowd.close()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def crowd(request: pytest.FixtureRequest) -> Crowd:
+def crowd(request: pytest.FixtureRequest) -> ConcurrentClients:
     """People before a service, one of each kind in turn."""
-    found: Crowd = request.getfixturevalue(f"on_{request.param}")
+    found: ConcurrentClients = request.getfixturevalue(f"on_{request.param}")
     return found
 
 
-def assert_reads(crowd: Crowd, slug: str, rows: int, door: int = 0) -> None:
+def assert_reads(crowd: ConcurrentClients, slug: str, rows: int, door: int = 0) -> None:
     """What readers need goes on."""
     admin = crowd.admin(door)
     assert admin.get(f"/challenges/{slug}").status_code == 200
@@ -90,16 +98,16 @@ def assert_reads(crowd: Crowd, slug: str, rows: int, door: int = 0) -> None:
     assert len(admin.board(slug).json()["rows"]) == rows
 
 
-def test_below_the_space_that_is_kept_free_uploads_wait_and_reading_goes_on(on_postgresql: Crowd) -> None:
+def test_below_the_space_that_is_kept_free_uploads_wait_and_reading_goes_on(on_postgresql: ConcurrentClients) -> None:
     """On PostgreSQL here; a test of uploads does the same on SQLite."""
     crowd = on_postgresql
-    address, ready = crowd.challenge("short"), f"{crowd.service.doors()[1]}/readyz"
+    address, ready = crowd.challenge("short"), f"{crowd.service.api_urls()[1]}/readyz"
     blue = crowd.member("short")[1]
-    assert blue.submit("short", GOOD).json()["status"] == "finished"
-    with crowd.nothing_scored():
-        assert blue.post(address, json=GOOD).status_code == 202
+    assert blue.submit("short", CORRECT_PREDICTIONS).json()["status"] == "finished"
+    with crowd.scoring_paused():
+        assert blue.post(address, json=CORRECT_PREDICTIONS).status_code == 202
         with filled(crowd.service.folder, leave=1 << 20):
-            refused = blue.post(address, json=GOOD)
+            refused = blue.post(address, json=CORRECT_PREDICTIONS)
             assert (refused.status_code, refused.json()["code"]) == (503, "storage_short")
             assert int(refused.headers["retry-after"]) >= 1
             assert_reads(crowd, "short", rows=1, door=1)
@@ -108,21 +116,21 @@ def test_below_the_space_that_is_kept_free_uploads_wait_and_reading_goes_on(on_p
             assert "nearly full" in answer.json()["checks"]["space"]
     eventually(lambda: set(crowd.statuses("short")) == {"finished"}, "what was in the queue is scored")
     assert httpx.get(ready).status_code == 200
-    assert blue.submit("short", GOOD).json()["status"] == "finished"
+    assert blue.submit("short", CORRECT_PREDICTIONS).json()["status"] == "finished"
 
 
-def test_what_is_acknowledged_while_the_disk_fills_up_is_scored_once_it_has_room(crowd: Crowd) -> None:
+def test_what_is_acknowledged_while_the_disk_fills_up_is_scored_once_it_has_room(crowd: ConcurrentClients) -> None:
     address = crowd.challenge("full", quota={"total": 1000})
     blue = crowd.member("full")[0]
-    assert blue.submit("full", GOOD).json()["status"] == "finished"
+    assert blue.submit("full", CORRECT_PREDICTIONS).json()["status"] == "finished"
     known: set[str] = set()
-    with crowd.nothing_scored():
-        known |= {blue.post(address, json=GOOD).json()["id"] for _ in range(3)}
+    with crowd.scoring_paused():
+        known |= {blue.post(address, json=CORRECT_PREDICTIONS).json()["id"] for _ in range(3)}
         full = filled(crowd.service.folder, leave=ROOM)
         full.__enter__()
-        answers = at_once([partial(blue.post, address, json=GOOD)] * 80)
-        assert set(codes(answers)) <= {202, 503}
-        assert codes(answers)[503] > 0
+        answers = call_concurrently([partial(blue.post, address, json=CORRECT_PREDICTIONS)] * 80)
+        assert set(count_statuses(answers)) <= {202, 503}
+        assert count_statuses(answers)[503] > 0
         assert {each.json()["code"] for each in answers if each.status_code == 503} <= REFUSED
         assert all(int(each.headers["retry-after"]) >= 1 for each in answers if each.status_code == 503)
         known |= {each.json()["id"] for each in answers if each.status_code == 202}
@@ -131,13 +139,13 @@ def test_what_is_acknowledged_while_the_disk_fills_up_is_scored_once_it_has_room
         eventually(lambda: "_failed" in crowd.service.log(), "scoring meets the full disk", seconds=2)
     assert_reads(crowd, "full", rows=1)
     full.__exit__(None, None, None)
-    eventually(lambda: set(crowd.statuses("full")) <= ENDS, "all is scored without a restart")
+    eventually(lambda: set(crowd.statuses("full")) <= FINAL_STATUSES, "all is scored without a restart")
     assert set(crowd.statuses("full")) == {"finished"}
     stored = {row[0] for row in crowd.service.rows("SELECT id FROM submissions")}
     assert known <= stored
     entries, count = crowd.ledger("full"), crowd.statuses("full")["finished"]
     assert entries == {"reserve": count, "charge": count}
-    assert blue.submit("full", GOOD).json()["status"] == "finished"
+    assert blue.submit("full", CORRECT_PREDICTIONS).json()["status"] == "finished"
     for (key,) in crowd.service.rows("SELECT file_key FROM submissions"):
         assert (crowd.service.folder / "files" / key).stat().st_size > 0
     assert list((crowd.service.folder / "files" / "uploads").glob("*.part")) == []

@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 from sqlalchemy import text
 
-from tests.api.served import served, settings
-from tests.live import LONG, eventually
+from tests.api.in_process_app import app_settings, serve_app
+from tests.live_service import MAX_WAIT_SECONDS, eventually
 
 THREADS = 40  # that answer requests
 
@@ -20,14 +20,14 @@ def answering() -> int:
 
 
 def test_a_service_whose_threads_all_wait_for_their_turn_is_busy_and_not_unready(tmp_path: Path) -> None:
-    given = settings(tmp_path / "data", database_wait=300)
+    given = app_settings(tmp_path / "data", database_wait=300)
     body = {"slug": "pets", "title": "Pets", "task": "multiclass", "recipe": {"primary": "accuracy"}}
-    with served(given) as service, ThreadPoolExecutor(THREADS + 5) as several:
+    with serve_app(given) as service, ThreadPoolExecutor(THREADS + 5) as several:
         turn = service.app.state.service.db._lock
         with turn:
             asked = [several.submit(service.admin().post, "/challenges", json=body, timeout=400) for _ in range(45)]
             eventually(lambda: answering() >= THREADS, "all threads are taken")
-            answer = httpx.get(f"{service.url}/readyz", timeout=LONG)
+            answer = httpx.get(f"{service.url}/readyz", timeout=MAX_WAIT_SECONDS)
             assert not any(each.done() for each in asked)
         assert answer.json()["status"] == "ready"
         assert sorted({each.result().status_code for each in asked}) == [201, 409]
@@ -36,7 +36,7 @@ def test_a_service_whose_threads_all_wait_for_their_turn_is_busy_and_not_unready
 def test_a_worker_gives_signs_of_life_while_no_connection_to_write_is_free(
     tmp_path: Path, postgres_database: Callable[[], str]
 ) -> None:
-    given = settings(
+    given = app_settings(
         tmp_path / "data",
         database_url=postgres_database(),
         files_shared=True,
@@ -45,7 +45,7 @@ def test_a_worker_gives_signs_of_life_while_no_connection_to_write_is_free(
         heartbeat_seconds=0.2,
         lease_seconds=2,
     )
-    with served(given) as service, ExitStack() as taken:
+    with serve_app(given) as service, ExitStack() as taken:
         db = service.app.state.service.db
 
         def beat() -> object:

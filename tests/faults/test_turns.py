@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.faults.support import GOLD, GOOD, frozen, rows, status_of
-from tests.live import Caller, Live, eventually, open_challenge
+from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD, frozen_scoring, query_rows, submission_status
+from tests.live_service import Caller, Live, eventually, open_challenge
 
 MAIN = "/challenges/pets/phases/main"
 
@@ -19,7 +19,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 
 def sent(who: Caller, **query: str) -> str:
-    answer = who.submit("pets", GOOD, wait=0, **query)
+    answer = who.submit("pets", CORRECT_PREDICTIONS, wait=0, **query)
     assert answer.status_code == 202, answer.text
     return str(answer.json()["id"])
 
@@ -30,18 +30,19 @@ def place(who: Caller, submission: str) -> int | None:
 
 
 def under_way(who: Caller, submission: str) -> None:
-    eventually(lambda: status_of(who, submission) == "running", "the first is being scored")
+    eventually(lambda: submission_status(who, submission) == "running", "the first is being scored")
 
 
 def finished_order(service: Live) -> list[str]:
     return [
-        row[0] for row in rows(service, "SELECT id FROM submissions WHERE status = 'finished' ORDER BY finished_at")
+        row[0]
+        for row in query_rows(service, "SELECT id FROM submissions WHERE status = 'finished' ORDER BY finished_at")
     ]
 
 
 def test_twenty_files_of_one_user_delay_that_of_another_by_one(site: Live) -> None:
     greedy, modest = site.person("Greedy").join("pets", "Greedy"), site.person("Modest").join("pets", "Modest")
-    with frozen(site):
+    with frozen_scoring(site):
         many = [sent(greedy) for _ in range(20)]
         under_way(greedy, many[0])
         baselines = [sent(site.admin(), team=f"base {number}", baseline="true") for number in range(3)]
@@ -50,7 +51,7 @@ def test_twenty_files_of_one_user_delay_that_of_another_by_one(site: Live) -> No
         assert told is not None
         assert told <= 3  # one of the other user, one of the organizers
         assert place(greedy, many[-1]) == 19 + 1 + len(baselines)
-    eventually(lambda: status_of(greedy, many[-1]) == "finished", "all are scored")
+    eventually(lambda: submission_status(greedy, many[-1]) == "finished", "all are scored")
     order = finished_order(site)
     before = order[: order.index(one)]
     assert len([each for each in before if each in many]) <= 2  # the one that was being scored, and one more
@@ -61,7 +62,7 @@ def test_twenty_files_of_one_user_delay_that_of_another_by_one(site: Live) -> No
 
 def test_what_is_cancelled_leaves_the_queue_and_gives_back_its_quota(site: Live) -> None:
     blue = site.person("Blue").join("pets", "Azure")
-    with frozen(site):
+    with frozen_scoring(site):
         first, second, third = (sent(blue) for _ in range(3))
         under_way(blue, first)
         assert (place(blue, second), place(blue, third)) == (1, 2)
@@ -73,10 +74,12 @@ def test_what_is_cancelled_leaves_the_queue_and_gives_back_its_quota(site: Live)
         assert answer.json()["failure"]["code"] == "cancelled"
         assert place(blue, third) == 1
         assert site.person("Rival").post(f"/submissions/{third}/cancel").status_code == 404
-    eventually(lambda: status_of(blue, third) == "finished", "the others are scored")
-    ledger = rows(site, f"SELECT kind, reason FROM quota_entries WHERE submission_id = '{second}' ORDER BY id")
+    eventually(lambda: submission_status(blue, third) == "finished", "the others are scored")
+    ledger = query_rows(site, f"SELECT kind, reason FROM quota_entries WHERE submission_id = '{second}' ORDER BY id")
     assert ledger == [("reserve", "admitted"), ("refund", "cancelled")]
-    assert rows(site, f"SELECT status, attempt FROM score_tasks WHERE submission_id = '{second}'") == [("cancelled", 0)]
+    assert query_rows(site, f"SELECT status, attempt FROM score_tasks WHERE submission_id = '{second}'") == [
+        ("cancelled", 0)
+    ]
     assert blue.post(f"/submissions/{first}/cancel").json()["code"] == "not_cancellable"
 
 
@@ -88,7 +91,7 @@ def test_what_a_team_cancels_counts_as_invalid_and_what_organizers_take_out_does
     quota = {"per_day": 100, "invalid_per_day": 3}
     assert site.admin().patch(MAIN, json={"quota": quota}).status_code == 200
     busy, lime = site.person("Busy").join("pets", "Busy"), site.person("Lime").join("pets", "Lime")
-    with frozen(site):
+    with frozen_scoring(site):
         waiting = [sent(busy) for _ in range(2)]
         under_way(busy, waiting[0])
         assert site.admin().post(f"/submissions/{sent(lime)}/cancel").json()["status"] == "cancelled"
@@ -96,7 +99,7 @@ def test_what_a_team_cancels_counts_as_invalid_and_what_organizers_take_out_does
         for count in (1, 2, 3):
             assert lime.post(f"/submissions/{sent(lime)}/cancel").json()["status"] == "cancelled"
             assert invalid(lime) == count
-        refused = lime.submit("pets", GOOD, wait=0)
+        refused = lime.submit("pets", CORRECT_PREDICTIONS, wait=0)
         assert (refused.status_code, refused.json()["quota"]) == (429, "invalid_per_day"), refused.text
         assert "cancelled" in refused.json()["remedy"]
         (mine,) = [
@@ -113,32 +116,34 @@ def test_what_a_team_cancels_counts_as_invalid_and_what_organizers_take_out_does
 
 def test_an_organizer_may_cancel_what_is_being_scored_and_nothing_of_it_is_published(site: Live) -> None:
     green = site.person("Green").join("pets", "Green")
-    with frozen(site):
+    with frozen_scoring(site):
         one = sent(green)
         under_way(green, one)
         assert site.admin().post(f"/submissions/{one}/cancel").json()["status"] == "cancelled"
         other = sent(green)
-    eventually(lambda: status_of(green, other) == "finished", "the child is free again")
-    assert status_of(green, one) == "cancelled"
-    assert rows(site, f"SELECT count(*) FROM scores WHERE submission_id = '{one}'") == [(0,)]
+    eventually(lambda: submission_status(green, other) == "finished", "the child is free again")
+    assert submission_status(green, one) == "cancelled"
+    assert query_rows(site, f"SELECT count(*) FROM scores WHERE submission_id = '{one}'") == [(0,)]
 
 
 def test_barring_takes_all_that_waits_out_of_the_queue_and_publishes_nothing_more(site: Live) -> None:
     red, gray = site.person("Red").join("pets", "Red"), site.person("Gray").join("pets", "Gray")
     listed = site.admin().get("/challenges/pets/registrations", params={"limit": 100}).json()["items"]
     (mine,) = [each["id"] for each in listed if each["team"]["name"] == "Red"]
-    with frozen(site):
+    with frozen_scoring(site):
         gone = [sent(red) for _ in range(4)]
         under_way(red, gone[0])
         kept = sent(gray)
         on_behalf = sent(site.admin(), team="Red")
         barred = {"status": "barred", "reason": "two accounts"}
         assert site.admin().patch(f"/challenges/pets/registrations/{mine}", json=barred).status_code == 200
-        assert {status_of(red, each) for each in gone} == {"cancelled"}
+        assert {submission_status(red, each) for each in gone} == {"cancelled"}
         assert red.get(f"/submissions/{gone[0]}").json()["failure"]["code"] == "barred"
-    eventually(lambda: status_of(gray, kept) == "finished", "the others are scored")
-    eventually(lambda: status_of(site.admin(), on_behalf) == "finished", "what organizers entered is scored too")
+    eventually(lambda: submission_status(gray, kept) == "finished", "the others are scored")
+    eventually(
+        lambda: submission_status(site.admin(), on_behalf) == "finished", "what organizers entered is scored too"
+    )
     for each in gone:
-        assert rows(site, f"SELECT count(*) FROM scores WHERE submission_id = '{each}'") == [(0,)]
-        ledger = rows(site, f"SELECT kind, reason FROM quota_entries WHERE submission_id = '{each}' ORDER BY id")
+        assert query_rows(site, f"SELECT count(*) FROM scores WHERE submission_id = '{each}'") == [(0,)]
+        ledger = query_rows(site, f"SELECT kind, reason FROM quota_entries WHERE submission_id = '{each}' ORDER BY id")
         assert ledger == [("reserve", "admitted"), ("refund", "barred")]

@@ -10,39 +10,39 @@ from pathlib import Path
 
 import pytest
 
-from app.api.limits.body_memory import BodyMemory
-from app.api.limits.reader_queue import OneByOne, TooManyWaiting
-from app.api.limits.request_limits import BODY_PART, Limiter
-from app.errors import TooMany
+from app.api.limits.body_memory import BodyMemoryLimiter
+from app.api.limits.reader_queue import CallerFairLock, TooManyWaiting
+from app.api.limits.request_limits import COUNTED_PART_BYTES, RequestLimits
+from app.errors import TooManyRequests
 from app.settings import Settings
-from tests.api.served import Served, served, settings
-from tests.faults.support import GOLD, GOOD
-from tests.live import LONG, eventually, open_challenge
+from tests.api.in_process_app import ServedApp, app_settings, serve_app
+from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD
+from tests.live_service import MAX_WAIT_SECONDS, eventually, open_challenge
 
 MIB = 1 << 20
 JSON = "Content-Type: application/json\r\n"
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Served]:
-    with served(settings(tmp_path / "data", rate_limits="20/minute", upload_idle=1)) as made:
+def site(tmp_path: Path) -> Iterator[ServedApp]:
+    with serve_app(app_settings(tmp_path / "data", rate_limits="20/minute", upload_idle=1)) as made:
         yield made
 
 
-def begun(site: Served, stack: ExitStack, *, source: str = "127.0.0.1", size: int = MIB // 2) -> socket.socket:
+def begun(site: ServedApp, stack: ExitStack, *, source: str = "127.0.0.1", size: int = MIB // 2) -> socket.socket:
     """A connection on which so many bytes of a longer body have been sent."""
     host, port = site.url.removeprefix("http://").split(":")
-    line = stack.enter_context(socket.create_connection((host, int(port)), LONG, (source, 0)))
+    line = stack.enter_context(socket.create_connection((host, int(port)), MAX_WAIT_SECONDS, (source, 0)))
     line.sendall(f"POST /api/v1/tokens HTTP/1.1\r\nHost: x\r\n{JSON}Content-Length: {MIB}\r\n\r\n".encode())
     line.sendall(b" " * size)
     return line
 
 
 def test_bodies_that_do_not_end_take_a_share_of_the_memory_and_leave_the_others_theirs(tmp_path: Path) -> None:
-    with served(settings(tmp_path / "data")) as site, ExitStack() as stack:
-        memory = site.app.state.service.json_memory = BodyMemory(2 * MIB)
+    with serve_app(app_settings(tmp_path / "data")) as site, ExitStack() as stack:
+        memory = site.app.state.service.json_body_memory = BodyMemoryLimiter(2 * MIB)
         held = [begun(site, stack) for _ in range(4)]
-        eventually(lambda: memory._all >= 2 * MIB, "there is no room")
+        eventually(lambda: memory._total_bytes >= 2 * MIB, "there is no room")
         refused = begun(site, stack)
         assert refused.recv(12) == b"HTTP/1.1 429"
         assert b"retry-after" in refused.recv(65536).lower()
@@ -55,11 +55,11 @@ def test_bodies_that_do_not_end_take_a_share_of_the_memory_and_leave_the_others_
             line.sendall(b" " * (MIB // 2 - 2) + b"[]")
         answers = {line.recv(12) for line in held}
         assert answers <= {b"HTTP/1.1 422", b"HTTP/1.1 429"}
-        assert not memory._held
-        assert memory._all == 0
+        assert not memory._bytes_of_block
+        assert memory._total_bytes == 0
 
 
-def test_a_body_that_trickles_is_given_up(site: Served) -> None:
+def test_a_body_that_trickles_is_given_up(site: ServedApp) -> None:
     with ExitStack() as stack:
         line = begun(site, stack, size=0)
         line.settimeout(0.2)
@@ -76,20 +76,20 @@ def test_a_body_that_trickles_is_given_up(site: Served) -> None:
 
 def test_an_empty_body_takes_room_as_a_connection_does() -> None:
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    memory = BodyMemory()
+    memory = BodyMemoryLimiter()
     with ExitStack() as stack:
         for _ in range(files // 2):
-            stack.enter_context(memory.body("192.0.2.1"))
+            stack.enter_context(memory.admit_body("192.0.2.1"))
         with pytest.raises(TooManyWaiting):
-            stack.enter_context(memory.body("192.0.2.1"))
-        stack.enter_context(memory.body("192.0.2.2"))
-    assert memory._all == 0
+            stack.enter_context(memory.admit_body("192.0.2.1"))
+        stack.enter_context(memory.admit_body("192.0.2.2"))
+    assert memory._total_bytes == 0
 
 
 def test_room_is_shared_by_those_who_send() -> None:
-    memory = BodyMemory(90 * MIB)
+    memory = BodyMemoryLimiter(90 * MIB)
     with ExitStack() as stack:
-        holds = {name: stack.enter_context(memory.body(name)) for name in "abc"}
+        holds = {name: stack.enter_context(memory.admit_body(name)) for name in "abc"}
         assert holds["a"](90 * MIB)
         assert holds["b"](30 * MIB)
         assert holds["c"](29 * MIB)
@@ -100,20 +100,20 @@ def test_room_is_shared_by_those_who_send() -> None:
 
 
 def test_an_upload_goes_to_the_disk_where_there_is_no_room_in_memory(tmp_path: Path) -> None:
-    with served(settings(tmp_path / "data")) as site:
+    with serve_app(app_settings(tmp_path / "data")) as site:
         open_challenge(site.admin(), "pets", GOLD)
-        memory = site.app.state.service.file_memory = BodyMemory(0)
-        answer = site.admin().submit("pets", GOOD, team="Blue")
+        memory = site.app.state.service.upload_memory = BodyMemoryLimiter(0)
+        answer = site.admin().submit("pets", CORRECT_PREDICTIONS, team="Blue")
         assert answer.json()["scores"]["accuracy"]["value"] == 1.0, answer.text
-        assert memory._all == 0
+        assert memory._total_bytes == 0
 
 
 def test_large_bodies_are_read_one_at_a_time_of_each_address_and_of_all() -> None:
     async def run() -> list[str]:
-        turns, order = OneByOne(), list[str]()
+        turns, order = CallerFairLock(), list[str]()
 
         async def read(caller: str) -> None:
-            async with turns.of(caller):
+            async with turns.hold(caller):
                 order.append(caller)
                 await asyncio.sleep(0)
 
@@ -125,22 +125,22 @@ def test_large_bodies_are_read_one_at_a_time_of_each_address_and_of_all() -> Non
     assert len(order) == 51
 
 
-def test_parts_of_large_bodies_and_bodies_that_are_no_json_count(site: Served) -> None:
-    body = json.dumps({"email": [0] * (4 * BODY_PART)}).encode()
-    assert len(body) // BODY_PART == 12
+def test_parts_of_large_bodies_and_bodies_that_are_no_json_count(site: ServedApp) -> None:
+    body = json.dumps({"email": [0] * (4 * COUNTED_PART_BYTES)}).encode()
+    assert len(body) // COUNTED_PART_BYTES == 12
     caller = site.caller()
     answers = [caller.post("/tokens", content=body, headers={"Content-Type": "application/json"}) for _ in range(2)]
     assert [answer.status_code for answer in answers] == [422, 429]
     assert "Retry-After" in answers[1].headers
     assert "64 KiB" in answers[1].json()["detail"]
-    limiter = Limiter(Settings(rate_limits="1/hour"))
-    limiter.body("192.0.2.1")
-    with pytest.raises(TooMany):
-        limiter.body("192.0.2.1")
+    limiter = RequestLimits(Settings(rate_limits="1/hour"))
+    limiter.count_body("192.0.2.1")
+    with pytest.raises(TooManyRequests):
+        limiter.count_body("192.0.2.1")
 
 
 @pytest.mark.parametrize("begun", [b"{", b'{"email":[]}'])
-def test_bodies_that_mean_nothing_are_counted_unless_they_are_small(site: Served, begun: bytes) -> None:
+def test_bodies_that_mean_nothing_are_counted_unless_they_are_small(site: ServedApp, begun: bytes) -> None:
     caller = site.caller()
     headers = {"Content-Type": "application/json"}
     for size, after in ((4096, 422), (4097, 429)):

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from app.errors import Unavailable
-from tests.api.served import ADMIN_TOKEN, Served, served, settings
-from tests.faults.support import GOLD, GOOD
-from tests.live import LONG, eventually, open_challenge
+from tests.api.in_process_app import ADMIN_TOKEN, ServedApp, app_settings, serve_app
+from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD
+from tests.live_service import MAX_WAIT_SECONDS, eventually, open_challenge
 
 SUBMISSIONS = "/challenges/pets/phases/main/submissions"
 HEAD = f"POST /api/v1{SUBMISSIONS}?team=Blue HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {ADMIN_TOKEN}\r\n"
@@ -27,8 +27,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def running(folder: Path) -> Iterator[Served]:
-    with served(settings(folder)) as service:
+def running(folder: Path) -> Iterator[ServedApp]:
+    with serve_app(app_settings(folder)) as service:
         open_challenge(service.admin(), "pets", GOLD)
         yield service
 
@@ -45,26 +45,26 @@ def files_in(folder: Path) -> list[str]:
     ],
     ids=["length", "chunked"],
 )
-def test_a_client_that_hangs_up_midway_leaves_no_file_and_no_row(running: Served, folder: Path, sent: str) -> None:
+def test_a_client_that_hangs_up_midway_leaves_no_file_and_no_row(running: ServedApp, folder: Path, sent: str) -> None:
     before = files_in(folder)
     items = running.admin().get(SUBMISSIONS).json()["items"]
     host, port = running.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=LONG) as line:
+    with socket.create_connection((host, int(port)), timeout=MAX_WAIT_SECONDS) as line:
         line.sendall(sent.encode())
         eventually(lambda: any(name.endswith(".part") for name in files_in(folder)), "the upload has begun")
     eventually(lambda: files_in(folder) == before, "nothing of it is left")
     assert running.admin().get(SUBMISSIONS).json()["items"] == items
 
 
-def test_forty_writers_at_once_are_all_served(running: Served, folder: Path) -> None:
+def test_forty_writers_at_once_are_all_served(running: ServedApp, folder: Path) -> None:
     admin = running.admin()
     before = len(files_in(folder))
 
     def write(number: int) -> int:
-        return admin.post(SUBMISSIONS, json=GOOD, params={"team": f"T{number}"}).status_code
+        return admin.post(SUBMISSIONS, json=CORRECT_PREDICTIONS, params={"team": f"T{number}"}).status_code
 
     with ThreadPoolExecutor(40) as writers:
-        assert list(writers.map(write, range(40), timeout=LONG)) == [202] * 40
+        assert list(writers.map(write, range(40), timeout=MAX_WAIT_SECONDS)) == [202] * 40
     assert len(files_in(folder)) == before + 40
 
     def board() -> int:
@@ -73,34 +73,39 @@ def test_forty_writers_at_once_are_all_served(running: Served, folder: Path) -> 
     eventually(lambda: board() == 40, "all stand on the board")
 
 
-def test_one_name_wanted_by_many_at_once_is_given_once(running: Served) -> None:
+def test_one_name_wanted_by_many_at_once_is_given_once(running: ServedApp) -> None:
     admin = running.admin()
     body = {"slug": "wanted", "title": "Wanted", "task": "multiclass", "recipe": {"primary": "accuracy"}}
     with ThreadPoolExecutor(8) as writers:
-        answers = list(writers.map(lambda _: admin.post("/challenges", json=body).status_code, range(8), timeout=LONG))
+        answers = list(
+            writers.map(lambda _: admin.post("/challenges", json=body).status_code, range(8), timeout=MAX_WAIT_SECONDS)
+        )
     assert sorted(answers) == [201] + [409] * 7
 
 
-def test_a_refused_upload_leaves_no_file(running: Served, folder: Path) -> None:
+def test_a_refused_upload_leaves_no_file(running: ServedApp, folder: Path) -> None:
     admin = running.admin()
     before = files_in(folder)
-    assert admin.post(SUBMISSIONS, json=GOOD).json()["code"] == "not_registered"
-    assert admin.post(SUBMISSIONS, json=GOOD, params={"team": "Dry", "dry_run": "true"}).json()["valid"] is True
+    assert admin.post(SUBMISSIONS, json=CORRECT_PREDICTIONS).json()["code"] == "not_registered"
+    assert (
+        admin.post(SUBMISSIONS, json=CORRECT_PREDICTIONS, params={"team": "Dry", "dry_run": "true"}).json()["valid"]
+        is True
+    )
     key = {"Idempotency-Key": "same"}
-    first = admin.post(SUBMISSIONS, json=GOOD, params={"team": "Same"}, headers=key)
+    first = admin.post(SUBMISSIONS, json=CORRECT_PREDICTIONS, params={"team": "Same"}, headers=key)
     assert first.status_code == 202
-    assert admin.post(SUBMISSIONS, json=GOOD, params={"team": "Same"}, headers=key).status_code == 200
+    assert admin.post(SUBMISSIONS, json=CORRECT_PREDICTIONS, params={"team": "Same"}, headers=key).status_code == 200
     assert admin.post(SUBMISSIONS, json={}, params={"team": "Same"}, headers=key).status_code == 422
     assert len(files_in(folder)) == len(before) + 1
 
 
 def test_a_short_disk_refuses_uploads_and_goes_on_reading(tmp_path: Path) -> None:
-    with served(settings(tmp_path / "data")) as service:
+    with serve_app(app_settings(tmp_path / "data")) as service:
         open_challenge(service.admin(), "pets", GOLD)
-        assert service.admin().submit("pets", GOOD, team="Blue").status_code == 201
-    with served(settings(tmp_path / "data", min_free=1 << 60)) as service:
+        assert service.admin().submit("pets", CORRECT_PREDICTIONS, team="Blue").status_code == 201
+    with serve_app(app_settings(tmp_path / "data", min_free=1 << 60)) as service:
         admin = service.admin()
-        refused = admin.post(SUBMISSIONS, json=GOOD, params={"team": "Red"})
+        refused = admin.post(SUBMISSIONS, json=CORRECT_PREDICTIONS, params={"team": "Red"})
         assert refused.status_code == 503
         assert refused.json()["code"] == "storage_short"
         assert int(refused.headers["retry-after"]) > 0
@@ -115,16 +120,16 @@ def test_a_short_disk_refuses_uploads_and_goes_on_reading(tmp_path: Path) -> Non
 
 def test_files_that_no_row_points_to_are_swept_at_the_start_once_they_are_a_day_old(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    with served(settings(data)) as service:
+    with serve_app(app_settings(data)) as service:
         open_challenge(service.admin(), "pets", GOLD)
-        service.admin().post(SUBMISSIONS, json=GOOD, params={"team": "Blue"}).raise_for_status()
+        service.admin().post(SUBMISSIONS, json=CORRECT_PREDICTIONS, params={"team": "Blue"}).raise_for_status()
     kept = files_in(data)
     old, young, foreign = "0" * 32, "1" * 32, "somebody's notes"
     for name in (old, young, foreign):
         (data / "files" / "uploads" / name).write_bytes(b"x")
     for name in (*kept, old, foreign):
         os.utime(data / "files" / "uploads" / name, (0, 0))
-    with served(settings(data)):
+    with serve_app(app_settings(data)):
         assert files_in(data) == sorted([*kept, young, foreign])
 
 
@@ -133,9 +138,9 @@ import resource, signal, sys
 from pathlib import Path
 from typing import Any
 from app.errors import StorageShort
-from app.files.folder import FolderFiles
+from app.files.folder import FolderFileStore
 from app.settings import Settings
-files = FolderFiles(Settings(data_dir=Path(sys.argv[1]), min_free=0))
+files = FolderFileStore(Settings(data_dir=Path(sys.argv[1]), min_free=0))
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 upload = files.begin()
@@ -158,11 +163,11 @@ def test_a_disk_that_fills_up_at_the_last_byte_is_storage_short_and_leaves_nothi
     ids=["file", "JSON"],
 )
 def test_a_body_that_stops_coming_is_given_up(tmp_path: Path, line: str, begun: str) -> None:
-    with served(settings(tmp_path / "data", upload_idle=0.3)) as service:
+    with serve_app(app_settings(tmp_path / "data", upload_idle=0.3)) as service:
         open_challenge(service.admin(), "pets", GOLD)
         before = files_in(tmp_path / "data")
         host, port = service.url.removeprefix("http://").split(":")
-        with socket.create_connection((host, int(port)), timeout=LONG) as connection:
+        with socket.create_connection((host, int(port)), timeout=MAX_WAIT_SECONDS) as connection:
             connection.sendall(f"{line}{JSON}Content-Length: 3000\r\n\r\n{begun}".encode())
             answer = connection.recv(65536)
         assert answer.startswith(b"HTTP/1.1 408 ")
@@ -175,10 +180,14 @@ def test_a_repetition_is_answered_though_its_own_copy_cannot_be_removed_now(
     def away(_key: str) -> None:
         raise Unavailable
 
-    with served(settings(tmp_path / "data")) as service:
+    with serve_app(app_settings(tmp_path / "data")) as service:
         admin = service.admin()
         open_challenge(admin, "pets", GOLD)
-        body: dict[str, Any] = {"json": GOOD, "params": {"team": "Blue"}, "headers": {"Idempotency-Key": "k"}}
+        body: dict[str, Any] = {
+            "json": CORRECT_PREDICTIONS,
+            "params": {"team": "Blue"},
+            "headers": {"Idempotency-Key": "k"},
+        }
         first = admin.post("/challenges/pets/phases/main/submissions", **body)
         monkeypatch.setattr(service.app.state.service.files, "delete", away)
         again = admin.post("/challenges/pets/phases/main/submissions", **body)

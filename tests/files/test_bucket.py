@@ -10,15 +10,17 @@ import obstore
 import pytest
 from obstore.store import S3Store
 
-from app.errors import StorageShort
-from app.files.bucket import BucketFiles, FilesAway, Patience
+from app.errors import StorageAlmostFull
+from app.files.bucket import BucketFileStore, BucketTimeouts, FileStoreUnavailable
 from app.settings import Settings
 from tests.files.test_contract import LARGE, all_keys, read, store
-from tests.live import LONG, eventually
-from tests.s3 import Faulty, S3Server
+from tests.live_service import MAX_WAIT_SECONDS, eventually
+from tests.s3_servers import FaultyS3Proxy, S3Server
 
-QUICK = Patience(again=1, believed=0)
-IMPATIENT = Patience(asking=0.3, writing=0.3, pausing=0.3, again=1, believed=0)
+QUICK = BucketTimeouts(again=1, check_cache_seconds=0)
+IMPATIENT = BucketTimeouts(
+    query_seconds=0.3, upload_seconds=0.3, read_pause_seconds=0.3, again=1, check_cache_seconds=0
+)
 
 
 @pytest.fixture
@@ -28,20 +30,20 @@ def server(request: pytest.FixtureRequest) -> S3Server:
 
 
 @pytest.fixture
-def door(server: S3Server) -> Iterator[Faulty]:
-    made = Faulty(server)
+def door(server: S3Server) -> Iterator[FaultyS3Proxy]:
+    made = FaultyS3Proxy(server)
     yield made
     made.stop()
 
 
 @pytest.fixture
-def settings(server: S3Server, door: Faulty, tmp_path: Path) -> Settings:
+def settings(server: S3Server, door: FaultyS3Proxy, tmp_path: Path) -> Settings:
     return server.settings(tmp_path, endpoint=door.url, files_cache=1000)
 
 
 @pytest.fixture
-def files(settings: Settings, tmp_path: Path) -> BucketFiles:
-    return BucketFiles(settings, tmp_path / "work", QUICK)
+def files(settings: Settings, tmp_path: Path) -> BucketFileStore:
+    return BucketFileStore(settings, tmp_path / "work", QUICK)
 
 
 def cached(tmp_path: Path) -> set[str]:
@@ -55,13 +57,13 @@ def spooled(tmp_path: Path) -> list[Path]:
 # ---- copies
 
 
-def test_many_who_ask_for_a_file_at_once_share_one_download(files: BucketFiles, door: Faulty) -> None:
+def test_many_who_ask_for_a_file_at_once_share_one_download(files: BucketFileStore, door: FaultyS3Proxy) -> None:
     stored, other = store(files, b"for all"), store(files, b"for one")
     door.flowing.clear()
-    together = threading.Barrier(8, timeout=LONG)
+    together = threading.Barrier(8, timeout=MAX_WAIT_SECONDS)
 
     def ask() -> tuple[bytes, Path]:
-        with files.local(stored.key) as path:
+        with files.local_path(stored.key) as path:
             together.wait()  # all hold it at once
             return path.read_bytes(), path
 
@@ -69,7 +71,7 @@ def test_many_who_ask_for_a_file_at_once_share_one_download(files: BucketFiles, 
         asked = [pool.submit(ask) for _ in range(8)]
         eventually(lambda: door.asked("GET") == 1, "the download has begun")
         door.flowing.set()
-        answers = [each.result(timeout=LONG) for each in asked]
+        answers = [each.result(timeout=MAX_WAIT_SECONDS) for each in asked]
     assert {content for content, _ in answers} == {b"for all"}
     assert len({path for _, path in answers}) == 1
     assert door.asked("GET") == 1
@@ -78,8 +80,8 @@ def test_many_who_ask_for_a_file_at_once_share_one_download(files: BucketFiles, 
     assert read(files, other.key) == b"for one"
 
 
-def test_a_slow_download_holds_up_no_other_file(settings: Settings, door: Faulty, tmp_path: Path) -> None:
-    files = BucketFiles(settings, tmp_path / "work")
+def test_a_slow_download_holds_up_no_other_file(settings: Settings, door: FaultyS3Proxy, tmp_path: Path) -> None:
+    files = BucketFileStore(settings, tmp_path / "work")
     slow, quick = store(files, b"slow"), store(files, b"quick")
     door.stalled = slow.key
     door.flowing.clear()
@@ -89,20 +91,22 @@ def test_a_slow_download_holds_up_no_other_file(settings: Settings, door: Faulty
         assert read(files, quick.key) == b"quick"
         assert not waiting.done()
         door.flowing.set()
-        assert waiting.result(timeout=LONG) == b"slow"
+        assert waiting.result(timeout=MAX_WAIT_SECONDS) == b"slow"
 
 
-def test_the_least_recently_used_copies_go_when_there_are_too_many_bytes(files: BucketFiles, tmp_path: Path) -> None:
+def test_the_least_recently_used_copies_go_when_there_are_too_many_bytes(
+    files: BucketFileStore, tmp_path: Path
+) -> None:
     first, second, third = (store(files, bytes(400)).key for _ in range(3))
     for key in (first, second, first, third):  # 800 bytes, then 1200 of 1000
         read(files, key)
     assert cached(tmp_path) == {first, third}
 
 
-def test_a_copy_in_use_stays_whatever_comes(files: BucketFiles, tmp_path: Path) -> None:
+def test_a_copy_in_use_stays_whatever_comes(files: BucketFileStore, tmp_path: Path) -> None:
     keys = [store(files, bytes(400)).key for _ in range(4)]
     with ExitStack() as using:
-        paths = [using.enter_context(files.local(key)) for key in keys]
+        paths = [using.enter_context(files.local_path(key)) for key in keys]
         assert [path.stat().st_size for path in paths] == [400] * 4
         large = store(files, bytes(5000)).key
         assert read(files, large) == bytes(5000)
@@ -110,29 +114,31 @@ def test_a_copy_in_use_stays_whatever_comes(files: BucketFiles, tmp_path: Path) 
     assert len(cached(tmp_path)) == 2, "when they are given back, room is made"
 
 
-def test_a_file_deleted_while_it_is_read_can_be_read_to_its_end(files: BucketFiles, tmp_path: Path) -> None:
+def test_a_file_deleted_while_it_is_read_can_be_read_to_its_end(files: BucketFileStore, tmp_path: Path) -> None:
     key = store(files, b"last words").key
-    with files.local(key) as path:
+    with files.local_path(key) as path:
         files.delete(key)
-        with pytest.raises(FileNotFoundError), files.local(key):
+        with pytest.raises(FileNotFoundError), files.local_path(key):
             pass
         assert path.read_bytes() == b"last words"
     assert cached(tmp_path) == set()
 
 
-def test_copies_of_an_earlier_process_are_not_trusted(files: BucketFiles, settings: Settings, tmp_path: Path) -> None:
+def test_copies_of_an_earlier_process_are_not_trusted(
+    files: BucketFileStore, settings: Settings, tmp_path: Path
+) -> None:
     key = store(files, b"as it is").key
-    with files.local(key) as path:
+    with files.local_path(key) as path:
         path.write_bytes(b"as a crash left it")
-    later = BucketFiles(settings, tmp_path / "work", QUICK)
+    later = BucketFileStore(settings, tmp_path / "work", QUICK)
     assert cached(tmp_path) == set()
     assert read(later, key) == b"as it is"
 
 
-def test_a_disk_that_fills_up_during_a_download_is_said_to_be_short(files: BucketFiles, tmp_path: Path) -> None:
+def test_a_disk_that_fills_up_during_a_download_is_said_to_be_short(files: BucketFileStore, tmp_path: Path) -> None:
     key = store(files, b"no room").key
     (tmp_path / "work" / "cache" / key.removeprefix("uploads/")).with_suffix(".part").symlink_to("/dev/full")
-    with pytest.raises(StorageShort), files.local(key):
+    with pytest.raises(StorageAlmostFull), files.local_path(key):
         pass
     assert read(files, key) == b"no room"
 
@@ -140,23 +146,25 @@ def test_a_disk_that_fills_up_during_a_download_is_said_to_be_short(files: Bucke
 # ---- keys
 
 
-def test_what_no_upload_made_is_not_named(files: BucketFiles, server: S3Server, settings: Settings) -> None:
+def test_what_no_upload_made_is_not_named(files: BucketFileStore, server: S3Server, settings: Settings) -> None:
     own = store(files, b"own").key
     for name in ("notes.txt", "uploads/notes.txt", f"uploads/{'a' * 32}/inner", f"other/uploads/{'b' * 32}"):
-        obstore.put(files._asking, name, b"not ours")
-    beside = BucketFiles(
+        obstore.put(files._query_client, name, b"not ours")
+    beside = BucketFileStore(
         settings.model_copy(update={"files_url": settings.files_url + "-2"}), settings.data_dir / "beside", QUICK
     )
     store(beside, b"of another prefix")
     assert all_keys(files) == [own]
 
 
-def test_files_lie_below_the_prefix_of_the_bucket(files: BucketFiles, server: S3Server, settings: Settings) -> None:
+def test_files_lie_below_the_prefix_of_the_bucket(files: BucketFileStore, server: S3Server, settings: Settings) -> None:
     key = store(files, b"here").key
     bucket = settings.files_url.removeprefix("s3://").partition("/")[0]
-    assert isinstance(files._asking, S3Store)
-    whole = BucketFiles(settings.model_copy(update={"files_url": f"s3://{bucket}"}), settings.data_dir / "whole", QUICK)
-    assert obstore.get(whole._asking, f"some/prefix/{key}").bytes().to_bytes() == b"here"
+    assert isinstance(files._query_client, S3Store)
+    whole = BucketFileStore(
+        settings.model_copy(update={"files_url": f"s3://{bucket}"}), settings.data_dir / "whole", QUICK
+    )
+    assert obstore.get(whole._query_client, f"some/prefix/{key}").bytes().to_bytes() == b"here"
     assert all_keys(whole) == []
 
 
@@ -165,7 +173,7 @@ def test_files_lie_below_the_prefix_of_the_bucket(files: BucketFiles, server: S3
 OUTAGES = ["refused", "failing", "cut", "stalled"]
 
 
-def outage(door: Faulty, how: str) -> None:
+def outage(door: FaultyS3Proxy, how: str) -> None:
     {
         "refused": door.refuse,
         "failing": lambda: door.answers.extend([500, 503] * 50),
@@ -174,7 +182,7 @@ def outage(door: Faulty, how: str) -> None:
     }[how]()
 
 
-def patience(how: str) -> Patience:
+def patience(how: str) -> BucketTimeouts:
     return IMPATIENT if how == "stalled" else QUICK
 
 
@@ -182,7 +190,7 @@ def works(action: Callable[[], object]) -> bool:
     """Whether it does now; a busy machine may need longer than the impatient wait."""
     try:
         action()
-    except FilesAway:
+    except FileStoreUnavailable:
         return False
     return True
 
@@ -191,13 +199,13 @@ def works(action: Callable[[], object]) -> bool:
     ("how", "size"), [*((how, 10) for how in OUTAGES), ("failing", LARGE), ("cut", LARGE), ("refused", LARGE)]
 )
 def test_an_upload_during_an_outage_fails_whole_and_the_next_one_works(
-    settings: Settings, door: Faulty, tmp_path: Path, how: str, size: int
+    settings: Settings, door: FaultyS3Proxy, tmp_path: Path, how: str, size: int
 ) -> None:
-    files = BucketFiles(settings, tmp_path / "work", patience(how))
+    files = BucketFileStore(settings, tmp_path / "work", patience(how))
     upload = files.begin()
     upload.write(bytes(size))
     outage(door, how)
-    with pytest.raises(FilesAway) as away:
+    with pytest.raises(FileStoreUnavailable) as away:
         upload.finish()
     assert away.value.status == 503
     assert int(away.value.headers["Retry-After"]) > 0
@@ -209,25 +217,27 @@ def test_an_upload_during_an_outage_fails_whole_and_the_next_one_works(
     assert {read(files, key) for key in all_keys(files)} == {b"well again"}
 
 
-def test_an_upload_that_arrived_and_could_not_be_seen_is_taken_back(files: BucketFiles, door: Faulty) -> None:
+def test_an_upload_that_arrived_and_could_not_be_seen_is_taken_back(
+    files: BucketFileStore, door: FaultyS3Proxy
+) -> None:
     door.broken = "HEAD"
-    with pytest.raises(FilesAway):
+    with pytest.raises(FileStoreUnavailable):
         store(files, b"there, perhaps")
     assert door.asked("PUT") == 1
     assert all_keys(files) == []
 
 
-def test_a_file_that_the_store_kept_in_part_is_taken_back(files: BucketFiles, tmp_path: Path) -> None:
+def test_a_file_that_the_store_kept_in_part_is_taken_back(files: BucketFileStore, tmp_path: Path) -> None:
     part = tmp_path / "part"
     part.write_bytes(b"half of")
-    with pytest.raises(FilesAway, match="kept 7 of 14 bytes"):
+    with pytest.raises(FileStoreUnavailable, match="kept 7 of 14 bytes"):
         files.put("uploads/" + "1" * 32, part, 14)
     assert all_keys(files) == []
 
 
 @pytest.mark.parametrize("size", [10, LARGE], ids=["small", "large"])
 @pytest.mark.parametrize("server", ["moto", "rclone"], indirect=True)
-def test_a_passing_fault_is_not_noticed(files: BucketFiles, door: Faulty, size: int) -> None:
+def test_a_passing_fault_is_not_noticed(files: BucketFileStore, door: FaultyS3Proxy, size: int) -> None:
     door.answers = [503]
     stored = store(files, bytes(size))
     door.answers = [500]
@@ -242,12 +252,12 @@ def test_a_passing_fault_is_not_noticed(files: BucketFiles, door: Faulty, size: 
 
 @pytest.mark.parametrize("how", OUTAGES)
 def test_a_download_during_an_outage_fails_whole_and_the_next_one_works(
-    settings: Settings, door: Faulty, tmp_path: Path, how: str
+    settings: Settings, door: FaultyS3Proxy, tmp_path: Path, how: str
 ) -> None:
-    files = BucketFiles(settings, tmp_path / "work", patience(how))
-    key = store(BucketFiles(settings, tmp_path / "other", QUICK), bytes(LARGE)).key
+    files = BucketFileStore(settings, tmp_path / "work", patience(how))
+    key = store(BucketFileStore(settings, tmp_path / "other", QUICK), bytes(LARGE)).key
     outage(door, how)
-    with pytest.raises(FilesAway), files.local(key):
+    with pytest.raises(FileStoreUnavailable), files.local_path(key):
         pass
     assert cached(tmp_path) == set()
     door.heal()
@@ -256,7 +266,7 @@ def test_a_download_during_an_outage_fails_whole_and_the_next_one_works(
 
 
 @pytest.mark.parametrize("server", ["moto", "rclone"], indirect=True)
-def test_a_download_that_is_cut_once_is_taken_up_again(files: BucketFiles, door: Faulty) -> None:
+def test_a_download_that_is_cut_once_is_taken_up_again(files: BucketFileStore, door: FaultyS3Proxy) -> None:
     stored = store(files, bytes(range(256)) * 20_000)
     door.cuts = 1
     assert read(files, stored.key) == bytes(range(256)) * 20_000
@@ -265,36 +275,36 @@ def test_a_download_that_is_cut_once_is_taken_up_again(files: BucketFiles, door:
 
 @pytest.mark.parametrize("how", ["refused", "failing", "stalled"])
 def test_the_other_questions_say_so_too_and_work_again(
-    settings: Settings, door: Faulty, tmp_path: Path, how: str
+    settings: Settings, door: FaultyS3Proxy, tmp_path: Path, how: str
 ) -> None:
-    files = BucketFiles(settings, tmp_path / "work", patience(how))
-    key = store(BucketFiles(settings, tmp_path / "other", QUICK), b"kept").key
+    files = BucketFileStore(settings, tmp_path / "work", patience(how))
+    key = store(BucketFileStore(settings, tmp_path / "other", QUICK), b"kept").key
     outage(door, how)
     for ask in (files.check, lambda: list(files.keys(older=0)), lambda: files.delete(key)):
-        with pytest.raises(FilesAway):
+        with pytest.raises(FileStoreUnavailable):
             ask()
     door.heal()
     eventually(lambda: works(files.check), "the store answers again")
     eventually(lambda: works(lambda: read(files, key)), "downloads work again")
 
 
-def test_many_checks_are_one_question(settings: Settings, door: Faulty, tmp_path: Path) -> None:
-    files = BucketFiles(settings, tmp_path / "work", Patience(believed=600))
+def test_many_checks_are_one_question(settings: Settings, door: FaultyS3Proxy, tmp_path: Path) -> None:
+    files = BucketFileStore(settings, tmp_path / "work", BucketTimeouts(check_cache_seconds=600))
     for _ in range(20):
         files.check()
     assert len(door.seen) == 1
 
 
 def test_after_an_upload_that_failed_an_earlier_answer_is_believed_no_longer(
-    settings: Settings, door: Faulty, tmp_path: Path
+    settings: Settings, door: FaultyS3Proxy, tmp_path: Path
 ) -> None:
-    files = BucketFiles(settings, tmp_path / "work", Patience(again=1, believed=600))
+    files = BucketFileStore(settings, tmp_path / "work", BucketTimeouts(again=1, check_cache_seconds=600))
     files.check()
     door.refuse()
     files.check()
-    with pytest.raises(FilesAway):
+    with pytest.raises(FileStoreUnavailable):
         store(files, b"lost")
-    with pytest.raises(FilesAway):
+    with pytest.raises(FileStoreUnavailable):
         files.check()
 
 
@@ -302,9 +312,11 @@ def test_after_an_upload_that_failed_an_earlier_answer_is_believed_no_longer(
 def test_a_wrong_place_is_told_from_a_missing_file(rclone: S3Server, tmp_path: Path, there: str) -> None:
     """A bucket that somebody removed must not look like files that somebody deleted."""
     wrong = {"bucket": {"bucket": "nobodys"}, "keys": {"s3_secret_key": "x" * 40}}[there]
-    files = BucketFiles(rclone.settings(tmp_path, **wrong), tmp_path / "work", QUICK)
+    files = BucketFileStore(rclone.settings(tmp_path, **wrong), tmp_path / "work", QUICK)
     for ask in (files.check, lambda: read(files, "uploads/" + "0" * 32), lambda: store(files, b"lost")):
-        with pytest.raises(FilesAway, match={"bucket": "does not exist", "keys": "refuses this service"}[there]):
+        with pytest.raises(
+            FileStoreUnavailable, match={"bucket": "does not exist", "keys": "refuses this service"}[there]
+        ):
             ask()
     assert spooled(tmp_path) == []
 
@@ -319,7 +331,7 @@ def test_what_the_settings_do_not_say_comes_from_the_usual_variables(
     given = {"AWS_ENDPOINT_URL": rclone.url, "AWS_ACCESS_KEY_ID": rclone.access_key, "AWS_REGION": "eu-north-1"}
     for name, value in (given | {"AWS_SECRET_ACCESS_KEY": rclone.secret_key}).items():
         monkeypatch.setenv(name, value)
-    files = BucketFiles(Settings(data_dir=tmp_path, files_url=place, min_free=0), tmp_path / "work", QUICK)
+    files = BucketFileStore(Settings(data_dir=tmp_path, files_url=place, min_free=0), tmp_path / "work", QUICK)
     assert read(files, store(files, b"by variables").key) == b"by variables"
 
 
@@ -329,15 +341,15 @@ def test_what_the_settings_say_wins(rclone: S3Server, tmp_path: Path, monkeypatc
     secret = tmp_path / "secret"
     secret.write_text(rclone.secret_key + "\n")
     settings = rclone.settings(tmp_path, s3_secret_key=None, s3_secret_key_file=secret)
-    files = BucketFiles(settings, tmp_path / "work", QUICK)
+    files = BucketFileStore(settings, tmp_path / "work", QUICK)
     assert read(files, store(files, b"by settings").key) == b"by settings"
 
 
 def test_half_a_pair_of_keys_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY", raising=False)
     settings = Settings(data_dir=tmp_path, files_url="s3://bucket", s3_access_key="without a secret")
-    with pytest.raises(FilesAway, match="only one is set"):
-        BucketFiles(settings, tmp_path / "work")
+    with pytest.raises(FileStoreUnavailable, match="only one is set"):
+        BucketFileStore(settings, tmp_path / "work")
 
 
 @pytest.mark.parametrize(
@@ -352,6 +364,6 @@ def test_half_a_pair_of_keys_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_place_that_is_none_is_refused_at_once(tmp_path: Path, name: str, given: str) -> None:
     sound = {"files_url": "s3://bucket", "s3_access_key": "x" * 20, "s3_secret_key": "y" * 40}
     settings = Settings.model_validate({"data_dir": tmp_path, **sound, name: given})
-    with pytest.raises(FilesAway, match=" is no ") as refused:
-        BucketFiles(settings, tmp_path / "work")
+    with pytest.raises(FileStoreUnavailable, match=" is no ") as refused:
+        BucketFileStore(settings, tmp_path / "work")
     assert "half" not in refused.value.detail, "keys are not shown"

@@ -6,21 +6,21 @@ from typing import Any
 
 import pytest
 
-from app.errors import StorageShort, Unavailable
-from app.files import Files, Stored
-from app.files.bucket import BucketFiles
-from app.files.folder import FolderFiles
+from app.errors import StorageAlmostFull, Unavailable
+from app.files import FileStore, StoredFile
+from app.files.bucket import BucketFileStore
+from app.files.folder import FolderFileStore
 from app.settings import Settings
-from tests.s3 import S3Server
+from tests.s3_servers import S3Server
 
 LARGE = 9 * 1024 * 1024 + 3  # more than one part of a large upload
 
 
-def made(kind: str, request: pytest.FixtureRequest, data_dir: Path, **more: Any) -> Files:
+def made(kind: str, request: pytest.FixtureRequest, data_dir: Path, **more: Any) -> FileStore:
     if kind == "folder":
-        return FolderFiles(Settings.model_validate({"data_dir": data_dir, "min_free": 0} | more))
+        return FolderFileStore(Settings.model_validate({"data_dir": data_dir, "min_free": 0} | more))
     server: S3Server = request.getfixturevalue(kind)
-    return BucketFiles(server.settings(data_dir, **more), data_dir / "work")
+    return BucketFileStore(server.settings(data_dir, **more), data_dir / "work")
 
 
 @pytest.fixture(params=["folder", "moto", "rclone"])
@@ -29,11 +29,11 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def files(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Files:
+def files(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> FileStore:
     return made(kind, request, tmp_path)
 
 
-def store(files: Files, *chunks: bytes) -> Stored:
+def store(files: FileStore, *chunks: bytes) -> StoredFile:
     upload = files.begin()
     for chunk in chunks:
         upload.write(chunk)
@@ -41,12 +41,12 @@ def store(files: Files, *chunks: bytes) -> Stored:
     return upload.finish()
 
 
-def read(files: Files, key: str) -> bytes:
-    with files.local(key) as path:
+def read(files: FileStore, key: str) -> bytes:
+    with files.local_path(key) as path:
         return path.read_bytes()
 
 
-def all_keys(files: Files) -> list[str]:
+def all_keys(files: FileStore) -> list[str]:
     return sorted(files.keys(older=-60))  # ages are taken by two clocks, one of which counts whole seconds
 
 
@@ -54,7 +54,7 @@ def on_the_way(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.suffix == ".part" or path.parent.name == "spool"]
 
 
-def test_the_size_of_a_file_is_told_without_reading_it(files: Files) -> None:
+def test_the_size_of_a_file_is_told_without_reading_it(files: FileStore) -> None:
     stored = store(files, b"a few bytes")
     assert files.size(stored.key) == stored.size == 11
     files.delete(stored.key)
@@ -63,7 +63,7 @@ def test_the_size_of_a_file_is_told_without_reading_it(files: Files) -> None:
 
 
 @pytest.mark.parametrize("chunks", [(b"a few", b" bytes"), (b"",), ()], ids=["some", "empty", "none"])
-def test_what_is_written_is_read_back_with_its_hash_and_size(files: Files, chunks: tuple[bytes, ...]) -> None:
+def test_what_is_written_is_read_back_with_its_hash_and_size(files: FileStore, chunks: tuple[bytes, ...]) -> None:
     whole = b"".join(chunks)
     stored = store(files, *chunks)
     assert (stored.sha256, stored.size) == (hashlib.sha256(whole).hexdigest(), len(whole))
@@ -71,7 +71,7 @@ def test_what_is_written_is_read_back_with_its_hash_and_size(files: Files, chunk
     assert all_keys(files) == [stored.key]
 
 
-def test_a_file_of_several_parts_arrives_whole(files: Files, tmp_path: Path) -> None:
+def test_a_file_of_several_parts_arrives_whole(files: FileStore, tmp_path: Path) -> None:
     whole = bytes(range(251)) * (LARGE // 251 + 1)
     stored = store(files, whole[:LARGE])
     assert stored.size == LARGE
@@ -79,14 +79,14 @@ def test_a_file_of_several_parts_arrives_whole(files: Files, tmp_path: Path) -> 
     assert on_the_way(tmp_path) == []
 
 
-def test_equal_contents_are_two_files(files: Files) -> None:
+def test_equal_contents_are_two_files(files: FileStore) -> None:
     first, second = store(files, b"same"), store(files, b"same")
     assert first.sha256 == second.sha256
     files.delete(first.key)
     assert read(files, second.key) == b"same"
 
 
-def test_an_upload_that_is_given_up_leaves_nothing(files: Files, tmp_path: Path) -> None:
+def test_an_upload_that_is_given_up_leaves_nothing(files: FileStore, tmp_path: Path) -> None:
     upload = files.begin()
     upload.write(b"half of")
     upload.abort()
@@ -94,7 +94,7 @@ def test_an_upload_that_is_given_up_leaves_nothing(files: Files, tmp_path: Path)
     assert on_the_way(tmp_path) == []
 
 
-def test_giving_up_after_the_end_does_no_harm(files: Files) -> None:
+def test_giving_up_after_the_end_does_no_harm(files: FileStore) -> None:
     upload = files.begin()
     upload.write(b"whole")
     stored = upload.finish()
@@ -103,22 +103,22 @@ def test_giving_up_after_the_end_does_no_harm(files: Files) -> None:
 
 
 @pytest.mark.parametrize("key", ["uploads/" + "0" * 32, "uploads/../escape", "elsewhere"])
-def test_a_file_that_is_not_there_is_said_to_be_missing(files: Files, key: str) -> None:
-    with pytest.raises(FileNotFoundError, match=key), files.local(key):
+def test_a_file_that_is_not_there_is_said_to_be_missing(files: FileStore, key: str) -> None:
+    with pytest.raises(FileNotFoundError, match=key), files.local_path(key):
         pass
 
 
-def test_a_file_is_deleted_once_and_missing_after_that(files: Files) -> None:
+def test_a_file_is_deleted_once_and_missing_after_that(files: FileStore) -> None:
     stored = store(files, b"short-lived")
     assert read(files, stored.key) == b"short-lived"
     files.delete(stored.key)
     files.delete(stored.key)
     assert all_keys(files) == []
-    with pytest.raises(FileNotFoundError), files.local(stored.key):
+    with pytest.raises(FileNotFoundError), files.local_path(stored.key):
         pass
 
 
-def test_files_are_named_by_age(files: Files) -> None:
+def test_files_are_named_by_age(files: FileStore) -> None:
     stored = store(files, b"young")
     assert list(files.keys(older=3600)) == []
     assert list(files.keys(older=-60)) == [stored.key]
@@ -127,11 +127,11 @@ def test_files_are_named_by_age(files: Files) -> None:
 def test_uploads_are_refused_while_the_disk_is_short(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     files = made(kind, request, tmp_path, min_free=1 << 62)
     for ask in (files.begin, files.check):
-        with pytest.raises(StorageShort):
+        with pytest.raises(StorageAlmostFull):
             ask()
 
 
-def test_what_a_killed_process_left_is_cleared_and_whole_files_stay(files: Files, tmp_path: Path) -> None:
+def test_what_a_killed_process_left_is_cleared_and_whole_files_stay(files: FileStore, tmp_path: Path) -> None:
     stored = store(files, b"whole")
     killed = files.begin()
     killed.write(b"never to be whole")
@@ -143,11 +143,11 @@ def test_what_a_killed_process_left_is_cleared_and_whole_files_stay(files: Files
     assert all_keys(files) == [stored.key]
 
 
-def test_a_sound_store_passes_its_check(files: Files) -> None:
+def test_a_sound_store_passes_its_check(files: FileStore) -> None:
     files.check()
 
 
-def test_a_file_put_under_its_key_is_there_as_if_it_had_been_uploaded(files: Files, tmp_path: Path) -> None:
+def test_a_file_put_under_its_key_is_there_as_if_it_had_been_uploaded(files: FileStore, tmp_path: Path) -> None:
     content = b"x" * LARGE
     (tmp_path / "kept").write_bytes(content)
     key = f"uploads/{'0123456789abcdef' * 2}"

@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.formats.data import MISSING, Data, Place, Writer, escaped, named
+from tests.formats.answer_table import NO_SCORE, AnswerTable, FormatWriter, Place, named, pointer_token
 
 HEADER_WORDS = frozenset({"id", "label", "labels", "score", "scores"})
 
 
 @dataclass(frozen=True)
-class Grid:
+class CellGrid:
     """A table of cells: its columns by field, its rows, and which of them holds what of the data."""
 
     header: list[str]
@@ -27,7 +27,7 @@ class Grid:
     """The row of an item of a label set, in long tables."""
 
 
-def grid(data: Data, *, long: bool = False) -> Grid:
+def grid(data: AnswerTable, *, long: bool = False) -> CellGrid:
     """Cells before they are written; sets of labels are still lists unless each has a row of its own."""
     header = [*data.more, "id", *(["label"] if data.labels is not None else [])]
     header += data.names if data.scores is not None else ["score"] if data.single is not None else []
@@ -47,28 +47,28 @@ def grid(data: Data, *, long: bool = False) -> Grid:
             scores = [data.scores[at][k] for k in data.order or range(len(data.classes))]
             scores += [0.0] * (data.extra == at)
         rows.append([*first, *labels, *scores])
-    return Grid(header, rows, of_row, own)
+    return CellGrid(header, rows, of_row, own)
 
 
 def _cell(value: Any, *, quoted: bool) -> str:
-    text = "|".join(map(str, value)) if isinstance(value, list) else "" if value is MISSING else str(value)
+    text = "|".join(map(str, value)) if isinstance(value, list) else "" if value is NO_SCORE else str(value)
     special = quoted or any(sign in text for sign in ',\t"\r\n')
     return '"' + text.replace('"', '""') + '"' if special else text
 
 
-def _texts(data: Data, *, sign: str, long: bool, end: str) -> list[str]:
+def _texts(data: AnswerTable, *, sign: str, long: bool, end: str) -> list[str]:
     """The header and the rows as they are written."""
     found = grid(data, long=long)
     quoted = end == "\r\n"
     return [sign.join(_cell(value, quoted=quoted) for value in row) + end for row in (found.header, *found.rows)]
 
 
-def _table(data: Data, *, sign: str, long: bool = False, end: str = "\n") -> bytes:
+def _table(data: AnswerTable, *, sign: str, long: bool = False, end: str = "\n") -> bytes:
     return "".join(_texts(data, sign=sign, long=long, end=end)).encode()
 
 
 def _in_table(
-    data: Data, at: int, part: str, item: int | None, *, sign: str, long: bool = False, end: str = "\n"
+    data: AnswerTable, at: int, part: str, item: int | None, *, sign: str, long: bool = False, end: str = "\n"
 ) -> Place:
     found = grid(data, long=long)
     row = found.own.get((at, item), found.of_row[at]) if part == "label" and item is not None else found.of_row[at]
@@ -76,18 +76,18 @@ def _in_table(
     return {"line": line, "column": found.header.index(_heading(data, part, item)) + 1}
 
 
-def _heading(data: Data, part: str, item: int | None) -> str:
+def _heading(data: AnswerTable, part: str, item: int | None) -> str:
     """The column of a field; the scores of a row as a whole are named by their first column."""
     if part != "score":
         return part
     return "score" if data.single is not None else data.names[0] if item is None else data.classes[item]
 
 
-def _fits_table(data: Data) -> bool:
+def _fits_table(data: AnswerTable) -> bool:
     return data.scores is None or HEADER_WORDS.isdisjoint(data.classes)
 
 
-def _fits_long(data: Data) -> bool:
+def _fits_long(data: AnswerTable) -> bool:
     return data.several and data.labels is not None and not data.scored
 
 
@@ -98,7 +98,7 @@ def _array(values: Sequence[Any]) -> Any:
     return np.array(values) if {type(value) for value in values} == {int} else np.array(values, dtype=str)
 
 
-def write_npz(data: Data, *, save: Any = np.savez, dtype: Any = np.float64, order: Any = "C") -> bytes:
+def write_npz(data: AnswerTable, *, save: Any = np.savez, dtype: Any = np.float64, order: Any = "C") -> bytes:
     found: dict[str, Any] = {"ids": _array(data.ids)}
     if data.labels is not None:
         found["labels"] = _array(["|".join(one) if isinstance(one, list) else one for one in data.labels])
@@ -114,17 +114,17 @@ def write_npz(data: Data, *, save: Any = np.savez, dtype: Any = np.float64, orde
     return body.getvalue()
 
 
-def holds_floats(data: Data) -> bool:
+def holds_floats(data: AnswerTable) -> bool:
     """Whether all scores are there and numbers, as arrays need it."""
     cells = [*(data.single or ()), *(value for row in data.scores or () for value in row)]
     return {float} >= {type(cell) for cell in cells} and data.extra is None
 
 
-def _sound(data: Data) -> bool:
+def _sound(data: AnswerTable) -> bool:
     return None not in data.ids and (data.labels is None or None not in data.labels)
 
 
-def arrow_table(data: Data, *, lists: bool, long: bool, dictionary: bool, floats: Any = None) -> Any:
+def arrow_table(data: AnswerTable, *, lists: bool, long: bool, dictionary: bool, floats: Any = None) -> Any:
     """An Arrow table with the columns of a CSV, or with lists."""
     floats = floats or pa.float64()
     if not lists:
@@ -145,7 +145,7 @@ def arrow_table(data: Data, *, lists: bool, long: bool, dictionary: bool, floats
             made[name] = pa.array(values)
         else:
             kind = pa.list_(floats) if lists and name == "scores" else floats
-            made[name] = pa.array([None if value is MISSING else value for value in values], kind)
+            made[name] = pa.array([None if value is NO_SCORE else value for value in values], kind)
     return pa.table(made)
 
 
@@ -161,7 +161,7 @@ def _texts_column(values: list[Any], *, joined: bool, dictionary: bool) -> Any:
 
 
 def write_columns(
-    data: Data, *, parquet: bool, lists: bool = False, long: bool = False, few: bool = False, floats: Any = None
+    data: AnswerTable, *, parquet: bool, lists: bool = False, long: bool = False, few: bool = False, floats: Any = None
 ) -> bytes:
     """A Parquet or Arrow file; with `few`, text columns are dictionary-encoded and rows come two by two."""
     table = arrow_table(data, lists=lists, long=long, dictionary=few, floats=floats)
@@ -176,27 +176,29 @@ def write_columns(
     return body.getvalue()
 
 
-def _in_columnar(data: Data, at: int, part: str, item: int | None, *, lists: bool = False, long: bool = False) -> Place:
+def _in_columnar(
+    data: AnswerTable, at: int, part: str, item: int | None, *, lists: bool = False, long: bool = False
+) -> Place:
     if lists:
         name = named(data, part)
         within = "" if item is None or data.single is not None else f"/{item}"
         return {"pointer": f"/{name}/{at}{within}"}
     found = grid(data, long=long)
     row = found.own.get((at, item), found.of_row[at]) if part == "label" and item is not None else found.of_row[at]
-    return {"pointer": f"{escaped(_heading(data, part, item))}/{row}"}
+    return {"pointer": f"{pointer_token(_heading(data, part, item))}/{row}"}
 
 
-def _fits_columnar(data: Data, *, lists: bool = False) -> bool:
+def _fits_columnar(data: AnswerTable, *, lists: bool = False) -> bool:
     cells = [*(data.single or ()), *(value for row in data.scores or () for value in row)]
-    odd = any(value is not MISSING and type(value) is not float for value in cells)
+    odd = any(value is not NO_SCORE and type(value) is not float for value in cells)
     return not odd and (lists or (data.extra is None and _fits_table(data)))
 
 
-def fits_npz(data: Data) -> bool:
+def fits_npz(data: AnswerTable) -> bool:
     return holds_floats(data) and _sound(data)
 
 
-def table_writers() -> dict[str, Writer]:
+def table_writers() -> dict[str, FormatWriter]:
     found = {}
     for kind, sign in (("csv", ","), ("tsv", "\t")):
         for end, long in product(("\n", "\r\n"), (False, True)):
@@ -205,15 +207,15 @@ def table_writers() -> dict[str, Writer]:
                 partial(_table, sign=sign, long=long, end=end),
                 partial(_in_table, sign=sign, long=long, end=end),
             )
-            found[name] = Writer(kind, write, place, _fits_long if long else _fits_table, "long" if long else "")
+            found[name] = FormatWriter(kind, write, place, _fits_long if long else _fits_table, "long" if long else "")
     for kind, few in product(("parquet", "arrow"), (False, True)):
         whole = partial(write_columns, parquet=kind == "parquet", few=few)
         name = f"{kind}{' in parts' if few else ''}"
-        found[name] = Writer(kind, whole, _in_columnar, _fits_columnar)
+        found[name] = FormatWriter(kind, whole, _in_columnar, _fits_columnar)
         lists = partial(whole, lists=True)
-        found[f"{name}, lists"] = Writer(
+        found[f"{name}, lists"] = FormatWriter(
             kind, lists, partial(_in_columnar, lists=True), partial(_fits_columnar, lists=True)
         )
         rows = partial(whole, long=True)
-        found[f"long {name}"] = Writer(kind, rows, partial(_in_columnar, long=True), _fits_long, "long")
+        found[f"long {name}"] = FormatWriter(kind, rows, partial(_in_columnar, long=True), _fits_long, "long")
     return found

@@ -15,15 +15,15 @@ from app.formats import table_validation as check_module
 from app.formats.readers import csv_table as csv_module
 from app.formats.readers import json_lines as lines_module
 from app.formats.readers import records as records_module
-from app.formats.reading_rules import Rules
-from app.scoring.declaration.task import TASKS, Task
-from tests.formats.data import Data
-from tests.formats.drawn import Drawn, drawn, halves
-from tests.formats.support import answers, packed, sets
+from app.formats.reading_rules import ReadingRules
+from app.scoring.declaration.task import TASK_KINDS, TaskKind
+from tests.formats.answer_table import AnswerTable
+from tests.formats.reading import code_sets, compress, read_answers
+from tests.formats.strategies import DrawnAnswers, drawn_answers, float32_scores
 from tests.formats.table_writers import write_columns, write_npz
 from tests.formats.writers import WRITERS
 
-CASES = [(task, scored) for task in TASKS for scored in (False, True)]
+CASES = [(task, scored) for task in TASK_KINDS for scored in (False, True)]
 ENCODINGS = ("", "gzip", "zstd")
 
 
@@ -31,16 +31,16 @@ ENCODINGS = ("", "gzip", "zstd")
 @given(data=st.data())
 @settings(max_examples=20, deadline=None)
 def test_any_answers_are_the_same_arrays_in_every_format_and_encoding(
-    task: Task, scored: bool, data: st.DataObject
+    task: TaskKind, scored: bool, data: st.DataObject
 ) -> None:
-    one = data.draw(drawn(task, scored=scored))
+    one = data.draw(drawn_answers(task, scored=scored))
     read = 0
     for name, writer in WRITERS.items():
         if not writer.fits(one.data):
             continue
         raw = writer.write(one.data)
         for encoding in ENCODINGS:
-            found, problems = one.read(packed(raw, encoding), writer, encoding)
+            found, problems = one.read(compress(raw, encoding), writer, encoding)
             assert problems.to_dict()["problems"] == [], name
             one.check(found)
             read += 1
@@ -50,15 +50,15 @@ def test_any_answers_are_the_same_arrays_in_every_format_and_encoding(
 @pytest.mark.parametrize(("task", "scored"), CASES)
 @given(data=st.data())
 @settings(max_examples=15, deadline=None)
-def test_the_slow_ways_read_what_the_quick_ones_read(task: Task, scored: bool, data: st.DataObject) -> None:
-    one = data.draw(drawn(task, scored=scored))
+def test_the_slow_ways_read_what_the_quick_ones_read(task: TaskKind, scored: bool, data: st.DataObject) -> None:
+    one = data.draw(drawn_answers(task, scored=scored))
     with pytest.MonkeyPatch.context() as patch:  # switches the shortcuts off; nothing is imitated
-        patch.setattr(records_module, "_uniform", lambda *_: None)
-        patch.setattr(lines_module, "_quick", lambda *_: None)
-        patch.setattr(csv_module, "_quick", lambda *_: None)
-        patch.setattr(tidy_module, "_quick", lambda *_: None)
-        patch.setattr(check_module, "_quick", lambda *_: None)
-        patch.setattr(scores_module._Resolver, "_quick", lambda *_, **__: None)
+        patch.setattr(records_module, "_columns_from_uniform_records", lambda *_: None)
+        patch.setattr(lines_module, "_decode_clean_lines", lambda *_: None)
+        patch.setattr(csv_module, "_read_clean_rows", lambda *_: None)
+        patch.setattr(tidy_module, "_normalize_clean_columns", lambda *_: None)
+        patch.setattr(check_module, "_join_clean_table", lambda *_: None)
+        patch.setattr(scores_module._ScoreMatrixBuilder, "_clean_matrix", lambda *_, **__: None)
         for name, writer in WRITERS.items():
             if writer.fits(one.data):
                 found, problems = one.read(writer.write(one.data), writer)
@@ -69,11 +69,11 @@ def test_the_slow_ways_read_what_the_quick_ones_read(task: Task, scored: bool, d
 # ---- float32, integers and spelling ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data())
 @settings(max_examples=20, deadline=None)
-def test_float32_is_widened_exactly(task: Task, data: st.DataObject) -> None:
-    one = data.draw(drawn(task, scored=True, numbers=halves))
+def test_float32_is_widened_exactly(task: TaskKind, data: st.DataObject) -> None:
+    one = data.draw(drawn_answers(task, scored=True, numbers=float32_scores))
     assert one.matrix is not None
     ways = {
         "npz": partial(write_npz, dtype=np.float32),
@@ -91,8 +91,8 @@ def test_float32_is_widened_exactly(task: Task, data: st.DataObject) -> None:
 
 
 def test_a_score_that_is_a_whole_number_is_a_number() -> None:
-    data = Data(["t1"], ["a", "b"], scores=[[1, 0]])
-    one = Drawn("multiclass", data, ["t1"], None, np.array([[1.0, 0.0]]))
+    data = AnswerTable(["t1"], ["a", "b"], scores=[[1, 0]])
+    one = DrawnAnswers("multiclass", data, ["t1"], None, np.array([[1.0, 0.0]]))
     for name, writer in WRITERS.items():
         if writer.kind in {"json", "jsonl", "csv", "tsv"} and writer.fits(data):
             found, problems = one.read(writer.write(data), writer)
@@ -105,15 +105,17 @@ def test_a_score_that_is_a_whole_number_is_a_number() -> None:
 LABELS, WIDE = "id,label\nt1,label\nt2,x\n", "id,label,x\nt1,0.25,0.75\nt2,0.5,0.5\n"
 
 
-def table(text: str, classes: list[str], task: Task = "multiclass", **how: Any) -> Any:
+def table(text: str, classes: list[str], task: TaskKind = "multiclass", **how: Any) -> Any:
     positive = classes[0] if task == "binary" else None
-    found, problems = answers(text, "csv", ids=["t1", "t2"], classes=classes, task=task, positive_label=positive, **how)
+    found, problems = read_answers(
+        text, "csv", ids=["t1", "t2"], classes=classes, task=task, positive_label=positive, **how
+    )
     return found, problems.total
 
 
 @pytest.mark.parametrize("scores", ["ignored", "used"])
 def test_a_class_called_label_does_not_make_the_column_of_labels_one_of_scores(scores: str) -> None:
-    found, total = table(LABELS, ["label", "x"], rules=Rules(scores=scores))
+    found, total = table(LABELS, ["label", "x"], rules=ReadingRules(scores=scores))
     assert total == {}
     assert found.labels.codes.tolist() == [0, 1]
     assert found.scores is None
@@ -121,7 +123,7 @@ def test_a_class_called_label_does_not_make_the_column_of_labels_one_of_scores(s
 
 @pytest.mark.parametrize("scores", ["ignored", "used", "due"])
 def test_columns_for_all_classes_are_scores_even_if_one_is_called_label(scores: str) -> None:
-    found, total = table(WIDE, ["label", "x"], rules=Rules(scores=scores))
+    found, total = table(WIDE, ["label", "x"], rules=ReadingRules(scores=scores))
     assert total == {}
     assert found.labels is None
     assert found.scores.tolist() == [[0.25, 0.75], [0.5, 0.5]]
@@ -129,9 +131,9 @@ def test_columns_for_all_classes_are_scores_even_if_one_is_called_label(scores: 
 
 def test_labels_beside_the_scores_of_a_class_called_label_stand_in_the_column_labels() -> None:
     text = "id,labels,label,x\nt1,x,0.25,0.75\nt2,label|x,0.5,0.5\n"
-    found, total = table(text, ["label", "x"], "multilabel", rules=Rules(scores="used"))
+    found, total = table(text, ["label", "x"], "multilabel", rules=ReadingRules(scores="used"))
     assert total == {}
-    assert sets(found.labels) == [[1], [0, 1]]
+    assert code_sets(found.labels) == [[1], [0, 1]]
     assert found.scores.tolist() == [[0.25, 0.75], [0.5, 0.5]]
 
 
@@ -142,22 +144,22 @@ def test_a_single_class_called_label_makes_its_column_one_of_scores() -> None:
 
 def test_a_column_called_score_is_that_of_the_class_where_a_class_is_called_so() -> None:
     text = "id,score\nt1,0.25\nt2,0.75\n"
-    found, total = table(text, ["score", "x"], "binary", rules=Rules(scores="due"))
+    found, total = table(text, ["score", "x"], "binary", rules=ReadingRules(scores="due"))
     assert total == {}
     assert found.scores.tolist() == [[0.25], [0.75]]
-    assert table(text, ["x", "score"], "binary", rules=Rules(scores="due"))[1] == {"wrong_class_count": 1}
+    assert table(text, ["x", "score"], "binary", rules=ReadingRules(scores="due"))[1] == {"wrong_class_count": 1}
 
 
 def test_scores_of_a_class_called_id_have_no_place_in_a_table() -> None:
     assert table("id,id,x\nt1,0.5,0.5\nt2,0.5,0.5\n", ["id", "x"])[1] == {"duplicate_key": 1}
-    assert table("id,x\nt1,0.5\nt2,0.5\n", ["id", "x"], rules=Rules(scores="due"))[1] == {"wrong_class_count": 1}
+    assert table("id,x\nt1,0.5\nt2,0.5\n", ["id", "x"], rules=ReadingRules(scores="due"))[1] == {"wrong_class_count": 1}
 
 
 @pytest.mark.parametrize("name", ["parquet", "arrow in parts"])
 @pytest.mark.parametrize("odd", ["label", "score", "scores", "labels"])
 def test_columns_of_floats_are_scores_whatever_the_classes_are_called(name: str, odd: str) -> None:
-    data = Data(["t1", "t2"], [odd, "x"], scores=[[0.25, 0.75], [0.5, 0.5]], order=[1, 0])
-    one = Drawn("multiclass", data, ["t1", "t2"], None, np.array(data.scores))
+    data = AnswerTable(["t1", "t2"], [odd, "x"], scores=[[0.25, 0.75], [0.5, 0.5]], order=[1, 0])
+    one = DrawnAnswers("multiclass", data, ["t1", "t2"], None, np.array(data.scores))
     found, problems = one.read(WRITERS[name].write(data), WRITERS[name])
     assert problems.to_dict()["problems"] == []
     one.check(found)

@@ -9,16 +9,25 @@ from typing import Any
 import httpx
 import pytest
 
-from app.formats import Limits, file_kind
-from app.formats.problems import CODES, Problems
+from app.formats import Limits, detect_file_kind
+from app.formats.problems import PROBLEM_CODES, Problems
 from app.formats.registry import FORMATS
-from app.pipeline import Source, load_gold
-from tests.cli.command import run
-from tests.formats.cells import GROUPS, cells
-from tests.formats.cells.encodings import NAMES, packed
-from tests.formats.cells.model import CHALLENGES, CLASSES, IDS, SETTING_OF, SMALL, Cell, brief, read_offline
-from tests.formats.cells.write import MEDIA, WIDE, written
-from tests.live import Caller, Live, open_challenge
+from app.pipeline import SourceFile, load_gold
+from tests.cli.run_command import run_assay
+from tests.formats.fault_table import GROUPS, cells
+from tests.formats.fault_table.encodings import NAMES, compress_with_checksum
+from tests.formats.fault_table.model import (
+    CHALLENGES,
+    CLASSES,
+    IDS,
+    SETTING_OF,
+    SMALL_LIMITS,
+    Cell,
+    compared_fields,
+    read_offline,
+)
+from tests.formats.fault_table.write import MEDIA_TYPES, WIDE, write_file
+from tests.live_service import Caller, Live, open_challenge
 
 CELLS = cells()
 MAX_UPLOAD, MAX_CLASSES = 8192, 6
@@ -33,7 +42,7 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
 
     def service(cell: Cell) -> tuple[Caller, str]:
         if cell.small not in running:
-            limits = {SETTING_OF[name]: str(value) for name, value in SMALL.items()}
+            limits = {SETTING_OF[name]: str(value) for name, value in SMALL_LIMITS.items()}
             limits |= {"max_upload": str(MAX_UPLOAD), "max_classes": str(MAX_CLASSES)}
             folder = tmp_path_factory.mktemp("cells") / "data"
             running[cell.small] = Live(folder, **limits if cell.small else {}).start()
@@ -85,7 +94,7 @@ def test_a_cell_gets_the_answer_it_says_from_the_service_and_offline(services: S
     assert answer.status_code == 200, answer.text[:500]
     problems, notes = read_offline(cell)
     offline = report(problems, notes)
-    assert brief(offline["problems"], cell.problems) == list(cell.problems)
+    assert compared_fields(offline["problems"], cell.problems) == list(cell.problems)
     assert sum(offline["total"].values()) == len(cell.problems)
     online = answer.json()
     for part in ("valid", "total", "problems", "notes"):
@@ -123,7 +132,7 @@ SAMPLE = [
 @pytest.mark.parametrize("name", SAMPLE)
 def test_the_command_itself_prints_what_the_service_answers(services: Services, tmp_path: Path, name: str) -> None:
     cell, told = CELLS[name], CHALLENGES[CELLS[name].challenge]
-    ending = file_kind(None, cell.media, cell.encoding).ending
+    ending = detect_file_kind(None, cell.media, cell.encoding).ending
     files = {
         f"mine{ending}": cell.body,
         "ids.json": json.dumps(IDS).encode(),
@@ -135,7 +144,7 @@ def test_the_command_itself_prints_what_the_service_answers(services: Services, 
         (tmp_path / file).write_bytes(body)
     layout = ("--layout", cell.layout) if cell.layout else ()
     known = ("--ids", ids, "--classes", classes, "--recipe", recipe, "--task", told.task)
-    ran = run("validate", "-f", mine, *known, *layout, "--json")
+    ran = run_assay("validate", "-f", mine, *known, *layout, "--json")
     online = dry_run(services, cell).json()
     assert ran.status == (0 if online["valid"] else 1)
     assert json.dumps(ran.value()) == json.dumps({part: online[part] for part in ran.value()})
@@ -144,7 +153,7 @@ def test_the_command_itself_prints_what_the_service_answers(services: Services, 
 
 @pytest.mark.parametrize("column", WIDE)
 def test_a_body_larger_than_allowed_is_refused_before_it_is_read(services: Services, column: str) -> None:
-    answer = dry_run(services, Cell(bytes(MAX_UPLOAD + 1), media=MEDIA[column], small=True))
+    answer = dry_run(services, Cell(bytes(MAX_UPLOAD + 1), media=MEDIA_TYPES[column], small=True))
     assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
 
 
@@ -152,30 +161,30 @@ def test_a_body_larger_than_allowed_is_refused_before_it_is_read(services: Servi
 def test_gold_of_too_many_classes_is_refused_in_every_format(services: Services, tmp_path: Path, column: str) -> None:
     who, _ = services(Cell(b"", small=True))
     rows = [(f"g{number}", f"c{number}") for number in range(MAX_CLASSES + 1)]
-    kind = file_kind(None, MEDIA[column], None)
+    kind = detect_file_kind(None, MEDIA_TYPES[column], None)
     path = tmp_path / f"gold{kind.ending}"
-    path.write_bytes(written(column, rows))
-    limits = replace(Limits(classes=MAX_CLASSES), **SMALL | {"records": 100})
-    gold, problems = load_gold(Source(path, kind), task="multiclass", limits=limits)
+    path.write_bytes(write_file(column, rows))
+    limits = replace(Limits(classes=MAX_CLASSES), **SMALL_LIMITS | {"records": 100})
+    gold, problems = load_gold(SourceFile(path, kind), task="multiclass", limits=limits)
     assert gold is None
     assert problems.total == {"too_large": 1}
     answer = who.post(
-        "/challenges/label/phases/main/gold", content=path.read_bytes(), headers={"Content-Type": MEDIA[column]}
+        "/challenges/label/phases/main/gold", content=path.read_bytes(), headers={"Content-Type": MEDIA_TYPES[column]}
     )
     assert answer.status_code == 422, answer.text
     assert answer.json()["total"] == {"too_many_rows": 1}  # the service takes five records
 
 
 @pytest.mark.parametrize("encoding", NAMES)
-@pytest.mark.parametrize("column", MEDIA)
+@pytest.mark.parametrize("column", MEDIA_TYPES)
 def test_every_sound_file_is_valid_plain_and_packed(services: Services, encoding: str, column: str) -> None:
     rows = list(zip(IDS, CLASSES, strict=True))
     long = column == "long"
-    body = written(column, rows)
+    body = write_file(column, rows)
     how: dict[str, Any] = {"layout": "long", "challenge": "sets"} if long else {}
     for cell in (
-        Cell(body, media=MEDIA[column], **how),
-        Cell(packed(encoding, body), media=MEDIA[column], encoding=encoding, **how),
+        Cell(body, media=MEDIA_TYPES[column], **how),
+        Cell(compress_with_checksum(encoding, body), media=MEDIA_TYPES[column], encoding=encoding, **how),
     ):
         answer = dry_run(services, cell)
         assert answer.status_code == 200, answer.text
@@ -189,4 +198,4 @@ def test_the_table_has_no_hole_and_shows_every_format_and_code() -> None:
             assert all(isinstance(found, Cell) or found for found in fault.cells.values())
     media = {cell.media for cell in CELLS.values()}
     assert media >= {known.media_types[0] for known in FORMATS.values()}
-    assert {one["code"] for cell in CELLS.values() for one in cell.problems} == set(CODES)
+    assert {one["code"] for cell in CELLS.values() for one in cell.problems} == set(PROBLEM_CODES)

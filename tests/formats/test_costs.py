@@ -8,15 +8,15 @@ import unicodedata
 
 import pytest
 
-from app.formats.decoding import composed, decode, piles_marks
+from app.formats.decoding import decode_utf8, has_excess_combining_marks, to_nfc
 from app.formats.problems import Problems
 from app.formats.readers.strict_json import json_decoder
 from app.formats.reading_rules import Limits
-from app.formats.suggestions import Near
+from app.formats.suggestions import SuggestionFinder
 
 
 def test_similar_texts_are_looked_for_a_few_hundred_times_only() -> None:
-    near = Near([f"class number {number}" for number in range(300)])
+    near = SuggestionFinder([f"class number {number}" for number in range(300)])
     assert near.of("class numbr 7x") is not None
     began = time.process_time()
     for number in range(20_000):
@@ -28,7 +28,7 @@ def test_columns_of_faulty_bytes_are_counted_once() -> None:
     body = b'["' + "ä".encode() * (4 << 20) + b"\xff," * 100
     problems = Problems()
     began = time.process_time()
-    decode(body, by_line=False, problems=problems)
+    decode_utf8(body, by_line=False, problems=problems)
     assert time.process_time() - began < 3
     start = 3 + (4 << 20)
     assert [each.column for each in problems.first] == list(range(start, start + 200, 2))
@@ -44,8 +44,8 @@ def test_an_integer_with_more_digits_than_any_finite_number_is_a_fault_of_the_fi
 
 
 def test_marks_are_put_in_order_only_where_the_text_may_be_an_id() -> None:
-    assert composed("e\u0301", 2) == "é"
-    assert composed("e\u0301" + "\u0327\u0301" * 1000, 1000) == "e\u0301" + "\u0327\u0301" * 1000
+    assert to_nfc("e\u0301", 2) == "é"
+    assert to_nfc("e\u0301" + "\u0327\u0301" * 1000, 1000) == "e\u0301" + "\u0327\u0301" * 1000
 
 
 def test_piles_of_marks_are_found_wherever_they_are_and_elsewhere_none() -> None:
@@ -57,8 +57,8 @@ def test_piles_of_marks_are_found_wherever_they_are_and_elsewhere_none() -> None
         text = "".join(
             chance.choice(("", "", "a", "\u1ebf" * 3, "b" * 40)) + part for part in parts
         ) + "é" * chance.randrange(3)
-        assert piles_marks(text) is (pile.search(text) is not None), ascii(text)
-        found += piles_marks(text)
+        assert has_excess_combining_marks(text) is (pile.search(text) is not None), ascii(text)
+        found += has_excess_combining_marks(text)
     assert 100 < found < 2900
 
 
@@ -73,5 +73,5 @@ def test_marks_are_looked_for_at_few_places_of_a_text(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(unicodedata, "combining", counted)
     for text in ("é" * 998, "e\u0301" * 499, "\u1112\u1161" * 499):
-        assert not piles_marks(text)
+        assert not has_excess_combining_marks(text)
     assert 0 < looked < 400

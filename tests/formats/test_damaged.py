@@ -12,9 +12,9 @@ import pyarrow.parquet
 import pytest
 
 from app.formats.detection import FileKind
-from app.formats.infer_task import holds_sets
+from app.formats.infer_task import has_label_sets
 from app.formats.reading_rules import Limits
-from tests.formats.support import answers, read, sets
+from tests.formats.reading import code_sets, read, read_answers
 
 HEADER = "{{'descr': '<U1', 'fortran_order': False, 'shape': {}}}"
 
@@ -41,10 +41,10 @@ def npz(header: str) -> bytes:
 @pytest.mark.parametrize("kind", ["parquet", "arrow"])
 def test_integers_are_labels_of_sets_too(kind: str) -> None:
     data = columnar(kind, {"id": ["t1", "t2", "t3"], "label": [0, 1, 0]})
-    found, problems = answers(data, kind, multilabel=True, classes=("0", "1"))
+    found, problems = read_answers(data, kind, multilabel=True, classes=("0", "1"))
     assert not problems
     assert found is not None
-    assert sets(found.labels) == [[0], [1], [0]]
+    assert code_sets(found.labels) == [[0], [1], [0]]
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow"])
@@ -63,7 +63,7 @@ def test_a_column_of_sets_is_one_though_each_holds_one_label(
 ) -> None:
     """As in JSON, where lists say it, and in CSV, where the name of the column does."""
     data = columnar(kind, {"id": ["t1", "t2"], column: labels})
-    assert holds_sets(io.BytesIO(data), FileKind(kind), Limits()) == expected
+    assert has_label_sets(io.BytesIO(data), FileKind(kind), Limits()) == expected
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "npz"])
@@ -72,8 +72,8 @@ def test_the_task_of_a_file_with_too_many_records_cannot_be_told(kind: str) -> N
     np.savez(file, ids=[1, 2, 3], labels=["a|b", "a", "b"])
     columns: dict[str, list[Any]] = {"id": [1, 2, 3], "labels": [["a", "b"], ["a"], ["b"]]}
     data = file.getvalue() if kind == "npz" else columnar(kind, columns)
-    assert holds_sets(io.BytesIO(data), FileKind(kind), Limits())
-    assert not holds_sets(io.BytesIO(data), FileKind(kind), Limits(records=2))
+    assert has_label_sets(io.BytesIO(data), FileKind(kind), Limits())
+    assert not has_label_sets(io.BytesIO(data), FileKind(kind), Limits(records=2))
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from app.formats import FileKind, Rules
-from app.formats.template import template
+from app.formats import FileKind, ReadingRules
+from app.formats.template import build_template
 from app.offline import read_ids
-from app.pipeline import Source, load_gold
-from app.scoring.declaration.task import Task, TaskSpec
-from tests.formats.support import CLASSES, IDS, answers, brief, placed, sets
-from tests.scoring.build import case
-from tests.scoring.build import value as value_of
+from app.pipeline import SourceFile, load_gold
+from app.scoring.declaration.task import TaskKind, TaskSpec
+from tests.formats.reading import CLASSES, IDS, code_sets, located_problems, read_answers, summarize_problems
+from tests.scoring.case_builder import case
+from tests.scoring.case_builder import value as value_of
 
 
 def npz(**arrays: Any) -> bytes:
@@ -33,23 +33,23 @@ def parquet(**columns: Any) -> bytes:
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "multilabel"])
-def test_one_score_is_not_that_of_each_of_several_classes(task: Task) -> None:
+def test_one_score_is_not_that_of_each_of_several_classes(task: TaskKind) -> None:
     positive = "cat" if task == "binary" else None
     classes = CLASSES[:2] if task == "binary" else CLASSES
-    _, problems = answers(
+    _, problems = read_answers(
         npz(ids=IDS, classes=classes, scores=[0.1, 0.9, 0.5]),
         "npz",
         task=task,
         classes=classes,
         positive_label=positive,
     )
-    assert brief(problems) == [{"code": "wrong_class_count", "pointer": "/scores"}]
+    assert summarize_problems(problems) == [{"code": "wrong_class_count", "pointer": "/scores"}]
 
 
 @pytest.mark.parametrize("kind", ["multiclass", "binary"])
-def test_no_scores_at_all_are_a_file_without_rows(kind: Task) -> None:
+def test_no_scores_at_all_are_a_file_without_rows(kind: TaskKind) -> None:
     raw = npz(ids=np.array([], dtype=str), scores=np.zeros(0))
-    found, problems = answers(raw, "npz", ids=[], task=kind, classes=CLASSES[:2], positive_label="cat")
+    found, problems = read_answers(raw, "npz", ids=[], task=kind, classes=CLASSES[:2], positive_label="cat")
     assert not problems
     assert found is not None
     assert found.scores is not None
@@ -60,31 +60,31 @@ def test_columns_are_told_after_nfc() -> None:
     classes = ("\u00e9", "label")
     for name in ("\u00e9", "e\u0301"):
         text = f"id,labels,label,{name}\nt1,label,0.1,0.9\nt2,,0.1,0.9\nt3,{name},0.1,0.9\n"
-        found, problems = answers(text, "csv", classes=classes, multilabel=True)
+        found, problems = read_answers(text, "csv", classes=classes, multilabel=True)
         assert not problems
         assert found is not None
-        assert sets(found.labels) == [[1], [], [0]]
+        assert code_sets(found.labels) == [[1], [], [0]]
 
 
 def test_rows_of_pairs_have_no_scores() -> None:
     text = "id,label,cat,dog,eel\nt1,cat,1,0,0\nt1,dog,1,0,0\nt2,,1,0,0\nt3,eel,1,0,0\n"
-    found, problems = answers(text, "csv", multilabel=True, layout="long", rules=Rules(scores="used"))
+    found, problems = read_answers(text, "csv", multilabel=True, layout="long", rules=ReadingRules(scores="used"))
     assert not problems
     assert found is not None
     assert found.scores is None
-    assert sets(found.labels) == [[0, 1], [], [2]]
+    assert code_sets(found.labels) == [[0, 1], [], [2]]
 
 
 def test_sets_that_are_all_empty_have_no_type_inside() -> None:
-    found, problems = answers(parquet(id=list(IDS), labels=[[], [], []]), "parquet", multilabel=True)
+    found, problems = read_answers(parquet(id=list(IDS), labels=[[], [], []]), "parquet", multilabel=True)
     assert not problems
     assert found is not None
-    assert sets(found.labels) == [[], [], []]
+    assert code_sets(found.labels) == [[], [], []]
 
 
 def test_classes_beside_single_scores_are_ignored() -> None:
     text = '{"classes":["dog","cat"],"predictions":[{"id":"t1","score":1},{"id":"t2","score":0},{"id":"t3","score":0}]}'
-    found, problems = answers(text, task="binary", classes=CLASSES[:2], positive_label="cat")
+    found, problems = read_answers(text, task="binary", classes=CLASSES[:2], positive_label="cat")
     assert not problems
     assert found is not None
     assert found.scores is not None
@@ -94,14 +94,14 @@ def test_classes_beside_single_scores_are_ignored() -> None:
 @pytest.mark.parametrize("junk", [(b"JUNK", b""), (b"", b"JUNK"), (b"\xef\xbb\xbf", b"")])
 def test_an_archive_with_something_around_it_is_refused(junk: tuple[bytes, bytes]) -> None:
     raw = npz(ids=IDS, labels=["cat", "dog", "eel"])
-    assert not answers(raw, "npz")[1]
-    assert answers(junk[0] + raw + junk[1], "npz")[1].total == {"syntax": 1}
+    assert not read_answers(raw, "npz")[1]
+    assert read_answers(junk[0] + raw + junk[1], "npz")[1].total == {"syntax": 1}
 
 
 def test_labels_joined_where_one_is_due_are_told_so() -> None:
-    _, problems = answers('{"t1":"cat|dog","t2":"cat","t3":"eel"}')
+    _, problems = read_answers('{"t1":"cat|dog","t2":"cat","t3":"eel"}')
     assert "One label is due here." in problems.first[0].message
-    _, problems = answers('{"t1":["cat,dog"],"t2":[],"t3":[]}', multilabel=True)
+    _, problems = read_answers('{"t1":["cat,dog"],"t2":[],"t3":[]}', multilabel=True)
     assert "Give each label of its own" in problems.first[0].message
 
 
@@ -110,7 +110,7 @@ def test_a_small_file_with_many_rows_and_classes_costs_little() -> None:
     text = "[" + ",".join(f'{{"id":"i{at}","scores":[]}}' for at in range(m)) + "]"
     tracemalloc.start()
     try:
-        _, problems = answers(text, ids=[f"i{at}" for at in range(m)], classes=[f"c{at}" for at in range(m)])
+        _, problems = read_answers(text, ids=[f"i{at}" for at in range(m)], classes=[f"c{at}" for at in range(m)])
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -120,8 +120,8 @@ def test_a_small_file_with_many_rows_and_classes_costs_little() -> None:
 
 def test_a_template_names_the_positive_label_where_a_class_is_called_score() -> None:
     spec = TaskSpec("binary", ("score", "other"), "other")
-    assert template(["t1"], spec, "csv", scores=True) == b"id,other\nt1,\n"
-    found, problems = answers(
+    assert build_template(["t1"], spec, "csv", scores=True) == b"id,other\nt1,\n"
+    found, problems = read_answers(
         "id,other\nt1,0.25\n", "csv", ids=["t1"], task="binary", classes=spec.classes, positive_label="other"
     )
     assert not problems
@@ -136,7 +136,7 @@ def test_a_template_names_the_positive_label_where_a_class_is_called_score() -> 
 def gold(folder: Path, raw: bytes | str, kind: FileKind, **more: Any) -> Any:
     path = folder / "gold"
     path.write_bytes(raw.encode() if isinstance(raw, str) else raw)
-    return load_gold(Source(path, kind), **{"task": "multiclass", **more})
+    return load_gold(SourceFile(path, kind), **{"task": "multiclass", **more})
 
 
 CSV, JSON = FileKind("csv"), FileKind("json")
@@ -154,7 +154,7 @@ def test_no_row_takes_another_one_of_its_id_out_of_the_scoring(
 ) -> None:
     found, problems = gold(tmp_path, text, kind)
     assert found is None
-    assert placed(problems) == [{"code": "duplicate_id", "instance_id": "1", **place}]
+    assert located_problems(problems) == [{"code": "duplicate_id", "instance_id": "1", **place}]
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_long_rows_of_a_task_with_one_label_are_noted(tmp_path: Path) -> None:
 def test_a_file_of_ids_that_lacks_one_is_no_file_of_ids(tmp_path: Path) -> None:
     path = tmp_path / "ids.parquet"
     path.write_bytes(parquet(id=["1", None, "3"]))
-    assert read_ids(Source(path, FileKind("parquet")))[0] is None
+    assert read_ids(SourceFile(path, FileKind("parquet")))[0] is None
 
 
 @pytest.mark.parametrize("key", ["predictions", "documents"])
@@ -241,4 +241,4 @@ def test_an_empty_column_is_noted_under_its_own_name(tmp_path: Path) -> None:
 def test_a_single_array_is_no_archive_with_something_around_it() -> None:
     body = io.BytesIO()
     np.save(body, np.zeros(3))
-    assert "not a zip file" in answers(body.getvalue(), "npz")[1].first[0].message
+    assert "not a zip file" in read_answers(body.getvalue(), "npz")[1].first[0].message

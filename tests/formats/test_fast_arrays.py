@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.formats.reading_rules import Rules
+from app.formats.reading_rules import ReadingRules
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.numeric.exact import Floats
-from tests.formats.support import answers
+from tests.formats.reading import read_answers
 from tests.formats.test_fast_scores import fast, made
 
 
@@ -21,9 +21,11 @@ def archive(pack: Callable[..., None] = np.savez, **arrays: Any) -> bytes:
     return stream.getvalue()
 
 
-def both(raw: bytes, ids: Sequence[str], spec: TaskSpec, rules: Rules) -> Floats | None:
+def both(raw: bytes, ids: Sequence[str], spec: TaskSpec, rules: ReadingRules) -> Floats | None:
     """The scores of an .npz file as they are read fast, having been compared with those of the strict reader."""
-    answers(raw, "npz", ids=ids, classes=spec.classes, rules=rules, task=spec.task, positive_label=spec.positive_label)
+    read_answers(
+        raw, "npz", ids=ids, classes=spec.classes, rules=rules, task=spec.task, positive_label=spec.positive_label
+    )
     return fast(raw, "npz", ids, spec, rules)
 
 
@@ -37,7 +39,7 @@ def test_arrays_of_any_kind_are_put_in_order(pack: Callable[..., None], text: st
     given = np.array(scores[order][:, own], dtype=kind, order=layout)
     names = np.array(classes)[own]
     raw = archive(pack, ids=np.array(ids, dtype=text)[order], scores=given, classes=names)
-    found = both(raw, ids, TaskSpec("multiclass", tuple(classes)), Rules(scores="due", probabilities=True))
+    found = both(raw, ids, TaskSpec("multiclass", tuple(classes)), ReadingRules(scores="due", probabilities=True))
     assert found is not None
     assert np.array_equal(found, scores.astype(kind))
 
@@ -46,7 +48,7 @@ def test_arrays_of_any_kind_are_put_in_order(pack: Callable[..., None], text: st
 def test_ids_of_different_lengths_are_read_fast(text: str) -> None:
     ids = ["b", "a3", "c"]
     raw = archive(ids=np.array(ids, dtype=text), scores=np.array([[1.0, 2], [3, 4], [5, 6]]))
-    found = both(raw, ["a3", "b", "c"], TaskSpec("multiclass", ("x", "y")), Rules())
+    found = both(raw, ["a3", "b", "c"], TaskSpec("multiclass", ("x", "y")), ReadingRules())
     assert found is not None
     assert found.tolist() == [[3, 4], [1, 2], [5, 6]]
 
@@ -74,8 +76,8 @@ def test_ids_of_different_lengths_are_read_fast(text: str) -> None:
 def test_arrays_about_which_there_is_a_doubt_are_left_to_the_strict_reader(change: dict[str, Any]) -> None:
     sound: dict[str, Any] = {"ids": np.array(["a", "b"]), "scores": np.array([[1.0, 2], [3, 4]])}
     spec = TaskSpec("multiclass", ("x", "y"))
-    assert both(archive(**sound), ["a", "b"], spec, Rules()) is not None
-    assert both(archive(**{**sound, **change}), ["a", "b"], spec, Rules()) is None
+    assert both(archive(**sound), ["a", "b"], spec, ReadingRules()) is not None
+    assert both(archive(**{**sound, **change}), ["a", "b"], spec, ReadingRules()) is None
 
 
 def test_a_changed_byte_of_an_array_is_seen_in_both_tiers() -> None:
@@ -83,5 +85,5 @@ def test_a_changed_byte_of_an_array_is_seen_in_both_tiers() -> None:
     spec, unseen = TaskSpec("multiclass", ("x", "y")), 0
     for at in range(len(raw)):
         changed = raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :]
-        unseen += both(changed, ["a", "b"], spec, Rules()) is not None
+        unseen += both(changed, ["a", "b"], spec, ReadingRules()) is not None
     assert unseen < len(raw) // 3  # dates, versions and the like

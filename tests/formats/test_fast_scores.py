@@ -11,16 +11,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.formats.detection import FileKind
-from app.formats.reading_rules import DEFAULT_LIMITS, Limits, Rules
+from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
 from app.formats.vectorized.scores import read_scores
-from app.formats.vectorized.scores.byte_window import SIZE
-from app.formats.vectorized.scores.decimal_parsing import FRONT, binary64
-from app.pipeline import Source, tables_of, validate
+from app.formats.vectorized.scores.byte_window import BYTE_WINDOW_BYTES
+from app.formats.vectorized.scores.decimal_parsing import LEADING_PAD_BYTES, parse_binary64
+from app.pipeline import SourceFile, build_lookup_tables, validate_predictions
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluation_input import IdIndex
 from app.scoring.numeric.exact import Floats
-from app.scoring.string_table import PAD
-from tests.formats.support import answers
+from app.scoring.string_table import PADDING_BYTES
+from tests.formats.reading import read_answers
 
 SETTLED = settings(max_examples=150, deadline=None)
 NAMES = ("ä", "b c", "dog", "e-5", "naïve", "zu,viel", "0.5")
@@ -29,9 +29,9 @@ NAMES = ("ä", "b c", "dog", "e-5", "naïve", "zu,viel", "0.5")
 def numbers(texts: Sequence[str]) -> Floats | None:
     """The numbers of these texts, from a buffer in which they follow each other."""
     raw = ",".join(texts).encode()
-    buffer = np.frombuffer(b"9" * FRONT + raw + b"," + b"7" * PAD, dtype=np.uint8)
-    ends = np.flatnonzero(buffer[: FRONT + len(raw) + 1] == ord(","))
-    return binary64(buffer, np.concatenate([[FRONT], ends[:-1] + 1]), ends)
+    buffer = np.frombuffer(b"9" * LEADING_PAD_BYTES + raw + b"," + b"7" * PADDING_BYTES, dtype=np.uint8)
+    ends = np.flatnonzero(buffer[: LEADING_PAD_BYTES + len(raw) + 1] == ord(","))
+    return parse_binary64(buffer, np.concatenate([[LEADING_PAD_BYTES], ends[:-1] + 1]), ends)
 
 
 def is_number(text: str) -> bool:
@@ -172,9 +172,9 @@ def fast(
     kind: str,
     ids: Sequence[str],
     spec: TaskSpec,
-    rules: Rules,
+    rules: ReadingRules,
     *,
-    size: int = SIZE,
+    size: int = BYTE_WINDOW_BYTES,
     limits: Limits = DEFAULT_LIMITS,
     encoding: str = "",
 ) -> Floats | None:
@@ -184,9 +184,11 @@ def fast(
     return read_scores(io.BytesIO(raw), FileKind(kind, encoding), known, spec, rules=rules, limits=limits, window=size)
 
 
-def strict(raw: bytes, kind: str, ids: Sequence[str], spec: TaskSpec, rules: Rules) -> tuple[Floats | None, list[str]]:
+def strict(
+    raw: bytes, kind: str, ids: Sequence[str], spec: TaskSpec, rules: ReadingRules
+) -> tuple[Floats | None, list[str]]:
     """The scores as the strict readers have them, and what they find wrong."""
-    found, problems = answers(
+    found, problems = read_answers(
         raw, kind, ids=ids, classes=spec.classes, rules=rules, task=spec.task, positive_label=spec.positive_label
     )
     return None if found is None else found.scores, list(problems.to_dict()["total"])
@@ -214,7 +216,7 @@ def test_sound_files_are_read_fast_and_are_what_the_strict_readers_give(
     drawn: tuple[bytes, str, list[str], TaskSpec], probabilities: bool
 ) -> None:
     raw, kind, ids, spec = drawn
-    rules = Rules(scores="due", probabilities=probabilities)
+    rules = ReadingRules(scores="due", probabilities=probabilities)
     found, (due, _) = fast(raw, kind, ids, spec, rules), strict(raw, kind, ids, spec, rules)
     if due is None:
         assert found is None
@@ -239,7 +241,7 @@ def test_damaged_files_are_read_fast_only_where_the_strict_readers_agree(
         )
     )
     raw = raw[:at] + put + raw[at + cut :]
-    rules = Rules(scores="due")
+    rules = ReadingRules(scores="due")
     found = fast(raw, kind, ids, spec, rules)
     if found is not None:
         due, wrong = strict(raw, kind, ids, spec, rules)
@@ -262,7 +264,12 @@ def test_files_larger_than_what_is_looked_at_together(name: str, at_once: int) -
     writer, kind = WRITERS[name]
     raw = writer([ids[at] for at in order], [rows[at] for at in order], classes).encode()
     found = fast(
-        raw, kind, ids, TaskSpec("multiclass", tuple(classes)), Rules(scores="due", probabilities=True), size=at_once
+        raw,
+        kind,
+        ids,
+        TaskSpec("multiclass", tuple(classes)),
+        ReadingRules(scores="due", probabilities=True),
+        size=at_once,
     )
     assert found is not None
     assert np.array_equal(found, scores)
@@ -279,10 +286,10 @@ def test_files_larger_than_what_is_looked_at_together(name: str, at_once: int) -
 )
 def test_the_score_of_the_positive_label_may_stand_alone(text: str, kind: str) -> None:
     spec = TaskSpec("binary", ("yes", "no"), "yes")
-    found = fast(text.encode(), kind, ["t1", "t2"], spec, Rules())
+    found = fast(text.encode(), kind, ["t1", "t2"], spec, ReadingRules())
     assert found is not None
     assert found.tolist() == [[0.25], [1.0]]
-    assert fast(text.encode(), kind, ["t1", "t2"], TaskSpec("multiclass", ("yes", "no")), Rules()) is None
+    assert fast(text.encode(), kind, ["t1", "t2"], TaskSpec("multiclass", ("yes", "no")), ReadingRules()) is None
 
 
 ODD: dict[str, Any] = {
@@ -307,18 +314,18 @@ ODD: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_at_the_first_doubt_nothing_is_read(name: str) -> None:
-    assert fast(ODD[name].encode(), "json", ["a", "b"], TaskSpec("multiclass", ("x", "y")), Rules()) is None
+    assert fast(ODD[name].encode(), "json", ["a", "b"], TaskSpec("multiclass", ("x", "y")), ReadingRules()) is None
 
 
 def test_a_line_end_in_the_last_row_is_not_taken_for_a_separator() -> None:
     spec = TaskSpec("multiclass", ("x", "y"))
-    assert fast(b"id,x,y\na,1,2\nb,1,2", "csv", ["a", "b"], spec, Rules()) is not None
-    assert fast(b"id,x,y\na,1,2\nb,1\n2", "csv", ["a", "b"], spec, Rules()) is None
+    assert fast(b"id,x,y\na,1,2\nb,1,2", "csv", ["a", "b"], spec, ReadingRules()) is not None
+    assert fast(b"id,x,y\na,1,2\nb,1\n2", "csv", ["a", "b"], spec, ReadingRules()) is None
 
 
 def test_a_known_id_with_a_quotation_mark_does_not_make_bad_json_good() -> None:
     raw = b'[{"id":"a"b","scores":[1,2]},{"id":"c","scores":[1,2]}]'
-    assert fast(raw, "json", ['a"b', "c"], TaskSpec("multiclass", ("x", "y")), Rules()) is None
+    assert fast(raw, "json", ['a"b', "c"], TaskSpec("multiclass", ("x", "y")), ReadingRules()) is None
 
 
 def test_validation_takes_the_fast_way(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,8 +333,8 @@ def test_validation_takes_the_fast_way(tmp_path: Any, monkeypatch: pytest.Monkey
     path = tmp_path / "scores.json"
     path.write_text(records(ids, rows, classes))
     monkeypatch.setattr("app.pipeline.read_source", None)
-    spec, source = TaskSpec("multiclass", tuple(classes)), Source(path, FileKind("json"))
-    found, problems, notes = validate(ids, spec, source, tables=tables_of(IdIndex(ids), classes))
+    spec, source = TaskSpec("multiclass", tuple(classes)), SourceFile(path, FileKind("json"))
+    found, problems, notes = validate_predictions(ids, spec, source, tables=build_lookup_tables(IdIndex(ids), classes))
     assert found is not None
     assert found.scores is not None
     assert found.labels is None
@@ -349,7 +356,7 @@ def test_much_that_is_no_row_is_read_in_a_time_that_grows_with_it_alone() -> Non
         b'{"ids": ["' + b"a" * 1_000_000,
         b'[{"id":"a","label":"x"},' + space,
     ):
-        assert fast(raw, "json", ["a", "b"], spec, Rules()) is None
+        assert fast(raw, "json", ["a", "b"], spec, ReadingRules()) is None
 
 
 @pytest.mark.parametrize(
@@ -358,5 +365,5 @@ def test_much_that_is_no_row_is_read_in_a_time_that_grows_with_it_alone() -> Non
 def test_stricter_limits_hold_in_both_tiers(limits: Limits) -> None:
     ids, rows, classes, _ = made(10, 3)
     raw, spec = records(ids, rows, classes).encode(), TaskSpec("multiclass", tuple(classes))
-    assert fast(raw, "json", ids, spec, Rules()) is not None
-    assert fast(raw, "json", ids, spec, Rules(), limits=limits) is None
+    assert fast(raw, "json", ids, spec, ReadingRules()) is not None
+    assert fast(raw, "json", ids, spec, ReadingRules(), limits=limits) is None

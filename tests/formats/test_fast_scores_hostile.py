@@ -7,26 +7,26 @@ import tracemalloc
 
 import pytest
 
-from app.formats.reading_rules import Rules
+from app.formats.reading_rules import ReadingRules
 from app.formats.vectorized.scores import score_reader
-from app.formats.vectorized.scores.byte_window import Window
-from app.formats.vectorized.scores.template_rows import skip_white
+from app.formats.vectorized.scores.byte_window import ByteWindow
+from app.formats.vectorized.scores.template_rows import skip_whitespace
 from app.scoring.declaration.task import TaskSpec
-from tests.formats.support import answers
+from tests.formats.reading import read_answers
 from tests.formats.test_fast_scores import fast
-from tests.live import LONG
+from tests.live_service import MAX_WAIT_SECONDS
 
 
 def test_an_empty_member_of_compressed_data_is_not_its_end() -> None:
     rows = b'{"id":"a","scores":[1,2]}\n{"id":"b","scores":[1,2]}\n'
-    empty, spec, rules = gzip.compress(b"") * 20, TaskSpec("multiclass", ("x", "y")), Rules()
+    empty, spec, rules = gzip.compress(b"") * 20, TaskSpec("multiclass", ("x", "y")), ReadingRules()
     for raw, sound in (
         (gzip.compress(rows) + empty, True),
         (gzip.compress(rows[:31]) + empty + gzip.compress(rows[31:]), True),
         (gzip.compress(rows) + empty + gzip.compress(b"x"), False),
         (gzip.compress(rows) + empty + b"no gzip", False),
     ):
-        found, _ = answers(raw, "jsonl", ids=["a", "b"], classes=spec.classes, encoding="gzip")
+        found, _ = read_answers(raw, "jsonl", ids=["a", "b"], classes=spec.classes, encoding="gzip")
         assert (found is not None) is sound
         quick = fast(raw, "jsonl", ["a", "b"], spec, rules, encoding="gzip")
         assert (quick is not None) is sound
@@ -34,20 +34,20 @@ def test_an_empty_member_of_compressed_data_is_not_its_end() -> None:
 
 def test_a_class_with_a_line_end_is_no_column() -> None:
     raw, spec = b"id,x\r,y\na,1,2\nb,3,4\n", TaskSpec("multiclass", ("x\r", "y"))
-    assert answers(raw, "csv", ids=["a", "b"], classes=spec.classes)[0] is None
-    assert fast(raw, "csv", ["a", "b"], spec, Rules()) is None
+    assert read_answers(raw, "csv", ids=["a", "b"], classes=spec.classes)[0] is None
+    assert fast(raw, "csv", ["a", "b"], spec, ReadingRules()) is None
 
 
 def test_what_a_file_repeats_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[int] = []
 
-    def counted(window: Window) -> None:
+    def counted(window: ByteWindow) -> None:
         looked.append(window.at)
-        skip_white(window)
+        skip_whitespace(window)
 
-    monkeypatch.setattr(score_reader, "skip_white", counted)
+    monkeypatch.setattr(score_reader, "skip_whitespace", counted)
     raw = b"{" + b",".join([b'"classes":["x","y"]'] * 1000) + b"}"
-    assert fast(raw, "json", ["a", "b"], TaskSpec("multiclass", ("x", "y")), Rules()) is None
+    assert fast(raw, "json", ["a", "b"], TaskSpec("multiclass", ("x", "y")), ReadingRules()) is None
     assert len(looked) < 20
 
 
@@ -55,7 +55,7 @@ def test_many_names_of_classes_take_little_memory() -> None:
     raw, spec = b'{"classes":[' + b'"",' * 300_000 + b'""]}', TaskSpec("multiclass", ("x", "y"))
     tracemalloc.start()
     try:
-        assert fast(raw, "json", ["a", "b"], spec, Rules()) is None
+        assert fast(raw, "json", ["a", "b"], spec, ReadingRules()) is None
         assert tracemalloc.get_traced_memory()[1] < 12 * len(raw)
     finally:
         tracemalloc.stop()
@@ -63,22 +63,22 @@ def test_many_names_of_classes_take_little_memory() -> None:
 
 _LARGE_GOLD = """
 import io, resource
-from app.formats.fast_scores import read_scores
-from app.formats.kinds import FileKind
-from app.formats.rules import DEFAULT_LIMITS, Rules
-from app.scoring.task import TaskSpec
-from app.scoring.texts import TextTable
-ids = TextTable.build([f"t{at}" for at in range(200_000)])
+from app.formats.vectorized.scores import read_scores
+from app.formats.detection import FileKind
+from app.formats.reading_rules import DEFAULT_LIMITS, ReadingRules
+from app.scoring.declaration.task import TaskSpec
+from app.scoring.string_table import StringTable
+ids = StringTable.build([f"t{at}" for at in range(200_000)])
 spec = TaskSpec("multilabel", tuple(f"c{at}" for at in range(2000)))
 rows = [f'{{"id":"t{at}","scores":[{",".join(["1"] * 2000)}]}}' for at in range(3)]
 resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 stream = io.BytesIO(f"[{','.join(rows)}]".encode())
-print(read_scores(stream, FileKind("json"), ids, spec, rules=Rules(), limits=DEFAULT_LIMITS))
+print(read_scores(stream, FileKind("json"), ids, spec, rules=ReadingRules(), limits=DEFAULT_LIMITS))
 """
 
 
 def test_a_small_file_is_not_too_large_because_the_scores_of_all_instances_would_be() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", _LARGE_GOLD], capture_output=True, text=True, timeout=LONG, check=False
+        [sys.executable, "-c", _LARGE_GOLD], capture_output=True, text=True, timeout=MAX_WAIT_SECONDS, check=False
     )
     assert (done.stdout.strip(), done.returncode) == ("None", 0), done.stderr

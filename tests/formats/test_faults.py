@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.formats.reading_rules import Limits
-from tests.formats.support import brief, placed, predict
+from tests.formats.reading import located_problems, read_answer_labels, summarize_problems
 
 GOOD = '{"id":"t1","label":"cat"},{"id":"t2","label":"dog"},{"id":"t3","label":"eel"}'
 REST = '{"id":"t2","label":"dog"},{"id":"t3","label":"eel"}'
@@ -171,9 +171,9 @@ JSON_FAULTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
 @pytest.mark.parametrize("name", JSON_FAULTS)
 def test_a_fault_of_a_json_file_is_reported_where_it_stands(name: str) -> None:
     text, expected = JSON_FAULTS[name]
-    labels, problems = predict(text)
+    labels, problems = read_answer_labels(text)
     assert labels is None
-    assert placed(problems) == [one for one in expected if one["code"] != "missing_instances"]
+    assert located_problems(problems) == [one for one in expected if one["code"] != "missing_instances"]
 
 
 MULTI_REST = '{"id":"t2","labels":[]},{"id":"t3","labels":["dog","cat"]}'
@@ -215,9 +215,9 @@ MULTI_FAULTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
 @pytest.mark.parametrize("name", MULTI_FAULTS)
 def test_a_fault_in_a_set_of_labels_is_reported_where_it_stands(name: str) -> None:
     text, expected = MULTI_FAULTS[name]
-    labels, problems = predict(text, multilabel=True)
+    labels, problems = read_answer_labels(text, multilabel=True)
     assert labels is None
-    assert brief(problems) == expected
+    assert summarize_problems(problems) == expected
 
 
 LINE = ['{"id":"t1","label":"cat"}', '{"id":"t2","label":"dog"}', '{"id":"t3","label":"eel"}']
@@ -264,9 +264,9 @@ LINES_FAULTS: dict[str, tuple[list[str], list[dict[str, Any]]]] = {
 @pytest.mark.parametrize("name", LINES_FAULTS)
 def test_a_fault_of_json_lines_names_its_line_and_reading_goes_on(name: str, end: str) -> None:
     lines, expected = LINES_FAULTS[name]
-    labels, problems = predict(end.join(lines) + end, "jsonl")
+    labels, problems = read_answer_labels(end.join(lines) + end, "jsonl")
     assert labels is None
-    assert placed(problems) == [one for one in expected if one["code"] != "missing_instances"]
+    assert located_problems(problems) == [one for one in expected if one["code"] != "missing_instances"]
 
 
 CSV_FAULTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
@@ -305,15 +305,15 @@ CSV_FAULTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
 @pytest.mark.parametrize("name", CSV_FAULTS)
 def test_a_fault_of_a_csv_file_names_line_and_field(name: str) -> None:
     text, expected = CSV_FAULTS[name]
-    labels, problems = predict(text, "csv")
+    labels, problems = read_answer_labels(text, "csv")
     assert labels is None
-    assert placed(problems) == [one for one in expected if one["code"] != "missing_instances"]
+    assert located_problems(problems) == [one for one in expected if one["code"] != "missing_instances"]
 
 
 def test_labels_of_a_csv_cell_are_checked_one_by_one() -> None:
-    labels, problems = predict("id,labels\nt1,cat||cow\nt2,dog|dog\nt3,\n", "csv", multilabel=True)
+    labels, problems = read_answer_labels("id,labels\nt1,cat||cow\nt2,dog|dog\nt3,\n", "csv", multilabel=True)
     assert labels is None
-    assert brief(problems) == [
+    assert summarize_problems(problems) == [
         at("empty_label", None, "t1", line=2, column=2),
         at("unknown_label", None, "t1", line=2, column=2),
         at("duplicate_label", None, "t2", line=3, column=2),
@@ -322,7 +322,7 @@ def test_labels_of_a_csv_cell_are_checked_one_by_one() -> None:
 
 def test_every_problem_of_a_large_file_is_counted_and_a_hundred_are_listed() -> None:
     records = [{"id": f"x{n}", "label": "cow"} for n in range(500)]
-    _, problems = predict(json.dumps(records), ids=[f"t{n}" for n in range(400)])
+    _, problems = read_answer_labels(json.dumps(records), ids=[f"t{n}" for n in range(400)])
     assert problems.total == {"unknown_id": 500, "unknown_label": 500, "missing_instances": 400}
     assert [found.pointer for found in problems.first] == [
         pointer for n in range(50) for pointer in (f"/{n}/id", f"/{n}/label")
@@ -333,21 +333,21 @@ def test_missing_ids_are_named_beside_rows_whose_ids_could_not_be_read() -> None
     """Who mends every problem listed has a whole file: none comes to light only the second time."""
     ids = ["t0", "t1", "t2", "t3"]
     rows = '{"id":"t0","label":"q"},{"label":"cat"},{"id":"zz","label":""},{"id":1.0,"label":"cat"},{"id":"t1"}'
-    _, problems = predict(f"[{rows}]", ids=ids)
+    _, problems = read_answer_labels(f"[{rows}]", ids=ids)
     assert [found.instance_id for found in problems.first if found.code == "missing_instances"] == ["t2", "t3"]
-    _, problems = predict("id,label\nt0,cat\nt1,dog,x\nt2,eel\n", "csv", ids=ids)
+    _, problems = read_answer_labels("id,label\nt0,cat\nt1,dog,x\nt2,eel\n", "csv", ids=ids)
     assert problems.total == {"wrong_shape": 1, "missing_instances": 2}
 
 
 def test_missing_ids_come_last_in_gold_order() -> None:
-    _, problems = predict('[{"id":"t2","label":"cow"}]')
+    _, problems = read_answer_labels('[{"id":"t2","label":"cow"}]')
     assert [found.code for found in problems.first] == ["unknown_label", "missing_instances", "missing_instances"]
     assert [found.instance_id for found in problems.first][1:] == ["t1", "t3"]
 
 
 def test_every_problem_says_how_to_mend_it() -> None:
     for text, _ in [*JSON_FAULTS.values()]:
-        for found in predict(text)[1].first:
+        for found in read_answer_labels(text)[1].first:
             sentences = [part for part in found.message.replace("?", ".").split(". ") if part]
             assert len(sentences) >= 2, found.message
 
@@ -356,11 +356,11 @@ def test_answers_can_be_written_as_json_whatever_the_file_holds() -> None:
     texts = [text for text, _ in (*JSON_FAULTS.values(), *CSV_FAULTS.values())]
     for text in texts:
         for kind in ("json", "jsonl", "csv"):
-            json.dumps(predict(text, kind)[1].to_dict(), ensure_ascii=False, allow_nan=False).encode()
+            json.dumps(read_answer_labels(text, kind)[1].to_dict(), ensure_ascii=False, allow_nan=False).encode()
 
 
 def test_near_misses_are_asked_about() -> None:
-    _, problems = predict(f'[{{"id":"T-01","label":" CAT"}},{REST}]')
+    _, problems = read_answer_labels(f'[{{"id":"T-01","label":" CAT"}},{REST}]')
     unknown_id, unknown_label = problems.first[:2]
     assert (unknown_id.expected, unknown_label.expected) == ('"t1"', '"cat"')
     assert 'Did you mean "t1"?' in unknown_id.message
@@ -368,13 +368,15 @@ def test_near_misses_are_asked_about() -> None:
 
 
 def test_long_vocabularies_are_cut_in_messages() -> None:
-    _, problems = predict('{"t1":"nothing like it"}', ids=["t1"], classes=[f"label {n:04}" for n in range(1000)])
+    _, problems = read_answer_labels(
+        '{"t1":"nothing like it"}', ids=["t1"], classes=[f"label {n:04}" for n in range(1000)]
+    )
     expected = problems.first[0].expected or ""
     assert "(1000 labels)" in expected
     assert len(expected) < 300
 
 
 def test_records_over_the_limit_are_refused() -> None:
-    labels, problems = predict(f"[{GOOD}]", limits=Limits(records=2))
+    labels, problems = read_answer_labels(f"[{GOOD}]", limits=Limits(records=2))
     assert labels is None
     assert problems.total == {"too_many_rows": 1}

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from app.formats.detection import FileKind
-from app.pipeline import Gold, Source, load_gold
-from app.scoring.declaration.task import TASKS, Task
-from tests.formats.data import Data, Writer
-from tests.formats.drawn import Drawn, drawn, nfc
-from tests.formats.support import packed, placed, sets
+from app.pipeline import Gold, SourceFile, load_gold
+from app.scoring.declaration.task import TASK_KINDS, TaskKind
+from tests.formats.answer_table import AnswerTable, FormatWriter
+from tests.formats.reading import code_sets, compress, located_problems
+from tests.formats.strategies import DrawnAnswers, as_nfc, drawn_answers
 from tests.formats.writers import WRITERS
 
 SOME = settings(max_examples=30, deadline=None)
@@ -30,17 +30,17 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("gold") / "file"
 
 
-def load(path: Path, one: Drawn, writer: Writer, encoding: str = "") -> tuple[Gold | None, Any]:
-    path.write_bytes(packed(writer.write(one.data), encoding))
-    source = Source(path, FileKind(writer.kind, encoding, writer.layout))
+def load(path: Path, one: DrawnAnswers, writer: FormatWriter, encoding: str = "") -> tuple[Gold | None, Any]:
+    path.write_bytes(compress(writer.write(one.data), encoding))
+    source = SourceFile(path, FileKind(writer.kind, encoding, writer.layout))
     return load_gold(source, task=one.task, classes=one.classes, positive_label=one.positive or None)
 
 
-def ways(data: Data) -> list[tuple[str, Writer]]:
+def ways(data: AnswerTable) -> list[tuple[str, FormatWriter]]:
     return [(name, writer) for name, writer in WRITERS.items() if writer.fits(data)]
 
 
-def in_file_order(one: Drawn) -> list[list[int]]:
+def in_file_order(one: DrawnAnswers) -> list[list[int]]:
     assert one.data.labels is not None
     listed = [label if isinstance(label, list) else [label] for label in one.data.labels]
     return [[one.data.classes.index(name) for name in labels] for labels in listed]
@@ -50,11 +50,11 @@ def spread(data: st.DataObject, n: int, values: list[Any]) -> list[Any]:
     return data.draw(st.lists(st.sampled_from(values), min_size=n, max_size=n))
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data())
 @SOME
-def test_splits_and_weights_are_the_same_in_every_format(path: Path, task: Task, data: st.DataObject) -> None:
-    one = data.draw(drawn(task, scored=False))
+def test_splits_and_weights_are_the_same_in_every_format(path: Path, task: TaskKind, data: st.DataObject) -> None:
+    one = data.draw(drawn_answers(task, scored=False))
     n = one.data.n
     named = data.draw(st.sampled_from(["split", "Usage"]))
     splits = spread(data, n, list(USAGE if named == "Usage" else USAGE.values()))
@@ -68,7 +68,7 @@ def test_splits_and_weights_are_the_same_in_every_format(path: Path, task: Task,
         assert gold is not None
         order = by_id(one)
         assert gold.ids == list(map(nfc_of(one), order))
-        assert sets(gold.labels) == [in_file_order(one)[at] for at in order], name
+        assert code_sets(gold.labels) == [in_file_order(one)[at] for at in order], name
         assert gold.splits is not None
         named_splits = [USAGE.get(splits[at], splits[at]) for at in order]
         assert gold.splits.tolist() == [["public", "private"].index(split) for split in named_splits]
@@ -79,11 +79,11 @@ def test_splits_and_weights_are_the_same_in_every_format(path: Path, task: Task,
             assert len(set(weights)) == 1
 
 
-def nfc_of(one: Drawn) -> Any:
-    return lambda at: nfc(one.data.ids[at])
+def nfc_of(one: DrawnAnswers) -> Any:
+    return lambda at: as_nfc(one.data.ids[at])
 
 
-def by_id(one: Drawn) -> list[int]:
+def by_id(one: DrawnAnswers) -> list[int]:
     """The rows of the file in the order of the gold that is made of it."""
     return sorted(range(one.data.n), key=nfc_of(one))
 
@@ -92,9 +92,9 @@ def by_id(one: Drawn) -> list[int]:
 @SOME
 def test_acceptable_sets_are_the_same_in_every_format(path: Path, data: st.DataObject) -> None:
     """In .npz `labels` are the single labels, so sets of them have no place there; a CSV calls the column `labels`."""
-    one = data.draw(drawn("multilabel", scored=False))
+    one = data.draw(drawn_answers("multilabel", scored=False))
     rows = in_file_order(one)
-    one = Drawn("multiclass", one.data, one.ids, one.codes, None)
+    one = DrawnAnswers("multiclass", one.data, one.ids, one.codes, None)
     for name, writer in ways(one.data):
         joined = writer.kind in {"parquet", "arrow"} and not name.endswith("lists")  # in a column called label
         if writer.kind == "npz" or writer.layout == "long" or joined:
@@ -106,26 +106,26 @@ def test_acceptable_sets_are_the_same_in_every_format(path: Path, data: st.DataO
         assert problems.to_dict()["problems"] == [], name
         assert gold is not None
         assert gold.labels.offsets is not None
-        assert sets(gold.labels) == [rows[at] for at in by_id(one) if rows[at]], name
+        assert code_sets(gold.labels) == [rows[at] for at in by_id(one) if rows[at]], name
         assert gold.void == {nfc_of(one)(at) for at, row in enumerate(rows) if not row}
 
 
-def as_labels(writer: Writer) -> Writer:
+def as_labels(writer: FormatWriter) -> FormatWriter:
     """A table whose column of labels is called so."""
 
-    def write(data: Data) -> bytes:
+    def write(data: AnswerTable) -> bytes:
         raw = writer.write(data)
         return raw.replace(b"label", b"labels", 1) if writer.kind in {"csv", "tsv"} else raw
 
     assert writer.layout == ""
 
-    return Writer(writer.kind, write, writer.place, writer.fits, writer.layout)
+    return FormatWriter(writer.kind, write, writer.place, writer.fits, writer.layout)
 
 
 @given(data=st.data())
 @SOME
 def test_ignored_rows_are_void_in_every_format(path: Path, data: st.DataObject) -> None:
-    one = data.draw(drawn("multiclass", scored=False))
+    one = data.draw(drawn_answers("multiclass", scored=False))
     usage = [*spread(data, one.data.n, ["Public", "Ignored"])[:-1], "Private"]
     one.data.more["Usage"] = usage
     kept = [at for at in by_id(one) if usage[at] != "Ignored"]
@@ -151,8 +151,8 @@ FAULTS: dict[str, list[tuple[str, Any]]] = {
 def test_one_wrong_split_or_weight_is_told_at_its_place(
     path: Path, named: str, value: Any, data: st.DataObject
 ) -> None:
-    task = data.draw(st.sampled_from(TASKS))
-    one = data.draw(drawn(task, scored=False))
+    task = data.draw(st.sampled_from(TASK_KINDS))
+    one = data.draw(drawn_answers(task, scored=False))
     row = data.draw(st.integers(0, one.data.n - 1))
     sound: Any = {"split": "public", "Usage": "Public"}.get(named, 0.5)
     one.data.more[named] = [value if at == row else sound for at in range(one.data.n)]
@@ -164,14 +164,16 @@ def test_one_wrong_split_or_weight_is_told_at_its_place(
         nan = named == "weight" and value != value  # noqa: PLR0124
         code = "not_a_number" if nan and writer.kind in RECORDS else "wrong_shape"
         expected = {"code": code, **writer.place(one.data, row, named, None), "instance_id": nfc_of(one)(row)}
-        assert placed(problems) == [expected], name
+        assert located_problems(problems) == [expected], name
 
 
 @pytest.mark.parametrize("named", ["split", "weight"])
 @given(data=st.data())
 @SOME
 def test_rows_of_one_id_that_disagree_are_told_where_they_do(path: Path, named: str, data: st.DataObject) -> None:
-    one = data.draw(drawn("multilabel", scored=False).filter(lambda one: any(len(row) > 1 for row in one.codes or [])))
+    one = data.draw(
+        drawn_answers("multilabel", scored=False).filter(lambda one: any(len(row) > 1 for row in one.codes or []))
+    )
     assert one.data.labels is not None
     row = next(at for at, labels in enumerate(one.data.labels) if len(labels) > 1)
     item = data.draw(st.integers(1, len(one.data.labels[row]) - 1))
@@ -182,11 +184,11 @@ def test_rows_of_one_id_that_disagree_are_told_where_they_do(path: Path, named: 
     lines = text.write(one.data).decode()
     start = sum(len(line) for line in lines.split("\n")[: place["line"] - 1]) + place["line"] - 1
     spoilt = lines[:start] + lines[start:].replace(f'"{values[0]}"', f'"{values[1]}"', 1)
-    changed = Writer("csv", lambda _: spoilt.encode(), text.place, text.fits, "long")
+    changed = FormatWriter("csv", lambda _: spoilt.encode(), text.place, text.fits, "long")
     gold, problems = load(path, one, changed)
     assert gold is None
     expected = {"code": "wrong_shape", "line": place["line"], "column": 1, "instance_id": nfc_of(one)(row)}
-    assert placed(problems) == [expected]
+    assert located_problems(problems) == [expected]
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
@@ -206,7 +208,7 @@ def test_weights_in_short_floats_are_the_decimals_that_mean_them(path: Path, nam
             else:
                 with pa.ipc.new_file(sink, table.schema) as writer:
                     writer.write_table(table)
-    gold, problems = load_gold(Source(path, FileKind(name)), task="multiclass")
+    gold, problems = load_gold(SourceFile(path, FileKind(name)), task="multiclass")
     assert not problems
     assert gold is not None
     assert gold.weights is not None

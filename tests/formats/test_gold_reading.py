@@ -7,19 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.formats import Problems, file_kind
-from app.pipeline import Gold, Source, load_gold
-from app.scoring.declaration.task import Task
-from tests.formats.support import brief, sets
+from app.formats import Problems, detect_file_kind
+from app.pipeline import Gold, SourceFile, load_gold
+from app.scoring.declaration.task import TaskKind
+from tests.formats.reading import code_sets, summarize_problems
 
 
 def load(
-    folder: Path, text: str, name: str = "gold.json", task: Task = "multiclass", **more: Any
+    folder: Path, text: str, name: str = "gold.json", task: TaskKind = "multiclass", **more: Any
 ) -> tuple[Gold | None, Problems]:
     name, _, layout = name.partition("?")
     path = folder / name
     path.write_text(text, encoding="utf-8", newline="")
-    return load_gold(Source(path, file_kind(name, None, None, layout)), task=task, **more)
+    return load_gold(SourceFile(path, detect_file_kind(name, None, None, layout)), task=task, **more)
 
 
 def test_without_declared_classes_the_sorted_label_set_is_the_vocabulary(tmp_path: Path) -> None:
@@ -28,7 +28,7 @@ def test_without_declared_classes_the_sorted_label_set_is_the_vocabulary(tmp_pat
     assert gold is not None
     assert gold.spec.classes == ("cat", "eel")
     assert gold.ids == ["1", "2"]
-    assert sets(gold.labels) == [[1], [0]]
+    assert code_sets(gold.labels) == [[1], [0]]
     assert gold.splits is None
     assert any("no classes were declared" in note for note in gold.notes)
 
@@ -38,7 +38,7 @@ def test_declared_classes_keep_their_order_and_are_compared_after_nfc(tmp_path: 
     assert not problems
     assert gold is not None
     assert gold.spec.classes == ("tea", "caf\u00e9")
-    assert sets(gold.labels) == [[1]]
+    assert code_sets(gold.labels) == [[1]]
 
 
 SPLIT_FILES = {
@@ -152,7 +152,7 @@ def test_a_fault_of_gold_is_reported_where_it_stands(tmp_path: Path, name: str) 
     file_name, text, expected = FAULTY[name]
     gold, problems = load(tmp_path, text, file_name)
     assert gold is None
-    assert brief(problems) == expected
+    assert summarize_problems(problems) == expected
 
 
 @pytest.mark.parametrize("texts", [("1", "0.5", "2"), ("1e3", "500", "2000.0"), ("0.1", ".05", "+2e-1")])
@@ -260,7 +260,7 @@ def test_a_hugging_face_solution_is_taken_as_it_is(tmp_path: Path) -> None:
 
 def test_a_solution_with_several_columns_that_may_be_the_labels_is_refused(tmp_path: Path) -> None:
     _, problems = load(tmp_path, "id,first,second,Usage\na,x,y,Public\n", "solution.csv")
-    assert brief(problems) == [{"code": "wrong_shape", "line": 1}]
+    assert summarize_problems(problems) == [{"code": "wrong_shape", "line": 1}]
 
 
 ACCEPTABLE = {
@@ -282,13 +282,13 @@ def test_gold_may_give_sets_of_acceptable_answers(tmp_path: Path, name: str) -> 
     assert gold.ids == ["a", "b"]
     assert gold.void == {"c"}
     assert list(gold.listed) == ["a", "b", "c"]  # who fills in a template does not learn which are void
-    assert sets(gold.labels) == [[0, 1], [1]]
+    assert code_sets(gold.labels) == [[0, 1], [1]]
 
 
 def test_gold_labels_outside_the_declared_classes_are_refused(tmp_path: Path) -> None:
     gold, problems = load(tmp_path, '{"a":"x","b":"z"}', classes=["x", "y"])
     assert gold is None
-    assert brief(problems) == [{"code": "unknown_label", "pointer": "/b", "instance_id": "b"}]
+    assert summarize_problems(problems) == [{"code": "unknown_label", "pointer": "/b", "instance_id": "b"}]
 
 
 def test_void_rows_leave_the_gold_with_their_labels_and_faults(tmp_path: Path) -> None:
@@ -341,7 +341,7 @@ def test_multilabel_gold_holds_sets_the_empty_one_included(tmp_path: Path) -> No
     gold, problems = load(tmp_path, '{"a":["y","x"],"b":[]}', task="multilabel")
     assert not problems
     assert gold is not None
-    assert sets(gold.labels) == [[1, 0], []]
+    assert code_sets(gold.labels) == [[1, 0], []]
     gold, problems = load(tmp_path, '{"a":[],"b":[]}', task="multilabel")
     assert gold is None
     assert "no label at all" in problems.first[0].message

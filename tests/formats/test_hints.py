@@ -1,7 +1,7 @@
 import pytest
 
-from app.formats.suggestions import Near
-from tests.formats.support import predict
+from app.formats.suggestions import SuggestionFinder
+from tests.formats.reading import read_answer_labels
 
 
 @pytest.mark.parametrize(
@@ -23,11 +23,11 @@ from tests.formats.support import predict
     ],
 )
 def test_case_spaces_padding_and_slips_are_seen_through(text: str, near: str | None) -> None:
-    assert Near(["cat", "Black cat", "item-007"]).of(text) == near
+    assert SuggestionFinder(["cat", "Black cat", "item-007"]).of(text) == near
 
 
 def test_among_many_known_texts_folding_and_the_last_part_are_tried() -> None:
-    near = Near([f"item-{n:05}" for n in range(1000)])
+    near = SuggestionFinder([f"item-{n:05}" for n in range(1000)])
     assert near.of("ITEM 12") == "item-00012"
     assert near.of("itme-00012") == "item-00012"
     assert near.of("item-00012x") is None
@@ -43,7 +43,7 @@ def test_among_many_known_texts_folding_and_the_last_part_are_tried() -> None:
     ],
 )
 def test_a_file_meant_in_another_way_gets_the_advice_that_mends_it(kind: str, text: str, hint: str) -> None:
-    _, problems = predict(text, kind)
+    _, problems = read_answer_labels(text, kind)
     assert hint in problems.first[0].message
 
 
@@ -59,11 +59,13 @@ def test_a_file_meant_in_another_way_gets_the_advice_that_mends_it(kind: str, te
     ],
 )
 def test_a_missing_value_that_a_program_wrote_as_a_number_is_no_label(kind: str, text: str, multilabel: bool) -> None:
-    (found,) = [one for one in predict(text, kind, multilabel=multilabel)[1].first if one.code == "not_a_number"]
+    (found,) = [
+        one for one in read_answer_labels(text, kind, multilabel=multilabel)[1].first if one.code == "not_a_number"
+    ]
     assert found.message.startswith("An id or a label is a text")
 
 
 def test_a_score_that_is_no_number_is_told_to_be_one() -> None:
     text = '[{"id": "t1", "scores": {"cat": NaN, "dog": 0.5, "eel": 0.5}}]'
-    (found,) = [one for one in predict(text)[1].first if one.code == "not_a_number"]
+    (found,) = [one for one in read_answer_labels(text)[1].first if one.code == "not_a_number"]
     assert found.message.startswith("This is not a finite number.")

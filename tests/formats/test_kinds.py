@@ -8,9 +8,9 @@ import pyarrow.parquet
 import pytest
 
 from app.errors import BadRequest, UnsupportedMedia
-from app.formats import FORMATS, FileKind, file_kind
-from app.scoring.declaration.task import Task
-from tests.formats.support import CLASSES, IDS, answers, sets
+from app.formats import FORMATS, FileKind, detect_file_kind
+from app.scoring.declaration.task import TaskKind
+from tests.formats.reading import CLASSES, IDS, code_sets, read_answers
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ from tests.formats.support import CLASSES, IDS, answers, sets
 def test_the_media_type_decides_then_the_file_name_then_json(
     filename: str | None, media_type: str | None, encoding: str | None, expected: FileKind
 ) -> None:
-    assert file_kind(filename, media_type, encoding) == expected
+    assert detect_file_kind(filename, media_type, encoding) == expected
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_what_nobody_reads_is_refused_and_the_accepted_types_are_named(
     filename: str | None, media_type: str | None, encoding: str | None
 ) -> None:
     with pytest.raises(UnsupportedMedia) as caught:
-        file_kind(filename, media_type, encoding)
+        detect_file_kind(filename, media_type, encoding)
     assert caught.value.status == 415
     for known in FORMATS.values():
         assert known.media_types[0] in caught.value.advice or "Leave Content-Encoding away" in caught.value.advice
@@ -84,16 +84,16 @@ def test_every_declared_example_is_read_as_declared(key: str, at: int, form: str
     if not example:
         return  # the shape has no such form
     ids = ("101", "102") if shape.name == "documents" else IDS[:2]
-    task: Task = "multilabel" if form == "multilabel" else "binary" if form == "score" else "multiclass"
+    task: TaskKind = "multilabel" if form == "multilabel" else "binary" if form == "score" else "multiclass"
     positive = "cat" if task == "binary" else None
     raw = written(key, example, tmp_path)
-    found, problems = answers(
+    found, problems = read_answers(
         raw, key, ids=ids, classes=CLASSES[:2], task=task, positive_label=positive, layout=shape.layout
     )
     assert problems.to_dict()["problems"] == []
     assert found is not None
     if form in {"example", "multilabel"}:
-        assert sets(found.labels) == ([[0], [1]] if form == "example" else [[0, 1], []])
+        assert code_sets(found.labels) == ([[0], [1]] if form == "example" else [[0, 1], []])
     else:
         assert found.labels is None
         assert found.scores is not None
@@ -105,12 +105,12 @@ def test_every_declared_example_is_read_as_declared(key: str, at: int, form: str
 )
 def test_a_layout_that_does_not_fit_is_refused(filename: str, layout: str) -> None:
     with pytest.raises(BadRequest, match="layout"):
-        file_kind(filename, None, None, layout)
+        detect_file_kind(filename, None, None, layout)
 
 
 def test_every_ending_and_media_type_leads_to_its_format() -> None:
     for key, known in FORMATS.items():
         for ending in known.endings:
-            assert file_kind(f"p{ending}", None, None).format == key
+            assert detect_file_kind(f"p{ending}", None, None).format == key
         for media in known.media_types:
-            assert file_kind(None, media, None).format == key
+            assert detect_file_kind(None, media, None).format == key

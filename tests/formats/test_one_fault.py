@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.formats.detection import FileKind
-from app.formats.reading_rules import Rules
+from app.formats.reading_rules import ReadingRules
 from app.offline import score_offline
-from app.pipeline import Source, validate
+from app.pipeline import SourceFile, validate_predictions
 from app.scoring.declaration.metric_parser import parse_metric
-from app.scoring.declaration.task import Task, TaskSpec
-from tests.formats.data import EXTRA, MISSING, Data, Place, Writer, escaped
-from tests.formats.drawn import Drawn, drawn, nfc, normal
-from tests.formats.support import answers, placed
+from app.scoring.declaration.task import TaskKind, TaskSpec
+from tests.formats.answer_table import EXTRA_CLASS, NO_SCORE, AnswerTable, FormatWriter, Place, pointer_token
+from tests.formats.reading import located_problems, read_answers
+from tests.formats.strategies import DrawnAnswers, as_nfc, drawn_answers, nfc_texts
 from tests.formats.writers import WRITERS
 
 FEW = settings(max_examples=25, deadline=None)
@@ -28,7 +28,7 @@ COLUMNS = ("parquet", "arrow")
 Fault = dict[str, Any]
 
 
-def with_label(data: Data, at: int, item: int | None, value: Any) -> Data:
+def with_label(data: AnswerTable, at: int, item: int | None, value: Any) -> AnswerTable:
     assert data.labels is not None
     labels = [list(one) if isinstance(one, list) else one for one in data.labels]
     if item is None:
@@ -38,7 +38,7 @@ def with_label(data: Data, at: int, item: int | None, value: Any) -> Data:
     return replace(data, labels=labels)
 
 
-def with_score(data: Data, at: int, item: int, value: Any) -> Data:
+def with_score(data: AnswerTable, at: int, item: int, value: Any) -> AnswerTable:
     if data.single is not None:
         return replace(data, single=[value if row == at else one for row, one in enumerate(data.single)])
     assert data.scores is not None
@@ -47,7 +47,7 @@ def with_score(data: Data, at: int, item: int, value: Any) -> Data:
     return replace(data, scores=rows)
 
 
-def with_row(data: Data, name: Any) -> Data:
+def with_row(data: AnswerTable, name: Any) -> AnswerTable:
     """One more row at the end: the first one's under this id."""
 
     def longer(column: Any) -> Any:
@@ -57,17 +57,19 @@ def with_row(data: Data, name: Any) -> Data:
     return replace(data, ids=[*data.ids, name], **more)
 
 
-def expect(one: Drawn, name: str, spoilt: Data, fault: Fault, *, rules: Rules | None = None) -> None:
+def expect(
+    one: DrawnAnswers, name: str, spoilt: AnswerTable, fault: Fault, *, rules: ReadingRules | None = None
+) -> None:
     """Just this problem, beside those of ids that are missed because nothing is known of the row that meant them."""
     writer = WRITERS[name]
     how: dict[str, Any] = {} if rules is None else {"rules": rules}
     found, problems = one.read(writer.write(spoilt), writer, **how)
     assert found is None
-    assert placed(problems) == [fault], name
+    assert located_problems(problems) == [fault], name
     assert set(problems.total) <= {fault["code"], "missing_instances"}
 
 
-def fitting(data: Data) -> list[tuple[str, Writer]]:
+def fitting(data: AnswerTable) -> list[tuple[str, FormatWriter]]:
     return [(name, writer) for name, writer in WRITERS.items() if writer.fits(data)]
 
 
@@ -81,8 +83,8 @@ def at(code: str, place: Place, owner: object = None) -> Fault:
 @pytest.mark.parametrize("task", ["multiclass", "multilabel"])
 @given(data=st.data(), wrong=st.sampled_from(["unknown", "empty", "again"]))
 @FEW
-def test_one_wrong_label(task: Task, data: st.DataObject, wrong: str) -> None:
-    one = data.draw(drawn(task, scored=False))
+def test_one_wrong_label(task: TaskKind, data: st.DataObject, wrong: str) -> None:
+    one = data.draw(drawn_answers(task, scored=False))
     row = data.draw(st.integers(0, one.data.n - 1))
     labels = one.data.labels[row] if one.data.labels is not None else []
     several = task == "multilabel"
@@ -90,7 +92,7 @@ def test_one_wrong_label(task: Task, data: st.DataObject, wrong: str) -> None:
         return  # a label cannot come twice, and an empty one alone is no label where labels are joined
     value = {"empty": "", "again": labels[0] if labels else ""}.get(wrong, "")
     if wrong == "unknown":
-        value = data.draw(normal.filter(lambda text: text not in one.classes))
+        value = data.draw(nfc_texts.filter(lambda text: text not in one.classes))
     item = len(labels) if several else None
     spoilt = with_label(one.data, row, item, value)
     code = {"unknown": "unknown_label", "empty": "empty_label", "again": "duplicate_label"}[wrong]
@@ -99,19 +101,19 @@ def test_one_wrong_label(task: Task, data: st.DataObject, wrong: str) -> None:
         expect(one, name, spoilt, at(code, writer.place(spoilt, row, "label", item), owner))
 
 
-def one_id(data: Data, row: int) -> str:
+def one_id(data: AnswerTable, row: int) -> str:
     """The id of a row as answers name it."""
-    return nfc(data.ids[row])
+    return as_nfc(data.ids[row])
 
 
 @given(data=st.data(), wrong=st.sampled_from(["unknown", "again"]), task=st.sampled_from(["binary", "multilabel"]))
 @FEW
-def test_one_row_too_many(data: st.DataObject, wrong: str, task: Task) -> None:
-    one = data.draw(drawn(task, scored=data.draw(st.booleans())))
+def test_one_row_too_many(data: st.DataObject, wrong: str, task: TaskKind) -> None:
+    one = data.draw(drawn_answers(task, scored=data.draw(st.booleans())))
     row = one.data.n
     extra: Any = one.data.ids[0]
     if wrong == "unknown":
-        extra = data.draw(normal.filter(lambda text: text not in one.ids))
+        extra = data.draw(nfc_texts.filter(lambda text: text not in one.ids))
     spoilt = with_row(one.data, extra)
     for name, writer in fitting(spoilt):
         code = "unknown_id" if wrong == "unknown" else "duplicate_key" if name == "map" else "duplicate_id"
@@ -123,7 +125,7 @@ def test_one_row_too_many(data: st.DataObject, wrong: str, task: Task) -> None:
 @given(data=st.data())
 @FEW
 def test_one_label_that_is_null(data: st.DataObject) -> None:
-    one = data.draw(drawn("multiclass", scored=False))
+    one = data.draw(drawn_answers("multiclass", scored=False))
     row = data.draw(st.integers(0, one.data.n - 1))
     spoilt = with_label(one.data, row, None, None)
     for name, writer in fitting(spoilt):
@@ -135,7 +137,7 @@ def test_one_label_that_is_null(data: st.DataObject) -> None:
 @given(data=st.data(), value=st.sampled_from([None, "", True, 1.5, ["a"]]))
 @FEW
 def test_one_id_that_is_none(data: st.DataObject, value: Any) -> None:
-    one = data.draw(drawn("multiclass", scored=data.draw(st.booleans())))
+    one = data.draw(drawn_answers("multiclass", scored=data.draw(st.booleans())))
     row = data.draw(st.integers(0, one.data.n - 1))
     names = [value if number == row else name for number, name in enumerate(one.data.ids)]
     spoilt = replace(one.data, ids=names)
@@ -153,8 +155,8 @@ def test_one_id_that_is_none(data: st.DataObject, value: Any) -> None:
 @pytest.mark.parametrize("task", ["binary", "multiclass", "multilabel"])
 @given(data=st.data(), value=st.sampled_from([math.nan, math.inf, None, "x", "0.5", True]))
 @FEW
-def test_one_score_that_is_no_number(task: Task, data: st.DataObject, value: Any) -> None:
-    one = data.draw(drawn(task, scored=True))
+def test_one_score_that_is_no_number(task: TaskKind, data: st.DataObject, value: Any) -> None:
+    one = data.draw(drawn_answers(task, scored=True))
     row = data.draw(st.integers(0, one.data.n - 1))
     item = data.draw(st.integers(0, len(one.classes) - 1))
     spoilt = with_score(one.data, row, item, value)
@@ -166,14 +168,14 @@ def test_one_score_that_is_no_number(task: Task, data: st.DataObject, value: Any
         expect(one, name, spoilt, at("not_a_number", writer.place(spoilt, row, "score", item), one_id(spoilt, row)))
 
 
-def _short(name: str, writer: Writer, spoilt: Data, row: int, item: int) -> tuple[str, Place]:
+def _short(name: str, writer: FormatWriter, spoilt: AnswerTable, row: int, item: int) -> tuple[str, Place]:
     """What a file says that lacks one score: a cell of a table is empty, a list or object is too short."""
     if writer.kind in {"csv", "tsv"} or (writer.kind in COLUMNS and not name.endswith("lists")):
         return "not_a_number", writer.place(spoilt, row, "score", item)
     return "wrong_class_count", writer.place(spoilt, row, "score", None)
 
 
-def _long(name: str, writer: Writer, spoilt: Data, row: int, item: int) -> tuple[str, Place]:
+def _long(name: str, writer: FormatWriter, spoilt: AnswerTable, row: int, item: int) -> tuple[str, Place]:
     """What a file says that has one score too many."""
     place = writer.place(spoilt, row, "score", None)
     if writer.kind in {"csv", "tsv"}:
@@ -181,7 +183,7 @@ def _long(name: str, writer: Writer, spoilt: Data, row: int, item: int) -> tuple
         return "wrong_shape", {"line": place["line"], "column": 2 + labelled + len(spoilt.classes)}
     by_class = name in {"records", "predictions", "mixed records", "map", "lines"}
     if by_class:
-        return "unknown_label", place | {"pointer": place["pointer"] + escaped(EXTRA)}
+        return "unknown_label", place | {"pointer": place["pointer"] + pointer_token(EXTRA_CLASS)}
     return "wrong_class_count", place
 
 
@@ -190,22 +192,22 @@ def _long(name: str, writer: Writer, spoilt: Data, row: int, item: int) -> tuple
 @given(data=st.data())
 @FEW
 def test_one_score_more_or_less(
-    task: Task, damage: str, told: Callable[..., tuple[str, Place]], data: st.DataObject
+    task: TaskKind, damage: str, told: Callable[..., tuple[str, Place]], data: st.DataObject
 ) -> None:
-    one = data.draw(drawn(task, scored=True).filter(lambda one: one.data.single is None))
+    one = data.draw(drawn_answers(task, scored=True).filter(lambda one: one.data.single is None))
     row = data.draw(st.integers(0, one.data.n - 1))
     item = data.draw(st.integers(0, len(one.classes) - 1))
     missing = damage == "missing"
     if missing and len(one.classes) == 2 and task == "binary":
         item = one.classes.index(one.positive)  # else the row still holds the one score that may stand alone
-    spoilt = with_score(one.data, row, item, MISSING) if missing else replace(one.data, extra=row)
+    spoilt = with_score(one.data, row, item, NO_SCORE) if missing else replace(one.data, extra=row)
     for name, writer in fitting(spoilt):
         code, place = told(name, writer, spoilt, row, item)
         unread = not missing and writer.kind in {"csv", "tsv"}
         expect(one, name, spoilt, at(code, place, None if unread else one_id(spoilt, row)))
 
 
-def probable(one: Drawn) -> Drawn:
+def probable(one: DrawnAnswers) -> DrawnAnswers:
     """The same with probabilities: all alike, and of exclusive classes summing to one."""
     m = len(one.classes)
     data = one.data
@@ -218,29 +220,33 @@ def probable(one: Drawn) -> Drawn:
 @pytest.mark.parametrize("task", ["binary", "multiclass", "multilabel"])
 @given(data=st.data(), value=st.sampled_from([-0.25, -1e-300, 1.0000000000000002, 7.0]))
 @FEW
-def test_one_score_that_is_no_probability(task: Task, data: st.DataObject, value: float) -> None:
-    one = probable(data.draw(drawn(task, scored=True)))
+def test_one_score_that_is_no_probability(task: TaskKind, data: st.DataObject, value: float) -> None:
+    one = probable(data.draw(drawn_answers(task, scored=True)))
     row = data.draw(st.integers(0, one.data.n - 1))
     item = data.draw(st.integers(0, len(one.classes) - 1))
     spoilt = with_score(one.data, row, item, value)
     for name, writer in fitting(spoilt):
         fault = at("not_a_probability", writer.place(spoilt, row, "score", item), one_id(spoilt, row))
-        expect(one, name, spoilt, fault, rules=Rules(scores="due", probabilities=True))
+        expect(one, name, spoilt, fault, rules=ReadingRules(scores="due", probabilities=True))
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass"])
 @given(data=st.data(), value=st.sampled_from([0.5, 0.002]))
 @FEW
-def test_one_row_of_probabilities_that_does_not_sum_to_one(task: Task, data: st.DataObject, value: float) -> None:
-    one = probable(data.draw(drawn(task, scored=True).filter(lambda one: one.data.single is None)))
+def test_one_row_of_probabilities_that_does_not_sum_to_one(task: TaskKind, data: st.DataObject, value: float) -> None:
+    one = probable(data.draw(drawn_answers(task, scored=True).filter(lambda one: one.data.single is None)))
     row = data.draw(st.integers(0, one.data.n - 1))
     spoilt = with_score(one.data, row, 0, value)
     for name, writer in fitting(spoilt):
         fault = at("not_a_probability", writer.place(spoilt, row, "score", None), one_id(spoilt, row))
-        expect(one, name, spoilt, fault, rules=Rules(scores="due", probabilities=True))
+        expect(one, name, spoilt, fault, rules=ReadingRules(scores="due", probabilities=True))
 
 
-PLAIN: dict[str, Any] = {"classes": ["cat", "dog"], "task": "binary", "rules": Rules(scores="due", probabilities=True)}
+PLAIN: dict[str, Any] = {
+    "classes": ["cat", "dog"],
+    "task": "binary",
+    "rules": ReadingRules(scores="due", probabilities=True),
+}
 FIRST_OF_THREE: dict[str, tuple[str, Fault]] = {
     "null among single scores": ('{"score":null}', {"code": "not_a_number", "pointer": "/0/score"}),
     "none among single scores": ("{}", {"code": "wrong_shape", "pointer": "/0"}),
@@ -252,16 +258,16 @@ FIRST_OF_THREE: dict[str, tuple[str, Fault]] = {
 def test_a_faulty_first_row_does_not_make_faults_of_the_others(case: str) -> None:
     first, fault = FIRST_OF_THREE[case]
     records = [{"id": "t1"} | json.loads(first), {"id": "t2", "score": 0.5}, {"id": "t3", "score": 0.25}]
-    _, problems = answers(json.dumps(records), positive_label="cat", **PLAIN)
-    assert placed(problems) == [fault | {"instance_id": "t1"}]
+    _, problems = read_answers(json.dumps(records), positive_label="cat", **PLAIN)
+    assert located_problems(problems) == [fault | {"instance_id": "t1"}]
 
 
 @pytest.mark.parametrize("positive", ["cat", "dog"])
 def test_a_score_under_the_name_of_the_positive_label_that_is_no_probability(positive: str) -> None:
     records = [{"id": one, "scores": {positive: 2.0 if one == "t2" else 0.5}} for one in ("t1", "t2", "t3")]
-    _, problems = answers(json.dumps(records), positive_label=positive, **PLAIN)
+    _, problems = read_answers(json.dumps(records), positive_label=positive, **PLAIN)
     pointer = f"/1/scores/{positive}"
-    assert placed(problems) == [{"code": "not_a_probability", "pointer": pointer, "instance_id": "t2"}]
+    assert located_problems(problems) == [{"code": "not_a_probability", "pointer": pointer, "instance_id": "t2"}]
 
 
 # ---- the same answer on every path ----------------------------------------------------------------
@@ -273,18 +279,18 @@ def test_dry_run_and_offline_scoring_give_the_same_answer(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, value: float, again: bool
 ) -> None:
     folder: Path = tmp_path_factory.mktemp("files")
-    one = probable(data.draw(drawn("multiclass", scored=True)))
+    one = probable(data.draw(drawn_answers("multiclass", scored=True)))
     row = data.draw(st.integers(0, one.data.n - 1))
     spoilt = with_score(one.data, row, 0, value)
     spoilt = with_row(spoilt, spoilt.ids[0]) if again else spoilt
-    truth = Source(folder / "gold", FileKind("json"))
-    truth.path.write_bytes(WRITERS["columns"].write(Data(one.ids, labels=[one.classes[0]] * len(one.ids))))
+    truth = SourceFile(folder / "gold", FileKind("json"))
+    truth.path.write_bytes(WRITERS["columns"].write(AnswerTable(one.ids, labels=[one.classes[0]] * len(one.ids))))
     call = parse_metric("log_loss", task="multiclass")
     spec = TaskSpec("multiclass", tuple(one.classes))
     for _, writer in fitting(spoilt):
-        source = Source(folder / "file", FileKind(writer.kind, "", writer.layout))
+        source = SourceFile(folder / "file", FileKind(writer.kind, "", writer.layout))
         source.path.write_bytes(writer.write(spoilt))
-        _, dry, _ = validate(one.ids, spec, source, rules=Rules.strictest([call], call.text))
+        _, dry, _ = validate_predictions(one.ids, spec, source, rules=ReadingRules.strictest([call], call.text))
         offline = score_offline(truth, source, lambda *_: [call], task="multiclass", classes=one.classes)
         assert not offline.gold_problems
         assert dry

@@ -2,11 +2,20 @@ import json
 
 import pytest
 
-from app.formats.problems import END, LISTED, Place, Problem, Problems, problem, show, token
+from app.formats.problems import (
+    END_OF_FILE_ROW,
+    MAX_LISTED_PROBLEMS,
+    Location,
+    Problem,
+    Problems,
+    build_problem,
+    describe_value,
+    pointer_token,
+)
 
 
 def numbered(row: int, code: str = "unknown_id") -> Problem:
-    return problem(code, f"row {row}", Place(f"/{row}"))
+    return build_problem(code, f"row {row}", Location(f"/{row}"))
 
 
 def test_all_are_counted_and_the_first_hundred_of_the_file_are_listed_in_file_order() -> None:
@@ -14,27 +23,27 @@ def test_all_are_counted_and_the_first_hundred_of_the_file_are_listed_in_file_or
     for row in reversed(range(250)):
         problems.add(numbered(row), row)
     assert problems.total == {"unknown_id": 250}
-    assert [found.pointer for found in problems.first] == [f"/{row}" for row in range(LISTED)]
+    assert [found.pointer for found in problems.first] == [f"/{row}" for row in range(MAX_LISTED_PROBLEMS)]
 
 
 def test_problems_of_one_row_keep_the_order_in_which_they_were_found() -> None:
     problems = Problems()
-    problems.add(problem("missing_instances", "at the end", Place()), END)
-    problems.add(problem("syntax", "first", Place()), 3)
-    problems.add(problem("encoding", "second", Place()), 3)
-    problems.add(problem("too_large", "the whole file", Place()))
+    problems.add(build_problem("missing_instances", "at the end", Location()), END_OF_FILE_ROW)
+    problems.add(build_problem("syntax", "first", Location()), 3)
+    problems.add(build_problem("encoding", "second", Location()), 3)
+    problems.add(build_problem("too_large", "the whole file", Location()))
     assert [found.message for found in problems.first] == ["the whole file", "first", "second", "at the end"]
 
 
 def test_a_problem_that_is_not_listed_is_not_built() -> None:
     problems = Problems()
-    for row in range(LISTED):
+    for row in range(MAX_LISTED_PROBLEMS):
         problems.add(numbered(row), row)
 
     def build() -> Problem:
         raise AssertionError
 
-    problems.report("syntax", LISTED, build)
+    problems.report("syntax", MAX_LISTED_PROBLEMS, build)
     assert problems.total["syntax"] == 1
 
 
@@ -42,7 +51,7 @@ def test_the_answer_leaves_out_what_is_not_known_and_orders_totals() -> None:
     problems = Problems()
     assert problems.to_dict() == {"valid": True, "total": {}, "problems": []}
     problems.add(numbered(0), 0)
-    problems.add(problem("syntax", "cut off", Place(None, 2, 1)), 1)
+    problems.add(build_problem("syntax", "cut off", Location(None, 2, 1)), 1)
     answer = problems.to_dict()
     assert list(answer["total"]) == ["syntax", "unknown_id"]
     assert answer["problems"][1] == {"code": "syntax", "message": "cut off", "line": 2, "column": 1}
@@ -55,8 +64,8 @@ def test_an_undeclared_code_is_a_mistake_of_ours() -> None:
 
 
 def test_pointer_tokens_are_escaped_and_writable() -> None:
-    assert token("a/b~c") == "/a~1b~0c"
-    token("\ud800").encode()
+    assert pointer_token("a/b~c") == "/a~1b~0c"
+    pointer_token("\ud800").encode()
 
 
 @pytest.mark.parametrize(
@@ -72,9 +81,9 @@ def test_pointer_tokens_are_escaped_and_writable() -> None:
     ],
 )
 def test_values_are_shown_as_json_shows_them(value: object, shown: str) -> None:
-    assert show(value) == shown
+    assert describe_value(value) == shown
 
 
 def test_long_values_are_shortened() -> None:
-    assert len(show("x" * 1000)) < 70
-    assert json.loads(show("x" * 1000)).endswith("…")
+    assert len(describe_value("x" * 1000)) < 70
+    assert json.loads(describe_value("x" * 1000)).endswith("…")

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from app.formats.detection import FORMATS
 from app.formats.gold_validation import label_set
-from app.formats.reading_rules import Rules
-from app.formats.table_validation import check
+from app.formats.reading_rules import ReadingRules
+from app.formats.table_validation import validate_table
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.evaluation_input import IdIndex
-from tests.formats.support import CLASSES, IDS, predict, read
+from tests.formats.reading import CLASSES, IDS, read, read_answer_labels
 
 
 @given(
@@ -27,7 +27,7 @@ def test_no_bytes_at_all_raise(raw: bytes, encoding: str, several: bool, gold: b
     for kind in FORMATS:
         table, problems = read(raw, kind, multilabel=several, encoding=encoding, gold=gold)
         ids = list(dict.fromkeys(name for name in table.ids if name))
-        check(table, IdIndex(ids), TaskSpec("multiclass", ()), rules=Rules(), problems=problems)
+        validate_table(table, IdIndex(ids), TaskSpec("multiclass", ()), rules=ReadingRules(), problems=problems)
         json.dumps(problems.to_dict(), ensure_ascii=False).encode()
 
 
@@ -52,7 +52,7 @@ def test_no_json_at_all_raises_and_whatever_is_read_without_problems_scores(
         table, problems = read(json.dumps(value), kind, multilabel=several, gold=gold)
         ids = list(dict.fromkeys(name for name in table.ids if name))
         spec = TaskSpec("multilabel" if several else "multiclass", label_set(table))
-        found = check(table, IdIndex(ids), spec, rules=Rules(), problems=problems)
+        found = validate_table(table, IdIndex(ids), spec, rules=ReadingRules(), problems=problems)
         assert (found is None) is bool(problems)
         assert found is None or found.labels is None or found.labels.n == len(ids)
         assert found is None or found.scores is None or found.scores.shape == (len(ids), len(spec.classes))
@@ -62,7 +62,7 @@ def test_no_json_at_all_raises_and_whatever_is_read_without_problems_scores(
 def test_ids_equal_after_nfc_are_one_id(names: list[str]) -> None:
     distinct = list(dict.fromkeys(unicodedata.normalize("NFC", name) for name in names))
     text = json.dumps([{"id": name, "label": "x"} for name in names])
-    _, problems = predict(text, ids=distinct, classes=["x"])
+    _, problems = read_answer_labels(text, ids=distinct, classes=["x"])
     repeated = len(names) - len(distinct)
     assert problems.total == ({"duplicate_id": repeated} if repeated else {})
 
@@ -90,5 +90,5 @@ def test_every_answer_can_be_written_as_utf_8(
     """Halves of surrogate pairs come in as escapes and as bytes; none goes out, into the database or to anybody."""
     shown = [json.dumps(text)[1:-1] if escaped else text for text in texts]
     table, problems = read(template.format(*shown), kind, multilabel=several)
-    check(table, IdIndex(IDS), TaskSpec("multiclass", CLASSES), rules=Rules(), problems=problems)
+    validate_table(table, IdIndex(IDS), TaskSpec("multiclass", CLASSES), rules=ReadingRules(), problems=problems)
     json.dumps([problems.to_dict(), table.notes], ensure_ascii=False).encode()

@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from app.formats.detection import FileKind
-from app.formats.reading_rules import DEFAULT_LIMITS, Rules
-from app.formats.size_limits import Needs, limits_for, most_as_sent
-from app.pipeline import Source, validate
-from app.scoring.declaration.task import Task, TaskSpec
+from app.formats.reading_rules import DEFAULT_LIMITS, ReadingRules
+from app.formats.size_limits import PhaseSize, limits_for_phase, max_upload_bytes
+from app.pipeline import SourceFile, validate_predictions
+from app.scoring.declaration.task import TaskKind, TaskSpec
 
 Written = tuple[bytes, FileKind]
 
@@ -82,7 +82,7 @@ def melted(phase: _Phase, form: str) -> Written:
     return _written(rows, form), FileKind(form, layout="long")
 
 
-FILES: dict[str, tuple[_Phase, Task, Callable[[_Phase], Written]]] = {
+FILES: dict[str, tuple[_Phase, TaskKind, Callable[[_Phase], Written]]] = {
     "texts in JSON": (_Phase(4000, 2), "multiclass", lambda phase: texts(phase, "json")),
     "texts in CSV": (_Phase(4000, 2), "multiclass", lambda phase: texts(phase, "csv")),
     "texts in Parquet": (_Phase(4000, 2), "multiclass", lambda phase: texts(phase, "parquet")),
@@ -102,21 +102,23 @@ def test_what_people_send_beside_the_answers_fits(name: str, tmp_path: Path) -> 
     path = tmp_path / "file"
     path.write_bytes(body)
     spec = TaskSpec(task, tuple(phase.classes))
-    rules = Rules(scores="due" if "scores" in name else "ignored")
-    found, problems, _ = validate(phase.ids, spec, Source(path, kind), rules=rules)
+    rules = ReadingRules(scores="due" if "scores" in name else "ignored")
+    found, problems, _ = validate_predictions(phase.ids, spec, SourceFile(path, kind), rules=rules)
     assert problems.to_dict()["problems"] == []
     assert found is not None
-    needs = Needs.of(phase.ids, phase.classes)
-    assert len(body) <= most_as_sent(needs, DEFAULT_LIMITS, pairs=kind.layout == "long")
+    needs = PhaseSize.of(phase.ids, phase.classes)
+    assert len(body) <= max_upload_bytes(needs, DEFAULT_LIMITS, pairs=kind.layout == "long")
 
 
 def test_a_phase_of_some_size_has_a_limit_far_below_that_of_the_site() -> None:
-    needs = Needs(instances=5000, longest=16, classes=3, names=30)
-    assert limits_for(needs, DEFAULT_LIMITS).expanded_bytes < 50 << 20
+    needs = PhaseSize(instances=5000, longest=16, classes=3, names=30)
+    assert limits_for_phase(needs, DEFAULT_LIMITS).expanded_bytes < 50 << 20
 
 
 def test_all_pairs_may_have_an_index_scores_and_more() -> None:
-    limits = limits_for(Needs(instances=1000, longest=16, classes=1000, names=8000), DEFAULT_LIMITS, pairs=True)
+    limits = limits_for_phase(
+        PhaseSize(instances=1000, longest=16, classes=1000, names=8000), DEFAULT_LIMITS, pairs=True
+    )
     assert limits.pairs is not None
     assert limits.pairs >= 1_000_000
     assert limits.values >= 12 * 1_000_000

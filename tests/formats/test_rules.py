@@ -2,22 +2,22 @@ from collections.abc import Mapping
 
 import pytest
 
-from app.formats.reading_rules import Rules
+from app.formats.reading_rules import ReadingRules
 from app.scoring.declaration.metric_parser import parse_metric
-from tests.formats.support import brief, predict, sets
+from tests.formats.reading import code_sets, read_answer_labels, summarize_problems
 
 FOUR = '{"t1":["cat","cow","cat"],"t2":["cow","hen"],"t3":[]}'
 
 
-def strictest(*options: Mapping[str, str]) -> Rules:
-    return Rules.strictest([parse_metric("f1_macro", options=given) for given in options])
+def strictest(*options: Mapping[str, str]) -> ReadingRules:
+    return ReadingRules.strictest([parse_metric("f1_macro", options=given) for given in options])
 
 
 def test_a_file_is_refused_as_soon_as_one_metric_refuses_it() -> None:
-    assert strictest() == Rules("reject", "reject", "reject")
-    assert strictest({}, {"unknown_label": "drop"}) == Rules()
+    assert strictest() == ReadingRules("reject", "reject", "reject")
+    assert strictest({}, {"unknown_label": "drop"}) == ReadingRules()
     mild = {"unknown_label": "drop", "duplicates": "set", "missing": "empty_prediction"}
-    assert strictest(mild) == Rules("drop", "set", "empty_prediction")
+    assert strictest(mild) == ReadingRules("drop", "set", "empty_prediction")
     assert strictest(mild, mild | {"duplicates": "reject"}).duplicates == "reject"
 
 
@@ -29,48 +29,54 @@ def test_where_no_metric_refuses_what_one_needs_is_kept() -> None:
 
 def test_an_unknown_value_of_a_rule_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown_label must be one of"):
-        Rules(unknown_label="ignore")
+        ReadingRules(unknown_label="ignore")
 
 
 def test_unknown_labels_can_be_kept_as_the_code_after_the_last_class() -> None:
-    labels, problems = predict('{"t1":"cow","t2":"dog","t3":"eel"}', rules=Rules(unknown_label="count_as_fp"))
+    labels, problems = read_answer_labels(
+        '{"t1":"cow","t2":"dog","t3":"eel"}', rules=ReadingRules(unknown_label="count_as_fp")
+    )
     assert not problems
-    assert sets(labels) == [[3], [1], [2]]
+    assert code_sets(labels) == [[3], [1], [2]]
 
 
 def test_unknown_labels_can_be_dropped() -> None:
-    labels, problems = predict('{"t1":"cow","t2":"dog","t3":"eel"}', rules=Rules(unknown_label="drop"))
+    labels, problems = read_answer_labels(
+        '{"t1":"cow","t2":"dog","t3":"eel"}', rules=ReadingRules(unknown_label="drop")
+    )
     assert not problems
-    assert sets(labels) == [[-1], [1], [2]]
+    assert code_sets(labels) == [[-1], [1], [2]]
 
 
 def test_repeated_labels_can_be_a_set_or_stay_as_sent() -> None:
-    kept = Rules(unknown_label="count_as_fp", duplicates="multiset")
-    assert sets(predict(FOUR, multilabel=True, rules=kept)[0]) == [[0, 3, 0], [3, 3], []]
-    once = Rules(unknown_label="count_as_fp", duplicates="set")
-    assert sets(predict(FOUR, multilabel=True, rules=once)[0]) == [[0, 3], [3, 3], []]
-    dropped = Rules(unknown_label="drop", duplicates="set")
-    assert sets(predict(FOUR, multilabel=True, rules=dropped)[0]) == [[0], [], []]
+    kept = ReadingRules(unknown_label="count_as_fp", duplicates="multiset")
+    assert code_sets(read_answer_labels(FOUR, multilabel=True, rules=kept)[0]) == [[0, 3, 0], [3, 3], []]
+    once = ReadingRules(unknown_label="count_as_fp", duplicates="set")
+    assert code_sets(read_answer_labels(FOUR, multilabel=True, rules=once)[0]) == [[0, 3], [3, 3], []]
+    dropped = ReadingRules(unknown_label="drop", duplicates="set")
+    assert code_sets(read_answer_labels(FOUR, multilabel=True, rules=dropped)[0]) == [[0], [], []]
 
 
 def test_missing_predictions_can_be_empty_ones() -> None:
-    rules = Rules(missing="empty_prediction")
-    assert sets(predict('{"t3":"cat"}', rules=rules)[0]) == [[-1], [-1], [0]]
-    assert sets(predict('{"t3":["cat"]}', multilabel=True, rules=rules)[0]) == [[], [], [0]]
-    assert sets(predict("{}", rules=rules)[0]) == [[-1], [-1], [-1]]
-    assert sets(predict("[]", multilabel=True, rules=rules)[0]) == [[], [], []]
+    rules = ReadingRules(missing="empty_prediction")
+    assert code_sets(read_answer_labels('{"t3":"cat"}', rules=rules)[0]) == [[-1], [-1], [0]]
+    assert code_sets(read_answer_labels('{"t3":["cat"]}', multilabel=True, rules=rules)[0]) == [[], [], [0]]
+    assert code_sets(read_answer_labels("{}", rules=rules)[0]) == [[-1], [-1], [-1]]
+    assert code_sets(read_answer_labels("[]", multilabel=True, rules=rules)[0]) == [[], [], []]
 
 
 def test_extra_and_repeated_ids_are_refused_under_every_rule() -> None:
-    mild = Rules("drop", "set", "empty_prediction")
-    _, problems = predict('[{"id":"t1","label":"cat"},{"id":"t1","label":"cat"},{"id":"x","label":"cat"}]', rules=mild)
+    mild = ReadingRules("drop", "set", "empty_prediction")
+    _, problems = read_answer_labels(
+        '[{"id":"t1","label":"cat"},{"id":"t1","label":"cat"},{"id":"x","label":"cat"}]', rules=mild
+    )
     assert problems.total == {"duplicate_id": 1, "unknown_id": 1}
 
 
 def test_void_ids_are_ignored_with_all_their_faults_and_need_not_be_given() -> None:
     text = '[{"id":"v","label":"cow"},{"id":"t1","label":"cat"},{"id":"v","label":"dog"}]'
-    labels, problems = predict(text, ids=["t1"], void=["v", "w"])
+    labels, problems = read_answer_labels(text, ids=["t1"], void=["v", "w"])
     assert not problems
-    assert sets(labels) == [[0]]
-    _, problems = predict(text, ids=["t1"])
-    assert [found["code"] for found in brief(problems)] == ["unknown_id", "unknown_label", "unknown_id"]
+    assert code_sets(labels) == [[0]]
+    _, problems = read_answer_labels(text, ids=["t1"])
+    assert [found["code"] for found in summarize_problems(problems)] == ["unknown_id", "unknown_label", "unknown_id"]

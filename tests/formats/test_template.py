@@ -10,22 +10,22 @@ import pyarrow.parquet as pq
 import pytest
 
 from app.errors import BadRequest
-from app.formats.reading_rules import Rules
-from app.formats.template import TEMPLATES, template
-from app.scoring.declaration.task import Task, TaskSpec
-from tests.formats.support import CLASSES, answers, sets
+from app.formats.reading_rules import ReadingRules
+from app.formats.template import TEMPLATES, build_template
+from app.scoring.declaration.task import TaskKind, TaskSpec
+from tests.formats.reading import CLASSES, code_sets, read_answers
 
 ODD_IDS = ["t1", 'quo"te', "com,ma", "line\nend", "é", "00", "tab\tbed"]
 LABELLED = [name for name in TEMPLATES if name != "npz"]
 
 
-def spec(task: Task) -> TaskSpec:
+def spec(task: TaskKind) -> TaskSpec:
     return TaskSpec(task, CLASSES[:2] if task == "binary" else CLASSES, "cat" if task == "binary" else None)
 
 
-def read(raw: bytes, name: str, task: Task, **how: Any) -> Any:
+def read(raw: bytes, name: str, task: TaskKind, **how: Any) -> Any:
     about = spec(task)
-    return answers(
+    return read_answers(
         raw,
         TEMPLATES[name].format,
         ids=ODD_IDS,
@@ -38,22 +38,24 @@ def read(raw: bytes, name: str, task: Task, **how: Any) -> Any:
 
 @pytest.mark.parametrize("name", LABELLED)
 def test_an_unfilled_template_holds_the_ids_in_order_and_no_label(name: str) -> None:
-    _, problems = read(template(ODD_IDS, spec("multiclass"), name), name, "multiclass")
+    _, problems = read(build_template(ODD_IDS, spec("multiclass"), name), name, "multiclass")
     assert problems.total == {"empty_label": len(ODD_IDS)}
     assert [found.instance_id for found in problems.first] == ODD_IDS
 
 
 @pytest.mark.parametrize("name", LABELLED)
 def test_an_unfilled_multilabel_template_is_a_file_of_empty_sets(name: str) -> None:
-    found, problems = read(template(ODD_IDS, spec("multilabel"), name), name, "multilabel")
+    found, problems = read(build_template(ODD_IDS, spec("multilabel"), name), name, "multilabel")
     assert not problems
-    assert sets(found.labels) == [[] for _ in ODD_IDS]
+    assert code_sets(found.labels) == [[] for _ in ODD_IDS]
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "multilabel"])
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_a_template_for_scores_that_is_not_filled_in_is_refused(name: str, task: Task) -> None:
-    _, problems = read(template(ODD_IDS, spec(task), name, scores=True), name, task, rules=Rules(scores="due"))
+def test_a_template_for_scores_that_is_not_filled_in_is_refused(name: str, task: TaskKind) -> None:
+    _, problems = read(
+        build_template(ODD_IDS, spec(task), name, scores=True), name, task, rules=ReadingRules(scores="due")
+    )
     assert set(problems.total) <= {"not_a_number", "wrong_shape", "wrong_class_count", "missing_instances"}
     assert problems
 
@@ -119,22 +121,22 @@ def _filled_columns(raw: bytes, name: str, rows: Sequence[Any], names: Sequence[
 
 @pytest.mark.parametrize("task", ["multiclass", "multilabel"])
 @pytest.mark.parametrize("name", LABELLED)
-def test_a_template_filled_in_with_labels_is_accepted(name: str, task: Task) -> None:
+def test_a_template_filled_in_with_labels_is_accepted(name: str, task: TaskKind) -> None:
     rows: list[Any] = ["dog" for _ in ODD_IDS] if task == "multiclass" else [["dog", "cat"] for _ in ODD_IDS]
-    found, problems = read(filled(template(ODD_IDS, spec(task), name), name, rows, ()), name, task)
+    found, problems = read(filled(build_template(ODD_IDS, spec(task), name), name, rows, ()), name, task)
     assert problems.to_dict()["problems"] == []
-    assert sets(found.labels) == [[1] if task == "multiclass" else [1, 0] for _ in ODD_IDS]
+    assert code_sets(found.labels) == [[1] if task == "multiclass" else [1, 0] for _ in ODD_IDS]
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "multilabel"])
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_a_template_filled_in_with_scores_is_accepted(name: str, task: Task) -> None:
+def test_a_template_filled_in_with_scores_is_accepted(name: str, task: TaskKind) -> None:
     names = ["score"] if task == "binary" else list(CLASSES)
     rows = [[0.125 * at for _ in names] for at in range(len(ODD_IDS))]
     if task == "binary" and name == "map":
         names = ["cat"]
-    raw = filled(template(ODD_IDS, spec(task), name, scores=True), name, rows, names)
-    found, problems = read(raw, name, task, rules=Rules(scores="due"))
+    raw = filled(build_template(ODD_IDS, spec(task), name, scores=True), name, rows, names)
+    found, problems = read(raw, name, task, rules=ReadingRules(scores="due"))
     assert problems.to_dict()["problems"] == []
     assert found.labels is None
     assert found.scores.tolist() == rows
@@ -142,17 +144,17 @@ def test_a_template_filled_in_with_scores_is_accepted(name: str, task: Task) -> 
 
 def test_an_unknown_template_format_names_those_that_exist() -> None:
     with pytest.raises(BadRequest, match="columns"):
-        template(["a"], spec("binary"), "xlsx")
+        build_template(["a"], spec("binary"), "xlsx")
 
 
 def test_a_template_with_too_many_places_is_refused_with_advice() -> None:
     wide = TaskSpec("multilabel", tuple(f"c{at}" for at in range(30_000)))
     with pytest.raises(BadRequest, match="places for scores") as caught:
-        template([f"t{at}" for at in range(1000)], wide, "npz")
+        build_template([f"t{at}" for at in range(1000)], wide, "npz")
     assert "format=columns" in caught.value.advice
 
 
 def test_a_template_of_no_ids_is_still_a_file() -> None:
     for name in LABELLED:
-        raw = template([], spec("multilabel"), name)
-        assert not answers(raw, TEMPLATES[name].format, ids=[], task="multilabel")[1] or name == "jsonl", name
+        raw = build_template([], spec("multilabel"), name)
+        assert not read_answers(raw, TEMPLATES[name].format, ids=[], task="multilabel")[1] or name == "jsonl", name

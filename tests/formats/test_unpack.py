@@ -4,11 +4,11 @@ import zlib
 
 import pytest
 
-from app.formats.decoding import decode
+from app.formats.decoding import decode_utf8
 from app.formats.decompression import read_bytes
 from app.formats.problems import Problems
 from app.formats.reading_rules import Limits
-from tests.formats.support import brief, packed, predict, sets
+from tests.formats.reading import code_sets, compress, read_answer_labels, summarize_problems
 
 GOOD = b'{"t1":"cat","t2":"dog","t3":"eel"}'
 PACKED = gzip.compress(GOOD, mtime=0)
@@ -21,15 +21,19 @@ def test_gzipped_files_read_like_plain_ones(kind: str) -> None:
         "jsonl": '{"id":"t1","label":"cat"}\n{"id":"t2","label":"dog"}\n{"id":"t3","label":"eel"}',
         "csv": "id,label\nt1,cat\nt2,dog\nt3,eel",
     }[kind]
-    assert sets(predict(text, kind)[0]) == sets(predict(text, kind, encoding="gzip")[0]) == [[0], [1], [2]]
+    assert (
+        code_sets(read_answer_labels(text, kind)[0])
+        == code_sets(read_answer_labels(text, kind, encoding="gzip")[0])
+        == [[0], [1], [2]]
+    )
 
 
 def test_several_gzip_members_are_one_file() -> None:
-    labels, problems = predict(
+    labels, problems = read_answer_labels(
         gzip.compress(GOOD[:10]) + gzip.compress(b"") + gzip.compress(GOOD[10:]), encoding="gzip"
     )
     assert not problems
-    assert sets(labels) == [[0], [1], [2]]
+    assert code_sets(labels) == [[0], [1], [2]]
 
 
 @pytest.mark.parametrize("name", ["empty", "one byte", "header only", "cut off", "no check sum"])
@@ -41,7 +45,7 @@ def test_a_cut_gzip_file_is_a_problem(name: str) -> None:
         "cut off": PACKED[:-12],
         "no check sum": PACKED[:-8],
     }
-    labels, problems = predict(data[name], encoding="gzip")
+    labels, problems = read_answer_labels(data[name], encoding="gzip")
     assert labels is None
     assert problems.total == {"encoding": 1}
 
@@ -57,14 +61,14 @@ def test_a_cut_gzip_file_is_a_problem(name: str) -> None:
     ],
 )
 def test_damaged_gzip_is_a_problem_that_says_what_is_wrong(data: bytes, words: str) -> None:
-    labels, problems = predict(data, encoding="gzip")
+    labels, problems = read_answer_labels(data, encoding="gzip")
     assert labels is None
     assert problems.total == {"encoding": 1}
     assert words in problems.first[0].message
 
 
 def test_a_gzipped_file_that_does_not_say_so_is_named() -> None:
-    _, problems = predict(PACKED)
+    _, problems = read_answer_labels(PACKED)
     assert problems.total == {"encoding": 1}
     assert "gzip" in problems.first[0].message
 
@@ -74,7 +78,7 @@ def test_a_gzipped_file_that_does_not_say_so_is_named() -> None:
 def test_the_expanded_size_is_limited_to_the_byte(encoding: str, size: int, fits: bool) -> None:
     data = b"x" * size
     problems = Problems()
-    stream = io.BytesIO(packed(data, encoding))
+    stream = io.BytesIO(compress(data, encoding))
     found = read_bytes(stream, encoding, limits=Limits(expanded_bytes=1000), problems=problems)
     assert (found == data) is fits
     assert problems.total == ({} if fits else {"too_large": 1})
@@ -91,8 +95,8 @@ def test_a_bomb_is_not_expanded_beyond_the_limit() -> None:
 
 
 def test_a_byte_order_mark_is_a_problem_and_the_rest_is_still_checked() -> None:
-    _, problems = predict(b"\xef\xbb\xbf" + GOOD.replace(b"eel", b"cow"))
-    assert brief(problems) == [
+    _, problems = read_answer_labels(b"\xef\xbb\xbf" + GOOD.replace(b"eel", b"cow"))
+    assert summarize_problems(problems) == [
         {"code": "encoding", "line": 1, "column": 1},
         {"code": "unknown_label", "pointer": "/t3", "instance_id": "t3"},
     ]
@@ -100,15 +104,15 @@ def test_a_byte_order_mark_is_a_problem_and_the_rest_is_still_checked() -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 def test_wide_encodings_are_named(encoding: str) -> None:
-    _, problems = predict(GOOD.decode().encode(encoding))
-    assert brief(problems) == [{"code": "encoding", "line": 1, "column": 1}]
+    _, problems = read_answer_labels(GOOD.decode().encode(encoding))
+    assert summarize_problems(problems) == [{"code": "encoding", "line": 1, "column": 1}]
     assert "UTF-16" in problems.first[0].message
 
 
 def test_each_byte_that_is_not_utf_8_is_placed_and_its_text_is_not_reported_again() -> None:
     text = "id,label\nt1,cät\nt2,dög\nt3,eel\n"
-    _, problems = predict(text.encode("latin-1"), "csv")
-    assert brief(problems) == [
+    _, problems = read_answer_labels(text.encode("latin-1"), "csv")
+    assert summarize_problems(problems) == [
         {"code": "encoding", "line": 2, "column": 5},
         {"code": "encoding", "line": 3, "column": 5},
     ]
@@ -116,19 +120,19 @@ def test_each_byte_that_is_not_utf_8_is_placed_and_its_text_is_not_reported_agai
 
 
 def test_an_id_that_nobody_can_read_is_missed_and_may_be_the_damaged_one() -> None:
-    _, problems = predict('{"t1":"cat","t2":"dog","tü":"eel"}'.encode("latin-1"), ids=["t1", "t2", "tü"])
+    _, problems = read_answer_labels('{"t1":"cat","t2":"dog","tü":"eel"}'.encode("latin-1"), ids=["t1", "t2", "tü"])
     assert problems.total == {"encoding": 1, "missing_instances": 1}
     assert "Perhaps it is meant by a row whose id could not be read" in problems.first[-1].message
 
 
 def test_columns_count_characters_not_bytes() -> None:
     problems = Problems()
-    decode("a\näö€".encode() + b"\xff", by_line=False, problems=problems)
-    assert brief(problems) == [{"code": "encoding", "line": 2, "column": 4}]
+    decode_utf8("a\näö€".encode() + b"\xff", by_line=False, problems=problems)
+    assert summarize_problems(problems) == [{"code": "encoding", "line": 2, "column": 4}]
 
 
 def test_a_file_of_nothing_but_faulty_bytes_is_counted_whole() -> None:
-    _, problems = predict(b'["' + b"\xe4" * 100_000 + b'"]')
+    _, problems = read_answer_labels(b'["' + b"\xe4" * 100_000 + b'"]')
     assert problems.total["encoding"] == 100_000
     assert problems.first[99].column == 102
 
@@ -136,5 +140,5 @@ def test_a_file_of_nothing_but_faulty_bytes_is_counted_whole() -> None:
 def test_a_character_that_spans_two_windows_is_sound() -> None:
     problems = Problems()
     text = "a" * 4094 + "\u20ac" * 3000
-    decode(text.encode() + b"\n\xff", by_line=True, problems=problems)
-    assert brief(problems) == [{"code": "encoding", "line": 2, "column": 1}]
+    decode_utf8(text.encode() + b"\n\xff", by_line=True, problems=problems)
+    assert summarize_problems(problems) == [{"code": "encoding", "line": 2, "column": 1}]

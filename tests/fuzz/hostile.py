@@ -13,7 +13,7 @@ import pyarrow as pa
 from backports import zstd
 
 from app.formats.detection import FileKind
-from app.scoring.declaration.task import Task
+from app.scoring.declaration.task import TaskKind
 from tests.fuzz.hostile_arrow import (
     arrow_bytes,
     arrow_files,
@@ -23,28 +23,32 @@ from tests.fuzz.hostile_arrow import (
     parquet_files,
     score_table,
 )
-from tests.fuzz.hostile_file import MOST, Hostile, Phase, packed, same
+from tests.fuzz.hostile_file import MAX_FILE_BYTES, HostileFile, TargetGold, constant_body, zstd_frame
+from tests.fuzz.hostile_metadata import shared_files
 from tests.fuzz.hostile_sets import set_files
-from tests.fuzz.hostile_shared import shared_files
 
 
-def _text(form: str, name: str, make: Callable[[Phase], bytes], *, plain: bool = False, **how: Any) -> Hostile:
+def _text(form: str, name: str, make: Callable[[TargetGold], bytes], *, plain: bool = False, **how: Any) -> HostileFile:
     """A file of text, compressed unless it is to be as large as it looks."""
     if plain:
-        return Hostile(name, FileKind(form, layout=how.pop("layout", "")), lambda phase: make(phase)[:MOST], **how)
-    return Hostile(name, FileKind(form, "zstd", how.pop("layout", "")), lambda phase: packed(make(phase)), **how)
+        return HostileFile(
+            name, FileKind(form, layout=how.pop("layout", "")), lambda phase: make(phase)[:MAX_FILE_BYTES], **how
+        )
+    return HostileFile(
+        name, FileKind(form, "zstd", how.pop("layout", "")), lambda phase: zstd_frame(make(phase)), **how
+    )
 
 
-def _records(phase: Phase, extra: str = "", count: int | None = None) -> str:
+def _records(phase: TargetGold, extra: str = "", count: int | None = None) -> str:
     """Sound records of a phase, with further fields."""
     ids = phase.ids if count is None else phase.ids[:count]
     return ",".join(f'{{"id":"{name}","label":"c0"{extra}}}' for name in ids)
 
 
-def _beside(unit: str, head: str = "[", tail: str = "1]") -> Callable[[Phase], bytes]:
+def _beside(unit: str, head: str = "[", tail: str = "1]") -> Callable[[TargetGold], bytes]:
     """Sound records, the last of which has a field that nobody asks for, as large as there is room for."""
 
-    def make(phase: Phase) -> bytes:
+    def make(phase: TargetGold) -> bytes:
         before = _records(phase).removesuffix("}")
         return phase.filled(unit, f'[{before},"x":{head}', f"{tail}}}]")
 
@@ -54,20 +58,20 @@ def _beside(unit: str, head: str = "[", tail: str = "1]") -> Callable[[Phase], b
 _MARKS = "\u0301\u0327" * 490
 
 
-def _lines(line: str) -> Callable[[Phase], bytes]:
+def _lines(line: str) -> Callable[[TargetGold], bytes]:
     """One line over and over."""
     return lambda phase: phase.filled(line + "\n")
 
 
-def _each(pattern: str) -> Callable[[Phase], bytes]:
+def _each(pattern: str) -> Callable[[TargetGold], bytes]:
     """One faulty line for each instance, its id put into a pattern."""
     return lambda phase: "".join(pattern.replace("#", name) + "\n" for name in phase.ids).encode()
 
 
-def json_lines() -> Iterator[Hostile]:
+def json_lines() -> Iterator[HostileFile]:
     """JSON Lines."""
-    yield _text("jsonl", "ten million empty objects", same(b"{}\n" * 9_800_000))
-    yield _text("jsonl", "ten million numbers", same(b"9\n" * 10_000_000))
+    yield _text("jsonl", "ten million empty objects", constant_body(b"{}\n" * 9_800_000))
+    yield _text("jsonl", "ten million numbers", constant_body(b"9\n" * 10_000_000))
     yield _text("jsonl", "empty objects", _lines("{}"))
     yield _text("jsonl", "empty objects, plain", _lines("{}"), plain=True)
     yield _text("jsonl", "blank lines", _lines(""))
@@ -81,7 +85,7 @@ def json_lines() -> Iterator[Hostile]:
     yield _text("jsonl", "key twice", _each('{"id":"#","label":"c0","label":"c0"}'))
 
 
-def json_files() -> Iterator[Hostile]:
+def json_files() -> Iterator[HostileFile]:
     """JSON."""
     yield _text("json", "empty lists", lambda phase: phase.filled("[],", "[", "[]]"))
     yield _text("json", "empty lists, plain", lambda phase: phase.filled("[],", "[", "[]]"), plain=True)
@@ -113,47 +117,47 @@ def json_files() -> Iterator[Hostile]:
     yield _text("json", "columns", _columns)
 
 
-def _columns(phase: Phase) -> bytes:
+def _columns(phase: TargetGold) -> bytes:
     half = phase.filled("1,")
     half = half[: len(half) // 4 * 2] + b"1]"
     return b'{"ids":[' + half + b',"labels":[' + half + b"}"
 
 
-def _bad_bytes(data: bytes) -> Callable[[Phase], bytes]:
-    def make(phase: Phase) -> bytes:
+def _bad_bytes(data: bytes) -> Callable[[TargetGold], bytes]:
+    def make(phase: TargetGold) -> bytes:
         head = b"[" + _records(phase).encode() + b',{"x":"'
-        return head + data * ((phase.room - len(head) - 3) // len(data)) + b'"}]'
+        return head + data * ((phase.max_text_bytes - len(head) - 3) // len(data)) + b'"}]'
 
     return make
 
 
-def _unknown_classes(phase: Phase) -> bytes:
-    scores = ",".join(f'"k{number}":1' for number in range(min(phase.room // 12, 1_000_000)))
+def _unknown_classes(phase: TargetGold) -> bytes:
+    scores = ",".join(f'"k{number}":1' for number in range(min(phase.max_text_bytes // 12, 1_000_000)))
     return f'[{{"id":"{phase.ids[0]}","scores":{{{scores}}}}}]'.encode()
 
 
-def _marks(phase: Phase) -> bytes:
-    count = min(len(phase.ids) + 900, phase.room // 2100)
+def _marks(phase: TargetGold) -> bytes:
+    count = min(len(phase.ids) + 900, phase.max_text_bytes // 2100)
     return ("[" + ",".join(f'{{"id":"{number}{_MARKS}","label":"c0"}}' for number in range(count)) + "]").encode()
 
 
-def _marked_classes(phase: Phase) -> bytes:
-    scores = ",".join(f'"{number}{_MARKS}":1' for number in range(phase.room // 2100))
+def _marked_classes(phase: TargetGold) -> bytes:
+    scores = ",".join(f'"{number}{_MARKS}":1' for number in range(phase.max_text_bytes // 2100))
     return f'[{{"id":"{phase.ids[0]}","scores":{{{scores}}}}}]'.encode()
 
 
-def _labels(phase: Phase) -> bytes:
+def _labels(phase: TargetGold) -> bytes:
     return phase.filled("0,", f'[{{"id":"{phase.ids[0]}","labels":[', "1]}]")
 
 
-def tables() -> Iterator[Hostile]:
+def tables() -> Iterator[HostileFile]:
     """CSV."""
     head = "id,label\n"
 
-    def rows(line: str, names: str = head) -> Callable[[Phase], bytes]:
+    def rows(line: str, names: str = head) -> Callable[[TargetGold], bytes]:
         return lambda phase: phase.filled(line + "\n", names)
 
-    yield _text("csv", "ten million blank lines", same(head.encode() + b"\n" * 10_000_000))
+    yield _text("csv", "ten million blank lines", constant_body(head.encode() + b"\n" * 10_000_000))
     yield _text("csv", "blank lines", rows(""))
     yield _text("csv", "narrow rows", rows("a"))
     yield _text("csv", "one row over and over", rows("t0000001,c0"))
@@ -161,7 +165,7 @@ def tables() -> Iterator[Hostile]:
     yield _text("csv", "badly quoted rows", rows('"a"b'))
     yield _text("csv", "unclosed quotes", rows('"a,b'))
     yield _text("csv", "wide header", _wide_header)
-    yield _text("csv", "names twice", same(b"id,label" + b",a" * 100_000 + b"\n"))
+    yield _text("csv", "names twice", constant_body(b"id,label" + b",a" * 100_000 + b"\n"))
     yield _text("csv", "empty cells", _empty_cells)
     yield _text("csv", "lines in a field", lambda p: p.filled("\n", head + '"', '",c0\n'))
     yield _text("csv", "no numbers", lambda p: b"id,c0,c1,c2\n" + _each("#,x,y,")(p), scores=True)
@@ -175,11 +179,11 @@ def tables() -> Iterator[Hostile]:
     yield from pairs()
 
 
-def pairs() -> Iterator[Hostile]:
+def pairs() -> Iterator[HostileFile]:
     """Tables with as many rows as there are pairs of instances and classes."""
     how: dict[str, Any] = {"task": "multilabel", "layout": "long"}
 
-    def rows(line: str) -> Callable[[Phase], bytes]:
+    def rows(line: str) -> Callable[[TargetGold], bytes]:
         return lambda phase: b"id,label\n" + (line + "\n").encode() * phase.pairs
 
     for name, line in {"no id": ",y", "nothing": ",", "unknown": "x,y", "in disorder": "e\u0301,e\u0301"}.items():
@@ -190,50 +194,62 @@ def pairs() -> Iterator[Hostile]:
     kind = FileKind("parquet", layout="long")
     marks = dictionary(["e\u0301" * 499], 1)
     for name, column in {"nulls": pa.nulls(1, pa.string()), "marks": marks}.items():
-        yield Hostile(f"pairs, {name}", kind, _repeated_pair(column), "multilabel")
-    yield Hostile("pairs, marked labels", kind, _marked_labels, "multilabel")
+        yield HostileFile(f"pairs, {name}", kind, _repeated_pair(column), "multilabel")
+    yield HostileFile("pairs, marked labels", kind, _marked_labels, "multilabel")
 
 
-def _all_pairs(phase: Phase, labels: Sequence[str]) -> bytes:
+def _all_pairs(phase: TargetGold, labels: Sequence[str]) -> bytes:
     return "".join(["id,label\n", *(f"{name},{label}\n" for label in labels for name in phase.ids)]).encode()
 
 
-def _repeated_pair(value: pa.Array) -> Callable[[Phase], bytes]:
-    def make(phase: Phase) -> bytes:
+def _repeated_pair(value: pa.Array) -> Callable[[TargetGold], bytes]:
+    def make(phase: TargetGold) -> bytes:
         column = pa.chunked_array([value.take(pa.array(np.zeros(phase.pairs, "i4")))])
         return parquet_bytes(pair(column, column))
 
     return make
 
 
-def _marked_labels(phase: Phase) -> bytes:
+def _marked_labels(phase: TargetGold) -> bytes:
     ids = pa.DictionaryArray.from_arrays(
         pa.array(np.arange(len(phase.ids) * len(phase.classes), dtype="i4") % len(phase.ids)), pa.array(phase.ids)
     )
     return parquet_bytes(pair(ids, dictionary(["e\u0301" * 499], len(ids))))
 
 
-def _wide_header(phase: Phase) -> bytes:
+def _wide_header(phase: TargetGold) -> bytes:
     names = ",".join(f"k{number}" for number in range(100_000))
     return f"id,label,{names}\n{phase.ids[0]},c0\n".encode()
 
 
-def _empty_cells(phase: Phase) -> bytes:
+def _empty_cells(phase: TargetGold) -> bytes:
     head = "id,label" + "".join(f",k{number}" for number in range(1000))
     return (head + "\n" + ("a,b" + "," * 1000 + "\n") * max(100_000, len(phase.ids))).encode()
 
 
-def encodings() -> Iterator[Hostile]:
+def encodings() -> Iterator[HostileFile]:
     """Members and frames, and bytes that swell."""
     line = b'{"id":"t0000001","label":"c0"}\n'
-    yield Hostile("empty members", FileKind("jsonl", "gzip"), same((gzip.compress(b"") * 200_000)[:MOST]))
+    yield HostileFile(
+        "empty members", FileKind("jsonl", "gzip"), constant_body((gzip.compress(b"") * 200_000)[:MAX_FILE_BYTES])
+    )
     small, letter = gzip.compress(line), zstd.compress(b" ")
-    yield Hostile("a line in each member", FileKind("jsonl", "gzip"), same(small * (MOST // len(small))))
-    yield Hostile("a bomb", FileKind("jsonl", "gzip"), same(gzip.compress(b" " * 900_000_000, 9)[:MOST]))
-    yield Hostile("a letter in each frame", FileKind("jsonl", "zstd"), same(letter * (MOST // len(letter))))
+    yield HostileFile(
+        "a line in each member", FileKind("jsonl", "gzip"), constant_body(small * (MAX_FILE_BYTES // len(small)))
+    )
+    yield HostileFile(
+        "a bomb", FileKind("jsonl", "gzip"), constant_body(gzip.compress(b" " * 900_000_000, 9)[:MAX_FILE_BYTES])
+    )
+    yield HostileFile(
+        "a letter in each frame", FileKind("jsonl", "zstd"), constant_body(letter * (MAX_FILE_BYTES // len(letter)))
+    )
     skipped = struct.pack("<II", 0x184D2A50, 0)
-    yield Hostile("skipped frames", FileKind("jsonl", "zstd"), same(skipped * (MOST // len(skipped))))
-    yield Hostile("a bomb", FileKind("csv", "zstd"), same(packed(b"id,label\n" + b"a" * 1_000_000_000)))
+    yield HostileFile(
+        "skipped frames", FileKind("jsonl", "zstd"), constant_body(skipped * (MAX_FILE_BYTES // len(skipped)))
+    )
+    yield HostileFile(
+        "a bomb", FileKind("csv", "zstd"), constant_body(zstd_frame(b"id,label\n" + b"a" * 1_000_000_000))
+    )
 
 
 def _npz(**arrays: Any) -> bytes:
@@ -243,7 +259,7 @@ def _npz(**arrays: Any) -> bytes:
     return body.getvalue()
 
 
-def _members(phase: Phase) -> bytes:
+def _members(phase: TargetGold) -> bytes:
     body = io.BytesIO()
     with zipfile.ZipFile(body, "w") as archive:
         for number in range(1000):
@@ -251,24 +267,26 @@ def _members(phase: Phase) -> bytes:
     return body.getvalue()
 
 
-def arrays() -> Iterator[Hostile]:
+def arrays() -> Iterator[HostileFile]:
     """NumPy files."""
     npz = FileKind("npz")
     many = np.zeros(20_000_000, dtype="<U1")
-    yield Hostile("ids", npz, same(_npz(ids=many, labels=np.zeros(3, "<U1"))))
-    yield Hostile("labels", npz, lambda phase: _npz(ids=list(phase.ids), labels=many))
-    yield Hostile("numbers as ids", npz, same(_npz(ids=np.zeros(50_000_000, "i1"), labels=np.zeros(50_000_000, "i1"))))
-    yield Hostile("wide texts", npz, same(_npz(ids=np.zeros(3, "<U30000000"), labels=np.zeros(3, "<U1"))))
+    yield HostileFile("ids", npz, constant_body(_npz(ids=many, labels=np.zeros(3, "<U1"))))
+    yield HostileFile("labels", npz, lambda phase: _npz(ids=list(phase.ids), labels=many))
+    yield HostileFile(
+        "numbers as ids", npz, constant_body(_npz(ids=np.zeros(50_000_000, "i1"), labels=np.zeros(50_000_000, "i1")))
+    )
+    yield HostileFile("wide texts", npz, constant_body(_npz(ids=np.zeros(3, "<U30000000"), labels=np.zeros(3, "<U1"))))
     joined = np.array([b"|" * 50_000_000])
-    yield Hostile("labels joined", npz, lambda p: _npz(ids=p.ids[:1], labels=joined), "multilabel")
+    yield HostileFile("labels joined", npz, lambda p: _npz(ids=p.ids[:1], labels=joined), "multilabel")
     wide = np.zeros((3, 20_000_000), "f4")
-    yield Hostile("wide scores", npz, same(_npz(ids=["a", "b", "c"], scores=wide)), scores=True)
+    yield HostileFile("wide scores", npz, constant_body(_npz(ids=["a", "b", "c"], scores=wide)), scores=True)
     tall = np.full((20_000_000, 3), np.nan, "f4")
-    yield Hostile("tall scores", npz, lambda phase: _npz(ids=list(phase.ids), scores=tall), scores=True)
-    yield Hostile("members", npz, _members)
+    yield HostileFile("tall scores", npz, lambda phase: _npz(ids=list(phase.ids), scores=tall), scores=True)
+    yield HostileFile("members", npz, _members)
 
 
-def hostile() -> Iterator[Hostile]:
+def hostile_files() -> Iterator[HostileFile]:
     """All of them."""
     for family in (
         json_lines,
@@ -284,7 +302,9 @@ def hostile() -> Iterator[Hostile]:
         yield from family()
 
 
-def sound(phase: Phase, form: str, *, scores: bool = False, task: Task = "multiclass", layout: str = "") -> bytes:
+def valid_file(
+    phase: TargetGold, form: str, *, scores: bool = False, task: TaskKind = "multiclass", layout: str = ""
+) -> bytes:
     """A valid file of a phase, laid out as most are."""
     n, m = len(phase.ids), len(phase.classes)
     labels: list[Any] = ["c0"] * n if task != "multilabel" or layout else [["c0"]] * n

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from app.formats.detection import FileKind
-from tests.fuzz.hostile_file import MOST, Hostile, Phase, packed, same
+from tests.fuzz.hostile_file import MAX_FILE_BYTES, HostileFile, TargetGold, constant_body, zstd_frame
 
 
 def parquet_bytes(table: pa.Table, **how: Any) -> bytes:
@@ -40,35 +40,39 @@ def pair(ids: pa.Array, labels: pa.Array, label: str = "label") -> pa.Table:
     return pa.table({"id": ids, label: labels})
 
 
-def parquet_files() -> Iterator[Hostile]:
+def parquet_files() -> Iterator[HostileFile]:
     """Parquet."""
     kind = FileKind("parquet")
     one = dictionary(["x" * 1000], 9_000_000)
-    yield Hostile("rows", kind, same(parquet_bytes(pair(one, one))))
+    yield HostileFile("rows", kind, constant_body(parquet_bytes(pair(one, one))))
     numbers = pa.array(np.zeros(9_000_000, "i8"))
-    yield Hostile("numbers", kind, same(parquet_bytes(pair(numbers, numbers), compression="zstd")))
+    yield HostileFile("numbers", kind, constant_body(parquet_bytes(pair(numbers, numbers), compression="zstd")))
     wide = pa.array(["x" * 1_000_000] * 900)
-    yield Hostile("wide texts", kind, same(parquet_bytes(pair(wide, wide), compression="zstd", use_dictionary=False)))
+    yield HostileFile(
+        "wide texts", kind, constant_body(parquet_bytes(pair(wide, wide), compression="zstd", use_dictionary=False))
+    )
     values = [f"{number % 10}" * 90 for number in range(100_000)]
     texts = pa.array(values)
     plain = {"compression": "zstd", "use_dictionary": False}
-    yield Hostile("long ids", kind, same(parquet_bytes(pair(texts, texts), **plain)))
+    yield HostileFile("long ids", kind, constant_body(parquet_bytes(pair(texts, texts), **plain)))
     few = pa.array(["t0000001"] * 9000)
-    yield Hostile("row groups", kind, same(parquet_bytes(pair(few, few), row_group_size=1)))
-    yield Hostile("pages of scores", FileKind("parquet", "zstd"), lambda phase: packed(pages(phase)), scores=True)
-    yield Hostile("row groups of scores", FileKind("parquet", "zstd"), _row_groups, scores=True)
+    yield HostileFile("row groups", kind, constant_body(parquet_bytes(pair(few, few), row_group_size=1)))
+    yield HostileFile(
+        "pages of scores", FileKind("parquet", "zstd"), lambda phase: zstd_frame(pages(phase)), scores=True
+    )
+    yield HostileFile("row groups of scores", FileKind("parquet", "zstd"), _row_groups, scores=True)
     columns = pa.table({"id": ["a"], "label": ["b"], **{f"k{number}": [1] for number in range(12_000)}})
-    yield Hostile("columns", kind, same(parquet_bytes(columns, compression="zstd")[: 8 * MOST]))
+    yield HostileFile("columns", kind, constant_body(parquet_bytes(columns, compression="zstd")[: 8 * MAX_FILE_BYTES]))
     row = pa.array([["c0"] * 20_000_000], pa.list_(pa.string()))
     swollen = parquet_bytes(pair(pa.array(["t0000001"]), row, "labels"), compression="zstd")
-    yield Hostile("a long list", kind, same(swollen), "multilabel")
+    yield HostileFile("a long list", kind, constant_body(swollen), "multilabel")
 
 
-def arrow_files() -> Iterator[Hostile]:
+def arrow_files() -> Iterator[HostileFile]:
     """Arrow IPC."""
     kind, squeezed = FileKind("arrow"), FileKind("arrow", "zstd")
     yield from (
-        Hostile(name, squeezed, same(packed(_repeated(values))))
+        HostileFile(name, squeezed, constant_body(zstd_frame(_repeated(values))))
         for name, values in {
             "one dictionary": [f"value {number}" for number in range(100_000)],
             "one dictionary of empty texts": [""] * 100_000,
@@ -76,62 +80,64 @@ def arrow_files() -> Iterator[Hostile]:
         }.items()
     )
     nothing = pa.record_batch({"id": pa.array([], pa.string()), "label": pa.array([], pa.string())})
-    yield Hostile("empty batches", squeezed, same(packed(arrow_bytes([nothing] * 20_000))))
+    yield HostileFile("empty batches", squeezed, constant_body(zstd_frame(arrow_bytes([nothing] * 20_000))))
     one = pa.record_batch({"id": ["t0000001"], "label": ["c0"]})
-    yield Hostile("batches of a row", squeezed, same(packed(arrow_bytes([one] * 20_000))))
+    yield HostileFile("batches of a row", squeezed, constant_body(zstd_frame(arrow_bytes([one] * 20_000))))
     numbers = pa.array(np.zeros(50_000_000, "i1"))
-    yield Hostile("numbers", kind, same(arrow_bytes([pa.record_batch({"id": numbers, "label": numbers})], "zstd")))
+    yield HostileFile(
+        "numbers", kind, constant_body(arrow_bytes([pa.record_batch({"id": numbers, "label": numbers})], "zstd"))
+    )
     row = pa.array([["c0"] * 20_000_000], pa.list_(pa.string()))
     long = pa.record_batch({"id": pa.array(["t0000001"]), "labels": row})
-    yield Hostile("a long list", squeezed, same(packed(arrow_bytes([long]))), "multilabel")
+    yield HostileFile("a long list", squeezed, constant_body(zstd_frame(arrow_bytes([long]))), "multilabel")
     offsets = pa.array([0, 2_000_000_000], pa.int32())
     empty = pa.ListArray.from_arrays(offsets, pa.nulls(2_000_000_000))
     void = pa.record_batch({"id": pa.array(["t0000001"]), "labels": empty})
-    yield Hostile("a list of nulls", kind, same(arrow_bytes([void])), "multilabel")
+    yield HostileFile("a list of nulls", kind, constant_body(arrow_bytes([void])), "multilabel")
     shown = struct.pack("<i4sii", 3_000_000, b"xxxx", 0, 0) * 1000
     parts = [None, pa.py_buffer(shown), pa.py_buffer(b"x" * 3_000_000)]
     view = pa.Array.from_buffers(pa.string_view(), 1000, parts)
     views = pa.record_batch({"id": view, "label": view})
-    yield Hostile("one text in many views", squeezed, same(packed(arrow_bytes([views]))))
-    yield Hostile("empty batches of scores", squeezed, _empty_batches, scores=True)
-    yield Hostile("columns beside scores", squeezed, _columns_beside_scores, scores=True)
+    yield HostileFile("one text in many views", squeezed, constant_body(zstd_frame(arrow_bytes([views]))))
+    yield HostileFile("empty batches of scores", squeezed, _empty_batches, scores=True)
+    yield HostileFile("columns beside scores", squeezed, _columns_beside_scores, scores=True)
     columns = pa.record_batch({"id": ["a"], "label": ["b"], **{f"k{number}": [1] for number in range(50_000)}})
-    yield Hostile("columns", squeezed, same(packed(arrow_bytes([columns]))))
+    yield HostileFile("columns", squeezed, constant_body(zstd_frame(arrow_bytes([columns]))))
 
 
-def score_table(phase: Phase) -> pa.Table:
+def score_table(phase: TargetGold) -> pa.Table:
     """A row for each instance, and a score of each class."""
     rows, classes = len(phase.ids), phase.classes
     equal = pa.array(np.full(rows, 1 / len(classes)))
     return pa.table({"id": pa.array(phase.ids), **dict.fromkeys(classes, equal)})
 
 
-def _empty_batches(phase: Phase) -> bytes:
+def _empty_batches(phase: TargetGold) -> bytes:
     """What is asked for, and as many batches without a row as there is room for."""
     table = score_table(phase)
     nothing = pa.RecordBatch.from_arrays([pa.array([], kind) for kind in table.schema.types], schema=table.schema)
-    return packed(arrow_bytes([*table.to_batches(), *[nothing] * 30_000]))
+    return zstd_frame(arrow_bytes([*table.to_batches(), *[nothing] * 30_000]))
 
 
-def _columns_beside_scores(phase: Phase) -> bytes:
+def _columns_beside_scores(phase: TargetGold) -> bytes:
     """A few rows of what is asked for, behind as many columns that nobody asks for as there may be."""
     table = score_table(phase).slice(0, 2)
     nothing = {f"x{number}": pa.nulls(2) for number in range(60_000)}
-    return packed(
+    return zstd_frame(
         arrow_bytes(pa.table(nothing | dict(zip(table.column_names, table.columns, strict=True))).to_batches())
     )
 
 
-def pages(phase: Phase) -> bytes:
+def pages(phase: TargetGold) -> bytes:
     """What is asked for, each score in a page of its own."""
     how = {"use_dictionary": False, "write_statistics": False, "data_page_size": 1, "write_batch_size": 1}
     return parquet_bytes(score_table(phase), compression="zstd", **how)
 
 
-def _row_groups(phase: Phase) -> bytes:
+def _row_groups(phase: TargetGold) -> bytes:
     """What is asked for, with a row group for each row."""
     how = {"use_dictionary": False, "write_statistics": False, "compression": "none", "store_schema": False}
-    return packed(parquet_bytes(score_table(phase), row_group_size=max(1, len(phase.ids) // 10_000), **how))
+    return zstd_frame(parquet_bytes(score_table(phase), row_group_size=max(1, len(phase.ids) // 10_000), **how))
 
 
 def _repeated(values: list[str]) -> bytes:

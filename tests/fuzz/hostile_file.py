@@ -7,53 +7,53 @@ from backports import zstd
 
 from app.formats.detection import FileKind
 from app.formats.reading_rules import DEFAULT_LIMITS
-from app.formats.size_limits import Needs, limits_for
-from app.scoring.declaration.task import Task
+from app.formats.size_limits import PhaseSize, limits_for_phase
+from app.scoring.declaration.task import TaskKind
 
-MOST = 4_000_000
+MAX_FILE_BYTES = 4_000_000
 """Bytes of the largest file as sent."""
-Body = Callable[["Phase"], bytes]
+Body = Callable[["TargetGold"], bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
+class TargetGold:
     """The ids and classes of the gold that the files are sent for."""
 
     ids: tuple[str, ...]
     classes: tuple[str, ...]
 
     @property
-    def room(self) -> int:
+    def max_text_bytes(self) -> int:
         """How many bytes a file of text may have: as many as fit are more work than too many."""
-        needs = Needs.of(self.ids, self.classes)
-        return min(limits_for(needs, DEFAULT_LIMITS).expanded_bytes, 400_000_000)
+        needs = PhaseSize.of(self.ids, self.classes)
+        return min(limits_for_phase(needs, DEFAULT_LIMITS).expanded_bytes, 400_000_000)
 
     @property
     def pairs(self) -> int:
         """How many rows a table of pairs may have."""
-        needs = Needs.of(self.ids, self.classes)
-        return limits_for(needs, DEFAULT_LIMITS, pairs=True).pairs or 0
+        needs = PhaseSize.of(self.ids, self.classes)
+        return limits_for_phase(needs, DEFAULT_LIMITS, pairs=True).pairs or 0
 
     @property
     def labels_of_each(self) -> int:
         """How many labels the set of each instance may have, if all have as many."""
-        most = limits_for(Needs.of(self.ids, self.classes), DEFAULT_LIMITS).sets
+        most = limits_for_phase(PhaseSize.of(self.ids, self.classes), DEFAULT_LIMITS).sets
         assert most is not None
         return most // len(self.ids)
 
     @property
     def values_of_each(self) -> int:
         """How many values each instance may have."""
-        return limits_for(Needs.of(self.ids, self.classes), DEFAULT_LIMITS).values // len(self.ids) - 3
+        return limits_for_phase(PhaseSize.of(self.ids, self.classes), DEFAULT_LIMITS).values // len(self.ids) - 3
 
     def filled(self, unit: str, head: str = "", tail: str = "") -> bytes:
         """A text with its middle repeated for as long as there is room."""
         middle = unit.encode()
-        count = (self.room - len(head.encode()) - len(tail.encode())) // len(middle)
+        count = (self.max_text_bytes - len(head.encode()) - len(tail.encode())) // len(middle)
         return head.encode() + middle * count + tail.encode()
 
     @classmethod
-    def of(cls, instances: int, classes: int = 3) -> "Phase":
+    def of(cls, instances: int, classes: int = 3) -> "TargetGold":
         """So many of each; the names are as long for each size."""
         return cls(
             tuple(f"t{number:07d}" for number in range(instances)), tuple(f"c{number}" for number in range(classes))
@@ -61,13 +61,13 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True)
-class Hostile:
+class HostileFile:
     """A kind of file that costs more than it looks: how it is read, and its bytes for a phase."""
 
     name: str
     kind: FileKind
     body: Body
-    task: Task = "multiclass"
+    task: TaskKind = "multiclass"
     scores: bool = False
     """Whether it is read for its scores."""
 
@@ -76,11 +76,11 @@ class Hostile:
         return f"{' '.join(filter(None, (self.kind.format, self.kind.encoding, self.kind.layout)))}: {self.name}"
 
 
-def packed(data: bytes) -> bytes:
+def zstd_frame(data: bytes) -> bytes:
     """Bytes as one zstd frame, which shrinks repetitions to almost nothing."""
     return zstd.compress(data, 1)
 
 
-def same(data: bytes) -> Callable[[Phase], bytes]:
+def constant_body(data: bytes) -> Callable[[TargetGold], bytes]:
     """The same bytes, whatever the phase."""
     return lambda _: data

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from app.formats.detection import FileKind
 from tests.fuzz.hostile_arrow import pair, parquet_bytes
-from tests.fuzz.hostile_file import Body, Hostile, Phase, packed
+from tests.fuzz.hostile_file import Body, HostileFile, TargetGold, zstd_frame
 
-Labels = Callable[[Phase, int], Sequence[Any]]
+Labels = Callable[[TargetGold, int], Sequence[Any]]
 """So many labels of one set."""
 
 
@@ -24,7 +24,7 @@ def _numbered(pattern: str) -> Labels:
     return lambda _, count: [pattern.replace("#", str(number)) for number in range(count)]
 
 
-def _all_but_one(phase: Phase, count: int) -> Sequence[Any]:
+def _all_but_one(phase: TargetGold, count: int) -> Sequence[Any]:
     return [*phase.classes[1:count], "zz"]
 
 
@@ -39,56 +39,58 @@ SETS: dict[str, Labels] = {
 
 
 def _json(labels: Labels, *, beyond: bool, lines: bool = False) -> Body:
-    def make(phase: Phase) -> bytes:
+    def make(phase: TargetGold) -> bytes:
         made = json.dumps(list(labels(phase, phase.values_of_each if beyond else phase.labels_of_each)))
         records = [f'{{"id":"{name}","labels":{made}}}' for name in phase.ids]
-        return packed(("\n".join(records) if lines else f"[{','.join(records)}]").encode())
+        return zstd_frame(("\n".join(records) if lines else f"[{','.join(records)}]").encode())
 
     return make
 
 
-def _map(phase: Phase) -> bytes:
+def _map(phase: TargetGold) -> bytes:
     made = json.dumps(["c0"] * phase.labels_of_each)
-    return packed(("{" + ",".join(f'"{name}":{made}' for name in phase.ids) + "}").encode())
+    return zstd_frame(("{" + ",".join(f'"{name}":{made}' for name in phase.ids) + "}").encode())
 
 
-def _columns(phase: Phase) -> bytes:
+def _columns(phase: TargetGold) -> bytes:
     made = ",".join([json.dumps(["c0"] * phase.labels_of_each)] * len(phase.ids))
-    return packed(f'{{"ids":{json.dumps(phase.ids)},"labels":[{made}]}}'.encode())
+    return zstd_frame(f'{{"ids":{json.dumps(phase.ids)},"labels":[{made}]}}'.encode())
 
 
 def _csv(labels: Labels) -> Body:
-    def make(phase: Phase) -> bytes:
+    def make(phase: TargetGold) -> bytes:
         cell = "|".join(labels(phase, phase.labels_of_each))
-        return packed("".join(["id,labels\n", *(f"{name},{cell}\n" for name in phase.ids)]).encode())
+        return zstd_frame("".join(["id,labels\n", *(f"{name},{cell}\n" for name in phase.ids)]).encode())
 
     return make
 
 
-def _npz(phase: Phase) -> bytes:
+def _npz(phase: TargetGold) -> bytes:
     body = io.BytesIO()
     cell = "|".join(["c0"] * phase.labels_of_each).encode()
     np.savez_compressed(body, ids=np.array(phase.ids), labels=np.array([cell] * len(phase.ids)))
     return body.getvalue()
 
 
-def _table(phase: Phase) -> pa.Table:
+def _table(phase: TargetGold) -> pa.Table:
     one = pa.array([["c0"] * phase.labels_of_each])
     return pair(pa.array(phase.ids), one.take(pa.array(np.zeros(len(phase.ids), "i4"))), "labels")
 
 
-def set_files() -> Iterator[Hostile]:
+def set_files() -> Iterator[HostileFile]:
     """Sets of labels, of every format."""
     for name, labels in SETS.items():
-        yield Hostile(f"sets, {name}", FileKind("json", "zstd"), _json(labels, beyond=False), "multilabel")
+        yield HostileFile(f"sets, {name}", FileKind("json", "zstd"), _json(labels, beyond=False), "multilabel")
     for name in ("one label over and over", "marks", "numbers"):
-        yield Hostile(f"sets, {name}, too many", FileKind("json", "zstd"), _json(SETS[name], beyond=True), "multilabel")
+        yield HostileFile(
+            f"sets, {name}, too many", FileKind("json", "zstd"), _json(SETS[name], beyond=True), "multilabel"
+        )
     lines = _json(SETS["one label over and over"], beyond=False, lines=True)
-    yield Hostile("sets, one label over and over", FileKind("jsonl", "zstd"), lines, "multilabel")
-    yield Hostile("sets, a map of one label over and over", FileKind("json", "zstd"), _map, "multilabel")
-    yield Hostile("sets, columns of one label over and over", FileKind("json", "zstd"), _columns, "multilabel")
+    yield HostileFile("sets, one label over and over", FileKind("jsonl", "zstd"), lines, "multilabel")
+    yield HostileFile("sets, a map of one label over and over", FileKind("json", "zstd"), _map, "multilabel")
+    yield HostileFile("sets, columns of one label over and over", FileKind("json", "zstd"), _columns, "multilabel")
     for name in ("one label over and over", "unknown labels", "marks", "all but one label"):
-        yield Hostile(f"sets, {name}", FileKind("csv", "zstd"), _csv(SETS[name]), "multilabel")
+        yield HostileFile(f"sets, {name}", FileKind("csv", "zstd"), _csv(SETS[name]), "multilabel")
     name = "sets, one label over and over"
-    yield Hostile(name, FileKind("npz"), _npz, "multilabel")
-    yield Hostile(name, FileKind("parquet"), lambda phase: parquet_bytes(_table(phase)), "multilabel")
+    yield HostileFile(name, FileKind("npz"), _npz, "multilabel")
+    yield HostileFile(name, FileKind("parquet"), lambda phase: parquet_bytes(_table(phase)), "multilabel")

@@ -15,15 +15,15 @@ from hashlib import sha256
 from pathlib import Path
 
 from tests.fuzz.seeds import CORPUS
-from tests.fuzz.targets import TARGETS, cases, examine
+from tests.fuzz.targets import TARGETS, cases, check_input
 
 ROOT = Path(__file__).resolve().parents[2]
-FOUND = Path(__file__).with_name("found")
+FAILING_INPUTS = Path(__file__).with_name("found")
 RECORD = ROOT / "docs" / "fuzzing.json"
 _FLAGS = ("-max_len=4096", "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1", "-verbosity=1")
-_EXECUTED = re.compile(r"^stat::number_of_executed_units:\s*(\d+)", re.MULTILINE)
-_LAST = re.compile(r"^#(\d+)\s", re.MULTILINE)
-_WORDS = (
+_EXECUTED_UNITS = re.compile(r"^stat::number_of_executed_units:\s*(\d+)", re.MULTILINE)
+_LAST_PROGRESS = re.compile(r"^#(\d+)\s", re.MULTILINE)
+_DICTIONARY = (
     *("id", "ids", "pmid", "label", "labels", "scores", "score", "classes", "split", "Usage", "weight", "documents"),
     *("predictions", "public", "private", "Public", "Ignored", "t1", "t2", "t3", "cat", "dog", "eel", "null", "1e999"),
 )
@@ -31,7 +31,7 @@ _WORDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class FuzzResult:
     """What became of one target: how many inputs were tried, and those that failed, with what was printed."""
 
     target: str
@@ -40,14 +40,14 @@ class Run:
     output: str
 
 
-def fuzz(target: str, seconds: int, seed: int = 0) -> Run:
+def fuzz(target: str, seconds: int, seed: int = 0) -> FuzzResult:
     """Fuzz one target for so long, or until something is found; a seed of 0 is another one each time."""
     with tempfile.TemporaryDirectory(prefix="assay-fuzz-") as name:
         folder = Path(name)
         artifacts = folder / "artifacts"
         artifacts.mkdir()
         words = folder / "words"
-        words.write_text("".join(f'"{word}"\n' for word in _WORDS), encoding="utf-8")
+        words.write_text("".join(f'"{word}"\n' for word in _DICTIONARY), encoding="utf-8")
         flags = [
             *_FLAGS,
             f"-max_total_time={seconds}",
@@ -55,23 +55,32 @@ def fuzz(target: str, seconds: int, seed: int = 0) -> Run:
             f"-dict={words}",
             f"-artifact_prefix={artifacts}/",
         ]
-        program = [sys.executable, "-m", "tests.fuzz.child", target, *flags, str(_seeded(target, folder / "corpus"))]
+        program = [
+            sys.executable,
+            "-m",
+            "tests.fuzz.target_process",
+            target,
+            *flags,
+            str(_copy_corpus(target, folder / "corpus")),
+        ]
         done = subprocess.run(program, cwd=ROOT, check=False, capture_output=True, text=True, errors="replace")
         output = done.stdout + done.stderr
-        found = [_kept(target, path.name.partition("-")[0], path.read_bytes()) for path in artifacts.iterdir()]
+        found = [
+            _keep_failing_input(target, path.name.partition("-")[0], path.read_bytes()) for path in artifacts.iterdir()
+        ]
         if done.returncode and not found:
             raise RuntimeError(f"the fuzzer of {target} failed:\n{output[-4000:]}")
-        return Run(target, _count(output), sorted(found), output)
+        return FuzzResult(target, _count(output), sorted(found), output)
 
 
 def _count(output: str) -> int:
     """How many inputs were tried; a process that crashed leaves its last line of progress alone."""
-    if total := _EXECUTED.search(output):
+    if total := _EXECUTED_UNITS.search(output):
         return int(total[1])
-    return max((int(number) for number in _LAST.findall(output)), default=0)
+    return max((int(number) for number in _LAST_PROGRESS.findall(output)), default=0)
 
 
-def _seeded(target: str, folder: Path) -> Path:
+def _copy_corpus(target: str, folder: Path) -> Path:
     """A copy of the corpus, each file once for each way to read it: the first byte chooses."""
     folder.mkdir()
     for path in (CORPUS / target).iterdir():
@@ -80,9 +89,9 @@ def _seeded(target: str, folder: Path) -> Path:
     return folder
 
 
-def _kept(target: str, kind: str, data: bytes) -> Path:
+def _keep_failing_input(target: str, kind: str, data: bytes) -> Path:
     """Keep a failing input, without the byte that chooses how it is read."""
-    path = FOUND / target / f"{kind}-{sha256(data[1:]).hexdigest()[:12]}"
+    path = FAILING_INPUTS / target / f"{kind}-{sha256(data[1:]).hexdigest()[:12]}"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data[1:])
     return path
@@ -92,10 +101,10 @@ def replay(path: Path) -> None:
     """Read a file of tests/fuzz/found or of the corpus in every way; raises what fails first."""
     for case in cases(path.resolve().parent.name):
         print(case, flush=True)  # a crash would leave no other trace
-        examine(path.read_bytes(), case.kind, case.task, case.gold)
+        check_input(path.read_bytes(), case.kind, case.task, case.gold)
 
 
-def _show(run: Run) -> None:
+def _show(run: FuzzResult) -> None:
     print(f"{run.target:10}{run.inputs:>12,}{len(run.found):>10}", flush=True)
     uncaught = run.output.find("=== Uncaught Python exception")
     said = run.output[uncaught:].split("\n\n")[0] if uncaught >= 0 else run.output[-3000:]

@@ -14,9 +14,9 @@ import pyarrow.parquet
 from backports import zstd
 
 from app.formats.registry import FORMATS
-from tests.formats.support import packed
-from tests.fuzz.hostile import hostile
-from tests.fuzz.hostile_file import Phase
+from tests.formats.reading import compress
+from tests.fuzz.hostile import hostile_files
+from tests.fuzz.hostile_file import TargetGold
 from tests.fuzz.targets import IDS
 
 CORPUS = Path(__file__).with_name("corpus")
@@ -212,8 +212,8 @@ _SLOW = {"names twice", "a long list"}
 
 def _hostile() -> Iterator[tuple[str, str, bytes]]:
     """Files that cost more than they look: whole where they are small, and of texts the beginning as well."""
-    phase = Phase.of(len(IDS))
-    for file in hostile():
+    phase = TargetGold.of(len(IDS))
+    for file in hostile_files():
         if file.name in _SLOW:
             continue
         data, name = file.body(phase), f"hostile-{file.name.replace(' ', '-').replace(',', '')}"
@@ -228,14 +228,16 @@ def _hostile() -> Iterator[tuple[str, str, bytes]]:
 
 def _wrapped(encoding: str, write: Callable[[Columns], bytes]) -> Iterable[tuple[str, str, bytes]]:
     """Compressed files: whole, in members, cut, torn, with something behind, and with much in little."""
-    found = {name: packed(write(columns), encoding) for name, columns in TABLES.items() if name != "many"}
+    found = {name: compress(write(columns), encoding) for name, columns in TABLES.items() if name != "many"}
     whole = found["labels"]
-    found["members"] = whole + packed(b"", encoding) + found["splits"]
+    found["members"] = whole + compress(b"", encoding) + found["splits"]
     found["cut"] = whole[:-5]
     found["torn"] = whole[:-12] + bytes(4) + whole[-8:]
     found["tail"] = whole + b"tail"
     found["bare"] = write(TABLES["labels"])
-    found["bomb"] = packed(bytes(3 << 20), encoding)[:3900] if encoding == "zstd" else packed(bytes(3 << 20), encoding)
+    found["bomb"] = (
+        compress(bytes(3 << 20), encoding)[:3900] if encoding == "zstd" else compress(bytes(3 << 20), encoding)
+    )
     found["skippable"] = b"\x50\x2a\x4d\x18\x02\0\0\0ab" + whole
     return [(encoding, name, data) for name, data in found.items()]
 

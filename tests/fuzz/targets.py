@@ -11,33 +11,33 @@ from typing import Any
 import numpy as np
 
 from app.formats.detection import FileKind
-from app.formats.problems import CODES, LISTED, Problems
+from app.formats.problems import MAX_LISTED_PROBLEMS, PROBLEM_CODES, Problems
 from app.formats.reader import read_table
-from app.formats.reading_rules import Limits, Rules
+from app.formats.reading_rules import Limits, ReadingRules
 from app.formats.registry import FORMATS
-from app.formats.size_limits import Needs, limits_for
-from app.formats.table_validation import check
-from app.pipeline import Source, guess_task, load_gold
-from app.scoring.declaration.task import Task, TaskSpec
-from app.scoring.evaluation_input import IdIndex, Labels, Predicted
-from tests.formats.support import agree, agree_on_scores
+from app.formats.size_limits import PhaseSize, limits_for_phase
+from app.formats.table_validation import validate_table
+from app.pipeline import SourceFile, infer_task, load_gold
+from app.scoring.declaration.task import TaskKind, TaskSpec
+from app.scoring.evaluation_input import IdIndex, Labels, PredictionArrays
+from tests.formats.reading import count_agreeing_score_windows, count_agreeing_windows
 
 IDS = ("t1", "t2", "t3")
 CLASSES = ("cat", "dog", "eel")
 LIMITS, PAIR_LIMITS = (
-    limits_for(Needs.of(IDS, CLASSES), Limits(expanded_bytes=1 << 20), pairs=pairs) for pairs in (False, True)
+    limits_for_phase(PhaseSize.of(IDS, CLASSES), Limits(expanded_bytes=1 << 20), pairs=pairs) for pairs in (False, True)
 )
-_SPARE, _EACH_BYTE, _EACH_ROW = 4.0, 1e-4, 1e-3
+_BASE_CPU_SECONDS, _CPU_SECONDS_PER_BYTE, _CPU_SECONDS_PER_ROW = 4.0, 1e-4, 1e-3
 """Processor seconds of an input of the fuzzer, which makes the readers several times slower and reads each input often."""
-TASKS: Mapping[Task, TaskSpec] = {
+TASKS: Mapping[TaskKind, TaskSpec] = {
     "binary": TaskSpec("binary", ("cat", "dog"), "cat"),
     "multiclass": TaskSpec("multiclass", ("cat", "dog", "eel")),
     "multilabel": TaskSpec("multilabel", ("cat", "dog", "eel")),
 }
 RULES = (
-    Rules(),
-    Rules(scores="used", probabilities=True),
-    Rules(unknown_label="count_as_fp", duplicates="multiset", missing="empty_prediction"),
+    ReadingRules(),
+    ReadingRules(scores="used", probabilities=True),
+    ReadingRules(unknown_label="count_as_fp", duplicates="multiset", missing="empty_prediction"),
 )
 TARGETS: Mapping[str, FileKind] = {
     **{name: FileKind(name) for name in FORMATS},
@@ -48,25 +48,25 @@ TARGETS: Mapping[str, FileKind] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ReadingCase:
     """One way to read the same bytes."""
 
     kind: FileKind
-    task: Task
+    task: TaskKind
     gold: bool
 
 
-def cases(target: str) -> list[Case]:
+def cases(target: str) -> list[ReadingCase]:
     """All ways to read a file of a target."""
     plain = TARGETS[target]
-    found = [Case(plain, task, gold) for task in TASKS for gold in (False, True)]
+    found = [ReadingCase(plain, task, gold) for task in TASKS for gold in (False, True)]
     if FORMATS[plain.format].table:
         long = FileKind(plain.format, plain.encoding, "long")
-        found += [Case(long, "multilabel", gold) for gold in (False, True)]
+        found += [ReadingCase(long, "multilabel", gold) for gold in (False, True)]
     return found
 
 
-def examine(data: bytes, kind: FileKind, task: Task, gold: bool) -> bool:
+def check_input(data: bytes, kind: FileKind, task: TaskKind, gold: bool) -> bool:
     """Read a file in every way that concerns it, assert what must hold, and tell whether it is valid."""
     if gold:
         return _gold(data, kind, task)
@@ -75,22 +75,22 @@ def examine(data: bytes, kind: FileKind, task: Task, gold: bool) -> bool:
     return valid[0]
 
 
-def _prediction(data: bytes, kind: FileKind, spec: TaskSpec, rules: Rules) -> bool:
+def _prediction(data: bytes, kind: FileKind, spec: TaskSpec, rules: ReadingRules) -> bool:
     found, said, notes = _checked(data, kind, spec, rules)
     assert _checked(data, kind, spec, rules)[1:] == (said, notes), "reading differs from one time to the next"
     _assert_sound(said, notes, data, kind)
     assert said["valid"] is (found is not None)
     if found is not None:
-        _assert_whole(found, spec, rules)
-    agree_on_scores(data, kind, spec, IDS, found, rules=rules, notes=notes, limits=LIMITS)
+        _assert_complete(found, spec, rules)
+    count_agreeing_score_windows(data, kind, spec, IDS, found, rules=rules, notes=notes, limits=LIMITS)
     if rules.scores != "due":
-        agree(data, kind, spec, IDS, found, notes=notes, limits=LIMITS)
+        count_agreeing_windows(data, kind, spec, IDS, found, notes=notes, limits=LIMITS)
     return found is not None
 
 
 def _checked(
-    data: bytes, kind: FileKind, spec: TaskSpec, rules: Rules
-) -> tuple[Predicted | None, dict[str, Any], list[str]]:
+    data: bytes, kind: FileKind, spec: TaskSpec, rules: ReadingRules
+) -> tuple[PredictionArrays | None, dict[str, Any], list[str]]:
     problems = Problems()
     table = read_table(
         io.BytesIO(data),
@@ -102,23 +102,23 @@ def _checked(
         wants_scores=rules.scores != "ignored",
         limits=PAIR_LIMITS if kind.layout == "long" else LIMITS,
     )
-    found = check(table, IdIndex(IDS), spec, rules=rules, problems=problems)
+    found = validate_table(table, IdIndex(IDS), spec, rules=rules, problems=problems)
     return found, problems.to_dict(), list(table.notes)
 
 
-def _gold(data: bytes, kind: FileKind, task: Task) -> bool:
+def _gold(data: bytes, kind: FileKind, task: TaskKind) -> bool:
     """Gold, with declared classes and without."""
     with tempfile.NamedTemporaryFile(prefix="assay-fuzz-") as file:
         file.write(data)
         file.flush()
-        source = Source(Path(file.name), kind)
-        assert guess_task(source, limits=LIMITS) in TASKS
+        source = SourceFile(Path(file.name), kind)
+        assert infer_task(source, limits=LIMITS) in TASKS
         valid = _loaded(data, source, task, declared=True)
         _loaded(data, source, task, declared=False)  # of which less may be valid: gold may lack a label
         return valid
 
 
-def _loaded(data: bytes, source: Source, task: Task, *, declared: bool) -> bool:
+def _loaded(data: bytes, source: SourceFile, task: TaskKind, *, declared: bool) -> bool:
     spec = TASKS[task]
     classes = spec.classes if declared else None
     found, problems = load_gold(source, task=task, classes=classes, positive_label=spec.positive_label, limits=LIMITS)
@@ -137,7 +137,7 @@ def _loaded(data: bytes, source: Source, task: Task, *, declared: bool) -> bool:
 
 def assert_cheap(seconds: float, size: int) -> None:
     """No input takes more processor time than its bytes and the rows of the gold account for, all readings together."""
-    most = _SPARE + _EACH_BYTE * size + _EACH_ROW * len(IDS)
+    most = _BASE_CPU_SECONDS + _CPU_SECONDS_PER_BYTE * size + _CPU_SECONDS_PER_ROW * len(IDS)
     assert seconds <= most, (
         f"{seconds:.2f} s for {size} bytes and gold of {len(IDS)} rows, where {most:.2f} are allowed"
     )
@@ -152,10 +152,10 @@ def _assert_sound(said: Mapping[str, Any], notes: Sequence[str], data: bytes, ki
     listed = said["problems"]
     assert said["valid"] is (not said["total"])
     assert all(count > 0 for count in said["total"].values())
-    assert len(listed) == min(LISTED, sum(said["total"].values()))
+    assert len(listed) == min(MAX_LISTED_PROBLEMS, sum(said["total"].values()))
     lines = None if kind.encoding else data.count(b"\n") + data.count(b"\r") + 1
     for found in listed:
-        assert found["code"] in CODES
+        assert found["code"] in PROBLEM_CODES
         assert found["message"].endswith((".", "?", ")")), found
         assert len(found["message"]) < 1500
         assert f"{found.get('pointer', '')}/".startswith("/"), found  # empty: the whole document
@@ -166,7 +166,7 @@ def _assert_sound(said: Mapping[str, Any], notes: Sequence[str], data: bytes, ki
         assert lines is None or line <= lines, found
 
 
-def _assert_whole(found: Predicted, spec: TaskSpec, rules: Rules) -> None:
+def _assert_complete(found: PredictionArrays, spec: TaskSpec, rules: ReadingRules) -> None:
     """A valid file says something of each id: a label, a set of labels, or scores."""
     n, m = len(IDS), len(spec.classes)
     if found.labels is None:

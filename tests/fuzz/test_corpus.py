@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.seeds import CORPUS
-from tests.fuzz.targets import TARGETS, cases, examine
-from tests.live import LONG
+from tests.fuzz.targets import TARGETS, cases, check_input
+from tests.live_service import MAX_WAIT_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 BY_TARGET = {target: sorted((CORPUS / target).iterdir()) for target in TARGETS}
@@ -22,7 +22,7 @@ def test_the_invariants_hold_for_every_input_of_the_corpus(target: str) -> None:
         data = path.read_bytes()
         for case in cases(target):
             try:
-                valid += examine(data, case.kind, case.task, case.gold)
+                valid += check_input(data, case.kind, case.task, case.gold)
             except BaseException as fault:
                 fault.add_note(f"{path.relative_to(ROOT)}, read as {case}")
                 raise
@@ -38,7 +38,7 @@ def test_the_corpus_is_small(target: str) -> None:
 @pytest.mark.skipif(find_spec("atheris") is None, reason="atheris runs on Linux x86_64 only")
 def test_the_fuzzer_tries_inputs_and_finds_nothing() -> None:
     program = [sys.executable, "-m", "tests.fuzz.run", "--seconds", "3", "--seed", "1", "--format", "jsonl"]
-    done = subprocess.run(program, cwd=ROOT, check=False, capture_output=True, text=True, timeout=LONG)
+    done = subprocess.run(program, cwd=ROOT, check=False, capture_output=True, text=True, timeout=MAX_WAIT_SECONDS)
     assert done.returncode == 0, done.stdout + done.stderr
     target, inputs, found = done.stdout.splitlines()[1].split()
     assert target == "jsonl"

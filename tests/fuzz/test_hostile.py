@@ -14,22 +14,22 @@ import pytest
 
 from app.formats.decompression import read_bytes
 from app.formats.detection import FileKind
-from app.formats.problems import COUNTED, LISTED, Problem, Problems
+from app.formats.problems import MAX_COUNTED_PROBLEMS, MAX_LISTED_PROBLEMS, Problem, Problems
 from app.formats.reader import read_table
-from app.formats.reading_rules import DEFAULT_LIMITS, Limits, Rules
-from app.formats.size_limits import LEAST, Needs, limits_for
-from app.formats.table_validation import check
-from app.scoring.declaration.task import Task, TaskSpec
-from app.scoring.evaluation_input import IdIndex, Predicted
-from tests.formats.support import packed
-from tests.fuzz.hostile import json_files, json_lines, sound, tables
+from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
+from app.formats.size_limits import BASE_FILE_BYTES, PhaseSize, limits_for_phase
+from app.formats.table_validation import validate_table
+from app.scoring.declaration.task import TaskKind, TaskSpec
+from app.scoring.evaluation_input import IdIndex, PredictionArrays
+from tests.formats.reading import compress
+from tests.fuzz.hostile import json_files, json_lines, tables, valid_file
 from tests.fuzz.hostile_arrow import arrow_bytes, arrow_files, parquet_bytes, score_table
-from tests.fuzz.hostile_file import Hostile, Phase, same
+from tests.fuzz.hostile_file import HostileFile, TargetGold, constant_body
 from tests.fuzz.hostile_sets import set_files
 
-PHASE = Phase.of(3)
-LIMITS = limits_for(Needs.of(PHASE.ids, PHASE.classes), DEFAULT_LIMITS)
-MANY = Phase.of(40, 300)
+PHASE = TargetGold.of(3)
+LIMITS = limits_for_phase(PhaseSize.of(PHASE.ids, PHASE.classes), DEFAULT_LIMITS)
+MANY = TargetGold.of(40, 300)
 _LONG = {"marks in classes"}
 """What takes a second to read is left to the benchmark."""
 _EVERY = (*json_lines(), *json_files(), *tables(), *islice(arrow_files(), 3), *set_files())
@@ -37,11 +37,15 @@ FILES = {str(file): file for file in _EVERY if file.name not in _LONG}
 
 
 def answered(
-    data: bytes, kind: FileKind, file: Hostile | None = None, limits: Limits | None = None, phase: Phase = PHASE
-) -> tuple[Problems, Predicted | None]:
-    task: Task = ("multilabel" if kind.layout else "multiclass") if file is None else file.task
-    limits = limits or limits_for(
-        Needs.of(phase.ids, phase.classes), DEFAULT_LIMITS, pairs=kind.layout == "long" and task == "multilabel"
+    data: bytes,
+    kind: FileKind,
+    file: HostileFile | None = None,
+    limits: Limits | None = None,
+    phase: TargetGold = PHASE,
+) -> tuple[Problems, PredictionArrays | None]:
+    task: TaskKind = ("multilabel" if kind.layout else "multiclass") if file is None else file.task
+    limits = limits or limits_for_phase(
+        PhaseSize.of(phase.ids, phase.classes), DEFAULT_LIMITS, pairs=kind.layout == "long" and task == "multilabel"
     )
     scores = file is not None and file.scores
     problems, spec = Problems(), TaskSpec(task, phase.classes)
@@ -56,8 +60,8 @@ def answered(
         limits=limits,
     )
     assert len(table.ids) <= limits.records
-    rules = Rules(scores="due" if scores else "ignored")
-    return problems, check(table, IdIndex(phase.ids), spec, rules=rules, problems=problems)
+    rules = ReadingRules(scores="due" if scores else "ignored")
+    return problems, validate_table(table, IdIndex(phase.ids), spec, rules=rules, problems=problems)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -73,8 +77,8 @@ def test_a_hostile_file_is_answered_with_bounded_work(name: str, monkeypatch: py
     monkeypatch.setattr(Problem, "__init__", count)
     file = FILES[name]
     problems, _ = answered(file.body(PHASE), file.kind, file)
-    assert built <= 4 * LISTED  # some give way to earlier ones; the others are only counted
-    assert problems.count <= 2 * COUNTED
+    assert built <= 4 * MAX_LISTED_PROBLEMS  # some give way to earlier ones; the others are only counted
+    assert problems.count <= 2 * MAX_COUNTED_PROBLEMS
     if {"too_many_rows"} & problems.total.keys():
         assert problems.stopped
         assert problems.to_dict()["total_at_least"] is True
@@ -82,11 +86,11 @@ def test_a_hostile_file_is_answered_with_bounded_work(name: str, monkeypatch: py
 
 @pytest.mark.parametrize("form", ["json", "jsonl", "csv", "npz", "parquet", "arrow"])
 def test_the_first_row_too_many_ends_the_reading_in_every_format(form: str) -> None:
-    many = Phase.of(LIMITS.records)
-    problems, _ = answered(sound(many, form), FileKind(form))
+    many = TargetGold.of(LIMITS.records)
+    problems, _ = answered(valid_file(many, form), FileKind(form))
     assert problems.total == {"unknown_id": LIMITS.records - len(PHASE.ids)}
     assert "total_at_least" not in problems.to_dict()
-    problems, _ = answered(sound(Phase.of(LIMITS.records + 1), form), FileKind(form))
+    problems, _ = answered(valid_file(TargetGold.of(LIMITS.records + 1), form), FileKind(form))
     assert problems.total == {"too_many_rows": 1}
     told = problems.to_dict()
     assert told["total_at_least"] is True
@@ -98,11 +102,11 @@ def test_the_first_row_too_many_ends_the_reading_in_every_format(form: str) -> N
 def test_no_more_is_expanded_than_the_phase_can_need(encoding: str) -> None:
     for spaces, fits in ((LIMITS.expanded_bytes - 2, True), (1 << 25, False)):
         problems = Problems()
-        data = packed(b"[]" + b" " * spaces, encoding)
+        data = compress(b"[]" + b" " * spaces, encoding)
         found = read_bytes(io.BytesIO(data), encoding, limits=LIMITS, problems=problems)
         assert (found is not None) == fits
         assert problems.stopped != fits
-    assert LEAST < LIMITS.expanded_bytes < 2 * LEAST
+    assert BASE_FILE_BYTES < LIMITS.expanded_bytes < 2 * BASE_FILE_BYTES
 
 
 def test_commas_within_texts_are_no_values() -> None:
@@ -116,17 +120,19 @@ def test_commas_within_texts_are_no_values() -> None:
 
 
 def test_the_limits_grow_with_the_phase_and_never_pass_those_of_the_site() -> None:
-    small, large = (limits_for(Needs.of(Phase.of(n).ids, PHASE.classes), DEFAULT_LIMITS) for n in (10, 10_000))
+    small, large = (
+        limits_for_phase(PhaseSize.of(TargetGold.of(n).ids, PHASE.classes), DEFAULT_LIMITS) for n in (10, 10_000)
+    )
     assert small.records < large.records
     assert small.expanded_bytes < large.expanded_bytes
     site = Limits(records=5, expanded_bytes=100, values=7, members=2)
-    found = limits_for(Needs.of(PHASE.ids, PHASE.classes), site)
+    found = limits_for_phase(PhaseSize.of(PHASE.ids, PHASE.classes), site)
     assert (found.records, found.expanded_bytes, found.values, found.members, found.pairs) == (5, 100, 7, 2, None)
 
 
 def test_a_long_table_has_a_row_for_each_pair() -> None:
-    phase = Phase.of(100, 50)
-    limits = limits_for(Needs.of(phase.ids, phase.classes), DEFAULT_LIMITS, pairs=True)
+    phase = TargetGold.of(100, 50)
+    limits = limits_for_phase(PhaseSize.of(phase.ids, phase.classes), DEFAULT_LIMITS, pairs=True)
     rows = "".join(f"{name},{label}\n" for name in phase.ids for label in phase.classes)
     assert limits.records < 100 * 50
     kind, problems = FileKind("csv", layout="long"), Problems()
@@ -195,24 +201,24 @@ def test_faults_of_pairs_are_built_for_those_that_are_listed_alone(monkeypatch: 
         built += 1
         return value
 
-    monkeypatch.setattr("app.formats.readers.long_table.composed", lambda text, _: shown(text))
+    monkeypatch.setattr("app.formats.readers.long_table.to_nfc", lambda text, _: shown(text))
     rows = [(name, label) for name in MANY.ids for label in ("c0", *[""] * 200)]
     problems, _ = answered(_pairs(*zip(*rows, strict=True)), FileKind("csv", layout="long"), phase=MANY)
     assert problems.total["empty_label"] == 200 * len(MANY.ids)
-    assert built <= 4 * LISTED
+    assert built <= 4 * MAX_LISTED_PROBLEMS
 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
 def test_pieces_count_once_for_each_column(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.formats.readers.arrow_file._SPARE_PIECES", 4_100)
-    phase = Phase.of(150, 40)
+    monkeypatch.setattr("app.formats.readers.arrow_file._SPARE_ROW_GROUPS", 4_100)
+    phase = TargetGold.of(150, 40)
     table = score_table(phase)
     for rows, refused in ((2, False), (1, True)):
         if form == "parquet":
             data = parquet_bytes(table, row_group_size=rows)
         else:
             data = arrow_bytes(table.to_batches(max_chunksize=rows))
-        file = Hostile(form, FileKind(form), same(data), scores=True)
+        file = HostileFile(form, FileKind(form), constant_body(data), scores=True)
         problems, found = answered(data, file.kind, file, phase=phase)
         assert (found is None) == refused
         assert problems.total == ({"too_large": 1} if refused else {})
@@ -220,7 +226,7 @@ def test_pieces_count_once_for_each_column(form: str, monkeypatch: pytest.Monkey
             assert "of 41 columns" in problems.first[0].message
 
 
-def _of_sets(form: str, phase: Phase, labels: list[str]) -> bytes:
+def _of_sets(form: str, phase: TargetGold, labels: list[str]) -> bytes:
     """A file in which each instance has these labels."""
     if form in {"parquet", "arrow"}:
         table = pa.table({"id": phase.ids, "labels": [labels] * len(phase.ids)})
@@ -244,8 +250,8 @@ SHAPES = ["json", "jsonl", "map", "columns", "csv", "npz", "parquet", "arrow"]
 
 @pytest.mark.parametrize("form", SHAPES)
 def test_labels_in_sets_are_counted_before_they_are_looked_at(form: str) -> None:
-    phase, kind = Phase.of(20, 40), FileKind({"map": "json", "columns": "json"}.get(form, form))
-    file = Hostile(form, kind, same(b""), "multilabel")
+    phase, kind = TargetGold.of(20, 40), FileKind({"map": "json", "columns": "json"}.get(form, form))
+    file = HostileFile(form, kind, constant_body(b""), "multilabel")
     most = phase.labels_of_each
     labels = [*phase.classes, *(f"x{number}" for number in range(most - len(phase.classes)))]
     problems, _ = answered(_of_sets(form, phase, labels), kind, file, phase=phase)
@@ -259,9 +265,9 @@ def test_labels_in_sets_are_counted_before_they_are_looked_at(form: str) -> None
 
 @pytest.mark.parametrize("form", SHAPES)
 def test_every_class_may_be_predicted_for_every_instance(form: str) -> None:
-    phase, kind = Phase.of(20, 400), FileKind({"map": "json", "columns": "json"}.get(form, form))
+    phase, kind = TargetGold.of(20, 400), FileKind({"map": "json", "columns": "json"}.get(form, form))
     data = _of_sets(form, phase, list(phase.classes))
-    problems, found = answered(data, kind, Hostile(form, kind, same(data), "multilabel"), phase=phase)
+    problems, found = answered(data, kind, HostileFile(form, kind, constant_body(data), "multilabel"), phase=phase)
     assert not problems
     assert found is not None
     assert found.labels is not None
@@ -269,11 +275,11 @@ def test_every_class_may_be_predicted_for_every_instance(form: str) -> None:
 
 
 def test_labels_and_scores_of_all_classes_are_not_too_many_values() -> None:
-    phase = Phase.of(4000, 300)
+    phase = TargetGold.of(4000, 300)
     record = f'"labels":{json.dumps(phase.classes)},"scores":{json.dumps(dict.fromkeys(phase.classes, 0.5))}}}'
     records = ",".join(f'{{"id":"{name}",{record}' for name in phase.ids)
     data = f"[{records}]".encode()
-    file = Hostile("both", FileKind("json"), same(data), "multilabel", scores=True)
+    file = HostileFile("both", FileKind("json"), constant_body(data), "multilabel", scores=True)
     problems, found = answered(data, file.kind, file, phase=phase)
     assert not problems
     assert found is not None
@@ -283,7 +289,7 @@ def test_labels_and_scores_of_all_classes_are_not_too_many_values() -> None:
 @pytest.mark.parametrize("again", [True, False])
 @pytest.mark.parametrize("rule", ["drop", "count_as_fp"])
 def test_some_labels_beyond_the_vocabulary_are_read_under_rules_that_take_them(rule: str, *, again: bool) -> None:
-    phase = Phase.of(50, 40)
+    phase = TargetGold.of(50, 40)
     labels = [*phase.classes, *(f"x{number}" for number in range(30)), *(["x0", "c0"] if again else [])]
     problems = Problems()
     table = read_table(
@@ -292,10 +298,12 @@ def test_some_labels_beyond_the_vocabulary_are_read_under_rules_that_take_them(r
         task="multilabel",
         gold=False,
         problems=problems,
-        limits=limits_for(Needs.of(phase.ids, phase.classes), DEFAULT_LIMITS),
+        limits=limits_for_phase(PhaseSize.of(phase.ids, phase.classes), DEFAULT_LIMITS),
     )
-    rules = Rules(unknown_label=rule, duplicates="multiset")
-    found = check(table, IdIndex(phase.ids), TaskSpec("multilabel", phase.classes), rules=rules, problems=problems)
+    rules = ReadingRules(unknown_label=rule, duplicates="multiset")
+    found = validate_table(
+        table, IdIndex(phase.ids), TaskSpec("multilabel", phase.classes), rules=rules, problems=problems
+    )
     assert found is not None
     assert found.labels is not None
     beyond = [40] * 30 + [41] * again if rule == "count_as_fp" else []

@@ -9,7 +9,7 @@ from typing import Any
 _TRUE, _FALSE, _BYTE, _I32, _I64, _BINARY, _LIST, _STRUCT = 1, 2, 3, 5, 6, 8, 9, 12
 
 
-class Struct(dict[int, Any]):
+class ThriftStruct(dict[int, Any]):
     """The values of the fields of a struct, and the types of those that were read."""
 
     def __init__(self) -> None:
@@ -17,18 +17,18 @@ class Struct(dict[int, Any]):
         self.types: dict[int, int] = {}
 
 
-class Items(list[Any]):
+class ThriftList(list[Any]):
     """The values of a list, and their type."""
 
     kind = 0
 
 
-def read(data: bytes) -> Struct:
+def read(data: bytes) -> ThriftStruct:
     """The struct that these bytes begin with."""
     return _struct(data, 0)[0]
 
 
-def written(struct: dict[int, Any]) -> bytes:
+def encode(struct: dict[int, Any]) -> bytes:
     """The bytes of a struct; integers whose type is not known are written as i32."""
     types: dict[int, int] = getattr(struct, "types", {})
     out, last = bytearray(), 0
@@ -61,7 +61,7 @@ def _bytes(value: Any, kind: int) -> bytes:
         head = bytes([size << 4 | inner]) if size < 15 else bytes([0xF0 | inner]) + _varint(size)
         return head + b"".join(_bytes(each, inner) for each in value)
     if kind == _STRUCT:
-        return written(value)
+        return encode(value)
     return _varint((value << 1) ^ (value >> 63))
 
 
@@ -74,8 +74,8 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
             return found, at
 
 
-def _struct(data: bytes, at: int) -> tuple[Struct, int]:
-    found, last = Struct(), 0
+def _struct(data: bytes, at: int) -> tuple[ThriftStruct, int]:
+    found, last = ThriftStruct(), 0
     while data[at]:
         kind, step = data[at] & 15, data[at] >> 4
         assert step, "fields of Parquet are near each other"
@@ -96,7 +96,7 @@ def _value(data: bytes, at: int, kind: int) -> tuple[Any, int]:
         size, at = _number(data, at)
         return data[at : at + size], at + size
     if kind == _LIST:
-        items, head, at = Items(), data[at], at + 1
+        items, head, at = ThriftList(), data[at], at + 1
         items.kind, size = head & 15, head >> 4
         if size == 15:
             size, at = _number(data, at)

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from app.formats.detection import FileKind
-from app.formats.reading_rules import Rules
-from app.pipeline import Source, load_gold, predicted_case
-from app.scoring.declaration.gold_metadata import ACCESSORIES
-from app.scoring.declaration.task import Task
-from app.scoring.evaluation_input import Case
+from app.formats.reading_rules import ReadingRules
+from app.pipeline import SourceFile, load_gold, predicted_case
+from app.scoring.declaration.gold_metadata import GOLD_METADATA_KINDS
+from app.scoring.declaration.task import TaskKind
+from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.hierarchy.hierarchy import Hierarchy
 from tests.golden.test_challenges import folder, loaded, read, rules
 from tests.golden.test_score_files import APART
-from tests.scoring.build import results
-from tests.shared import needs_shared
+from tests.reference_material import needs_shared
+from tests.scoring.case_builder import results
 
 pytestmark = needs_shared
 ORACLE = {"zero_division": "0", "both_empty": "0"}
@@ -24,15 +24,15 @@ SOFT = {"cifar10-label-errors": 40, "litcovid": 7}
 TREES = {"germeval2019-blurbs-b": 26, "imagenet-real": 5}
 
 
-def scored(name: str, system: str, version: str) -> Case:
+def scored(name: str, system: str, version: str) -> EvaluationInput:
     """The case of two files as they are, ids that this gold lacks void."""
-    task: Task = "multilabel" if name == "litcovid" else "multiclass"
+    task: TaskKind = "multilabel" if name == "litcovid" else "multiclass"
     path = folder(name) / "predictions" / f"{system}.json.gz"
-    gold_file = Source(folder(name) / f"{version}.jsonl.gz", FileKind("jsonl", "gzip"))
+    gold_file = SourceFile(folder(name) / f"{version}.jsonl.gz", FileKind("jsonl", "gzip"))
     gold, problems = load_gold(gold_file, task=task, classes=read(folder(name) / "classes.json"))
     assert gold is not None, problems.to_dict()
     gold.void = frozenset(row["id"] for row in read(path)) - frozenset(gold.ids)
-    return predicted_case(gold, Source(path, FileKind("json", "gzip")), Rules(scores="due"))
+    return predicted_case(gold, SourceFile(path, FileKind("json", "gzip")), ReadingRules(scores="due"))
 
 
 def soft_blocks(name: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -82,7 +82,7 @@ def tree_values(name: str, block: Mapping[str, Any]) -> Iterator[tuple[str, floa
 @pytest.mark.parametrize("name", TREES)
 def test_values_in_hierarchies_are_those_of_the_oracle(name: str) -> None:
     compared = 0
-    parents = ACCESSORIES["hierarchy"].parse(read(folder(name) / "hierarchy.json"))
+    parents = GOLD_METADATA_KINDS["hierarchy"].parse(read(folder(name) / "hierarchy.json"))
     for system, values in read(folder(name) / "expected.json")["systems"].items():
         of = loaded(name, system, "gold")
         of = replace(of, spec=replace(of.spec, hierarchy=Hierarchy.of(parents)))
@@ -96,7 +96,7 @@ def test_values_in_hierarchies_are_those_of_the_oracle(name: str) -> None:
 
 def test_the_preset_of_hemkit_gives_its_values() -> None:
     name = "germeval2019-blurbs-b"
-    parents = ACCESSORIES["hierarchy"].parse(read(folder(name) / "hierarchy.json"))
+    parents = GOLD_METADATA_KINDS["hierarchy"].parse(read(folder(name) / "hierarchy.json"))
     for system, values in read(folder(name) / "expected.json")["systems"].items():
         expected = values["hierarchical"]["hemkit"]
         of = loaded(name, system, "gold")
@@ -110,12 +110,12 @@ def test_acceptable_answers_of_imagenet() -> None:
     name = "imagenet-real"
     [(system, values)] = read(folder(name) / "expected.json")["systems"].items()
     real = values["gold_real"]
-    gold_file = Source(folder(name) / "gold_real.jsonl.gz", FileKind("jsonl", "gzip"))
+    gold_file = SourceFile(folder(name) / "gold_real.jsonl.gz", FileKind("jsonl", "gzip"))
     gold, problems = load_gold(gold_file, task="multiclass", classes=read(folder(name) / "classes.json"))
     assert gold is not None, problems.to_dict()
     assert len(gold.ids) == real["n"]
-    predictions = Source(folder(name) / "predictions" / f"{system}.json.gz", FileKind("json", "gzip"))
-    found = results(predicted_case(gold, predictions, Rules()), ["accuracy", "f1_macro"])
+    predictions = SourceFile(folder(name) / "predictions" / f"{system}.json.gz", FileKind("json", "gzip"))
+    found = results(predicted_case(gold, predictions, ReadingRules()), ["accuracy", "f1_macro"])
     assert found["accuracy"].value == pytest.approx(real["real_accuracy"], abs=1e-11, rel=0)
     assert found["f1_macro"].value is None
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from app.scoring.declaration.metric import CATALOGUE
-from app.scoring.declaration.task import Task
-from app.scoring.evaluation_input import Case
-from app.scoring.reports.per_class_report import confusion, per_class
-from tests.scoring.build import case, results
-from tests.shared import SHARED, needs_shared, shared
+from app.scoring.declaration.task import TaskKind
+from app.scoring.evaluation_input import EvaluationInput
+from app.scoring.reports.per_class_report import confusion, per_class_report
+from tests.reference_material import SHARED, needs_shared, shared
+from tests.scoring.case_builder import case, results
 
 pytestmark = needs_shared
 ORACLE = {"zero_division": "0", "both_empty": "0"}
@@ -63,13 +63,13 @@ def rules() -> dict[str, Any]:
 
 
 @cache
-def loaded(name: str, system: str, version: str) -> Case:
+def loaded(name: str, system: str, version: str) -> EvaluationInput:
     """Predictions joined to one gold version by id; ids that this version lacks are void."""
     gold = {row["id"]: labels_of(row) for row in lines(folder(name) / f"{version}.jsonl.gz")}
     rows = read(folder(name) / "predictions" / f"{system}.json.gz")
     predicted = {row["id"]: labels_of(row) for row in rows}
     assert gold.keys() <= predicted.keys()
-    task: Task = "multilabel" if isinstance(next(iter(gold.values())), list) else "multiclass"
+    task: TaskKind = "multilabel" if isinstance(next(iter(gold.values())), list) else "multiclass"
     return case(task, read(folder(name) / "classes.json"), list(gold.values()), [predicted[key] for key in gold])
 
 
@@ -112,7 +112,7 @@ def test_hard_label_values_are_those_of_the_oracle(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_per_class_values_and_confusion_cells_are_those_of_the_oracle(name: str) -> None:
     for system, version, expected in systems(name):
-        report = per_class(loaded(name, system, version), ORACLE)
+        report = per_class_report(loaded(name, system, version), ORACLE)
         for label, values in expected.get("per_class", {}).items():
             for key, number in values.items():
                 assert report[label][key] == pytest.approx(number, abs=1e-11, rel=0), (system, label, key)

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from app.scoring.evaluation_input import Case
-from app.scoring.reports.per_class_report import per_class
+from app.scoring.evaluation_input import EvaluationInput
+from app.scoring.reports.per_class_report import per_class_report
 from app.scoring.tally import NO_LABEL
-from tests.scoring.build import case, results, value
-from tests.shared import needs_shared, shared
+from tests.reference_material import needs_shared, shared
+from tests.scoring.case_builder import case, results, value
 
 pytestmark = needs_shared
 TOLERANCE = 1e-11
@@ -21,7 +21,7 @@ def data() -> dict[str, Any]:
     return found
 
 
-def part(name: str) -> Case:
+def part(name: str) -> EvaluationInput:
     rows = data()[name]["instances"]
     return case("multilabel", data()["labels"], [row["gold"] for row in rows], [row["predicted"] for row in rows])
 
@@ -29,7 +29,7 @@ def part(name: str) -> Case:
 @pytest.mark.parametrize("rule", ["set", "multiset"])
 def test_a_repeated_label_counts_once_or_every_time(rule: str) -> None:
     expected = data()["double"][f"expected_{rule}"]["A"]
-    found = per_class(part("double"), {"duplicates": rule})["A"]
+    found = per_class_report(part("double"), {"duplicates": rule})["A"]
     assert {cell: found[cell] for cell in expected} == expected
     assert found["tn"] == 0
     assert value(part("double"), "subset_accuracy", duplicates=rule) == 1.0
@@ -45,7 +45,7 @@ def test_the_empty_set_is_a_class_or_is_not(variant: str, rule: str) -> None:
 
 def test_the_counts_with_the_empty_set_as_a_class() -> None:
     expected = {NO_LABEL if name == "NONE" else name: cells for name, cells in data()["empty"]["counts_b"].items()}
-    found = per_class(part("empty"), {"empty_label": "as_class"})
+    found = per_class_report(part("empty"), {"empty_label": "as_class"})
     assert {name: {cell: found[name][cell] for cell in cells} for name, cells in expected.items()} == expected
 
 

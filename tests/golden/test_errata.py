@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.shared import needs_shared, shared
+from tests.reference_material import needs_shared, shared
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 # figures that cannot be recomputed, and slips in words and equations

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from app.scoring.declaration.metric import CATALOGUE
-from app.scoring.evaluation_input import Case
-from app.scoring.reports.per_class_report import confusion, per_class
-from tests.scoring.build import case, results
-from tests.shared import needs_shared, shared
+from app.scoring.evaluation_input import EvaluationInput
+from app.scoring.reports.per_class_report import confusion, per_class_report
+from tests.reference_material import needs_shared, shared
+from tests.scoring.case_builder import case, results
 
 TOLERANCE = 1e-11
 ORACLE = {"zero_division": "0", "both_empty": "0"}
@@ -48,7 +48,7 @@ def options_of(key: str) -> tuple[str, ...]:
     return CATALOGUE[key].options if key in CATALOGUE else ()
 
 
-def as_case(data: Mapping[str, Any]) -> Case:
+def as_case(data: Mapping[str, Any]) -> EvaluationInput:
     if "instances" not in data:
         return from_counts(data)
     return case(
@@ -61,7 +61,7 @@ def as_case(data: Mapping[str, Any]) -> Case:
     )
 
 
-def from_counts(data: Mapping[str, Any]) -> Case:
+def from_counts(data: Mapping[str, Any]) -> EvaluationInput:
     """A vector that gives only the table of one class."""
     yes = data["positive_label"]
     counts = data["counts"][yes]
@@ -70,7 +70,7 @@ def from_counts(data: Mapping[str, Any]) -> Case:
     return case("binary", [yes, "rest"], [gold for gold, _ in rows], [predicted for _, predicted in rows])
 
 
-def comparisons(name: str) -> Iterator[tuple[str, Case, str, Mapping[str, str], float]]:
+def comparisons(name: str) -> Iterator[tuple[str, EvaluationInput, str, Mapping[str, str], float]]:
     """Every expected value of a vector that this scorer can compute: section, case, string, options, value."""
     data = load(name)
     of = as_case(data)
@@ -120,7 +120,7 @@ def test_the_number_of_compared_values_does_not_shrink() -> None:
     assert sum(counted.values()) >= 1328
 
 
-def exact_fractions(name: str) -> Iterator[tuple[Case, str, Fraction]]:
+def exact_fractions(name: str) -> Iterator[tuple[EvaluationInput, str, Fraction]]:
     data = load(name)
     of = as_case(data)
     for key, text in data.get("expected_fraction", {}).items():
@@ -136,7 +136,7 @@ def test_values_are_within_two_ulp_of_the_exact_fraction(name: str) -> None:
         assert abs(found - float(exact)) <= 2 * math.ulp(float(exact)), key
 
 
-def slips() -> Iterator[tuple[str, Case, str, Mapping[str, Any]]]:
+def slips() -> Iterator[tuple[str, EvaluationInput, str, Mapping[str, Any]]]:
     """Published figures that are wrong, of metrics that this scorer has."""
     for name in NAMES:
         data = load(name)
@@ -176,7 +176,7 @@ TOLERANCE_PLACES = 11
 def test_counts_per_class_and_confusion_cells_agree(name: str) -> None:
     data = load(name)
     of = as_case(data)
-    report = per_class(of)
+    report = per_class_report(of)
     for label, counts in data["counts"].items():
         assert {cell: report[label][cell] for cell in counts} == counts, label
     if "confusion_matrix_rows_gold" in data:

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from app.scoring.evaluation_input import Case
-from app.scoring.pairwise_wins import wins_of
+from app.scoring.evaluation_input import EvaluationInput
+from app.scoring.pairwise_wins import pairwise_wins
 from tests.golden.test_challenges import folder, labels_of, lines, read
 from tests.golden.test_golden import TOLERANCE, load, strings
-from tests.scoring.build import case, results
-from tests.shared import needs_shared
+from tests.reference_material import needs_shared
+from tests.scoring.case_builder import case, results
 
 pytestmark = needs_shared
 FAMILY = ("auc", "auprc", "average_precision")
 COMPARED = {"binary_scores_small": 4, "hand_till_small": 7, "zhang_zhou_ranking": 6, "zhang_zhou_ranking_ties": 6}
 
 
-def as_case(data: dict[str, Any]) -> Case:
+def as_case(data: dict[str, Any]) -> EvaluationInput:
     """A vector with scores; predicted labels are not looked at."""
     rows = data["instances"]
     gold = [row["gold"] for row in rows]
@@ -69,7 +69,7 @@ def test_each_pair_of_classes() -> None:
     of = as_case(data)
     assert of.scores is not None
     scores = of.scores
-    wins = wins_of(lambda code: scores[:, code], of.gold.codes, 3)
+    wins = pairwise_wins(lambda code: scores[:, code], of.gold.codes, 3)
     code = {name: at for at, name in enumerate(data["labels"])}
     for pair, wanted in data["pairwise_A"].items():
         i, j = (code[name] for name in pair[2:-1].split("|"))
@@ -80,7 +80,7 @@ def test_each_pair_of_classes() -> None:
         assert found == pytest.approx(number, abs=TOLERANCE)
 
 
-def real(name: str, system: str, version: str, task: Any) -> Case:
+def real(name: str, system: str, version: str, task: Any) -> EvaluationInput:
     gold = {row["id"]: labels_of(row) for row in lines(folder(name) / f"{version}.jsonl.gz")}
     rows = {row["id"]: row for row in read(folder(name) / "predictions" / f"{system}.json.gz")}
     truth = list(gold.values())

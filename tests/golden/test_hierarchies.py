@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.scoring.declaration.task import Task
-from app.scoring.evaluation_input import Case, Labels
+from app.scoring.declaration.task import TaskKind
+from app.scoring.evaluation_input import EvaluationInput, Labels
 from tests.golden.test_challenges import folder, labels_of, lines, read
 from tests.golden.test_golden import ORACLE, TOLERANCE, known, load
-from tests.scoring.build import case, results
-from tests.shared import needs_shared
+from tests.reference_material import needs_shared
+from tests.scoring.case_builder import case, results
 
 pytestmark = needs_shared
 HEMKIT = {"count_root": "true", "links": "hemkit", "redundant": "remove", "one_empty": "skip"}
 
 
-def golden() -> tuple[Case, dict[str, Any]]:
+def golden() -> tuple[EvaluationInput, dict[str, Any]]:
     data = load("hierarchy_small")
     parents: dict[str, list[str]] = {}
     for parent, child in data["hierarchy_edges_parent_child"]:
@@ -65,13 +65,13 @@ def test_each_instance_of_the_golden_vector() -> None:
 
 
 @cache
-def challenge(name: str, system: str) -> Case:
+def challenge(name: str, system: str) -> EvaluationInput:
     """A challenge with its hierarchy."""
     gold = {row["id"]: labels_of(row) for row in lines(folder(name) / "gold.jsonl.gz")}
     predicted = {row["id"]: labels_of(row) for row in read(folder(name) / "predictions" / f"{system}.json.gz")}
     declared = read(folder(name) / "hierarchy.json")
     parents = declared.get("parents") or {child: [parent] for child, parent in declared["parent"].items()}
-    task: Task = "multilabel" if isinstance(next(iter(gold.values())), list) else "multiclass"
+    task: TaskKind = "multilabel" if isinstance(next(iter(gold.values())), list) else "multiclass"
     classes = read(folder(name) / "classes.json")
     return case(task, classes, list(gold.values()), [predicted[key] for key in gold], hierarchy=parents)
 

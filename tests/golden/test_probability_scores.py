@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.scoring.evaluation_input import Case
-from tests.scoring.build import case, results
-from tests.shared import needs_shared, shared
+from app.scoring.evaluation_input import EvaluationInput
+from tests.reference_material import needs_shared, shared
+from tests.scoring.case_builder import case, results
 
 pytestmark = needs_shared
 TOLERANCE = 1e-11
@@ -24,7 +24,7 @@ def load(name: str) -> dict[str, Any]:
     return found
 
 
-def as_case(data: dict[str, Any]) -> Case:
+def as_case(data: dict[str, Any]) -> EvaluationInput:
     rows = data["instances"]
     gold = [row["gold"] for row in rows]
     if data["task_type"] == "binary":

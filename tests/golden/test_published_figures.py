@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from app.analysis.convert.claims import Claim, Problem
-from app.analysis.convert.constraints import WHOLE, measured
-from app.analysis.convert.contradictions import Contradicted, Question, explain, solve
-from app.analysis.convert.measures import RATIOS
-from app.analysis.convert.printed_figures import read_count, read_figure
-from tests.shared import needs_shared, shared
+from app.analysis.convert.claims import CountsProblem, FigureClaim
+from app.analysis.convert.constraints import WHOLE_TASK_MEASURES, measure_value
+from app.analysis.convert.contradictions import ContradictedFigure, ProblemVariants, explain_contradiction, solve
+from app.analysis.convert.measures import RATIO_MEASURES
+from app.analysis.convert.printed_figures import parse_count, parse_figure
+from tests.reference_material import needs_shared, shared
 
 # GermEval 2018, task 1, results.pdf: percentages with a decimal comma, zeros at the end left out
 KEYS = (
@@ -24,22 +24,22 @@ RUG_2 = "69,03 2438 3532 53,39 67,14 59,6 80,5 70 74,89 67,04 68,57 67,8"
 OFFENSE, ALL = 1202, 3532
 
 
-def germeval(line: str, positives: int | None = OFFENSE) -> Problem:
+def germeval(line: str, positives: int | None = OFFENSE) -> CountsProblem:
     """A line of the table: accuracy, right answers, all answers, then precision, recall and F of offense, other, average."""
     accuracy, correct, total, *rest = line.split()
     n = int(total)
 
     def figure(text: str) -> Any:
-        return read_figure(text, percent=True, decimals=2)
+        return parse_figure(text, percent=True, decimals=2)
 
-    claims = [Claim(key, figure(text), row) for (key, row), text in zip(KEYS, rest, strict=True)]
-    claims += [Claim("accuracy", figure(accuracy)), Claim("correct", read_count(correct))]
-    return Problem(n, None if positives is None else (positives, n - positives), tuple(claims))
+    claims = [FigureClaim(key, figure(text), row) for (key, row), text in zip(KEYS, rest, strict=True)]
+    claims += [FigureClaim("accuracy", figure(accuracy)), FigureClaim("correct", parse_count(correct))]
+    return CountsProblem(n, None if positives is None else (positives, n - positives), tuple(claims))
 
 
-def printed(slip: Contradicted) -> str:
+def printed(slip: ContradictedFigure) -> str:
     """What the figure of a slip would be if all others are right."""
-    value = measured(slip.claim, slip.without.first[0])
+    value = measure_value(slip.claim, slip.without.first[0])
     assert value is not None
     return slip.claim.figure.printed(value)
 
@@ -47,7 +47,7 @@ def printed(slip: Contradicted) -> str:
 def test_the_one_slip_of_a_published_line_is_proved_and_mended() -> None:
     problem = germeval(RUG_2)
     assert solve(problem).fits is False
-    slips = [one for one in explain(Question(problem)).figures if one.without.fits]
+    slips = [one for one in explain_contradiction(ProblemVariants(problem)).figures if one.without.fits]
     assert [(one.claim.key, one.claim.row, one.claim.figure.text) for one in slips] == [("precision", 0, "53,39")]
     (slip,) = slips
     assert slip.without.first == (((807, 699, 395, 1631), (1631, 395, 699, 807)),)
@@ -67,7 +67,7 @@ def test_of_the_whole_published_table_three_lines_are_slips_and_all_others_fit_o
     rest = {f"{team} {run}": rest for _, team, run, rest in lines}
 
     inria = germeval(rest["InriaFBK coarse_2"])  # its average F is that of the line above it
-    (slip,) = [one for one in explain(Question(inria)).figures if one.without.fits]
+    (slip,) = [one for one in explain_contradiction(ProblemVariants(inria)).figures if one.without.fits]
     assert (slip.claim.key, slip.claim.figure.text) == ("f1_of_averages_macro", "74,25")
     assert printed(slip) == "74.75%"
 
@@ -81,7 +81,7 @@ def load(name: str) -> dict[str, Any]:
     return found
 
 
-def stated(data: Mapping[str, Any]) -> Iterator[tuple[Claim, bool]]:
+def stated(data: Mapping[str, Any]) -> Iterator[tuple[FigureClaim, bool]]:
     """Every published figure that is a decimal or a fraction, and whether it is said to be wrong."""
     labels = list(data["counts"])
     for one in data["published"]:
@@ -89,9 +89,9 @@ def stated(data: Mapping[str, Any]) -> Iterator[tuple[Claim, bool]]:
             continue
         of_class = re.fullmatch(r"(\w+)\[(\w+)\]", one["metric"])
         if of_class:
-            yield Claim(of_class[1], read_figure(one["claimed"]), labels.index(of_class[2])), one["wrong"]
-        elif one["metric"] in WHOLE:
-            yield Claim(one["metric"], read_figure(one["claimed"])), one["wrong"]
+            yield FigureClaim(of_class[1], parse_figure(one["claimed"]), labels.index(of_class[2])), one["wrong"]
+        elif one["metric"] in WHOLE_TASK_MEASURES:
+            yield FigureClaim(one["metric"], parse_figure(one["claimed"])), one["wrong"]
 
 
 SINGLE = ("doering_example", *(f"van_asch_table{k}" for k in (2, 3, 4, 5)), *(f"wenzel_fig{k}" for k in (5, 6, 7, 8)))
@@ -103,10 +103,12 @@ def test_each_printed_figure_of_the_sources_fits_the_printed_counts_unless_it_is
     data = load(name)
     counts = list(data["counts"].values())
     sizes = tuple(each["tp"] + each["fn"] for each in counts)
-    rows = [Claim(key, read_count(str(each[key])), row) for row, each in enumerate(counts) for key in ("tp", "fp")]
+    rows = [
+        FigureClaim(key, parse_count(str(each[key])), row) for row, each in enumerate(counts) for key in ("tp", "fp")
+    ]
     checked = 0
     for claim, wrong in stated(data):
-        answer = solve(Problem(sum(sizes), sizes, (*rows, claim)))
+        answer = solve(CountsProblem(sum(sizes), sizes, (*rows, claim)))
         assert answer.fits is not wrong, (name, claim)
         checked += 1
     assert checked or name in {"van_asch_table2", "wenzel_fig5", "wenzel_fig7"}
@@ -114,18 +116,22 @@ def test_each_printed_figure_of_the_sources_fits_the_printed_counts_unless_it_is
 
 @needs_shared
 def test_slips_of_the_sources_are_impossible_without_their_counts_too() -> None:
-    accuracy = Claim("accuracy_ovr_micro", read_figure("7/10"))  # Wenzel, fig. 6: no number of right answers gives it
-    problem = Problem(30, (10, 10, 10), (accuracy,))
+    accuracy = FigureClaim(
+        "accuracy_ovr_micro", parse_figure("7/10")
+    )  # Wenzel, fig. 6: no number of right answers gives it
+    problem = CountsProblem(30, (10, 10, 10), (accuracy,))
     assert solve(problem).fits is False
-    (one,) = explain(Question(problem)).figures
+    (one,) = explain_contradiction(ProblemVariants(problem)).figures
     assert one.below is not None
     assert one.above is not None
     assert (one.below.value, one.above.value) == (Fraction(31, 45), Fraction(32, 45))
 
     data = load("doering_example")  # a micro F of 0.88 beside an accuracy of 0.78
-    rows = [claim for claim, wrong in stated(data) if claim.row is not None and claim.key in RATIOS and not wrong]
+    rows = [
+        claim for claim, wrong in stated(data) if claim.row is not None and claim.key in RATIO_MEASURES and not wrong
+    ]
     sizes = tuple(each["tp"] + each["fn"] for each in data["counts"].values())
-    printed = Problem(100, sizes, (*rows, Claim("accuracy", read_figure("0.78"))))
+    printed = CountsProblem(100, sizes, (*rows, FigureClaim("accuracy", parse_figure("0.78"))))
     assert solve(printed).count == 1
-    slip = Problem(100, sizes, (*rows, Claim("f1_micro", read_figure("0.88"))))
+    slip = CountsProblem(100, sizes, (*rows, FigureClaim("f1_micro", parse_figure("0.88"))))
     assert solve(slip).fits is False

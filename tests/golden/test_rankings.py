@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from app.formats.detection import FileKind
-from app.pipeline import Source, load_gold, score
+from app.pipeline import SourceFile, load_gold, score_predictions
 from app.scoring.declaration.metric_parser import parse_metric
-from app.scoring.evaluation_input import Case
-from tests.scoring.build import case, results, value
-from tests.shared import needs_shared, shared
+from app.scoring.evaluation_input import EvaluationInput
+from tests.reference_material import needs_shared, shared
+from tests.scoring.case_builder import case, results, value
 
 pytestmark = needs_shared
 TOLERANCE = 1e-11
@@ -46,7 +46,7 @@ def string(key: str) -> str:
     return text
 
 
-def as_case(data: dict[str, Any]) -> Case:
+def as_case(data: dict[str, Any]) -> EvaluationInput:
     gold = [row["gold"] for row in data["instances"]]
     scores = [[row["scores"][label] for label in data["labels"]] for row in data["instances"]]
     several = data["task_type"] == "multilabel"
@@ -89,7 +89,7 @@ def test_the_rankings_of_a_real_system_are_those_of_the_oracle() -> None:
     folder = shared() / "challenges" / "litcovid"
     classes = json.loads((folder / "classes.json").read_text(encoding="utf-8"))
     gold, problems = load_gold(
-        Source(folder / "gold.jsonl.gz", FileKind("jsonl", "gzip")), task="multilabel", classes=classes
+        SourceFile(folder / "gold.jsonl.gz", FileKind("jsonl", "gzip")), task="multilabel", classes=classes
     )
     assert not problems
     assert gold is not None
@@ -97,8 +97,8 @@ def test_the_rankings_of_a_real_system_are_those_of_the_oracle() -> None:
     soft = json.loads((folder.parent / "keys.json").read_text(encoding="utf-8"))["soft"]
     keys = ("label_ranking_average_precision", "coverage_error", "label_ranking_loss")
     calls = {key: parse_metric(soft["renamed"][key], task="multilabel") for key in keys}
-    file = Source(folder / "predictions" / "sample-system.json.gz", FileKind("json", "gzip"))
-    outcome = score(gold, file, list(calls.values()), primary=calls["label_ranking_loss"].text)
+    file = SourceFile(folder / "predictions" / "sample-system.json.gz", FileKind("json", "gzip"))
+    outcome = score_predictions(gold, file, list(calls.values()), primary=calls["label_ranking_loss"].text)
     assert not outcome.problems
     for key, call in calls.items():
         assert outcome.scores["all"][call.text].value == pytest.approx(values[key], abs=1e-12, rel=0), key

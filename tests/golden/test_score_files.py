@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 
 from app.formats.detection import FileKind
-from app.formats.reading_rules import Rules
-from app.pipeline import Source, load_gold, score
-from app.scoring.declaration.decision_rules import Decided, decide
+from app.formats.reading_rules import ReadingRules
+from app.pipeline import SourceFile, load_gold, score_predictions
+from app.scoring.declaration.decision_rules import ConfiguredDecisionRule, decide_labels
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.metric_parser import parse_metric
-from app.scoring.declaration.task import Task, TaskSpec
-from tests.formats.data import Data
-from tests.formats.support import answers, packed, sets
+from app.scoring.declaration.task import TaskKind, TaskSpec
+from tests.formats.answer_table import AnswerTable
+from tests.formats.reading import code_sets, compress, read_answers
 from tests.formats.writers import WRITERS
-from tests.shared import needs_shared, shared
+from tests.reference_material import needs_shared, shared
 
 pytestmark = needs_shared
-SYSTEMS: list[tuple[str, str, Task]] = [
+SYSTEMS: list[tuple[str, str, TaskKind]] = [
     ("cifar10-label-errors", "cleanlab-cv", "multiclass"),
     ("cifar10-label-errors", "cifar10h-humans", "multiclass"),
     ("litcovid", "sample-system", "multilabel"),
@@ -41,12 +41,12 @@ def load(path: Path) -> Any:
 
 
 @cache
-def data_of(name: str, system: str, task: Task) -> Data:
+def data_of(name: str, system: str, task: TaskKind) -> AnswerTable:
     """The file as a table; its named columns are turned round."""
     rows = load(folder(name) / "predictions" / f"{system}.json.gz")
     classes = load(folder(name) / "classes.json")
     several = task == "multilabel"
-    return Data(
+    return AnswerTable(
         [row["id"] for row in rows],
         classes,
         [row["labels" if several else "label"] for row in rows],
@@ -57,7 +57,7 @@ def data_of(name: str, system: str, task: Task) -> Data:
 
 
 @pytest.mark.parametrize(("name", "system", "task"), SYSTEMS)
-def test_a_real_file_of_scores_is_the_same_in_every_format(name: str, system: str, task: Task) -> None:
+def test_a_real_file_of_scores_is_the_same_in_every_format(name: str, system: str, task: TaskKind) -> None:
     data = data_of(name, system, task)
     expected = np.array(data.scores, dtype=np.float64)
     for number, (way, writer) in enumerate(WRITERS.items()):
@@ -66,14 +66,14 @@ def test_a_real_file_of_scores_is_the_same_in_every_format(name: str, system: st
         if not writer.fits(data):
             continue
         encoding = ("", "gzip", "zstd")[number % 3]
-        found, problems = answers(
-            packed(writer.write(data), encoding),
+        found, problems = read_answers(
+            compress(writer.write(data), encoding),
             writer.kind,
             ids=[str(one) for one in data.ids],
             classes=data.classes,
             task=task,
             encoding=encoding,
-            rules=Rules(scores="due", probabilities=True),
+            rules=ReadingRules(scores="due", probabilities=True),
         )
         assert problems.to_dict()["problems"] == [], way
         assert found is not None
@@ -84,10 +84,12 @@ def test_a_real_file_of_scores_is_the_same_in_every_format(name: str, system: st
 
 @pytest.mark.parametrize(("name", "system", "task"), [one for one in SYSTEMS if one[2] == "multiclass"])
 @pytest.mark.parametrize("version", ["gold", "gold_corrected"])
-def test_measures_of_probabilities_are_those_of_the_oracle(name: str, system: str, task: Task, version: str) -> None:
+def test_measures_of_probabilities_are_those_of_the_oracle(
+    name: str, system: str, task: TaskKind, version: str
+) -> None:
     soft = load(folder("keys.json"))["soft"]
     values = load(folder(name) / "expected.json")["systems"][system][version]["soft"]
-    source = Source(folder(name) / f"{version}.jsonl.gz", FileKind("jsonl", "gzip"))
+    source = SourceFile(folder(name) / f"{version}.jsonl.gz", FileKind("jsonl", "gzip"))
     ids = data_of(name, system, task).ids
     gold, problems = load_gold(source, task=task, classes=load(folder(name) / "classes.json"))
     assert not problems
@@ -100,8 +102,8 @@ def test_measures_of_probabilities_are_those_of_the_oracle(name: str, system: st
         "ece_10_equal_width_bins",
     } & values.keys() <= known.keys()
     calls = {key: parse_metric(text, task=task) for key, text in known.items()}
-    file = Source(folder(name) / "predictions" / f"{system}.json.gz", FileKind("json", "gzip"))
-    outcome = score(gold, file, list(calls.values()), primary="log_loss")
+    file = SourceFile(folder(name) / "predictions" / f"{system}.json.gz", FileKind("json", "gzip"))
+    outcome = score_predictions(gold, file, list(calls.values()), primary="log_loss")
     assert not outcome.problems
     for key, call in calls.items():
         value = outcome.scores["all"][call.text].value
@@ -112,6 +114,6 @@ def test_the_official_labels_of_litcovid_follow_from_its_scores() -> None:
     data = data_of("litcovid", "sample-system", "multilabel")
     assert data.scores is not None
     assert data.labels is not None
-    rule = Decided("threshold", threshold=0.5, strict=True)
-    found = sets(decide(rule, TaskSpec("multilabel", tuple(data.classes)), np.array(data.scores), 0))
+    rule = ConfiguredDecisionRule("threshold", threshold=0.5, strict=True)
+    found = code_sets(decide_labels(rule, TaskSpec("multilabel", tuple(data.classes)), np.array(data.scores), 0))
     assert [{data.classes[code] for code in codes} for codes in found] == [set(labels) for labels in data.labels]

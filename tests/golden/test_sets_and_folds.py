@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from app.scoring.association import association
-from app.scoring.evaluation_input import Case
+from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.reports.per_class_report import confusion
 from tests.golden.test_challenges import loaded, systems
 from tests.golden.test_golden import ORACLE, TOLERANCE, as_case, load, strings
-from tests.scoring.build import case, results
-from tests.shared import needs_shared
+from tests.reference_material import needs_shared
+from tests.scoring.case_builder import case, results
 
 pytestmark = needs_shared
 SETS = ("sefidian_example", "van_asch_table6", "wenzel_fig9")
@@ -21,7 +21,7 @@ TABLES = ("doering_example", "van_asch_table2", "wenzel_fig5", "wenzel_fig6", "w
 CARDINALITIES = ("germeval2019-blurbs-a", "germeval2019-blurbs-b", "litcovid")
 
 
-def value(of: Case, text: str, options: Mapping[str, str] = ORACLE) -> float:
+def value(of: EvaluationInput, text: str, options: Mapping[str, str] = ORACLE) -> float:
     result = results(of, [text], options)[text]
     assert result.value is not None, result.reason
     return result.value
@@ -63,7 +63,7 @@ def test_split_counts_are_those_of_table_7() -> None:
     assert found["grand_total"] == data["expected_grand_total"]
 
 
-def folds() -> Case:
+def folds() -> EvaluationInput:
     """The instances that the counts of the vector's folds stand for."""
     data = load("crossval_small")
     yes, cells = data["positive_label"], (("tpA", 1, 1), ("fnA", 1, 0), ("tpB", 0, 0), ("fpA", 0, 1))

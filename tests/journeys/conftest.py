@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.journeys.support import People
-from tests.live import Live
+from tests.live_service import Live
 
 
 @pytest.fixture(scope="session")

@@ -10,14 +10,14 @@ import httpx
 
 from app.settings import Settings
 from app.store.session import Database, WriteSession
-from tests.live import PASSWORD, Caller, Live, open_challenge
+from tests.live_service import PASSWORD, Caller, Live, open_challenge
 
 _NUMBERS = itertools.count(1)
 
 GOLD = [{"id": f"t{number}", "label": label} for number, label in enumerate(("a", "a", "b", "b"), 1)]
-RIGHT = {"t1": "a", "t2": "a", "t3": "b", "t4": "b"}
-MAIN = "/challenges/{}/phases/main"
-WAYS: tuple[dict[str, Any], ...] = ({}, {"dry_run": "true"})  # to submit in earnest, and to try
+CORRECT_PREDICTIONS = {"t1": "a", "t2": "a", "t3": "b", "t4": "b"}
+MAIN_PHASE_PATH = "/challenges/{}/phases/main"
+SUBMIT_MODES: tuple[dict[str, Any], ...] = ({}, {"dry_run": "true"})  # to submit in earnest, and to try
 
 
 class People:
@@ -44,7 +44,7 @@ class People:
 
 
 @contextmanager
-def database_of(live: Live) -> Iterator[WriteSession]:
+def write_session_of(live: Live) -> Iterator[WriteSession]:
     """A unit of work beside the service, to put rows back in time: what then reads them is the service itself."""
     database = Database(Settings(data_dir=live.data_dir))
     try:
@@ -59,25 +59,27 @@ def new_slug(stem: str) -> str:
     return f"{stem}-{next(_NUMBERS)}"
 
 
-def challenge(who: Caller, stem: str, gold: Any = None, **fields: Any) -> str:
+def create_challenge(who: Caller, stem: str, gold: Any = None, **fields: Any) -> str:
     """A challenge with active gold; gives its slug."""
     slug = new_slug(stem)
     open_challenge(who, slug, GOLD if gold is None else gold, **fields)
     return slug
 
 
-def recipe(primary: str, *others: str, **fields: Any) -> dict[str, Any]:
+def make_recipe(primary: str, *others: str, **fields: Any) -> dict[str, Any]:
     """A recipe with these metrics."""
     return {"primary": primary, "metrics": [primary, *others], **fields}
 
 
-def hits(count: int, out_of: int = 4) -> dict[str, str]:
+def predictions_with_hits(count: int, out_of: int = 4) -> dict[str, str]:
     """Predictions for GOLD of which so many are right."""
     other = {"a": "b", "b": "a"}
-    return {key: label if place < count else other[label] for place, (key, label) in enumerate(RIGHT.items())}
+    return {
+        key: label if place < count else other[label] for place, (key, label) in enumerate(CORRECT_PREDICTIONS.items())
+    }
 
 
-def finished(answer: httpx.Response) -> dict[str, Any]:
+def require_finished(answer: httpx.Response) -> dict[str, Any]:
     """The body of an answer to a submission that was scored."""
     assert answer.status_code == 201, answer.text
     body: dict[str, Any] = answer.json()
@@ -85,7 +87,7 @@ def finished(answer: httpx.Response) -> dict[str, Any]:
     return body
 
 
-def refused(answer: httpx.Response, status: int, code: str) -> dict[str, Any]:
+def require_refused(answer: httpx.Response, status: int, code: str) -> dict[str, Any]:
     """The problem document of a refusal."""
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
@@ -94,7 +96,7 @@ def refused(answer: httpx.Response, status: int, code: str) -> dict[str, Any]:
     return body
 
 
-def until(read: Callable[[], dict[str, Any]], done: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+def poll_until(read: Callable[[], dict[str, Any]], done: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     """Read again and again, as a client would, until it is done."""
     for _ in range(1200):
         body = read()
@@ -104,22 +106,24 @@ def until(read: Callable[[], dict[str, Any]], done: Callable[[dict[str, Any]], b
     raise AssertionError(body)
 
 
-def values(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, float | None]:
+def metric_values(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, float | None]:
     """Metric values without what stands beside them."""
     return {name: each["value"] for name, each in scores.items()}
 
 
-def ranks(board: httpx.Response) -> list[tuple[int | None, str]]:
+def board_ranks(board: httpx.Response) -> list[tuple[int | None, str]]:
     """Rank and team of each row, as the board lists them."""
     assert board.status_code == 200, board.text
     return [(row["rank"], row["team"]["name"]) for row in board.json()["rows"]]
 
 
-def shown(board: httpx.Response, metric: str) -> list[float | None]:
+def board_values(board: httpx.Response, metric: str) -> list[float | None]:
     """The values of a metric, as the board lists them."""
     return [row["scores"][metric]["value"] for row in board.json()["rows"]]
 
 
-def enter(who: Caller, slug: str, entries: Iterable[tuple[str, Mapping[str, Any]]], **query: Any) -> list[str]:
+def submit_for_teams(
+    who: Caller, slug: str, entries: Iterable[tuple[str, Mapping[str, Any]]], **query: Any
+) -> list[str]:
     """Submissions of named teams by an organizer; gives their ids."""
-    return [finished(who.submit(slug, dict(body), team=team, **query))["id"] for team, body in entries]
+    return [require_finished(who.submit(slug, dict(body), team=team, **query))["id"] for team, body in entries]

@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.journeys.matrix import ACCOUNTS, OWNERS, ROLES, ROWS, VISIBLE, Row
-from tests.journeys.support import GOLD, RIGHT, People, finished, new_slug, refused
-from tests.live import PASSWORD, Caller, open_challenge
+from tests.journeys.access_matrix import ACCESS_RULES, ACCOUNTS, OWNERS, ROLES, VISIBLE, AccessRule
+from tests.journeys.support import CORRECT_PREDICTIONS, GOLD, People, new_slug, require_finished, require_refused
+from tests.live_service import PASSWORD, Caller, open_challenge
 
 KINDS = tuple(VISIBLE)
 ORGANIZING = ("viewer", "editor", "owner")
@@ -26,7 +26,7 @@ class Stage:
     callers: dict[str, Caller]
     fills: dict[str, dict[str, str]] = field(default_factory=dict)
 
-    def send(self, role: str, row: Row, fill: dict[str, str]) -> httpx.Response:
+    def send(self, role: str, row: AccessRule, fill: dict[str, str]) -> httpx.Response:
         """Use the route of a row as this role."""
         unique = {"unique": f"{role.replace(' ', '-')}-{next(UNIQUE)}", "password": PASSWORD}
         body = None if row.body is None else json.loads(_filled(json.dumps(row.body), fill | unique))
@@ -63,10 +63,10 @@ def _build(stage: Stage, people: People, kind: str) -> None:
         assert people.admin.post(f"/challenges/{slug}/organizers", json=body).status_code == 201
     registration = ABSENT if kind == "draft" else _join(stage.callers, slug)
     if kind == "draft":
-        answer = stage.callers["owner"].submit(slug, RIGHT, team="Bench")
+        answer = stage.callers["owner"].submit(slug, CORRECT_PREDICTIONS, team="Bench")
     else:
-        answer = stage.callers["member"].submit(slug, RIGHT)
-    submission = finished(answer)["id"]
+        answer = stage.callers["member"].submit(slug, CORRECT_PREDICTIONS)
+    submission = require_finished(answer)["id"]
     if kind == "private":
         assert people.admin.patch(f"/challenges/{slug}", json={"visibility": "private"}).status_code == 200
     stage.fills[kind] = {
@@ -95,7 +95,7 @@ def stage(people: People) -> Stage:
     return stage
 
 
-def expected(row: Row, role: str, kind: str) -> int:
+def expected(row: AccessRule, role: str, kind: str) -> int:
     if kind == "draft":  # the only submission is the organizers' own, and nobody can be registered
         if "{submission_id}" in row.path and role == "member":
             return 404
@@ -106,7 +106,7 @@ def expected(row: Row, role: str, kind: str) -> int:
     return row.status(role, VISIBLE[kind])
 
 
-def usable(row: Row, role: str, kind: str) -> bool:
+def usable(row: AccessRule, role: str, kind: str) -> bool:
     """Not those that would change the stage for who comes after; rows without a challenge once only."""
     if "{slug}" not in row.path and "{submission_id}" not in row.path:
         return kind == "public"
@@ -119,7 +119,7 @@ def usable(row: Row, role: str, kind: str) -> bool:
 @pytest.mark.parametrize("role", ROLES)
 def test_every_route_answers_each_role_as_the_rules_say(stage: Stage, role: str, kind: str) -> None:
     wrong = []
-    for row in ROWS:
+    for row in ACCESS_RULES:
         if usable(row, role, kind):
             answer = stage.send(role, row, stage.fills[kind])
             if answer.status_code != expected(row, role, kind):
@@ -142,7 +142,7 @@ def likeness(answer: httpx.Response) -> tuple[int, bytes, dict[str, str]]:
 def test_what_one_may_not_see_looks_the_same_as_what_does_not_exist(stage: Stage, role: str, kind: str) -> None:
     hidden = stage.fills[kind]
     absent = hidden | {"slug": "never-was", "submission_id": ABSENT, "registration_id": ABSENT}
-    for row in ROWS:
+    for row in ACCESS_RULES:
         if "{slug}" in row.path or "{submission_id}" in row.path:
             there, not_there = stage.send(role, row, hidden), stage.send(role, row, absent)
             assert likeness(there) == likeness(not_there), (row.method, row.path)
@@ -150,7 +150,7 @@ def test_what_one_may_not_see_looks_the_same_as_what_does_not_exist(stage: Stage
 
 def test_a_rivals_submission_looks_the_same_as_none(stage: Stage) -> None:
     fill = stage.fills["public"]
-    for row in ROWS:
+    for row in ACCESS_RULES:
         if "{submission_id}" in row.path:
             for role in ("rival", "stranger", "pending", "barred"):
                 there, not_there = stage.send(role, row, fill), stage.send(role, row, fill | {"submission_id": ABSENT})
@@ -180,17 +180,17 @@ def test_every_route_of_the_service_has_a_row(people: People) -> None:
         for method in operations
         if path not in {"/healthz", "/readyz"}
     }
-    assert routes == {(row.method, row.address) for row in ROWS}
+    assert routes == {(row.method, row.address) for row in ACCESS_RULES}
 
 
 def test_an_owner_deletes_a_draft_with_everything_in_it(people: People) -> None:
     before = set((people.live.data_dir / "files" / "uploads").iterdir())
     slug = new_slug("deleted")
     open_challenge(people.admin, slug, GOLD, draft=True)
-    sent = finished(people.admin.submit(slug, RIGHT, team="Majority", baseline="true"))
+    sent = require_finished(people.admin.submit(slug, CORRECT_PREDICTIONS, team="Majority", baseline="true"))
     assert people.admin.delete(f"/challenges/{slug}").status_code == 204
-    refused(people.admin.get(f"/challenges/{slug}"), 404, "not_found")
-    refused(people.admin.get(f"/submissions/{sent['id']}"), 404, "not_found")
+    require_refused(people.admin.get(f"/challenges/{slug}"), 404, "not_found")
+    require_refused(people.admin.get(f"/submissions/{sent['id']}"), 404, "not_found")
     assert set((people.live.data_dir / "files" / "uploads").iterdir()) == before
 
 
@@ -201,7 +201,7 @@ def test_a_pending_or_barred_registration_says_so(stage: Stage) -> None:
         "pending": "registration_pending",
         "barred": "registration_barred",
     }.items():
-        refused(stage.callers[role].submit(slug, RIGHT), 403, code)
+        require_refused(stage.callers[role].submit(slug, CORRECT_PREDICTIONS), 403, code)
 
 
 def test_people_see_their_own_registration_and_organizers_all(stage: Stage) -> None:
@@ -217,4 +217,4 @@ def test_people_see_their_own_registration_and_organizers_all(stage: Stage) -> N
 def test_unicode_and_broken_tokens_are_refused_politely(people: People) -> None:
     for header in (b"Bearer", b"Basic YTpi", b"Bearer assay_", b"Bearer \xff\xfe", b"bearer x.y"):
         answer = httpx.get(f"{people.live.url}/api/v1/me", headers=[(b"Authorization", header)])
-        refused(answer, 401, "unauthorized")
+        require_refused(answer, 401, "unauthorized")

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.cli.command import run
+from tests.cli.run_command import run_assay
 from tests.cluster import cluster
-from tests.faults.support import GOLD, GOOD, frozen, prepared, status_of
-from tests.live import LONG, Caller, Live, eventually, open_challenge
+from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD, frozen_scoring, open_pets_challenge, submission_status
+from tests.live_service import MAX_WAIT_SECONDS, Caller, Live, eventually, open_challenge
 
 SUBMISSIONS = "/challenges/pets/phases/main/submissions"
 ARRIVED = 6  # submissions that were acknowledged before the backup began
@@ -55,9 +55,9 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
 
 def backed_up(service: Live, folder: Path) -> Story:
     """Let submissions arrive before, during and after the backup; none of them is scored meanwhile."""
-    blue = prepared(service, quota={"total": 1000})
+    blue = open_pets_challenge(service, quota={"total": 1000})
     open_challenge(service.admin(), "quiet", GOLD)
-    first = blue.join("quiet", "Blue").submit("quiet", GOOD, method="m1").json()
+    first = blue.join("quiet", "Blue").submit("quiet", CORRECT_PREDICTIONS, method="m1").json()
     assert first["status"] == "finished"
     board = blue.board("quiet").content
     acknowledged: list[str] = []
@@ -65,23 +65,23 @@ def backed_up(service: Live, folder: Path) -> Story:
 
     def send() -> None:
         while not stop.is_set() and len(acknowledged) < 500:
-            acknowledged.append(blue.post(SUBMISSIONS, json=GOOD, params={"method": "m"}).json()["id"])
+            acknowledged.append(blue.post(SUBMISSIONS, json=CORRECT_PREDICTIONS, params={"method": "m"}).json()["id"])
             if len(acknowledged) >= ARRIVED:
                 enough.set()
 
-    with frozen(service):
+    with frozen_scoring(service):
         sender = threading.Thread(target=send)
         sender.start()
         try:
-            assert enough.wait(LONG)
+            assert enough.wait(MAX_WAIT_SECONDS)
             words = ("--keys", folder / "keys.json", "--data-dir", service.data_dir, "--json")
             before = acknowledged[:ARRIVED]
-            ran = run("backup", folder / "backup", *words)
+            ran = run_assay("backup", folder / "backup", *words)
         finally:
             stop.set()
             sender.join()
         assert ran.status == 0, ran.out
-    eventually(lambda: status_of(blue, before[-1]) == "finished", "the original goes on")
+    eventually(lambda: submission_status(blue, before[-1]) == "finished", "the original goes on")
     scores = {each: blue.get(f"/submissions/{each}").json()["scores"] for each in (first["id"], before[-1])}
     member = blue.headers["Authorization"].removeprefix("Bearer ")
     return Story(folder / "backup", folder / "keys.json", service.admin_token, member, before, board, scores)
@@ -91,12 +91,14 @@ def goes_on(story: Story, caller: Callable[[str], Caller]) -> None:
     """Everybody finds the service as it was, and what waited is scored."""
     blue = caller(story.member)
     assert blue.board("quiet").content == story.board
-    eventually(lambda: {status_of(blue, each) for each in story.waiting} == {"finished"}, "what waited is finished")
+    eventually(
+        lambda: {submission_status(blue, each) for each in story.waiting} == {"finished"}, "what waited is finished"
+    )
     for each, scores in story.scores.items():
         assert blue.get(f"/submissions/{each}").json()["scores"] == scores
         sent = (story.backup / "files" / file_key(story, each)).read_bytes()
         assert blue.get(f"/submissions/{each}/predictions").content == sent
-    assert blue.submit("pets", GOOD, method="m").json()["status"] == "finished"
+    assert blue.submit("pets", CORRECT_PREDICTIONS, method="m").json()["status"] == "finished"
     assert caller(story.token).get("/me").json()["admin"] is True
 
 
@@ -119,7 +121,7 @@ def test_every_submission_of_a_backup_has_its_file_its_ledger_and_its_task(story
 
 def test_a_service_goes_on_in_another_folder(story: Story, tmp_path: Path) -> None:
     data = tmp_path / "data"
-    ran = run("restore", story.backup, "--keys", story.keys, "--data-dir", data, "--json")
+    ran = run_assay("restore", story.backup, "--keys", story.keys, "--data-dir", data, "--json")
     assert ran.value()["waiting"] == len(story.waiting)
     service = Live(data, admin_token=None).start()
     try:
@@ -134,7 +136,7 @@ def test_a_service_goes_on_on_several_machines(
     with cluster(tmp_path, postgres_database(), admin_token=story.token) as machines:
         monkeypatch.setenv("ASSAY_DATABASE_URL", machines.database_url)
         monkeypatch.setenv("ASSAY_FILES_SHARED", "true")
-        ran = run("restore", story.backup, "--data-dir", tmp_path / "data", "--json")
+        ran = run_assay("restore", story.backup, "--data-dir", tmp_path / "data", "--json")
         assert ran.value()["waiting"] == len(story.waiting)
         machines.start(apis=1, workers=1)
         goes_on(story, machines.caller)

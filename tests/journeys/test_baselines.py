@@ -3,8 +3,17 @@
 import httpx
 import pytest
 
-from tests.journeys.support import RIGHT, People, challenge, enter, finished, hits, ranks, refused
-from tests.live import Caller
+from tests.journeys.support import (
+    CORRECT_PREDICTIONS,
+    People,
+    board_ranks,
+    create_challenge,
+    predictions_with_hits,
+    require_finished,
+    require_refused,
+    submit_for_teams,
+)
+from tests.live_service import Caller
 
 NAME = "Majority class"
 
@@ -19,19 +28,19 @@ def own_entries(who: Caller, slug: str) -> list[str]:
 
 @pytest.mark.parametrize("first", ["team", "baseline"])
 def test_a_team_gets_nothing_of_a_baseline_of_its_name(people: People, first: str) -> None:
-    slug = challenge(people.admin, "baseline-name")
+    slug = create_challenge(people.admin, "baseline-name")
     if first == "team":
         people["Blue"].join(slug, NAME)
-    entered = enter(people.admin, slug, [(NAME, RIGHT)], baseline="true")[0]
+    entered = submit_for_teams(people.admin, slug, [(NAME, CORRECT_PREDICTIONS)], baseline="true")[0]
     if first == "baseline":
         people["Blue"].join(slug, NAME)
     blue = people["Blue"]
     for address in ("", "/predictions", "/report"):
-        refused(blue.get(f"/submissions/{entered}{address}"), 404, "not_found")
+        require_refused(blue.get(f"/submissions/{entered}{address}"), 404, "not_found")
     for verb in ("select", "unselect"):
-        refused(blue.post(f"/submissions/{entered}/{verb}"), 404, "not_found")
+        require_refused(blue.post(f"/submissions/{entered}/{verb}"), 404, "not_found")
     assert own_entries(blue, slug) == []
-    own = finished(blue.submit(slug, hits(2)))["id"]
+    own = require_finished(blue.submit(slug, predictions_with_hits(2)))["id"]
     assert own_entries(blue, slug) == [own]
     rows = people.visitor.board(slug).json()["rows"]
     assert sorted((row["baseline"], row["rank"], row["entries"]) for row in rows) == [(False, 1, 1), (True, None, 1)]
@@ -39,18 +48,27 @@ def test_a_team_gets_nothing_of_a_baseline_of_its_name(people: People, first: st
 
 
 def test_no_refusal_tells_that_there_is_a_baseline(people: People) -> None:
-    with_one, without = challenge(people.admin, "told"), challenge(people.admin, "told")
+    with_one, without = create_challenge(people.admin, "told"), create_challenge(people.admin, "told")
     people.admin.patch(f"/challenges/{with_one}/phases/main", json={"leaderboard": "hidden"}).raise_for_status()
-    enter(people.admin, with_one, [(NAME, RIGHT)], baseline="true")
+    submit_for_teams(people.admin, with_one, [(NAME, CORRECT_PREDICTIONS)], baseline="true")
     for name in (NAME, "MAJORITY CLASS"):
         answers = [found(people["Blue"], slug, name) for slug in (with_one, without)]
         assert answers[0].status_code == answers[1].status_code
 
 
 def test_baselines_of_one_name_stand_together_and_may_be_called_anything(people: People) -> None:
-    slug = challenge(people.admin, "baselines")
+    slug = create_challenge(people.admin, "baselines")
     people["Blue"].join(slug, "Blue")
-    enter(people.admin, slug, [("Baselines", hits(1)), ("BASELINES", hits(3)), ("Blue", hits(2))], baseline="true")
+    submit_for_teams(
+        people.admin,
+        slug,
+        [
+            ("Baselines", predictions_with_hits(1)),
+            ("BASELINES", predictions_with_hits(3)),
+            ("Blue", predictions_with_hits(2)),
+        ],
+        baseline="true",
+    )
     teams = people.admin.get(f"/challenges/{slug}/teams").json()["items"]
     assert sorted((each["name"], each["baseline"]) for each in teams) == [
         ("Baselines", True),
@@ -60,44 +78,44 @@ def test_baselines_of_one_name_stand_together_and_may_be_called_anything(people:
 
 
 def test_an_organizer_in_a_team_enters_a_baseline_beside_it(people: People) -> None:
-    slug = challenge(people.admin, "baseline-own")
+    slug = create_challenge(people.admin, "baseline-own")
     olga = people["Olga"]
     body = {"email": olga.email, "role": "editor"}
     people.admin.post(f"/challenges/{slug}/organizers", json=body).raise_for_status()
     olga = people.with_scopes(olga, "read", "submit", "organize")
-    refused(olga.submit(slug, RIGHT, baseline="true"), 403, "not_registered")
+    require_refused(olga.submit(slug, CORRECT_PREDICTIONS, baseline="true"), 403, "not_registered")
     olga.join(slug, "Olgas")
-    finished(olga.submit(slug, RIGHT, baseline="true"))
-    mine = finished(olga.submit(slug, hits(3)))
-    assert ranks(people.visitor.board(slug)) == [(None, "Olgas"), (1, "Olgas")]
+    require_finished(olga.submit(slug, CORRECT_PREDICTIONS, baseline="true"))
+    mine = require_finished(olga.submit(slug, predictions_with_hits(3)))
+    assert board_ranks(people.visitor.board(slug)) == [(None, "Olgas"), (1, "Olgas")]
     assert people.visitor.board(slug).json()["rows"][1]["entries"] == 1
     assert olga.get(f"/submissions/{mine['id']}/predictions").status_code == 200
 
 
 def test_a_file_that_an_organizer_sends_for_a_team_counts_and_stays_with_the_organizers(people: People) -> None:
     reports = ["scores", "per_class", "confusion", "curves"]
-    slug = challenge(people.admin, "behalf", phases=[{"name": "main", "reports": reports}])
+    slug = create_challenge(people.admin, "behalf", phases=[{"name": "main", "reports": reports}])
     blue = people["Blue"].join(slug, "Blue")
-    entered = enter(people.admin, slug, [("Blue", RIGHT)])[0]
+    entered = submit_for_teams(people.admin, slug, [("Blue", CORRECT_PREDICTIONS)])[0]
     assert own_entries(blue, slug) == [entered]
     seen = blue.get(f"/submissions/{entered}").json()
     assert (seen["status"], seen["scores"]["accuracy"]["value"]) == ("finished", 1.0)
     assert (seen["sha256"], seen["size"]) == (None, None)
-    refused(blue.get(f"/submissions/{entered}/predictions"), 403, "forbidden")
+    require_refused(blue.get(f"/submissions/{entered}/predictions"), 403, "forbidden")
     for asked in ({}, {"part": "confusion"}, {"format": "csv"}):
-        refused(blue.get(f"/submissions/{entered}/report", params=asked), 403, "forbidden")
+        require_refused(blue.get(f"/submissions/{entered}/report", params=asked), 403, "forbidden")
     assert people.admin.get(f"/submissions/{entered}/report").json()["confusion"]
-    assert people.admin.get(f"/submissions/{entered}/predictions").json() == RIGHT
+    assert people.admin.get(f"/submissions/{entered}/predictions").json() == CORRECT_PREDICTIONS
     assert people.admin.get(f"/submissions/{entered}").json()["size"] is not None
-    assert ranks(people.visitor.board(slug)) == [(1, "Blue")]
+    assert board_ranks(people.visitor.board(slug)) == [(1, "Blue")]
     assert blue.post(f"/submissions/{entered}/select").json()["sha256"] is None
-    own = finished(blue.submit(slug, hits(2)))
+    own = require_finished(blue.submit(slug, predictions_with_hits(2)))
     for address in ("predictions", "report"):
         assert blue.get(f"/submissions/{own['id']}/{address}").status_code == 200
 
 
 def test_what_is_wrong_with_a_file_of_an_organizer_is_told_to_organizers(people: People) -> None:
-    slug = challenge(people.admin, "behalf-wrong")
+    slug = create_challenge(people.admin, "behalf-wrong")
     blue = people["Blue"].join(slug, "Blue")
     sent = people.admin.submit(slug, {"t1": "a", "secret": "b"}, team="Blue").json()
     assert sent["status"] == "rejected"

@@ -4,8 +4,20 @@ from typing import Any
 
 import pytest
 
-from tests.faults.support import frozen
-from tests.journeys.support import MAIN, People, challenge, enter, finished, hits, ranks, recipe, refused, shown, until
+from tests.faults.inspection import frozen_scoring
+from tests.journeys.support import (
+    MAIN_PHASE_PATH,
+    People,
+    board_ranks,
+    board_values,
+    create_challenge,
+    make_recipe,
+    poll_until,
+    predictions_with_hits,
+    require_finished,
+    require_refused,
+    submit_for_teams,
+)
 
 
 def put_recipe(people: People, slug: str, body: dict[str, Any]) -> None:
@@ -14,22 +26,22 @@ def put_recipe(people: People, slug: str, body: dict[str, Any]) -> None:
 
 
 def test_the_board_follows_a_change_of_selection_at_once_and_for_all_entries(people: People) -> None:
-    agreed = recipe("accuracy", "f1_macro")
-    slug = challenge(people.admin, "selection", recipe=agreed)
+    agreed = make_recipe("accuracy", "f1_macro")
+    slug = create_challenge(people.admin, "selection", recipe=agreed)
     blue, green = people["Blue"].join(slug, "Blue"), people["Green"].join(slug, "Green")
-    sent = [finished(blue.submit(slug, hits(count)))["id"] for count in (2, 4, 1)]
-    finished(green.submit(slug, hits(3)))
-    assert shown(people.visitor.board(slug), "accuracy") == [1.0, 0.75]
+    sent = [require_finished(blue.submit(slug, predictions_with_hits(count)))["id"] for count in (2, 4, 1)]
+    require_finished(green.submit(slug, predictions_with_hits(3)))
+    assert board_values(people.visitor.board(slug), "accuracy") == [1.0, 0.75]
     put_recipe(people, slug, agreed | {"selection": "latest"})
-    assert ranks(people.visitor.board(slug)) == [(1, "Green"), (2, "Blue")]
-    assert shown(people.visitor.board(slug), "accuracy") == [0.75, 0.25]
+    assert board_ranks(people.visitor.board(slug)) == [(1, "Green"), (2, "Blue")]
+    assert board_values(people.visitor.board(slug), "accuracy") == [0.75, 0.25]
     put_recipe(people, slug, agreed | {"selection": "selected"})
-    assert shown(people.visitor.board(slug), "accuracy") == [1.0, 0.75]  # nothing selected: the best counts
+    assert board_values(people.visitor.board(slug), "accuracy") == [1.0, 0.75]  # nothing selected: the best counts
     assert blue.post(f"/submissions/{sent[0]}/select").json()["selected"] is True
-    assert shown(people.visitor.board(slug), "accuracy") == [0.75, 0.5]
+    assert board_values(people.visitor.board(slug), "accuracy") == [0.75, 0.5]
     assert blue.post(f"/submissions/{sent[0]}/unselect").json()["selected"] is False
     board = people.visitor.board(slug).json()
-    assert shown(people.visitor.board(slug), "accuracy") == [1.0, 0.75]
+    assert board_values(people.visitor.board(slug), "accuracy") == [1.0, 0.75]
     assert [row["entries"] for row in board["rows"]] == [3, 1]
     assert {people.admin.get(f"/submissions/{key}").json()["rerun"] for key in sent} == {
         None
@@ -37,18 +49,22 @@ def test_the_board_follows_a_change_of_selection_at_once_and_for_all_entries(peo
 
 
 def test_only_a_finished_submission_can_be_selected(people: People) -> None:
-    slug = challenge(people.admin, "select-rejected")
+    slug = create_challenge(people.admin, "select-rejected")
     blue = people["Blue"].join(slug, "Blue")
     bad = blue.submit(slug, {"nobody": "a"}).json()
     assert bad["status"] == "rejected"
-    refused(blue.post(f"/submissions/{bad['id']}/select"), 409, "not_finished")
+    require_refused(blue.post(f"/submissions/{bad['id']}/select"), 409, "not_finished")
 
 
 def test_equal_values_share_a_rank_and_tie_breakers_part_them(people: People) -> None:
-    agreed = recipe("accuracy", "f1:label=a")
-    slug = challenge(people.admin, "ties", recipe=agreed)
+    agreed = make_recipe("accuracy", "f1:label=a")
+    slug = create_challenge(people.admin, "ties", recipe=agreed)
     low, high = {"t1": "b", "t2": "a", "t3": "b", "t4": "b"}, {"t1": "a", "t2": "a", "t3": "b", "t4": "a"}
-    enter(people.admin, slug, [("Low", low), ("High", high), ("Last", hits(1)), ("First", hits(4))])
+    submit_for_teams(
+        people.admin,
+        slug,
+        [("Low", low), ("High", high), ("Last", predictions_with_hits(1)), ("First", predictions_with_hits(4))],
+    )
     board = people.visitor.board(slug).json()
     places = [(row["rank"], row["rank_low"], row["rank_high"], row["tie_group"]) for row in board["rows"]]
     assert places == [(1, 1, 1, 1), (2, 2, 3, 2), (2, 2, 3, 2), (4, 4, 4, 3)]
@@ -59,65 +75,84 @@ def test_equal_values_share_a_rank_and_tie_breakers_part_them(people: People) ->
         "Last",
     ]  # the earlier stands first
     put_recipe(people, slug, agreed | {"tie_breakers": ["f1:label=a"]})
-    assert ranks(people.visitor.board(slug)) == [(1, "First"), (2, "High"), (3, "Low"), (4, "Last")]
+    assert board_ranks(people.visitor.board(slug)) == [(1, "First"), (2, "High"), (3, "Low"), (4, "Last")]
 
 
 def test_what_has_no_value_stands_last_without_a_rank(people: People) -> None:
     gold = [{"id": f"t{number}", "label": "a"} for number in range(1, 5)]
-    slug = challenge(people.admin, "null", gold, classes=["a", "b"], recipe=recipe("cohen_kappa", "accuracy"))
+    slug = create_challenge(
+        people.admin, "null", gold, classes=["a", "b"], recipe=make_recipe("cohen_kappa", "accuracy")
+    )
     constant = dict.fromkeys(("t1", "t2", "t3", "t4"), "a")
-    enter(people.admin, slug, [("Constant", constant), ("Mixed", constant | {"t1": "b"})])
+    submit_for_teams(people.admin, slug, [("Constant", constant), ("Mixed", constant | {"t1": "b"})])
     board = people.visitor.board(slug)
-    assert ranks(board) == [(1, "Mixed"), (None, "Constant")]
-    assert shown(board, "cohen_kappa") == [0.0, None]
+    assert board_ranks(board) == [(1, "Mixed"), (None, "Constant")]
+    assert board_values(board, "cohen_kappa") == [0.0, None]
     last = board.json()["rows"][1]
     assert (last["rank_low"], last["rank_high"], last["tie_group"]) == (None, None, None)
     assert last["scores"]["cohen_kappa"]["reason"]
     lines = people.visitor.board(slug, format="csv").text.splitlines()
     assert lines[2].startswith(",Constant,")
     assert lines[2].endswith(",,1.0")
-    assert ranks(people.visitor.board(slug, metric="accuracy")) == [(1, "Constant"), (2, "Mixed")]
+    assert board_ranks(people.visitor.board(slug, metric="accuracy")) == [(1, "Constant"), (2, "Mixed")]
 
 
 @pytest.mark.parametrize("metric", ["hamming_loss", "error_rate"])
 def test_the_least_loss_is_first(people: People, metric: str) -> None:
-    slug = challenge(people.admin, "loss", recipe=recipe(metric, "accuracy"))
-    enter(people.admin, slug, [("Middle", hits(2)), ("Best", hits(4)), ("Worst", hits(0))])
+    slug = create_challenge(people.admin, "loss", recipe=make_recipe(metric, "accuracy"))
+    submit_for_teams(
+        people.admin,
+        slug,
+        [("Middle", predictions_with_hits(2)), ("Best", predictions_with_hits(4)), ("Worst", predictions_with_hits(0))],
+    )
     board = people.visitor.board(slug)
-    assert ranks(board) == [(1, "Best"), (2, "Middle"), (3, "Worst")]
-    assert shown(board, metric) == [0.0, 0.5, 1.0]
+    assert board_ranks(board) == [(1, "Best"), (2, "Middle"), (3, "Worst")]
+    assert board_values(board, metric) == [0.0, 0.5, 1.0]
     assert board.json()["direction"] == "lower"
-    best = enter(people.admin, slug, [("Worst", hits(3)), ("Worst", hits(1))])[0]
+    best = submit_for_teams(
+        people.admin, slug, [("Worst", predictions_with_hits(3)), ("Worst", predictions_with_hits(1))]
+    )[0]
     assert {row["team"]["name"]: row["submission"] for row in people.visitor.board(slug).json()["rows"]}[
         "Worst"
     ] == best
 
 
 def test_baselines_stand_where_their_value_falls_without_a_rank(people: People) -> None:
-    slug = challenge(people.admin, "baseline", recipe=recipe("accuracy"))
-    enter(people.admin, slug, [("Middle", hits(2)), ("Best", hits(4))])
-    enter(people.admin, slug, [("Majority", hits(3)), ("Majority", hits(2)), ("Random", hits(0))], baseline="true")
+    slug = create_challenge(people.admin, "baseline", recipe=make_recipe("accuracy"))
+    submit_for_teams(people.admin, slug, [("Middle", predictions_with_hits(2)), ("Best", predictions_with_hits(4))])
+    submit_for_teams(
+        people.admin,
+        slug,
+        [
+            ("Majority", predictions_with_hits(3)),
+            ("Majority", predictions_with_hits(2)),
+            ("Random", predictions_with_hits(0)),
+        ],
+        baseline="true",
+    )
     board = people.visitor.board(slug)
     expected = [(1, "Best"), (None, "Majority"), (2, "Middle"), (None, "Majority"), (None, "Random")]
-    assert ranks(board) == expected
+    assert board_ranks(board) == expected
     assert [row["baseline"] for row in board.json()["rows"]] == [rank is None for rank, _ in expected]
 
 
 def test_the_same_rows_can_be_ranked_by_another_metric_of_the_recipe(people: People) -> None:
-    slug = challenge(people.admin, "metric", recipe=recipe("accuracy", "recall:label=a", "error_rate"))
+    slug = create_challenge(people.admin, "metric", recipe=make_recipe("accuracy", "recall:label=a", "error_rate"))
     timid, bold = {"t1": "b", "t2": "b", "t3": "b", "t4": "b"}, {"t1": "a", "t2": "a", "t3": "a", "t4": "b"}
-    enter(people.admin, slug, [("Timid", timid), ("Bold", bold)])
+    submit_for_teams(people.admin, slug, [("Timid", timid), ("Bold", bold)])
     board = people.visitor.board(slug, metric="recall:label=a")
     assert board.json()["primary"] == "recall:label=a"
-    assert ranks(board) == [(1, "Bold"), (2, "Timid")]
+    assert board_ranks(board) == [(1, "Bold"), (2, "Timid")]
     assert people.visitor.board(slug, metric="error_rate").json()["direction"] == "lower"
     for nonsense in ("f1_macro", "nonsense", "accuracy:beta=2", ""):
-        refused(people.visitor.board(slug, metric=nonsense), 400, "bad_request")
+        require_refused(people.visitor.board(slug, metric=nonsense), 400, "bad_request")
 
 
 def test_every_number_of_a_board_says_what_it_is(people: People) -> None:
-    slug = challenge(people.admin, "said", recipe=recipe("f1_macro", "accuracy", options={"zero_division": "1"}))
-    enter(people.admin, slug, [("Blue", hits(3))])
+    slug = create_challenge(
+        people.admin, "said", recipe=make_recipe("f1_macro", "accuracy", options={"zero_division": "1"})
+    )
+    submit_for_teams(people.admin, slug, [("Blue", predictions_with_hits(3))])
     board = people.visitor.board(slug).json()
     assert {key: board[key] for key in ("challenge", "phase", "split", "gold_version", "recipe_version")} == {
         "challenge": slug,
@@ -136,23 +171,23 @@ def test_every_number_of_a_board_says_what_it_is(people: People) -> None:
 
 
 def test_a_refused_file_has_no_row_on_the_board(people: People) -> None:
-    slug = challenge(people.admin, "unscored", recipe=recipe("error_rate"))
+    slug = create_challenge(people.admin, "unscored", recipe=make_recipe("error_rate"))
     blue = people["Blue"].join(slug, "Blue")
     assert blue.submit(slug, {"t1": "a"}).json()["status"] == "rejected"
     assert people.visitor.board(slug).json()["rows"] == []
-    refused(people.visitor.get(f"{MAIN.format('never-was')}/leaderboard"), 404, "not_found")
+    require_refused(people.visitor.get(f"{MAIN_PHASE_PATH.format('never-was')}/leaderboard"), 404, "not_found")
 
 
 def test_one_that_waits_for_its_scores_may_be_selected(people: People) -> None:
     """How long scoring takes must not decide what a team may choose."""
-    slug = challenge(people.admin, "select-early", recipe=recipe("accuracy", selection="selected"))
+    slug = create_challenge(people.admin, "select-early", recipe=make_recipe("accuracy", selection="selected"))
     blue = people["Blue"].join(slug, "Blue")
-    finished(blue.submit(slug, hits(4)))
-    with frozen(people.live):
-        waiting = blue.submit(slug, hits(1), wait=0).json()["id"]
+    require_finished(blue.submit(slug, predictions_with_hits(4)))
+    with frozen_scoring(people.live):
+        waiting = blue.submit(slug, predictions_with_hits(1), wait=0).json()["id"]
         answer = blue.post(f"/submissions/{waiting}/select")
         assert (answer.status_code, answer.json()["selected"]) == (200, True)
         assert answer.json()["status"] in {"queued", "running"}
-        assert shown(people.visitor.board(slug), "accuracy") == [1.0]  # it has no value yet
-    until(lambda: blue.get(f"/submissions/{waiting}").json(), lambda body: body["status"] == "finished")
-    assert shown(people.visitor.board(slug), "accuracy") == [0.25]
+        assert board_values(people.visitor.board(slug), "accuracy") == [1.0]  # it has no value yet
+    poll_until(lambda: blue.get(f"/submissions/{waiting}").json(), lambda body: body["status"] == "finished")
+    assert board_values(people.visitor.board(slug), "accuracy") == [0.25]

@@ -7,8 +7,19 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.support import MAIN, People, challenge, enter, finished, hits, ranks, recipe, refused, shown
-from tests.live import Caller
+from tests.journeys.support import (
+    MAIN_PHASE_PATH,
+    People,
+    board_ranks,
+    board_values,
+    create_challenge,
+    make_recipe,
+    predictions_with_hits,
+    require_finished,
+    require_refused,
+    submit_for_teams,
+)
+from tests.live_service import Caller
 
 PAST = {"opens_at": "2020-01-01T00:00:00Z", "closes_at": "2020-02-01T00:00:00+02:00"}
 FIFTY = {f"t{number}": "ab"[number % 2] for number in range(50)}
@@ -24,39 +35,39 @@ def main_phase(**fields: Any) -> list[dict[str, Any]]:
 
 
 def test_a_hidden_board_is_for_organizers_only(people: People) -> None:
-    slug = challenge(people.admin, "hidden", phases=main_phase(leaderboard="hidden"))
+    slug = create_challenge(people.admin, "hidden", phases=main_phase(leaderboard="hidden"))
     blue = people["Blue"].join(slug, "Blue")
-    own = finished(blue.submit(slug, hits(3)))
+    own = require_finished(blue.submit(slug, predictions_with_hits(3)))
     for caller in (people.visitor, blue):
         for form in ("json", "csv"):
-            refused(caller.board(slug, format=form), 403, "leaderboard_hidden")
-    assert ranks(people.admin.board(slug)) == [(1, "Blue")]
+            require_refused(caller.board(slug, format=form), 403, "leaderboard_hidden")
+    assert board_ranks(people.admin.board(slug)) == [(1, "Blue")]
     assert own["scores"]["accuracy"] == {"value": 0.75}  # the board is hidden, the own score is not
 
 
 def test_a_board_shown_after_the_close_appears_when_the_phase_closes(people: People) -> None:
-    slug = challenge(people.admin, "after-close", phases=main_phase(leaderboard="after_close"))
-    enter(people.admin, slug, [("Blue", hits(3))])
-    refused(people.visitor.board(slug), 403, "leaderboard_hidden")
-    assert people.admin.patch(MAIN.format(slug), json=PAST).status_code == 200
-    assert ranks(people.visitor.board(slug)) == [(1, "Blue")]
+    slug = create_challenge(people.admin, "after-close", phases=main_phase(leaderboard="after_close"))
+    submit_for_teams(people.admin, slug, [("Blue", predictions_with_hits(3))])
+    require_refused(people.visitor.board(slug), 403, "leaderboard_hidden")
+    assert people.admin.patch(MAIN_PHASE_PATH.format(slug), json=PAST).status_code == 200
+    assert board_ranks(people.visitor.board(slug)) == [(1, "Blue")]
 
 
 def test_each_phase_has_a_board_of_its_own(people: People) -> None:
     phases = [{"name": "Dev"}, {"name": "Final test", "leaderboard": "hidden"}]
-    slug = challenge(people.admin, "phases", phases=phases)
-    enter(people.admin, slug, [("Blue", hits(3))], phase="dev")
-    enter(people.admin, slug, [("Green", hits(2))], phase="final-test")
-    assert ranks(people.visitor.board(slug, "dev")) == [(1, "Blue")]
-    refused(people.visitor.board(slug, "final-test"), 403, "leaderboard_hidden")
-    assert ranks(people.admin.board(slug, "final-test")) == [(1, "Green")]
+    slug = create_challenge(people.admin, "phases", phases=phases)
+    submit_for_teams(people.admin, slug, [("Blue", predictions_with_hits(3))], phase="dev")
+    submit_for_teams(people.admin, slug, [("Green", predictions_with_hits(2))], phase="final-test")
+    assert board_ranks(people.visitor.board(slug, "dev")) == [(1, "Blue")]
+    require_refused(people.visitor.board(slug, "final-test"), 403, "leaderboard_hidden")
+    assert board_ranks(people.admin.board(slug, "final-test")) == [(1, "Green")]
 
 
 def numbers(caller: Caller, slug: str, key: str) -> list[float]:
     """Every accuracy that a team can read about one submission of its own."""
     row = caller.board(slug).json()["rows"]
     line = list(csv.DictReader(io.StringIO(caller.board(slug, format="csv").text)))
-    listed = caller.get(f"{MAIN.format(slug)}/submissions").json()["items"]
+    listed = caller.get(f"{MAIN_PHASE_PATH.format(slug)}/submissions").json()["items"]
     single = caller.get(f"/submissions/{key}").json()
     return [
         *(each["scores"]["accuracy"]["value"] for each in [*listed, single] if each["id"] == key),
@@ -67,47 +78,56 @@ def numbers(caller: Caller, slug: str, key: str) -> list[float]:
 
 def test_numbers_are_disclosed_at_the_agreed_digits_and_ranked_on_all(people: People) -> None:
     gold = [{"id": key, "label": label} for key, label in FIFTY.items()]
-    agreed = recipe("accuracy", disclosure={"digits": 1})
-    slug = challenge(people.admin, "digits", gold, recipe=agreed)
+    agreed = make_recipe("accuracy", disclosure={"digits": 1})
+    slug = create_challenge(people.admin, "digits", gold, recipe=agreed)
     blue, green = people["Blue"].join(slug, "Blue"), people["Green"].join(slug, "Green")
-    sent = finished(blue.submit(slug, of_fifty(35)))
-    finished(green.submit(slug, of_fifty(36)))
+    sent = require_finished(blue.submit(slug, of_fifty(35)))
+    require_finished(green.submit(slug, of_fifty(36)))
     assert sent["scores"] == {"accuracy": {"value": 0.7}}
     assert numbers(blue, slug, sent["id"]) == [0.7] * 4
-    assert shown(people.visitor.board(slug), "accuracy") == [0.7, 0.7]
-    assert ranks(people.visitor.board(slug)) == [(1, "Green"), (2, "Blue")]
-    assert shown(people.admin.board(slug), "accuracy") == [0.72, 0.7]
+    assert board_values(people.visitor.board(slug), "accuracy") == [0.7, 0.7]
+    assert board_ranks(people.visitor.board(slug)) == [(1, "Green"), (2, "Blue")]
+    assert board_values(people.admin.board(slug), "accuracy") == [0.72, 0.7]
     people.admin.put(f"/challenges/{slug}/recipe", json=agreed | {"disclosure": {"digits": "full"}})
-    assert shown(people.visitor.board(slug), "accuracy") == [0.72, 0.7]
+    assert board_values(people.visitor.board(slug), "accuracy") == [0.72, 0.7]
 
 
 def test_six_digits_unless_said_otherwise(people: People) -> None:
     gold = [{"id": f"t{n}", "label": "ab"[n % 2]} for n in range(3)]
-    slug = challenge(people.admin, "six", gold, recipe=recipe("accuracy"))
-    key = enter(people.admin, slug, [("Blue", {"t0": "a", "t1": "b", "t2": "b"})])[0]
-    assert shown(people.visitor.board(slug), "accuracy") == [0.666667]
+    slug = create_challenge(people.admin, "six", gold, recipe=make_recipe("accuracy"))
+    key = submit_for_teams(people.admin, slug, [("Blue", {"t0": "a", "t1": "b", "t2": "b"})])[0]
+    assert board_values(people.visitor.board(slug), "accuracy") == [0.666667]
     assert people.admin.get(f"/submissions/{key}").json()["scores"]["accuracy"]["value"] == 2 / 3
 
 
 def test_an_anonymous_phase_tells_others_nothing_of_a_team(people: People) -> None:
-    slug = challenge(people.admin, "anonymous", phases=main_phase(anonymous=True))
+    slug = create_challenge(people.admin, "anonymous", phases=main_phase(anonymous=True))
     blue, green = people["Blue"].join(slug, "Azurite"), people["Green"].join(slug, "Malachite")
-    mine = finished(blue.submit(slug, hits(3), method="azure method"))
-    theirs = finished(green.submit(slug, hits(4), method="malachite method"))
+    mine = require_finished(blue.submit(slug, predictions_with_hits(3), method="azure method"))
+    theirs = require_finished(green.submit(slug, predictions_with_hits(4), method="malachite method"))
     for caller, allowed in ((people.visitor, []), (people["Stranger"], []), (blue, [mine]), (green, [theirs])):
         for form in ("json", "csv"):
             text = caller.board(slug, format=form).text
             for sent in (mine, theirs):
                 said = [word in text for word in (sent["team"]["name"], sent["method"], sent["id"])]
                 assert all(said) if sent in allowed else not any(said), (form, sent["team"]["name"])
-    assert ranks(people.visitor.board(slug)) == [(1, "Anonymous 1"), (2, "Anonymous 2")]
-    assert ranks(people.admin.board(slug)) == [(1, "Malachite"), (2, "Azurite")]
+    assert board_ranks(people.visitor.board(slug)) == [(1, "Anonymous 1"), (2, "Anonymous 2")]
+    assert board_ranks(people.admin.board(slug)) == [(1, "Malachite"), (2, "Azurite")]
 
 
 def test_csv_says_what_json_says(people: People) -> None:
-    slug = challenge(people.admin, "csv", recipe=recipe("f1_macro", "accuracy", "f1:label=a"))
-    enter(people.admin, slug, [("=Formula()", hits(3)), ("With, comma", hits(2)), ('"Quoted"', hits(4))], method="-m")
-    enter(people.admin, slug, [("Majority", hits(1))], baseline="true")
+    slug = create_challenge(people.admin, "csv", recipe=make_recipe("f1_macro", "accuracy", "f1:label=a"))
+    submit_for_teams(
+        people.admin,
+        slug,
+        [
+            ("=Formula()", predictions_with_hits(3)),
+            ("With, comma", predictions_with_hits(2)),
+            ('"Quoted"', predictions_with_hits(4)),
+        ],
+        method="-m",
+    )
+    submit_for_teams(people.admin, slug, [("Majority", predictions_with_hits(1))], baseline="true")
     answer = people.visitor.board(slug, format="csv")
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"
     lines = list(csv.DictReader(io.StringIO(answer.text)))
@@ -128,31 +148,31 @@ def test_csv_says_what_json_says(people: People) -> None:
 
 @pytest.mark.parametrize("form", ["json", "csv"])
 def test_an_unchanged_board_is_not_sent_again(people: People, form: str) -> None:
-    slug = challenge(people.admin, "etag")
+    slug = create_challenge(people.admin, "etag")
     blue = people["Blue"].join(slug, "Blue")
-    finished(blue.submit(slug, hits(2)))
+    require_finished(blue.submit(slug, predictions_with_hits(2)))
     for caller in (people.visitor, blue):
         first = caller.board(slug, format=form)
         tag = first.headers["etag"]
         assert tag.startswith('"')
-        path = f"{MAIN.format(slug)}/leaderboard"
+        path = f"{MAIN_PHASE_PATH.format(slug)}/leaderboard"
         for header in (tag, f'"other", {tag}', "*"):
             again = caller.get(path, params={"format": form}, headers={"If-None-Match": header})
             assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
         assert caller.get(path, params={"format": form}, headers={"If-None-Match": '"other"'}).status_code == 200
     before = people.visitor.board(slug, format=form).headers["etag"]
-    finished(blue.submit(slug, hits(4)))
+    require_finished(blue.submit(slug, predictions_with_hits(4)))
     changed = people.visitor.get(path, params={"format": form}, headers={"If-None-Match": before})
     assert changed.status_code == 200
     assert changed.headers["etag"] != before
 
 
 def test_what_was_read_with_a_token_is_not_for_shared_caches(people: People) -> None:
-    slug = challenge(people.admin, "cache")
+    slug = create_challenge(people.admin, "cache")
     blue = people["Blue"].join(slug, "Blue")
-    own = finished(blue.submit(slug, hits(2)))
+    own = require_finished(blue.submit(slug, predictions_with_hits(2)))
     paths = [
-        f"{MAIN.format(slug)}/leaderboard",
+        f"{MAIN_PHASE_PATH.format(slug)}/leaderboard",
         f"/submissions/{own['id']}",
         f"/submissions/{own['id']}/predictions",
         "/me",
@@ -169,24 +189,24 @@ def test_what_was_read_with_a_token_is_not_for_shared_caches(people: People) -> 
 
 
 def test_entries_count_what_was_scored(people: People) -> None:
-    slug = challenge(people.admin, "entries")
+    slug = create_challenge(people.admin, "entries")
     blue = people["Blue"].join(slug, "Blue")
-    for body in (hits(1), hits(2), {"t1": "a"}, hits(0)):
+    for body in (predictions_with_hits(1), predictions_with_hits(2), {"t1": "a"}, predictions_with_hits(0)):
         blue.submit(slug, body)
-    enter(people.admin, slug, [("Majority", hits(4))], baseline="true")
+    submit_for_teams(people.admin, slug, [("Majority", predictions_with_hits(4))], baseline="true")
     rows = people.visitor.board(slug).json()["rows"]
     assert {row["team"]["name"]: row["entries"] for row in rows} == {"Blue": 3, "Majority": 1}
 
 
 def test_a_board_without_gold_says_so(people: People) -> None:
-    body = {"slug": "no-gold-board", "title": "x", "task": "multiclass", "recipe": recipe("accuracy")}
+    body = {"slug": "no-gold-board", "title": "x", "task": "multiclass", "recipe": make_recipe("accuracy")}
     assert people.admin.post("/challenges", json=body).status_code == 201
-    refused(people.visitor.board("no-gold-board"), 409, "no_gold")
+    require_refused(people.visitor.board("no-gold-board"), 409, "no_gold")
 
 
 def test_a_phase_that_does_not_show_scores_shows_none_to_its_teams(people: People) -> None:
-    slug = challenge(people.admin, "no-scores", phases=main_phase(reports=[], leaderboard="hidden"))
+    slug = create_challenge(people.admin, "no-scores", phases=main_phase(reports=[], leaderboard="hidden"))
     blue = people["Blue"].join(slug, "Blue")
-    own = finished(blue.submit(slug, hits(2)))
+    own = require_finished(blue.submit(slug, predictions_with_hits(2)))
     assert own["scores"] == {}
     assert people.admin.get(f"/submissions/{own['id']}").json()["scores"]["accuracy"]["value"] == 0.5

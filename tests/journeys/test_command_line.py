@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.live import LONG, ROOT, Live
+from tests.live_service import MAX_WAIT_SECONDS, ROOT, Live
 
 FIRST = """
 slug: edited
@@ -25,7 +25,9 @@ SECOND = (
 def assay(live: Live, *words: str) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"ASSAY_URL": live.url, "ASSAY_TOKEN": live.admin_token}
     command = [sys.executable, "-m", "app.cli", *words]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LONG, check=False)
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=MAX_WAIT_SECONDS, check=False
+    )
 
 
 def test_a_challenge_is_edited_with_the_file_it_was_created_from(live: Live, tmp_path: Path) -> None:

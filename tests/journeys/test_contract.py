@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.live import Caller, Live, open_challenge
+from tests.live_service import Caller, Live, open_challenge
 
 GOLD = [{"id": "t1", "label": "cat"}, {"id": "t2", "label": "dog"}]
 

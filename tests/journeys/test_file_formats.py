@@ -9,8 +9,15 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.journeys.support import MAIN, People, challenge, finished, recipe, refused
-from tests.live import Caller
+from tests.journeys.support import (
+    MAIN_PHASE_PATH,
+    People,
+    create_challenge,
+    make_recipe,
+    require_finished,
+    require_refused,
+)
+from tests.live_service import Caller
 
 JSON, LINES, CSV = "application/json", "application/x-ndjson", "text/csv"
 TRUTH = {"1": "a", "zwei, 2": "b|c", 'drei "3"': "a", "四": "ü"}
@@ -42,7 +49,7 @@ def written(rows: dict[str, Any], field: str) -> dict[str, tuple[bytes, str]]:
 
 def post(who: Caller, slug: str, body: bytes, query: dict[str, str] | None = None, **headers: str) -> httpx.Response:
     given = {name.replace("_", "-"): value for name, value in headers.items()}
-    path = f"{MAIN.format(slug)}/submissions"
+    path = f"{MAIN_PHASE_PATH.format(slug)}/submissions"
     return who.post(path, content=body, params=query or {}, headers={"Prefer": "wait=60"} | given)
 
 
@@ -63,15 +70,15 @@ def ways(body: bytes, media: str) -> dict[str, tuple[bytes, dict[str, str], dict
 @pytest.mark.parametrize("shape", written(TRUTH, "label"))
 def test_every_shape_sent_in_every_way_gets_the_same_scores(people: People, shape: str) -> None:
     gold_body, gold_media = written(TRUTH, "label")[shape]
-    slug = challenge(people.admin, "shape", json.loads(written(TRUTH, "label")["list"][0]))
+    slug = create_challenge(people.admin, "shape", json.loads(written(TRUTH, "label")["list"][0]))
     second = people.admin.post(
-        f"{MAIN.format(slug)}/gold", content=gold_body, headers={"Content-Type": gold_media}
+        f"{MAIN_PHASE_PATH.format(slug)}/gold", content=gold_body, headers={"Content-Type": gold_media}
     )  # gold takes the same shapes
     assert second.json()["classes"] == ["a", "b|c", "ü"], second.text
     blue = people["Blue"].join(slug, "Blue")
     body, media = written(PREDICTED, "label")[shape]
     for name, (content, query, headers) in ways(body, media).items():
-        sent = finished(post(blue, slug, content, query, **headers))
+        sent = require_finished(post(blue, slug, content, query, **headers))
         assert sent["scores"] == {"f1_macro": {"value": 0.388889}, "accuracy": {"value": 0.5}}, name
         assert blue.get(f"/submissions/{sent['id']}/predictions").content == content
 
@@ -79,11 +86,11 @@ def test_every_shape_sent_in_every_way_gets_the_same_scores(people: People, shap
 @pytest.mark.parametrize("shape", written(SETS, "labels"))
 def test_every_shape_of_label_sets_gets_the_same_scores(people: People, shape: str) -> None:
     gold = json.loads(written(SETS, "labels")["list"][0])
-    agreed = recipe("f1_samples", "subset_accuracy", "hamming_loss", "f1_micro")
-    slug = challenge(people.admin, "sets", gold, task="multilabel", recipe=agreed)
+    agreed = make_recipe("f1_samples", "subset_accuracy", "hamming_loss", "f1_micro")
+    slug = create_challenge(people.admin, "sets", gold, task="multilabel", recipe=agreed)
     blue = people["Blue"].join(slug, "Blue")
     body, media = written(PREDICTED_SETS, "labels")[shape]
-    sent = finished(post(blue, slug, body, Content_Type=media))
+    sent = require_finished(post(blue, slug, body, Content_Type=media))
     # per instance F: 2/3, 1 (both empty), 2/3, 0; wrong cells: x of d1, x of d3, y of d4 of 12
     assert {name: each["value"] for name, each in sent["scores"].items()} == {
         "f1_samples": 0.583333,
@@ -95,10 +102,10 @@ def test_every_shape_of_label_sets_gets_the_same_scores(people: People, shape: s
 
 def test_a_binary_task_scores_its_positive_label(people: People) -> None:
     gold = {"1": "yes", "2": "yes", "3": "no", "4": "no"}
-    agreed = recipe("f1", "precision", "recall", "f1:label=no", "f1_macro")
-    slug = challenge(people.admin, "binary", gold, task="binary", positive_label="yes", recipe=agreed)
+    agreed = make_recipe("f1", "precision", "recall", "f1:label=no", "f1_macro")
+    slug = create_challenge(people.admin, "binary", gold, task="binary", positive_label="yes", recipe=agreed)
     blue = people["Blue"].join(slug, "Blue")
-    sent = finished(blue.submit(slug, gold | {"2": "no"}))
+    sent = require_finished(blue.submit(slug, gold | {"2": "no"}))
     found = {name: each["value"] for name, each in sent["scores"].items()}
     assert found == {"f1": 0.666667, "precision": 1.0, "recall": 0.5, "f1:label=no": 0.8, "f1_macro": 0.733333}
 
@@ -107,13 +114,15 @@ def test_a_binary_task_scores_its_positive_label(people: People) -> None:
 @pytest.mark.parametrize("form", ["json", "columns", "map", "jsonl", "csv"])
 def test_the_template_filled_in_is_accepted(people: People, task: str, form: str) -> None:
     gold = written(TRUTH if task == "multiclass" else SETS, "label" if task == "multiclass" else "labels")
-    slug = challenge(people.admin, "template", json.loads(gold["list"][0]), task=task, recipe=recipe("f1_micro"))
-    answer = people.visitor.get(f"{MAIN.format(slug)}/template", params={"format": form})
+    slug = create_challenge(
+        people.admin, "template", json.loads(gold["list"][0]), task=task, recipe=make_recipe("f1_micro")
+    )
+    answer = people.visitor.get(f"{MAIN_PHASE_PATH.format(slug)}/template", params={"format": form})
     assert answer.status_code == 200
     assert slug in answer.headers["content-disposition"]
     blue = people["Blue"].join(slug, "Blue")
     filled = fill(answer.text, form, {**PREDICTED, **PREDICTED_SETS})
-    finished(post(blue, slug, filled.encode(), Content_Type=answer.headers["content-type"]))
+    require_finished(post(blue, slug, filled.encode(), Content_Type=answer.headers["content-type"]))
 
 
 def fill(text: str, form: str, answers: dict[str, Any]) -> str:
@@ -144,9 +153,9 @@ def fill(text: str, form: str, answers: dict[str, Any]) -> str:
 
 def test_a_template_holds_the_ids_in_order_and_nothing_of_the_gold(people: People) -> None:
     gold = [{"id": key, "label": label, "split": "public"} for key, label in TRUTH.items()]
-    slug = challenge(people.admin, "template-secret", gold)
+    slug = create_challenge(people.admin, "template-secret", gold)
     for form in ("json", "columns", "map", "jsonl", "csv"):
-        text = people.visitor.get(f"{MAIN.format(slug)}/template", params={"format": form}).text
+        text = people.visitor.get(f"{MAIN_PHASE_PATH.format(slug)}/template", params={"format": form}).text
         places = [
             text.index(json.dumps(key, ensure_ascii=False)[1:-1] if form != "csv" else key.replace('"', '""'))
             for key in sorted(TRUTH)
@@ -156,7 +165,9 @@ def test_a_template_holds_the_ids_in_order_and_nothing_of_the_gold(people: Peopl
         assert "public" not in text
         assert "ü" not in text
         assert "b|c" not in text
-    refused(people.visitor.get(f"{MAIN.format(slug)}/template", params={"format": "xml"}), 400, "bad_request")
+    require_refused(
+        people.visitor.get(f"{MAIN_PHASE_PATH.format(slug)}/template", params={"format": "xml"}), 400, "bad_request"
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,16 +184,16 @@ def test_a_template_holds_the_ids_in_order_and_nothing_of_the_gold(people: Peopl
 def test_what_nobody_reads_is_refused_with_what_is_read(
     people: People, query: dict[str, str], headers: dict[str, str]
 ) -> None:
-    slug = challenge(people.admin, "media")
+    slug = create_challenge(people.admin, "media")
     blue = people["Blue"].join(slug, "Blue")
-    body = refused(post(blue, slug, b"{}", query, **headers), 415, "unsupported_media_type")
+    body = require_refused(post(blue, slug, b"{}", query, **headers), 415, "unsupported_media_type")
     assert JSON in body["remedy"]
     assert CSV in body["remedy"]
-    assert blue.get(f"{MAIN.format(slug)}/submissions").json()["items"] == []
+    assert blue.get(f"{MAIN_PHASE_PATH.format(slug)}/submissions").json()["items"] == []
 
 
 def test_what_is_not_gzip_is_rejected_as_such(people: People) -> None:
-    slug = challenge(people.admin, "not-gzip")
+    slug = create_challenge(people.admin, "not-gzip")
     blue = people["Blue"].join(slug, "Blue")
     whole = gzip.compress(json.dumps(TRUTH).encode())
     for body in (b'{"t1": "a"}', whole[:-5], whole + b"tail"):

@@ -7,22 +7,22 @@ from typing import Any
 
 import pytest
 
-from tests.faults.support import children_of, pid_of
+from tests.faults.inspection import children_of, pid_of
 from tests.journeys.support import (
+    CORRECT_PREDICTIONS,
     GOLD,
-    MAIN,
-    RIGHT,
-    WAYS,
+    MAIN_PHASE_PATH,
+    SUBMIT_MODES,
     People,
-    challenge,
-    enter,
-    finished,
+    create_challenge,
+    make_recipe,
+    metric_values,
     new_slug,
-    recipe,
-    refused,
-    values,
+    require_finished,
+    require_refused,
+    submit_for_teams,
 )
-from tests.live import Live, eventually
+from tests.live_service import Live, eventually
 
 OTHER_GOLD = [{"id": row["id"], "label": {"a": "b", "b": "a"}[row["label"]]} for row in GOLD]
 
@@ -30,16 +30,16 @@ OTHER_GOLD = [{"id": row["id"], "label": {"a": "b", "b": "a"}[row["label"]]} for
 def bare(people: People, stem: str, **fields: Any) -> str:
     """A challenge without gold."""
     slug = new_slug(stem)
-    body = {"slug": slug, "title": slug, "task": "multiclass", "recipe": recipe("accuracy"), **fields}
+    body = {"slug": slug, "title": slug, "task": "multiclass", "recipe": make_recipe("accuracy"), **fields}
     made = people.admin.post("/challenges", json=body)
     assert made.status_code == 201, made.text
     return slug
 
 
 def test_a_draft_is_completed_and_put_in_force(people: People) -> None:
-    agreed = recipe("recall_lfb_train", "accuracy", "weighted_accuracy")
+    agreed = make_recipe("recall_lfb_train", "accuracy", "weighted_accuracy")
     slug = bare(people, "gold-draft", recipe=agreed)
-    gold = f"{MAIN.format(slug)}/gold"
+    gold = f"{MAIN_PHASE_PATH.format(slug)}/gold"
     draft = people.admin.post(gold, json=GOLD).json()
     assert (draft["version"], draft["status"], draft["instances"], draft["classes"]) == (1, "draft", 4, ["a", "b"])
     assert people.admin.put(f"{gold}/1/classes", json=["b", "a", "c"]).json()["classes"] == ["b", "a", "c"]
@@ -48,13 +48,13 @@ def test_a_draft_is_completed_and_put_in_force(people: People) -> None:
     assert people.admin.put(f"{gold}/1/class-weights", json=weights).json()["class_weights"] == weights
     answer = people.admin.post(f"{gold}/1/activate")
     assert (answer.status_code, answer.json()["status"], answer.json()["remarks"]) == (201, "active", [])
-    assert people.visitor.get(MAIN.format(slug)).json()["classes"] == ["b", "a", "c"]
-    key = enter(people.admin, slug, [("Blue", RIGHT | {"t4": "a"})])[0]
-    scores = values(people.admin.get(f"/submissions/{key}").json()["scores"])
+    assert people.visitor.get(MAIN_PHASE_PATH.format(slug)).json()["classes"] == ["b", "a", "c"]
+    key = submit_for_teams(people.admin, slug, [("Blue", CORRECT_PREDICTIONS | {"t4": "a"})])[0]
+    scores = metric_values(people.admin.get(f"/submissions/{key}").json()["scores"])
     # recall of a 1, of b 1/2: weighted 30 : 10 by the training counts, 1 : 3 by the class weights
     assert scores == {"recall_lfb_train": 0.875, "accuracy": 0.75, "weighted_accuracy": 0.625}
     for name, body in (("classes", ["a", "b"]), ("train-frequencies", {"a": 1}), ("class-weights", {"a": 1})):
-        refused(people.admin.put(f"{gold}/1/{name}", json=body), 409, "gold_not_draft")
+        require_refused(people.admin.put(f"{gold}/1/{name}", json=body), 409, "gold_not_draft")
 
 
 PARENTS = {"parents": {"a": ["r"], "b": ["r"]}}
@@ -63,9 +63,9 @@ FOLDS = {"t1": "1", "t2": "1", "t3": "2", "t4": 2}
 
 
 def test_a_hierarchy_costs_and_folds_stand_beside_the_gold(people: People) -> None:
-    agreed = recipe("hierarchical_f1", "expected_cost", "f1_cv_mean_macro", "accuracy")
+    agreed = make_recipe("hierarchical_f1", "expected_cost", "f1_cv_mean_macro", "accuracy")
     slug = bare(people, "gold-beside", recipe=agreed)
-    gold = f"{MAIN.format(slug)}/gold"
+    gold = f"{MAIN_PHASE_PATH.format(slug)}/gold"
     remarks = people.admin.post(gold, json=GOLD).json()["remarks"]
     assert remarks == []
     for name, body in (("hierarchy", PARENTS), ("cost-matrix", COSTS), ("folds", FOLDS), ("groups", FOLDS)):
@@ -73,8 +73,8 @@ def test_a_hierarchy_costs_and_folds_stand_beside_the_gold(people: People) -> No
         assert answer.status_code == 200, answer.text
     assert answer.json()["accessories"] == ["cost_matrix", "folds", "groups", "hierarchy"]
     assert people.admin.post(f"{gold}/1/activate").json()["remarks"][1:] == []
-    key = enter(people.admin, slug, [("Blue", RIGHT | {"t4": "a"})])[0]
-    scores = values(people.admin.get(f"/submissions/{key}").json()["scores"])
+    key = submit_for_teams(people.admin, slug, [("Blue", CORRECT_PREDICTIONS | {"t4": "a"})])[0]
+    scores = metric_values(people.admin.get(f"/submissions/{key}").json()["scores"])
     # of the four instances the last has the wrong label: half of its two nodes are shared, and it costs 5
     assert scores["hierarchical_f1"] == 0.875
     assert scores["expected_cost"] == 1.25
@@ -83,18 +83,18 @@ def test_a_hierarchy_costs_and_folds_stand_beside_the_gold(people: People) -> No
 
 
 def test_what_is_wrong_beside_the_gold_is_said_with_its_place(people: People) -> None:
-    slug = bare(people, "gold-beside-faults", recipe=recipe("hierarchical_f1", "accuracy"))
-    gold = f"{MAIN.format(slug)}/gold"
+    slug = bare(people, "gold-beside-faults", recipe=make_recipe("hierarchical_f1", "accuracy"))
+    gold = f"{MAIN_PHASE_PATH.format(slug)}/gold"
     people.admin.post(gold, json=GOLD)
-    cycle = refused(
+    cycle = require_refused(
         people.admin.put(f"{gold}/1/hierarchy", json={"parents": {"a": ["b"], "b": ["a"]}}), 422, "invalid_content"
     )
     assert "a -> b -> a" in cycle["detail"]
-    lost = refused(people.admin.put(f"{gold}/1/hierarchy", json={"parent": {"a": "r"}}), 422, "invalid_request")
+    lost = require_refused(people.admin.put(f"{gold}/1/hierarchy", json={"parent": {"a": "r"}}), 422, "invalid_request")
     assert [fault["pointer"] for fault in lost["errors"]] == ["/parents/b"]
-    refused(people.admin.put(f"{gold}/1/hierarchy", json={"tree": {}}), 422, "invalid_request")
-    refused(people.admin.put(f"{gold}/1/cost-matrix", json={"a": {"z": 1}}), 422, "invalid_request")
-    short = refused(people.admin.put(f"{gold}/1/folds", json={"t1": "1"}), 422, "invalid_gold")
+    require_refused(people.admin.put(f"{gold}/1/hierarchy", json={"tree": {}}), 422, "invalid_request")
+    require_refused(people.admin.put(f"{gold}/1/cost-matrix", json={"a": {"z": 1}}), 422, "invalid_request")
+    short = require_refused(people.admin.put(f"{gold}/1/folds", json={"t1": "1"}), 422, "invalid_gold")
     assert "lack 3 ids" in short["detail"]
     assert people.admin.get(f"{gold}/1").json()["accessories"] == []
     said = people.admin.post(f"{gold}/1/activate").json()["remarks"]
@@ -103,93 +103,104 @@ def test_what_is_wrong_beside_the_gold_is_said_with_its_place(people: People) ->
 
 def test_accessories_that_do_not_fit_are_refused(people: People) -> None:
     slug = bare(people, "gold-accessories")
-    gold = f"{MAIN.format(slug)}/gold"
+    gold = f"{MAIN_PHASE_PATH.format(slug)}/gold"
     people.admin.post(gold, json=GOLD)
-    strange = refused(people.admin.put(f"{gold}/1/train-frequencies", json={"a": 1, "z": 2}), 422, "invalid_request")
+    strange = require_refused(
+        people.admin.put(f"{gold}/1/train-frequencies", json={"a": 1, "z": 2}), 422, "invalid_request"
+    )
     assert [fault["pointer"] for fault in strange["errors"]] == ["/z"]
-    refused(people.admin.put(f"{gold}/1/classes", json=["a", "a"]), 422, "invalid_request")
-    refused(people.admin.put(f"{gold}/1/classes", json=[]), 422, "invalid_request")
-    lacking = refused(people.admin.put(f"{gold}/1/classes", json=["a", "c"]), 422, "invalid_gold")
+    require_refused(people.admin.put(f"{gold}/1/classes", json=["a", "a"]), 422, "invalid_request")
+    require_refused(people.admin.put(f"{gold}/1/classes", json=[]), 422, "invalid_request")
+    lacking = require_refused(people.admin.put(f"{gold}/1/classes", json=["a", "c"]), 422, "invalid_gold")
     assert lacking["total"] == {"unknown_label": 2}
     for counts in ({"a": -1}, {"a": 1.5}, {"a": "many"}):
-        refused(people.admin.put(f"{gold}/1/train-frequencies", json=counts), 422, "invalid_request")
+        require_refused(people.admin.put(f"{gold}/1/train-frequencies", json=counts), 422, "invalid_request")
     for weights in ({"a": 1e300, "b": 1e-300}, {"b": 1e-300}, {"b": -1}):
-        wrong = refused(people.admin.put(f"{gold}/1/class-weights", json=weights), 422, "invalid_request")
+        wrong = require_refused(people.admin.put(f"{gold}/1/class-weights", json=weights), 422, "invalid_request")
         assert [fault["pointer"] for fault in wrong["errors"]] == [f"/{label}" for label in weights]
     kept = people.admin.get(f"{gold}/1").json()
     assert (kept["train_frequencies"], kept["class_weights"]) == (None, None)
 
 
 def test_activation_says_what_follows_from_it(people: People) -> None:
-    slug = bare(people, "gold-remarks", recipe=recipe("accuracy", "f1_lfb_train"))
-    answer = people.admin.post(f"{MAIN.format(slug)}/gold", params={"activate": "true"}, json=GOLD)
+    slug = bare(people, "gold-remarks", recipe=make_recipe("accuracy", "f1_lfb_train"))
+    answer = people.admin.post(f"{MAIN_PHASE_PATH.format(slug)}/gold", params={"activate": "true"}, json=GOLD)
     vocabulary, frequencies = answer.json()["remarks"]
     assert "2 labels" in vocabulary
     assert "f1_lfb_train" in frequencies
-    key = enter(people.admin, slug, [("Blue", RIGHT)])[0]
+    key = submit_for_teams(people.admin, slug, [("Blue", CORRECT_PREDICTIONS)])[0]
     score = people.admin.get(f"/submissions/{key}").json()["scores"]["f1_lfb_train"]
     assert score["value"] is None
     assert "training frequencies" in score["reason"]
 
 
 def test_a_phase_has_one_active_gold(people: People) -> None:
-    slug = challenge(people.admin, "gold-second")
-    gold = f"{MAIN.format(slug)}/gold"
-    refused(people.admin.post(gold, params={"activate": "true"}, json=OTHER_GOLD), 409, "gold_active")
+    slug = create_challenge(people.admin, "gold-second")
+    gold = f"{MAIN_PHASE_PATH.format(slug)}/gold"
+    require_refused(people.admin.post(gold, params={"activate": "true"}, json=OTHER_GOLD), 409, "gold_active")
     assert [row["version"] for row in people.admin.get(gold).json()["items"]] == [1]
     assert people.admin.post(gold, json=OTHER_GOLD).json()["status"] == "draft"
-    refused(people.admin.post(f"{gold}/2/activate"), 409, "gold_active")
+    require_refused(people.admin.post(f"{gold}/2/activate"), 409, "gold_active")
     assert [(row["version"], row["status"]) for row in people.admin.get(gold).json()["items"]] == [
         (2, "draft"),
         (1, "active"),
     ]
-    refused(people.admin.post(f"{gold}/3/activate"), 404, "not_found")
-    refused(people.admin.get(f"{gold}/one"), 400, "bad_request")
-    assert finished(people["Blue"].join(slug, "Blue").submit(slug, RIGHT))["scores"]["accuracy"]["value"] == 1.0
+    require_refused(people.admin.post(f"{gold}/3/activate"), 404, "not_found")
+    require_refused(people.admin.get(f"{gold}/one"), 400, "bad_request")
+    assert (
+        require_finished(people["Blue"].join(slug, "Blue").submit(slug, CORRECT_PREDICTIONS))["scores"]["accuracy"][
+            "value"
+        ]
+        == 1.0
+    )
 
 
 def test_the_file_comes_back_to_organizers_as_it_was_sent(people: People) -> None:
     slug = bare(people, "gold-file")
     body = b'\n[{"id":"t1" ,"label": "a"}]\n'
-    people.admin.post(f"{MAIN.format(slug)}/gold", content=body, headers={"Content-Type": "application/json"})
-    assert people.admin.get(f"{MAIN.format(slug)}/gold/1/data").content == body
+    people.admin.post(
+        f"{MAIN_PHASE_PATH.format(slug)}/gold", content=body, headers={"Content-Type": "application/json"}
+    )
+    assert people.admin.get(f"{MAIN_PHASE_PATH.format(slug)}/gold/1/data").content == body
 
 
 def test_everything_wrong_with_gold_is_said_at_once_and_nothing_is_kept(people: People) -> None:
     slug = bare(people, "gold-faulty", classes=["a", "b"])
     files = set((people.live.data_dir / "files" / "uploads").iterdir())
     faulty = [{"id": "t1", "label": "a"}, {"id": "t1", "label": "b"}, {"id": "t2", "label": "z"}, {"id": "t3"}]
-    problem = refused(people.admin.post(f"{MAIN.format(slug)}/gold", json=faulty), 422, "invalid_gold")
+    problem = require_refused(
+        people.admin.post(f"{MAIN_PHASE_PATH.format(slug)}/gold", json=faulty), 422, "invalid_gold"
+    )
     assert set(problem["total"]) == {"duplicate_id", "unknown_label", "wrong_shape"}
     assert {fault["pointer"] for fault in problem["problems"]} >= {"/1/id", "/2/label"}
-    assert people.admin.get(f"{MAIN.format(slug)}/gold").json()["items"] == []
+    assert people.admin.get(f"{MAIN_PHASE_PATH.format(slug)}/gold").json()["items"] == []
     assert set((people.live.data_dir / "files" / "uploads").iterdir()) == files
 
 
 def test_the_positive_label_must_be_in_the_gold(people: People) -> None:
-    fields = {"task": "binary", "positive_label": "yes", "recipe": recipe("f1")}
+    fields = {"task": "binary", "positive_label": "yes", "recipe": make_recipe("f1")}
     slug = bare(people, "gold-positive", **fields)
     for gold in (GOLD, [{"id": "t1", "label": "yes"}], [*GOLD, {"id": "t5", "label": "yes"}]):
-        refused(people.admin.post(f"{MAIN.format(slug)}/gold", json=gold), 422, "invalid_gold")
+        require_refused(people.admin.post(f"{MAIN_PHASE_PATH.format(slug)}/gold", json=gold), 422, "invalid_gold")
 
 
 def test_labels_are_compared_in_one_normal_form(people: People) -> None:
     composed, apart = "caf\u00e9", "cafe\u0301"
     slug = bare(
-        people, "gold-unicode", task="binary", positive_label=apart, classes=[apart, "tea"], recipe=recipe("f1")
+        people, "gold-unicode", task="binary", positive_label=apart, classes=[apart, "tea"], recipe=make_recipe("f1")
     )
     gold = {"1": composed, "2": "tea"}
-    answer = people.admin.post(f"{MAIN.format(slug)}/gold", params={"activate": "true"}, json=gold)
+    answer = people.admin.post(f"{MAIN_PHASE_PATH.format(slug)}/gold", params={"activate": "true"}, json=gold)
     assert answer.status_code == 201, answer.text
-    key = enter(people.admin, slug, [("Blue", {"1": apart, "2": "tea"})])[0]
-    assert values(people.admin.get(f"/submissions/{key}").json()["scores"]) == {"f1": 1.0}
+    key = submit_for_teams(people.admin, slug, [("Blue", {"1": apart, "2": "tea"})])[0]
+    assert metric_values(people.admin.get(f"/submissions/{key}").json()["scores"]) == {"f1": 1.0}
 
 
-@pytest.mark.parametrize("query", WAYS)
+@pytest.mark.parametrize("query", SUBMIT_MODES)
 def test_a_rejection_is_the_same_whatever_the_gold_labels_are(people: People, query: dict[str, Any]) -> None:
     said = []
     for gold in (GOLD, OTHER_GOLD, [{"id": row["id"], "label": "a"} for row in GOLD]):
-        slug = challenge(people.admin, "gold-secret", gold, classes=["a", "b"])
+        slug = create_challenge(people.admin, "gold-secret", gold, classes=["a", "b"])
         blue = people["Blue"].join(slug, "Blue")
         answer = blue.submit(
             slug, [{"id": "t1", "label": "c"}, {"id": "t9", "label": "a"}, {"id": "t2"}], **query
@@ -201,10 +212,10 @@ def test_a_rejection_is_the_same_whatever_the_gold_labels_are(people: People, qu
 
 def test_a_null_score_does_not_tell_which_classes_the_gold_lacks(people: People) -> None:
     gold = [{"id": row["id"], "label": "a"} for row in GOLD]
-    strict = recipe("accuracy", "recall_macro", options={"zero_division": "error"})
-    slug = challenge(people.admin, "gold-reason", gold, classes=["a", "wasp"], recipe=strict)
+    strict = make_recipe("accuracy", "recall_macro", options={"zero_division": "error"})
+    slug = create_challenge(people.admin, "gold-reason", gold, classes=["a", "wasp"], recipe=strict)
     blue = people["Blue"].join(slug, "Blue")
-    sent = finished(blue.submit(slug, RIGHT | {"t3": "wasp", "t4": "wasp"}))
+    sent = require_finished(blue.submit(slug, CORRECT_PREDICTIONS | {"t3": "wasp", "t4": "wasp"}))
     assert sent["scores"]["recall_macro"]["value"] is None
     assert "wasp" not in json.dumps(sent["scores"])
     for caller in (people.visitor, blue):
@@ -213,36 +224,36 @@ def test_a_null_score_does_not_tell_which_classes_the_gold_lacks(people: People)
 
 
 def test_participants_read_nothing_of_the_gold(people: People) -> None:
-    slug = challenge(people.admin, "gold-hidden")
+    slug = create_challenge(people.admin, "gold-hidden")
     blue = people["Blue"].join(slug, "Blue")
-    finished(blue.submit(slug, RIGHT))
+    require_finished(blue.submit(slug, CORRECT_PREDICTIONS))
     for path in ("", "/1", "/1/data"):
-        refused(blue.get(f"{MAIN.format(slug)}/gold{path}"), 403, "insufficient_scope")
-        refused(people.visitor.get(f"{MAIN.format(slug)}/gold{path}"), 401, "unauthorized")
+        require_refused(blue.get(f"{MAIN_PHASE_PATH.format(slug)}/gold{path}"), 403, "insufficient_scope")
+        require_refused(people.visitor.get(f"{MAIN_PHASE_PATH.format(slug)}/gold{path}"), 401, "unauthorized")
 
 
 def test_a_draft_is_held_against_the_classes_that_other_gold_fixed_meanwhile(people: People) -> None:
     """The recipe may name a class that only the other phase's gold has."""
-    slug = bare(people, "gold-crossing", phases=[{"name": "one"}, {"name": "two"}], recipe=recipe("f1_macro"))
+    slug = bare(people, "gold-crossing", phases=[{"name": "one"}, {"name": "two"}], recipe=make_recipe("f1_macro"))
     one, two = (f"/challenges/{slug}/phases/{name}/gold" for name in ("one", "two"))
     assert people.admin.post(two, json=GOLD).json()["classes"] == ["a", "b"]
     wider = [*GOLD, {"id": "t5", "label": "c"}]
     assert people.admin.post(one, json=wider, params={"activate": "true"}).status_code == 201
-    changed = people.admin.put(f"/challenges/{slug}/recipe", json=recipe("f1_macro", "f1:label=c"))
+    changed = people.admin.put(f"/challenges/{slug}/recipe", json=make_recipe("f1_macro", "f1:label=c"))
     assert changed.status_code == 200, changed.text
     active = people.admin.post(f"{two}/1/activate")
     assert (active.status_code, active.json()["classes"]) == (201, ["a", "b", "c"])
 
 
 def test_rights_come_before_what_is_wrong_with_the_body(people: People) -> None:
-    slug = challenge(people.admin, "gold-rights")
+    slug = create_challenge(people.admin, "gold-rights")
     blue = people["Blue"].join(slug, "Blue")
-    gold = f"{MAIN.format(slug)}/gold/1"
+    gold = f"{MAIN_PHASE_PATH.format(slug)}/gold/1"
     for method, path in (
         ("PUT", f"{gold}/classes"),
         ("PUT", f"{gold}/train-frequencies"),
         ("PUT", f"{gold}/class-weights"),
-        ("PATCH", MAIN.format(slug)),
+        ("PATCH", MAIN_PHASE_PATH.format(slug)),
         ("POST", f"/challenges/{slug}/phases"),
         ("PUT", f"/challenges/{slug}/recipe"),
         ("POST", f"/challenges/{slug}/organizers"),
@@ -254,12 +265,12 @@ def test_rights_come_before_what_is_wrong_with_the_body(people: People) -> None:
         assert answer.status_code == 403, (method, path, answer.text)
         if path != "/challenges":
             hidden = blue.request(method, path.replace(slug, "no-such-challenge"), json={"no such": [{}]})
-            refused(hidden, 404, "not_found")
+            require_refused(hidden, 404, "not_found")
 
 
 def test_a_flood_of_invalid_labels_is_one_fault(people: People) -> None:
     slug = bare(people, "gold-flood")
-    gold = f"{MAIN.format(slug)}/gold"
+    gold = f"{MAIN_PHASE_PATH.format(slug)}/gold"
     people.admin.post(gold, json=GOLD)
     floods: tuple[tuple[str, Any], ...] = (
         ("classes", [""] * 300_000),
@@ -269,7 +280,7 @@ def test_a_flood_of_invalid_labels_is_one_fault(people: People) -> None:
         ("class-weights", {f"k\u0000{n}": 1 for n in range(50_000)}),
     )
     for name, body in floods:
-        answer = refused(people.admin.put(f"{gold}/1/{name}", json=body), 422, "invalid_request")
+        answer = require_refused(people.admin.put(f"{gold}/1/{name}", json=body), 422, "invalid_request")
         assert len(answer["errors"]) == 1, name
 
 
@@ -285,13 +296,15 @@ def forget_prepared(live: Live) -> None:
 def test_a_file_of_ours_that_cannot_be_read_is_not_the_callers_fault(people: People) -> None:
     uploads = people.live.data_dir / "files" / "uploads"
     before = set(uploads.iterdir())
-    slug = challenge(people.admin, "gold-away")
+    slug = create_challenge(people.admin, "gold-away")
     (file,) = set(uploads.iterdir()) - before
     away = file.rename(uploads.parent / "away")
-    assert people.admin.submit(slug, RIGHT, team="Bench", dry_run="true").json()["valid"] is True  # gold is prepared
+    assert (
+        people.admin.submit(slug, CORRECT_PREDICTIONS, team="Bench", dry_run="true").json()["valid"] is True
+    )  # gold is prepared
     forget_prepared(people.live)
-    answer = people.admin.submit(slug, RIGHT, team="Bench", dry_run="true")
+    answer = people.admin.submit(slug, CORRECT_PREDICTIONS, team="Bench", dry_run="true")
     away.rename(file)
-    refused(answer, 503, "file_away")
+    require_refused(answer, 503, "file_away")
     assert answer.headers["Retry-After"]
-    assert people.admin.submit(slug, RIGHT, team="Bench", dry_run="true").json()["valid"] is True
+    assert people.admin.submit(slug, CORRECT_PREDICTIONS, team="Bench", dry_run="true").json()["valid"] is True

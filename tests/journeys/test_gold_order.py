@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from app.formats.template import TEMPLATES
-from tests.journeys.support import WAYS, People, challenge, recipe
-from tests.live import Caller
+from tests.journeys.support import SUBMIT_MODES, People, create_challenge, make_recipe
+from tests.live_service import Caller
 
 IDS = [f"i{number}" for number in range(1, 131)]  # code points put i10 before i2
 CLASSES = ["b", "a", "c", "Z"]
@@ -140,7 +140,7 @@ def read_all(people: People, who: Caller, slug: str, task: str) -> dict[str, Any
     sound = predicted(task)
     files = broken(sound) | {"arrays.npz": arrays()}
     for name, content in files.items():
-        for query in WAYS if name in IN_EARNEST else ({"dry_run": "true"},):
+        for query in SUBMIT_MODES if name in IN_EARNEST else ({"dry_run": "true"},):
             asked = {**query, "filename": name}
             answer = who.post(f"{path}/submissions", params=asked, content=content, headers={"Prefer": "wait=60"})
             if query:
@@ -170,12 +170,12 @@ def test_nothing_that_can_be_read_depends_on_the_order_of_the_gold(people: Peopl
     for number, gold in enumerate(two_orders(rows_of(task, splits=splits))):
         primary, *others = METRICS[task]
         phase = {"name": "main", "reports": ALL_REPORTS, "opens_at": "2026-01-01T00:00:00Z"}
-        slug = challenge(
+        slug = create_challenge(
             people.admin,
             f"order-{task}",
             gold,
             task=task,
-            recipe=recipe(primary, *others, disclosure={"digits": "full"}),
+            recipe=make_recipe(primary, *others, disclosure={"digits": "full"}),
             phases=[phase],
             title="order",
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.live import LONG, Live, open_challenge
+from tests.live_service import MAX_WAIT_SECONDS, Live, open_challenge
 
 GOLD = [{"id": "t1", "label": "cat"}, {"id": "t2", "label": "dog"}]
 RECIPE = {"primary": "accuracy"}
@@ -99,7 +99,7 @@ def test_an_upload_that_the_database_cannot_take_leaves_no_file(live: Live, chal
 
 
 def test_endless_headers_are_cut_off(live: Live) -> None:
-    with socket.create_connection(("127.0.0.1", live.port), timeout=LONG) as connection:
+    with socket.create_connection(("127.0.0.1", live.port), timeout=MAX_WAIT_SECONDS) as connection:
         sent = 0
         try:
             connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.store.tables import Submission
-from tests.journeys.support import People, challenge, database_of, finished, new_slug, recipe
+from tests.journeys.support import People, create_challenge, make_recipe, new_slug, require_finished, write_session_of
 
 IDS = [f"t{number:02}" for number in range(20)]
 GOLD = [{"id": key, "label": "ab"[at % 2]} for at, key in enumerate(IDS)]
@@ -32,7 +32,7 @@ def bound(caller: Any, slug: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("metric", ["average_precision", "log_loss", "brier", "partial_auc:max_fpr=0.5"])
 def test_creation_warns_in_numbers_of_metrics_that_can_tell_every_labelling_apart(people: People, metric: str) -> None:
-    made = created(people, FIVE, recipe(metric))
+    made = created(people, FIVE, make_recipe(metric))
     (warning,) = made["warnings"]
     assert metric in warning
     told = bound(people.admin, made["slug"])
@@ -44,7 +44,7 @@ def test_creation_warns_in_numbers_of_metrics_that_can_tell_every_labelling_apar
 
 
 def test_metrics_that_count_are_bounded_without_a_warning(people: People) -> None:
-    made = created(people, FIVE, recipe("accuracy", "f1"))
+    made = created(people, FIVE, make_recipe("accuracy", "f1"))
     assert made["warnings"] == []
     told = made["recipe"]["inference"][0]
     assert [one["granularity"] for one in told["metrics"]] == ["right", "one_table"]
@@ -53,26 +53,32 @@ def test_metrics_that_count_are_bounded_without_a_warning(people: People) -> Non
 
 
 def test_with_gold_the_bound_is_that_of_the_instances(people: People) -> None:
-    agreed = recipe("accuracy")
+    agreed = make_recipe("accuracy")
     rules = {"task": "binary", "positive_label": "a", "phases": [{"name": "main", "quota": {"total": 2}}]}
-    told = bound(people.visitor, challenge(people.admin, "bound", GOLD, recipe=agreed, **rules))
+    told = bound(people.visitor, create_challenge(people.admin, "bound", GOLD, recipe=agreed, **rules))
     assert (told["instances"], told["classes"], told["labels"], told["split"]) == (20, 2, 20, "all")
     assert told["bits_per_submission"] == pytest.approx(math.log2(22), abs=0.01)  # 21 numbers of hits, or no value
     assert told["labels_at_most"] == math.ceil(2 * math.log2(22))
     one = rules | {"phases": [{"name": "main", "quota": {"total": 1}}]}
-    precise = bound(people.visitor, challenge(people.admin, "bound", GOLD, recipe=recipe("average_precision"), **one))
+    precise = bound(
+        people.visitor, create_challenge(people.admin, "bound", GOLD, recipe=make_recipe("average_precision"), **one)
+    )
     assert precise["labels_at_most"] == 20
-    coarse = recipe("average_precision", disclosure={"digits": 1})
-    few = bound(people.visitor, challenge(people.admin, "bound", GOLD, recipe=coarse, **one, registration="approval"))
+    coarse = make_recipe("average_precision", disclosure={"digits": 1})
+    few = bound(
+        people.visitor, create_challenge(people.admin, "bound", GOLD, recipe=coarse, **one, registration="approval")
+    )
     assert few["labels_at_most"] == 20  # digits lower nothing of a public board
     one = one | {"phases": [{"name": "main", "quota": {"total": 1}, "leaderboard": "after_close"}]}
-    few = bound(people.visitor, challenge(people.admin, "bound", GOLD, recipe=coarse, **one, registration="approval"))
+    few = bound(
+        people.visitor, create_challenge(people.admin, "bound", GOLD, recipe=coarse, **one, registration="approval")
+    )
     assert few["labels_at_most"] < 20
     assert few["teams_limited"] > precise["teams_limited"]
 
 
 def test_activation_says_the_bound_and_only_organizers_read_the_size_of_the_public_split(people: People) -> None:
-    made = created(people, FIVE, recipe("accuracy"))
+    made = created(people, FIVE, make_recipe("accuracy"))
     slug, gold = made["slug"], f"/challenges/{made['slug']}/phases/main/gold"
     assert people.admin.post(gold, json=SPLIT).json()["inference"] is None
     activated = people.admin.post(f"{gold}/1/activate").json()
@@ -86,7 +92,7 @@ def test_activation_says_the_bound_and_only_organizers_read_the_size_of_the_publ
 def test_before_a_phase_opens_the_size_of_its_gold_is_for_organizers(people: People) -> None:
     later = (datetime.now(UTC) + timedelta(days=1)).isoformat()
     rules = {"phases": [{"name": "main", "quota": {"total": 5}, "opens_at": later}]}
-    slug = challenge(people.admin, "bound", GOLD, recipe=recipe("accuracy"), **rules)
+    slug = create_challenge(people.admin, "bound", GOLD, recipe=make_recipe("accuracy"), **rules)
     assert bound(people.admin, slug)["instances"] == 20
     assert bound(people.visitor, slug)["instances"] is None
 
@@ -94,7 +100,7 @@ def test_before_a_phase_opens_the_size_of_its_gold_is_for_organizers(people: Peo
 def test_the_bound_depends_on_no_label(people: People) -> None:
     other = [row | {"label": "ab"[at in {3, 7}]} for at, row in enumerate(GOLD)]
     told = [
-        bound(people.visitor, challenge(people.admin, "bound", gold, recipe=recipe("f1_macro", "accuracy")))
+        bound(people.visitor, create_challenge(people.admin, "bound", gold, recipe=make_recipe("f1_macro", "accuracy")))
         for gold in (GOLD, other)
     ]
     assert told[0] == told[1]
@@ -102,7 +108,9 @@ def test_the_bound_depends_on_no_label(people: People) -> None:
 
 def test_weights_of_instances_let_every_metric_tell_labels_apart(people: People) -> None:
     weighted = [row | {"weight": 2**at} for at, row in enumerate(GOLD)]
-    told = bound(people.visitor, challenge(people.admin, "bound", weighted, recipe=recipe("accuracy"), phases=FIVE))
+    told = bound(
+        people.visitor, create_challenge(people.admin, "bound", weighted, recipe=make_recipe("accuracy"), phases=FIVE)
+    )
     assert told["metrics"][0]["bits"] == 20
 
 
@@ -116,22 +124,24 @@ def test_quota_days_count_over_the_window(people: People) -> None:
         {"name": "midnight", "quota": {"per_day": 4}, **window, "opens_at": "2030-01-02T00:00:00Z"},
     ]
     phases[3]["closes_at"] = "2030-01-03T00:00:00Z"
-    made = created(people, phases, recipe("accuracy"))
+    made = created(people, phases, make_recipe("accuracy"))
     assert [told["submissions"] for told in made["recipe"]["inference"]] == [12, 7, None, 4]
 
 
 def test_what_several_phases_tell_of_the_same_instances_is_said_to_add_up(people: People) -> None:
     phases = [{"name": name, "quota": {"total": 5}} for name in ("main", "second")]
     added = "What other phases tell of the same instances is added to that."
-    for told in created(people, phases, recipe("accuracy"))["recipe"]["inference"]:
+    for told in created(people, phases, make_recipe("accuracy"))["recipe"]["inference"]:
         assert added in told["statement"]
-    assert added not in created(people, phases[:1], recipe("accuracy"))["recipe"]["inference"][0]["statement"]
+    assert added not in created(people, phases[:1], make_recipe("accuracy"))["recipe"]["inference"][0]["statement"]
 
 
 def test_another_recipe_says_its_own_bound(people: People) -> None:
     phases = [FIVE[0] | {"leaderboard": "hidden"}]
-    slug = challenge(people.admin, "bound", GOLD * 1, recipe=recipe("average_precision:label=a"), phases=phases)
-    body = recipe("average_precision:label=a", disclosure={"digits": 1})
+    slug = create_challenge(
+        people.admin, "bound", GOLD * 1, recipe=make_recipe("average_precision:label=a"), phases=phases
+    )
+    body = make_recipe("average_precision:label=a", disclosure={"digits": 1})
     before = bound(people.admin, slug)
     after = people.admin.put(f"/challenges/{slug}/recipe", json=body).json()["inference"][0]
     assert after["bits_per_submission"] < before["bits_per_submission"]
@@ -143,8 +153,8 @@ def test_what_is_not_shown_tells_nothing(people: People) -> None:
     hidden = [{"name": "main", "leaderboard": "hidden", "reports": []}]
     told = bound(
         people.admin,
-        challenge(
-            people.admin, "bound", GOLD, recipe=recipe("brier"), task="binary", positive_label="a", phases=hidden
+        create_challenge(
+            people.admin, "bound", GOLD, recipe=make_recipe("brier"), task="binary", positive_label="a", phases=hidden
         ),
     )
     assert (told["bits_at_most"], told["labels_at_most"], told["lowered_by"]) == (0, 0, [])
@@ -152,11 +162,11 @@ def test_what_is_not_shown_tells_nothing(people: People) -> None:
 
 
 def test_which_of_its_files_counts_tells_a_team_no_digit_that_it_is_not_shown(people: People) -> None:
-    agreed = recipe("accuracy", disclosure={"digits": 1})
-    slug = challenge(people.admin, "bound", GOLD, recipe=agreed)
+    agreed = make_recipe("accuracy", disclosure={"digits": 1})
+    slug = create_challenge(people.admin, "bound", GOLD, recipe=agreed)
     blue = people["Blue"].join(slug, "Blue")
     sent = [
-        finished(
+        require_finished(
             blue.submit(
                 slug,
                 {
@@ -173,25 +183,25 @@ def test_which_of_its_files_counts_tells_a_team_no_digit_that_it_is_not_shown(pe
         assert row["submission"] == sent[0]["id"]
     listed = blue.get(f"/challenges/{slug}/phases/main/submissions").json()["items"]
     assert [one["id"] for one in listed] == [one["id"] for one in reversed(sent)]
-    exact = people.admin.put(f"/challenges/{slug}/recipe", json=recipe("accuracy", disclosure={"digits": 2}))
+    exact = people.admin.put(f"/challenges/{slug}/recipe", json=make_recipe("accuracy", disclosure={"digits": 2}))
     assert exact.status_code == 200
     assert blue.board(slug).json()["rows"][0]["submission"] == sent[1]["id"]
 
 
 def test_a_board_after_the_close_names_the_best_of_files_without_end(people: People) -> None:
     rules = {"phases": [{"name": "main", "leaderboard": "after_close", "reports": []}]}
-    slug = challenge(people.admin, "bound", GOLD, recipe=recipe("accuracy"), **rules)
+    slug = create_challenge(people.admin, "bound", GOLD, recipe=make_recipe("accuracy"), **rules)
     told = bound(people.visitor, slug)
     assert (told["bits_per_submission"], told["bits_after_close"], told["labels_at_most"]) == (0, 20, 20)
-    made = created(people, rules["phases"], recipe("accuracy"))
+    made = created(people, rules["phases"], make_recipe("accuracy"))
     assert made["recipe"]["inference"][0]["bits_after_close"] is None
 
 
 def test_entries_of_baselines_are_rows_that_a_place_is_counted_among(people: People) -> None:
-    slug = challenge(people.admin, "bound", GOLD, recipe=recipe("accuracy"))
+    slug = create_challenge(people.admin, "bound", GOLD, recipe=make_recipe("accuracy"))
     assert bound(people.visitor, slug)["teams_counted"] == 100
-    with database_of(people.live) as session:
-        first = finished(people.admin.submit(slug, dict.fromkeys(IDS, "a"), team="Bench", baseline=True))
+    with write_session_of(people.live) as session:
+        first = require_finished(people.admin.submit(slug, dict.fromkeys(IDS, "a"), team="Bench", baseline=True))
         row = session.get_one(Submission, first["id"])
         fields = {column.name: getattr(row, column.name) for column in Submission.__table__.columns}
         session.add_all(Submission(**fields | {"id": f"{at:032x}"}) for at in range(120))

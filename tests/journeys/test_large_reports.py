@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from app.actions.submissions.read_report import ReportTooLarge, ask_for_report
+from app.actions.submissions.read_report import ReportTooLarge, send_report_request
 from app.formats import Limits
-from app.prepared.gold_cache import Golds
+from app.prepared.gold_cache import GoldCache
 from app.scoring.reports import report_size
-from app.scoring_processes import ChildOutOfMemory, ChildTimedOut
-from app.worker.scoring_process import CpuLimit, answer_report
+from app.scoring_processes import MemoryLimitExceeded, ScoringTimeout
+from app.worker.scoring_process import StageCpuTimer, handle_report
 
 
 class Answering:
@@ -34,14 +34,14 @@ class Answering:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (ChildTimedOut("no answer within 60 s"), "more time"),
-        (ChildOutOfMemory(), "more memory"),
+        (ScoringTimeout("no answer within 60 s"), "more time"),
+        (MemoryLimitExceeded(), "more memory"),
         ({"valid": False, "detail": "There is no such table."}, "no such table"),
     ],
 )
 def test_a_report_beyond_the_limits_is_no_file_to_make_smaller(answer: Exception | dict[str, Any], said: str) -> None:
     with pytest.raises(ReportTooLarge, match=said) as refused:
-        ask_for_report(Answering(answer).ask, {"kind": "report"})
+        send_report_request(Answering(answer).ask, {"kind": "report"})
     assert refused.value.status == 409
     assert "one part alone" in refused.value.advice
 
@@ -72,10 +72,10 @@ def test_a_table_of_a_part_left_out_is_refused(tmp_path: Path, monkeypatch: pyte
         "csv": True,
         "target": str(tmp_path / "made"),
     }
-    golds, cpu = Golds(Limits(), 1 << 30), CpuLimit(60.0, print)
-    assert answer_report(golds, request, cpu) == {"valid": True}
-    monkeypatch.setattr(report_size, "POINTS", 0)
-    answer = answer_report(golds, request, cpu)
+    golds, cpu = GoldCache(Limits(), 1 << 30), StageCpuTimer(60.0, print)
+    assert handle_report(golds, request, cpu) == {"valid": True}
+    monkeypatch.setattr(report_size, "MAX_CURVE_POINTS", 0)
+    answer = handle_report(golds, request, cpu)
     assert (answer["valid"], answer["detail"][:22]) == (False, "There is no such table")
-    assert answer_report(golds, request | {"csv": False}, cpu) == {"valid": True}
+    assert handle_report(golds, request | {"csv": False}, cpu) == {"valid": True}
     assert json.loads((tmp_path / "made").read_text())["left_out"][0]["part"] == "roc_curve"

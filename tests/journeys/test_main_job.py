@@ -1,6 +1,6 @@
 """The main job: gold in, predictions in, scores computed, board shown."""
 
-from tests.live import Live, open_challenge
+from tests.live_service import Live, open_challenge
 
 GOLD = [{"id": "t1", "label": "cat"}, {"id": "t2", "label": "dog"}, {"id": "t3", "label": "cat"}]
 

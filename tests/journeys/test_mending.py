@@ -5,8 +5,8 @@ import io
 import json
 from typing import Any
 
-from tests.journeys.support import MAIN, People, challenge, recipe
-from tests.live import Caller
+from tests.journeys.support import MAIN_PHASE_PATH, People, create_challenge, make_recipe
+from tests.live_service import Caller
 
 TRUTH = {"item-001": "cat", "item-002": "dog", "item-003": "a b", "item-004": "cat", "item-005": "dog"}
 RIGHT = {"item-001": "cat", "item-002": "cat", "item-003": "a b", "item-004": "dog", "item-005": "dog"}
@@ -14,7 +14,7 @@ RIGHT = {"item-001": "cat", "item-002": "cat", "item-003": "a b", "item-004": "d
 
 def check(who: Caller, slug: str, body: bytes, filename: str) -> dict[str, Any]:
     answer = who.post(
-        f"{MAIN.format(slug)}/submissions", content=body, params={"dry_run": "true", "filename": filename}
+        f"{MAIN_PHASE_PATH.format(slug)}/submissions", content=body, params={"dry_run": "true", "filename": filename}
     )
     assert answer.status_code == 200, answer.text
     found: dict[str, Any] = answer.json()
@@ -47,7 +47,7 @@ def mend_records(records: list[Any], problems: list[dict[str, Any]]) -> list[Any
 
 
 def test_records_are_right_the_second_time(people: People) -> None:
-    slug = challenge(people.admin, "mending-json", TRUTH, recipe=recipe("accuracy"))
+    slug = create_challenge(people.admin, "mending-json", TRUTH, recipe=make_recipe("accuracy"))
     ada = people["Ada"].join(slug, "Ada")
     wrong = [
         {"id": "item 1", "label": "Cat"},
@@ -75,7 +75,7 @@ def test_records_are_right_the_second_time(people: People) -> None:
 
 
 def test_a_table_is_right_the_second_time(people: People) -> None:
-    slug = challenge(people.admin, "mending-csv", TRUTH, recipe=recipe("accuracy"))
+    slug = create_challenge(people.admin, "mending-csv", TRUTH, recipe=make_recipe("accuracy"))
     ada = people["Ada"].join(slug, "Ada")
     wrong = "id,label\nitem 1,Cat\nitem-002,\nitem-003,a  b\nitem-004,cat\nitem-004,dog\nitem-005,dog,1\n"
     first = check(ada, slug, wrong.encode(), "mine.csv")

@@ -4,9 +4,20 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.support import RIGHT, People, challenge, enter, finished, hits, new_slug, recipe, refused, shown
+from tests.journeys.support import (
+    CORRECT_PREDICTIONS,
+    People,
+    board_values,
+    create_challenge,
+    make_recipe,
+    new_slug,
+    predictions_with_hits,
+    require_finished,
+    require_refused,
+    submit_for_teams,
+)
 
-AGREED = recipe("f1_macro", "accuracy", "error_rate", tie_breakers=["accuracy"])
+AGREED = make_recipe("f1_macro", "accuracy", "error_rate", tie_breakers=["accuracy"])
 
 
 def put(people: People, slug: str, body: dict[str, Any]) -> Any:
@@ -14,11 +25,11 @@ def put(people: People, slug: str, body: dict[str, Any]) -> Any:
 
 
 def test_before_the_first_submission_everything_may_change(people: People) -> None:
-    slug = challenge(people.admin, "recipe-free", recipe=AGREED)
-    changed = recipe("hamming_loss", "recall_macro", options={"zero_division": "1"}, selection="latest")
+    slug = create_challenge(people.admin, "recipe-free", recipe=AGREED)
+    changed = make_recipe("hamming_loss", "recall_macro", options={"zero_division": "1"}, selection="latest")
     answer = put(people, slug, changed)
     assert (answer.status_code, answer.json()["version"], answer.json()["primary"]) == (200, 2, "hamming_loss")
-    enter(people.admin, slug, [("Blue", hits(3))])
+    submit_for_teams(people.admin, slug, [("Blue", predictions_with_hits(3))])
     board = people.visitor.board(slug).json()
     assert (board["primary"], board["recipe_version"]) == ("hamming_loss", 2)
     assert set(board["rows"][0]["scores"]) == {"hamming_loss", "recall_macro"}
@@ -37,10 +48,10 @@ def test_before_the_first_submission_everything_may_change(people: People) -> No
     ],
 )
 def test_with_submissions_nothing_that_makes_other_values_may_change(people: People, change: dict[str, Any]) -> None:
-    slug = challenge(people.admin, "recipe-used", recipe=AGREED)
-    enter(people.admin, slug, [("Blue", hits(3))])
+    slug = create_challenge(people.admin, "recipe-used", recipe=AGREED)
+    submit_for_teams(people.admin, slug, [("Blue", predictions_with_hits(3))])
     before = people.visitor.get(f"/challenges/{slug}/recipe").content
-    refused(put(people, slug, AGREED | change), 409, "recipe_in_use")
+    require_refused(put(people, slug, AGREED | change), 409, "recipe_in_use")
     assert people.visitor.get(f"/challenges/{slug}/recipe").content == before
 
 
@@ -55,8 +66,10 @@ def test_with_submissions_nothing_that_makes_other_values_may_change(people: Peo
     ],
 )
 def test_with_submissions_the_rules_of_ranking_may_still_change(people: People, change: dict[str, Any]) -> None:
-    slug = challenge(people.admin, "recipe-rules", recipe=AGREED)
-    sent = enter(people.admin, slug, [("Blue", hits(3)), ("Green", hits(2))])
+    slug = create_challenge(people.admin, "recipe-rules", recipe=AGREED)
+    sent = submit_for_teams(
+        people.admin, slug, [("Blue", predictions_with_hits(3)), ("Green", predictions_with_hits(2))]
+    )
     answer = put(people, slug, AGREED | change)
     assert (answer.status_code, answer.json()["version"]) == (200, 2), answer.text
     board = people.visitor.board(slug).json()
@@ -66,7 +79,7 @@ def test_with_submissions_the_rules_of_ranking_may_still_change(people: People, 
 
 
 def test_the_same_recipe_again_makes_no_new_version(people: People) -> None:
-    slug = challenge(people.admin, "recipe-same", recipe=AGREED)
+    slug = create_challenge(people.admin, "recipe-same", recipe=AGREED)
     assert put(people, slug, AGREED).json()["version"] == 1
 
 
@@ -78,36 +91,36 @@ def test_every_fault_of_a_recipe_is_said_at_once(people: People) -> None:
         "options": {"zero_divison": "1"},
     }
     made = {"slug": new_slug("faulty"), "title": "x", "task": "multiclass", "recipe": body}
-    slug = challenge(people.admin, "recipe-faulty")
+    slug = create_challenge(people.admin, "recipe-faulty")
     for answer, root in ((people.admin.post("/challenges", json=made), "/recipe"), (put(people, slug, body), "")):
-        faults = refused(answer, 422, "invalid_recipe")["errors"]
+        faults = require_refused(answer, 422, "invalid_recipe")["errors"]
         details = {fault["pointer"]: fault["detail"] for fault in faults}
         expected = ("primary", "metrics/1", "metrics/2", "metrics/3", "tie_breakers/0")
         assert {f"{root}/{place}" for place in expected} <= set(details)
         assert any(pointer.startswith(f"{root}/options") for pointer in details)
         assert "did you mean f1_macro" in details[f"{root}/primary"]
-    refused(people.admin.get(f"/challenges/{made['slug']}"), 404, "not_found")
+    require_refused(people.admin.get(f"/challenges/{made['slug']}"), 404, "not_found")
 
 
 def test_misspelt_fields_are_refused_not_ignored(people: People) -> None:
-    made = {"slug": new_slug("misspelt"), "title": "x", "task": "multiclass", "recipe": recipe("accuracy")}
+    made = {"slug": new_slug("misspelt"), "title": "x", "task": "multiclass", "recipe": make_recipe("accuracy")}
     for extra, pointer in (
         ({"regstration": "open"}, "/regstration"),
-        ({"recipe": recipe("accuracy") | {"primry": 1}}, "/recipe/primry"),
+        ({"recipe": make_recipe("accuracy") | {"primry": 1}}, "/recipe/primry"),
     ):
-        problem = refused(people.admin.post("/challenges", json=made | extra), 422, "invalid_request")
+        problem = require_refused(people.admin.post("/challenges", json=made | extra), 422, "invalid_request")
         assert [fault["pointer"] for fault in problem["errors"]] == [pointer]
 
 
 def test_a_metric_may_be_an_object_and_shows_under_its_canonical_string(people: People) -> None:
     asked = {"key": "f_beta_macro", "params": {"beta": 0.50}, "options": {"zero_division": "1"}}
-    slug = challenge(people.admin, "canonical", recipe={"primary": asked, "metrics": [asked, "accuracy"]})
-    enter(people.admin, slug, [("Blue", hits(4))])
+    slug = create_challenge(people.admin, "canonical", recipe={"primary": asked, "metrics": [asked, "accuracy"]})
+    submit_for_teams(people.admin, slug, [("Blue", predictions_with_hits(4))])
     text = "f_beta_macro:beta=0.5,zero_division=1"
     board = people.visitor.board(slug)
     assert board.json()["primary"] == text
-    assert shown(board, text) == [1.0]
-    assert shown(people.visitor.board(slug, metric=text), text) == [1.0]
+    assert board_values(board, text) == [1.0]
+    assert board_values(people.visitor.board(slug, metric=text), text) == [1.0]
 
 
 def test_a_recipe_is_kept_by_the_strings_that_key_the_scores(people: People) -> None:
@@ -120,12 +133,12 @@ def test_a_recipe_is_kept_by_the_strings_that_key_the_scores(people: People) -> 
         ],
         "tie_breakers": ["f_beta_micro:beta=2.00"],
     }
-    slug = challenge(people.admin, "canonical", recipe=agreed)
+    slug = create_challenge(people.admin, "canonical", recipe=agreed)
     kept = people.visitor.get(f"/challenges/{slug}").json()["recipe"]
     assert kept["primary"] == "f_beta_macro:beta=0.5"
     assert kept["metrics"] == ["f_beta_macro:beta=0.5", "f_beta_micro:beta=2", {"key": "accuracy", "name": "Hits"}]
     assert kept["tie_breakers"] == ["f_beta_micro:beta=2"]
-    sent = finished(people.admin.submit(slug, RIGHT, team="Bench"))
+    sent = require_finished(people.admin.submit(slug, CORRECT_PREDICTIONS, team="Bench"))
     board = people.visitor.board(slug).json()
     assert board["primary"] == kept["primary"]
     assert {kept["primary"], *kept["tie_breakers"]} <= sent["scores"].keys() & board["rows"][0]["scores"].keys()

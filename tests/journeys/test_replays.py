@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.support import MAIN, People, finished, new_slug, values
-from tests.live import Caller
-from tests.shared import needs_shared, shared
+from tests.journeys.support import MAIN_PHASE_PATH, People, metric_values, new_slug, require_finished
+from tests.live_service import Caller
+from tests.reference_material import needs_shared, shared
 
 pytestmark = needs_shared
 
@@ -56,7 +56,7 @@ def create(admin: Caller, name: str, official: str, metrics: list[str]) -> str:
     made = admin.post("/challenges", json=body)
     assert made.status_code == 201, made.text
     gold = admin.post(
-        f"{MAIN.format(slug)}/gold",
+        f"{MAIN_PHASE_PATH.format(slug)}/gold",
         params={"activate": "true", "filename": "gold.jsonl.gz"},
         content=(folder / "gold.jsonl.gz").read_bytes(),
     )
@@ -75,13 +75,13 @@ def test_published_systems_get_their_published_values_and_order(people: People, 
             people[sender]
             .join(slug, system)
             .post(
-                f"{MAIN.format(slug)}/submissions",
+                f"{MAIN_PHASE_PATH.format(slug)}/submissions",
                 params={"filename": file.name, "method": system},
                 content=file.read_bytes(),
                 headers={"Prefer": "wait=60"},
             )
         )
-        found = values(finished(answer)["scores"])
+        found = metric_values(require_finished(answer)["scores"])
         for text, value in wanted.items():
             assert found[text] == pytest.approx(value, abs=1e-11, rel=0), (system, text)
             compared += 1

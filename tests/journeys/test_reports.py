@@ -5,10 +5,19 @@ import io
 import json
 from typing import Any
 
-from tests.journeys.support import GOLD, RIGHT, People, challenge, enter, finished, recipe, refused
+from tests.journeys.support import (
+    CORRECT_PREDICTIONS,
+    GOLD,
+    People,
+    create_challenge,
+    make_recipe,
+    require_finished,
+    require_refused,
+    submit_for_teams,
+)
 
 SPLIT = [row | {"split": "public" if row["id"] in {"t1", "t3"} else "private"} for row in GOLD]
-WRONG = RIGHT | {"t4": "a"}
+WRONG = CORRECT_PREDICTIONS | {"t4": "a"}
 
 
 def phases(*reports: str) -> list[dict[str, Any]]:
@@ -16,8 +25,8 @@ def phases(*reports: str) -> list[dict[str, Any]]:
 
 
 def test_organizers_read_everything(people: People) -> None:
-    slug = challenge(people.admin, "report-all", phases=phases())
-    key = enter(people.admin, slug, [("Blue", WRONG)])[0]
+    slug = create_challenge(people.admin, "report-all", phases=phases())
+    key = submit_for_teams(people.admin, slug, [("Blue", WRONG)])[0]
     answer = people.admin.get(f"/submissions/{key}/report")
     assert answer.status_code == 200, answer.text
     found = answer.json()
@@ -32,47 +41,47 @@ def test_organizers_read_everything(people: People) -> None:
 
 
 def test_a_team_reads_what_the_phase_allows(people: People) -> None:
-    slug = challenge(
+    slug = create_challenge(
         people.admin,
         "report-some",
         phases=phases("scores", "per_class"),
-        recipe=recipe("accuracy", disclosure={"digits": 2}),
+        recipe=make_recipe("accuracy", disclosure={"digits": 2}),
     )
     blue = people["Blue"].join(slug, "Blue")
-    key = finished(blue.submit(slug, RIGHT | {"t1": "b", "t4": "a"}))["id"]
+    key = require_finished(blue.submit(slug, CORRECT_PREDICTIONS | {"t1": "b", "t4": "a"}))["id"]
     found = blue.get(f"/submissions/{key}/report").json()
     assert set(found) >= {"per_class", "scores"}
     assert "confusion" not in found
     assert found["per_class"]["a"]["f1"] == 0.5
-    refused(blue.get(f"/submissions/{key}/report", params={"part": "confusion"}), 403, "forbidden")
-    refused(blue.get(f"/submissions/{key}/report", params={"part": "nonsense"}), 400, "bad_request")
-    refused(people["Red"].get(f"/submissions/{key}/report"), 404, "not_found")
-    refused(people.visitor.get(f"/submissions/{key}/report"), 401, "unauthorized")
+    require_refused(blue.get(f"/submissions/{key}/report", params={"part": "confusion"}), 403, "forbidden")
+    require_refused(blue.get(f"/submissions/{key}/report", params={"part": "nonsense"}), 400, "bad_request")
+    require_refused(people["Red"].get(f"/submissions/{key}/report"), 404, "not_found")
+    require_refused(people.visitor.get(f"/submissions/{key}/report"), 401, "unauthorized")
 
 
 def test_a_phase_that_shows_scores_alone_shows_no_part(people: People) -> None:
-    slug = challenge(people.admin, "report-none", phases=phases("scores"))
+    slug = create_challenge(people.admin, "report-none", phases=phases("scores"))
     blue = people["Blue"].join(slug, "Blue")
-    key = finished(blue.submit(slug, WRONG))["id"]
+    key = require_finished(blue.submit(slug, WRONG))["id"]
     found = blue.get(f"/submissions/{key}/report").json()
     assert not {"per_class", "confusion", "roc_curve", "groups"} & set(found)
     assert found["scores"]["accuracy"]["value"] == 0.75
-    hidden = challenge(people.admin, "report-hidden", phases=phases())
+    hidden = create_challenge(people.admin, "report-hidden", phases=phases())
     blue.join(hidden, "Blue")
-    key = finished(blue.submit(hidden, WRONG))["id"]
+    key = require_finished(blue.submit(hidden, WRONG))["id"]
     assert "scores" not in blue.get(f"/submissions/{key}/report").json()
 
 
 def test_what_organizers_alone_may_read_is_not_kept_for_others(people: People) -> None:
-    slug = challenge(
+    slug = create_challenge(
         people.admin,
         "report-kept",
         classes=["a", "b", "only in training"],
         phases=phases("scores", "per_class", "confusion", "curves"),
-        recipe=recipe("f1_macro", disclosure={"digits": "full"}),
+        recipe=make_recipe("f1_macro", disclosure={"digits": "full"}),
     )
     blue = people["Blue"].join(slug, "Blue")
-    key = finished(blue.submit(slug, WRONG))["id"]
+    key = require_finished(blue.submit(slug, WRONG))["id"]
     for asked in ({}, {"part": "confusion"}):
         there, here = (one.get(f"/submissions/{key}/report", params=asked) for one in (people.admin, blue))
         assert "only in training" in json.dumps(there.json()["scores"])
@@ -81,12 +90,12 @@ def test_what_organizers_alone_may_read_is_not_kept_for_others(people: People) -
 
 
 def test_only_the_split_that_is_shown_is_reported(people: People) -> None:
-    slug = challenge(people.admin, "report-split", gold=SPLIT, phases=phases("scores", "per_class", "confusion"))
+    slug = create_challenge(people.admin, "report-split", gold=SPLIT, phases=phases("scores", "per_class", "confusion"))
     blue = people["Blue"].join(slug, "Blue")
-    key = finished(blue.submit(slug, WRONG))["id"]
+    key = require_finished(blue.submit(slug, WRONG))["id"]
     found = blue.get(f"/submissions/{key}/report").json()
     assert (found["split"], found["confusion"]["matrix"]) == ("public", [[1, 0], [0, 1]])
-    refused(blue.get(f"/submissions/{key}/report", params={"split": "private"}), 403, "split_hidden")
+    require_refused(blue.get(f"/submissions/{key}/report", params={"split": "private"}), 403, "split_hidden")
     private = people.admin.get(f"/submissions/{key}/report", params={"split": "private"}).json()
     assert private["confusion"]["matrix"] == [[1, 0], [1, 0]]
     assert people.admin.get(f"/submissions/{key}/report", params={"split": "all"}).json()["instances"] == 4
@@ -96,9 +105,9 @@ def test_without_parts_a_report_does_not_tell_how_many_ids_are_public(people: Pe
     reports = []
     for public in ({"t1", "t3"}, {"t1", "t2", "t3"}):
         gold = [row | {"split": "public" if row["id"] in public else "private"} for row in GOLD]
-        slug = challenge(people.admin, "report-size", gold=gold, phases=phases())
+        slug = create_challenge(people.admin, "report-size", gold=gold, phases=phases())
         blue = people["Blue"].join(slug, "Blue")
-        key = finished(blue.submit(slug, RIGHT))["id"]
+        key = require_finished(blue.submit(slug, CORRECT_PREDICTIONS))["id"]
         assert people.admin.get(f"/submissions/{key}/report").json()["instances"] == len(public)
         seen = blue.get(f"/submissions/{key}/report").json()
         reports.append({name: value for name, value in seen.items() if name not in {"submission", "challenge"}})
@@ -106,8 +115,8 @@ def test_without_parts_a_report_does_not_tell_how_many_ids_are_public(people: Pe
 
 
 def test_a_part_is_a_table_too(people: People) -> None:
-    slug = challenge(people.admin, "report-csv")
-    key = enter(people.admin, slug, [("Blue", WRONG)])[0]
+    slug = create_challenge(people.admin, "report-csv")
+    key = submit_for_teams(people.admin, slug, [("Blue", WRONG)])[0]
     answer = people.admin.get(f"/submissions/{key}/report", params={"format": "csv"})
     assert answer.headers["content-type"].startswith("text/csv")
     rows = list(csv.DictReader(io.StringIO(answer.text)))
@@ -117,10 +126,10 @@ def test_a_part_is_a_table_too(people: People) -> None:
 
 
 def test_curves_and_calibration_come_from_scores(people: People) -> None:
-    slug = challenge(people.admin, "report-curves", phases=phases("scores", "curves"))
+    slug = create_challenge(people.admin, "report-curves", phases=phases("scores", "curves"))
     blue = people["Blue"].join(slug, "Blue")
     rows = [{"id": key, "label": label, "scores": {"a": 0.75, "b": 0.25}} for key, label in WRONG.items()]
-    key = finished(blue.submit(slug, rows))["id"]
+    key = require_finished(blue.submit(slug, rows))["id"]
     found = blue.get(f"/submissions/{key}/report").json()
     assert [curve["label"] for curve in found["roc_curve"]["curves"]] == ["a", "b"]
     assert found["calibration"]["bins"]
@@ -130,18 +139,18 @@ def test_curves_and_calibration_come_from_scores(people: People) -> None:
 
 
 def test_scores_that_are_no_probabilities_have_a_report_without_calibration(people: People) -> None:
-    lower = recipe("accuracy", options={"score_direction": "lower"})
+    lower = make_recipe("accuracy", options={"score_direction": "lower"})
     for name, agreed, pair in (
-        ("zero", recipe("accuracy"), [0.0, 0.0]),
-        ("huge", recipe("accuracy"), [1.7e308, -1.7e308]),
+        ("zero", make_recipe("accuracy"), [0.0, 0.0]),
+        ("huge", make_recipe("accuracy"), [1.7e308, -1.7e308]),
         ("lower", lower, [0.75, 0.25]),
     ):
-        slug = challenge(people.admin, f"report-{name}", phases=phases("scores", "curves"), recipe=agreed)
+        slug = create_challenge(people.admin, f"report-{name}", phases=phases("scores", "curves"), recipe=agreed)
         blue = people["Blue"].join(slug, "Blue")
         rows = [
             {"id": key, "label": label, "scores": dict(zip("ab", pair, strict=True))} for key, label in WRONG.items()
         ]
-        path = f"/submissions/{finished(blue.submit(slug, rows))['id']}/report"
+        path = f"/submissions/{require_finished(blue.submit(slug, rows))['id']}/report"
         found = blue.get(path).json()
         assert [entry["part"] for entry in found["left_out"]] == ["calibration"], found
         assert "probabilities" in found["left_out"][0]["reason"]
@@ -153,10 +162,10 @@ def test_scores_that_are_no_probabilities_have_a_report_without_calibration(peop
 
 
 def test_there_is_no_report_without_scores(people: People) -> None:
-    slug = challenge(people.admin, "report-invalid")
+    slug = create_challenge(people.admin, "report-invalid")
     blue = people["Blue"].join(slug, "Blue")
     key = blue.submit(slug, {"t1": "z"}).json()["id"]
-    refused(blue.get(f"/submissions/{key}/report"), 409, "not_finished")
+    require_refused(blue.get(f"/submissions/{key}/report"), 409, "not_finished")
 
 
 def test_the_warning_about_curves(people: People) -> None:
@@ -164,7 +173,7 @@ def test_the_warning_about_curves(people: People) -> None:
         "slug": "report-warned",
         "title": "t",
         "task": "multiclass",
-        "recipe": recipe("accuracy"),
+        "recipe": make_recipe("accuracy"),
         "phases": phases("curves"),
     }
     assert "read the gold labels off them" in json.dumps(people.admin.post("/challenges", json=body).json())
@@ -172,13 +181,13 @@ def test_the_warning_about_curves(people: People) -> None:
 
 def test_a_part_that_is_too_large_is_left_out_with_a_reason(people: People) -> None:
     gold = [{"id": f"t{at}", "label": "ab"[at % 2]} for at in range(100_001)]
-    slug = challenge(people.admin, "report-large", gold=gold, task="multiclass")
+    slug = create_challenge(people.admin, "report-large", gold=gold, task="multiclass")
     rows = [
         {"id": row["id"], "label": row["label"], "scores": {"a": at / 200_000, "b": 1 - at / 200_000}}
         for at, row in enumerate(gold)
     ]
     body = people.admin.submit(slug, rows, team="Blue")
-    key = finished(body)["id"]
+    key = require_finished(body)["id"]
     path = f"/submissions/{key}/report"
     found = people.admin.get(path).json()
     assert [entry["part"] for entry in found["left_out"]] == ["roc_curve", "pr_curve"]
@@ -192,10 +201,12 @@ def test_a_part_that_is_too_large_is_left_out_with_a_reason(people: People) -> N
 
 def test_label_sets_with_scores_have_a_report_whose_parts_are_tables(people: People) -> None:
     gold = [{"id": "t1", "labels": ["a"]}, {"id": "t2", "labels": ["a", "b"]}, {"id": "t3", "labels": ["b"]}]
-    slug = challenge(people.admin, "report-sets", gold, task="multilabel", recipe=recipe("f1_macro"))
+    slug = create_challenge(people.admin, "report-sets", gold, task="multilabel", recipe=make_recipe("f1_macro"))
     blue = people["Blue"].join(slug, "Blue")
     scores = {"a": 0.75, "b": 0.25}
-    key = finished(blue.submit(slug, [{"id": row["id"], "labels": ["a"], "scores": scores} for row in gold]))["id"]
+    key = require_finished(blue.submit(slug, [{"id": row["id"], "labels": ["a"], "scores": scores} for row in gold]))[
+        "id"
+    ]
     answer = people.admin.get(f"/submissions/{key}/report")
     assert answer.status_code == 200, answer.text
     assert {"per_class", "label_sets", "confusion", "roc_curve"} <= set(answer.json())
@@ -210,5 +221,5 @@ def test_what_cannot_be_ranked_is_said_to_be_in_the_report(people: People) -> No
         ("roc_curve", "the report of a submission gives"),
         ("det_curve", "assay score --metric"),
     ):
-        body = {"slug": "unranked", "title": "t", "task": "multiclass", "recipe": recipe("accuracy", metric)}
+        body = {"slug": "unranked", "title": "t", "task": "multiclass", "recipe": make_recipe("accuracy", metric)}
         assert said in json.dumps(people.admin.post("/challenges", json=body).json())

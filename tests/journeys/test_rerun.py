@@ -5,32 +5,47 @@ from typing import Any
 from sqlalchemy import select
 
 from app.store.tables import Phase, Score
-from tests.journeys.support import MAIN, RIGHT, People, challenge, database_of, enter, finished, hits, refused, until
-from tests.live import Caller
+from tests.journeys.support import (
+    CORRECT_PREDICTIONS,
+    MAIN_PHASE_PATH,
+    People,
+    create_challenge,
+    poll_until,
+    predictions_with_hits,
+    require_finished,
+    require_refused,
+    submit_for_teams,
+    write_session_of,
+)
+from tests.live_service import Caller
 
 
 def ended(who: Caller, slug: str) -> dict[str, Any]:
     """The order of the phase, once it has ended."""
-    return until(lambda: who.get(MAIN.format(slug) + "/rerun").json(), lambda found: found["status"] != "running")
+    return poll_until(
+        lambda: who.get(MAIN_PHASE_PATH.format(slug) + "/rerun").json(), lambda found: found["status"] != "running"
+    )
 
 
 def settled(who: Caller, submission: str) -> dict[str, Any]:
     """A submission, once it has been scored again."""
     done = {"done", "failed"}
-    return until(lambda: who.get(f"/submissions/{submission}").json(), lambda found: found["rerun"]["status"] in done)
+    return poll_until(
+        lambda: who.get(f"/submissions/{submission}").json(), lambda found: found["rerun"]["status"] in done
+    )
 
 
 def test_a_difference_raises_an_alarm_and_changes_nothing_else(people: People) -> None:
     owner = people.admin
-    slug = challenge(owner, "rerun")
+    slug = create_challenge(owner, "rerun")
     blue = people["Blue"].join(slug, "Blue")
-    mine = finished(blue.submit(slug, RIGHT))["id"]
-    enter(owner, slug, [(f"T{number}", hits(number)) for number in range(4)])
-    path = MAIN.format(slug) + "/rerun"
+    mine = require_finished(blue.submit(slug, CORRECT_PREDICTIONS))["id"]
+    submit_for_teams(owner, slug, [(f"T{number}", predictions_with_hits(number)) for number in range(4)])
+    path = MAIN_PHASE_PATH.format(slug) + "/rerun"
     before = owner.get(path).json()
     assert (before["status"], before["id"], before["next"]["total"]) == ("none", None, 5)
     assert before["next"]["seconds"] > 0
-    with database_of(people.live) as session:
+    with write_session_of(people.live) as session:
         score = session.scalars(select(Score).where(Score.submission_id == mine)).one()
         score.metrics = score.metrics | {"accuracy": score.metrics["accuracy"] | {"value": 0.5}}
     board = owner.board(slug).json()
@@ -51,66 +66,70 @@ def test_a_difference_raises_an_alarm_and_changes_nothing_else(people: People) -
     assert "assay_score_differences_total 1.0" in figures
     assert "assay_scores_different 1.0" in figures
     # Mended, it is told so, by scoring that one again.
-    with database_of(people.live) as session:
+    with write_session_of(people.live) as session:
         score = session.scalars(select(Score).where(Score.submission_id == mine)).one()
         score.metrics = score.metrics | {"accuracy": score.metrics["accuracy"] | {"value": 1.0}}
     assert owner.post(f"/submissions/{mine}/rerun").status_code == 202
-    until(lambda: owner.get(f"/submissions/{mine}").json(), lambda found: found["rerun"]["difference"] is None)
+    poll_until(lambda: owner.get(f"/submissions/{mine}").json(), lambda found: found["rerun"]["difference"] is None)
     assert owner.get(path).json()["different"] == 1  # as it was found then
 
 
 def test_what_never_was_scored_is_not_scored_again(people: People) -> None:
-    slug = challenge(people.admin, "rerun")
+    slug = create_challenge(people.admin, "rerun")
     sent = people.admin.submit(slug, {"t1": "a"}, team="Short").json()
     assert sent["status"] == "rejected"
-    said = refused(people.admin.post(f"/submissions/{sent['id']}/rerun"), 409, "not_rescorable")
+    said = require_refused(people.admin.post(f"/submissions/{sent['id']}/rerun"), 409, "not_rescorable")
     assert "rejected" in said["detail"]
-    made = people.admin.post(MAIN.format(slug) + "/rerun").json()
+    made = people.admin.post(MAIN_PHASE_PATH.format(slug) + "/rerun").json()
     assert (made["status"], made["total"]) == ("finished", 0)
 
 
 def test_a_phase_without_gold_has_nothing_to_score_again(people: People) -> None:
-    slug = challenge(people.admin, "rerun", phases=[{"name": "main"}])
+    slug = create_challenge(people.admin, "rerun", phases=[{"name": "main"}])
     people.admin.post(f"/challenges/{slug}/phases", json={"name": "later"}).raise_for_status()
     path = f"/challenges/{slug}/phases/later/rerun"
-    refused(people.admin.post(path), 409, "no_gold")
+    require_refused(people.admin.post(path), 409, "no_gold")
     assert people.admin.get(path).json()["next"] == {"total": 0, "seconds": None}
 
 
 def test_scoring_again_charges_nothing_and_needs_no_open_phase(people: People) -> None:
-    slug = challenge(people.admin, "rerun", phases=[{"name": "main", "quota": {"total": 1}}])
+    slug = create_challenge(people.admin, "rerun", phases=[{"name": "main", "quota": {"total": 1}}])
     blue = people["Blue"].join(slug, "Blue")
-    mine = finished(blue.submit(slug, RIGHT))["id"]
+    mine = require_finished(blue.submit(slug, CORRECT_PREDICTIONS))["id"]
     closing = {"opens_at": "2020-01-01T00:00:00Z", "closes_at": "2021-01-01T00:00:00Z"}
-    people.admin.patch(MAIN.format(slug), json=closing).raise_for_status()
-    quota = blue.get(MAIN.format(slug) + "/quota").json()
+    people.admin.patch(MAIN_PHASE_PATH.format(slug), json=closing).raise_for_status()
+    quota = blue.get(MAIN_PHASE_PATH.format(slug) + "/quota").json()
     assert people.admin.post(f"/submissions/{mine}/rerun").status_code == 202
     seen = settled(people.admin, mine)
     assert (seen["status"], seen["rerun"]["status"], seen["rerun"]["difference"]) == ("finished", "done", None)
-    assert blue.get(MAIN.format(slug) + "/quota").json()["used"] == quota["used"]
+    assert blue.get(MAIN_PHASE_PATH.format(slug) + "/quota").json()["used"] == quota["used"]
 
 
 def test_a_new_phase_is_in_force_at_the_scorer_that_runs(people: People) -> None:
-    slug = challenge(people.admin, "rerun")
+    slug = create_challenge(people.admin, "rerun")
     board = people.admin.board(slug).json()
-    with database_of(people.live) as session:
+    with write_session_of(people.live) as session:
         versions = set(session.scalars(select(Phase.scorer_version)))
     assert versions == {board["scorer_version"]}
 
 
 def test_scoring_again_leaves_no_trace_in_what_its_team_reads(people: People) -> None:
     owner = people.admin
-    slug = challenge(owner, "rerun-unseen")
+    slug = create_challenge(owner, "rerun-unseen")
     blue = people["Blue"].join(slug, "Blue")
-    mine = finished(blue.submit(slug, RIGHT))["id"]
-    paths = [f"/submissions/{mine}", f"{MAIN.format(slug)}/submissions", f"{MAIN.format(slug)}/leaderboard"]
-    paths += [f"/submissions/{mine}/report", f"{MAIN.format(slug)}/quota", f"/challenges/{slug}"]
+    mine = require_finished(blue.submit(slug, CORRECT_PREDICTIONS))["id"]
+    paths = [
+        f"/submissions/{mine}",
+        f"{MAIN_PHASE_PATH.format(slug)}/submissions",
+        f"{MAIN_PHASE_PATH.format(slug)}/leaderboard",
+    ]
+    paths += [f"/submissions/{mine}/report", f"{MAIN_PHASE_PATH.format(slug)}/quota", f"/challenges/{slug}"]
     before = [blue.get(path) for path in paths]
     assert before[0].json()["attempt"] == 1
     for _ in range(2):
         assert owner.post(f"/submissions/{mine}/rerun").status_code == 202
         assert settled(owner, mine)["rerun"]["status"] == "done"
-    assert owner.post(MAIN.format(slug) + "/rerun").status_code == 202
+    assert owner.post(MAIN_PHASE_PATH.format(slug) + "/rerun").status_code == 202
     assert ended(owner, slug)["done"] == 1
     for path, read in zip(paths, before, strict=True):
         assert read.status_code == 200, read.text

@@ -17,10 +17,17 @@ import pytest
 from backports import zstd
 
 from app.formats.detection import ENCODINGS, FORMATS
-from tests.faults.hostile import arrow, npz, parquet, sound
-from tests.faults.support import GOLD
-from tests.journeys.support import MAIN, People, challenge, finished, recipe, refused
-from tests.live import Caller
+from tests.faults.hostile import arrow, npz, parquet, valid_files
+from tests.faults.inspection import GOLD
+from tests.journeys.support import (
+    MAIN_PHASE_PATH,
+    People,
+    create_challenge,
+    make_recipe,
+    require_finished,
+    require_refused,
+)
+from tests.live_service import Caller
 
 PACK: dict[str, Callable[[bytes], bytes]] = {"": bytes, "gzip": gzip.compress, "zstd": zstd.compress}
 TRUTH = {"1": "a", "zwei, 2": "b|c", 'drei "3"': "a", "四": "ü"}
@@ -36,17 +43,17 @@ KINDS: dict[str, dict[str, Any]] = {
 
 def send(who: Caller, slug: str, body: bytes, media: str, **query: str) -> httpx.Response:
     headers = {"Content-Type": media, "Prefer": "wait=60"}
-    return who.post(f"{MAIN.format(slug)}/submissions", content=body, headers=headers, params=query)
+    return who.post(f"{MAIN_PHASE_PATH.format(slug)}/submissions", content=body, headers=headers, params=query)
 
 
 @pytest.mark.parametrize("encoding", PACK)
 @pytest.mark.parametrize("form", FORMATS)
 def test_the_very_bytes_come_back_under_a_name_that_can_be_sent_again(people: People, form: str, encoding: str) -> None:
-    slug = challenge(people.admin, "back", GOLD)
+    slug = create_challenge(people.admin, "back", GOLD)
     blue = people["Blue"].join(slug, "Blue")
-    body, ending = PACK[encoding](sound()[form]), ENCODINGS[encoding].ending if encoding else ""
+    body, ending = PACK[encoding](valid_files()[form]), ENCODINGS[encoding].ending if encoding else ""
     name = f"my answers{FORMATS[form].endings[0].upper()}{ending}"
-    sent = finished(send(blue, slug, body, "application/octet-stream", filename=name))
+    sent = require_finished(send(blue, slug, body, "application/octet-stream", filename=name))
     back = blue.get(f"/submissions/{sent['id']}/predictions", headers={"Range": "bytes=0-3"})
     assert (back.status_code, back.content) == (200, body)
     digest = hashlib.sha256(body).hexdigest()
@@ -54,7 +61,7 @@ def test_the_very_bytes_come_back_under_a_name_that_can_be_sent_again(people: Pe
     given = back.headers["content-disposition"].partition("filename=")[2].strip('"')
     assert given.endswith(FORMATS[form].endings[0] + ending)
     assert "content-encoding" not in back.headers
-    again = finished(send(blue, slug, back.content, "application/octet-stream", filename=given))
+    again = require_finished(send(blue, slug, back.content, "application/octet-stream", filename=given))
     assert again["scores"] == sent["scores"]
     unchanged = blue.get(f"/submissions/{sent['id']}/predictions", headers={"If-None-Match": f'"{digest}"'})
     assert (unchanged.status_code, unchanged.content) == (304, b"")
@@ -65,8 +72,8 @@ def opened(kind: str, people: People, primary: str | None = None) -> tuple[str, 
     given = dict(KINDS[kind])
     gold, field = given.pop("gold"), "labels" if kind == "multilabel" else "label"
     records = [{"id": key, field: value} for key, value in gold.items()]
-    agreed = recipe(primary or "f1_micro", *(["accuracy"] if kind != "multilabel" else []))
-    slug = challenge(people.admin, "fill", records, recipe=agreed, **given)
+    agreed = make_recipe(primary or "f1_micro", *(["accuracy"] if kind != "multilabel" else []))
+    slug = create_challenge(people.admin, "fill", records, recipe=agreed, **given)
     return slug, people["Blue"].join(slug, "Blue")
 
 
@@ -133,13 +140,13 @@ def _filled_json(
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_template_of_labels_filled_in_is_scored(people: People, kind: str, form: str) -> None:
     slug, blue = opened(kind, people)
-    path = f"{MAIN.format(slug)}/template"
+    path = f"{MAIN_PHASE_PATH.format(slug)}/template"
     answer = people.visitor.get(path, params={"format": form})
     assert answer.status_code == 200, answer.text
     gold = KINDS[kind]["gold"]
     shares = probabilities(people, slug, kind) if form == "npz" else None
     body = filled(answer.content, form, lambda one: gold[one], shares)
-    sent = finished(send(blue, slug, body, answer.headers["content-type"]))
+    sent = require_finished(send(blue, slug, body, answer.headers["content-type"]))
     if form != "npz":
         assert sent["scores"]["f1_micro"]["value"] == 1.0
         labels = people.visitor.get(path, params={"format": form, "values": "labels"})
@@ -154,7 +161,7 @@ def probabilities(people: People, slug: str, kind: str) -> dict[str, float]:
     """A score for each class, that of the positive label alone where there is one."""
     if kind == "binary":
         return {"yes": 0.25}
-    classes = people.admin.get(f"{MAIN.format(slug)}/gold").json()["items"][0]["classes"]
+    classes = people.admin.get(f"{MAIN_PHASE_PATH.format(slug)}/gold").json()["items"][0]["classes"]
     return dict(zip(classes, [0.5, 0.25, 0.25], strict=True))
 
 
@@ -162,12 +169,12 @@ def probabilities(people: People, slug: str, kind: str) -> dict[str, float]:
 @pytest.mark.parametrize("kind", ["multiclass", "binary"])
 def test_a_template_of_scores_filled_in_is_scored(people: People, kind: str, form: str) -> None:
     slug, blue = opened(kind, people, primary="log_loss")
-    path = f"{MAIN.format(slug)}/template"
+    path = f"{MAIN_PHASE_PATH.format(slug)}/template"
     answer = people.visitor.get(path, params={"format": form})
     assert answer.status_code == 200, answer.text
     assert people.visitor.get(path, params={"format": form, "values": "scores"}).content == answer.content
     body = filled(answer.content, form, str, probabilities(people, slug, kind))
-    sent = finished(send(blue, slug, body, answer.headers["content-type"]))
+    sent = require_finished(send(blue, slug, body, answer.headers["content-type"]))
     assert sent["scores"]["log_loss"]["value"] == pytest.approx(LOSS[kind], rel=1e-5)
     if form != "npz":
         labels = people.visitor.get(path, params={"format": form, "values": "labels"})
@@ -196,11 +203,11 @@ def test_a_long_table_is_taken_for_gold_and_predictions(people: People, form: st
     media = FORMATS[form].media_types[0]
     sent = send(blue, slug, body, media, layout="long")
     if not FORMATS[form].table:
-        refused(sent, 400, "bad_request")
+        require_refused(sent, 400, "bad_request")
         return
-    assert finished(sent)["scores"]["f1_micro"]["value"] == 1.0
+    assert require_finished(sent)["scores"]["f1_micro"]["value"] == 1.0
     gold = people.admin.post(
-        f"{MAIN.format(slug)}/gold", content=body, headers={"Content-Type": media}, params={"layout": "long"}
+        f"{MAIN_PHASE_PATH.format(slug)}/gold", content=body, headers={"Content-Type": media}, params={"layout": "long"}
     )
     assert (gold.status_code, gold.json()["instances"], gold.json()["classes"]) == (201, 4, ["x", "y", "z"])
     assert send(blue, slug, body, media).json()["status"] == "rejected"
@@ -209,10 +216,13 @@ def test_a_long_table_is_taken_for_gold_and_predictions(people: People, form: st
 @pytest.mark.parametrize("media", ["application/json", "application/x-ndjson"])
 def test_json_has_no_long_layout(people: People, media: str) -> None:
     slug, blue = opened("multilabel", people)
-    body = refused(send(blue, slug, b"[]", media, layout="long"), 400, "bad_request")
+    body = require_refused(send(blue, slug, b"[]", media, layout="long"), 400, "bad_request")
     assert "CSV" in body["detail"]
-    refused(send(blue, slug, b"id,label\n", "text/csv", layout="wide"), 400, "bad_request")
+    require_refused(send(blue, slug, b"id,label\n", "text/csv", layout="wide"), 400, "bad_request")
     gold = people.admin.post(
-        f"{MAIN.format(slug)}/gold", content=b"[]", headers={"Content-Type": media}, params={"layout": "long"}
+        f"{MAIN_PHASE_PATH.format(slug)}/gold",
+        content=b"[]",
+        headers={"Content-Type": media},
+        params={"layout": "long"},
     )
-    refused(gold, 400, "bad_request")
+    require_refused(gold, 400, "bad_request")

@@ -6,27 +6,27 @@ from typing import Any
 
 import pytest
 
-from app.actions.challenges.activate_gold import _free_of_charge
+from app.actions.challenges.activate_gold import _missing_cost_remarks
 from app.actions.submissions.score_visibility import HIDDEN_REASON
 from tests.journeys.support import (
+    CORRECT_PREDICTIONS,
     GOLD,
-    MAIN,
-    RIGHT,
+    MAIN_PHASE_PATH,
     People,
-    challenge,
-    finished,
+    create_challenge,
+    make_recipe,
     new_slug,
-    recipe,
-    refused,
+    require_finished,
+    require_refused,
 )
 
 
 def draft(people: People, stem: str, *metrics: str) -> str:
     """The address of a version of gold that is not in force yet."""
     slug = new_slug(stem)
-    body = {"slug": slug, "title": slug, "task": "multiclass", "recipe": recipe(*metrics)}
+    body = {"slug": slug, "title": slug, "task": "multiclass", "recipe": make_recipe(*metrics)}
     assert people.admin.post("/challenges", json=body).status_code == 201
-    gold = f"{MAIN.format(slug)}/gold"
+    gold = f"{MAIN_PHASE_PATH.format(slug)}/gold"
     assert people.admin.post(gold, json=GOLD).status_code == 201
     return f"{gold}/1"
 
@@ -53,10 +53,10 @@ def test_a_complete_matrix_of_very_many_classes_is_seen_to_be_at_once() -> None:
     row = dict.fromkeys(classes, 1.0)
     costs = dict.fromkeys(classes, row)  # all 1.2 thousand million cells; looking at each would take minutes
     version: Any = SimpleNamespace(classes=classes, accessories={"cost_matrix": costs})
-    assert _free_of_charge(version, ["expected_cost"]) == []
+    assert _missing_cost_remarks(version, ["expected_cost"]) == []
     last = {label: cost for label, cost in row.items() if label not in {"c7", "c33999"}}
     version = SimpleNamespace(classes=classes, accessories={"cost_matrix": costs | {"c33999": last}})
-    (said,) = _free_of_charge(version, ["expected_cost"])
+    (said,) = _missing_cost_remarks(version, ["expected_cost"])
     assert "such as c33999 taken for c7" in said
 
 
@@ -64,23 +64,23 @@ def test_a_complete_matrix_of_very_many_classes_is_seen_to_be_at_once() -> None:
 
 
 def test_participants_read_that_they_sent_no_scores_but_nothing_of_the_gold(people: People) -> None:
-    slug = challenge(
+    slug = create_challenge(
         people.admin,
         "reason-open",
         [{"id": row["id"], "label": "a"} for row in GOLD],
         classes=["a", "bee"],
-        recipe=recipe("accuracy", "auc_ovr_macro", "recall_macro", options={"zero_division": "error"}),
+        recipe=make_recipe("accuracy", "auc_ovr_macro", "recall_macro", options={"zero_division": "error"}),
     )
     blue = people["Blue"].join(slug, "Blue")
-    sent = finished(blue.submit(slug, RIGHT | {"t3": "bee", "t4": "bee"}))
+    sent = require_finished(blue.submit(slug, CORRECT_PREDICTIONS | {"t3": "bee", "t4": "bee"}))
     reasons = {key: score.get("reason") for key, score in sent["scores"].items()}
     assert reasons["auc_ovr_macro"] == "the predictions give no scores"
     assert reasons["recall_macro"] == HIDDEN_REASON
     mine = [
         {"id": key, "label": label, "scores": {"a": 0.75, "bee": 0.25}}
-        for key, label in dict.fromkeys(RIGHT, "a").items()
+        for key, label in dict.fromkeys(CORRECT_PREDICTIONS, "a").items()
     ]
-    scored = finished(blue.submit(slug, mine))["scores"]
+    scored = require_finished(blue.submit(slug, mine))["scores"]
     assert scored["auc_ovr_macro"]["reason"] == HIDDEN_REASON  # that gold has one class only is not told
     assert "bee" not in json.dumps(scored)
 
@@ -93,9 +93,9 @@ def test_participants_read_that_they_sent_no_scores_but_nothing_of_the_gold(peop
 )
 def test_the_remedy_for_a_missing_node_is_taken_when_followed(people: People, form: str, given: Any, root: Any) -> None:
     gold = draft(people, "tree-mended", "accuracy", "hierarchical_f1")
-    lost = refused(people.admin.put(f"{gold}/hierarchy", json={form: given}), 422, "invalid_request")
+    lost = require_refused(people.admin.put(f"{gold}/hierarchy", json={form: given}), 422, "invalid_request")
     assert '"b": [], "r": []' in lost["remedy"]
     mended = {form: given | {"b": root, "r": root}}
     assert people.admin.put(f"{gold}/hierarchy", json=mended).status_code == 200
     both = {"parents": {"a": ["r"], "b": ["r"]}, "parent": {"a": "r", "b": "r"}}
-    assert "both" in refused(people.admin.put(f"{gold}/hierarchy", json=both), 422, "invalid_request")["detail"]
+    assert "both" in require_refused(people.admin.put(f"{gold}/hierarchy", json=both), 422, "invalid_request")["detail"]

@@ -3,71 +3,90 @@
 from datetime import datetime, timedelta
 
 from app.store.tables import Token
-from tests.journeys.support import GOLD, MAIN, RIGHT, WAYS, People, challenge, database_of, finished, recipe, refused
-from tests.live import PASSWORD
+from tests.journeys.support import (
+    CORRECT_PREDICTIONS,
+    GOLD,
+    MAIN_PHASE_PATH,
+    SUBMIT_MODES,
+    People,
+    create_challenge,
+    make_recipe,
+    require_finished,
+    require_refused,
+    write_session_of,
+)
+from tests.live_service import PASSWORD
 
 
 def test_a_token_for_reading_reads_and_does_not_submit(people: People) -> None:
-    slug = challenge(people.admin, "scope-read")
+    slug = create_challenge(people.admin, "scope-read")
     blue = people["Blue"].join(slug, "Blue")
-    sent = finished(blue.submit(slug, RIGHT))
+    sent = require_finished(blue.submit(slug, CORRECT_PREDICTIONS))
     reader = people.with_scopes(blue, "read")
     assert reader.get(f"/submissions/{sent['id']}").json() == blue.get(f"/submissions/{sent['id']}").json()
-    for query in WAYS:
-        answer = reader.submit(slug, RIGHT, **query)
-        refused(answer, 403, "insufficient_scope")
+    for query in SUBMIT_MODES:
+        answer = reader.submit(slug, CORRECT_PREDICTIONS, **query)
+        require_refused(answer, 403, "insufficient_scope")
         assert 'scope="submit"' in answer.headers["www-authenticate"]
-    refused(reader.post(f"/submissions/{sent['id']}/select"), 403, "insufficient_scope")
-    refused(reader.post(f"/challenges/{slug}/registrations", json={"team": "New"}), 403, "insufficient_scope")
-    assert [row["id"] for row in blue.get(f"{MAIN.format(slug)}/submissions").json()["items"]] == [sent["id"]]
+    require_refused(reader.post(f"/submissions/{sent['id']}/select"), 403, "insufficient_scope")
+    require_refused(reader.post(f"/challenges/{slug}/registrations", json={"team": "New"}), 403, "insufficient_scope")
+    assert [row["id"] for row in blue.get(f"{MAIN_PHASE_PATH.format(slug)}/submissions").json()["items"]] == [
+        sent["id"]
+    ]
 
 
 def test_a_token_for_submitting_does_not_organize(people: People) -> None:
-    slug = challenge(people.admin, "scope-submit")
+    slug = create_challenge(people.admin, "scope-submit")
     owner = people["Olga"]
     named = people.admin.post(f"/challenges/{slug}/organizers", json={"email": owner.email, "role": "owner"})
     assert named.status_code == 201
     submitter = people.with_scopes(owner, "read", "submit")
-    refused(submitter.patch(f"/challenges/{slug}", json={"title": "x"}), 403, "insufficient_scope")
-    refused(submitter.get(f"{MAIN.format(slug)}/gold"), 403, "insufficient_scope")
-    refused(submitter.post(f"{MAIN.format(slug)}/gold", json=GOLD), 403, "insufficient_scope")
-    refused(submitter.submit(slug, RIGHT, team="Bench"), 403, "forbidden")
+    require_refused(submitter.patch(f"/challenges/{slug}", json={"title": "x"}), 403, "insufficient_scope")
+    require_refused(submitter.get(f"{MAIN_PHASE_PATH.format(slug)}/gold"), 403, "insufficient_scope")
+    require_refused(submitter.post(f"{MAIN_PHASE_PATH.format(slug)}/gold", json=GOLD), 403, "insufficient_scope")
+    require_refused(submitter.submit(slug, CORRECT_PREDICTIONS, team="Bench"), 403, "forbidden")
     organizer = people.with_scopes(owner, "organize")
     assert organizer.patch(f"/challenges/{slug}", json={"title": "x"}).json()["title"] == "x"
 
 
 def test_an_organizer_without_that_scope_sees_what_participants_see(people: People) -> None:
     gold = [{"id": f"t{n}", "label": "ab"[n % 2], "split": ("public", "private")[n % 3 == 0]} for n in range(7)]
-    slug = challenge(people.admin, "scope-view", gold, recipe=recipe("accuracy", disclosure={"digits": 2}))
+    slug = create_challenge(people.admin, "scope-view", gold, recipe=make_recipe("accuracy", disclosure={"digits": 2}))
     owner = people["Olga"]
     people.admin.post(f"/challenges/{slug}/organizers", json={"email": owner.email, "role": "owner"})
     blue = people["Blue"].join(slug, "Blue")
-    sent = finished(blue.submit(slug, {row["id"]: "a" for row in gold}))
+    sent = require_finished(blue.submit(slug, {row["id"]: "a" for row in gold}))
     plain, whole = people.with_scopes(owner, "read", "submit"), people.with_scopes(owner, "read", "organize")
     assert plain.board(slug).content == people.visitor.board(slug).content
-    refused(plain.board(slug, split="private"), 403, "split_hidden")
-    refused(plain.get(f"/submissions/{sent['id']}"), 404, "not_found")
-    refused(plain.get(f"{MAIN.format(slug)}/submissions"), 403, "not_registered")
+    require_refused(plain.board(slug, split="private"), 403, "split_hidden")
+    require_refused(plain.get(f"/submissions/{sent['id']}"), 404, "not_found")
+    require_refused(plain.get(f"{MAIN_PHASE_PATH.format(slug)}/submissions"), 403, "not_registered")
     assert plain.get(f"/challenges/{slug}/registrations").json()["items"] == []
     assert whole.get(f"/submissions/{sent['id']}").json()["splits"].keys() == {"public", "private", "all"}
     people.admin.patch(f"/challenges/{slug}", json={"visibility": "private"})
-    refused(plain.get(f"/challenges/{slug}"), 404, "not_found")
+    require_refused(plain.get(f"/challenges/{slug}"), 404, "not_found")
     assert whole.get(f"/challenges/{slug}").status_code == 200
 
 
 def test_nobody_gets_a_scope_beyond_their_rights(people: People) -> None:
     body = {"email": people["Blue"].email, "password": PASSWORD, "scopes": ["read", "admin"]}
-    refused(people.visitor.post("/tokens", json=body), 403, "forbidden")
+    require_refused(people.visitor.post("/tokens", json=body), 403, "forbidden")
     assert people["Blue"].get("/me").json()["scopes"] == ["read", "submit"]
 
 
 def test_an_administrator_acts_as_one_only_with_that_scope(people: People) -> None:
     boss = people.live.person("Boss", admin=True)
-    slug = challenge(people.admin, "scope-admin", draft=True)
-    body = {"slug": f"{slug}-made", "title": "made", "task": "multiclass", "recipe": recipe("accuracy"), "draft": True}
+    slug = create_challenge(people.admin, "scope-admin", draft=True)
+    body = {
+        "slug": f"{slug}-made",
+        "title": "made",
+        "task": "multiclass",
+        "recipe": make_recipe("accuracy"),
+        "draft": True,
+    }
     plain, full = people.with_scopes(boss, "read", "organize"), people.with_scopes(boss, "admin")
-    refused(plain.get(f"/challenges/{slug}"), 404, "not_found")
-    refused(plain.post("/challenges", json=body), 403, "insufficient_scope")
+    require_refused(plain.get(f"/challenges/{slug}"), 404, "not_found")
+    require_refused(plain.post("/challenges", json=body), 403, "insufficient_scope")
     assert full.get(f"/challenges/{slug}").status_code == 200
     assert full.post("/challenges", json=body).status_code == 201
 
@@ -77,29 +96,29 @@ def test_a_revoked_token_ends_at_once_and_only_its_owner_revokes_it(people: Peop
     doomed = people.with_scopes(blue, "read")
     newest = blue.get("/tokens").json()["items"][0]
     assert newest["scopes"] == ["read"]
-    refused(people["Green"].delete(f"/tokens/{newest['id']}"), 404, "not_found")
+    require_refused(people["Green"].delete(f"/tokens/{newest['id']}"), 404, "not_found")
     assert doomed.get("/me").status_code == 200
     assert blue.delete(f"/tokens/{newest['id']}").status_code == 204
-    refused(doomed.get("/me"), 401, "unauthorized")
-    refused(doomed.get("/metrics"), 401, "unauthorized")
+    require_refused(doomed.get("/me"), 401, "unauthorized")
+    require_refused(doomed.get("/metrics"), 401, "unauthorized")
     assert newest["id"] not in {token["id"] for token in blue.get("/tokens").json()["items"]}
 
 
 def test_a_token_for_submitting_alone_reads_no_scores(people: People) -> None:
-    slug = challenge(people.admin, "scope-blind")
+    slug = create_challenge(people.admin, "scope-blind")
     blue = people["Blue"].join(slug, "Blue")
     blind = people.with_scopes(blue, "submit")
-    sent = finished(blind.submit(slug, RIGHT))
+    sent = require_finished(blind.submit(slug, CORRECT_PREDICTIONS))
     assert sent["scores"] == {}
-    refused(blind.get(f"/submissions/{sent['id']}"), 403, "insufficient_scope")
+    require_refused(blind.get(f"/submissions/{sent['id']}"), 403, "insufficient_scope")
     assert blind.post(f"/submissions/{sent['id']}/select").json()["scores"] == {}
     assert blue.get(f"/submissions/{sent['id']}").json()["scores"]["accuracy"]["value"] == 1
 
 
 def test_a_token_that_may_not_read_sees_of_a_board_what_visitors_see(people: People) -> None:
-    slug = challenge(people.admin, "scope-board", phases=[{"name": "main", "anonymous": True}])
+    slug = create_challenge(people.admin, "scope-board", phases=[{"name": "main", "anonymous": True}])
     blue = people["Blue"].join(slug, "Blue")
-    finished(blue.submit(slug, RIGHT))
+    require_finished(blue.submit(slug, CORRECT_PREDICTIONS))
     blind = [people.with_scopes(blue, *scopes) for scopes in (("submit",), ("organize",), ("submit", "organize"))]
     assert "Blue" in blue.board(slug).text
     for caller in blind:
@@ -109,11 +128,11 @@ def test_a_token_that_may_not_read_sees_of_a_board_what_visitors_see(people: Peo
     submitter, organizer, both = blind
     for caller in (submitter, both):
         for query in ({}, {"format": "csv"}):
-            refused(caller.board(slug, **query), 403, "insufficient_scope")
+            require_refused(caller.board(slug, **query), 403, "insufficient_scope")
         assert caller.get(f"/challenges/{slug}").status_code == 200
-        assert finished(caller.submit(slug, RIGHT))["scores"] == {}
-    refused(organizer.board(slug), 404, "not_found")
-    refused(organizer.get(f"/challenges/{slug}"), 404, "not_found")
+        assert require_finished(caller.submit(slug, CORRECT_PREDICTIONS))["scores"] == {}
+    require_refused(organizer.board(slug), 404, "not_found")
+    require_refused(organizer.get(f"/challenges/{slug}"), 404, "not_found")
     assert "Blue" in people.with_scopes(blue, "read").board(slug).text
     for caller, seen in ((submitter, True), (organizer, False)):
         listed = caller.get("/challenges", params={"limit": 200}).json()["items"]
@@ -137,11 +156,11 @@ def test_a_token_ends_after_ninety_days(people: People) -> None:
     newest = blue.get("/tokens").json()["items"][0]
     made, ends = (datetime.fromisoformat(newest[name]) for name in ("created_at", "expires_at"))
     assert ends - made == timedelta(days=90)
-    with database_of(people.live) as session:
+    with write_session_of(people.live) as session:
         session.get_one(Token, newest["id"]).expires_at -= timedelta(days=89)
     assert aging.get("/me").status_code == 200
-    with database_of(people.live) as session:
+    with write_session_of(people.live) as session:
         session.get_one(Token, newest["id"]).expires_at -= timedelta(days=1)
-    refused(aging.get("/me"), 401, "unauthorized")
-    refused(aging.get("/metrics"), 401, "unauthorized")  # not even what a visitor may read
+    require_refused(aging.get("/me"), 401, "unauthorized")
+    require_refused(aging.get("/metrics"), 401, "unauthorized")  # not even what a visitor may read
     assert blue.get("/me").status_code == 200

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.support import RIGHT, People, challenge, finished, refused
+from tests.journeys.support import CORRECT_PREDICTIONS, People, create_challenge, require_finished, require_refused
 
 SIGNS = {
     "\n": "U+000A",
@@ -27,7 +27,7 @@ SIGNS = {
 @pytest.fixture(scope="module")
 def slug(people: People) -> str:
     """A challenge for all of these: nothing is stored."""
-    made = challenge(people.admin, "texts")
+    made = create_challenge(people.admin, "texts")
     people["Blue"].join(made, "Blue")
     return made
 
@@ -41,7 +41,7 @@ def test_controls_and_turns_of_direction_are_refused_where_they_stand(
 ) -> None:
     before = "https://example.org/" if field == "link" else "my"
     said: dict[str, Any] = {field: f"{before}{sign}method"}
-    body = refused(people["Blue"].submit(slug, RIGHT, **said), 400, "bad_request")
+    body = require_refused(people["Blue"].submit(slug, CORRECT_PREDICTIONS, **said), 400, "bad_request")
     (fault,) = body["errors"]
     assert fault["pointer"] == field
     if (field, sign) != ("link", "\n"):  # a blank is no part of an address anyway
@@ -51,14 +51,18 @@ def test_controls_and_turns_of_direction_are_refused_where_they_stand(
 
 @pytest.mark.parametrize("name", ["a\nb", "a\tb", "a\u202eb", "a\x85b", "a\u2028b", "a\u061cb"])
 def test_names_of_teams_are_one_line_too(people: People, slug: str, name: str) -> None:
-    refused(people["Green"].post(f"/challenges/{slug}/registrations", json={"team": name}), 422, "invalid_request")
+    require_refused(
+        people["Green"].post(f"/challenges/{slug}/registrations", json={"team": name}), 422, "invalid_request"
+    )
 
 
 def test_other_texts_are_kept_as_they_are_and_a_board_as_a_table_runs_nothing(people: People) -> None:
-    slug = challenge(people.admin, "texts-kept")
+    slug = create_challenge(people.admin, "texts-kept")
     method = " \uff1dSUM(A1) \u2014 na\u00efve \U0001f680"
-    sent = finished(
-        people["Blue"].join(slug, "\uff0bBlue").submit(slug, RIGHT, method=method, description="d\u00e9j\u00e0")
+    sent = require_finished(
+        people["Blue"]
+        .join(slug, "\uff0bBlue")
+        .submit(slug, CORRECT_PREDICTIONS, method=method, description="d\u00e9j\u00e0")
     )
     assert (sent["method"], sent["description"]) == (method, "d\u00e9j\u00e0")
     (line,) = csv.DictReader(io.StringIO(people.visitor.board(slug, format="csv").text))

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.journeys.support import new_slug, recipe, refused
-from tests.live import PASSWORD, Live
+from tests.journeys.support import make_recipe, new_slug, require_refused
+from tests.live_service import PASSWORD, Live
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def account(name: str, **extra: object) -> dict[str, object]:
 
 
 def test_where_signup_is_closed_only_an_administrator_makes_accounts(closed: Live) -> None:
-    refused(closed.caller().post("/users", json=account("ada")), 403, "signup_closed")
+    require_refused(closed.caller().post("/users", json=account("ada")), 403, "signup_closed")
     assert closed.admin().post("/users", json=account("ada")).status_code == 201
 
 
@@ -36,13 +36,13 @@ def test_where_approved_users_create_challenges_others_do_not(closed: Live) -> N
         assert closed.admin().post("/users", json=account(name, approved=approved)).status_code == 201
         body = {"email": f"{name}@example.org", "password": PASSWORD, "scopes": ["read", "organize"]}
         caller = closed.caller(closed.caller().post("/tokens", json=body).json()["token"])
-        made = {"slug": new_slug("policy"), "title": "x", "task": "multiclass", "recipe": recipe("accuracy")}
+        made = {"slug": new_slug("policy"), "title": "x", "task": "multiclass", "recipe": make_recipe("accuracy")}
         answer = caller.post("/challenges", json=made)
         if approved:
             assert answer.status_code == 201
             assert caller.patch(f"/challenges/{made['slug']}", json={"title": "mine"}).status_code == 200
         else:
-            refused(answer, 403, "forbidden")
+            require_refused(answer, 403, "forbidden")
 
 
 def test_guessing_a_password_is_slowed_down_for_that_account_only(closed: Live) -> None:
@@ -52,7 +52,7 @@ def test_guessing_a_password_is_slowed_down_for_that_account_only(closed: Live) 
     codes = [closed.caller().post("/tokens", json=wrong).status_code for _ in range(4)]
     assert codes == [401, 401, 401, 429]
     right = closed.caller().post("/tokens", json={"email": "Dora@example.org", "password": PASSWORD})
-    refused(right, 429, "rate_limited")
+    require_refused(right, 429, "rate_limited")
     assert int(right.headers["retry-after"]) >= 1
     other = closed.caller().post("/tokens", json={"email": "edda@example.org", "password": PASSWORD})
     assert other.status_code == 201
@@ -64,5 +64,5 @@ def test_requests_beyond_the_limit_are_told_when_to_come_again(closed: Live) -> 
     late = [answer for answer in answers if answer.status_code != 200]
     assert late
     for answer in late:
-        refused(answer, 429, "rate_limited")
+        require_refused(answer, 429, "rate_limited")
         assert 1 <= int(answer.headers["retry-after"]) <= 60

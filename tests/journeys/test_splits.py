@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.support import MAIN, People, challenge, finished, ranks, recipe, refused, values
+from tests.journeys.support import (
+    MAIN_PHASE_PATH,
+    People,
+    board_ranks,
+    create_challenge,
+    make_recipe,
+    metric_values,
+    require_finished,
+    require_refused,
+)
 
 SPLITS = {"t1": "public", "t2": "public", "t3": "private", "t4": "private", "t5": "private"}
 TRUTH = {"t1": "a", "t2": "b", "t3": "a", "t4": "b", "t5": "b"}
@@ -26,12 +35,12 @@ OTHER = answers("t2", "t3")  # public 0.5, private 1/3, all 0.4
 @pytest.fixture(scope="module")
 def split(people: People) -> dict[str, Any]:
     """A challenge with splits: Blue sends its privately best entry first, Green one entry."""
-    slug = challenge(people.admin, "split", GOLD, recipe=recipe("accuracy", "f1_macro"))
+    slug = create_challenge(people.admin, "split", GOLD, recipe=make_recipe("accuracy", "f1_macro"))
     blue, green = people["Blue"].join(slug, "Blue"), people["Green"].join(slug, "Green")
     sent = {
-        "private": finished(blue.submit(slug, PRIVATE_BEST)),
-        "public": finished(blue.submit(slug, PUBLIC_BEST)),
-        "green": finished(green.submit(slug, OTHER)),
+        "private": require_finished(blue.submit(slug, PRIVATE_BEST)),
+        "public": require_finished(blue.submit(slug, PUBLIC_BEST)),
+        "green": require_finished(green.submit(slug, OTHER)),
     }
     return {"slug": slug} | sent
 
@@ -39,7 +48,7 @@ def split(people: People) -> dict[str, Any]:
 def test_a_team_sees_only_the_public_values_of_its_submissions(people: People, split: dict[str, Any]) -> None:
     slug, blue = split["slug"], people["Blue"]
     expected = {split["private"]["id"]: 0.5, split["public"]["id"]: 1.0}
-    listed = blue.get(f"{MAIN.format(slug)}/submissions").json()["items"]
+    listed = blue.get(f"{MAIN_PHASE_PATH.format(slug)}/submissions").json()["items"]
     for seen in [
         split["private"],
         split["public"],
@@ -71,13 +80,13 @@ def test_other_splits_are_refused_to_all_but_organizers(
     people: People, split: dict[str, Any], asked: str, form: str
 ) -> None:
     for caller in (people.visitor, people["Blue"], people["Stranger"]):
-        refused(caller.board(split["slug"], split=asked, format=form), 403, "split_hidden")
+        require_refused(caller.board(split["slug"], split=asked, format=form), 403, "split_hidden")
     assert people.admin.board(split["slug"], split=asked, format=form).status_code == 200
 
 
 def test_an_organizer_sees_every_split(people: People, split: dict[str, Any]) -> None:
     seen = people.admin.get(f"/submissions/{split['private']['id']}").json()
-    assert {name: values(part)["accuracy"] for name, part in seen["splits"].items()} == {
+    assert {name: metric_values(part)["accuracy"] for name, part in seen["splits"].items()} == {
         "public": 0.5,
         "private": 1.0,
         "all": 0.8,
@@ -90,13 +99,15 @@ def test_the_counted_entry_is_chosen_by_its_public_value_on_every_split(people: 
         assert [row["scores"]["accuracy"]["value"] for row in board.json()["rows"]] == pytest.approx(expected), name
         counted = {row["team"]["name"]: row["submission"] for row in board.json()["rows"]}
         assert counted["Blue"] == split["public"]["id"], name
-    assert ranks(people.admin.board(split["slug"], split="private")) == [(1, "Green"), (2, "Blue")]
+    assert board_ranks(people.admin.board(split["slug"], split="private")) == [(1, "Green"), (2, "Blue")]
 
 
 def test_a_split_on_some_rows_only_is_refused(people: People) -> None:
-    slug = challenge(people.admin, "half-split", GOLD)
-    body = refused(
-        people.admin.post(f"{MAIN.format(slug)}/gold", json=[*GOLD, {"id": "t6", "label": "a"}]), 422, "invalid_gold"
+    slug = create_challenge(people.admin, "half-split", GOLD)
+    body = require_refused(
+        people.admin.post(f"{MAIN_PHASE_PATH.format(slug)}/gold", json=[*GOLD, {"id": "t6", "label": "a"}]),
+        422,
+        "invalid_gold",
     )
     assert body["total"] == {"wrong_shape": 1}
     assert body["problems"][0]["pointer"].startswith("/5")

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from tests.journeys.support import MAIN, RIGHT, People, challenge, finished
+from tests.journeys.support import CORRECT_PREDICTIONS, MAIN_PHASE_PATH, People, create_challenge, require_finished
 
 FRACTION = re.compile(r":\d\d\.\d")
 
@@ -18,10 +18,10 @@ def moments(value: Any) -> set[str]:
 
 
 def test_no_reply_to_participants_tells_to_a_fraction_of_a_second_when_scoring_began_or_ended(people: People) -> None:
-    slug = challenge(people.admin, "timings")
+    slug = create_challenge(people.admin, "timings")
     blue = people["Blue"].join(slug, "Blue")
-    sent = finished(blue.submit(slug, RIGHT))
-    path, own = f"{MAIN.format(slug)}/submissions", f"/submissions/{sent['id']}"
+    sent = require_finished(blue.submit(slug, CORRECT_PREDICTIONS))
+    path, own = f"{MAIN_PHASE_PATH.format(slug)}/submissions", f"/submissions/{sent['id']}"
     select, repeated = (blue.post(f"{own}/{verb}").json() for verb in ("select", "unselect"))
     for seen in (sent, blue.get(own).json(), blue.get(path).json()["items"][0], select, repeated):
         times = seen["timings"]
@@ -32,7 +32,10 @@ def test_no_reply_to_participants_tells_to_a_fraction_of_a_second_when_scoring_b
     ends = {known["started_at"], known["finished_at"]}
     assert None not in ends
     replies = [who.board(slug) for who in (people.visitor, blue)]
-    replies += [blue.get(address) for address in (f"{own}/report", f"/challenges/{slug}", f"{MAIN.format(slug)}/quota")]
+    replies += [
+        blue.get(address)
+        for address in (f"{own}/report", f"/challenges/{slug}", f"{MAIN_PHASE_PATH.format(slug)}/quota")
+    ]
     for reply in replies:
         assert reply.status_code == 200, reply.text
         assert not moments(reply.json()) & ends
@@ -40,9 +43,9 @@ def test_no_reply_to_participants_tells_to_a_fraction_of_a_second_when_scoring_b
 
 
 def test_organizers_read_the_times_of_each_submission(people: People) -> None:
-    slug = challenge(people.admin, "timings-organizer")
-    sent = finished(people["Blue"].join(slug, "Blue").submit(slug, RIGHT))
-    listed = people.admin.get(f"{MAIN.format(slug)}/submissions").json()["items"][0]
+    slug = create_challenge(people.admin, "timings-organizer")
+    sent = require_finished(people["Blue"].join(slug, "Blue").submit(slug, CORRECT_PREDICTIONS))
+    listed = people.admin.get(f"{MAIN_PHASE_PATH.format(slug)}/submissions").json()["items"][0]
     seen = people.admin.get(f"/submissions/{sent['id']}").json()
     for body in (listed, seen):
         assert body["timings"]["submitted_at"] < body["timings"]["started_at"] < body["timings"]["finished_at"]

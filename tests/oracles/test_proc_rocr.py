@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from app.scoring.evaluation_input import Case
-from tests.scoring.build import case, results, value
+from app.scoring.evaluation_input import EvaluationInput
+from tests.scoring.case_builder import case, results, value
 
 CLOSE = 1e-12
 
@@ -22,18 +22,18 @@ def recorded() -> dict[str, Any]:
     return found
 
 
-def binary(scores: list[float]) -> Case:
+def binary(scores: list[float]) -> EvaluationInput:
     gold = ["yes" if true else "no" for true in recorded()["truth"]]
     return case("binary", ["yes", "no"], gold, gold, [[score] for score in scores])
 
 
-def multiclass(*, without: str | None = None) -> Case:
+def multiclass(*, without: str | None = None) -> EvaluationInput:
     kept = [row for row, name in enumerate(recorded()["class"]) if name != without]
     gold = [recorded()["class"][row] for row in kept]
     return case("multiclass", recorded()["classes"], gold, gold, [recorded()["scores"][row] for row in kept])
 
 
-def decision_values(classes: list[str]) -> Case:
+def decision_values(classes: list[str]) -> EvaluationInput:
     """The one decision value, as the scores of the class declared first; the others' scores are never looked at."""
     gold = recorded()["class"]
     scores = [[number, *[0.0] * (len(classes) - 1)] for number in recorded()["value"]]

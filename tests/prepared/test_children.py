@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from app.prepared.gold_folder import PreparedGold
-from app.worker.process_pool import ChildPool
-from tests.faults.support import alive, freeze
+from app.prepared.gold_folder import PreparedGoldFolder
+from app.worker.process_pool import ScoringProcessPool
+from tests.faults.inspection import freeze, is_alive
 from tests.faults.test_short_disk import filled, small_disk
-from tests.live import LONG, ROOT, eventually
-from tests.prepared.golds import KINDS, loaded
+from tests.live_service import MAX_WAIT_SECONDS, ROOT, eventually
+from tests.prepared.sample_golds import KINDS, load_kind
 
 MIB = 1 << 20
 KIND = {"format": "json", "encoding": "", "layout": ""}
@@ -28,11 +28,13 @@ NAME = "a" * 64
 
 
 @contextmanager
-def pool(folder: Path | None, count: int = 1, limit: int = 64 * MIB) -> Iterator[ChildPool]:
+def pool(folder: Path | None, count: int = 1, limit: int = 64 * MIB) -> Iterator[ScoringProcessPool]:
     """Real children that share a folder."""
     told = {"folder": str(folder), "limit": limit, "free": 0}
     arguments = ["--cpu", "30", "--memory", str(512 * MIB), "--limits", json.dumps({"records": 1_000_000})]
-    made = ChildPool(count, arguments=[*arguments, *(["--prepared", json.dumps(told)] if folder else [])], seconds=LONG)
+    made = ScoringProcessPool(
+        count, arguments=[*arguments, *(["--prepared", json.dumps(told)] if folder else [])], seconds=MAX_WAIT_SECONDS
+    )
     try:
         yield made
     finally:
@@ -147,13 +149,17 @@ def test_children_that_make_the_same_gold_ready_at_once_do_not_disturb_each_othe
             children.warm_up()
             together = threading.Barrier(3)
 
-            def ask(wait: Callable[[], int] = together.wait, children: ChildPool = children) -> float:
+            def ask(wait: Callable[[], int] = together.wait, children: ScoringProcessPool = children) -> float:
                 wait()
                 return accuracy(children.ask(files.in_full()))
 
-            assert [each.result(timeout=LONG) for each in [askers.submit(ask) for _ in range(3)]] == [1, 1, 1]
+            assert [each.result(timeout=MAX_WAIT_SECONDS) for each in [askers.submit(ask) for _ in range(3)]] == [
+                1,
+                1,
+                1,
+            ]
         (path,) = folder.iterdir()
-        assert PreparedGold(folder, 64 * MIB).load(NAME) is not None
+        assert PreparedGoldFolder(folder, 64 * MIB).load(NAME) is not None
         path.unlink()
 
 
@@ -167,7 +173,7 @@ def test_a_full_disk_is_nobodys_error(files: Files, tmp_path: Path, capsys: pyte
                 assert accuracy(children.ask(files.by_name())) == 1
             assert not list(folder.glob("*"))
             with filled(disk):  # found out only as it is written
-                PreparedGold(folder, 64 * MIB, -(1 << 62)).keep(NAME, loaded(tmp_path, "plain"))
+                PreparedGoldFolder(folder, 64 * MIB, -(1 << 62)).keep(NAME, load_kind(tmp_path, "plain"))
             assert not list(folder.glob("*"))
         with pool(folder) as children:
             assert accuracy(children.ask(files.in_full())) == 1
@@ -177,21 +183,21 @@ def test_a_full_disk_is_nobodys_error(files: Files, tmp_path: Path, capsys: pyte
 WRITER = """
 import sys
 from pathlib import Path
-from app.prepared.folder import PreparedGold
-from tests.prepared.golds import loaded
+from app.prepared.gold_folder import PreparedGoldFolder
+from tests.prepared.golds import load_kind
 
 folder = Path(sys.argv[1])
-gold = loaded(folder.parent, "plain")
+gold = load_kind(folder.parent, "plain")
 gold.notes = ["long " * 4_000_000]
 print("ready", flush=True)
 while True:
-    PreparedGold(folder, 1 << 30).keep("b" * 64, gold)
+    PreparedGoldFolder(folder, 1 << 30).keep("b" * 64, gold)
 """
 
 
 def test_a_writer_that_is_killed_leaves_nothing_that_is_used_or_stays(tmp_path: Path) -> None:
     folder = tmp_path / "prepared"
-    prepared, midway = PreparedGold(folder, 1 << 30), 0
+    prepared, midway = PreparedGoldFolder(folder, 1 << 30), 0
     for _ in range(8):
         writer = subprocess.Popen([sys.executable, "-c", WRITER, folder], cwd=ROOT, stdout=subprocess.PIPE)
         assert writer.stdout is not None
@@ -199,7 +205,7 @@ def test_a_writer_that_is_killed_leaves_nothing_that_is_used_or_stays(tmp_path: 
         eventually(lambda: any(folder.glob("*.part")), "it writes")
         freeze(writer.pid)
         parts = [path for path in folder.glob("*.part") if path.stat().st_size]  # locked first, then filled
-        prepared.tidy()
+        prepared.evict_unused()
         assert set(folder.glob("*.part")) >= set(parts)  # their writer lives
         writer.kill()
         writer.wait()
@@ -207,9 +213,9 @@ def test_a_writer_that_is_killed_leaves_nothing_that_is_used_or_stays(tmp_path: 
         midway += len(parts)
         found = folder / f"{'b' * 64}.gold"
         assert not found.exists() or prepared.load(found.stem) is not None
-        prepared.tidy()
+        prepared.evict_unused()
         assert not list(folder.glob("*.part"))
     assert midway, "no writer was killed amid its work"
-    assert not alive(writer.pid)
-    prepared.keep("b" * 64, loaded(tmp_path, "plain"))
+    assert not is_alive(writer.pid)
+    prepared.keep("b" * 64, load_kind(tmp_path, "plain"))
     assert prepared.load("b" * 64) is not None

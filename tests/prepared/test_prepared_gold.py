@@ -14,13 +14,13 @@ import pytest
 from app.errors import InvalidMetric
 from app.pipeline import Gold, score_labels
 from app.prepared import array_file
-from app.prepared.gold_arrays import taken_apart
-from app.prepared.gold_folder import UNUSED, PreparedGold
+from app.prepared.gold_arrays import encode_gold
+from app.prepared.gold_folder import MAX_UNUSED_SECONDS, PreparedGoldFolder
 from app.scoring.declaration.metric import CATALOGUE, MetricCall
 from app.scoring.declaration.metric_parser import parse_metric
-from app.scoring.declaration.task import Task
+from app.scoring.declaration.task import TaskKind
 from app.scoring.evaluation_input import Grouping, Labels
-from tests.prepared.golds import KINDS, loaded
+from tests.prepared.sample_golds import KINDS, load_kind
 
 NAME = "0" * 64
 
@@ -32,18 +32,18 @@ def said() -> list[str]:
 
 
 @pytest.fixture
-def prepared(tmp_path: Path, said: list[str]) -> PreparedGold:
+def prepared(tmp_path: Path, said: list[str]) -> PreparedGoldFolder:
     """A folder with room."""
-    return PreparedGold(tmp_path / "prepared", 1 << 30, 0, said.append)
+    return PreparedGoldFolder(tmp_path / "prepared", 1 << 30, 0, said.append)
 
 
-def file_of(prepared: PreparedGold, name: str = NAME) -> Path:
+def file_of(prepared: PreparedGoldFolder, name: str = NAME) -> Path:
     return prepared.folder / f"{name}.gold"
 
 
-def kept(prepared: PreparedGold, folder: Path, kind: str = "beside", name: str = NAME) -> tuple[Gold, Gold]:
+def kept(prepared: PreparedGoldFolder, folder: Path, kind: str = "beside", name: str = NAME) -> tuple[Gold, Gold]:
     """Gold as it was read, and as it comes back prepared."""
-    gold = loaded(folder, kind)
+    gold = load_kind(folder, kind)
     prepared.keep(name, gold)
     back = prepared.load(name)
     assert back is not None
@@ -62,7 +62,7 @@ def plain(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_says_what_the_gold_said(prepared: PreparedGold, tmp_path: Path, kind: str) -> None:
+def test_it_says_what_the_gold_said(prepared: PreparedGoldFolder, tmp_path: Path, kind: str) -> None:
     gold, back = kept(prepared, tmp_path, kind)
     assert back.ids == gold.ids
     assert set(back.void) == set(gold.void)
@@ -77,7 +77,7 @@ def test_it_says_what_the_gold_said(prepared: PreparedGold, tmp_path: Path, kind
         assert plain(getattr(back, name)) == plain(getattr(gold, name)), name
 
 
-def understood(task: Task) -> Iterator[MetricCall]:
+def understood(task: TaskKind) -> Iterator[MetricCall]:
     """Every metric that can be asked for in a task without thinking about its parameters."""
     for metric in CATALOGUE.values():
         params = dict(metric.example.params) | (
@@ -89,7 +89,7 @@ def understood(task: Task) -> Iterator[MetricCall]:
 
 @pytest.mark.parametrize("kind", ["beside", "sets", "acceptable answers", "splits and weights", "binary"])
 def test_every_metric_gives_the_same_on_arrays_that_nobody_may_write(
-    prepared: PreparedGold, tmp_path: Path, kind: str
+    prepared: PreparedGoldFolder, tmp_path: Path, kind: str
 ) -> None:
     gold, back = kept(prepared, tmp_path, kind)
     assert not back.labels.codes.flags.writeable
@@ -106,7 +106,7 @@ def test_every_metric_gives_the_same_on_arrays_that_nobody_may_write(
     assert score_labels(back, guess, calls, chances) == score_labels(gold, guess, calls, chances)
 
 
-def test_no_id_is_a_string_until_one_is_asked_for(prepared: PreparedGold, tmp_path: Path) -> None:
+def test_no_id_is_a_string_until_one_is_asked_for(prepared: PreparedGoldFolder, tmp_path: Path) -> None:
     _, back = kept(prepared, tmp_path, "plain")
     assert len(back.index) == len(back.listed) == 60
     assert "ids" not in vars(back.index)
@@ -115,7 +115,7 @@ def test_no_id_is_a_string_until_one_is_asked_for(prepared: PreparedGold, tmp_pa
 
 
 def test_the_key_of_its_hash_is_another_each_time_and_stands_in_the_file(
-    prepared: PreparedGold, tmp_path: Path
+    prepared: PreparedGoldFolder, tmp_path: Path
 ) -> None:
     """Whoever could foresee it could send a million ids that all collide."""
     tables = [kept(prepared, tmp_path, "plain")[1].index.table for _ in range(2)]
@@ -124,7 +124,7 @@ def test_the_key_of_its_hash_is_another_each_time_and_stands_in_the_file(
     assert tables[0].key.tolist() != tables[1].key.tolist()
 
 
-def test_only_its_own_account_may_read_it(prepared: PreparedGold, tmp_path: Path) -> None:
+def test_only_its_own_account_may_read_it(prepared: PreparedGoldFolder, tmp_path: Path) -> None:
     kept(prepared, tmp_path)
     assert prepared.folder.stat().st_mode & 0o777 == 0o700
     assert file_of(prepared).stat().st_mode & 0o777 == 0o600
@@ -133,7 +133,7 @@ def test_only_its_own_account_may_read_it(prepared: PreparedGold, tmp_path: Path
 # ---- files that are not what was written
 
 
-def unsound(prepared: PreparedGold, data: bytes, said: list[str]) -> None:
+def unsound(prepared: PreparedGoldFolder, data: bytes, said: list[str]) -> None:
     """A file of these bytes is not used, is removed and is spoken of; made again it is sound."""
     path = file_of(prepared)
     path.write_bytes(data)
@@ -143,7 +143,7 @@ def unsound(prepared: PreparedGold, data: bytes, said: list[str]) -> None:
     assert len(said) == 1
 
 
-def test_a_file_cut_short_anywhere_is_made_again(prepared: PreparedGold, tmp_path: Path, said: list[str]) -> None:
+def test_a_file_cut_short_anywhere_is_made_again(prepared: PreparedGoldFolder, tmp_path: Path, said: list[str]) -> None:
     gold, _ = kept(prepared, tmp_path)
     whole = file_of(prepared).read_bytes()
     for length in {*range(130), *range(130, len(whole), 97), len(whole) - 1}:
@@ -153,7 +153,7 @@ def test_a_file_cut_short_anywhere_is_made_again(prepared: PreparedGold, tmp_pat
     assert prepared.load(NAME) is not None
 
 
-def test_a_flipped_bit_anywhere_is_noticed(prepared: PreparedGold, tmp_path: Path, said: list[str]) -> None:
+def test_a_flipped_bit_anywhere_is_noticed(prepared: PreparedGoldFolder, tmp_path: Path, said: list[str]) -> None:
     gold, _ = kept(prepared, tmp_path)
     whole = file_of(prepared).read_bytes()
     ends = 48  # of the head, after which zeros stand up to the header
@@ -166,13 +166,13 @@ def test_a_flipped_bit_anywhere_is_noticed(prepared: PreparedGold, tmp_path: Pat
 
 
 @pytest.mark.parametrize("data", [b"", b"\0" * 4096, b"{}", os.urandom(10_000)])
-def test_what_never_was_prepared_gold_is_removed(prepared: PreparedGold, data: bytes, said: list[str]) -> None:
+def test_what_never_was_prepared_gold_is_removed(prepared: PreparedGoldFolder, data: bytes, said: list[str]) -> None:
     prepared.folder.mkdir()
     unsound(prepared, data, said)
 
 
 def test_another_layout_and_another_version_of_the_program_are_made_again(
-    prepared: PreparedGold, tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
+    prepared: PreparedGoldFolder, tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module, name, value in (
         ("app.prepared.array_file", "MAGIC", b"AssayG99"),
@@ -188,16 +188,16 @@ def test_another_layout_and_another_version_of_the_program_are_made_again(
 
 
 def test_where_it_cannot_be_written_gold_is_scored_with_as_it_is(
-    prepared: PreparedGold, tmp_path: Path, said: list[str]
+    prepared: PreparedGoldFolder, tmp_path: Path, said: list[str]
 ) -> None:
     prepared.folder.write_text("no folder")
-    prepared.tidy()
+    prepared.evict_unused()
     assert prepared.load(NAME) is None
-    prepared.keep(NAME, loaded(tmp_path, "plain"))
+    prepared.keep(NAME, load_kind(tmp_path, "plain"))
     assert len(said) >= 1
     prepared.folder.unlink()
     file_of(prepared).mkdir(parents=True)  # a folder of its name
-    prepared.keep(NAME, loaded(tmp_path, "plain"))
+    prepared.keep(NAME, load_kind(tmp_path, "plain"))
     assert prepared.load(NAME) is None
     assert [path.name for path in prepared.folder.iterdir()] == [f"{NAME}.gold"]
 
@@ -205,19 +205,19 @@ def test_where_it_cannot_be_written_gold_is_scored_with_as_it_is(
 # ---- what is kept
 
 
-def aged(prepared: PreparedGold, name: str, seconds: float) -> None:
+def aged(prepared: PreparedGoldFolder, name: str, seconds: float) -> None:
     """As if it had been used so long ago."""
     moment = time.time() - seconds
     os.utime(file_of(prepared, name), (moment, moment))
 
 
-def names(prepared: PreparedGold) -> set[str]:
+def names(prepared: PreparedGoldFolder) -> set[str]:
     return {path.stem for path in prepared.folder.iterdir()}
 
 
 def test_the_least_recently_used_goes_first_and_a_map_of_it_stays_readable(tmp_path: Path) -> None:
-    size = sum(map(len, array_file.laid_out(*taken_apart(loaded(tmp_path, "plain")))))
-    prepared = PreparedGold(tmp_path / "prepared", 3 * size)
+    size = sum(map(len, array_file.serialize(*encode_gold(load_kind(tmp_path, "plain")))))
+    prepared = PreparedGoldFolder(tmp_path / "prepared", 3 * size)
     maps = {}
     for at, name in enumerate("abc"):
         maps[name] = kept(prepared, tmp_path, "plain", name)[1]
@@ -231,17 +231,17 @@ def test_the_least_recently_used_goes_first_and_a_map_of_it_stays_readable(tmp_p
 
 def test_gold_beyond_the_limit_or_the_free_space_is_not_prepared_and_drops_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "prepared"
-    kept(PreparedGold(folder, 1 << 30), tmp_path, "plain", "small")
+    kept(PreparedGoldFolder(folder, 1 << 30), tmp_path, "plain", "small")
     for limit, free in ((0, 0), (100, 0), (1 << 30, 1 << 62)):
-        PreparedGold(folder, limit, free).keep("more", loaded(tmp_path, "plain"))
+        PreparedGoldFolder(folder, limit, free).keep("more", load_kind(tmp_path, "plain"))
         assert not (folder / "more.gold").exists()
 
 
-def test_what_nobody_used_for_long_is_dropped(prepared: PreparedGold, tmp_path: Path) -> None:
+def test_what_nobody_used_for_long_is_dropped(prepared: PreparedGoldFolder, tmp_path: Path) -> None:
     """It may be of a challenge that was deleted."""
     for name in "ab":
         kept(prepared, tmp_path, "plain", name)
-    aged(prepared, "a", UNUSED + 60)
-    aged(prepared, "b", UNUSED - 600)
-    prepared.tidy()
+    aged(prepared, "a", MAX_UNUSED_SECONDS + 60)
+    aged(prepared, "b", MAX_UNUSED_SECONDS - 600)
+    prepared.evict_unused()
     assert names(prepared) == {"b"}

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select, text
 
-from app.actions.scoring_tasks.score_submission import claim_task, claim_tasks
-from app.errors import DatabaseAway
-from app.queue import Claim, Queue
+from app.actions.scoring_tasks.score_submission import claim_next_task, claim_tasks
+from app.errors import DatabaseUnavailable
+from app.queue import Queue, TaskClaim
 from app.queue.local import LocalQueue
 from app.scoring import SCORER_VERSION
 from app.settings import Settings
@@ -21,10 +21,10 @@ from app.store.migrate import upgrade
 from app.store.queries import tasks
 from app.store.session import Database, WriteSession
 from app.store.tables import Score, ScoreTask
-from app.worker.worker import shared_queue
-from tests.live import LONG, eventually
-from tests.store.engines import only_postgresql
-from tests.store.rows import Filled, added, fill, submission
+from app.worker.worker import postgresql_queue
+from tests.live_service import MAX_WAIT_SECONDS, eventually
+from tests.store.database_marks import only_postgresql
+from tests.store.sample_rows import RowIds, add_row, fill_tables, submission
 
 LEASE = timedelta(seconds=30)
 
@@ -42,26 +42,26 @@ class Bed:
         self.hold.set()
         self.failing: set[str] = set()
         with self.db.write() as session:
-            self._ids: Filled = fill(session)
+            self._ids: RowIds = fill_tables(session)
             session.execute(delete(Score))
             session.execute(delete(ScoreTask))
 
     def queue(self, slots: int = 1) -> Queue:
         if self.db.sqlite:
             return LocalQueue(self._claim, slots)
-        return shared_queue(self._settings, self.claim_next, slots)
+        return postgresql_queue(self._settings, self.claim_next, slots)
 
-    def _claim(self, count: int) -> list[Claim]:
+    def _claim(self, count: int) -> list[TaskClaim]:
         with self.db.write() as session:
             return claim_tasks(session, count)
 
-    def claim_next(self) -> Claim | None:
+    def claim_next(self) -> TaskClaim | None:
         with self.db.write() as session:
-            return claim_task(session, lease=LEASE)
+            return claim_next_task(session, lease=LEASE)
 
     def add(self, session: WriteSession, queue: Queue, *, priority: int = 0, wait: timedelta | None = None) -> str:
         ids = self._ids
-        sent = added(session, submission(ids.phase, ids.team, ids.user))
+        sent = add_row(session, submission(ids.phase, ids.team, ids.user))
         made: dict[str, Any] = {"gold_id": ids.gold, "recipe_id": ids.recipe, "scorer_version": SCORER_VERSION}
         task_id = tasks.add(session, submission_id=sent, priority=priority, **made)
         assert task_id is not None
@@ -86,12 +86,12 @@ class Bed:
                 other.execute(text("SELECT pg_terminate_backend(:number, 5000)"), {"number": number})
             queue.enqueue(session, "0" * 32)
 
-    def work(self, claim: Claim) -> None:
+    def work(self, claim: TaskClaim) -> None:
         self.order.append(claim.task_id)
-        assert self.hold.wait(LONG)
+        assert self.hold.wait(MAX_WAIT_SECONDS)
         with self.db.write() as session:
             self.moments[claim.task_id] = clock.steady(session)
-            task = tasks.owned(session, claim.task_id, claim.attempt)
+            task = tasks.lock_owned(session, claim.task_id, claim.attempt)
             assert task is not None
             task.status = "failed" if claim.task_id in self.failing else "done"
         if claim.task_id in self.failing:
@@ -108,7 +108,7 @@ class Bed:
             for each in queues:
                 each.wake()
             for thread in threads:
-                thread.join(LONG)
+                thread.join(MAX_WAIT_SECONDS)
                 assert not thread.is_alive(), "the queue did not end"
 
         for thread in threads:
@@ -133,7 +133,7 @@ class Bed:
 
     def lost(self, queue: Queue) -> list[str]:
         with self.db.read() as session:
-            return queue.lost(session)
+            return queue.find_orphaned_tasks(session)
 
 
 @pytest.fixture
@@ -248,13 +248,13 @@ def test_of_many_who_want_a_task_one_gets_it(bed: Bed) -> None:
         task_id = bed.send(queue)
         together = threading.Barrier(16)
 
-        def claim(_: int, line: threading.Barrier = together) -> Claim | None:
-            line.wait(LONG)
+        def claim(_: int, line: threading.Barrier = together) -> TaskClaim | None:
+            line.wait(MAX_WAIT_SECONDS)
             return bed.claim_next()
 
         with ThreadPoolExecutor(16) as racers:
             claims = [each for each in racers.map(claim, range(16)) if each is not None]
-        assert claims == [Claim(task_id, 1)]
+        assert claims == [TaskClaim(task_id, 1)]
 
 
 def test_as_many_tasks_as_have_no_job_are_lost_until_they_are_enqueued_again(bed: Bed) -> None:
@@ -273,7 +273,7 @@ def test_as_many_tasks_as_have_no_job_are_lost_until_they_are_enqueued_again(bed
         )  # by a worker that is no more
     assert len(bed.lost(queue)) == 2, "a job wakes a worker for whichever task is next"
     with bed.db.write() as session:
-        for task_id in queue.lost(session):
+        for task_id in queue.find_orphaned_tasks(session):
             queue.enqueue(session, task_id)
     assert bed.lost(queue) == []
     with bed.running(queue):
@@ -303,16 +303,16 @@ def test_a_job_in_the_hands_of_a_worker_that_lives_is_no_promise(bed: Bed) -> No
     assert bed.lost(queue) == [sent]
     with bed.db.write() as session:
         queue.enqueue(session, sent, again=True)
-        queue.forget_ended(session)
+        queue.delete_finished_jobs(session)
     assert bed.jobs() == 2, "the task has not ended"
     with bed.running(queue):
         eventually(lambda: sent in bed.moments, "the task is done")
     with bed.db.write() as session:
-        queue.forget_ended(session)
+        queue.delete_finished_jobs(session)
     assert bed.jobs() == 1, "it may still be at it"
     with bed.db.write() as session:
         session.execute(text("UPDATE procrastinate_events SET at = at - interval '2 hours'"))
-        queue.forget_ended(session)
+        queue.delete_finished_jobs(session)
     assert bed.jobs() == 0
 
 
@@ -322,11 +322,11 @@ def test_a_job_of_a_deleted_task_is_forgotten_once_nobody_can_be_at_it(bed: Bed)
     with bed.db.write() as session:
         session.delete(session.get_one(ScoreTask, sent))
     with bed.db.write() as session:
-        queue.forget_ended(session)
+        queue.delete_finished_jobs(session)
     assert bed.jobs() == 1, "a worker may be at it"
     with bed.db.write() as session:
         session.execute(text("UPDATE procrastinate_events SET at = at - interval '2 hours'"))
-        queue.forget_ended(session)
+        queue.delete_finished_jobs(session)
     assert bed.jobs() == 0
 
 
@@ -336,12 +336,12 @@ def test_a_job_of_another_scorer_version_is_forgotten_once_its_task_is_deleted(b
     sent = bed.send(queue)
     with bed.db.write() as session:
         session.execute(text("UPDATE procrastinate_jobs SET queue_name = 'scoring-0'"))
-        queue.forget_ended(session)
+        queue.delete_finished_jobs(session)
     assert bed.jobs() == 1, "a worker of that version may come"
     with bed.db.write() as session:
         session.delete(session.get_one(ScoreTask, sent))
         session.flush()
-        queue.forget_ended(session)
+        queue.delete_finished_jobs(session)
     assert bed.jobs() == 0
 
 
@@ -374,6 +374,6 @@ def test_a_job_whose_end_could_not_be_noted_is_removed_by_the_engine_that_lives_
 @only_postgresql
 def test_a_database_that_goes_away_amid_a_transaction_is_away_for_the_queue_too(bed: Bed) -> None:
     queue = bed.queue()
-    with pytest.raises(DatabaseAway):
+    with pytest.raises(DatabaseUnavailable):
         bed.cut_off(queue)
     assert bed.jobs() == 0

@@ -9,8 +9,8 @@ from sqlalchemy import text
 from app.scoring import SCORER_VERSION
 from app.store.migrate import upgrade
 from app.store.session import Database
-from app.worker.worker import sending_queue
-from tests.api.served import settings
+from app.worker.worker import enqueue_only_queue
+from tests.api.in_process_app import app_settings
 
 MANY = 20_000
 TASKS = """
@@ -28,7 +28,7 @@ JOBS = """
 
 @pytest.fixture
 def db(tmp_path: Path, postgres_database: Callable[[], str]) -> Database:
-    given = settings(tmp_path / "data", database_url=postgres_database(), files_shared=True)
+    given = app_settings(tmp_path / "data", database_url=postgres_database(), files_shared=True)
     upgrade(given)
     made = Database(given)
     with made.engine().begin() as connection:
@@ -41,8 +41,10 @@ def db(tmp_path: Path, postgres_database: Callable[[], str]) -> Database:
 
 
 def test_the_one_job_that_is_missing_is_found_at_once_among_very_many(db: Database, tmp_path: Path) -> None:
-    queue = sending_queue(settings(tmp_path / "data", database_url=db.url.render_as_string(hide_password=False)))
+    queue = enqueue_only_queue(
+        app_settings(tmp_path / "data", database_url=db.url.render_as_string(hide_password=False))
+    )
     with db.write() as session:
         session.execute(text("SET LOCAL statement_timeout = '5s'"))  # a hundred times what it needs
-        assert len(queue.lost(session)) == 1
+        assert len(queue.find_orphaned_tasks(session)) == 1
     db.close()

@@ -17,9 +17,9 @@ from app.store import locks
 from app.store.session import Database
 from app.store.tables import Submission
 from app.store.types import new_id
-from tests.faults.support import asked, children_of, frozen, pid_of
-from tests.live import Caller, Live, eventually
-from tests.races.support import BAD, GOLD, Crowd, OnPostgresql, OnSqlite
+from tests.faults.inspection import asked, children_of, frozen_scoring, pid_of
+from tests.live_service import Caller, Live, eventually
+from tests.races.concurrent_clients import GOLD, INVALID_PREDICTIONS, ConcurrentClients, OnPostgresql, OnSqlite
 
 RULES: dict[str, Any] = {"leaderboard": "after_close", "reports": [], "quota": {"total": 10}}
 RECIPE = {"primary": "accuracy", "metrics": ["accuracy"], "selection": "latest"}
@@ -33,7 +33,7 @@ def right(count: int) -> dict[str, str]:
 
 
 @pytest.fixture
-def opened(crowd: Crowd, request: pytest.FixtureRequest) -> str:
+def opened(crowd: ConcurrentClients, request: pytest.FixtureRequest) -> str:
     """The slug of a challenge whose board is shown after the close."""
     slug = f"close-{request.function.__name__[5:30].strip('_').replace('_', '-')}"
     crowd.challenge(slug, **RULES)
@@ -42,13 +42,13 @@ def opened(crowd: Crowd, request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def visitors(crowd: Crowd) -> Iterator[list[Caller]]:
+def visitors(crowd: ConcurrentClients) -> Iterator[list[Caller]]:
     """Somebody without a token, at each door."""
     with ExitStack() as left:
-        yield [left.enter_context(Caller(door, None)) for door in crowd.service.doors()]
+        yield [left.enter_context(Caller(door, None)) for door in crowd.service.api_urls()]
 
 
-def close(crowd: Crowd, slug: str, window: dict[str, str] = LONG_AGO) -> None:
+def close(crowd: ConcurrentClients, slug: str, window: dict[str, str] = LONG_AGO) -> None:
     """The organizers end the phase; what was sent a moment ago came before, whatever time they give."""
     crowd.admin().patch(f"/challenges/{slug}/phases/main", json=window).raise_for_status()
 
@@ -82,12 +82,12 @@ def appears(caller: Caller, slug: str) -> None:
 
 
 def test_a_closed_phase_shows_no_value_of_a_file_that_a_later_one_replaces(
-    crowd: Crowd, opened: str, visitors: list[Caller]
+    crowd: ConcurrentClients, opened: str, visitors: list[Caller]
 ) -> None:
     blue = crowd.member(opened, "Blue")
-    with crowd.nothing_scored():
+    with crowd.scoring_paused():
         first, _, last = sent(blue[0], opened, right(3), right(7), right(5))
-        sent(blue[0], opened, BAD)
+        sent(blue[0], opened, INVALID_PREDICTIONS)
         close(crowd, opened)
         readers = [*visitors, *blue]
         for reader in readers:
@@ -111,13 +111,13 @@ def test_a_closed_phase_shows_no_value_of_a_file_that_a_later_one_replaces(
 
 
 def test_what_organizers_do_after_the_close_hides_nothing_again(
-    crowd: Crowd, opened: str, visitors: list[Caller]
+    crowd: ConcurrentClients, opened: str, visitors: list[Caller]
 ) -> None:
     green = crowd.member(opened, "Green")
     (own,) = sent(green[0], opened, right(4))
     close(crowd, opened)
     appears(visitors[0], opened)
-    with crowd.nothing_scored():
+    with crowd.scoring_paused():
         sent(crowd.admin(), opened, right(6), team="Late")
         sent(crowd.admin(), opened, right(6), team="Chance", baseline="true")
         for path in (f"/submissions/{own}/rerun", f"/challenges/{opened}/phases/main/rerun"):
@@ -126,9 +126,11 @@ def test_what_organizers_do_after_the_close_hides_nothing_again(
             assert shown(reader, opened) == [own]
 
 
-def test_what_organizers_cancel_is_not_waited_for_and_teams_can_cancel_nothing(crowd: Crowd, opened: str) -> None:
+def test_what_organizers_cancel_is_not_waited_for_and_teams_can_cancel_nothing(
+    crowd: ConcurrentClients, opened: str
+) -> None:
     red = crowd.member(opened, "Red")
-    with crowd.nothing_scored():
+    with crowd.scoring_paused():
         waits = sent(red[0], opened, right(4), right(5))
         close(crowd, opened)
         assert red[0].post(f"/submissions/{waits[-1]}/cancel").json()["code"] == "phase_closed"
@@ -142,10 +144,10 @@ def test_what_organizers_cancel_is_not_waited_for_and_teams_can_cancel_nothing(c
 def test_what_fails_for_good_is_not_waited_for_until_organizers_queue_it_again(tmp_path: Path) -> None:
     service = Live(tmp_path / "data", crash_cap="1").start()
     try:
-        crowd = Crowd(OnSqlite(service))
+        crowd = ConcurrentClients(OnSqlite(service))
         crowd.challenge("fails", **RULES)
         (blue,) = crowd.member("fails")
-        with frozen(service) as children:
+        with frozen_scoring(service) as children:
             (lost,) = sent(blue, "fails", right(4))
             close(crowd, "fails")
             eventually(lambda: any(map(asked, children)), "a child is at it")
@@ -156,7 +158,7 @@ def test_what_fails_for_good_is_not_waited_for_until_organizers_queue_it_again(t
             appears(blue, "fails")
             assert shown(blue, "fails") == []
         late = crowd.admin().submit("fails", right(6), team="Late").json()  # a new child scores it
-        with frozen(service):
+        with frozen_scoring(service):
             crowd.admin().post(f"/submissions/{lost}/rerun").raise_for_status()
             assert still(blue.board("fails")) == 1
         appears(blue, "fails")
@@ -167,7 +169,7 @@ def test_what_fails_for_good_is_not_waited_for_until_organizers_queue_it_again(t
 
 
 def test_what_was_let_in_before_the_close_and_is_not_stored_yet_is_waited_for(
-    crowd: Crowd, opened: str, visitors: list[Caller]
+    crowd: ConcurrentClients, opened: str, visitors: list[Caller]
 ) -> None:
     blue = crowd.member(opened, "Blue")
     (seen,) = sent(blue[0], opened, right(4))
@@ -190,7 +192,7 @@ def test_what_was_let_in_before_the_close_and_is_not_stored_yet_is_waited_for(
 
 
 @contextmanager
-def database(crowd: Crowd) -> Iterator[Database]:
+def database(crowd: ConcurrentClients) -> Iterator[Database]:
     """That of the service, beside it."""
     service = crowd.service
     if isinstance(service, OnSqlite):

@@ -3,13 +3,22 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import httpx
 import pytest
 
-from tests.cluster import Part
-from tests.live import LONG, PASSWORD, Caller, eventually
-from tests.races.support import BAD, GOOD, Crowd, OnPostgresql, at_once, codes, edited
+from tests.cluster import ServiceProcess
+from tests.live_service import MAX_WAIT_SECONDS, PASSWORD, Caller, eventually
+from tests.races.concurrent_clients import (
+    CORRECT_PREDICTIONS,
+    INVALID_PREDICTIONS,
+    ConcurrentClients,
+    OnPostgresql,
+    call_concurrently,
+    count_statuses,
+    database_connection,
+)
 
 TIMES = 20
 TABLES = ("submissions", "score_tasks", "quota_entries", "idempotency_keys")
@@ -21,30 +30,32 @@ CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON submissions DEFERRABLE INITIALL
 """
 
 
-def test_one_key_sent_by_many_at_once_is_one_submission(crowd: Crowd) -> None:
+def test_one_key_sent_by_many_at_once_is_one_submission(crowd: ConcurrentClients) -> None:
     address = crowd.challenge("one-key", quota={"total": 3})
     blue, files = crowd.member("one-key"), crowd.stored()
     key = {"Idempotency-Key": "the same"}
     doors = [blue[number % len(blue)] for number in range(TIMES)]
-    with crowd.nothing_scored():
-        answers = at_once([lambda door=door: door.post(address, json=GOOD, headers=key) for door in doors])  # type: ignore[misc]
-        assert set(codes(answers)) <= {200, 202, 409}
-        assert codes(answers)[202] == 1
+    with crowd.scoring_paused():
+        answers = call_concurrently(
+            [partial(door.post, address, json=CORRECT_PREDICTIONS, headers=key) for door in doors]
+        )
+        assert set(count_statuses(answers)) <= {200, 202, 409}
+        assert count_statuses(answers)[202] == 1
         assert {each.json()["code"] for each in answers if each.status_code == 409} <= {"request_in_flight"}
         assert len({each.json()["id"] for each in answers if each.status_code < 300}) == 1
         for table in TABLES:
             assert crowd.count(table, "one-key") == 1
         assert crowd.stored() == files + 1  # what repetitions sent is gone
         for door in blue:
-            assert door.post(address, json=GOOD, headers=key).status_code == 200
-            other = door.post(address, json=BAD, headers=key)
+            assert door.post(address, json=CORRECT_PREDICTIONS, headers=key).status_code == 200
+            other = door.post(address, json=INVALID_PREDICTIONS, headers=key)
             assert (other.status_code, other.json()["code"]) == (422, "idempotency_mismatch")
-            other = door.post(address, json=GOOD, headers=key, params={"method": "another"})
+            other = door.post(address, json=CORRECT_PREDICTIONS, headers=key, params={"method": "another"})
             assert (other.status_code, other.json()["code"]) == (422, "idempotency_mismatch")
         assert crowd.stored() == files + 1
 
 
-def test_many_keys_at_once_beside_a_crowd_of_expired_ones(on_postgresql: Crowd) -> None:
+def test_many_keys_at_once_beside_a_crowd_of_expired_ones(on_postgresql: ConcurrentClients) -> None:
     """Every request with a key removes expired ones, all of them the same."""
     crowd = on_postgresql
     address = crowd.challenge("many-keys")
@@ -52,39 +63,46 @@ def test_many_keys_at_once_beside_a_crowd_of_expired_ones(on_postgresql: Crowd) 
 
     def rush(first: int) -> list[httpx.Response]:
         sent = [(blue[number % 2], {"Idempotency-Key": f"key {number}"}) for number in range(first, first + 2 * TIMES)]
-        return at_once([lambda one=one: one[0].post(address, json=GOOD, headers=one[1]) for one in sent])  # type: ignore[misc]
+        return call_concurrently(
+            [partial(one.post, address, json=CORRECT_PREDICTIONS, headers=headers) for one, headers in sent]
+        )
 
-    assert codes(rush(0)) == {202: 2 * TIMES}
-    with edited(crowd) as connection:
+    assert count_statuses(rush(0)) == {202: 2 * TIMES}
+    with database_connection(crowd) as connection:
         connection.execute("UPDATE idempotency_keys SET created_at = created_at - interval '25 hours'")
-    assert codes(rush(TIMES)) == {202: 2 * TIMES}  # half of them under a key that has expired
+    assert count_statuses(rush(TIMES)) == {202: 2 * TIMES}  # half of them under a key that has expired
     assert crowd.count("submissions", "many-keys") == 4 * TIMES
     assert crowd.count("idempotency_keys", "many-keys") == 2 * TIMES
 
 
-def test_expired_keys_that_somebody_else_removes_are_not_waited_for(on_postgresql: Crowd) -> None:
+def test_expired_keys_that_somebody_else_removes_are_not_waited_for(on_postgresql: ConcurrentClients) -> None:
     crowd = on_postgresql
     address = crowd.challenge("old-keys")
     blue, red = crowd.member("old-keys"), crowd.member("old-keys", "Red")
     for name in ("first", "second"):
-        assert blue[0].post(address, json=GOOD, headers={"Idempotency-Key": f"old {name}"}).status_code == 202
+        assert (
+            blue[0].post(address, json=CORRECT_PREDICTIONS, headers={"Idempotency-Key": f"old {name}"}).status_code
+            == 202
+        )
     of_blue = "user_id IN (SELECT user_id FROM idempotency_keys WHERE key = 'old first') AND key IN ('old first', 'old second')"
-    with edited(crowd) as other:
+    with database_connection(crowd) as other:
         other.execute(
             f"UPDATE idempotency_keys SET created_at = created_at - interval '25 hours' WHERE {of_blue}".encode()
         )
         with other.transaction():
             other.execute("SELECT 1 FROM idempotency_keys WHERE key = 'old first' FOR UPDATE")
-            assert red[0].post(address, json=GOOD, headers={"Idempotency-Key": "new"}).status_code == 202
+            assert red[0].post(address, json=CORRECT_PREDICTIONS, headers={"Idempotency-Key": "new"}).status_code == 202
             assert crowd.service.rows(f"SELECT key FROM idempotency_keys WHERE {of_blue}") == [("old first",)]
-    assert blue[1].post(address, json=GOOD, headers={"Idempotency-Key": "old first"}).status_code == 202  # a new life
+    assert (
+        blue[1].post(address, json=CORRECT_PREDICTIONS, headers={"Idempotency-Key": "old first"}).status_code == 202
+    )  # a new life
     assert crowd.count("submissions", "old-keys") == 4
 
 
 @contextmanager
-def refusing(crowd: Crowd, code: str, when: str) -> Iterator[None]:
+def refusing(crowd: ConcurrentClients, code: str, when: str) -> Iterator[None]:
     """Every transaction that stores a submission fails: at once, or when it commits."""
-    with edited(crowd) as connection:
+    with database_connection(crowd) as connection:
         connection.execute(REFUSING.format(code=code, when=when).encode())
         try:
             yield
@@ -93,52 +111,54 @@ def refusing(crowd: Crowd, code: str, when: str) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("code", ["53100", "P0001"])  # the disk is full, a trigger raises
-def test_a_commit_that_fails_leaves_nothing_but_the_file(on_postgresql: Crowd, code: str) -> None:
+def test_a_commit_that_fails_leaves_nothing_but_the_file(on_postgresql: ConcurrentClients, code: str) -> None:
     """What became of a commit cannot always be known: its file stays until it is certain that no row names it."""
     crowd, slug = on_postgresql, f"no-commit-{code.lower()}"
     address = crowd.challenge(slug, quota={"total": 1})
     blue, files = crowd.member(slug), crowd.stored()
     eventually(lambda: crowd.service.rows("SELECT id FROM procrastinate_jobs") == [], "no job is left of other tests")
     with refusing(crowd, code, "DEFERRED"):
-        answer = blue[0].post(address, json=GOOD, headers={"Idempotency-Key": slug})
+        answer = blue[0].post(address, json=CORRECT_PREDICTIONS, headers={"Idempotency-Key": slug})
         assert (answer.status_code, answer.json()["code"]) == (503, "commit_uncertain"), answer.text
         assert int(answer.headers["retry-after"]) >= 1
         for table in TABLES:
             assert crowd.count(table, slug) == 0
         assert crowd.service.rows("SELECT id FROM procrastinate_jobs") == []
         assert crowd.stored() == files + 1
-    again = blue[1].post(address, json=GOOD, headers={"Idempotency-Key": slug, "Prefer": "wait=60"})
+    again = blue[1].post(address, json=CORRECT_PREDICTIONS, headers={"Idempotency-Key": slug, "Prefer": "wait=60"})
     assert again.status_code == 201, again.text
     assert crowd.ledger(slug) == {"reserve": 1, "charge": 1}
 
 
-def test_a_transaction_that_fails_before_its_commit_leaves_nothing_at_all(on_postgresql: Crowd) -> None:
+def test_a_transaction_that_fails_before_its_commit_leaves_nothing_at_all(on_postgresql: ConcurrentClients) -> None:
     crowd = on_postgresql
     address = crowd.challenge("no-row", quota={"total": 1})
     blue, files = crowd.member("no-row"), crowd.stored()
     with refusing(crowd, "53100", "IMMEDIATE"):
-        answer = blue[0].post(address, json=GOOD)
+        answer = blue[0].post(address, json=CORRECT_PREDICTIONS)
         assert (answer.status_code, answer.json()["code"]) == (503, "database_away"), answer.text
     assert [crowd.count(table, "no-row") for table in TABLES] == [0, 0, 0, 0]
     assert crowd.stored() == files
-    assert blue[1].post(address, json=GOOD).status_code == 202
+    assert blue[1].post(address, json=CORRECT_PREDICTIONS).status_code == 202
 
 
 @pytest.fixture(scope="module")
-def hasty(on_postgresql: Crowd) -> Part:
+def hasty(on_postgresql: ConcurrentClients) -> ServiceProcess:
     """A third replica, which does not wait long for locks; it is killed by the last test that uses it."""
     service = on_postgresql.service
     assert isinstance(service, OnPostgresql)
     return service.cluster.part("api", database_wait="3").start().wait_ready()
 
 
-def test_a_lock_that_is_not_to_be_had_in_time_is_503_and_nothing_happened(on_postgresql: Crowd, hasty: Part) -> None:
+def test_a_lock_that_is_not_to_be_had_in_time_is_503_and_nothing_happened(
+    on_postgresql: ConcurrentClients, hasty: ServiceProcess
+) -> None:
     crowd = on_postgresql
     address = crowd.challenge("locked")
     blue, files = crowd.member("locked"), crowd.stored()
-    sent = blue[0].post(address, json=GOOD, headers={"Prefer": "wait=60"}).json()["id"]
+    sent = blue[0].post(address, json=CORRECT_PREDICTIONS, headers={"Prefer": "wait=60"}).json()["id"]
     there = Caller(hasty.url, blue[0].headers["authorization"].removeprefix("Bearer "))
-    with there, edited(crowd) as connection:
+    with there, database_connection(crowd) as connection:
         with connection.transaction():
             connection.execute("SELECT id FROM submissions WHERE id = %s FOR UPDATE", (sent,))
             answer = there.post(f"/submissions/{sent}/select")
@@ -146,20 +166,22 @@ def test_a_lock_that_is_not_to_be_had_in_time_is_503_and_nothing_happened(on_pos
             assert int(answer.headers["retry-after"]) >= 1
         with connection.transaction():
             connection.execute("LOCK TABLE submissions IN EXCLUSIVE MODE")  # as a migration does
-            answer = there.post(address, json=GOOD)
+            answer = there.post(address, json=CORRECT_PREDICTIONS)
             assert (answer.status_code, answer.json()["code"]) == (503, "database_away"), answer.text
             assert there.get(f"/submissions/{sent}").json()["selected"] is False
         assert (crowd.count("submissions", "locked"), crowd.stored()) == (1, files + 1)
         assert there.post(f"/submissions/{sent}/select").status_code == 200
-        assert there.post(address, json=GOOD).status_code == 202
+        assert there.post(address, json=CORRECT_PREDICTIONS).status_code == 202
 
 
-def test_a_row_that_cannot_be_deleted_in_time_is_certain_to_be_there(on_postgresql: Crowd, hasty: Part) -> None:
+def test_a_row_that_cannot_be_deleted_in_time_is_certain_to_be_there(
+    on_postgresql: ConcurrentClients, hasty: ServiceProcess
+) -> None:
     """It is deleted last of all in its transaction, but before the commit: nothing is uncertain."""
     crowd = on_postgresql
     blue = crowd.person("Blue")[0]
     made = blue.post("/tokens", json={"email": blue.email, "password": PASSWORD}).json()
-    with Caller(hasty.url, made["token"]) as there, edited(crowd) as connection:
+    with Caller(hasty.url, made["token"]) as there, database_connection(crowd) as connection:
         with connection.transaction():
             connection.execute("SELECT 1 FROM tokens WHERE id = %s FOR UPDATE", (made["id"],))
             answer = there.delete(f"/tokens/{made['id']}")
@@ -167,7 +189,9 @@ def test_a_row_that_cannot_be_deleted_in_time_is_certain_to_be_there(on_postgres
         assert there.delete(f"/tokens/{made['id']}").status_code == 204
 
 
-def test_a_replica_that_dies_between_commit_and_answer_is_stood_in_for(on_postgresql: Crowd, hasty: Part) -> None:
+def test_a_replica_that_dies_between_commit_and_answer_is_stood_in_for(
+    on_postgresql: ConcurrentClients, hasty: ServiceProcess
+) -> None:
     crowd = on_postgresql
     address = crowd.challenge("killed", quota={"total": 1})
     blue = crowd.member("killed")
@@ -177,20 +201,20 @@ def test_a_replica_that_dies_between_commit_and_answer_is_stood_in_for(on_postgr
     def send() -> None:
         with Caller(hasty.url, blue[0].headers["authorization"].removeprefix("Bearer ")) as there:
             try:
-                got.append(there.post(address, json=GOOD, headers=key))
+                got.append(there.post(address, json=CORRECT_PREDICTIONS, headers=key))
             except httpx.HTTPError as broken:
                 got.append(broken)
 
-    with crowd.nothing_scored():
+    with crowd.scoring_paused():
         sender = threading.Thread(target=send)
         sender.start()
         eventually(
             lambda: crowd.count("submissions", "killed") == 1, "it is stored, and its answer is being waited for"
         )
         hasty.kill(group=True)
-        sender.join(LONG)
+        sender.join(MAX_WAIT_SECONDS)
         assert isinstance(got[0], httpx.HTTPError)
-    again = blue[1].post(address, json=GOOD, headers=key)
+    again = blue[1].post(address, json=CORRECT_PREDICTIONS, headers=key)
     assert again.status_code == 200, again.text
     assert crowd.count("submissions", "killed") == 1
     of_it = f"/submissions/{again.json()['id']}"

@@ -19,9 +19,18 @@ from app.actions.submissions.read_leaderboard import read_leaderboard
 from app.settings import Settings
 from app.store import locks
 from app.store.session import Database
-from tests.faults.support import children_of
-from tests.live import LONG, eventually
-from tests.races.support import BAD, ENDS, GOLD, GOOD, Crowd, OnPostgresql, codes, edited
+from tests.faults.inspection import children_of
+from tests.live_service import MAX_WAIT_SECONDS, eventually
+from tests.races.concurrent_clients import (
+    CORRECT_PREDICTIONS,
+    FINAL_STATUSES,
+    GOLD,
+    INVALID_PREDICTIONS,
+    ConcurrentClients,
+    OnPostgresql,
+    count_statuses,
+    database_connection,
+)
 
 SECONDS = 6.0
 CLEAN = {200, 201, 202, 204, 404, 409, 429, 503}
@@ -29,21 +38,25 @@ DEADLOCKS = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_data
 Act = Callable[[int], httpx.Response]
 
 
-def acts(crowd: Crowd, slug: str) -> list[Act]:
+def acts(crowd: ConcurrentClients, slug: str) -> list[Act]:
     """What people do, each again and again."""
     address = f"/challenges/{slug}/phases/main"
     blue, red = crowd.member(slug, "Blue"), crowd.member(slug, "Red")
-    sent = [blue[0].post(f"{address}/submissions", json=GOOD).json()["id"] for _ in range(2)]
+    sent = [blue[0].post(f"{address}/submissions", json=CORRECT_PREDICTIONS).json()["id"] for _ in range(2)]
     fresh = count()
 
     def send(number: int) -> httpx.Response:
         who = (blue, red)[number // 2 % 2][number % 2]
         headers = {"Idempotency-Key": f"{slug} {number // 3}"} if number % 2 else {}
-        return who.post(f"{address}/submissions", json=BAD if number % 5 == 0 else GOOD, headers=headers)
+        return who.post(
+            f"{address}/submissions",
+            json=INVALID_PREDICTIONS if number % 5 == 0 else CORRECT_PREDICTIONS,
+            headers=headers,
+        )
 
     def enter(number: int) -> httpx.Response:
         entry = {"team": f"Baseline {number // 2}", "baseline": "true"}
-        return crowd.admin(number).post(f"{address}/submissions", json=GOOD, params=entry)
+        return crowd.admin(number).post(f"{address}/submissions", json=CORRECT_PREDICTIONS, params=entry)
 
     def choose(number: int) -> httpx.Response:
         return blue[number % 2].post(f"/submissions/{sent[number % 2]}/{('select', 'unselect')[number // 2 % 2]}")
@@ -71,7 +84,7 @@ def acts(crowd: Crowd, slug: str) -> list[Act]:
         body = {"slug": own, "title": own, "task": "multiclass", "recipe": {"primary": "accuracy"}, "draft": True}
         admin.post("/challenges", json=body).raise_for_status()
         admin.post(f"{there}/gold", json=GOLD, params={"activate": "true"}).raise_for_status()
-        admin.post(f"{there}/submissions", json=GOOD, params={"team": "One"}).raise_for_status()
+        admin.post(f"{there}/submissions", json=CORRECT_PREDICTIONS, params={"team": "One"}).raise_for_status()
         return crowd.admin(number + 1).delete(f"/challenges/{own}")
 
     def look(number: int) -> httpx.Response:
@@ -80,7 +93,7 @@ def acts(crowd: Crowd, slug: str) -> list[Act]:
     return [send, send, enter, choose, change, join, found, look]
 
 
-def test_all_at_once_for_a_while_brings_no_fault_and_no_deadlock(on_postgresql: Crowd) -> None:
+def test_all_at_once_for_a_while_brings_no_fault_and_no_deadlock(on_postgresql: ConcurrentClients) -> None:
     crowd = on_postgresql
     slugs = ["load-a", "load-b"]
     addresses = [crowd.challenge(slug) for slug in slugs]
@@ -98,10 +111,10 @@ def test_all_at_once_for_a_while_brings_no_fault_and_no_deadlock(on_postgresql: 
 
     with ThreadPoolExecutor(len(doing)) as pool:
         answers = [answer for some in pool.map(again_and_again, doing) for answer in some]
-    assert set(codes(answers)) <= CLEAN, [each.text for each in answers if each.status_code not in CLEAN][:5]
-    assert codes(answers)[202] > len(addresses)
+    assert set(count_statuses(answers)) <= CLEAN, [each.text for each in answers if each.status_code not in CLEAN][:5]
+    assert count_statuses(answers)[202] > len(addresses)
     for slug in slugs:
-        eventually(partial(lambda one: set(crowd.statuses(one)) <= ENDS, slug), "all has ended")
+        eventually(partial(lambda one: set(crowd.statuses(one)) <= FINAL_STATUSES, slug), "all has ended")
         assert set(crowd.statuses(slug)) == {"finished", "rejected"}
         entries, ended = crowd.ledger(slug), crowd.statuses(slug)
         assert entries["reserve"] == entries["charge"] + entries["refund"] <= sum(ended.values())
@@ -115,7 +128,7 @@ def test_all_at_once_for_a_while_brings_no_fault_and_no_deadlock(on_postgresql: 
     "reached_for", ["submissions FOR UPDATE", "gold_versions FOR KEY SHARE", "recipes FOR KEY SHARE"]
 )
 def test_whoever_deletes_a_challenge_waits_for_work_at_hand_before_touching_anything(
-    on_postgresql: Crowd, reached_for: str
+    on_postgresql: ConcurrentClients, reached_for: str
 ) -> None:
     """A worker holds its task and then reaches for what its scores refer to: it must not find that half deleted."""
     table, how = reached_for.split(" ", 1)
@@ -124,11 +137,13 @@ def test_whoever_deletes_a_challenge_waits_for_work_at_hand_before_touching_anyt
     body = {"slug": slug, "title": slug, "task": "multiclass", "recipe": {"primary": "accuracy"}, "draft": True}
     admin.post("/challenges", json=body).raise_for_status()
     admin.post(f"{there}/gold", json=GOLD, params={"activate": "true"}).raise_for_status()
-    entry = admin.post(f"{there}/submissions", json=GOOD, params={"team": "One"}, headers={"Prefer": "wait=60"})
+    entry = admin.post(
+        f"{there}/submissions", json=CORRECT_PREDICTIONS, params={"team": "One"}, headers={"Prefer": "wait=60"}
+    )
     column = {"submissions": "submission_id", "gold_versions": "gold_id", "recipes": "recipe_id"}[table]
     waiting = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
         AND wait_event_type = 'Lock' AND query LIKE '%score_tasks%FOR UPDATE%'"""
-    with edited(crowd) as worker, ThreadPoolExecutor(1) as pool:
+    with database_connection(crowd) as worker, ThreadPoolExecutor(1) as pool:
         with worker.transaction():
             task = f"submission_id = '{entry.json()['id']}'"
             worker.execute("SET LOCAL lock_timeout = '20s'")
@@ -136,52 +151,54 @@ def test_whoever_deletes_a_challenge_waits_for_work_at_hand_before_touching_anyt
             deleted = pool.submit(crowd.admin(1).delete, f"/challenges/{slug}")
             eventually(lambda: crowd.service.rows(waiting) == [(1,)], "the deletion waits for the task")
             worker.execute(f"SELECT 1 FROM {table} WHERE id = '{named[0]}' {how}".encode())
-        assert deleted.result(LONG).status_code == 204
+        assert deleted.result(MAX_WAIT_SECONDS).status_code == 204
 
 
-def test_a_choice_that_waited_for_the_deletion_of_its_challenge_finds_nothing(on_postgresql: Crowd) -> None:
+def test_a_choice_that_waited_for_the_deletion_of_its_challenge_finds_nothing(on_postgresql: ConcurrentClients) -> None:
     crowd = on_postgresql
     address = crowd.challenge("chosen-late")
     blue = crowd.member("chosen-late")
-    sent = blue[0].post(address, json=GOOD, headers={"Prefer": "wait=60"}).json()["id"]
+    sent = blue[0].post(address, json=CORRECT_PREDICTIONS, headers={"Prefer": "wait=60"}).json()["id"]
     waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-    with edited(crowd) as organizer, ThreadPoolExecutor(1) as pool:
+    with database_connection(crowd) as organizer, ThreadPoolExecutor(1) as pool:
         with organizer.transaction():
-            organizer.execute("SELECT pg_advisory_xact_lock(%s)", (locks._number(locks.CHALLENGE, "chosen-late"),))
+            organizer.execute("SELECT pg_advisory_xact_lock(%s)", (locks._lock_key(locks.CHALLENGE, "chosen-late"),))
             chosen = pool.submit(blue[1].post, f"/submissions/{sent}/select")
             eventually(lambda: crowd.service.rows(waiting) == [(1,)], "the choice waits for the challenge")
             organizer.execute("DELETE FROM challenges WHERE slug = 'chosen-late'")
-        assert chosen.result(LONG).status_code == 404
+        assert chosen.result(MAX_WAIT_SECONDS).status_code == 404
 
 
-def test_scores_settle_beside_rows_that_refer_to_their_submission(on_postgresql: Crowd) -> None:
+def test_scores_settle_beside_rows_that_refer_to_their_submission(on_postgresql: ConcurrentClients) -> None:
     """A foreign key holds its parent's key: two tasks of one submission would wait for one another."""
     crowd = on_postgresql
     address = crowd.challenge("referred-to")
     blue = crowd.member("referred-to")
-    with crowd.nothing_scored():
-        sent = blue[0].post(address, json=GOOD).json()["id"]
-        with edited(crowd) as other, other.transaction():
+    with crowd.scoring_paused():
+        sent = blue[0].post(address, json=CORRECT_PREDICTIONS).json()["id"]
+        with database_connection(crowd) as other, other.transaction():
             other.execute("SELECT 1 FROM submissions WHERE id = %s FOR KEY SHARE", (sent,))
-            for pid in crowd.service.scorers():
+            for pid in crowd.service.scoring_process_ids():
                 for child in children_of(pid):
                     os.kill(child, SIGCONT)
             eventually(lambda: crowd.statuses("referred-to") == {"finished": 1}, "it is scored beside that row")
 
 
 @pytest.fixture(scope="module")
-def beside(on_postgresql: Crowd) -> Database:
+def beside(on_postgresql: ConcurrentClients) -> Database:
     """The same database, read in the test's own process."""
     service = on_postgresql.service
     assert isinstance(service, OnPostgresql)
     return Database(Settings(database_url=service.cluster.database_url))
 
 
-def test_a_reader_sees_one_state_however_much_is_settled_meanwhile(on_postgresql: Crowd, beside: Database) -> None:
+def test_a_reader_sees_one_state_however_much_is_settled_meanwhile(
+    on_postgresql: ConcurrentClients, beside: Database
+) -> None:
     crowd = on_postgresql
     address = crowd.challenge("snapshot")
     blue = crowd.member("snapshot")
-    blue[0].submit("snapshot", GOOD | {"t1": "cat"}).raise_for_status()
+    blue[0].submit("snapshot", CORRECT_PREDICTIONS | {"t1": "cat"}).raise_for_status()
     recipe = {"primary": "accuracy", "metrics": ["f1_macro", "accuracy"], "disclosure": {"digits": 3}}
 
     def board(session: Any) -> dict[str, Any]:
@@ -191,7 +208,7 @@ def test_a_reader_sees_one_state_however_much_is_settled_meanwhile(on_postgresql
         seen = board(session)
         with beside.read() as other:
             assert board(other) == seen
-        sent = blue[1].submit("snapshot", GOOD)
+        sent = blue[1].submit("snapshot", CORRECT_PREDICTIONS)
         assert sent.json()["status"] == "finished", sent.text
         changed = crowd.admin(1).put("/challenges/snapshot/recipe", json=recipe | {"primary": "f1_macro"})
         assert changed.status_code == 200, changed.text

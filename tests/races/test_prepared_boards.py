@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from app.actions.access import VISITOR
-from app.actions.accounts.issue_token import caller_of
+from app.actions.accounts.issue_token import authenticate_token
 from app.actions.submissions.read_leaderboard import read_leaderboard
-from app.api.leaderboards import board_bytes
+from app.api.leaderboards import encode_board
 from app.api.problems import problem_response
 from app.errors import AssayError
 from app.settings import Settings
@@ -17,10 +17,10 @@ from app.store import board_invalidation
 from app.store.session import Database
 from app.store.tables import GoldVersion, Phase, Submission, Team
 from app.store.types import utcnow
-from tests.api.served import served, settings
+from tests.api.in_process_app import app_settings, serve_app
 from tests.cluster import cluster
-from tests.live import Caller, eventually, open_challenge
-from tests.postgres import Server
+from tests.live_service import Caller, eventually, open_challenge
+from tests.postgres import PostgresServer
 
 IDS = [f"t{number}" for number in range(12)]
 GOLD = [{"id": name, "label": "ab"[at % 2], "split": ("public", "private")[at % 3 == 0]} for at, name in enumerate(IDS)]
@@ -57,12 +57,12 @@ class Walk:
         """What the pure query gives."""
         given: dict[str, Any] = {"split": asked.get("split"), "metric": asked.get("metric")}
         with self.db.read() as session:
-            who = VISITOR if token is None else caller_of(session, token)
+            who = VISITOR if token is None else authenticate_token(session, token)
             try:
                 board = read_leaderboard(session, who, "walk", "main", **given)
             except AssayError as refusal:
                 return refusal.status, bytes(problem_response(refusal).body)
-        return 200, board_bytes(board, "csv" if asked.get("format") == "csv" else "json")
+        return 200, encode_board(board, "csv" if asked.get("format") == "csv" else "json")
 
     def check(self, changed: int, what: str) -> None:
         """At once at the API that made the change, and at the others as soon as they hear of it."""
@@ -125,7 +125,7 @@ class Walk:
             last = session.query(Submission).order_by(Submission.id.desc()).first()
             if last is not None:
                 last.status = "queued"
-                board_invalidation.changed(session, board_invalidation.of_waiting(last.phase_id))
+                board_invalidation.invalidate(session, board_invalidation.waiting_tag(last.phase_id))
         self.check(0 if self.db.sqlite else -1, "closed while one still waits")
         if last is not None:
             api, owner = self.person(1)
@@ -222,7 +222,7 @@ def people(admin: Caller, person: Callable[[str], Caller]) -> list[str | None]:
 
 @contextmanager
 def on_sqlite(folder: Path) -> Iterator[Walk]:
-    with served(settings(folder / "data")) as service:
+    with serve_app(app_settings(folder / "data")) as service:
         tokens = people(service.admin(), lambda name: _person(service.admin(), service.caller, name))
         yield Walk(tokens, [service.caller], service.app.state.service.db)
 
@@ -236,7 +236,7 @@ def _person(admin: Caller, caller: Callable[[str | None], Caller], name: str) ->
 
 
 @contextmanager
-def on_postgresql(folder: Path, postgres: Server) -> Iterator[Walk]:
+def on_postgresql(folder: Path, postgres: PostgresServer) -> Iterator[Walk]:
     with postgres.database() as url, cluster(folder, url) as parts:
         parts.start(apis=2, workers=1)
         tokens = people(parts.admin(), lambda name: _person(parts.admin(), parts.caller, name))
@@ -253,6 +253,6 @@ def test_every_view_is_that_of_the_pure_query_on_sqlite(tmp_path: Path) -> None:
         walk.go()
 
 
-def test_every_view_is_that_of_the_pure_query_at_two_apis(tmp_path: Path, postgres: Server) -> None:
+def test_every_view_is_that_of_the_pure_query_at_two_apis(tmp_path: Path, postgres: PostgresServer) -> None:
     with on_postgresql(tmp_path, postgres) as walk:
         walk.go()

@@ -5,8 +5,15 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.live import Caller, eventually
-from tests.races.support import BAD, ENDS, GOOD, Crowd, at_once, codes
+from tests.live_service import Caller, eventually
+from tests.races.concurrent_clients import (
+    CORRECT_PREDICTIONS,
+    FINAL_STATUSES,
+    INVALID_PREDICTIONS,
+    ConcurrentClients,
+    call_concurrently,
+    count_statuses,
+)
 
 LIMIT = 5
 
@@ -14,20 +21,27 @@ LIMIT = 5
 def rush(callers: list[Caller], address: str, body: Any, posts: int) -> list[httpx.Response]:
     """So many posts at once, in turn at each door."""
     doors = [callers[number % len(callers)] for number in range(posts)]
-    return at_once([lambda door=door: door.post(address, json=body) for door in doors])  # type: ignore[misc]
+    return call_concurrently([lambda door=door: door.post(address, json=body) for door in doors])  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
     ("name", "body", "posts"),
-    [("per_day", GOOD, 200), ("total", GOOD, 40), ("concurrent", GOOD, 40), ("invalid_per_day", BAD, 40)],
+    [
+        ("per_day", CORRECT_PREDICTIONS, 200),
+        ("total", CORRECT_PREDICTIONS, 40),
+        ("concurrent", CORRECT_PREDICTIONS, 40),
+        ("invalid_per_day", INVALID_PREDICTIONS, 40),
+    ],
 )
-def test_a_rush_gets_what_the_quota_allows_and_no_more(crowd: Crowd, name: str, body: Any, posts: int) -> None:
+def test_a_rush_gets_what_the_quota_allows_and_no_more(
+    crowd: ConcurrentClients, name: str, body: Any, posts: int
+) -> None:
     slug = f"rush-{name.replace('_', '-')}"
     address = crowd.challenge(slug, quota={name: LIMIT})
     blue, files = crowd.member(slug), crowd.stored()
-    with crowd.nothing_scored():
+    with crowd.scoring_paused():
         answers = rush(blue, address, body, posts)
-        assert codes(answers) == {202: LIMIT, 429: posts - LIMIT}
+        assert count_statuses(answers) == {202: LIMIT, 429: posts - LIMIT}
         for refused in (each for each in answers if each.status_code == 429):
             said = refused.json()
             assert (said["code"], said["quota"], said["limit"]) == ("quota_exceeded", name, LIMIT)
@@ -35,21 +49,21 @@ def test_a_rush_gets_what_the_quota_allows_and_no_more(crowd: Crowd, name: str, 
         assert crowd.count("submissions", slug) == crowd.count("score_tasks", slug) == LIMIT
         assert crowd.ledger(slug) == {"reserve": LIMIT}
         assert crowd.stored() == files + LIMIT
-    eventually(lambda: set(crowd.statuses(slug)) <= ENDS, "all that was admitted has ended")
-    end, entry = ("rejected", "refund") if body is BAD else ("finished", "charge")
+    eventually(lambda: set(crowd.statuses(slug)) <= FINAL_STATUSES, "all that was admitted has ended")
+    end, entry = ("rejected", "refund") if body is INVALID_PREDICTIONS else ("finished", "charge")
     assert crowd.statuses(slug) == {end: LIMIT}
     assert crowd.ledger(slug) == {"reserve": LIMIT, entry: LIMIT}
     again = blue[-1].post(address, json=body)
     assert again.status_code == (202 if name == "concurrent" else 429), again.text
 
 
-def test_what_is_refunded_may_be_used_again_by_as_many_as_it_was(crowd: Crowd) -> None:
+def test_what_is_refunded_may_be_used_again_by_as_many_as_it_was(crowd: ConcurrentClients) -> None:
     address = crowd.challenge("refunds", quota={"total": LIMIT})
     blue = crowd.member("refunds")
     for _ in range(2):
-        codes_of_bad = codes(rush(blue, address, BAD, LIMIT))
+        codes_of_bad = count_statuses(rush(blue, address, INVALID_PREDICTIONS, LIMIT))
         assert codes_of_bad == {202: LIMIT}
         eventually(lambda: set(crowd.statuses("refunds")) == {"rejected"}, "all were refused")
-    assert codes(rush(blue, address, GOOD, 4 * LIMIT)) == {202: LIMIT, 429: 3 * LIMIT}
-    eventually(lambda: set(crowd.statuses("refunds")) <= ENDS, "all have ended")
+    assert count_statuses(rush(blue, address, CORRECT_PREDICTIONS, 4 * LIMIT)) == {202: LIMIT, 429: 3 * LIMIT}
+    eventually(lambda: set(crowd.statuses("refunds")) <= FINAL_STATUSES, "all have ended")
     assert crowd.ledger("refunds") == {"reserve": 3 * LIMIT, "refund": 2 * LIMIT, "charge": LIMIT}

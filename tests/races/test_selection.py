@@ -10,12 +10,12 @@ from app.actions.access import Caller
 from app.actions.submissions.read_submissions import select_final
 from app.settings import Settings
 from app.store import locks
-from app.store.board_invalidation import of_phase
+from app.store.board_invalidation import phase_tag
 from app.store.migrate import upgrade
 from app.store.session import Database
 from app.store.tables import Submission
-from tests.live import LONG, eventually
-from tests.store.rows import Filled, fill
+from tests.live_service import MAX_WAIT_SECONDS, eventually
+from tests.store.sample_rows import RowIds, fill_tables
 
 WAITING = text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = :number")
 HERE = text("SELECT oid FROM pg_database WHERE datname = current_database()")
@@ -27,7 +27,7 @@ def waits(db: Database) -> bool:
         return bool(session.scalar(WAITING, {"number": session.scalar(HERE)}))
 
 
-def choose(db: Database, filled: Filled) -> None:
+def choose(db: Database, filled: RowIds) -> None:
     member = Caller(user_id=filled.user, scopes=frozenset({"read", "submit"}))
     with db.write() as session:
         select_final(session, member, filled.submission, selected=True)
@@ -40,7 +40,7 @@ def test_a_choice_made_while_the_submission_is_settled_is_told_to_boards(
     upgrade(given)
     db = Database(given)
     with db.write() as session:
-        filled = fill(session)
+        filled = fill_tables(session)
     told: list[frozenset[str]] = []
     db.tell(told.append)
     with ThreadPoolExecutor(1) as pool:
@@ -51,6 +51,6 @@ def test_a_choice_made_while_the_submission_is_settled_is_told_to_boards(
             with db.write() as settling:
                 settling.get_one(Submission, filled.submission).status = "finished"
             told.clear()
-        chosen.result(LONG)
+        chosen.result(MAX_WAIT_SECONDS)
     db.close()
-    assert told == [frozenset({of_phase(filled.phase)})]
+    assert told == [frozenset({phase_tag(filled.phase)})]

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from app.scoring.declaration.metric import CATALOGUE, PROBABILITIES, Metric, MetricCall, Param
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.options import OPTIONS
-from app.scoring.declaration.task import Task
-from app.scoring.evaluation_input import Case
-from tests.scoring.build import case
+from app.scoring.declaration.task import TaskKind
+from app.scoring.evaluation_input import EvaluationInput
+from tests.scoring.case_builder import case
 
 Pairs = tuple[tuple[str, str], ...]
 NAMES = ("übel", "日本", "a b", "x|y", "é", "0", "none", "🙂")
-INNER = ("inner", "other inner", "root")
+INNER_NODES = ("inner", "other inner", "root")
 # Values of the parameters that have no default; a number that is not named here takes the middle of its bounds.
-GIVEN = {
+PARAM_VALUES = {
     "beta": "0.5",
     "k": "2",
     "alpha": "1",
@@ -31,7 +31,7 @@ GIVEN = {
 @st.composite
 def hierarchies(draw: st.DrawFn, classes: tuple[str, ...]) -> dict[str, list[str]]:
     """Parents of classes: inner nodes, or classes that come later, so that there are no cycles."""
-    nodes = [*classes, *INNER]
+    nodes = [*classes, *INNER_NODES]
     found = {}
     for at, name in enumerate(nodes[:-1]):
         above = draw(st.lists(st.sampled_from(nodes[at + 1 :]), unique=True, max_size=2))
@@ -41,7 +41,7 @@ def hierarchies(draw: st.DrawFn, classes: tuple[str, ...]) -> dict[str, list[str
 
 
 @st.composite
-def cases(draw: st.DrawFn, task: Task, *, most: int = 12) -> Case:
+def cases(draw: st.DrawFn, task: TaskKind, *, most: int = 12) -> EvaluationInput:
     m = 2 if task == "binary" else draw(st.integers(1, 5))
     classes = draw(st.permutations(NAMES))[:m]
     n = draw(st.integers(1, most))
@@ -67,34 +67,34 @@ def cases(draw: st.DrawFn, task: Task, *, most: int = 12) -> Case:
     )
 
 
-def given(param: Param) -> str:
+def param_value(param: Param) -> str:
     """A value for a number that has no default."""
     low, high = param.bounds or (0, 2)
-    return GIVEN.get(param.name, str((low + high) / 2))
+    return PARAM_VALUES.get(param.name, str((low + high) / 2))
 
 
-def asked(metric: Metric, of: Case) -> dict[str, Any]:
+def metric_object(metric: Metric, of: EvaluationInput) -> dict[str, Any]:
     """A metric with the parameters that it cannot do without."""
     params: dict[str, Any] = {}
     for param in metric.params:
         if param.default is None and of.spec.task in param.required_for:
-            params[param.name] = of.spec.classes[-1] if param.kind == "label" else given(param)
+            params[param.name] = of.spec.classes[-1] if param.kind == "label" else param_value(param)
     return {"key": metric.key, "params": params}
 
 
-def calls(of: Case, options: Mapping[str, str] | None = None) -> list[MetricCall]:
+def calls(of: EvaluationInput, options: Mapping[str, str] | None = None) -> list[MetricCall]:
     """Every metric for a case, but for those that these options rule out."""
     lower = (options or {}).get("score_direction") == "lower"
     shared = tuple((options or {}).items())
     return [
-        _call(metric.key, tuple(asked(metric, of)["params"].items()), shared, of.spec.task)
+        _call(metric.key, tuple(metric_object(metric, of)["params"].items()), shared, of.spec.task)
         for metric in CATALOGUE.values()
         if of.spec.task in metric.tasks and not (lower and PROBABILITIES in metric.needs)
     ]
 
 
 @lru_cache(10_000)
-def _call(key: str, params: Pairs, options: Pairs, task: Task) -> MetricCall:
+def _call(key: str, params: Pairs, options: Pairs, task: TaskKind) -> MetricCall:
     """Parsed once, for one example is often evaluated several times."""
     return parse_metric({"key": key, "params": dict(params)}, options=dict(options), task=task)
 
@@ -114,4 +114,4 @@ SETTINGS = _settings()
 OPTION_VALUES = st.fixed_dictionaries(
     {}, optional={name: st.sampled_from(values) for name, values in {**CONVENTIONS, **SETTINGS}.items()}
 )
-PAIRS = [(key, task) for key, metric in CATALOGUE.items() for task in metric.tasks]
+METRIC_TASK_PAIRS = [(key, task) for key, metric in CATALOGUE.items() for task in metric.tasks]

@@ -6,11 +6,17 @@ from typing import Any
 import pytest
 
 from app.errors import InvalidContent, InvalidRequest
-from app.scoring.declaration.gold_metadata import ACCESSORIES, MOST_FOLDS, check_labels, grouping, spec_of
+from app.scoring.declaration.gold_metadata import (
+    GOLD_METADATA_KINDS,
+    MAX_FOLDS,
+    build_grouping,
+    build_task_spec,
+    check_metadata_labels,
+)
 
 
 def parsed(name: str, value: Any) -> Any:
-    return ACCESSORIES[name].parse(value)
+    return GOLD_METADATA_KINDS[name].parse(value)
 
 
 @pytest.mark.parametrize(
@@ -54,12 +60,12 @@ def test_a_fault_is_pointed_to(name: str, value: Any, pointer: str) -> None:
     assert pointer in refused.value.detail
 
 
-@pytest.mark.parametrize("name", ACCESSORIES)
+@pytest.mark.parametrize("name", GOLD_METADATA_KINDS)
 @pytest.mark.parametrize("value", [{}, [], None, "x", 3])
 def test_what_is_no_table_is_refused_with_an_example(name: str, value: Any) -> None:
     with pytest.raises(InvalidContent) as refused:
         parsed(name, value)
-    assert ACCESSORIES[name].shape in refused.value.advice
+    assert GOLD_METADATA_KINDS[name].shape in refused.value.advice
 
 
 def test_class_weights_that_are_all_0_are_refused() -> None:
@@ -83,22 +89,22 @@ def test_two_spellings_of_one_key_are_refused() -> None:
 )
 def test_labels_outside_the_vocabulary_are_refused(name: str, value: Any) -> None:
     with pytest.raises(InvalidRequest, match="'z'"):
-        check_labels(ACCESSORIES[name], value, ["a", "b"])
-    check_labels(ACCESSORIES[name], value, ["a", "z"])
+        check_metadata_labels(GOLD_METADATA_KINDS[name], value, ["a", "b"])
+    check_metadata_labels(GOLD_METADATA_KINDS[name], value, ["a", "z"])
 
 
 def test_a_class_that_is_no_node_is_refused_with_the_way_to_mend_it() -> None:
-    hierarchy = ACCESSORIES["hierarchy"]
+    hierarchy = GOLD_METADATA_KINDS["hierarchy"]
     with pytest.raises(InvalidRequest, match="'other'") as refused:
-        check_labels(hierarchy, {"abuse": ["offense"]}, ["abuse", "other"])
+        check_metadata_labels(hierarchy, {"abuse": ["offense"]}, ["abuse", "other"])
     assert "root" in refused.value.advice
-    check_labels(hierarchy, {"abuse": ["offense"], "offense": [], "other": []}, ["abuse", "other"])
+    check_metadata_labels(hierarchy, {"abuse": ["offense"], "offense": [], "other": []}, ["abuse", "other"])
 
 
 def test_there_are_at_most_so_many_folds_and_any_number_of_groups() -> None:
-    names = {f"t{at}": at for at in range(MOST_FOLDS)}
-    assert len(parsed("folds", names | {"more": 0})) == MOST_FOLDS + 1
-    assert len(parsed("groups", names | {"more": -1})) == MOST_FOLDS + 1
+    names = {f"t{at}": at for at in range(MAX_FOLDS)}
+    assert len(parsed("folds", names | {"more": 0})) == MAX_FOLDS + 1
+    assert len(parsed("groups", names | {"more": -1})) == MAX_FOLDS + 1
     with pytest.raises(InvalidRequest, match="1001 different names; at most 1000") as refused:
         parsed("folds", names | {"more": -1})
     assert "not the id itself" in str(refused.value.advice)
@@ -118,11 +124,11 @@ def remedied(form: str, given: dict[str, Any], advice: str) -> dict[str, Any]:
 def test_the_remedy_for_a_missing_node_works_when_followed_literally(
     form: str, given: dict[str, Any], strange: str
 ) -> None:
-    hierarchy, classes = ACCESSORIES["hierarchy"], ["abuse", "insult", strange]
+    hierarchy, classes = GOLD_METADATA_KINDS["hierarchy"], ["abuse", "insult", strange]
     with pytest.raises(InvalidRequest) as refused:
-        check_labels(hierarchy, hierarchy.parse({form: given}), classes)
+        check_metadata_labels(hierarchy, hierarchy.parse({form: given}), classes)
     mended = hierarchy.parse(remedied(form, given, refused.value.advice))
-    check_labels(hierarchy, mended, classes)
+    check_metadata_labels(hierarchy, mended, classes)
     assert set(mended) == {*given, "offense", strange}
 
 
@@ -132,20 +138,20 @@ def test_both_forms_of_a_hierarchy_at_once_are_refused() -> None:
 
 
 def test_ids_of_folds_are_no_labels() -> None:
-    check_labels(ACCESSORIES["folds"], {"t1": "1"}, ["a"])
+    check_metadata_labels(GOLD_METADATA_KINDS["folds"], {"t1": "1"}, ["a"])
 
 
 def test_instances_are_divided_in_the_order_of_the_gold() -> None:
-    found = grouping({"t3": "x", "t1": "y", "t2": "x", "beyond": "z"}, "folds", ["t1", "t2", "t3"])
+    found = build_grouping({"t3": "x", "t1": "y", "t2": "x", "beyond": "z"}, "folds", ["t1", "t2", "t3"])
     assert found is not None
     assert (found.names, found.codes.tolist()) == (("y", "x"), [0, 1, 1])
-    assert grouping(None, "folds", ["t1"]) is None
+    assert build_grouping(None, "folds", ["t1"]) is None
     with pytest.raises(InvalidContent, match="lack 1 ids"):
-        grouping({"t1": "1"}, "folds", ["t1", "t2"])
+        build_grouping({"t1": "1"}, "folds", ["t1", "t2"])
 
 
 def test_a_task_holds_what_stands_beside_the_gold() -> None:
-    spec = spec_of("multiclass", ("a", "b"), None, {"hierarchy": {"a": ["r"]}, "cost_matrix": {"a": {"b": 2}}})
+    spec = build_task_spec("multiclass", ("a", "b"), None, {"hierarchy": {"a": ["r"]}, "cost_matrix": {"a": {"b": 2}}})
     assert spec.hierarchy is not None
     assert spec.hierarchy.parents_of("a") == ("r",)
     assert (spec.cost_matrix, spec.train_frequencies) == ({"a": {"b": 2}}, None)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pycm import ConfusionMatrix
 
-from app.scoring.evaluation_input import Case
-from tests.scoring.build import case, results
+from app.scoring.evaluation_input import EvaluationInput
+from tests.scoring.case_builder import case, results
 
 SOME = settings(max_examples=60, deadline=None)
 CLASSES = ("a", "b", "c", "d")
@@ -59,7 +59,7 @@ def tables(draw: st.DrawFn) -> dict[str, dict[str, int]]:
     return {gold: dict(zip(CLASSES, row, strict=False)) for gold, row in zip(CLASSES, rows, strict=False)}
 
 
-def as_case(table: dict[str, dict[str, int]]) -> Case:
+def as_case(table: dict[str, dict[str, int]]) -> EvaluationInput:
     pairs = [(gold, name) for gold, row in table.items() for name, count in row.items() for _ in range(count)]
     return case("multiclass", list(table), *zip(*pairs, strict=True))
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn import metrics as sk
 
-from app.scoring.evaluation_input import Case
-from tests.scoring.build import results
+from app.scoring.evaluation_input import EvaluationInput
+from tests.scoring.case_builder import results
 from tests.scoring.strategies import cases
 
 MANY = settings(max_examples=80, deadline=None)
@@ -19,7 +19,7 @@ CLOSE = 1e-12
 BETAS = {"f1": 1.0, "f0_5": 0.5, "f2": 2.0}
 
 
-def indicator(of: Case, *, gold: bool) -> NDArray[np.int64]:
+def indicator(of: EvaluationInput, *, gold: bool) -> NDArray[np.int64]:
     labels = (of.gold if gold else of.predicted).as_sets()
     assert labels.offsets is not None
     table = np.zeros((labels.n, len(of.spec.classes)), dtype=np.int64)
@@ -42,7 +42,7 @@ def averaged(gold: Any, predicted: Any, average: str, rule: float, **more: Any) 
     return found
 
 
-def compare(of: Case, expected: dict[str, float], options: dict[str, str]) -> None:
+def compare(of: EvaluationInput, expected: dict[str, float], options: dict[str, str]) -> None:
     found = results(of, list(expected), options)
     for key, number in expected.items():
         value = found[key].value
@@ -57,7 +57,7 @@ def compare(of: Case, expected: dict[str, float], options: dict[str, str]) -> No
     of=cases("multiclass"), rule=st.sampled_from(["0", "1"]), average=st.sampled_from(["macro", "micro", "weighted"])
 )
 @MANY
-def test_averages_of_single_label_data(of: Case, rule: str, average: str) -> None:
+def test_averages_of_single_label_data(of: EvaluationInput, rule: str, average: str) -> None:
     more = {"labels": list(range(len(of.spec.classes)))}
     expected = averaged(of.gold.codes, of.predicted.codes, average, float(rule), **more)
     compare(of, expected, {"zero_division": rule})
@@ -65,14 +65,14 @@ def test_averages_of_single_label_data(of: Case, rule: str, average: str) -> Non
 
 @given(of=cases("multiclass"))
 @MANY
-def test_scikit_learns_own_label_set_is_gold_or_predicted(of: Case) -> None:
+def test_scikit_learns_own_label_set_is_gold_or_predicted(of: EvaluationInput) -> None:
     expected = averaged(of.gold.codes, of.predicted.codes, "macro", 0.0)
     compare(of, expected, {"zero_division": "0", "label_set": "gold_or_predicted"})
 
 
 @given(of=cases("multiclass"))
 @MANY
-def test_skipping_undefined_classes_is_scikit_learns_nan(of: Case) -> None:
+def test_skipping_undefined_classes_is_scikit_learns_nan(of: EvaluationInput) -> None:
     more = {"labels": list(range(len(of.spec.classes)))}
     expected = averaged(of.gold.codes, of.predicted.codes, "macro", math.nan, **more)
     compare(of, expected, {"zero_division": "skip"})
@@ -80,7 +80,7 @@ def test_skipping_undefined_classes_is_scikit_learns_nan(of: Case) -> None:
 
 @given(of=cases("binary"), rule=st.sampled_from(["0", "1"]))
 @MANY
-def test_binary_values_are_those_of_the_positive_label(of: Case, rule: str) -> None:
+def test_binary_values_are_those_of_the_positive_label(of: EvaluationInput, rule: str) -> None:
     gold, predicted = of.gold.codes == 0, of.predicted.codes == 0
     expected = {
         key.removesuffix("_binary"): number for key, number in averaged(gold, predicted, "binary", float(rule)).items()
@@ -90,7 +90,7 @@ def test_binary_values_are_those_of_the_positive_label(of: Case, rule: str) -> N
 
 @given(of=cases("multiclass"))
 @MANY
-def test_whole_task_measures(of: Case) -> None:
+def test_whole_task_measures(of: EvaluationInput) -> None:
     gold, predicted = of.gold.codes, of.predicted.codes
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -106,7 +106,7 @@ def test_whole_task_measures(of: Case) -> None:
 
 @given(of=cases("multiclass"))
 @MANY
-def test_the_adjusted_balanced_accuracy(of: Case) -> None:
+def test_the_adjusted_balanced_accuracy(of: EvaluationInput) -> None:
     if len(set(of.gold.codes.tolist())) > 1:  # of one class it is 0/0, or -inf there
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -116,7 +116,7 @@ def test_the_adjusted_balanced_accuracy(of: Case) -> None:
 
 @given(of=cases("multiclass"), weights=st.sampled_from(["linear", "quadratic"]))
 @MANY
-def test_weighted_kappa_of_all_declared_classes(of: Case, weights: str) -> None:
+def test_weighted_kappa_of_all_declared_classes(of: EvaluationInput, weights: str) -> None:
     labels = list(range(len(of.spec.classes)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -126,7 +126,7 @@ def test_weighted_kappa_of_all_declared_classes(of: Case, weights: str) -> None:
 
 @given(of=cases("binary"))
 @MANY
-def test_likelihood_ratios(of: Case) -> None:
+def test_likelihood_ratios(of: EvaluationInput) -> None:
     gold, predicted = of.gold.codes == 0, of.predicted.codes == 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -136,7 +136,7 @@ def test_likelihood_ratios(of: Case) -> None:
 
 @given(of=cases("multiclass"))
 @MANY
-def test_the_geometric_mean_of_the_recalls(of: Case) -> None:
+def test_the_geometric_mean_of_the_recalls(of: EvaluationInput) -> None:
     codes = sorted(set(of.gold.codes.tolist()))
     recalls = sk.recall_score(of.gold.codes, of.predicted.codes, labels=codes, average=None, zero_division=0)
     compare(of, {"gmean_recall": float(np.prod(recalls)) ** (1 / len(codes))}, {})
@@ -144,7 +144,7 @@ def test_the_geometric_mean_of_the_recalls(of: Case) -> None:
 
 @given(of=cases("multilabel"), average=st.sampled_from(["macro", "micro", "weighted", "samples"]))
 @MANY
-def test_averages_of_label_sets(of: Case, average: str) -> None:
+def test_averages_of_label_sets(of: EvaluationInput, average: str) -> None:
     gold, predicted = indicator(of, gold=True), indicator(of, gold=False)
     if average == "weighted" and not gold.any():
         return  # no gold label at all: we say null, scikit-learn says 0
@@ -157,7 +157,7 @@ def test_averages_of_label_sets(of: Case, average: str) -> None:
 
 @given(of=cases("multilabel"))
 @MANY
-def test_two_empty_sets_as_right_are_scikit_learns_zero_division_1(of: Case) -> None:
+def test_two_empty_sets_as_right_are_scikit_learns_zero_division_1(of: EvaluationInput) -> None:
     if len(of.spec.classes) == 1:
         return
     expected = averaged(indicator(of, gold=True), indicator(of, gold=False), "samples", 1.0)
@@ -166,7 +166,7 @@ def test_two_empty_sets_as_right_are_scikit_learns_zero_division_1(of: Case) -> 
 
 @given(of=cases("multilabel"))
 @MANY
-def test_exact_match_and_hamming_loss(of: Case) -> None:
+def test_exact_match_and_hamming_loss(of: EvaluationInput) -> None:
     gold, predicted = indicator(of, gold=True), indicator(of, gold=False)
     if len(of.spec.classes) == 1:
         return
@@ -180,7 +180,7 @@ def test_exact_match_and_hamming_loss(of: Case) -> None:
 
 @given(of=cases("multilabel"))
 @MANY
-def test_one_versus_rest_tables(of: Case) -> None:
+def test_one_versus_rest_tables(of: EvaluationInput) -> None:
     tables = sk.multilabel_confusion_matrix(indicator(of, gold=True), indicator(of, gold=False))
     if len(of.spec.classes) == 1:
         return

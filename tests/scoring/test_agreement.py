@@ -1,6 +1,6 @@
 """Agreement beyond chance and means of recalls: what is undefined, and what labels that are no class do."""
 
-from tests.scoring.build import case, results, value
+from tests.scoring.case_builder import case, results, value
 
 ABC = ["a", "b", "c"]
 

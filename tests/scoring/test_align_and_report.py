@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.scoring.declaration.task import TaskSpec
-from app.scoring.evaluation_input import Case, IdIndex, Labels
-from app.scoring.reports.per_class_report import confusion, per_class
-from tests.scoring.build import case, labels
+from app.scoring.evaluation_input import EvaluationInput, IdIndex, Labels
+from app.scoring.reports.per_class_report import confusion, per_class_report
+from tests.scoring.case_builder import case, labels
 from tests.scoring.strategies import cases
 
 
@@ -48,12 +48,12 @@ def test_single_labels_read_as_sets() -> None:
 def test_a_case_needs_as_many_predictions_as_gold_labels() -> None:
     one, two = (Labels(np.zeros(n, dtype=np.int32)) for n in (1, 2))
     with pytest.raises(ValueError, match="1 instances"):
-        Case(TaskSpec("multiclass", ("a",)), one, two)
+        EvaluationInput(TaskSpec("multiclass", ("a",)), one, two)
 
 
 @given(of=cases("multilabel"))
-def test_every_class_has_one_cell_per_instance(of: Case) -> None:
-    for row in per_class(of).values():
+def test_every_class_has_one_cell_per_instance(of: EvaluationInput) -> None:
+    for row in per_class_report(of).values():
         counts = [row[cell] for cell in ("tp", "fp", "fn", "tn")]
         assert sum(count for count in counts if count is not None) == of.gold.n
         assert row["support"] == (row["tp"] or 0) + (row["fn"] or 0)
@@ -62,10 +62,10 @@ def test_every_class_has_one_cell_per_instance(of: Case) -> None:
 
 def test_measures_of_nothing_follow_the_rule_in_the_report_too() -> None:
     of = case("multiclass", ["a", "b"], ["a"], ["a"])
-    assert per_class(of)["b"]["recall"] == 0.0
-    assert per_class(of, {"zero_division": "1"})["b"]["recall"] == 1.0
-    assert per_class(of, {"zero_division": "skip"})["b"]["recall"] is None
-    assert per_class(of)["b"]["error_rate_ovr"] == 0.0
+    assert per_class_report(of)["b"]["recall"] == 0.0
+    assert per_class_report(of, {"zero_division": "1"})["b"]["recall"] == 1.0
+    assert per_class_report(of, {"zero_division": "skip"})["b"]["recall"] is None
+    assert per_class_report(of)["b"]["error_rate_ovr"] == 0.0
 
 
 def test_the_matrix_has_gold_in_rows() -> None:

@@ -15,11 +15,11 @@ from app.scoring import pairwise_wins
 from app.scoring.catalogue.description import describe_call
 from app.scoring.declaration.metric import CATALOGUE, PROBABILITIES, SCORES
 from app.scoring.declaration.metric_parser import parse_metric
-from app.scoring.declaration.task import TASKS, Task
+from app.scoring.declaration.task import TASK_KINDS, TaskKind
 from app.scoring.evaluate import evaluate
-from app.scoring.evaluation_input import Case
-from tests.scoring.build import case, results, value
-from tests.scoring.strategies import asked, cases
+from app.scoring.evaluation_input import EvaluationInput
+from tests.scoring.case_builder import case, results, value
+from tests.scoring.strategies import cases, metric_object
 
 FAMILY = tuple(
     key
@@ -61,15 +61,15 @@ THREE = case(
 )
 
 
-def notes(of: Case, text: str, **options: str) -> tuple[str, ...]:
+def notes(of: EvaluationInput, text: str, **options: str) -> tuple[str, ...]:
     return results(of, [text], options)[text].notes
 
 
-def reason(of: Case, text: str, **options: str) -> str | None:
+def reason(of: EvaluationInput, text: str, **options: str) -> str | None:
     return results(of, [text], options)[text].reason
 
 
-def exactly(of: Case, text: str, **options: str) -> Fraction:
+def exactly(of: EvaluationInput, text: str, **options: str) -> Fraction:
     found = value(of, text, **options)
     assert found is not None, reason(of, text, **options)
     return Fraction(found).limit_denominator(10_000)
@@ -140,7 +140,7 @@ def test_one_score_ranks_both_classes() -> None:
     assert curve["threshold"] == [None, 0.2, 0.4, 0.9]
 
 
-def distances(of: Case, turned: bool) -> Case:
+def distances(of: EvaluationInput, turned: bool) -> EvaluationInput:
     """The same ranks by scores of which lower ones are surer: one column, or both."""
     assert of.scores is not None
     return replace(of, scores=np.hstack([1 - of.scores, of.scores]) if turned else 1 - of.scores)
@@ -188,7 +188,7 @@ def test_classes_that_do_not_occur_cost_nothing_however_many(monkeypatch: pytest
         assert value(of, text) == value(THREE, text)
     assert tracemalloc.get_traced_memory()[1] < 32 * 2**20
     tracemalloc.stop()
-    monkeypatch.setattr(pairwise_wins, "MOST", 2)
+    monkeypatch.setattr(pairwise_wins, "MAX_CLASSES", 2)
     assert reason(of, "auc_ovo_macro") == "the pairs of 3 classes are too many; at most 2 may occur"
 
 
@@ -214,7 +214,7 @@ def test_one_decision_value_has_a_direction_and_follows_the_order_declared() -> 
         ("delong_variance", "multiclass", "one AUC of a binary task"),
     ],
 )
-def test_the_name_of_another_task_is_refused_with_a_hint(text: str, task: Task, hint: str) -> None:
+def test_the_name_of_another_task_is_refused_with_a_hint(text: str, task: TaskKind, hint: str) -> None:
     with pytest.raises(InvalidMetric, match=hint):
         parse_metric(text, task=task)
 
@@ -246,7 +246,7 @@ def test_points_and_parts_of_the_roc_curve() -> None:
 def test_the_variance_needs_two_of_each_and_no_weights() -> None:
     few = case("binary", ["a", "b"], ["a", "b", "b"], ["a", "b", "b"], [[0.3], [0.1], [0.2]])
     assert reason(few, "delong_variance") == "it needs at least two positives and two negatives"
-    heavy = Case(SINGLE.spec, SINGLE.gold, SINGLE.predicted, SINGLE.scores, np.full(4, 2))
+    heavy = EvaluationInput(SINGLE.spec, SINGLE.gold, SINGLE.predicted, SINGLE.scores, np.full(4, 2))
     assert "depends on how many instances there are" in str(reason(heavy, "delong_variance"))
     assert exactly(SINGLE, "delong_variance") == Fraction(1, 64) + Fraction(1, 64)
 
@@ -256,7 +256,7 @@ def test_what_lacks_scores_or_has_sets_of_answers_has_no_value() -> None:
     assert reason(torn, "auc") == "1 instance has no scores"
     none = case("binary", ["a", "b"], ["a", "b"], ["a", "b"])
     assert reason(none, "pr_curve") == "the predictions give no scores"
-    sets = Case(THREE.spec, THREE.gold.as_sets(), THREE.predicted, THREE.scores)
+    sets = EvaluationInput(THREE.spec, THREE.gold.as_sets(), THREE.predicted, THREE.scores)
     for text in ("auc_ovr_macro", "auc_ovo_macro", "average_precision_macro", "roc_curve"):
         assert "sets of acceptable answers" in str(reason(sets, text))
 
@@ -268,31 +268,35 @@ def test_zeros_of_either_sign_are_one_score() -> None:
     assert json.dumps(found["curves"][0]["threshold"]) == "[null, 0.5, 0.0]"
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data())
 @settings(max_examples=80, deadline=None)
-def test_a_weight_is_as_many_repetitions_to_the_last_bit(task: Task, data: st.DataObject) -> None:
+def test_a_weight_is_as_many_repetitions_to_the_last_bit(task: TaskKind, data: st.DataObject) -> None:
     of = data.draw(cases(task))
     weights = data.draw(st.lists(st.integers(1, 4), min_size=of.gold.n, max_size=of.gold.n))
-    heavy = Case(of.spec, of.gold, of.predicted, of.scores, np.array(weights, dtype=np.int64))
+    heavy = EvaluationInput(of.spec, of.gold, of.predicted, of.scores, np.array(weights, dtype=np.int64))
     repeated = of.take(np.repeat(np.arange(of.gold.n), weights))
     metrics = [CATALOGUE[key] for key in (*FAMILY, *CURVES)]
     calls = [
-        parse_metric(asked(metric, of), task=task) for metric in metrics if metric.weighable and task in metric.tasks
+        parse_metric(metric_object(metric, of), task=task)
+        for metric in metrics
+        if metric.supports_weights and task in metric.tasks
     ]
     here, there = evaluate(heavy, calls), evaluate(repeated, calls)
     assert here == there
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
-def test_areas_follow_the_ranks_alone(task: Task, data: st.DataObject) -> None:
+def test_areas_follow_the_ranks_alone(task: TaskKind, data: st.DataObject) -> None:
     of = data.draw(cases(task))
     assert of.scores is not None
     ranks = np.unique(of.scores, return_inverse=True)[1].reshape(of.scores.shape)
-    calls = [parse_metric(asked(CATALOGUE[key], of), task=task) for key in AREAS if task in CATALOGUE[key].tasks]
-    moved = Case(of.spec, of.gold, of.predicted, (ranks * 3 - 7).astype(np.float64))
+    calls = [
+        parse_metric(metric_object(CATALOGUE[key], of), task=task) for key in AREAS if task in CATALOGUE[key].tasks
+    ]
+    moved = EvaluationInput(of.spec, of.gold, of.predicted, (ranks * 3 - 7).astype(np.float64))
     assert evaluate(of, calls) == evaluate(moved, calls)
 
 
@@ -304,7 +308,7 @@ def test_the_worked_example_of_a_curve_is_its_data(key: str) -> None:
 
 
 def test_the_equation_of_a_call_shows_its_settings() -> None:
-    asked_for: list[tuple[str, Task]] = [
+    asked_for: list[tuple[str, TaskKind]] = [
         ("auc:ties=full", "binary"),
         ("auc_ovo_macro:ties=zero", "multiclass"),
         ("partial_auc:max_fpr=0.25", "binary"),

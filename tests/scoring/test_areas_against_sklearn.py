@@ -16,8 +16,8 @@ from sklearn.metrics import (
     roc_curve,
 )
 
-from app.scoring.evaluation_input import Case
-from tests.scoring.build import case, results, value
+from app.scoring.evaluation_input import EvaluationInput
+from tests.scoring.case_builder import case, results, value
 
 FEW = settings(max_examples=40, deadline=None)
 CLOSE = 1e-12
@@ -33,7 +33,7 @@ def drawn(seed: int, instances: int, labels: int, *, levels: int = 8) -> tuple[n
     return truth, (scores + 0.5) / (scores + 0.5).sum(axis=1, keepdims=True)
 
 
-def binary(seed: int, *, columns: int = 1) -> tuple[Case, np.ndarray, np.ndarray, np.ndarray]:
+def binary(seed: int, *, columns: int = 1) -> tuple[EvaluationInput, np.ndarray, np.ndarray, np.ndarray]:
     """A case with weights, and what scikit-learn takes: truth, scores, weights."""
     truth, both = drawn(seed, 60, 2)
     scores = np.round(both * 12) / 12
@@ -44,13 +44,13 @@ def binary(seed: int, *, columns: int = 1) -> tuple[Case, np.ndarray, np.ndarray
     return of, truth, scores[:, 1], weights
 
 
-def multiclass(seed: int) -> tuple[Case, np.ndarray, np.ndarray]:
+def multiclass(seed: int) -> tuple[EvaluationInput, np.ndarray, np.ndarray]:
     truth, scores = drawn(seed, 80, 4)
     gold = [CLASSES[code] for code in truth]
     return case("multiclass", CLASSES, gold, gold, scores.tolist()), truth, scores
 
 
-def multilabel(seed: int) -> tuple[Case, np.ndarray, np.ndarray, np.ndarray]:
+def multilabel(seed: int) -> tuple[EvaluationInput, np.ndarray, np.ndarray, np.ndarray]:
     chance = np.random.default_rng(seed)
     truth = np.concatenate([np.zeros((1, 4)), np.ones((1, 4)), chance.random((60, 4)) < [0.1, 0.3, 0.5, 0.9]]).astype(
         int
@@ -123,7 +123,7 @@ def test_areas_of_exclusive_classes(seed: int) -> None:
     assert value(of, "auc_ovr:label=d") == pytest.approx(per_class[3], abs=CLOSE)
 
 
-def curve_of(of: Case, text: str) -> dict[str, Any]:
+def curve_of(of: EvaluationInput, text: str) -> dict[str, Any]:
     found: dict[str, Any] = results(of, [text])[text].data["curves"][0]
     return found
 

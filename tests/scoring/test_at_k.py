@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from app.scoring import tie_rules
-from tests.scoring import rankings as oracle
-from tests.scoring.build import case, results, value
+from tests.scoring import ranking_oracle as oracle
+from tests.scoring.case_builder import case, results, value
 
 MANY = settings(max_examples=50, deadline=None)
 WITH_K: dict[str, Callable[[int], oracle.Measure]] = {
@@ -43,7 +43,7 @@ def near(found: float | None, expected: object) -> None:
 
 
 @pytest.mark.parametrize("key", WITH_K)
-@pytest.mark.parametrize("rule", oracle.RULES)
+@pytest.mark.parametrize("rule", oracle.TIE_RULES)
 @given(drawn=oracle.rankings(), data=st.data())
 @MANY
 def test_every_rule_for_ties(key: str, rule: str, drawn: Drawn, data: st.DataObject) -> None:
@@ -59,10 +59,10 @@ def test_every_rule_for_ties(key: str, rule: str, drawn: Drawn, data: st.DataObj
     measure = WITH_K[key](k)
     otherwise = 0 if kept or key not in SKIPS else None
     each = [
-        oracle.under(rule, row, labels, measure) if labels or key not in SKIPS else otherwise
-        for row, labels in zip(scores, oracle.sets(gold), strict=True)
+        oracle.measure_with_ties(rule, row, labels, measure) if labels or key not in SKIPS else otherwise
+        for row, labels in zip(scores, oracle.gold_sets(gold), strict=True)
     ]
-    near(found, oracle.mean(each, weights))
+    near(found, oracle.weighted_mean(each, weights))
 
 
 @pytest.mark.parametrize("key", WITH_K)
@@ -78,9 +78,9 @@ def test_lists_of_labels_rank_in_the_order_sent(key: str, data: st.DataObject, m
     measure = WITH_K[key](k)
     each = [
         measure([int(name[1:]) for name in order], labels) if labels or key not in SKIPS else None
-        for order, labels in zip(sent, oracle.sets(gold), strict=True)
+        for order, labels in zip(sent, oracle.gold_sets(gold), strict=True)
     ]
-    near(found, oracle.mean(each, [1] * n))
+    near(found, oracle.weighted_mean(each, [1] * n))
 
 
 def test_fewer_labels_than_k_are_divided_by_k() -> None:
@@ -164,7 +164,8 @@ def test_systems_with_as_many_hits_have_the_same_precision() -> None:
     gold = [[f"c{label}" for label in np.flatnonzero(row)] for row in rng.random((n, m)) < 0.4]
     of = case("multilabel", [f"c{label}" for label in range(m)], gold, [[]] * n, scores.tolist())
     hits = sum(
-        len(labels & set(np.argsort(-row)[:k].tolist())) for labels, row in zip(oracle.sets(gold), scores, strict=True)
+        len(labels & set(np.argsort(-row)[:k].tolist()))
+        for labels, row in zip(oracle.gold_sets(gold), scores, strict=True)
     )
     assert value(of, f"precision_at_k:k={k}") == float(Fraction(hits, n * k))
 
@@ -199,7 +200,7 @@ def test_a_tie_over_many_labels_is_shared_to_twelve_digits() -> None:
 
 @pytest.mark.parametrize("terms", [1, 7, 1 << 20])
 def test_expected_precisions_are_summed_in_parts_of_any_size(terms: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tie_rules, "_TERMS", terms)
+    monkeypatch.setattr(tie_rules, "_MAX_TERMS_PER_PART", terms)
     made: list[int] = []
     make = tie_rules._expected_precisions
 

@@ -10,8 +10,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.calibration import calibration_curve
 
-from app.scoring.calibration_bins import Bin, expected_gap, fill, widest_gap
-from app.scoring.numeric.exact import repeated
+from app.scoring.calibration_bins import (
+    CalibrationBin,
+    expected_calibration_error,
+    fill_bins,
+    maximum_calibration_error,
+)
+from app.scoring.numeric.exact import weighted_terms
 
 MANY = settings(max_examples=200, deadline=None)
 COUNTS = st.integers(1, 40)
@@ -27,9 +32,9 @@ def rows(draw: st.DrawFn, count: int) -> Rows:
     return draw(st.lists(one, min_size=1, max_size=15))
 
 
-def filled(of: Rows, count: int, *, weighed: bool) -> tuple[Bin, ...]:
+def filled(of: Rows, count: int, *, weighed: bool) -> tuple[CalibrationBin, ...]:
     probabilities, truths, weights = (np.array(column) for column in zip(*of, strict=True))
-    return fill(probabilities.astype(np.float64), truths, weights.astype(np.int64) if weighed else None, count)
+    return fill_bins(probabilities.astype(np.float64), truths, weights.astype(np.int64) if weighed else None, count)
 
 
 def within(p: float, k: int, count: int) -> bool:
@@ -73,17 +78,17 @@ def test_gaps_are_exact_in_any_order(data: st.DataObject, count: int) -> None:
             gaps[k] = (abs(sum(own, Fraction(0))), len(own))
     expected = sum((gap for gap, _ in gaps.values()), Fraction(0)) / len(of)
     widest = max(gap / size for gap, size in gaps.values())
-    assert expected_gap(found, len(of)) == expected
-    assert widest_gap(found) == widest
+    assert expected_calibration_error(found, len(of)) == expected
+    assert maximum_calibration_error(found) == widest
     assert filled(data.draw(st.permutations(of)), count, weighed=False) == found
 
 
 def test_edges_are_quotients_and_belong_to_the_bin_below() -> None:
     edges = [k / 5 for k in range(6)]
-    found = fill(np.array(edges), np.zeros(6, dtype=bool), None, 5)
+    found = fill_bins(np.array(edges), np.zeros(6, dtype=bool), None, 5)
     assert [one.weight for one in found] == [2, 1, 1, 1, 1]  # 0 lies in the first
     above = np.array([math.nextafter(edge, 1.0) for edge in edges[1:-1]])
-    assert [one.weight for one in fill(above, np.zeros(4, dtype=bool), None, 5)] == [0, 1, 1, 1, 1]
+    assert [one.weight for one in fill_bins(above, np.zeros(4, dtype=bool), None, 5)] == [0, 1, 1, 1, 1]
     assert np.linspace(0, 1, 6)[3] != 3 / 5  # where numpy has another edge
 
 
@@ -95,7 +100,7 @@ def test_scikit_learns_curve_goes_through_the_bins_that_are_not_empty(seed: int,
     truths: NDArray[np.bool_] = rng.random(n) < probabilities
     truths[:2] = [True, False]
     shares, means = calibration_curve(truths, probabilities, n_bins=count, pos_label=True)
-    found = [one for one in fill(probabilities, truths, None, count) if one.weight]
+    found = [one for one in fill_bins(probabilities, truths, None, count) if one.weight]
     assert [one.hits / one.weight for one in found] == pytest.approx(shares, abs=1e-15)
     assert [float(one.confidence / one.weight) for one in found] == pytest.approx(means, abs=1e-14)
 
@@ -107,7 +112,7 @@ NUMBERS = st.floats(-(2.0**900), 2.0**900)
 @MANY
 def test_terms_of_repeated_values_sum_to_the_exact_product(pairs: list[tuple[float, int]]) -> None:
     values, weights = (np.array(column) for column in zip(*pairs, strict=True))
-    terms = repeated(values, weights.astype(np.int64))
+    terms = weighted_terms(values, weights.astype(np.int64))
     exact = sum(Fraction(value) * weight for value, weight in pairs)
     assert sum(map(Fraction, terms)) == exact
     assert math.fsum(terms) == float(exact)

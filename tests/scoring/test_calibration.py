@@ -15,9 +15,9 @@ from sklearn import metrics as sk
 from app.errors import InvalidMetric
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.metric_parser import parse_metric
-from app.scoring.declaration.task import TASKS, Task
-from app.scoring.evaluation_input import Case
-from tests.scoring.build import case, results
+from app.scoring.declaration.task import TASK_KINDS, TaskKind
+from app.scoring.evaluation_input import EvaluationInput
+from tests.scoring.case_builder import case, results
 
 MANY = settings(max_examples=120, deadline=None)
 CLASSES = ("a", "b", "c", "d")
@@ -58,7 +58,7 @@ def gaps(pairs: Sequence[tuple[float, bool]], weights: Sequence[int], bins: int)
     return mean, widest
 
 
-def compare(of: Case, expected: dict[str, Fraction]) -> None:
+def compare(of: EvaluationInput, expected: dict[str, Fraction]) -> None:
     found = results(of, list(expected))
     for text, exact in expected.items():
         value = found[text].value
@@ -127,9 +127,9 @@ def test_sets_of_labels_label_by_label(data: st.DataObject, bins: int, weighed: 
     compare(of, expected | {f"classwise_ece:bins={bins}": sum((mean for mean, _ in found), Fraction(0)) / m})
 
 
-@given(seed=st.integers(0, 2**32), task=st.sampled_from(TASKS), n=st.integers(1, 12))
+@given(seed=st.integers(0, 2**32), task=st.sampled_from(TASK_KINDS), n=st.integers(1, 12))
 @MANY
-def test_a_weight_is_as_many_repetitions_to_the_bit(seed: int, task: Task, n: int) -> None:
+def test_a_weight_is_as_many_repetitions_to_the_bit(seed: int, task: TaskKind, n: int) -> None:
     rng = np.random.default_rng(seed)
     m = 2 if task == "binary" else 3
     names = CLASSES[:m]

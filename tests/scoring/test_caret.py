@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from app.scoring.evaluate import Result
-from app.scoring.evaluation_input import Case
-from tests.scoring.build import case, results
+from app.scoring.evaluation_input import EvaluationInput
+from tests.scoring.case_builder import case, results
 
 ORACLE = Path(__file__).parents[1] / "oracles" / "r" / "caret.json"
 CASES: list[dict[str, Any]] = json.loads(ORACLE.read_text(encoding="utf-8"))
@@ -23,12 +23,12 @@ SCALARS = {
 }
 
 
-def as_case(made: dict[str, Any], **more: Any) -> Case:
+def as_case(made: dict[str, Any], **more: Any) -> EvaluationInput:
     task: Any = "binary" if made["positive"] else "multiclass"
     return case(task, made["classes"], made["gold"], made["predicted"], positive_label=made["positive"], **more)
 
 
-def listed(of: Case, text: str) -> Result:
+def listed(of: EvaluationInput, text: str) -> Result:
     return results(of, [text])[text]
 
 

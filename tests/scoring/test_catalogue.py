@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from app.scoring.catalogue.description import describe, describe_call
+from app.scoring.catalogue.description import describe_call, describe_metric
 from app.scoring.declaration.metric import CATALOGUE, register
 from app.scoring.declaration.metric_parser import parse_metric
-from tests.live import LONG
+from tests.live_service import MAX_WAIT_SECONDS
 
 BASES = (
     "recall",
@@ -77,7 +77,7 @@ def test_every_measure_has_every_average() -> None:
 
 
 def test_a_description_is_json_with_the_declared_fields() -> None:
-    shown = json.loads(json.dumps(describe(CATALOGUE["f_beta_macro"])))
+    shown = json.loads(json.dumps(describe_metric(CATALOGUE["f_beta_macro"])))
     assert shown["equation"]["latex"].startswith(r"\frac{1}{m}\sum_{j=1}^{m}")
     assert shown["tasks"] == ["binary", "multiclass", "multilabel"]
     assert shown["params"][0]["name"] == "beta"
@@ -106,11 +106,11 @@ def test_a_call_shows_the_equation_that_it_uses() -> None:
 
 
 def test_the_letters_of_an_equation_are_explained() -> None:
-    assert describe(CATALOGUE["recall_weighted"])["symbols"]["n_j"] == "instances of class j in gold"
-    assert describe(CATALOGUE["hamming_loss"])["symbols"]["P_i"] == "predicted label set of instance i"
-    assert "n" not in describe(CATALOGUE["weighted_accuracy"])["symbols"]
+    assert describe_metric(CATALOGUE["recall_weighted"])["symbols"]["n_j"] == "instances of class j in gold"
+    assert describe_metric(CATALOGUE["hamming_loss"])["symbols"]["P_i"] == "predicted label set of instance i"
+    assert "n" not in describe_metric(CATALOGUE["weighted_accuracy"])["symbols"]
     assert describe_call(parse_metric("f1:label=x"))["symbols"]["L"] == "the class meant"
-    assert all(describe(metric)["symbols"] for metric in CATALOGUE.values())
+    assert all(describe_metric(metric)["symbols"] for metric in CATALOGUE.values())
 
 
 def test_labels_stay_out_of_the_equation_but_in_the_words() -> None:
@@ -138,4 +138,4 @@ def test_scoring_does_not_load_the_renderer_of_equations() -> None:
     script = (
         "import sys, app.scoring.evaluate, app.scoring.catalogue.description; sys.exit('latex2mathml' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", script], check=False, timeout=LONG).returncode == 0
+    assert subprocess.run([sys.executable, "-c", script], check=False, timeout=MAX_WAIT_SECONDS).returncode == 0

@@ -7,20 +7,25 @@ from pathlib import Path
 import pytest
 
 from app.scoring import metrics
-from app.scoring.catalogue.description import describe, presets_of
-from app.scoring.catalogue.settings_index import all_settings, describe_preset, span, takes
+from app.scoring.catalogue.description import describe_metric, presets_of
+from app.scoring.catalogue.settings_index import (
+    all_settings,
+    describe_accepted_values,
+    describe_bounds,
+    describe_preset,
+)
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.presets import PRESETS
-from app.scoring.metrics import FAMILIES, FAMILY_OF
+from app.scoring.metrics import FAMILIES, FAMILY_BY_KEY
 
 
 def test_every_metric_is_of_one_family_in_the_order_of_the_catalogue() -> None:
     assert list(chain.from_iterable(family.keys for family in FAMILIES)) == list(CATALOGUE)
-    assert (FAMILY_OF["f1_macro"].name, FAMILY_OF["mcc"].name) == ("one_class", "agreement")
+    assert (FAMILY_BY_KEY["f1_macro"].name, FAMILY_BY_KEY["mcc"].name) == ("one_class", "agreement")
     assert len({family.title for family in FAMILIES}) == len(FAMILIES)
     for family in FAMILIES:
         assert family.meaning.endswith("."), family.name
-        assert describe(CATALOGUE[family.keys[0]])["family"] == family.title
+        assert describe_metric(CATALOGUE[family.keys[0]])["family"] == family.title
 
 
 def test_no_module_of_metrics_is_forgotten() -> None:
@@ -32,7 +37,7 @@ def test_no_module_of_metrics_is_forgotten() -> None:
 def test_a_family_that_was_imported_too_early_is_refused() -> None:
     assert "app.scoring.metrics.labels.whole_task" in sys.modules
     with pytest.raises(ImportError, match=r"was imported by a family listed before it"):
-        list(metrics._families())
+        list(metrics._import_families())
 
 
 def test_every_setting_is_listed_with_the_metrics_that_have_it() -> None:
@@ -75,7 +80,7 @@ def test_the_macro_of_bioasq_is_over_gold_for_f_and_recall_alone() -> None:
 
 
 def test_bounds_are_told_in_words() -> None:
-    assert [span(bounds) for bounds in ((0, 1), (0, None), (None, 1), (None, None), (-0.5, 1e6))] == [
+    assert [describe_bounds(bounds) for bounds in ((0, 1), (0, None), (None, 1), (None, None), (-0.5, 1e6))] == [
         "0 to 1",
         "from 0",
         "up to 1",
@@ -83,7 +88,7 @@ def test_bounds_are_told_in_words() -> None:
         "-0.5 to 1,000,000",
     ]
     whole = {"kind": "whole", "bounds": [1, None], "default": "15", "required_for": []}
-    assert takes(whole) == "a whole number from 1; by default 15"
+    assert describe_accepted_values(whole) == "a whole number from 1; by default 15"
     label = {"kind": "label", "bounds": None, "default": None, "required_for": ["multiclass"]}
-    assert takes(label | {"required_for": []}) == "a label; may be left away"
-    assert takes(label) == "a label; needed for multiclass"
+    assert describe_accepted_values(label | {"required_for": []}) == "a label; may be left away"
+    assert describe_accepted_values(label) == "a label; needed for multiclass"

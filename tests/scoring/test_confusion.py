@@ -15,17 +15,17 @@ from sklearn.metrics import confusion_matrix as peer
 from app.scoring import crosstab
 from app.scoring.crosstab import confusion, sparse_confusion
 from app.scoring.declaration.task import TaskSpec
-from app.scoring.evaluation_input import Case, Labels
+from app.scoring.evaluation_input import EvaluationInput, Labels
 from app.scoring.metrics.labels import confusion as family
 from app.scoring.tally import NO_LABEL
-from tests.scoring.build import case, results
+from tests.scoring.case_builder import case, results
 from tests.scoring.strategies import cases
 
 MANY = settings(max_examples=80, deadline=None)
 NAMES = ("a", "b", "c", "d")
 
 
-def data_of(of: Case, key: str, **options: str) -> Any:
+def data_of(of: EvaluationInput, key: str, **options: str) -> Any:
     result = results(of, [key], options)[key]
     assert (result.value, result.reason) == (None, None)
     return json.loads(json.dumps(result.data))
@@ -33,7 +33,7 @@ def data_of(of: Case, key: str, **options: str) -> Any:
 
 @given(of=cases("multiclass"))
 @MANY
-def test_the_matrix_is_that_of_scikit_learn(of: Case) -> None:
+def test_the_matrix_is_that_of_scikit_learn(of: EvaluationInput) -> None:
     m = len(of.spec.classes)
     assume(m > 1)  # else scikit-learn warns
     found = data_of(of, "confusion_matrix")
@@ -54,9 +54,9 @@ def test_what_stands_in_no_column_follows_its_option() -> None:
 
 @given(of=cases("multiclass"), data=st.data())
 @MANY
-def test_without_zeros_it_is_the_same_matrix(of: Case, data: st.DataObject) -> None:
+def test_without_zeros_it_is_the_same_matrix(of: EvaluationInput, data: st.DataObject) -> None:
     weights = data.draw(st.lists(st.integers(1, 2**40), min_size=of.gold.n, max_size=of.gold.n))
-    of = Case(of.spec, of.gold, of.predicted, weights=np.array(weights, dtype=np.int64))
+    of = EvaluationInput(of.spec, of.gold, of.predicted, weights=np.array(weights, dtype=np.int64))
     dense, sparse = confusion(of), sparse_confusion(of)
     m = len(of.spec.classes)
     filled = np.zeros((m, m), dtype=np.int64)
@@ -71,7 +71,7 @@ def test_very_many_classes_give_a_list_of_cells() -> None:
     spec = TaskSpec("multiclass", tuple(map(str, range(m))))
     gold = Labels(np.array([5, 5, 33_999, 7], dtype=np.int32))
     predicted = Labels(np.array([5, 6, 33_999, m], dtype=np.int32))
-    found = data_of(Case(spec, gold, predicted), "confusion_matrix")
+    found = data_of(EvaluationInput(spec, gold, predicted), "confusion_matrix")
     assert "matrix" not in found
     assert found["cells"] == [[5, 5, 1], [5, 6, 1], [33_999, 33_999, 1]]
     assert found["outside"][7] == 1
@@ -116,7 +116,7 @@ def test_split_counts_follow_the_rule(rows: list[tuple[list[str], list[str], int
     gold, predicted, weights = (list(column) for column in zip(*rows, strict=True))
     of = case("multilabel", NAMES, gold, predicted, weights=weights)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(family, "DENSE", 0 if sparse else 10**6)
+        patch.setattr(family, "MAX_DENSE_CELLS", 0 if sparse else 10**6)
         found = data_of(of, "confusion_split")
     by_row, by_column = by_the_rule(rows)
     names = found["labels"]
@@ -160,7 +160,9 @@ def test_sets_of_very_many_classes_give_a_list_of_cells() -> None:
         Labels(np.concatenate([chance.choice(m, 8, replace=False) for _ in range(n)]).astype(np.int32), ends)
         for _ in range(2)
     )
-    found = data_of(Case(TaskSpec("multilabel", tuple(map(str, range(m)))), gold, predicted), "confusion_split")
+    found = data_of(
+        EvaluationInput(TaskSpec("multilabel", tuple(map(str, range(m)))), gold, predicted), "confusion_split"
+    )
     assert found["grand_total"] == {"by_rows": 8 * n, "by_columns": 8 * n}
     assert "row_counts" not in found
     assert sum(row for _, _, row, _ in found["cells"]) == pytest.approx(8 * n)
@@ -175,7 +177,7 @@ def test_split_counts_of_sets_of_many_sizes_are_exact(monkeypatch: pytest.Monkey
         gold, predicted = (sorted(draw.choice(names, some, replace=False).tolist()) for some in (size // 3, size))
         rows.append((gold, predicted, int(draw.integers(1, 2**40))))
     assert math.lcm(*range(1, 51)) > 2**62
-    monkeypatch.setattr(crosstab, "_AT_ONCE", 100)  # in several parts
+    monkeypatch.setattr(crosstab, "_CHUNK_CELLS", 100)  # in several parts
     gold, predicted, weights = (list(column) for column in zip(*rows, strict=True))
     found = data_of(case("multilabel", names, gold, predicted, weights=weights), "confusion_split")
     by_row, by_column = by_the_rule(rows)
@@ -190,5 +192,5 @@ def test_pairs_without_number_are_refused() -> None:
     every = Labels(np.tile(np.arange(m, dtype=np.int32), n), np.arange(n + 1, dtype=np.int64) * m)
     some = Labels(np.arange(10 * n, dtype=np.int32) % 20 + m, np.arange(n + 1, dtype=np.int64) * 10)
     spec = TaskSpec("multilabel", tuple(map(str, range(m + 20))))
-    result = results(Case(spec, every, some), ["confusion_split"])["confusion_split"]
+    result = results(EvaluationInput(spec, every, some), ["confusion_split"])["confusion_split"]
     assert "ten million" in str(result.reason)

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from app.scoring.declaration.options import OPTIONS
-from app.scoring.evaluation_input import Case
-from app.scoring.reports.per_class_report import confusion, per_class
-from tests.scoring.build import case, results, value
+from app.scoring.evaluation_input import EvaluationInput
+from app.scoring.reports.per_class_report import confusion, per_class_report
+from tests.scoring.case_builder import case, results, value
 
 # a: tp 2 fn 1 fp 1; b: tp 1 fn 1 fp 1; c: in gold once, never predicted; d: predicted once, not in gold; e: nowhere
 CLASSES = ["a", "b", "c", "d", "e"]
@@ -15,7 +15,7 @@ GOLD = ["a", "a", "a", "b", "b", "c"]
 PREDICTED = ["a", "a", "d", "b", "a", "b"]
 
 
-def single(**spec: Any) -> Case:
+def single(**spec: Any) -> EvaluationInput:
     return case("multiclass", CLASSES, GOLD, PREDICTED, **spec)
 
 
@@ -250,7 +250,7 @@ def test_no_instances_no_number() -> None:
         for text, result in results(of, ["f1_macro", "hamming_loss"]).items():
             assert result.value is None, text
             assert result.reason == "there are no instances to score"
-        assert per_class(of)["a"]["support"] == 0
+        assert per_class_report(of)["a"]["support"] == 0
 
 
 def test_every_option_is_explained() -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from sklearn import metrics as sk
 
-from app.scoring.evaluation_input import Case
-from tests.scoring.build import case, results, value
+from app.scoring.evaluation_input import EvaluationInput
+from tests.scoring.case_builder import case, results, value
 from tests.scoring.strategies import cases
 
 SOME = settings(max_examples=60, deadline=None)
@@ -18,11 +18,11 @@ GRADES = ["low", "middle", "high"]
 COSTS = {"low": {"middle": 0.1, "high": 0.7}, "middle": {"low": 0.2, "high": 0.3}, "high": {"low": 9, "middle": 2.5}}
 
 
-def graded(predicted: list[Any], cost_matrix: Any = None, **more: Any) -> Case:
+def graded(predicted: list[Any], cost_matrix: Any = None, **more: Any) -> EvaluationInput:
     return case("multiclass", GRADES, ["low", "low", "middle"], predicted, cost_matrix=cost_matrix or COSTS, **more)
 
 
-def reason(of: Case, key: str, **options: str) -> str | None:
+def reason(of: EvaluationInput, key: str, **options: str) -> str | None:
     return results(of, [key], options)[key].reason
 
 
@@ -69,7 +69,7 @@ def test_a_prediction_that_is_no_class_has_neither_cost_nor_distance(key: str, l
 
 @given(of=cases("multiclass"))
 @SOME
-def test_the_mean_cost_is_the_exact_mean(of: Case) -> None:
+def test_the_mean_cost_is_the_exact_mean(of: EvaluationInput) -> None:
     given, names = of.spec.cost_matrix, of.spec.classes
     assert given is not None
     pairs = zip(of.gold.codes, of.predicted.codes, strict=True)
@@ -79,7 +79,7 @@ def test_the_mean_cost_is_the_exact_mean(of: Case) -> None:
 
 @given(of=cases("multiclass"))
 @SOME
-def test_distances_are_absolute_errors_of_positions(of: Case) -> None:
+def test_distances_are_absolute_errors_of_positions(of: EvaluationInput) -> None:
     gold, predicted = of.gold.codes, of.predicted.codes
     expected = sk.mean_absolute_error(gold, predicted)
     assert value(of, "mean_absolute_class_distance") == pytest.approx(expected, abs=1e-13)

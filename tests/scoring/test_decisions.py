@@ -8,18 +8,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.scoring.declaration.decision_rules import Decided, alone, decide, described, predicted
-from app.scoring.declaration.task import TASKS, Task, TaskSpec
-from app.scoring.evaluation_input import NOTHING, Labels
-from tests.formats.support import sets
-from tests.scoring.build import case
+from app.scoring.declaration.decision_rules import (
+    ConfiguredDecisionRule,
+    decide_labels,
+    decide_labels_with_gold,
+    describe_rule,
+    redecide_subset,
+)
+from app.scoring.declaration.task import TASK_KINDS, TaskKind, TaskSpec
+from app.scoring.evaluation_input import MISSING_CODE, Labels
+from tests.formats.reading import code_sets
+from tests.scoring.case_builder import case
 
 MANY = settings(max_examples=150, deadline=None)
 SCORES = st.sampled_from([0.0, -0.0, 0.25, 0.5, np.nextafter(0.5, 0), np.nextafter(0.5, 1), 0.75, 1.0, -3.0, 7.5])
 ROW = tuple[float, ...]
 
 
-def spec(task: Task, m: int, positive: int = 0) -> TaskSpec:
+def spec(task: TaskKind, m: int, positive: int = 0) -> TaskSpec:
     classes = tuple(f"c{at}" for at in range(m))
     return TaskSpec(task, classes, classes[positive] if task == "binary" else None)
 
@@ -36,8 +42,8 @@ def decided(
 ) -> Labels:
     matrix = np.array(given_rows, dtype=np.float64)
     options = {"score_direction": "lower" if lower else "higher"}
-    made = Decided.of(about, rule, single=matrix.shape[1] == 1, options=options)
-    return decide(made, about, matrix, positives)
+    made = ConfiguredDecisionRule.of(about, rule, single=matrix.shape[1] == 1, options=options)
+    return decide_labels(made, about, matrix, positives)
 
 
 def turned(row: ROW, *, lower: bool) -> list[float]:
@@ -51,18 +57,18 @@ def is_nothing(row: ROW) -> bool:
 
 @given(data=st.data(), m=st.integers(2, 5), lower=st.booleans(), task=st.sampled_from(["binary", "multiclass"]))
 @MANY
-def test_argmax_is_the_first_of_the_best(data: st.DataObject, m: int, lower: bool, task: Task) -> None:
+def test_argmax_is_the_first_of_the_best(data: st.DataObject, m: int, lower: bool, task: TaskKind) -> None:
     m = 2 if task == "binary" else m
     given_rows = data.draw(rows(m))
     found = decided({"rule": "argmax"}, spec(task, m), given_rows, lower=lower)
     expected = [
-        NOTHING if is_nothing(row) else max(range(m), key=lambda k: (turned(row, lower=lower)[k], -k))
+        MISSING_CODE if is_nothing(row) else max(range(m), key=lambda k: (turned(row, lower=lower)[k], -k))
         for row in given_rows
     ]
     assert found.codes.tolist() == expected
     sound = [row for row in given_rows if not is_nothing(row)]
     if sound and not lower:
-        assert [code for code in expected if code != NOTHING] == np.argmax(np.array(sound), axis=1).tolist()
+        assert [code for code in expected if code != MISSING_CODE] == np.argmax(np.array(sound), axis=1).tolist()
 
 
 @given(given_rows=rows(1), positive=st.integers(0, 1), lower=st.booleans())
@@ -75,10 +81,10 @@ def test_argmax_of_a_single_score_holds_it_against_one_less_it(
     assert found.codes.tolist() == decided({"rule": "argmax"}, spec("binary", 2), pairs, lower=lower).codes.tolist()
 
 
-@given(data=st.data(), threshold=SCORES, strict=st.booleans(), lower=st.booleans(), task=st.sampled_from(TASKS))
+@given(data=st.data(), threshold=SCORES, strict=st.booleans(), lower=st.booleans(), task=st.sampled_from(TASK_KINDS))
 @MANY
 def test_threshold_is_reached_at_it_or_passed(
-    data: st.DataObject, threshold: float, strict: bool, lower: bool, task: Task
+    data: st.DataObject, threshold: float, strict: bool, lower: bool, task: TaskKind
 ) -> None:
     m = 2 if task == "binary" else data.draw(st.integers(1, 4))
     width = data.draw(st.sampled_from([1, 2])) if task == "binary" else m
@@ -92,14 +98,14 @@ def test_threshold_is_reached_at_it_or_passed(
             return score < threshold if strict else score <= threshold
         return score > threshold if strict else score >= threshold
 
-    for row, got in zip(given_rows, sets(found), strict=True):
+    for row, got in zip(given_rows, code_sets(found), strict=True):
         order = sorted(range(width), key=lambda k: (-turned(row, lower=lower)[k], k))
         if is_nothing(row):
-            assert got == ([] if task == "multilabel" else [NOTHING])
+            assert got == ([] if task == "multilabel" else [MISSING_CODE])
         elif task == "multilabel":
             assert got == [k for k in order if reaches(row[k])]  # the best first, those declared first on ties
         elif task == "multiclass":
-            assert got == [order[0] if reaches(row[order[0]]) else NOTHING]
+            assert got == [order[0] if reaches(row[order[0]]) else MISSING_CODE]
         else:
             own = row[0] if width == 1 else row[positive]
             assert got == [positive if reaches(own) else 1 - positive]
@@ -110,7 +116,7 @@ def test_threshold_is_reached_at_it_or_passed(
 def test_top_k_are_the_k_best_those_declared_first_on_ties(data: st.DataObject, m: int, k: int, lower: bool) -> None:
     given_rows = data.draw(rows(m))
     found = decided({"rule": "top_k", "k": k}, spec("multilabel", m), given_rows, lower=lower)
-    for row, got in zip(given_rows, sets(found), strict=True):
+    for row, got in zip(given_rows, code_sets(found), strict=True):
         order = sorted(range(m), key=lambda c: (-turned(row, lower=lower)[c], c))
         assert got == ([] if is_nothing(row) else order[:k])
 
@@ -129,7 +135,7 @@ def test_top_n_positive_takes_as_many_as_gold_has_and_no_part_of_a_tie(
     sound = [at for at in range(n) if not is_nothing(given_rows[at])]
     for at in range(n):
         if at not in sound:
-            assert found[at] == NOTHING
+            assert found[at] == MISSING_CODE
             continue
         as_good = sum(own[other] >= own[at] for other in sound)  # itself too
         assert found[at] == (positive if as_good <= count else 1 - positive)
@@ -147,26 +153,29 @@ def test_top_n_positive_reads_a_weight_as_so_many_repetitions(
     weights = data.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n))
     gold = data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))
     copies = [row for row in range(n) for _ in range(weights[row])]
-    rule = Decided("top_n_positive", lower=lower)
+    rule = ConfiguredDecisionRule("top_n_positive", lower=lower)
     matrix, labels = np.array(given_rows, dtype=np.float64), Labels(np.array(gold, dtype=np.int32))
-    found = predicted(rule, about, labels, matrix, np.array(weights, dtype=np.int64)).codes
-    repeated = predicted(rule, about, labels.take(np.array(copies, dtype=np.int64)), matrix[copies]).codes
+    found = decide_labels_with_gold(rule, about, labels, matrix, np.array(weights, dtype=np.int64)).codes
+    repeated = decide_labels_with_gold(rule, about, labels.take(np.array(copies, dtype=np.int64)), matrix[copies]).codes
     assert found[copies].tolist() == repeated.tolist()
 
 
 def test_only_the_rule_that_asks_the_gold_is_applied_anew_to_a_split() -> None:
     of = case("binary", "ab", "abab", "aabb", [[0.9], [0.8], [0.7], [0.6]])
     some = of.take(np.array([1, 2]))
-    assert alone(None, some) is some
-    assert alone(Decided("threshold"), some) is some
-    assert alone(Decided("top_n_positive"), some).predicted.codes.tolist() == [0, 1]  # one positive, the better of two
-    assert alone(Decided("top_n_positive"), of).predicted.codes.tolist() == [0, 0, 1, 1]
+    assert redecide_subset(None, some) is some
+    assert redecide_subset(ConfiguredDecisionRule("threshold"), some) is some
+    assert redecide_subset(ConfiguredDecisionRule("top_n_positive"), some).predicted.codes.tolist() == [
+        0,
+        1,
+    ]  # one positive, the better of two
+    assert redecide_subset(ConfiguredDecisionRule("top_n_positive"), of).predicted.codes.tolist() == [0, 0, 1, 1]
 
 
 def test_without_a_decision_only_sets_and_single_scores_of_binary_tasks_meet_a_threshold() -> None:
     rules = {
-        (task, single): Decided.of(spec(task, 2), None, single=single, options={}).rule
-        for task in TASKS
+        (task, single): ConfiguredDecisionRule.of(spec(task, 2), None, single=single, options={}).rule
+        for task in TASK_KINDS
         for single in (True, False)
     }
     assert rules == {
@@ -180,9 +189,12 @@ def test_without_a_decision_only_sets_and_single_scores_of_binary_tasks_meet_a_t
 
 
 def test_a_threshold_is_told_with_all_its_digits() -> None:
-    assert described(Decided("threshold", threshold=0.4999999999)) == "threshold (score >= 0.4999999999)"
-    assert described(Decided("threshold", strict=True)) == "threshold (score > 0.5)"
-    assert described(Decided("threshold", threshold=-3.0, lower=True)) == "threshold (score <= -3)"
+    assert (
+        describe_rule(ConfiguredDecisionRule("threshold", threshold=0.4999999999))
+        == "threshold (score >= 0.4999999999)"
+    )
+    assert describe_rule(ConfiguredDecisionRule("threshold", strict=True)) == "threshold (score > 0.5)"
+    assert describe_rule(ConfiguredDecisionRule("threshold", threshold=-3.0, lower=True)) == "threshold (score <= -3)"
 
 
 @pytest.mark.parametrize("rule", [{"rule": "argmax"}, {"rule": "threshold"}, {"rule": "top_n_positive"}])

@@ -7,40 +7,49 @@ from typing import Any
 
 import pytest
 
-from app.scoring.declaration.granularity import Sizes
-from app.scoring.declaration.recipe import Recipe, parse_recipe
-from app.scoring.disclosure.inference_bound import BINARY64, Bound, Rules, bound, digit_bits, place_bits
-from app.scoring.disclosure.wording import alarm, lowered_by, statement
-from app.scoring.reports.detailed_report import detailed
-from app.scoring.standings import rounded
-from tests.scoring.build import case, value
+from app.scoring.declaration.granularity import GoldSize
+from app.scoring.declaration.recipe import ScoringRecipe, parse_recipe
+from app.scoring.disclosure.inference_bound import (
+    BINARY64_BITS,
+    DisclosureRules,
+    InferenceBound,
+    compute_inference_bound,
+    digit_bits,
+    rank_bits,
+)
+from app.scoring.disclosure.wording import describe_inference_bound, inference_warning, suggest_reductions
+from app.scoring.reports.detailed_report import build_detailed_report
+from app.scoring.standings import round_significant
+from tests.scoring.case_builder import case, value
 
 
-def recipe(primary: str, *metrics: str, digits: int | str = 6, task: Any = "multiclass") -> Recipe:
+def recipe(primary: str, *metrics: str, digits: int | str = 6, task: Any = "multiclass") -> ScoringRecipe:
     body = {"primary": primary, "metrics": [primary, *metrics], "disclosure": {"digits": digits}}
     return parse_recipe(body, task, positive_label="a" if task == "binary" else None)
 
 
-def of(submissions: int | None, primary: str, *metrics: str, sizes: Sizes | None = None, **more: Any) -> Bound:
+def of(
+    submissions: int | None, primary: str, *metrics: str, sizes: GoldSize | None = None, **more: Any
+) -> InferenceBound:
     """The bound where scores are shown and no board."""
     weighted, digits, task = more.pop("weighted", False), more.pop("digits", 6), more.pop("task", "multiclass")
-    rules = Rules(submissions, **{"board": "hidden", "reports": ["scores"], **more})
-    return bound(recipe(primary, *metrics, digits=digits, task=task), rules, sizes, weighted=weighted)
+    rules = DisclosureRules(submissions, **{"board": "hidden", "reports": ["scores"], **more})
+    return compute_inference_bound(recipe(primary, *metrics, digits=digits, task=task), rules, sizes, weighted=weighted)
 
 
 @pytest.mark.parametrize(("digits", "least"), [(1, 0.001), (2, 0.01)])
 def test_digits_bound_how_many_values_can_be_shown(digits: int, least: float) -> None:
-    shown = {rounded(at * least / 100, digits) for at in range(round(100 / least) + 1)}
+    shown = {round_significant(at * least / 100, digits) for at in range(round(100 / least) + 1)}
     assert len(shown) <= 2 ** digit_bits(digits, (0.0, 1.0))
     assert digit_bits(digits, (-1.0, 1.0)) == pytest.approx(digit_bits(digits, (0.0, 1.0)) + 1, abs=0.01)
     assert digit_bits(digits + 1, (0.0, 1.0)) == pytest.approx(digit_bits(digits, (0.0, 1.0)) + math.log2(10), abs=0.01)
     assert digit_bits(digits, (0.0, math.inf)) > digit_bits(digits, (0.0, 1.0))
-    assert digit_bits(None, (0.0, 1.0)) == BINARY64
+    assert digit_bits(None, (0.0, 1.0)) == BINARY64_BITS
     assert math.log2(len(shown)) <= digit_bits(digits, (0.0, 1.0), least / 100) < digit_bits(digits, (0.0, 1.0)) - 3
 
 
 def test_a_place_among_others_is_above_below_or_level_with_each() -> None:
-    assert [round(2 ** place_bits(rivals)) for rivals in (0, 1, 2)] == [1, 3, 5]
+    assert [round(2 ** rank_bits(rivals)) for rivals in (0, 1, 2)] == [1, 3, 5]
 
 
 @pytest.mark.parametrize("metrics", [("accuracy",), ("f1_macro", "accuracy"), ("brier", "log_loss")])
@@ -52,8 +61,8 @@ def test_no_two_answers_tell_more_labellings_apart_than_the_bound_says(metrics: 
             case("binary", "ab", gold, ["a" if one[0] > 0.5 else "b" for one in file], [one[:1] for one in file])
             for file in scores
         ]
-        seen.add(tuple(rounded(value(file, metric), 3) for file in files for metric in metrics))
-    found = of(2, *metrics, sizes=Sizes(4, 2), digits=3, task="binary")
+        seen.add(tuple(round_significant(value(file, metric), 3) for file in files for metric in metrics))
+    found = of(2, *metrics, sizes=GoldSize(4, 2), digits=3, task="binary")
     assert math.log2(len(seen)) <= found.total <= 4
     assert found.labels is not None
     assert found.labels >= math.log2(len(seen))
@@ -66,39 +75,42 @@ BOTH_KINDS = ["a", "a", "b", "b", "stray", "stray", None, None]
 @pytest.mark.parametrize("n", [4, 7, 8])
 def test_reports_of_missing_and_unknown_predictions_tell_no_more_than_the_bound(report: str, n: int) -> None:
     seen = {
-        json.dumps(detailed(case("binary", "ab", gold, BOTH_KINDS[-n:]), {}, parts=[report]))
+        json.dumps(build_detailed_report(case("binary", "ab", gold, BOTH_KINDS[-n:]), {}, parts=[report]))
         for gold in itertools.product("ab", repeat=n)
     }
-    rules = Rules(1, "hidden", [report])
-    assert math.log2(len(seen)) <= bound(recipe("accuracy", task="binary"), rules, Sizes(n, 2)).total + 1e-9
+    rules = DisclosureRules(1, "hidden", [report])
+    assert (
+        math.log2(len(seen))
+        <= compute_inference_bound(recipe("accuracy", task="binary"), rules, GoldSize(n, 2)).total + 1e-9
+    )
     assert len(seen) == {4: 9, 7: 54, 8: 81}[n] or report == "per_class"
 
 
 def test_known_labels_are_at_most_submissions_times_bits_by_bits_of_a_label() -> None:
-    found = of(3, "accuracy", sizes=Sizes(1000, 4))
+    found = of(3, "accuracy", sizes=GoldSize(1000, 4))
     assert found.per_submission == pytest.approx(math.log2(1002))
     assert found.total == pytest.approx(3 * math.log2(1002))
     assert found.labels == math.ceil(3 * math.log2(1002) / 2)
-    assert of(10_000, "accuracy", sizes=Sizes(1000, 4)).labels == 1000
-    many = of(3, "hamming_loss", sizes=Sizes(1000, 4, multilabel=True), task="multilabel")
+    assert of(10_000, "accuracy", sizes=GoldSize(1000, 4)).labels == 1000
+    many = of(3, "hamming_loss", sizes=GoldSize(1000, 4, multilabel=True), task="multilabel")
     assert many.labels == math.ceil(many.total)
-    assert of(None, "accuracy", sizes=Sizes(30, 2)).labels == 30
-    assert of(0, "accuracy", sizes=Sizes(30, 2)).labels == 0
+    assert of(None, "accuracy", sizes=GoldSize(30, 2)).labels == 30
+    assert of(0, "accuracy", sizes=GoldSize(30, 2)).labels == 0
 
 
 def test_metrics_add_up_and_digits_bound_those_whose_value_may_differ_for_every_labelling() -> None:
-    sizes = Sizes(1000, 2)
+    sizes = GoldSize(1000, 2)
     one, two = of(1, "log_loss", sizes=sizes), of(1, "log_loss", "brier_multiclass_sum", sizes=sizes)
     assert one.per_submission == pytest.approx(digit_bits(6, (0.0, 37.0)))
     assert two.per_submission > 1.9 * one.per_submission
     assert of(1, "log_loss", sizes=sizes, digits=2).per_submission < one.per_submission - 13
-    assert of(1, "log_loss", sizes=sizes, digits="full").per_submission == BINARY64
+    assert of(1, "log_loss", sizes=sizes, digits="full").per_submission == BINARY64_BITS
     assert [each.call.text for each in two.separating] == ["log_loss", "brier_multiclass_sum"]
     assert not of(1, "accuracy", sizes=sizes).separating
 
 
 def test_weights_of_instances_can_tell_every_labelling_apart() -> None:
-    sizes = Sizes(20, 2)
+    sizes = GoldSize(20, 2)
     assert of(1, "accuracy", sizes=sizes).per_submission < 5
     weighted = of(1, "accuracy", sizes=sizes, weighted=True)
     assert weighted.per_submission == 20
@@ -112,24 +124,24 @@ def test_weights_of_instances_can_tell_every_labelling_apart() -> None:
 
 def test_a_public_board_tells_values_at_full_precision_and_one_after_the_close_one_place_beside_others() -> None:
     """A second account, whose values are known, sets row after row beside another one and so reads it to the last digit."""
-    sizes = Sizes(1000, 2)
+    sizes = GoldSize(1000, 2)
     own = of(2, "log_loss", sizes=sizes)
     for digits in (1, 6, "full"):
         public = of(2, "log_loss", sizes=sizes, board="public", rivals=7, digits=digits)
-        assert public.per_submission == BINARY64
-        assert "digits" not in " ".join(lowered_by(public)).replace("for digits lower nothing", "")
-    assert of(30, "log_loss", sizes=Sizes(27, 2), board="public", digits=1).per_submission == 27
+        assert public.per_submission == BINARY64_BITS
+        assert "digits" not in " ".join(suggest_reductions(public)).replace("for digits lower nothing", "")
+    assert of(30, "log_loss", sizes=GoldSize(27, 2), board="public", digits=1).per_submission == 27
     closed = of(2, "log_loss", sizes=sizes, board="after_close", rivals=7)
     assert closed.per_submission == own.per_submission
     assert closed.total == pytest.approx(own.total + math.log2(15))
-    assert "fewer digits" in lowered_by(closed)
+    assert "fewer digits" in suggest_reductions(closed)
     count = of(2, "accuracy", sizes=sizes, board="public", rivals=7)
     assert count.per_submission == of(2, "accuracy", sizes=sizes).per_submission
-    assert "full precision by which the board ranks" in statement(count)
+    assert "full precision by which the board ranks" in describe_inference_bound(count)
 
 
 def test_nothing_shown_tells_nothing_and_a_board_after_the_close_tells_once() -> None:
-    sizes = Sizes(1000, 2)
+    sizes = GoldSize(1000, 2)
     assert of(None, "log_loss", sizes=sizes, reports=[]).labels == 0
     once = of(1, "log_loss", sizes=sizes, reports=[], board="after_close", rivals=0)
     assert once.total == once.once == pytest.approx(digit_bits(6, (0.0, 37.0)))
@@ -141,26 +153,26 @@ def test_a_board_after_the_close_names_one_of_the_files_of_a_team_that_was_shown
     every = list(itertools.product("ab", repeat=5))
     best = set()
     for gold in every:
-        shown = [rounded(value(case("binary", "ab", gold, file), "accuracy"), 1) for file in every]
+        shown = [round_significant(value(case("binary", "ab", gold, file), "accuracy"), 1) for file in every]
         best.add(
             (shown.index(max(one for one in shown if one is not None)), max(one for one in shown if one is not None))
         )
     assert len(best) == 32
-    found = of(32, "accuracy", sizes=Sizes(5, 2), reports=[], board="after_close", digits=1, task="binary")
+    found = of(32, "accuracy", sizes=GoldSize(5, 2), reports=[], board="after_close", digits=1, task="binary")
     assert (found.total, found.labels) == (5, 5)
-    few = of(4, "accuracy", sizes=Sizes(1000, 2), reports=[], board="after_close", rivals=0)
+    few = of(4, "accuracy", sizes=GoldSize(1000, 2), reports=[], board="after_close", rivals=0)
     assert few.total == pytest.approx(math.log2(1002) + 2)
-    assert "names one of all its files" in statement(few)
-    for sizes in (None, Sizes(1000, 2)):
+    assert "names one of all its files" in describe_inference_bound(few)
+    for sizes in (None, GoldSize(1000, 2)):
         endless = of(None, "accuracy", sizes=sizes, reports=[], board="after_close")
-        assert endless.everything
-        assert "Nothing ends" in statement(endless)
-    assert alarm(of(None, "log_loss", reports=[], board="after_close")) is not None
-    assert alarm(of(2, "log_loss", reports=[], board="after_close")) is None
+        assert endless.is_unbounded
+        assert "Nothing ends" in describe_inference_bound(endless)
+    assert inference_warning(of(None, "log_loss", reports=[], board="after_close")) is not None
+    assert inference_warning(of(2, "log_loss", reports=[], board="after_close")) is None
 
 
 def test_reports_count_too() -> None:
-    sizes = Sizes(1000, 2)
+    sizes = GoldSize(1000, 2)
     bits = {
         report: of(1, "accuracy", sizes=sizes, reports=["scores", report]).per_submission
         for report in ("scores", "per_class", "confusion", "curves")
@@ -168,34 +180,34 @@ def test_reports_count_too() -> None:
     assert bits["scores"] < bits["per_class"] < 60
     assert bits["scores"] < bits["confusion"] < 60
     assert bits["curves"] == 1000
-    assert of(1, "accuracy", sizes=sizes, reports=["per_class"], divided=True).per_submission == 1000
+    assert of(1, "accuracy", sizes=sizes, reports=["per_class"], has_partitions=True).per_submission == 1000
 
 
 def test_without_gold_the_digits_alone_bound_a_submission() -> None:
     found = of(5, "f1_macro", "accuracy")
     assert found.labels is None
     assert found.total == pytest.approx(10 * digit_bits(6, (0.0, 1.0)))
-    assert not found.everything
-    assert of(None, "accuracy").everything
-    assert of(5, "accuracy", reports=["curves"]).everything
+    assert not found.is_unbounded
+    assert of(None, "accuracy").is_unbounded
+    assert of(5, "accuracy", reports=["curves"]).is_unbounded
 
 
 def test_hierarchical_metrics_of_label_sets_may_tell_every_labelling_apart() -> None:
-    sizes = Sizes(50, 4, multilabel=True)
+    sizes = GoldSize(50, 4, multilabel=True)
     assert of(1, "hierarchical_f1", sizes=sizes, task="multilabel", sets=True).separating
-    assert not of(1, "hierarchical_f1", sizes=Sizes(50, 4)).separating
+    assert not of(1, "hierarchical_f1", sizes=GoldSize(50, 4)).separating
 
 
 @pytest.mark.parametrize("option", ["unknown_label=count_as_fp", "duplicates=multiset"])
 def test_reports_per_class_of_sets_of_any_size_may_tell_every_labelling_apart(option: str) -> None:
-    sizes = Sizes(1000, 20, multilabel=True)
+    sizes = GoldSize(1000, 20, multilabel=True)
     for metric, most in (("subset_accuracy", sizes.bits / 2), (f"subset_accuracy:{option}", sizes.bits)):
         found = of(1, metric, sizes=sizes, task="multilabel", reports=["per_class"], sets=True)
         assert (found.per_submission == sizes.bits) == (most == sizes.bits)
 
 
 def test_small_values_of_sets_of_any_size_are_not_taken_for_none() -> None:
-    sizes = Sizes(40, 1, multilabel=True)
+    sizes = GoldSize(40, 1, multilabel=True)
     few = {
         option: of(1, f"precision_samples{option}", sizes=sizes, task="multilabel", digits=1, sets=True)
         for option in ("", ":unknown_label=count_as_fp")

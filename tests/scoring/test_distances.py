@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from app.scoring.hierarchy import distances
-from app.scoring.hierarchy.ancestry import Ancestry, TooFarError
-from app.scoring.hierarchy.distances import Distances
+from app.scoring.hierarchy.ancestry import Ancestry, HierarchyCostLimitError
+from app.scoring.hierarchy.distances import HierarchyDistances
 from app.scoring.hierarchy.hierarchy import Hierarchy
-from app.scoring.metrics.hierarchies.label_overlap import TOO_FAR
-from tests.scoring.build import case, results
+from app.scoring.metrics.hierarchies.label_overlap import TOO_FAR_REASON
+from tests.scoring.case_builder import case, results
 
 Parents = dict[str, list[str]]
 
@@ -47,8 +47,8 @@ def nodes(size: int) -> list[str]:
     return [f"n{at}" for at in range(size)]
 
 
-def made(parents: Parents, classes: list[str]) -> Distances:
-    return Distances(Ancestry(Hierarchy.of(parents), classes, joined=False))
+def made(parents: Parents, classes: list[str]) -> HierarchyDistances:
+    return HierarchyDistances(Ancestry(Hierarchy.of(parents), classes, joined=False))
 
 
 def searched(parents: Parents, classes: list[str], start: str) -> list[int]:
@@ -66,13 +66,13 @@ def searched(parents: Parents, classes: list[str], start: str) -> list[int]:
     return [found.get(name, -1) for name in classes]
 
 
-@pytest.mark.parametrize("cost", ["_PER_LEVEL", "_PER_STEP"])
+@pytest.mark.parametrize("cost", ["_SECONDS_PER_LEVEL", "_SECONDS_PER_STEP"])
 @pytest.mark.parametrize(
     "parents", [bushy(150, 1), bushy(150, 2), ladder(150), ring(150), chain(150), bushy(75, 3) | {"n149": ["n148"]}]
 )
 def test_either_search_finds_the_shortest_ways(parents: Parents, cost: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distances, cost, 1.0)  # so that the other search is taken
-    monkeypatch.setattr(distances, "_PATIENCE", np.inf)
+    monkeypatch.setattr(distances, "_MAX_SECONDS", np.inf)
     classes = nodes(150)
     parents = {name: [] for name in classes} | parents
     starts, ends = (grid.ravel() for grid in np.meshgrid(np.arange(150), np.arange(150), indexing="ij"))
@@ -120,7 +120,7 @@ def test_where_some_files_would_take_too_long_none_has_a_value() -> None:
         (found,) = results(
             case("multiclass", classes, gold, predicted, hierarchy=ladder(4000)), ["tree_induced_error"]
         ).values()
-        assert (found.value, found.reason) == (None, TOO_FAR)
+        assert (found.value, found.reason) == (None, TOO_FAR_REASON)
     of = case("multiclass", classes, gold[:100], ["n0"] * 100, hierarchy=ladder(4000))
     (found,) = results(of, ["tree_induced_error"]).values()
     assert found.value == sum((at + 1) // 2 for at in range(100)) / 100
@@ -145,7 +145,7 @@ def test_large_flat_hierarchies_have_values() -> None:
     of = made(bushy(60_000, 4), nodes(60_000))
     assert of.between(np.array([60_000]), np.array([60_000]), 10_000).tolist() == [0]
     deep = made(ladder(60_000), nodes(60_000))
-    with pytest.raises(TooFarError):
+    with pytest.raises(HierarchyCostLimitError):
         deep.between(np.array([1]), np.array([1]), 10_000)
     forest = made(chain(60_000), nodes(60_000))
     assert forest.between(np.array([1, 60_000]), np.array([60_000, 30_000]), 10_000_000).tolist() == [59_999, 30_000]

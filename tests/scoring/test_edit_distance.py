@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from app.scoring import edit_distance
-from app.scoring.edit_distance import Int, TooFarError, edit_distances
+from app.scoring.edit_distance import EditDistanceCostLimitError, Int, edit_distances
 
 Bits = NDArray[np.bool_]
 
@@ -45,10 +45,10 @@ def test_both_algorithms_give_the_distance_of_the_textbook(pair: tuple[Bits, Bit
     expected = [textbook(y, p) for y, p in zip(pair[0].tolist(), pair[1].tolist(), strict=True)]
     assert edit_distances(gold, predicted, n, m).tolist() == expected
     rows, ends = np.arange(n), np.arange(n + 1) * m
-    own = [edit_distance._own(side, np.searchsorted(side, ends), rows, m) for side in (gold, predicted)]
-    assert edit_distance._packed(own[0], own[1], n, m).tolist() == expected
+    own = [edit_distance._renumber_keys(side, np.searchsorted(side, ends), rows, m) for side in (gold, predicted)]
+    assert edit_distance._bit_parallel_distances(own[0], own[1], n, m).tolist() == expected
     differing = (pair[0] ^ pair[1]).sum(axis=1)
-    assert edit_distance._furthest(own[0], own[1], differing, m).tolist() == expected
+    assert edit_distance._furthest_point_distances(own[0], own[1], differing, m).tolist() == expected
 
 
 def test_a_vector_moved_by_one_place_is_two_edits_away() -> None:
@@ -87,13 +87,13 @@ def test_the_work_does_not_tell_whether_a_label_is_right(m: int, many: int, monk
 @pytest.mark.parametrize("guess", [0, 1])
 def test_a_wide_row_makes_no_tables_of_narrow_ones_wide(guess: int, monkeypatch: pytest.MonkeyPatch) -> None:
     cells: list[int] = []
-    compute = edit_distance._furthest
+    compute = edit_distance._furthest_point_distances
 
     def noted(gold: Int, predicted: Int, most: Int, m: int) -> Int:
         cells.append(len(most) * (2 * (int(most.max()) // 2) + 3))
         return compute(gold, predicted, most, m)
 
-    monkeypatch.setattr(edit_distance, "_furthest", noted)
+    monkeypatch.setattr(edit_distance, "_furthest_point_distances", noted)
     narrow, m = 20_000, 5_000
     rows = [([1, 9], [2, 7])] * narrow  # 4 labels differ
     rows += [(list(range(0, 600, 2)), list(range(1, 600, 2))), ([0], [guess, 20])]  # 600, and 1 or 3
@@ -105,7 +105,7 @@ def test_a_wide_row_makes_no_tables_of_narrow_ones_wide(guess: int, monkeypatch:
     vectors = [[[place in one for place in range(600)] for one in rows[at]] for at in (0, -2, -1)]
     assert set(found[:narrow].tolist()) == {textbook(*vectors[0])}
     assert found[narrow:].tolist() == [textbook(*vectors[1]), textbook(*vectors[2])]
-    assert max(cells) <= edit_distance._CELLS
+    assert max(cells) <= edit_distance._MAX_TABLE_CELLS
     assert sum(cells) < 8 * len(rows) + 700
 
 
@@ -113,7 +113,7 @@ def test_what_would_take_too_long_is_refused_at_once() -> None:
     m, n = 200_000, 10
     even = np.concatenate([np.arange(0, m, 2, dtype=np.int64) + row * m for row in range(n)])
     odd = even + np.tile([0, 1], len(even) // 2)
-    with pytest.raises(TooFarError):
+    with pytest.raises(EditDistanceCostLimitError):
         edit_distances(even, odd, n, m)
 
 

@@ -9,10 +9,10 @@ import pytest
 from app.pipeline import Gold, score_labels
 from app.scoring.declaration.metric import Result
 from app.scoring.declaration.metric_parser import parse_metric
-from app.scoring.evaluation_input import Case, IdIndex
-from app.scoring.hierarchy.lca_minimal import Linking, Sets, Sizes
-from app.scoring.metrics.hierarchies.label_overlap import TOO_DEEP, TOO_LARGE
-from tests.scoring.build import case, results
+from app.scoring.evaluation_input import EvaluationInput, IdIndex
+from app.scoring.hierarchy.lca_minimal import GraphSizes, LabelSetPair, MinimalGraphFinder
+from app.scoring.metrics.hierarchies.label_overlap import TOO_DEEP_REASON, TOO_LARGE_REASON
+from tests.scoring.case_builder import case, results
 
 CLASSES = [f"c{at}" for at in range(500)]
 TREE = {name: [CLASSES[(at - 1) // 3]] for at, name in enumerate(CLASSES) if at}
@@ -28,12 +28,17 @@ def sets(n: int, size: int, seed: int, classes: Sequence[str] = CLASSES) -> list
 def test_many_more_labels_than_gold_has_are_not_linked(key: str) -> None:
     of = case("multilabel", CLASSES, sets(1000, 1, 1), sets(1000, 80, 2), hierarchy=TREE)
     (found,) = results(of, [key]).values()
-    assert (found.value, found.reason) == (None, TOO_LARGE)
+    assert (found.value, found.reason) == (None, TOO_LARGE_REASON)
 
 
 @pytest.mark.parametrize("key", [*LINKED, "hierarchical_f1", "levenshtein"])
 def test_as_many_labels_as_gold_has_are_always_enough(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for spare in ("effort.SPARE", "effort.SPARE_STEPS", "effort.SPARE_SORTED", "edit_distance._SPARE"):
+    for spare in (
+        "effort.FREE_SECONDS",
+        "effort.FREE_STEPS",
+        "effort.FREE_SORTED_NODES",
+        "edit_distance._FREE_SECONDS",
+    ):
         monkeypatch.setattr(f"app.scoring.{spare}", 0.0)
     gold, predicted = sets(30, 5, 1, CLASSES[:250]), sets(30, 8, 2, CLASSES[250:])
     (found,) = results(case("multilabel", CLASSES, gold, predicted, hierarchy=TREE), [key]).values()
@@ -54,7 +59,7 @@ def test_nor_is_one_instance_with_very_many_labels(key: str) -> None:
     predicted[7] = classes
     of = case("multilabel", classes, gold, predicted, hierarchy=tree)
     (found,) = results(of, [key]).values()
-    assert (found.value, found.reason) == (None, TOO_LARGE)
+    assert (found.value, found.reason) == (None, TOO_LARGE_REASON)
 
 
 def test_extended_sets_are_bounded_by_those_of_gold() -> None:
@@ -62,13 +67,13 @@ def test_extended_sets_are_bounded_by_those_of_gold() -> None:
     deep = [f"n{at}" for at in range(2000)]
     of = case("multilabel", deep, [["n1"]] * 300, sets(300, 40, 3, deep[1000:]), hierarchy=chain)
     (found,) = results(of, ["hierarchical_f1"]).values()
-    assert (found.value, found.reason) == (None, TOO_DEEP)
+    assert (found.value, found.reason) == (None, TOO_DEEP_REASON)
 
 
 Scored = dict[str, dict[str, Result]]
 
 
-def by_split(of: Case, keys: Sequence[str]) -> Scored:
+def by_split(of: EvaluationInput, keys: Sequence[str]) -> Scored:
     """What each split scores; every second instance is private."""
     n = of.gold.n
     gold = Gold(IdIndex([str(at) for at in range(n)]), of.spec, of.gold, (np.arange(n) % 2).astype(np.int8))
@@ -76,13 +81,13 @@ def by_split(of: Case, keys: Sequence[str]) -> Scored:
 
 
 def test_what_is_counted_for_splits_serves_all_instances(monkeypatch: pytest.MonkeyPatch) -> None:
-    linked, sizes = [], Linking.sizes
+    linked, sizes = [], MinimalGraphFinder.sizes
 
-    def counted(self: Linking, of: Sets) -> Sizes:
+    def counted(self: MinimalGraphFinder, of: LabelSetPair) -> GraphSizes:
         linked.append(of)
         return sizes(self, of)
 
-    monkeypatch.setattr(Linking, "sizes", counted)
+    monkeypatch.setattr(MinimalGraphFinder, "sizes", counted)
     keys = ["lca_f1", "lca_recall", "mgia", "lca_f1:links=hemkit"]
     of = case("multilabel", CLASSES, sets(40, 2, 4), sets(40, 3, 5), hierarchy=TREE)
     found = by_split(of, keys)
@@ -96,7 +101,7 @@ def test_whether_a_public_value_exists_is_decided_by_public_rows_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Else a file at the edge of what is too much would tell private labels one by one."""
-    monkeypatch.setattr("app.scoring.hierarchy.cost_limit.SPARE", 0.01)
+    monkeypatch.setattr("app.scoring.hierarchy.cost_limit.FREE_SECONDS", 0.01)
     gold, keys = sets(200, 2, 4), [*LINKED, "hierarchical_f1"]
     predicted = sets(200, 80, 6)
     predicted[::2] = sets(100, 2, 5)
@@ -104,18 +109,20 @@ def test_whether_a_public_value_exists_is_decided_by_public_rows_alone(
     found = by_split(of, keys)
     assert [result.value is None for result in found["public"].values()] == [False] * 5
     for key in LINKED:
-        assert (found["private"][key].reason, found["all"][key].reason) == (TOO_LARGE, TOO_LARGE)
+        assert (found["private"][key].reason, found["all"][key].reason) == (TOO_LARGE_REASON, TOO_LARGE_REASON)
 
 
-@pytest.mark.parametrize("spare", ["effort.SPARE", "effort._WALKED", "effort.SPARE_STEPS", "edit_distance._SPARE"])
+@pytest.mark.parametrize(
+    "spare", ["effort.FREE_SECONDS", "effort._MAX_COUNTED_STEPS", "effort.FREE_STEPS", "edit_distance._FREE_SECONDS"]
+)
 def test_what_a_split_may_cost_is_what_it_may_cost_alone(spare: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = {name: sorted({CLASSES[(at - 1) // 3], CLASSES[(at - 1) // 4]}) for at, name in enumerate(CLASSES) if at}
     keys = [*LINKED, "hierarchical_f1", "levenshtein"]
-    monkeypatch.setattr("app.scoring.hierarchy.cost_limit.AS_GOLD", 0.0)
-    monkeypatch.setattr("app.scoring.edit_distance._AS_GOLD", 0.0)
+    monkeypatch.setattr("app.scoring.hierarchy.cost_limit.GOLD_COST_FACTOR", 0.0)
+    monkeypatch.setattr("app.scoring.edit_distance._GOLD_COST_FACTOR", 0.0)
     seen = set()
     for at in range(1, 13, 2):
-        most = {"effort.SPARE": at / 600, "effort._WALKED": at * 250, "effort.SPARE_STEPS": at * 1000}
+        most = {"effort.FREE_SECONDS": at / 600, "effort._MAX_COUNTED_STEPS": at * 250, "effort.FREE_STEPS": at * 1000}
         monkeypatch.setattr(f"app.scoring.{spare}", most.get(spare, at / 2e4))
         of = case("multilabel", CLASSES, sets(20, 3, 4), sets(20, 12, 5), hierarchy=graph)
         found = by_split(of, keys)
@@ -123,4 +130,4 @@ def test_what_a_split_may_cost_is_what_it_may_cost_alone(spare: str, monkeypatch
             alone = results(of.take(np.array(rows)), keys)
             assert [one.value for one in found[name].values()] == [one.value for one in alone.values()]
         seen.add(tuple(result.value is None for split in found.values() for result in split.values()))
-    assert len(seen) > 1 or spare == "effort._WALKED"
+    assert len(seen) > 1 or spare == "effort._MAX_COUNTED_STEPS"

@@ -8,13 +8,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from app.scoring.catalogue.description import _mathml, describe, equation, explain
+from app.scoring.catalogue.description import _latex_to_mathml, describe_metric, explain_call, render_equation
 from app.scoring.declaration.metric import CATALOGUE, PROBABILITIES, Metric, MetricCall, Param
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.options import OPTIONS
-from app.scoring.metrics.equation_symbols import letters, symbols
-from app.scoring.metrics.equation_wording import equation_of, general, symbols_of, symbols_used
-from tests.scoring.build import case, value
+from app.scoring.metrics.equation_symbols import find_symbols, symbols
+from app.scoring.metrics.equation_wording import equation_of, general_equation, symbols_of_call, symbols_of_metric
+from tests.scoring.case_builder import case, value
 
 EVIL = "<b>&a\\b{c}</b>"
 FUNCTIONS = {"ln", "log", "exp", "max", "min", "sup", "inf", "argmax", "lim"}
@@ -102,7 +102,9 @@ def defined(latex: str) -> set[str]:
     """What an equation defines itself, the signs before the equals signs of its parts; and the d of an integral."""
     parts = re.split(r",\s*\\(?:quad|;)", latex)
     heads = (part.partition("=")[0] for part in parts if "=" in part)
-    found = {read[0].sign for head in heads if len(read := list(letters(head))) in {1, 2} or (read and "(" in head)}
+    found = {
+        read[0].sign for head in heads if len(read := list(find_symbols(head))) in {1, 2} or (read and "(" in head)
+    }
     return found | ({"d"} if r"\int" in latex else set())
 
 
@@ -120,7 +122,7 @@ def unexplained(latex: str, symbols: Mapping[str, str], own: Mapping[str, str]) 
     indexed = {sign.partition("_")[0] for sign in known if "_" in sign}
     inner = {part for sign in known for part in sign.partition("_")[2].split(",")}  # the o of p_o is explained with it
     found = []
-    for base, index in identifiers(ET.fromstring(equation(latex)["mathml"])):
+    for base, index in identifiers(ET.fromstring(render_equation(latex)["mathml"])):
         sign = f"{base}_{index}" if index else base
         whole = sign in known or (index and base in indexed) or (not index and sign in inner)
         if not whole and not (base in known and (len(base) > 1 or base in signs(own))):
@@ -135,29 +137,33 @@ def unexplained(latex: str, symbols: Mapping[str, str], own: Mapping[str, str]) 
 def test_the_equation_renders_under_every_choice_and_every_letter_is_explained(key: str) -> None:
     metric = CATALOGUE[key]
     assert re.search(r"[0-9.}]\\param", metric.equation) is None, "a value would run into what stands before it"
-    shown = {general(metric): symbols_of(metric)} | {equation_of(call): symbols_used(call) for call in calls(metric)}
+    shown = {general_equation(metric): symbols_of_metric(metric)} | {
+        equation_of(call): symbols_of_call(call) for call in calls(metric)
+    }
     for latex, explained in shown.items():
         assert r"\param" not in latex
         assert EVIL not in latex
-        assert "\\" not in equation(latex)["mathml"], latex
+        assert "\\" not in render_equation(latex)["mathml"], latex
         assert unexplained(latex, explained, metric.symbols) == [], (latex, explained)
 
 
 def test_mathml_is_made_once() -> None:
     every = list(CATALOGUE.values())
-    first = [describe(metric)["equation"] for metric in every]
-    before = _mathml.cache_info().misses
-    assert [describe(metric)["equation"] for metric in every] == first
-    assert _mathml.cache_info().misses == before
+    first = [describe_metric(metric)["equation"] for metric in every]
+    before = _latex_to_mathml.cache_info().misses
+    assert [describe_metric(metric)["equation"] for metric in every] == first
+    assert _latex_to_mathml.cache_info().misses == before
 
 
 # ---- letters in LaTeX ---------------------------------------------------------------------------
 
 
 def test_letters_are_read_with_their_index() -> None:
-    found = [letter.sign for letter in letters(r"\frac{1}{n}\sum_{i=1}^{n} \ln p_{i,y_{i}}^{2}+\mathrm{TP}_{j}\bar{P}")]
+    found = [
+        letter.sign for letter in find_symbols(r"\frac{1}{n}\sum_{i=1}^{n} \ln p_{i,y_{i}}^{2}+\mathrm{TP}_{j}\bar{P}")
+    ]
     assert found == ["n", "i", "n", "p_i,y_i", "i", "y_i", "i", "TP_j", "j", "P\u0304"]
-    assert [letter.sign for letter in letters(r"\beta\wedge\hat{A}_{i}\cap\text{of all}\{x'\}")] == [
+    assert [letter.sign for letter in find_symbols(r"\beta\wedge\hat{A}_{i}\cap\text{of all}\{x'\}")] == [
         "β",
         "A\u0302_i",
         "i",
@@ -195,11 +201,11 @@ def test_own_words_come_before_the_usual_ones() -> None:
     ],
 )
 def test_what_leaves_an_average_leaves_its_divisor(asked: str, part: str) -> None:
-    assert part in explain(parse_metric(asked))["equation"]["latex"]
+    assert part in explain_call(parse_metric(asked))["equation"]["latex"]
 
 
 def test_a_pooled_sum_keeps_classes_that_are_0_over_0() -> None:
-    assert r"\in L" not in explain(parse_metric("f1_micro:zero_division=skip"))["equation"]["latex"]
+    assert r"\in L" not in explain_call(parse_metric("f1_micro:zero_division=skip"))["equation"]["latex"]
 
 
 @pytest.mark.parametrize(
@@ -218,13 +224,13 @@ def test_a_pooled_sum_keeps_classes_that_are_0_over_0() -> None:
     ],
 )
 def test_what_stands_for_0_over_0_is_the_rule_that_decides_it(asked: str, said: str | None) -> None:
-    latex = explain(parse_metric(asked))["equation"]["latex"]
+    latex = explain_call(parse_metric(asked))["equation"]["latex"]
     assert re.findall(r"\\tfrac\{0\}\{0\}:=(.*)$", latex) == ([] if said is None else [said])
 
 
 @pytest.mark.parametrize("key", ["f1_cv_mean", "f1_cv_mean_macro", "f1_cv_mean_micro", "cv_table"])
 def test_a_fold_that_counts_as_0_is_in_the_equation(key: str) -> None:
-    plain, zero = (explain(parse_metric(key + rest)) for rest in ("", ":undefined=zero"))
+    plain, zero = (explain_call(parse_metric(key + rest)) for rest in ("", ":undefined=zero"))
     assert "F^{(k)}:=0" in zero["equation"]["latex"]
     assert "F^{(k)}:=0" not in plain["equation"]["latex"]
     assert any(meaning.startswith("F1 of fold k") for meaning in zero["symbols"].values())
@@ -250,7 +256,7 @@ def test_an_f_of_averages_says_what_0_over_0_counts_as_in_its_averages_and_in_it
     latex = equation_of(call)
     assert all(part in latex for part in parts), latex
     assert not re.search(r"\\tfrac\{0\}\{0\}:=\d$", latex)
-    assert not unexplained(latex, symbols_used(call), {})
+    assert not unexplained(latex, symbols_of_call(call), {})
 
 
 def test_the_letters_of_an_equation_count_the_empty_set_where_it_is_a_class() -> None:
@@ -258,9 +264,9 @@ def test_the_letters_of_an_equation_count_the_empty_set_where_it_is_a_class() ->
     for asked, numerator in (("recall_macro", 2), ("label_density_gold", 1), ("label_density_predicted", 1)):
         plain, as_class = (parse_metric(f"{asked}:empty_label={how}") for how in ("not_a_label", "as_class"))
         assert value(of, asked, empty_label="as_class") == numerator / 3  # m is 3, and no set is empty
-        assert "'no label'" not in str(symbols_used(plain))
-        changed = {sign for sign, meaning in symbols_used(as_class).items() if "'no label'" in meaning}
-        assert changed == symbols_used(as_class).keys() & {"m", "Y_i", "P_i"}
+        assert "'no label'" not in str(symbols_of_call(plain))
+        changed = {sign for sign, meaning in symbols_of_call(as_class).items() if "'no label'" in meaning}
+        assert changed == symbols_of_call(as_class).keys() & {"m", "Y_i", "P_i"}
         assert "m" in changed
 
 

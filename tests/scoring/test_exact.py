@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.scoring.numeric import exact
-from tests.scoring.build import case, value
+from tests.scoring.case_builder import case, value
 
 COUNT = st.integers(0, 10**18)
 
@@ -18,7 +18,7 @@ COUNT = st.integers(0, 10**18)
 def test_quotients_are_correctly_rounded_at_every_size(pairs: list[tuple[int, int]]) -> None:
     above, below = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
     expected = [float(Fraction(a, b)) for a, b in pairs]
-    assert exact.quotients(above, below).tolist() == expected
+    assert exact.divide(above, below).tolist() == expected
 
 
 @given(st.fractions(min_value=0, max_value=10**12))
@@ -33,8 +33,11 @@ def test_square_roots_are_correctly_rounded(square: Fraction) -> None:
 
 def test_products_beyond_64_bits_stay_exact() -> None:
     big = np.array([2**40, 3], dtype=np.int64)
-    assert exact.times(big, big).tolist() == [2**80, 9]
-    assert exact.combine((10**20, 0, 1, 0), (big, big, big, big)).tolist() == [10**20 * 2**40 + 2**40, 3 * 10**20 + 3]
+    assert exact.multiply(big, big).tolist() == [2**80, 9]
+    assert exact.linear_combination((10**20, 0, 1, 0), (big, big, big, big)).tolist() == [
+        10**20 * 2**40 + 2**40,
+        3 * 10**20 + 3,
+    ]
 
 
 def test_a_beta_of_many_digits_is_taken_exactly() -> None:

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
 from app.scoring.declaration.metric_parser import parse_metric
-from app.scoring.declaration.task import TASKS, Task
+from app.scoring.declaration.task import TASK_KINDS, TaskKind
 from app.scoring.evaluate import evaluate
-from app.scoring.evaluation_input import Case, Grouping
-from app.scoring.metrics.folds.fold_values import deviations
-from app.scoring.numeric.correct_rounding import real
-from tests.scoring.build import case, results, value
+from app.scoring.evaluation_input import EvaluationInput, Grouping
+from app.scoring.metrics.folds.fold_values import standard_deviations
+from app.scoring.numeric.correct_rounding import to_real
+from tests.scoring.case_builder import case, results, value
 from tests.scoring.strategies import cases
 
 MANY = settings(max_examples=80, deadline=None)
@@ -24,27 +24,27 @@ NAMES = ("one", "two", "three", "four")
 MEANS = ("f1_cv_mean_macro", "f1_cv_mean_micro")
 
 
-def divided(of: Case, codes: list[int], weights: list[int] | None = None) -> Case:
+def divided(of: EvaluationInput, codes: list[int], weights: list[int] | None = None) -> EvaluationInput:
     folds = Grouping(NAMES, np.array(codes, dtype=np.int32))
     heavy = None if weights is None else np.array(weights, dtype=np.int64)
-    return Case(of.spec, of.gold, of.predicted, None, heavy, folds)
+    return EvaluationInput(of.spec, of.gold, of.predicted, None, heavy, folds)
 
 
 @st.composite
-def folded(draw: st.DrawFn, task: Task) -> Case:
+def folded(draw: st.DrawFn, task: TaskKind) -> EvaluationInput:
     of = draw(cases(task))
     return divided(of, draw(st.lists(st.integers(0, 3), min_size=of.gold.n, max_size=of.gold.n)))
 
 
-def parts(of: Case) -> list[Case]:
+def parts(of: EvaluationInput) -> list[EvaluationInput]:
     """The folds that have instances, each as a case of its own."""
     assert of.folds is not None
     rows = [np.flatnonzero(of.folds.codes == code) for code in range(len(NAMES))]
     taken = [of.take(at) for at in rows if len(at)]
-    return [Case(each.spec, each.gold, each.predicted, None, each.weights) for each in taken]
+    return [EvaluationInput(each.spec, each.gold, each.predicted, None, each.weights) for each in taken]
 
 
-def f1_of_first(of: Case) -> Fraction | None:
+def f1_of_first(of: EvaluationInput) -> Fraction | None:
     """F1 of the positive label, None without gold positives."""
     assert of.spec.positive_label is not None
     yes = of.spec.classes.index(of.spec.positive_label)
@@ -56,7 +56,7 @@ def f1_of_first(of: Case) -> Fraction | None:
 
 @given(of=folded("binary"))
 @MANY
-def test_the_mean_is_over_the_folds_that_have_positives_or_over_all(of: Case) -> None:
+def test_the_mean_is_over_the_folds_that_have_positives_or_over_all(of: EvaluationInput) -> None:
     exact = [f1_of_first(part) for part in parts(of)]
     kept = [each for each in exact if each is not None]
     skipping, zero = value(of, "f1_cv_mean"), value(of, "f1_cv_mean:undefined=zero")
@@ -74,11 +74,11 @@ def test_the_mean_is_over_the_folds_that_have_positives_or_over_all(of: Case) ->
     assert zero == pytest.approx(float(np.mean(per_fold)), abs=1e-14)  # as cross_val_score
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data(), rule=st.sampled_from(["worst", "1", "skip"]), labels=st.sampled_from(["declared", "gold"]))
 @MANY
 def test_means_of_averages_are_those_of_the_folds_alone(
-    task: Task, data: st.DataObject, rule: str, labels: str
+    task: TaskKind, data: st.DataObject, rule: str, labels: str
 ) -> None:
     of = data.draw(folded(task))
     for key in MEANS:
@@ -91,10 +91,10 @@ def test_means_of_averages_are_those_of_the_folds_alone(
         assert found[f"{key}:undefined=zero"].value == pytest.approx(expected, abs=1e-14)
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data())
 @MANY
-def test_a_weight_is_as_many_instances_of_the_same_fold(task: Task, data: st.DataObject) -> None:
+def test_a_weight_is_as_many_instances_of_the_same_fold(task: TaskKind, data: st.DataObject) -> None:
     of = data.draw(folded(task))
     n = of.gold.n
     weights = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n).filter(any))
@@ -108,7 +108,7 @@ def test_a_weight_is_as_many_instances_of_the_same_fold(task: Task, data: st.Dat
 
 @given(of=folded("multiclass"))
 @MANY
-def test_pooled_over_folds_is_over_all_instances(of: Case) -> None:
+def test_pooled_over_folds_is_over_all_instances(of: EvaluationInput) -> None:
     label = of.spec.classes[-1].replace("|", "%7C")
     assert value(of, f"f1_cv_pooled:label={label}") == value(of, f"f1:label={label}")
 
@@ -142,7 +142,7 @@ def test_without_folds_there_is_a_reason() -> None:
 
 @given(of=folded("binary"), undefined=st.sampled_from(["skip", "zero"]))
 @MANY
-def test_the_table_holds_what_the_metrics_say(of: Case, undefined: str) -> None:
+def test_the_table_holds_what_the_metrics_say(of: EvaluationInput, undefined: str) -> None:
     asked = [f"{key}:undefined={undefined}" for key in ("f1_cv_mean", *MEANS, "cv_table")]
     of_label, of_macro, of_micro, table = results(of, asked).values()
     data = table.data
@@ -183,21 +183,21 @@ def test_a_table_of_several_classes_has_counts_where_a_label_is_named() -> None:
 
 
 def test_deviations_are_exact_before_they_are_rounded() -> None:
-    near = [real(Fraction(0.1 + 2**-50 * step)) for step in (-1, 0, 1)]
-    assert deviations(near) == {"sample": 8.881784197e-16, "population": 7.25194642939e-16}
-    assert deviations([real(Fraction(1, 2))]) == {"sample": None, "population": 0.0}
+    near = [to_real(Fraction(0.1 + 2**-50 * step)) for step in (-1, 0, 1)]
+    assert standard_deviations(near) == {"sample": 8.881784197e-16, "population": 7.25194642939e-16}
+    assert standard_deviations([to_real(Fraction(1, 2))]) == {"sample": None, "population": 0.0}
 
 
 def test_counts_of_folds_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     of = case("binary", ["a", "b"], ["a", "b"], ["a", "a"], folds=["x", "y"])
     calls = [parse_metric(text, task="binary") for text in ("f1_cv_mean", *MEANS, "cv_table")]
     taken: list[int] = []
-    take = Case.take
+    take = EvaluationInput.take
 
-    def counted(self: Case, rows: Any) -> Case:
+    def counted(self: EvaluationInput, rows: Any) -> EvaluationInput:
         taken.append(len(rows))
         return take(self, rows)
 
-    monkeypatch.setattr(Case, "take", counted)
+    monkeypatch.setattr(EvaluationInput, "take", counted)
     evaluate(of, calls)
     assert taken == [1, 1]

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from app.scoring.declaration.granularity import Sizes
+from app.scoring.declaration.granularity import GoldSize
 from app.scoring.declaration.metric import CATALOGUE, MetricCall
 from app.scoring.declaration.metric_parser import parse_metric
-from app.scoring.declaration.task import Task
+from app.scoring.declaration.task import TaskKind
 from app.scoring.evaluate import evaluate
-from app.scoring.evaluation_input import Case
-from app.scoring.standings import rounded
+from app.scoring.evaluation_input import EvaluationInput
+from app.scoring.standings import round_significant
 from tests.scoring import strategies
-from tests.scoring.build import case, value
+from tests.scoring.case_builder import case, value
 
 Row = Any  # a label, or the tuple of labels of a set
 Rows = Sequence[Row]
@@ -32,7 +32,7 @@ def _sets(classes: Sequence[str]) -> list[tuple[str, ...]]:
     return [chosen for size in range(len(classes) + 1) for chosen in itertools.combinations(classes, size)]
 
 
-def _given(task: Task, n: int, m: int) -> tuple[tuple[str, ...], list[Row], list[list[float]]]:
+def _given(task: TaskKind, n: int, m: int) -> tuple[tuple[str, ...], list[Row], list[list[float]]]:
     """Classes, predictions and scores."""
     classes = CLASSES[:m]
     if task == "multilabel":
@@ -46,7 +46,7 @@ def _given(task: Task, n: int, m: int) -> tuple[tuple[str, ...], list[Row], list
     return classes, [max(zip(row, classes, strict=True))[1] for row in scores], scores
 
 
-def _case(task: Task, n: int, m: int, gold: Rows) -> Case:
+def _case(task: TaskKind, n: int, m: int, gold: Rows) -> EvaluationInput:
     classes, predicted, scores = _given(task, n, m)
     tree = {name: ["x" if at else "y"] for at, name in enumerate(classes)} | {"x": ["z"], "y": ["z"], "z": []}
     return case(
@@ -95,7 +95,7 @@ def _level(positive: Sequence[bool], scores: Sequence[float]) -> int:
 class Statistics:
     """The counts that a granularity names, taken from labels by plain Python; None for those that may tell all apart."""
 
-    def __init__(self, task: Task, n: int, m: int, call: MetricCall) -> None:
+    def __init__(self, task: TaskKind, n: int, m: int, call: MetricCall) -> None:
         self.classes, self.predicted, self.scores = _given(task, n, m)
         self.task, self.call = task, call
 
@@ -273,21 +273,21 @@ def _edits(a: Sequence[Any], b: Sequence[Any]) -> int:
     return row[-1]
 
 
-def _labellings(task: Task, n: int, m: int) -> list[tuple[Row, ...]]:
+def _labellings(task: TaskKind, n: int, m: int) -> list[tuple[Row, ...]]:
     one: Sequence[Row] = _sets(CLASSES[:m]) if task == "multilabel" else CLASSES[:m]
     return list(itertools.product(one, repeat=n))
 
 
-SMALL: list[tuple[Task, int, int]] = [
+SMALL: list[tuple[TaskKind, int, int]] = [
     ("binary", 5, 2),
     ("multiclass", 3, 3),
     ("multilabel", 3, 2),
 ]
-LARGER: list[tuple[Task, int, int]] = [("binary", 6, 2), ("multiclass", 5, 3), ("multilabel", 4, 2)]
+LARGER: list[tuple[TaskKind, int, int]] = [("binary", 6, 2), ("multiclass", 5, 3), ("multilabel", 4, 2)]
 OTHERWISE = {"ties": "average", "empty_label": "as_class", "label_set": "gold", "zero_division": "1"}
 
 
-def _statistics(task: Task, n: int, m: int, options: Mapping[str, str] | None = None) -> dict[str, Statistics]:
+def _statistics(task: TaskKind, n: int, m: int, options: Mapping[str, str] | None = None) -> dict[str, Statistics]:
     """The counts of every metric that is for the task, by its string."""
     gold = _labellings(task, n, m)[0]
     return {call.text: Statistics(task, n, m, call) for call in strategies.calls(_case(task, n, m, gold), options)}
@@ -296,16 +296,16 @@ def _statistics(task: Task, n: int, m: int, options: Mapping[str, str] | None = 
 @pytest.mark.parametrize("options", [{}, OTHERWISE], ids=["default", "otherwise"])
 @pytest.mark.parametrize(("task", "n", "m"), SMALL)
 def test_values_follow_from_the_counts_that_their_metric_names(
-    task: Task, n: int, m: int, options: Mapping[str, str]
+    task: TaskKind, n: int, m: int, options: Mapping[str, str]
 ) -> None:
     statistics = _statistics(task, n, m, options)
     calls = [one.call for one in statistics.values()]
-    sizes, by_counts = Sizes(n, m, task == "multilabel"), defaultdict[str, dict[str, str]](dict)
+    sizes, by_counts = GoldSize(n, m, task == "multilabel"), defaultdict[str, dict[str, str]](dict)
     shown = defaultdict[str, set[str]](set)
     every = _labellings(task, n, m)
     for gold in random.Random(7).sample(every, 12 if options else 20):
         for text, result in evaluate(_case(task, n, m, gold), calls).items():
-            shown[text].add(json.dumps([rounded(result.value, 6), result.data], default=str))
+            shown[text].add(json.dumps([round_significant(result.value, 6), result.data], default=str))
             found = statistics[text]
             floor = found.call.metric.floor
             assert not (floor and result.value) or abs(result.value) >= 1 / (n * m + 1) ** floor, (text, gold)
@@ -318,8 +318,8 @@ def test_values_follow_from_the_counts_that_their_metric_names(
 
 
 @pytest.mark.parametrize(("task", "n", "m"), LARGER)
-def test_there_are_no_more_such_counts_than_the_bound_says(task: Task, n: int, m: int) -> None:
-    labellings, sizes = _labellings(task, n, m), Sizes(n, m, task == "multilabel")
+def test_there_are_no_more_such_counts_than_the_bound_says(task: TaskKind, n: int, m: int) -> None:
+    labellings, sizes = _labellings(task, n, m), GoldSize(n, m, task == "multilabel")
     first = {one.call.metric.granularity.name: one for one in reversed(_statistics(task, n, m).values())}
     for name, found in first.items():
         granularity = found.call.metric.granularity
@@ -330,7 +330,7 @@ def test_there_are_no_more_such_counts_than_the_bound_says(task: Task, n: int, m
 
 
 def test_the_bounds_of_counts_grow_slowly_and_those_of_orders_with_the_gold() -> None:
-    sizes = Sizes(1000, 2)
+    sizes = GoldSize(1000, 2)
     bits = {
         key: CATALOGUE[key].granularity.bits(sizes) for key in ("accuracy", "f1", "auc", "average_precision", "brier")
     }
@@ -343,7 +343,7 @@ def test_bounds_of_very_many_classes_are_numbers_soon() -> None:
     for classes in (1, 50_000, 1_000_000):
         for metric in CATALOGUE.values():
             params = {param.name: param.default or "1" for param in metric.params}
-            for sizes in (Sizes(3_000_000, classes), Sizes(3_000_000, classes, multilabel=True)):
+            for sizes in (GoldSize(3_000_000, classes), GoldSize(3_000_000, classes, multilabel=True)):
                 assert 0 <= metric.granularity.count(sizes, params) < math.inf, (metric.key, sizes)
 
 
@@ -358,8 +358,8 @@ def test_one_average_precision_at_6_digits_fits_one_of_65536_labellings() -> Non
     true = 0b1011001110001101
     gold = ["yes" if at < 16 and true >> at & 1 else "no" for at in range(30)]
     of = case("binary", ("yes", "no"), gold, gold, scores)
-    shown = rounded(value(of, "average_precision"), 6)
-    fitting = [one for one in range(1, 2**16) if rounded(_average_precision(one, 16), 6) == shown]
+    shown = round_significant(value(of, "average_precision"), 6)
+    fitting = [one for one in range(1, 2**16) if round_significant(_average_precision(one, 16), 6) == shown]
     assert fitting == [true]
     call = parse_metric("average_precision", task="binary")
-    assert call.metric.granularity.bits(Sizes(30, 2), call) >= 16
+    assert call.metric.granularity.bits(GoldSize(30, 2), call) >= 16

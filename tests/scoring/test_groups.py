@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.scoring.declaration.task import TASKS, Task, TaskSpec
-from app.scoring.evaluation_input import Case, Grouping
-from tests.scoring.build import case, labels, results, value
+from app.scoring.declaration.task import TASK_KINDS, TaskKind, TaskSpec
+from app.scoring.evaluation_input import EvaluationInput, Grouping
+from tests.scoring.case_builder import case, labels, results, value
 from tests.scoring.strategies import cases
 
 scipy = import_module("scipy.stats.contingency")  # which has no types
@@ -17,21 +17,21 @@ MANY = settings(max_examples=80, deadline=None)
 BOTH = ("chi_squared", "cramers_v")
 
 
-def right(of: Case, row: int) -> bool:
+def right(of: EvaluationInput, row: int) -> bool:
     gold, predicted = (side.take(np.array([row])).codes.tolist() for side in (of.gold, of.predicted))
     return set(gold) == set(predicted)
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data())
 @MANY
-def test_they_are_those_of_right_or_wrong_by_group(task: Task, data: st.DataObject) -> None:
+def test_they_are_those_of_right_or_wrong_by_group(task: TaskKind, data: st.DataObject) -> None:
     of = data.draw(cases(task))
     n = of.gold.n
     codes = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
     weights = data.draw(st.lists(st.integers(1, 3), min_size=n, max_size=n))
     groups = Grouping(("w", "x", "y", "z"), np.array(codes, dtype=np.int32))
-    of = Case(of.spec, of.gold, of.predicted, groups=groups)
+    of = EvaluationInput(of.spec, of.gold, of.predicted, groups=groups)
     table = np.zeros((2, 4), dtype=int)
     for row, code in enumerate(codes):
         table[int(right(of, row)), code] += 1
@@ -43,7 +43,7 @@ def test_they_are_those_of_right_or_wrong_by_group(task: Task, data: st.DataObje
     expected = scipy.chi2_contingency(kept, correction=False).statistic
     assert found["chi_squared"].value == pytest.approx(expected, rel=1e-12, abs=1e-12)
     assert found["cramers_v"].value == pytest.approx(scipy.association(kept, method="cramer"), rel=1e-11, abs=1e-7)
-    heavy = Case(of.spec, of.gold, of.predicted, None, np.array(weights), None, groups)
+    heavy = EvaluationInput(of.spec, of.gold, of.predicted, None, np.array(weights), None, groups)
     repeated = of.take(np.repeat(np.arange(n), weights))
     assert value(heavy, "cramers_v") == value(repeated, "cramers_v")
     assert "depends on how many instances" in str(results(heavy, BOTH)["chi_squared"].reason)
@@ -69,7 +69,7 @@ def test_an_acceptable_answer_is_a_right_one() -> None:
     gold = labels([["a", "b"], ["c"], ["b"], ["a"]], classes, multilabel=True)
     chosen = labels(["b", "c", "a", "beyond"], classes, multilabel=False)
     groups = Grouping(("x", "y"), np.array([0, 0, 1, 1], dtype=np.int32))
-    of = Case(TaskSpec("multiclass", classes), gold, chosen, groups=groups)
+    of = EvaluationInput(TaskSpec("multiclass", classes), gold, chosen, groups=groups)
     assert value(of, "cramers_v") == 1.0
     assert value(of, "chi_squared") == 4.0
 

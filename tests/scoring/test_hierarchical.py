@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.scoring.hierarchy.ancestry import ROOT, Ancestry
-from app.scoring.hierarchy.distances import Distances
+from app.scoring.hierarchy.ancestry import VIRTUAL_ROOT, Ancestry
+from app.scoring.hierarchy.distances import HierarchyDistances
 from app.scoring.hierarchy.hierarchy import Hierarchy
-from tests.scoring.build import case, results, value
-from tests.scoring.by_paths import Labels, Slow, drawn, label_sets
+from tests.scoring.case_builder import case, results, value
+from tests.scoring.hierarchy_oracle import HierarchyOracle, Labels, drawn_hierarchy, label_sets
 
 MANY = settings(max_examples=150, deadline=None)
 TREE = {"poodle": ["dog"], "beagle": ["dog"], "dog": ["animal"], "cat": ["animal"]}
@@ -41,15 +41,17 @@ def by_hand(part: str, pairs: Sequence[tuple[Labels, Labels]], *, pooled: bool) 
 @given(data=st.data())
 @MANY
 def test_values_are_those_of_sets_written_out(part: str, data: st.DataObject) -> None:
-    parents, classes = data.draw(drawn(most_parents=data.draw(st.sampled_from([1, 3]))))
+    parents, classes = data.draw(drawn_hierarchy(most_parents=data.draw(st.sampled_from([1, 3]))))
     rows = data.draw(st.lists(st.tuples(label_sets(classes), label_sets(classes)), min_size=1, max_size=5))
     joins, pooled, depth = (
         data.draw(st.booleans()),
         data.draw(st.booleans()),
         data.draw(st.sampled_from([None, 0, 1, 2])),
     )
-    slow = Slow(parents, classes, joined=joins)
-    wanted = by_hand(part, [(slow.extended(g, depth), slow.extended(p, depth)) for g, p in rows], pooled=pooled)
+    slow = HierarchyOracle(parents, classes, joined=joins)
+    wanted = by_hand(
+        part, [(slow.with_ancestors(g, depth), slow.with_ancestors(p, depth)) for g, p in rows], pooled=pooled
+    )
     of = case("multilabel", classes, [sorted(g) for g, _ in rows], [sorted(p) for _, p in rows], hierarchy=parents)
     text = f"hierarchical_{part}:pooled={str(pooled).lower()},count_root={str(joins).lower()}"
     found = value(of, text + ("" if depth is None else f",max_depth={depth}"))
@@ -59,7 +61,7 @@ def test_values_are_those_of_sets_written_out(part: str, data: st.DataObject) ->
 @given(data=st.data())
 @MANY
 def test_precision_is_the_recall_of_the_other_side(data: st.DataObject) -> None:
-    parents, classes = data.draw(drawn(most_parents=2))
+    parents, classes = data.draw(drawn_hierarchy(most_parents=2))
     there, back = ([sorted(data.draw(label_sets(classes, smallest=0))) for _ in range(3)] for _ in range(2))
     of = case("multilabel", classes, there, back, hierarchy=parents)
     swapped = case("multilabel", classes, back, there, hierarchy=parents)
@@ -72,7 +74,7 @@ def test_precision_is_the_recall_of_the_other_side(data: st.DataObject) -> None:
 @given(data=st.data())
 @MANY
 def test_without_ancestors_it_is_the_measure_of_the_sets_themselves(data: st.DataObject) -> None:
-    parents, classes = data.draw(drawn(most_parents=2))
+    parents, classes = data.draw(drawn_hierarchy(most_parents=2))
     there, back = ([sorted(data.draw(label_sets(classes, smallest=0))) for _ in range(3)] for _ in range(2))
     of = case("multilabel", classes, there, back, hierarchy=parents)
     for part in ("precision", "recall", "f1"):
@@ -83,7 +85,7 @@ def test_without_ancestors_it_is_the_measure_of_the_sets_themselves(data: st.Dat
 @given(data=st.data())
 @MANY
 def test_distances_are_those_of_a_search_in_all_directions(data: st.DataObject) -> None:
-    parents, classes = data.draw(drawn(most_parents=data.draw(st.sampled_from([1, 3]))))
+    parents, classes = data.draw(drawn_hierarchy(most_parents=data.draw(st.sampled_from([1, 3]))))
     near: dict[str, set[str]] = {name: set() for name in classes}
     for child, above in parents.items():
         for parent in above:
@@ -97,7 +99,7 @@ def test_distances_are_those_of_a_search_in_all_directions(data: st.DataObject) 
             row.append(other)
     ancestry = Ancestry(Hierarchy.of(parents), classes, joined=False)
     others = np.arange(1, len(classes) + 1)
-    lengths = Distances(ancestry).between(np.full_like(others, classes.index(start) + 1), others, 1)
+    lengths = HierarchyDistances(ancestry).between(np.full_like(others, classes.index(start) + 1), others, 1)
     assert lengths.tolist() == [found.get(name, -1) for name in classes]
 
 
@@ -202,7 +204,7 @@ def test_extended_sets_are_counted_in_blocks(monkeypatch: pytest.MonkeyPatch) ->
     gold, predicted = [["poodle"], ["cat", "beagle"], [], ["beagle"]] * 5, [["beagle"], [], ["cat"], ["beagle"]] * 5
     of = one(gold, predicted)
     whole = value(of, "hierarchical_f1")
-    monkeypatch.setattr("app.scoring.hierarchy.augmented_sets._BLOCK", 4)
+    monkeypatch.setattr("app.scoring.hierarchy.augmented_sets._BLOCK_NODES", 4)
     assert value(one(gold, predicted), "hierarchical_f1") == whole
 
 
@@ -227,11 +229,11 @@ def test_the_ancestors_of_every_class_are_found_in_one_pass(parents: int) -> Non
 @given(data=st.data())
 @MANY
 def test_the_ancestors_of_every_class_are_those_of_each(data: st.DataObject) -> None:
-    parents, nodes = data.draw(drawn(most_parents=3))
+    parents, nodes = data.draw(drawn_hierarchy(most_parents=3))
     classes = data.draw(st.lists(st.sampled_from(nodes), min_size=1, unique=True))
     tree = Ancestry(Hierarchy.of(parents), classes, joined=data.draw(st.booleans()))
     each = set.intersection(*(set(tree.above(label)) for label in tree.classes))
-    assert tree.common() == each - ({ROOT} if len(classes) > 1 else {ROOT, 1})
+    assert tree.common() == each - ({VIRTUAL_ROOT} if len(classes) > 1 else {VIRTUAL_ROOT, 1})
 
 
 def test_many_labels_deep_in_a_chain_are_refused_at_once() -> None:

@@ -30,7 +30,7 @@ def test_nodes_come_in_order_of_declaration() -> None:
     assert hierarchy.parents == ((1, 2), (3,), (3,), ())
     assert hierarchy.parents_of("d") == ("b", "c")
     assert hierarchy.parents_of("a") == ()
-    assert [hierarchy.nodes[node] for node in hierarchy.downward] == ["a", "b", "c", "d"]
+    assert [hierarchy.nodes[node] for node in hierarchy.topological_order] == ["a", "b", "c", "d"]
 
 
 def test_the_declaration_comes_back() -> None:
@@ -103,7 +103,7 @@ def test_a_deep_chain_is_read_in_linear_time() -> None:
     n = 100_000
     began = time.process_time()
     chain = Hierarchy.of({str(number): [str(number + 1)] for number in range(n)})
-    assert len(chain.downward) == n + 1
+    assert len(chain.topological_order) == n + 1
     assert time.process_time() - began < 10
     ring = refused({str(number): [str((number + 1) % n)] for number in range(n)})
     assert ring.detail.endswith("8 -> … (99990 more) … -> 99999 -> 0.")
@@ -122,7 +122,7 @@ def test_what_is_taken_has_no_cycle_and_what_is_refused_has_a_fault(drawn: dict[
         if "…" not in problem.detail:
             assert all(parent in declared[child] for child, parent in pairwise(steps))
         return
-    rank = {node: number for number, node in enumerate(hierarchy.downward)}
+    rank = {node: number for number, node in enumerate(hierarchy.topological_order)}
     assert len(rank) == len(hierarchy.nodes)
     assert all(rank[parent] < rank[child] for child, above in enumerate(hierarchy.parents) for parent in above)
     assert Hierarchy.of(hierarchy.to_json()) == hierarchy

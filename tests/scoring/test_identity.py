@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.scoring.gold_content_hash import gold_name
+from app.scoring.gold_content_hash import gold_content_hash
 
 OWN: dict[str, Any] = {
     "sha256": "0" * 64,
@@ -17,10 +17,10 @@ OWN: dict[str, Any] = {
 
 
 def test_it_is_a_name_for_a_file_and_the_same_every_time() -> None:
-    name = gold_name(**OWN)
+    name = gold_content_hash(**OWN)
     assert len(name) == 64
     assert set(name) <= set("0123456789abcdef")
-    assert gold_name(**OWN | {"classes": ["a", "b"], "kind": OWN["kind"] | {"path": "elsewhere"}}) == name
+    assert gold_content_hash(**OWN | {"classes": ["a", "b"], "kind": OWN["kind"] | {"path": "elsewhere"}}) == name
 
 
 @pytest.mark.parametrize(
@@ -41,4 +41,4 @@ def test_it_is_a_name_for_a_file_and_the_same_every_time() -> None:
     ],
 )
 def test_whatever_scoring_depends_on_changes_it(field: str, value: Any) -> None:
-    assert gold_name(**OWN | {field: value}) != gold_name(**OWN)
+    assert gold_content_hash(**OWN | {field: value}) != gold_content_hash(**OWN)

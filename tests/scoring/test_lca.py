@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.scoring.hierarchy.ancestry import ROOT, Ancestry
+from app.scoring.hierarchy.ancestry import VIRTUAL_ROOT, Ancestry
 from app.scoring.hierarchy.hierarchy import Hierarchy
-from app.scoring.hierarchy.lca import graph_error, joined, without_ancestors
-from app.scoring.metrics.hierarchies.label_overlap import TOO_LARGE
-from tests.scoring.build import case, results, value
-from tests.scoring.by_paths import Labels, Parents, Slow, drawn, label_sets
+from app.scoring.hierarchy.lca import augment_to_lcas, graph_induced_error, remove_ancestors
+from app.scoring.metrics.hierarchies.label_overlap import TOO_LARGE_REASON
+from tests.scoring.case_builder import case, results, value
+from tests.scoring.hierarchy_oracle import HierarchyOracle, Labels, Parents, drawn_hierarchy, label_sets
 
 MANY = settings(max_examples=300, deadline=None)
 # 10 above 20 and 30, which stand above 1 and 2, 4 and 5
@@ -30,13 +30,15 @@ def numbered(labels: Iterable[str], classes: Sequence[str]) -> frozenset[int]:
 
 
 def named(nodes: Iterable[int], classes: Sequence[str]) -> Labels:
-    return frozenset("" if node == ROOT else classes[node - 1] for node in nodes)
+    return frozenset("" if node == VIRTUAL_ROOT else classes[node - 1] for node in nodes)
 
 
 def meet(parents: Parents, gold: str, predicted: str, *, joins: bool = False) -> tuple[str, str]:
     """Both joined sets, names in order."""
     sets = numbered(gold.split(), NODES), numbered(predicted.split(), NODES)
-    found = [sorted(named(side, NODES), key=NODES.index) for side in joined(sets, fast(parents, NODES, joins=joins))]
+    found = [
+        sorted(named(side, NODES), key=NODES.index) for side in augment_to_lcas(sets, fast(parents, NODES, joins=joins))
+    ]
     return " ".join(found[0]), " ".join(found[1])
 
 
@@ -45,31 +47,33 @@ def meet(parents: Parents, gold: str, predicted: str, *, joins: bool = False) ->
 @given(data=st.data())
 @MANY
 def test_it_is_the_same_as_with_all_ways_written_out(most_parents: int, joins: bool, data: st.DataObject) -> None:
-    parents, classes = data.draw(drawn(most_parents=most_parents))
+    parents, classes = data.draw(drawn_hierarchy(most_parents=most_parents))
     gold, predicted = data.draw(label_sets(classes)), data.draw(label_sets(classes))
-    found = joined((numbered(gold, classes), numbered(predicted, classes)), fast(parents, classes, joins=joins))
-    slow = Slow(parents, classes, joined=joins)
+    found = augment_to_lcas(
+        (numbered(gold, classes), numbered(predicted, classes)), fast(parents, classes, joins=joins)
+    )
+    slow = HierarchyOracle(parents, classes, joined=joins)
     assert tuple(named(side, classes) for side in found) == slow.joined(gold, predicted)
 
 
 @given(data=st.data())
 @MANY
 def test_gold_and_prediction_may_change_places(data: st.DataObject) -> None:
-    parents, classes = data.draw(drawn(most_parents=2))
+    parents, classes = data.draw(drawn_hierarchy(most_parents=2))
     ancestry = fast(parents, classes)
     one, other = (numbered(data.draw(label_sets(classes)), classes) for _ in range(2))
-    assert joined((one, other), ancestry) == joined((other, one), ancestry)[::-1]
-    assert graph_error((one, other), 5, ancestry) == graph_error((other, one), 5, ancestry)
-    assert joined((one, one), ancestry) == (set(one), set(one))
-    assert graph_error((one, one), 5, ancestry) == 0
+    assert augment_to_lcas((one, other), ancestry) == augment_to_lcas((other, one), ancestry)[::-1]
+    assert graph_induced_error((one, other), 5, ancestry) == graph_induced_error((other, one), 5, ancestry)
+    assert augment_to_lcas((one, one), ancestry) == (set(one), set(one))
+    assert graph_induced_error((one, one), 5, ancestry) == 0
 
 
 @given(data=st.data())
 @MANY
 def test_one_label_each_meets_at_the_lowest_common_ancestor(data: st.DataObject) -> None:
-    parents, classes = data.draw(drawn(most_parents=1))
+    parents, classes = data.draw(drawn_hierarchy(most_parents=1))
     gold, predicted = data.draw(st.sampled_from(classes)), data.draw(st.sampled_from(classes))
-    (mine,), (theirs,) = (Slow(parents, classes, joined=True).ways(label) for label in (gold, predicted))
+    (mine,), (theirs,) = (HierarchyOracle(parents, classes, joined=True).ways(label) for label in (gold, predicted))
     up = next(at for at, node in enumerate(mine) if node in theirs)
     down = theirs.index(mine[up])
     of = case("multiclass", classes, [gold], [predicted], hierarchy=parents)
@@ -81,11 +85,11 @@ def test_one_label_each_meets_at_the_lowest_common_ancestor(data: st.DataObject)
 @given(data=st.data())
 @MANY
 def test_ancestors_of_other_labels_are_redundant(data: st.DataObject) -> None:
-    parents, classes = data.draw(drawn(most_parents=3))
+    parents, classes = data.draw(drawn_hierarchy(most_parents=3))
     labels = data.draw(label_sets(classes))
-    slow = Slow(parents, classes, joined=False)
-    proper = {node for label in labels for node in slow.extended(frozenset([label])) if node != label}
-    found = without_ancestors(numbered(labels, classes), fast(parents, classes))
+    slow = HierarchyOracle(parents, classes, joined=False)
+    proper = {node for label in labels for node in slow.with_ancestors(frozenset([label])) if node != label}
+    found = remove_ancestors(numbered(labels, classes), fast(parents, classes))
     assert named(found, classes) == labels - proper
 
 
@@ -100,7 +104,7 @@ def test_labels_of_different_trees_are_left_alone_or_meet_in_the_root() -> None:
     trees = {"1": ["20"], "4": ["30"]}
     classes = ["1", "4", "20", "30"]
     sets = numbered("1", classes), numbered("4", classes)
-    assert joined(sets, fast(trees, classes, joins=False)) == (set(sets[0]), set(sets[1]))
+    assert augment_to_lcas(sets, fast(trees, classes, joins=False)) == (set(sets[0]), set(sets[1]))
     apart = case("multiclass", classes, ["1"], ["4"], hierarchy=trees)
     assert value(apart, "lca_f1") == 0
     assert value(apart, "lca_f1:count_root=true") == float(Fraction(1, 3))
@@ -110,7 +114,7 @@ def test_of_equal_ancestors_the_one_declared_first_stays() -> None:
     both = {"1": ["20", "30"], "2": ["20", "30"]}
     assert meet(both, "1", "2") == ("1 20", "2 20")
     turned = ["1", "2", "30", "20"]
-    found = joined((numbered("1", turned), numbered("2", turned)), fast(both, turned))
+    found = augment_to_lcas((numbered("1", turned), numbered("2", turned)), fast(both, turned))
     assert named(found[0], turned) == {"1", "30"}
 
 
@@ -124,7 +128,7 @@ def test_the_choice_of_ancestors_ends_early_as_in_hemkit() -> None:
     # the prediction 5 is itself the ancestor of 3: counted twice as served, it leaves 7 unlinked
     tree = {"1": ["6"], "7": ["1"], "5": ["1"], "2": ["5"], "4": ["6"], "3": ["5"], "6": []}
     classes = list("1234567")
-    gold, predicted = joined((numbered("347", classes), numbered("5", classes)), fast(tree, classes))
+    gold, predicted = augment_to_lcas((numbered("347", classes), numbered("5", classes)), fast(tree, classes))
     assert (named(gold, classes), named(predicted, classes)) == (frozenset("34567"), frozenset("156"))
 
 
@@ -141,7 +145,7 @@ def test_redundant_labels_are_kept_or_dropped_first() -> None:
 def test_matches_by_hand() -> None:
     def error(gold: str, predicted: str, most: int = 5) -> int:
         sets = numbered(gold.split(), NODES), numbered(predicted.split(), NODES)
-        return graph_error(sets, most, fast(SMALL, NODES))
+        return graph_induced_error(sets, most, fast(SMALL, NODES))
 
     assert error("1", "2") == 2
     assert error("1", "4") == 4
@@ -185,7 +189,7 @@ def test_what_would_take_too_long_is_refused_at_once(key: str) -> None:
     of = case("multilabel", leaves + inner, [leaves[:3000]], [leaves[3000:]], hierarchy=comb)
     found = next(iter(results(of, [key]).values()))
     assert found.value is None
-    assert found.reason == TOO_LARGE
+    assert found.reason == TOO_LARGE_REASON
 
 
 def test_matching_is_bounded_apart_from_linking() -> None:
@@ -198,5 +202,5 @@ def test_matching_is_bounded_apart_from_linking() -> None:
 def test_searches_for_nearest_labels_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     of = case("multilabel", NODES, [["1", "4"]], [["2", "5"]], hierarchy=SMALL)
     assert value(of, "mgia") is not None
-    monkeypatch.setattr("app.scoring.hierarchy.ancestry._MOST_PASSED", 3)
+    monkeypatch.setattr("app.scoring.hierarchy.ancestry._MAX_VISITED_NODES", 3)
     assert value(of, "mgia") is None

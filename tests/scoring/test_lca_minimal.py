@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from app.scoring.hierarchy.ancestry import Ancestry
 from app.scoring.hierarchy.hierarchy import Hierarchy
-from app.scoring.hierarchy.lca_minimal import Linking, Sizes
-from app.scoring.metrics.hierarchies.label_overlap import TOO_LARGE
-from tests.scoring.build import case, results, value
-from tests.scoring.by_paths import drawn, label_sets
-from tests.scoring.lca_by_definition import Definition, Graphs
+from app.scoring.hierarchy.lca_minimal import GraphSizes, MinimalGraphFinder
+from app.scoring.metrics.hierarchies.label_overlap import TOO_LARGE_REASON
+from tests.scoring.case_builder import case, results, value
+from tests.scoring.hierarchy_oracle import drawn_hierarchy, label_sets
+from tests.scoring.lca_oracle import LcaOracle, SmallestGraphs
 
 MANY = settings(max_examples=60, deadline=None)
 MOST_TRIALS = 3000
@@ -24,12 +24,12 @@ Labels = frozenset[str]
 FAULT = {"n1": ["n0"], "n2": ["n1"], "n3": ["n0"], "n4": ["n1"], "n5": ["n1"]}
 
 
-def found(parents: Parents, classes: Sequence[str], gold: Labels, predicted: Labels, *, joins: bool) -> Sizes:
+def found(parents: Parents, classes: Sequence[str], gold: Labels, predicted: Labels, *, joins: bool) -> GraphSizes:
     sets = (frozenset(classes.index(label) + 1 for label in side) for side in (gold, predicted))
-    return Linking(Ancestry(Hierarchy.of(parents), classes, joined=joins)).sizes((next(sets), next(sets)))
+    return MinimalGraphFinder(Ancestry(Hierarchy.of(parents), classes, joined=joins)).sizes((next(sets), next(sets)))
 
 
-def same(sizes: Sizes, graphs: Graphs) -> bool:
+def same(sizes: GraphSizes, graphs: SmallestGraphs) -> bool:
     """Whether both say the same; precision and recall take the graph that is worst for them."""
     worst = max(gold for gold, _ in graphs.sizes), max(predicted for _, predicted in graphs.sizes)
     return (sizes.nodes, sizes.shared, (sizes.gold, sizes.predicted)) == (graphs.nodes, graphs.shared, worst)
@@ -40,10 +40,10 @@ def same(sizes: Sizes, graphs: Graphs) -> bool:
 @given(data=st.data())
 @MANY
 def test_it_is_the_best_of_all_choices(most_parents: int, joins: bool, data: st.DataObject) -> None:
-    parents, classes = data.draw(drawn(most_parents=most_parents))
+    parents, classes = data.draw(drawn_hierarchy(most_parents=most_parents))
     gold, predicted = data.draw(label_sets(classes)), data.draw(label_sets(classes))
-    definition = Definition(parents, joined=joins)
-    assume(definition.trials(gold, predicted) <= MOST_TRIALS)
+    definition = LcaOracle(parents, joined=joins)
+    assume(definition.count_graphs(gold, predicted) <= MOST_TRIALS)
     graphs = definition.graphs(gold, predicted)
     assert same(found(parents, classes, gold, predicted, joins=joins), graphs)
 
@@ -59,8 +59,8 @@ def test_it_is_the_best_of_all_choices_where_they_depend_on_each_other(most_pare
         ]
         parents = dict(zip(names, above, strict=True))
         gold, predicted = (frozenset(random.sample(names[6:], random.randint(2, 5))) for _ in range(2))
-        definition = Definition(parents, joined=False)
-        if 8 <= definition.trials(gold, predicted) <= MOST_TRIALS:
+        definition = LcaOracle(parents, joined=False)
+        if 8 <= definition.count_graphs(gold, predicted) <= MOST_TRIALS:
             graphs = definition.graphs(gold, predicted)
             assert same(found(parents, names, gold, predicted, joins=False), graphs), (parents, gold, predicted)
             tried += 1
@@ -89,14 +89,14 @@ def test_the_nearest_counterpart_may_be_over_a_higher_ancestor() -> None:
     classes = ["y", "p", "q", "s", "r", "a", "b", "c"]
     gold, predicted = frozenset("y"), frozenset("pq")
     # y - s - r - p is linked, and q - c - b - a - s - y: gold y s r, predicted p r q c b a s
-    assert found(tree, classes, gold, predicted, joins=False) == Sizes(3, 7, 2, 10)
+    assert found(tree, classes, gold, predicted, joins=False) == GraphSizes(3, 7, 2, 10)
 
 
 def test_precision_and_recall_each_take_the_worst_of_equally_good_graphs() -> None:
     # of y, p is over s (one step up, three down), q over r (two up, two down)
     tree = {"y": ["s"], "s": ["r"], "a": ["s"], "b": ["a"], "p": ["b"], "c": ["r"], "q": ["c"], "z": ["q"], "w": ["p"]}
     classes = sorted({*tree, "r"})
-    definition = Definition(tree, joined=False)
+    definition = LcaOracle(tree, joined=False)
     of = case("multilabel", classes, [["y", "p", "q"]], [["p", "q"]], hierarchy=tree)
     graphs = definition.graphs(frozenset("ypq"), frozenset("pq"))
     assert graphs.sizes == frozenset({(4, 5), (5, 4)})
@@ -126,7 +126,7 @@ def test_too_many_choices_are_refused_in_every_order() -> None:
         of = case("multilabel", order, [["bottom"]], [["other"]], hierarchy=declared)
         result = results(of, ["lca_f1"])["lca_f1"]
         assert result.value is None
-        assert result.reason == TOO_LARGE
+        assert result.reason == TOO_LARGE_REASON
     few, names = ladder(6)
     assert value(case("multilabel", names, [["bottom"]], [["other"]], hierarchy=few), "lca_f1") == 2 / 10
 
@@ -138,7 +138,7 @@ def test_the_bound_is_met_in_all_orders_or_in_none(monkeypatch: pytest.MonkeyPat
     sets = [[random.sample(names[10:], 6) for _ in range(6)] for _ in range(2)]
 
     def answered(bound: int, seed: int) -> bool:
-        monkeypatch.setattr("app.scoring.hierarchy.ancestry._MOST_PASSED", bound)
+        monkeypatch.setattr("app.scoring.hierarchy.ancestry._MAX_VISITED_NODES", bound)
         shuffle = Random(seed)
         order = shuffle.sample(names, len(names))
         declared = {name: shuffle.sample(parents[name], len(parents[name])) for name in order}

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from app.errors import InvalidMetric
 from app.scoring.declaration.metric import CATALOGUE, Param
-from app.scoring.declaration.metric_parser import ALIASES, find, parse_metric
-from app.scoring.declaration.metric_syntax import number
+from app.scoring.declaration.metric_parser import METRIC_KEY_ALIASES, find_metric, parse_metric
+from app.scoring.declaration.metric_syntax import canonical_number
 from app.scoring.declaration.options import OPTIONS, join_labels, split_labels
-from tests.scoring.strategies import PAIRS
+from tests.scoring.strategies import METRIC_TASK_PAIRS
 
 
 @pytest.mark.parametrize(
@@ -49,22 +49,24 @@ def test_the_canonical_form(asked: Any, canonical: str) -> None:
     assert parse_metric(call.text).text == canonical
 
 
-@pytest.mark.parametrize("alias", ALIASES)
+@pytest.mark.parametrize("alias", METRIC_KEY_ALIASES)
 def test_every_average_of_a_measure_is_found_by_its_other_name(alias: str) -> None:
-    meant = [key for key in CATALOGUE if key == ALIASES[alias] or key.startswith(f"{ALIASES[alias]}_")]
+    meant = [
+        key for key in CATALOGUE if key == METRIC_KEY_ALIASES[alias] or key.startswith(f"{METRIC_KEY_ALIASES[alias]}_")
+    ]
     assert len(meant) > 5
     for key in meant:
-        other = alias + key.removeprefix(ALIASES[alias])
-        assert find(other).key == key
+        other = alias + key.removeprefix(METRIC_KEY_ALIASES[alias])
+        assert find_metric(other).key == key
         if not key.endswith("_top_k"):  # which need a k
-            assert (parse_metric(other).text, parse_metric(other).asked) == (key, other)
+            assert (parse_metric(other).text, parse_metric(other).requested) == (key, other)
         assert other not in CATALOGUE
 
 
 def test_what_only_begins_like_another_name_is_no_metric() -> None:
     for wrong in ("threat_scores", "threat_score_nonsense", "threat"):
         with pytest.raises(InvalidMetric):
-            find(wrong)
+            find_metric(wrong)
 
 
 def test_options_of_the_recipe_are_left_out_and_hold() -> None:
@@ -129,11 +131,11 @@ def test_faults_are_refused_with_a_hint(asked: Any, task: Any, hint: str | None)
 
 
 def test_a_number_without_bounds_is_neither_too_large_nor_too_near_to_0() -> None:
-    assert number("x", "-1e17", None) == "-100000000000000000"
+    assert canonical_number("x", "-1e17", None) == "-100000000000000000"
     with pytest.raises(InvalidMetric, match="too large"):
-        number("x", "-1e18", None)
+        canonical_number("x", "-1e18", None)
     with pytest.raises(InvalidMetric, match="too near to 0"):
-        number("x", "-1e-18", None)
+        canonical_number("x", "-1e-18", None)
 
 
 def test_labels_must_be_classes_where_these_are_known() -> None:
@@ -163,7 +165,7 @@ def values_of(param: Param) -> st.SearchStrategy[Any]:
     return kinds[param.kind]
 
 
-@given(data=st.data(), pair=st.sampled_from(PAIRS))
+@given(data=st.data(), pair=st.sampled_from(METRIC_TASK_PAIRS))
 def test_canonical_strings_are_fixed_points(data: st.DataObject, pair: tuple[str, Any]) -> None:
     key, task = pair
     options = {name: data.draw(st.sampled_from(OPTIONS[name].values or ["x|y", ""])) for name in CATALOGUE[key].options}

@@ -13,8 +13,8 @@ from sklearn import metrics as sk
 
 from app.scoring.catalogue.description import describe_call
 from app.scoring.declaration.metric_parser import parse_metric
-from tests.scoring import rankings as oracle
-from tests.scoring.build import case, results, value
+from tests.scoring import ranking_oracle as oracle
+from tests.scoring.case_builder import case, results, value
 
 MANY = settings(max_examples=100, deadline=None)
 Drawn = tuple[int, list[list[str]], list[list[float]], list[int], list[str]]
@@ -75,9 +75,9 @@ def test_the_definition(text: str, drawn: Drawn, lower: bool, kept: bool) -> Non
     found = value(of, text, degenerate_instance=rule, score_direction="lower" if lower else "higher")
     each = [
         measure(row, labels) if labels and not (full and len(labels) == m) else best if kept else None
-        for row, labels in zip(scores, oracle.sets(gold), strict=True)
+        for row, labels in zip(scores, oracle.gold_sets(gold), strict=True)
     ]
-    expected = oracle.mean(each, weights)
+    expected = oracle.weighted_mean(each, weights)
     if expected is None:
         assert found is None
     else:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from app.analysis.scenarios import confidences
 from app.scoring.evaluate import evaluate
-from app.scoring.evaluation_input import Case
-from app.scoring.probability_rows import both_classes, complements
-from tests.scoring.build import case, results, value
+from app.scoring.evaluation_input import EvaluationInput
+from app.scoring.probability_rows import complements, scores_of_both_classes
+from tests.scoring.case_builder import case, results, value
 from tests.scoring.strategies import OPTION_VALUES, calls, cases
 
 POOLED = ("auc_micro", "average_precision_micro", "auprc_trapezoid_micro")
@@ -50,7 +50,7 @@ SEVEN = [0.7, 0.4, 0.3, 0.9, 0.1, 0.5]
 GOLD = list("ababba")
 
 
-def forms(rows: list[float], gold: list[str]) -> list[Case]:
+def forms(rows: list[float], gold: list[str]) -> list[EvaluationInput]:
     """The scores of a alone, of both, and those of b alone where b is the positive label."""
     both = [[score, decimal(round((1 - score) * 10), 1)] for score in rows]
     return [
@@ -72,13 +72,13 @@ def test_ties_with_the_other_class_are_those_of_the_decimals() -> None:
         assert value(of, "auc_micro") == wins / 72
 
 
-def both_of(of: Case) -> list[list[float]]:
+def both_of(of: EvaluationInput) -> list[list[float]]:
     """The scores as decimals of one place."""
     assert of.scores is not None
     rows = (
         of.scores
         if of.scores.shape[1] == 2
-        else both_classes(of.scores[:, 0], "ab".index(of.spec.positive_label or ""))
+        else scores_of_both_classes(of.scores[:, 0], "ab".index(of.spec.positive_label or ""))
     )
     return [[round(float(score), 1) for score in row] for row in rows]
 

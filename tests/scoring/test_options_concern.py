@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from app.scoring.declaration.metric import CATALOGUE, PROBABILITIES, Metric, MetricCall
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.options import OPTIONS
-from app.scoring.declaration.task import TASKS, Task
+from app.scoring.declaration.task import TASK_KINDS, TaskKind
 from app.scoring.evaluate import Result, evaluate
-from app.scoring.evaluation_input import Case
-from tests.scoring.build import case, labels
-from tests.scoring.strategies import CONVENTIONS, OPTION_VALUES, SETTINGS, asked, calls, cases
+from app.scoring.evaluation_input import EvaluationInput
+from tests.scoring.case_builder import case, labels
+from tests.scoring.strategies import CONVENTIONS, OPTION_VALUES, SETTINGS, calls, cases, metric_object
 
 OF_READING = {"missing", "unknown_label", "duplicates"}
 """Options that decide first of all what a file may hold; of what scoring then meets, some leave nothing to move."""
@@ -58,11 +58,11 @@ def own(metric: Metric) -> set[str]:
     return {*metric.options, *(param.name for param in metric.params)}
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data(), options=OPTION_VALUES)
 @settings(max_examples=20, deadline=None)
 def test_an_option_that_a_metric_does_not_list_moves_nothing(
-    task: Task, data: st.DataObject, options: dict[str, str]
+    task: TaskKind, data: st.DataObject, options: dict[str, str]
 ) -> None:
     of = odd(data.draw(cases(task)), data.draw(st.randoms(use_true_random=False)))
     wanted = calls(of, options)
@@ -72,13 +72,13 @@ def test_an_option_that_a_metric_does_not_list_moves_nothing(
         assert (one.value, one.reason, one.data) == (two.value, two.reason, two.data), call.metric.key
 
 
-def limited(call: MetricCall, options: Mapping[str, str], of: Case) -> MetricCall:
+def limited(call: MetricCall, options: Mapping[str, str], of: EvaluationInput) -> MetricCall:
     """The same call under those of the options alone that its metric lists."""
     listed = {name: value for name, value in options.items() if name in own(call.metric)}
-    return parse_metric(asked(call.metric, of), options=listed, task=of.spec.task)
+    return parse_metric(metric_object(call.metric, of), options=listed, task=of.spec.task)
 
 
-def odd(of: Case, chance: random.Random) -> Case:
+def odd(of: EvaluationInput, chance: random.Random) -> EvaluationInput:
     """The case with predictions outside the vocabulary, repeated, and empty."""
     several = of.spec.task == "multilabel"
     names: list[Any] = [*of.spec.classes, "beyond"]
@@ -93,7 +93,7 @@ def odd(of: Case, chance: random.Random) -> Case:
 def test_every_value_of_every_option_can_be_given(key: str) -> None:
     metric = CATALOGUE[key]
     of = pool(metric.tasks[0])[0]
-    base = asked(metric, of)
+    base = metric_object(metric, of)
     for name in own(metric):
         for value in {**CONVENTIONS, **SETTINGS}.get(name, ()):
             if (name, value) == ("score_direction", "lower") and PROBABILITIES in metric.needs:
@@ -108,7 +108,7 @@ def test_every_value_of_every_option_can_be_given(key: str) -> None:
 
 
 @cache
-def pool(task: Task) -> list[Case]:
+def pool(task: TaskKind) -> list[EvaluationInput]:
     """Cases in which much happens: ties, absent classes, empty sets, labels outside the vocabulary."""
     chance = random.Random(f"pool of {task}")
     found = [made(task, chance, turn) for turn in range(6)]
@@ -128,7 +128,7 @@ def pool(task: Task) -> list[Case]:
     return [*found, replace(found[-1], predicted=wrong)]
 
 
-def made(task: Task, chance: random.Random, turn: int) -> Case:
+def made(task: TaskKind, chance: random.Random, turn: int) -> EvaluationInput:
     m = 2 if task == "binary" else 4
     classes, n = [f"c{at}" for at in range(m)], 3 + 2 * turn
     used = classes[: m - turn % 2]
@@ -164,7 +164,7 @@ def made(task: Task, chance: random.Random, turn: int) -> Case:
 
 
 @cache
-def moved(task: Task) -> set[tuple[str, str]]:
+def moved(task: TaskKind) -> set[tuple[str, str]]:
     """Keys and options of which one value gives something else than another, on one of the cases."""
     found = set()
     values = {**CONVENTIONS, **SETTINGS, "exclude_labels": ("", "c0")}
@@ -182,9 +182,9 @@ def moved(task: Task) -> set[tuple[str, str]]:
     return found
 
 
-def results_of(of: Case, metrics: list[Metric], name: str, value: str) -> dict[str, Result]:
+def results_of(of: EvaluationInput, metrics: list[Metric], name: str, value: str) -> dict[str, Result]:
     wanted = [
-        parse_metric(asked(metric, of), options={name: value}, task=of.spec.task)
+        parse_metric(metric_object(metric, of), options={name: value}, task=of.spec.task)
         for metric in metrics
         if not ((name, value) == ("score_direction", "lower") and PROBABILITIES in metric.needs)
     ]

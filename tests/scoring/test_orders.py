@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.scoring.declaration.metric import MetricCall
-from app.scoring.declaration.task import TASKS, Task
+from app.scoring.declaration.task import TASK_KINDS, TaskKind
 from app.scoring.evaluate import evaluate
-from app.scoring.evaluation_input import Case, Grouping, Labels
+from app.scoring.evaluation_input import EvaluationInput, Grouping, Labels
 from app.scoring.hierarchy.hierarchy import Hierarchy
 from tests.scoring.strategies import OPTION_VALUES, calls, cases
 from tests.scoring.test_properties import reordered
@@ -45,7 +45,7 @@ def regrouped(parts: Grouping | None, random: Random) -> Grouping | None:
     return Grouping(tuple(parts.names[at] for at in order), np.argsort(order).astype(np.int32)[parts.codes])
 
 
-def rearranged(of: Case, random: Random) -> Case:
+def rearranged(of: EvaluationInput, random: Random) -> EvaluationInput:
     """The same case with its rows, classes, labels, parents, and what stands beside gold in other orders."""
     rows = np.array(shuffled(range(of.gold.n), random), dtype=np.int64)
     found = reordered(of.take(rows), shuffled(range(len(of.spec.classes)), random))
@@ -70,16 +70,16 @@ def rearranged(of: Case, random: Random) -> Case:
     )
 
 
-def wanted(of: Case, options: dict[str, str]) -> list[MetricCall]:
+def wanted(of: EvaluationInput, options: dict[str, str]) -> list[MetricCall]:
     """The metrics that claim to know no order."""
     free = {name: value for name, value in options.items() if value not in BY_ORDER.get(name, set())}
     return [call for call in calls(of, free) if call.metric.scalar and not call.metric.properties.ordinal]
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data())
 @FEW
-def test_no_order_changes_a_bit(task: Task, data: st.DataObject) -> None:
+def test_no_order_changes_a_bit(task: TaskKind, data: st.DataObject) -> None:
     of, options, random = data.draw(cases(task)), data.draw(OPTION_VALUES), Random(data.draw(st.integers(0, 2**32)))
     if data.draw(st.booleans()):
         of = replace(of, weights=np.array([random.randint(0, 4) for _ in range(of.gold.n)], dtype=np.int64))

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.scoring.numeric.sorted_search import places
-from tests.scoring.build import case, value
+from app.scoring.numeric.sorted_search import search_sorted
+from tests.scoring.case_builder import case, value
 
 ROWS, CLASSES = 20, 2000
 NAMES = [f"c{code}" for code in range(CLASSES)]
@@ -18,7 +18,7 @@ KEYS = st.lists(st.integers(-5, 20))
 @given(KEYS, KEYS)
 def test_keys_are_found_where_they_are(keys: list[int], others: list[int]) -> None:
     mine, theirs = np.array(keys, dtype=np.int64), np.unique(np.array(others, dtype=np.int64))
-    at, there = places(mine, theirs)
+    at, there = search_sorted(mine, theirs)
     assert there.tolist() == [key in others for key in keys]
     assert (theirs[at[there]] == mine[there]).all()
 

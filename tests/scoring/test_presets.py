@@ -4,18 +4,18 @@ import pytest
 
 from app.errors import InvalidMetric
 from app.scoring.declaration.metric import CATALOGUE
-from app.scoring.declaration.metric_parser import agreed, parse_metric, settings
+from app.scoring.declaration.metric_parser import parse_metric, parse_shared_options, setting_declarations
 from app.scoring.declaration.options import OPTIONS
 from app.scoring.declaration.presets import PRESETS
-from tests.scoring.build import case, value
+from tests.scoring.case_builder import case, value
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_option_of_a_preset_is_one_that_there_is(name: str) -> None:
     preset = PRESETS[name]
     for options in (preset.options, *(own for _, own in preset.by_key)):
-        assert agreed(options) == dict(options)
-        assert all(option in OPTIONS or settings(option) for option in options)
+        assert parse_shared_options(options) == dict(options)
+        assert all(option in OPTIONS or setting_declarations(option) for option in options)
     for pattern, _ in preset.by_key:
         assert any(preset.for_key(key) != dict(preset.options) for key in CATALOGUE), pattern
     for key in CATALOGUE:

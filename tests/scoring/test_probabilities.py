@@ -9,25 +9,27 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn import metrics as sk
 
-from app.scoring.declaration.task import Task, TaskSpec
-from app.scoring.evaluation_input import Case, Labels
+from app.scoring.declaration.task import TaskKind, TaskSpec
+from app.scoring.evaluation_input import EvaluationInput, Labels
 from app.scoring.probability_rows import row_sums, sums_to_one
-from tests.scoring.build import results
+from tests.scoring.case_builder import results
 
 CLOSE = 1e-11
 MANY = settings(max_examples=100, deadline=None)
 Matrix = NDArray[np.float64]
 
 
-def case(task: Task, gold: NDArray[np.int64], scores: Matrix, weights: list[int] | None = None, at: int = 0) -> Case:
+def case(
+    task: TaskKind, gold: NDArray[np.int64], scores: Matrix, weights: list[int] | None = None, at: int = 0
+) -> EvaluationInput:
     m = max(2, scores.shape[1])
     classes = tuple(f"c{k}" for k in range(m))
     about = TaskSpec(task, classes, classes[at] if task == "binary" else None)
     codes = Labels(gold.astype(np.int32))
-    return Case(about, codes, codes, scores, None if weights is None else np.array(weights, dtype=np.int64))
+    return EvaluationInput(about, codes, codes, scores, None if weights is None else np.array(weights, dtype=np.int64))
 
 
-def near(of: Case, expected: dict[str, float]) -> None:
+def near(of: EvaluationInput, expected: dict[str, float]) -> None:
     found = results(of, list(expected))
     for key, number in expected.items():
         value = found[key].value

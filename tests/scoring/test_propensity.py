@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from app.scoring.catalogue.description import describe_call
 from app.scoring.declaration.metric_parser import parse_metric
-from tests.scoring import rankings as oracle
-from tests.scoring.build import case, results, value
+from tests.scoring import ranking_oracle as oracle
+from tests.scoring.case_builder import case, results, value
 
 MANY = settings(max_examples=80, deadline=None)
 Drawn = tuple[int, list[list[str]], list[list[float]], list[int], list[str]]
@@ -39,7 +39,7 @@ def best(weights: list[float], gold: set[int], k: int, *, gain: bool) -> float:
 
 
 @pytest.mark.parametrize("key", ["psp_at_k", "psndcg_at_k"])
-@pytest.mark.parametrize("rule", oracle.RULES)
+@pytest.mark.parametrize("rule", oracle.TIE_RULES)
 @given(drawn=oracle.rankings(), data=st.data(), normalized=st.booleans())
 @MANY
 def test_every_rule_for_ties(key: str, rule: str, drawn: Drawn, data: st.DataObject, normalized: bool) -> None:
@@ -63,11 +63,13 @@ def test_every_rule_for_ties(key: str, rule: str, drawn: Drawn, data: st.DataObj
     found = value(of, text)
     inverse = inverses(counts, 100, a, b)
     measure = (oracle.weighed_precision if key == "psp_at_k" else gain)(k, inverse)
-    rows = list(zip(scores, oracle.sets(gold), strict=True))
-    expected = oracle.mean([oracle.under(rule, row, labels, measure) for row, labels in rows], weights)
+    rows = list(zip(scores, oracle.gold_sets(gold), strict=True))
+    expected = oracle.weighted_mean(
+        [oracle.measure_with_ties(rule, row, labels, measure) for row, labels in rows], weights
+    )
     if normalized:
         reachable = [best(inverse, set(labels), k, gain=key == "psndcg_at_k") for _, labels in rows]
-        divisor = oracle.mean(reachable, weights)
+        divisor = oracle.weighted_mean(reachable, weights)
         expected = expected / divisor if divisor else None
     assert found == (None if expected is None else pytest.approx(expected, rel=1e-11, abs=1e-14))
 

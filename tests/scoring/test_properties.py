@@ -13,18 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from latex2mathml.converter import convert
 
-from app.scoring.catalogue.description import describe, describe_call
+from app.scoring.catalogue.description import describe_call, describe_metric
 from app.scoring.declaration.metric import CATALOGUE, RANKING, SCORES, Metric
-from app.scoring.declaration.metric_parser import all_fitting, parse_metric
+from app.scoring.declaration.metric_parser import applicable_metrics, parse_metric
 from app.scoring.declaration.options import OPTIONS
-from app.scoring.declaration.requirements import met
-from app.scoring.declaration.task import TASKS, Task, TaskSpec
+from app.scoring.declaration.requirements import needs_met
+from app.scoring.declaration.task import TASK_KINDS, TaskKind, TaskSpec
 from app.scoring.evaluate import Result, evaluate
-from app.scoring.evaluation_input import Case, Labels
-from app.scoring.metrics.equation_wording import general
-from app.scoring.reports.per_class_report import per_class
-from tests.scoring.build import case, labels, results
-from tests.scoring.strategies import OPTION_VALUES, PAIRS, asked, calls, cases
+from app.scoring.evaluation_input import EvaluationInput, Labels
+from app.scoring.metrics.equation_wording import general_equation
+from app.scoring.reports.per_class_report import per_class_report
+from tests.scoring.case_builder import case, labels, results
+from tests.scoring.strategies import METRIC_TASK_PAIRS, OPTION_VALUES, calls, cases, metric_object
 
 # the best that a ranking can reach depends on how many relevant labels each instance has; so does that of its k best
 BY_SIZE = {"coverage", "coverage_plus_one", "precision_at_k", "dcg_at_k", "psp_at_k", "psndcg_at_k"}
@@ -34,26 +34,26 @@ WIDTH = {"partial_auc": 0.5}  # the best value is the width of the area that is 
 FEW = settings(max_examples=25, deadline=None)
 
 
-def metrics_for(task: Task) -> list[Metric]:
+def metrics_for(task: TaskKind) -> list[Metric]:
     return [metric for metric in CATALOGUE.values() if task in metric.tasks]
 
 
-def everything(of: Case, options: dict[str, str] | None = None) -> dict[str, Result]:
+def everything(of: EvaluationInput, options: dict[str, str] | None = None) -> dict[str, Result]:
     wanted = calls(of, options)
     by_text = evaluate(of, wanted)
     return {call.metric.key: by_text[call.text] for call in wanted}
 
 
-def swapped(of: Case) -> Case:
+def swapped(of: EvaluationInput) -> EvaluationInput:
     return replace(of, gold=of.predicted, predicted=of.gold)
 
 
-def taken(of: Case, rows: Sequence[int]) -> Case:
+def taken(of: EvaluationInput, rows: Sequence[int]) -> EvaluationInput:
     at = np.array(rows, dtype=np.int64)
     return of.take(at)
 
 
-def odd(data: st.DataObject, task: Task) -> Case:
+def odd(data: st.DataObject, task: TaskKind) -> EvaluationInput:
     """A case whose predictions hold labels outside the vocabulary, nothing, and repetitions; some without scores."""
     of = data.draw(cases(task))
     names = [*of.spec.classes, "beyond"]
@@ -74,7 +74,7 @@ def ranked(key: str) -> bool:
     return scalar(key) and CATALOGUE[key].direction != "none" and key not in ONE_VALUE
 
 
-def example_case(metric: Metric) -> Case:
+def example_case(metric: Metric) -> EvaluationInput:
     shown = metric.example
     return case(
         shown.task,
@@ -92,38 +92,38 @@ def example_case(metric: Metric) -> Case:
     )
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data())
 @FEW
-def test_values_lie_within_the_declared_range_or_have_a_reason(task: Task, data: st.DataObject) -> None:
+def test_values_lie_within_the_declared_range_or_have_a_reason(task: TaskKind, data: st.DataObject) -> None:
     for key, result in everything(data.draw(cases(task)), data.draw(OPTION_VALUES)).items():
         low, high = CATALOGUE[key].range
         assert ((result.value is None) and (result.data is None)) == (result.reason is not None), key
         assert result.value is None or low <= result.value <= high, key
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data())
 @FEW
-def test_no_prediction_however_odd_leaves_the_range(task: Task, data: st.DataObject) -> None:
+def test_no_prediction_however_odd_leaves_the_range(task: TaskKind, data: st.DataObject) -> None:
     of, options = odd(data, task), data.draw(OPTION_VALUES)
     for key, result in everything(of, options).items():
         low, high = CATALOGUE[key].range
         assert result.value is None or low <= result.value <= high, key
-    counts = [row[cell] for row in per_class(of, options).values() for cell in ("tp", "fp", "fn", "tn")]
+    counts = [row[cell] for row in per_class_report(of, options).values() for cell in ("tp", "fp", "fn", "tn")]
     assert all(count is not None and count >= 0 for count in counts)
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data())
 @FEW
-def test_the_order_of_instances_does_not_change_a_bit(task: Task, data: st.DataObject) -> None:
+def test_the_order_of_instances_does_not_change_a_bit(task: TaskKind, data: st.DataObject) -> None:
     of = data.draw(cases(task))
     order = data.draw(st.permutations(range(of.gold.n)))
     assert everything(of) == everything(taken(of, order))
 
 
-def reordered(of: Case, order: Sequence[int]) -> Case:
+def reordered(of: EvaluationInput, order: Sequence[int]) -> EvaluationInput:
     """The same labels under classes that are declared in another order."""
     code = np.empty(len(order) + 3, dtype=np.int32)
     code[list(order)] = np.arange(len(order))
@@ -138,10 +138,10 @@ def reordered(of: Case, order: Sequence[int]) -> Case:
     )
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data())
 @FEW
-def test_symmetric_metrics_do_not_tell_gold_from_prediction(task: Task, data: st.DataObject) -> None:
+def test_symmetric_metrics_do_not_tell_gold_from_prediction(task: TaskKind, data: st.DataObject) -> None:
     of = data.draw(cases(task))
     there, back = everything(of), everything(swapped(of))
     for key, metric in ((metric.key, metric) for metric in metrics_for(task)):
@@ -164,15 +164,15 @@ def test_a_metric_declared_asymmetric_is_so(key: str) -> None:
         gold, predicted = [["a"], ["a", "b"], ["b"], ["c"]], [["a", "b"], ["a"], ["a", "b", "c"], ["a", "c"]]
         shown.append(case("multilabel", ["a", "b", "c"], gold, predicted, train_frequencies={"a": 3, "b": 2, "c": 1}))
 
-    def moves(of: Case) -> bool:
-        text = parse_metric(asked(metric, of), task=of.spec.task).text
+    def moves(of: EvaluationInput) -> bool:
+        text = parse_metric(metric_object(metric, of), task=of.spec.task).text
         return results(of, [text])[text].value != results(swapped(of), [text])[text].value
 
     assert any(moves(of) for of in shown)
 
 
 @cache
-def perfect(task: Task, *, pairs: bool = False) -> dict[str, Result]:
+def perfect(task: TaskKind, *, pairs: bool = False) -> dict[str, Result]:
     """All metrics of a perfect answer in which every class occurs; with `pairs`, each set has as many labels as k."""
     classes = ["a", "b"] if task == "binary" else ["a", "b", "c"]
     gold: list[Any] = [*classes, classes[0]]
@@ -193,8 +193,10 @@ def perfect(task: Task, *, pairs: bool = False) -> dict[str, Result]:
     return everything(of)
 
 
-@pytest.mark.parametrize(("key", "task"), [(key, task) for key, task in PAIRS if ranked(key) and key not in BY_SIZE])
-def test_a_perfect_prediction_has_the_best_value(key: str, task: Task) -> None:
+@pytest.mark.parametrize(
+    ("key", "task"), [(key, task) for key, task in METRIC_TASK_PAIRS if ranked(key) and key not in BY_SIZE]
+)
+def test_a_perfect_prediction_has_the_best_value(key: str, task: TaskKind) -> None:
     metric = CATALOGUE[key]
     best = metric.range[1] if metric.direction == "higher" else metric.range[0]
     found = perfect(task, pairs=key.endswith("_top_k"))[key].value
@@ -217,7 +219,7 @@ def test_the_worked_example_is_true(key: str) -> None:
         assert found == exact
 
 
-def replicated(of: Case, label: str) -> Case:
+def replicated(of: EvaluationInput, label: str) -> EvaluationInput:
     """The instances of one class twice."""
     code = of.spec.classes.index(label)
     sets = of.gold.as_sets()
@@ -230,7 +232,7 @@ def replicated(of: Case, label: str) -> Case:
 def test_prevalence_moves_exactly_the_metrics_that_say_so(key: str) -> None:
     metric = CATALOGUE[key]
     of = example_case(metric)
-    text = parse_metric(asked(metric, of), task=of.spec.task).text
+    text = parse_metric(metric_object(metric, of), task=of.spec.task).text
     here = results(of, [text])[text].value
     moved = [results(replicated(of, label), [text])[text].value != here for label in of.spec.classes]
     assert any(moved) == metric.properties.prevalence_sensitive
@@ -238,7 +240,7 @@ def test_prevalence_moves_exactly_the_metrics_that_say_so(key: str) -> None:
 
 @given(of=cases("multiclass"))
 @FEW
-def test_recalls_averaged_over_classes_never_feel_prevalence(of: Case) -> None:
+def test_recalls_averaged_over_classes_never_feel_prevalence(of: EvaluationInput) -> None:
     before, after = everything(of), everything(replicated(of, of.spec.classes[0]))
     for key in ("recall", "recall_macro", "recall_lfb_train", "balanced_accuracy", "weighted_accuracy"):
         assert before[key].value == after[key].value, key
@@ -247,25 +249,27 @@ def test_recalls_averaged_over_classes_never_feel_prevalence(of: Case) -> None:
 @pytest.mark.parametrize("key", CATALOGUE)
 def test_every_declaration_is_complete_and_renders(key: str) -> None:
     metric = CATALOGUE[key]
-    shown = describe(metric)
+    shown = describe_metric(metric)
     assert shown["equation"]["mathml"].startswith("<math")
-    assert "\\" not in convert(general(metric))
+    assert "\\" not in convert(general_equation(metric))
     assert metric.name
     assert metric.source
     assert set(metric.options) <= set(OPTIONS)
-    assert set(metric.hints) <= set(TASKS) - set(metric.tasks)
+    assert set(metric.hints) <= set(TASK_KINDS) - set(metric.tasks)
     of = example_case(metric)
-    assert describe_call(parse_metric(asked(metric, of), task=of.spec.task))["equation"]["mathml"].startswith("<math")
+    assert describe_call(parse_metric(metric_object(metric, of), task=of.spec.task))["equation"]["mathml"].startswith(
+        "<math"
+    )
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_all_fitting_metrics_compute_without_further_choices(task: Task) -> None:
+@pytest.mark.parametrize("task", TASK_KINDS)
+def test_all_fitting_metrics_compute_without_further_choices(task: TaskKind) -> None:
     classes = ("a", "b")
     bare = TaskSpec(task, classes, positive_label="a" if task == "binary" else None)
     trained = TaskSpec(task, classes, bare.positive_label, {"a": 1, "b": 2})
-    keys = {call.metric.key for call in all_fitting(task, None, met(bare))}
+    keys = {call.metric.key for call in applicable_metrics(task, None, needs_met(bare))}
     assert not any("lfb_train" in key or key.startswith("f_beta") for key in keys)
-    assert {call.metric.key for call in all_fitting(task, None, met(trained))} - keys == {
+    assert {call.metric.key for call in applicable_metrics(task, None, needs_met(trained))} - keys == {
         key
         for key, metric in CATALOGUE.items()
         if "lfb_train" in key and task in metric.tasks and not key.startswith("f_beta")
@@ -274,10 +278,10 @@ def test_all_fitting_metrics_compute_without_further_choices(task: Task) -> None
     assert all(task in CATALOGUE[key].tasks for key in keys)
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", TASK_KINDS)
 @FEW
 @given(data=st.data())
-def test_no_value_beats_the_one_that_is_called_the_best_attainable(task: Task, data: st.DataObject) -> None:
+def test_no_value_beats_the_one_that_is_called_the_best_attainable(task: TaskKind, data: st.DataObject) -> None:
     found = everything(data.draw(cases(task)), data.draw(OPTION_VALUES))
     for key, result in found.items():
         said = [note for note in result.notes if note.startswith("the best attainable value")]

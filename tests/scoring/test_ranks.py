@@ -10,18 +10,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.scoring.curves import (
-    bends,
-    corners_of,
+    corner_mask,
     delong_variance,
-    ends,
-    equal_error,
+    equal_error_rate,
     fp_at_recall,
-    partial_area,
-    standardized,
-    steps_of,
+    partial_roc_area,
+    roc_corners,
+    run_end_mask,
+    standardize_partial_area,
+    threshold_counts,
 )
-from app.scoring.pairwise_wins import wins_of
-from app.scoring.score_ranks import TIES, Ranks, doubled_wins, ranks_of, step_sum, trapezoid_sum
+from app.scoring.pairwise_wins import pairwise_wins
+from app.scoring.score_ranks import (
+    TIE_CREDIT_IN_HALVES,
+    ScoreRanks,
+    average_precision_sum,
+    doubled_wins,
+    rank_positives,
+    trapezoid_sum,
+)
 
 FEW = settings(max_examples=150, deadline=None)
 Rows = list[tuple[float, bool, int]]  # score, whether positive, weight
@@ -36,14 +43,14 @@ def arrays(rows: Rows, scale: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return np.array(values), np.array(own), scale * np.array(weights, dtype=np.int64)
 
 
-def repeated(rows: Rows) -> Ranks:
+def repeated(rows: Rows) -> ScoreRanks:
     """The ranks of the rows, each as often as it weighs."""
     values, own, weights = arrays(rows)
-    return ranks_of(np.repeat(values, weights), np.repeat(own, weights))
+    return rank_positives(np.repeat(values, weights), np.repeat(own, weights))
 
 
-def ranks(rows: Rows, scale: int = 1) -> Ranks:
-    return ranks_of(*arrays(rows, scale))
+def ranks(rows: Rows, scale: int = 1) -> ScoreRanks:
+    return rank_positives(*arrays(rows, scale))
 
 
 def auc(rows: Rows, tie: Fraction) -> Fraction:
@@ -67,7 +74,7 @@ def points(rows: Rows) -> list[tuple[int, int]]:
 @given(rows=BOTH)
 @FEW
 def test_wins_are_those_of_all_pairs(rows: Rows) -> None:
-    for ties, halves in TIES.items():
+    for ties, halves in TIE_CREDIT_IN_HALVES.items():
         expected = auc(rows, Fraction(halves, 2))
         for found in (repeated(rows), ranks(rows), ranks(rows, HUGE)):
             assert Fraction(doubled_wins(found, ties), 2 * found.positives * found.negatives) == expected
@@ -80,9 +87,9 @@ def test_areas_of_precision_and_recall_are_those_of_all_thresholds(rows: Rows) -
     steps = sum(((after[0] - before[0]) * after[1] for before, after in pairwise(curve)), Fraction())
     lines = sum(((b[0] - a[0]) * (a[1] + b[1]) for a, b in pairwise(curve)), Fraction())
     for of in (ranks(rows), repeated(rows)):
-        assert step_sum(of).nearest() == float(steps)  # to the bit
+        assert average_precision_sum(of).nearest() == float(steps)  # to the bit
         assert trapezoid_sum(of).nearest() == float(lines)
-    assert step_sum(ranks(rows, HUGE)).nearest() == float(steps * HUGE)
+    assert average_precision_sum(ranks(rows, HUGE)).nearest() == float(steps * HUGE)
 
 
 @given(rows=ROWS, order=st.randoms(use_true_random=False))
@@ -100,7 +107,10 @@ def test_the_order_of_the_instances_leaves_no_trace(rows: Rows, order: object) -
 @FEW
 def test_steps_are_the_points_of_all_thresholds(rows: Rows) -> None:
     values, own, weights = arrays(rows)
-    for steps in (steps_of(values, own, weights), steps_of(np.repeat(values, weights), np.repeat(own, weights))):
+    for steps in (
+        threshold_counts(values, own, weights),
+        threshold_counts(np.repeat(values, weights), np.repeat(own, weights)),
+    ):
         assert [(0, 0), *zip(steps.fp.tolist(), steps.tp.tolist(), strict=True)] == points(rows)
         assert steps.thresholds.tolist() == sorted({score for score, _, _ in rows}, reverse=True)
 
@@ -124,11 +134,11 @@ def test_a_part_of_the_area_is_that_under_the_lines(rows: Rows, most: Fraction) 
     area = sum(((x1 - x0) * height(curve, (x0 + x1) / 2) for x0, x1 in between), Fraction())
     expected = area / (negatives * positives)
     for scale in (1, HUGE):
-        assert partial_area(corners_of(ranks(rows, scale)), most) == expected
-    assert 0 <= standardized(expected, most) <= 1
-    whole = partial_area(corners_of(ranks(rows)), Fraction(1))
+        assert partial_roc_area(roc_corners(ranks(rows, scale)), most) == expected
+    assert 0 <= standardize_partial_area(expected, most) <= 1
+    whole = partial_roc_area(roc_corners(ranks(rows)), Fraction(1))
     assert whole == auc(rows, Fraction(1, 2))
-    assert standardized(whole, Fraction(1)) == whole
+    assert standardize_partial_area(whole, Fraction(1)) == whole
 
 
 @given(rows=BOTH)
@@ -136,8 +146,8 @@ def test_a_part_of_the_area_is_that_under_the_lines(rows: Rows, most: Fraction) 
 def test_at_the_equal_error_rate_both_errors_are_the_same(rows: Rows) -> None:
     curve = points(rows)
     negatives, positives = curve[-1]
-    rate = equal_error(corners_of(ranks(rows)))
-    assert equal_error(corners_of(ranks(rows, HUGE))) == rate
+    rate = equal_error_rate(roc_corners(ranks(rows)))
+    assert equal_error_rate(roc_corners(ranks(rows, HUGE))) == rate
     on_the_curve = [
         (Fraction(x0), Fraction(x1), Fraction(y0), Fraction(y1))
         for (x0, y0), (x1, y1) in pairwise(curve)
@@ -173,7 +183,7 @@ def test_the_variance_is_that_of_the_structural_components(rows: Rows) -> None:
         mean = sum(parts, Fraction()) / len(parts)
         return sum(((part - mean) ** 2 for part in parts), Fraction()) / (len(parts) - 1) / len(parts)
 
-    assert delong_variance(steps_of(values, own)) == spread(of_rows) + spread(of_columns)
+    assert delong_variance(threshold_counts(values, own)) == spread(of_rows) + spread(of_columns)
 
 
 def by_class(rows: Rows, codes: list[int], i: int, j: int, tie: Fraction) -> Fraction:
@@ -189,8 +199,8 @@ def test_wins_of_classes_are_those_of_all_pairs(scale: int, rows: Rows, data: st
     codes = data.draw(st.lists(st.integers(-1, 4), min_size=len(rows), max_size=len(rows)))  # -1 and 4: of no class
     values, _, weights = arrays(rows, scale)
     other = 1 - values
-    wins = wins_of(lambda own: values if own % 2 else other, np.array(codes), 4, weights)
-    alike = wins_of(
+    wins = pairwise_wins(lambda own: values if own % 2 else other, np.array(codes), 4, weights)
+    alike = pairwise_wins(
         lambda own: np.repeat(values if own % 2 else other, weights // scale),
         np.repeat(codes, weights // scale),
         4,
@@ -198,7 +208,7 @@ def test_wins_of_classes_are_those_of_all_pairs(scale: int, rows: Rows, data: st
     for i, j in product(range(4), range(4)):
         if i != j and i in codes and j in codes:
             seen = [(float(score), own, w) for score, (_, own, w) in zip(values if i % 2 else other, rows, strict=True)]
-            for ties, halves in TIES.items():
+            for ties, halves in TIE_CREDIT_IN_HALVES.items():
                 pairs = 2 * int(wins.sizes[i]) * int(wins.sizes[j])
                 expected = by_class(seen, codes, i, j, Fraction(halves, 2))
                 assert Fraction(int(wins.doubled(ties, (i, j))[0, 1]), pairs) == expected
@@ -219,33 +229,33 @@ def same_line(across: list[int], up: list[int], kept: np.ndarray) -> bool:
 @FEW
 def test_points_on_a_line_are_told_exactly(rows: Rows) -> None:
     across, up = (list(part) for part in zip(*points(rows), strict=True))
-    kept = bends(np.array(across), np.array(up))
+    kept = corner_mask(np.array(across), np.array(up))
     assert kept[0]
     assert kept[-1]
     assert same_line(across, up, kept)
     left = [[part[at] for at in np.flatnonzero(kept)] for part in (across, up)]
-    assert bends(np.array(left[0]), np.array(left[1])).all()
+    assert corner_mask(np.array(left[0]), np.array(left[1])).all()
 
 
 @pytest.mark.parametrize(
     ("levels", "kept"), [([0, 0, 0, 1, 2, 2, 2, 2], [1, 0, 1, 1, 1, 0, 0, 1]), ([3], [1]), ([0, 0], [1, 1])]
 )
 def test_ends_of_runs(levels: list[int], kept: list[int]) -> None:
-    assert ends(np.array(levels)).astype(int).tolist() == kept
+    assert run_end_mask(np.array(levels)).astype(int).tolist() == kept
 
 
 def test_a_million_products_beyond_int64_are_exact() -> None:
     weights = np.full(1000, 2**43, dtype=np.int64)
     values = np.arange(1000.0)
-    found = ranks_of(values, values % 2 == 1, weights)
+    found = rank_positives(values, values % 2 == 1, weights)
     odd_over_even = sum(range(1, 501))
     assert doubled_wins(found, "half") == 2 * odd_over_even * 2**86
 
 
-@pytest.mark.parametrize("make", [ranks_of, steps_of])
+@pytest.mark.parametrize("make", [rank_positives, threshold_counts])
 def test_no_positives_and_no_negatives_are_told_apart(make: Callable[..., object]) -> None:
     none = make(np.array([0.5, 0.5]), np.array([False, False]))
     every = make(np.array([0.5, 0.5]), np.array([True, True]))
     assert (none.positives, none.negatives) == (0, 2)  # type: ignore[attr-defined]
     assert (every.positives, every.negatives) == (2, 0)  # type: ignore[attr-defined]
-    assert step_sum(ranks_of(np.array([0.5]), np.array([True]))).nearest() == 1.0
+    assert average_precision_sum(rank_positives(np.array([0.5]), np.array([True]))).nearest() == 1.0

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 from app.scoring.catalogue.description import describe_call
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.metric_parser import parse_metric
-from app.scoring.evaluation_input import Case
-from app.scoring.reports.per_class_report import per_class
-from tests.scoring.build import case, results, value
+from app.scoring.evaluation_input import EvaluationInput
+from app.scoring.reports.per_class_report import per_class_report
+from tests.scoring.case_builder import case, results, value
 from tests.scoring.strategies import cases
 
 SOME = settings(max_examples=60, deadline=None)
 RULES = {"worst": -1.0, "0": 0.0, "1": 1.0, "skip": None, "error": None}
 
 
-def counted(tp: int, fp: int, fn: int, tn: int) -> Case:
+def counted(tp: int, fp: int, fn: int, tn: int) -> EvaluationInput:
     """A binary case with this table."""
     pairs = [*[("y", "y")] * tp, *[("n", "y")] * fp, *[("y", "n")] * fn, *[("n", "n")] * tn]
     return case("binary", ["y", "n"], [gold for gold, _ in pairs], [predicted for _, predicted in pairs])
@@ -111,7 +111,7 @@ def test_the_fowlkes_mallows_index_is_rounded_once_at_every_size(table: tuple[in
 
 @given(of=cases("multilabel"))
 @SOME
-def test_complements_of_averages_sum_to_one(of: Case) -> None:
+def test_complements_of_averages_sum_to_one(of: EvaluationInput) -> None:
     pairs = [("precision", "fdr"), ("recall", "fnr"), ("specificity", "fpr"), ("npv", "for")]
     for average in ("macro", "micro", "weighted", "weighted_by_predicted", "lfb_test"):
         keys = [f"{key}_{average}" for pair in pairs for key in pair]
@@ -123,7 +123,7 @@ def test_complements_of_averages_sum_to_one(of: Case) -> None:
 
 @given(of=cases("multiclass"))
 @SOME
-def test_weights_from_the_test_data_are_the_support_and_predictions_pool_precision(of: Case) -> None:
+def test_weights_from_the_test_data_are_the_support_and_predictions_pool_precision(of: EvaluationInput) -> None:
     keys = ["f1_lfb_test", "f1_weighted", "f1_of_averages_lfb_test", "f1_of_averages_weighted"]
     keys += ["precision_weighted_by_predicted", "precision_micro"]
     found = [result.value for result in results(of, keys).values()]
@@ -131,13 +131,13 @@ def test_weights_from_the_test_data_are_the_support_and_predictions_pool_precisi
 
 
 def test_the_report_of_classes_has_every_measure() -> None:
-    report = per_class(counted(3, 2, 1, 4))
+    report = per_class_report(counted(3, 2, 1, 4))
     assert report["y"]["informedness"] == 5 / 12
     assert report["y"]["fowlkes_mallows"] == math.sqrt(9 / 20)
     assert report["y"]["dor"] == 6.0
-    empty = per_class(counted(3, 0, 1, 0))["n"]
+    empty = per_class_report(counted(3, 0, 1, 0))["n"]
     assert (empty["lr_plus"], empty["informedness"], empty["fnr"]) == (None, -1.0, 1.0)
-    assert per_class(counted(3, 0, 1, 0), {"zero_division": "skip"})["n"]["informedness"] is None
+    assert per_class_report(counted(3, 0, 1, 0), {"zero_division": "skip"})["n"]["informedness"] is None
 
 
 def test_a_class_that_is_not_averaged_over_needs_no_samples() -> None:

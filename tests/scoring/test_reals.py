@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.scoring.numeric.correct_rounding import Real, power_sum, quotient_sum, real, root_sum, summed
+from app.scoring.numeric.correct_rounding import Real, power_sum, quotient_sum, root_sum, sum_reals, to_real
 from app.scoring.numeric.float_sums import exact_square_sum, exact_sum
 
 FEW = settings(max_examples=60, deadline=None)
@@ -112,10 +112,10 @@ def test_a_sum_of_powers_that_lies_halfway_is_rounded_to_even(beside: int) -> No
     above, below, weights = whole([1, 1, 1]), whole([1, 2**53, 3**300]), whole([1, 1, 1])
     if not beside:
         above, below, weights = above[:2], below[:2], weights[:2]
-    exact = summed([power_sum(above[:2], below[:2], weights[:2], power=1)])
+    exact = sum_reals([power_sum(above[:2], below[:2], weights[:2], power=1)])
     assert exact.nearest() == 1.0
     small = power_sum(above[2:], below[2:], weights[2:], power=2)
-    assert summed([exact, small * beside]).nearest() == (1.0 if beside < 1 else 1 + 2**-52)
+    assert sum_reals([exact, small * beside]).nearest() == (1.0 if beside < 1 else 1 + 2**-52)
 
 
 @pytest.mark.parametrize("quotient", [(1, 2), (13, 25), (12, 25), (1, 3), (1, 10), (10**17 - 1, 2 * 10**17)])
@@ -129,7 +129,7 @@ def test_a_value_near_the_smallest_numbers_is_rounded_once_too(quotient: tuple[i
 def test_what_lies_halfway_between_the_smallest_numbers_is_rounded_to_even() -> None:
     # 2^-1074 is the smallest number; a sum of thirds gives its half and three halves of it exactly
     for halves, wanted in ((1, 0.0), (3, 2.0**-1073)):
-        thirds = summed([real(Fraction(halves, 3 * 2**1075)), real(Fraction(halves * 2, 3 * 2**1075))])
+        thirds = sum_reals([to_real(Fraction(halves, 3 * 2**1075)), to_real(Fraction(halves * 2, 3 * 2**1075))])
         assert thirds.nearest() == wanted
 
 
@@ -156,7 +156,7 @@ P = st.fractions(0, 1, max_denominator=60)
 @FEW
 def test_what_is_made_of_means_is_rounded_once(p: list[Fraction], r: list[Fraction], beta: Fraction) -> None:
     def both(values: list[Fraction]) -> tuple[Real, Fraction]:
-        return summed(map(real, values)) / len(values), sum(values, Fraction(0)) / len(values)
+        return sum_reals(map(to_real, values)) / len(values), sum(values, Fraction(0)) / len(values)
 
     (precision, exact_p), (recall, exact_r) = both(p), both(r)
     if exact_r:

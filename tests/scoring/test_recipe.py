@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from app.errors import InvalidRecipe
-from app.scoring.declaration.recipe import Recipe, parse_recipe
-from app.scoring.declaration.task import Task
+from app.scoring.declaration.recipe import ScoringRecipe, parse_recipe
+from app.scoring.declaration.task import TaskKind
 
 
 def test_only_f_beta_has_names_of_its_own_for_a_beta() -> None:
@@ -15,7 +15,7 @@ def test_only_f_beta_has_names_of_its_own_for_a_beta() -> None:
     assert [call.params["beta"] for call in recipe.metrics] == ["0.5", "1", "0.2"]
 
 
-def texts(recipe: Recipe) -> list[str]:
+def texts(recipe: ScoringRecipe) -> list[str]:
     return [call.text for call in recipe.metrics]
 
 
@@ -131,7 +131,7 @@ def test_a_binary_task_needs_its_positive_label() -> None:
         ("multiclass", {"primary": "f1_macro", "metrics": ["f1_macro:exclude_labels=none"]}, "/metrics/0"),
     ],
 )  # fmt: skip
-def test_one_metric_has_one_name_in_a_recipe(task: Task, recipe: dict[str, Any], pointer: str) -> None:
+def test_one_metric_has_one_name_in_a_recipe(task: TaskKind, recipe: dict[str, Any], pointer: str) -> None:
     with pytest.raises(InvalidRecipe) as refused:
         parse_recipe(recipe, task, positive_label="yes" if task == "binary" else None, classes=["yes", "no"])
     assert [fault["pointer"] for fault in refused.value.extra["errors"]] == [pointer]

@@ -10,17 +10,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.analysis.scenarios import at_prevalence, below, changed, confidences, least_sure, prevalence_of, wrong
-from app.analysis.what_if_report import Doubt
-from app.analysis.what_if_report import at_prevalence as prevalence_report
-from app.analysis.what_if_report import changed as changed_report
+from app.analysis.scenarios import (
+    below_threshold,
+    confidences,
+    least_confident,
+    prevalence_of,
+    relabel,
+    reweight_to_prevalence,
+    wrong_predictions,
+)
+from app.analysis.what_if_report import RelabelRule, prevalence_report
+from app.analysis.what_if_report import relabel_report as changed_report
 from app.errors import InvalidContent
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.evaluate import evaluate
-from app.scoring.evaluation_input import Case
-from tests.scoring.build import case, value
+from app.scoring.evaluation_input import EvaluationInput
+from tests.reference_material import needs_shared, shared
+from tests.scoring.case_builder import case, value
 from tests.scoring.strategies import cases
-from tests.shared import needs_shared, shared
 
 SCORED = case(
     "multiclass",
@@ -46,14 +53,14 @@ def test_a_prediction_is_as_sure_as_the_score_of_its_label() -> None:
 
 def test_doubtful_is_what_lies_below_the_cut() -> None:
     sure = confidences(SCORED)
-    assert below(sure, 0.5).tolist() == [False, True, False, False]
-    assert below(np.array([np.nan, 0.1]), 0.5).tolist() == [False, True]
+    assert below_threshold(sure, 0.5).tolist() == [False, True, False, False]
+    assert below_threshold(np.array([np.nan, 0.1]), 0.5).tolist() == [False, True]
 
 
 @given(st.lists(st.sampled_from([0.1, 0.2, 0.3, np.nan]), min_size=1), st.fractions(0, 1))
 def test_the_least_sure_share_is_no_larger_and_no_order_decides(values: list[float], share: Fraction) -> None:
     confidence = np.array(values)
-    mask = least_sure(confidence, share)
+    mask = least_confident(confidence, share)
     assert mask.sum() <= share * len(values)
     assert not mask[np.isnan(confidence)].any()
     chosen, left = confidence[mask], confidence[~mask & ~np.isnan(confidence)]
@@ -67,8 +74,8 @@ def test_a_share_by_weight_is_that_of_as_many_repetitions(data: st.DataObject, s
     one = st.tuples(st.sampled_from([0.1, 0.2, 0.3, np.nan]), st.integers(0, 4))
     values, weights = zip(*data.draw(st.lists(one, min_size=1)), strict=True)
     confidence, heavy = np.array(values), np.array(weights, dtype=np.int64)
-    repeated = least_sure(np.repeat(confidence, heavy), share)
-    assert np.repeat(least_sure(confidence, share, heavy), heavy).tolist() == repeated.tolist()
+    repeated = least_confident(np.repeat(confidence, heavy), share)
+    assert np.repeat(least_confident(confidence, share, heavy), heavy).tolist() == repeated.tolist()
 
 
 def test_a_report_of_weighted_instances_counts_their_weights() -> None:
@@ -78,27 +85,27 @@ def test_a_report_of_weighted_instances_counts_their_weights() -> None:
     of, asked = replace(of, weight_unit=Fraction(1, 2)), calls(of, "accuracy")
     before = evaluate(of, asked)
     keys = ("doubtful", "moved", "right_before", "right_after")
-    found = changed_report(of, asked, before, Doubt(0, threshold=0.75))
+    found = changed_report(of, asked, before, RelabelRule(0, threshold=0.75))
     assert [found[key] for key in keys] == [3, 3, 0.5, 2.5]
-    found = changed_report(of, asked, before, Doubt(0, share=Fraction(1, 2)))
+    found = changed_report(of, asked, before, RelabelRule(0, share=Fraction(1, 2)))
     assert [found[key] for key in keys] == [0, 0, 0, 0]  # the least sure one is more than half of all
     assert found["metrics"]["accuracy"]["changed"] == found["metrics"]["accuracy"]["now"] == 0.375
 
 
 def test_all_wrong_predictions_changed_is_the_upper_bound() -> None:
-    assert wrong(SCORED).tolist() == [False, True, True, False]
-    upper = changed(SCORED, wrong(SCORED), 2)
+    assert wrong_predictions(SCORED).tolist() == [False, True, True, False]
+    upper = relabel(SCORED, wrong_predictions(SCORED), 2)
     assert upper.predicted.codes.tolist() == [0, 2, 2, 2]
     assert value(upper, "accuracy") == 0.75
 
 
-def calls(of: Case, *keys: str) -> Any:
+def calls(of: EvaluationInput, *keys: str) -> Any:
     return [parse_metric(key, task=of.spec.task, classes=of.spec.classes) for key in keys]
 
 
 def test_a_report_compares_each_metric_before_and_after() -> None:
     asked = calls(SCORED, "accuracy", "cohen_kappa")
-    found = changed_report(SCORED, asked, evaluate(SCORED, asked), Doubt(2, share=Fraction(1, 2)))
+    found = changed_report(SCORED, asked, evaluate(SCORED, asked), RelabelRule(2, share=Fraction(1, 2)))
     assert {key: found[key] for key in ("target_label", "doubtful", "moved", "right_before", "right_after")} == {
         "target_label": "c",
         "doubtful": 2,
@@ -113,14 +120,14 @@ def test_a_report_compares_each_metric_before_and_after() -> None:
         "upper": 0.75,
         "upper_difference": 0.25,
     }
-    lower = changed_report(SCORED, asked, evaluate(SCORED, asked), Doubt(2, threshold=0.6, lower=True))
+    lower = changed_report(SCORED, asked, evaluate(SCORED, asked), RelabelRule(2, threshold=0.6, lower=True))
     assert lower["doubtful"] == 1  # the one whose score lies above 0.6
-    assert "doubtful" not in changed_report(SCORED, asked, evaluate(SCORED, asked), Doubt(0))
+    assert "doubtful" not in changed_report(SCORED, asked, evaluate(SCORED, asked), RelabelRule(0))
     with pytest.raises(InvalidContent, match="several labels"):
-        changed_report(case("multilabel", ["a"], [["a"]], [["a"]]), [], {}, Doubt(0))
+        changed_report(case("multilabel", ["a"], [["a"]], [["a"]]), [], {}, RelabelRule(0))
 
 
-def table(tp: int, fn: int, tn: int, fp: int) -> Case:
+def table(tp: int, fn: int, tn: int, fp: int) -> EvaluationInput:
     cells = [("A", "A", tp), ("A", "B", fn), ("B", "B", tn), ("B", "A", fp)]
     rows = [(gold, chosen) for gold, chosen, count in cells for _ in range(count)]
     return case("binary", ["A", "B"], [gold for gold, _ in rows], [chosen for _, chosen in rows])
@@ -139,7 +146,7 @@ RECALLS = table(4, 1, 977, 23)  # 4/5 and 977/1000
     ],
 )
 def test_macro_f_at_another_share_is_that_of_equation_31(share: str, exact: str) -> None:
-    found = value(at_prevalence(RECALLS, Fraction(share)), "f1_macro")
+    found = value(reweight_to_prevalence(RECALLS, Fraction(share)), "f1_macro")
     assert found == pytest.approx(float(Fraction(exact)), abs=1e-15)
     p = (1 - Fraction(share)) / Fraction(share)  # n_B / n_A
     r_a, r_b = Fraction(4, 5), Fraction(977, 1000)
@@ -151,22 +158,22 @@ def test_macro_f_at_another_share_is_that_of_equation_31(share: str, exact: str)
 def test_the_golden_values_of_equation_31() -> None:
     data = json.loads((shared() / "golden" / "crossval_small.json").read_text(encoding="utf-8"))["eq31_macro_f1"]
     for share, one in data["by_proportion_of_A"].items():
-        found = value(at_prevalence(RECALLS, Fraction(share)), "f1_macro")
+        found = value(reweight_to_prevalence(RECALLS, Fraction(share)), "f1_macro")
         assert found == pytest.approx(one["value"], abs=1e-11)
 
 
 @settings(deadline=None)
 @given(cases("binary"), st.integers(1, 4), st.integers(1, 4))
-def test_a_share_is_as_if_the_instances_of_a_class_were_repeated(of: Case, often: int, rarely: int) -> None:
+def test_a_share_is_as_if_the_instances_of_a_class_were_repeated(of: EvaluationInput, often: int, rarely: int) -> None:
     positive = of.gold.codes == of.spec.classes.index(of.spec.positive_label or "")
     if positive.all() or not positive.any():
         with pytest.raises(InvalidContent, match="without instances"):
-            at_prevalence(of, Fraction(1, 2))
+            reweight_to_prevalence(of, Fraction(1, 2))
         return
     repeated = of.take(np.repeat(np.arange(of.gold.n), np.where(positive, often, rarely)))
     share = prevalence_of(repeated)
     assert share is not None
-    shifted = at_prevalence(of, share)
+    shifted = reweight_to_prevalence(of, share)
     assert prevalence_of(shifted) == share
     for key in ("precision", "recall", "f1_macro", "accuracy", "cohen_kappa", "mcc", "balanced_accuracy", "brier"):
         one, other = value(shifted, key), value(repeated, key)
@@ -185,9 +192,9 @@ def test_a_share_keeps_recalls_and_reports_the_others() -> None:
 @pytest.mark.parametrize("share", ["0", "1", "1/9007199254740993"])
 def test_a_share_that_cannot_be_weighed_is_refused(share: str) -> None:
     with pytest.raises(InvalidContent):
-        at_prevalence(RECALLS, Fraction(share))
+        reweight_to_prevalence(RECALLS, Fraction(share))
     with pytest.raises(InvalidContent, match="Only a binary task"):
-        at_prevalence(SCORED, Fraction(1, 2))
+        reweight_to_prevalence(SCORED, Fraction(1, 2))
 
 
 def test_at_the_share_that_gold_has_nothing_weighs() -> None:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.recipe import parse_recipe
-from app.scoring.evaluation_input import Case
+from app.scoring.evaluation_input import EvaluationInput
 from app.scoring.metrics.labels import whole_task
-from app.scoring.standings import Entry, standings
-from tests.scoring.build import case, results, value
+from app.scoring.standings import ScoredEntry, standings
+from tests.scoring.case_builder import case, results, value
 
 FEW = settings(max_examples=60, deadline=None)
 Table = tuple[int, int, int, int]
@@ -92,7 +92,7 @@ ZERO = {"zero_division": "0", "both_empty": "0", "one_empty": "0"}
 
 
 @st.composite
-def sets(draw: st.DrawFn) -> tuple[Case, list[tuple[set[str], set[str], int]]]:
+def sets(draw: st.DrawFn) -> tuple[EvaluationInput, list[tuple[set[str], set[str], int]]]:
     """Multi-label or single-label data with weights, as a case and written out."""
     several = draw(st.booleans())
     one = st.lists(st.sampled_from(CLASSES), unique=True, min_size=0 if several else 1, max_size=4 if several else 1)
@@ -146,7 +146,7 @@ SET_LIKE = {"recall", "precision", "f1", "f0_5", "f2", "jaccard"}
 @given(drawn=sets())
 @settings(max_examples=25, deadline=None)
 def test_every_average_of_every_measure_is_its_fraction(
-    drawn: tuple[Case, list[tuple[set[str], set[str], int]]],
+    drawn: tuple[EvaluationInput, list[tuple[set[str], set[str], int]]],
 ) -> None:
     of, rows = drawn
     expected = {}
@@ -169,7 +169,7 @@ def test_every_average_of_every_measure_is_its_fraction(
 
 
 @st.composite
-def scored(draw: st.DrawFn) -> tuple[Case, list[str], list[list[float]], list[int]]:
+def scored(draw: st.DrawFn) -> tuple[EvaluationInput, list[str], list[list[float]], list[int]]:
     n = draw(st.integers(3, 12))
     gold = [*"abc", *draw(st.lists(st.sampled_from("abc"), min_size=n - 3, max_size=n - 3))]
     scores = draw(
@@ -192,7 +192,7 @@ def precision_at(rows: list[tuple[float, bool, int]], least: float) -> Fraction:
 @given(drawn=scored())
 @FEW
 def test_areas_averaged_over_classes_are_their_fractions(
-    drawn: tuple[Case, list[str], list[list[float]], list[int]],
+    drawn: tuple[EvaluationInput, list[str], list[list[float]], list[int]],
 ) -> None:
     of, gold, scores, weights = drawn
     columns = {
@@ -249,7 +249,7 @@ def ranked(positions: Sequence[int], n: int) -> float:
 
 def board(text: str, values: Sequence[float]) -> list[int | None]:
     recipe = parse_recipe({"primary": text}, "binary", positive_label="yes")
-    entries = [Entry(str(at), str(at), at, {text: one}) for at, one in enumerate(values)]
+    entries = [ScoredEntry(str(at), str(at), at, {text: one}) for at, one in enumerate(values)]
     return [row.rank for row in standings(entries, recipe)]
 
 
@@ -312,13 +312,13 @@ def test_the_geometric_mean_takes_as_many_logarithms_where_a_class_is_never_foun
     classes = [f"c{at}" for at in range(200)]
     gold = [name for name in classes for _ in range(5)]
     taken: list[int] = []
-    logarithm = whole_task._logarithm
+    logarithm = whole_task._log_recall
 
     def counted(found: int, support: int) -> Decimal:
         taken.append(found)
         return logarithm(found, support)
 
-    monkeypatch.setattr(whole_task, "_logarithm", counted)
+    monkeypatch.setattr(whole_task, "_log_recall", counted)
     for right in (True, False):
         predicted = [classes[0] if at % 5 > 1 else name for at, name in enumerate(gold)]
         predicted[5:10] = [classes[1] if right else classes[0]] + [classes[0]] * 4

@@ -13,15 +13,15 @@ from sklearn.metrics import accuracy_score, hamming_loss
 from app.errors import InvalidMetric
 from app.scoring.catalogue.description import describe_call
 from app.scoring.declaration.metric_parser import parse_metric
-from app.scoring.evaluation_input import Case
-from tests.scoring.build import case, results, value
+from app.scoring.evaluation_input import EvaluationInput
+from tests.scoring.case_builder import case, results, value
 from tests.scoring.strategies import cases
 
 MANY = settings(max_examples=80, deadline=None)
 Sets = list[tuple[set[int], set[int]]]
 
 
-def sets_of(of: Case) -> Sets:
+def sets_of(of: EvaluationInput) -> Sets:
     """Gold and predicted codes of each instance."""
     found = []
     for row in range(of.gold.n):
@@ -35,12 +35,12 @@ def mean(values: list[Fraction]) -> Fraction:
     return sum(values, Fraction(0)) / len(values)
 
 
-def matrix(of: Case, side: int) -> Any:
+def matrix(of: EvaluationInput, side: int) -> Any:
     m = len(of.spec.classes)
     return np.array([[code in pair[side] for code in range(m)] for pair in sets_of(of)], dtype=int)
 
 
-def alpha_values(of: Case, beta: Fraction, gamma: Fraction) -> list[Fraction | None]:
+def alpha_values(of: EvaluationInput, beta: Fraction, gamma: Fraction) -> list[Fraction | None]:
     return [
         1 - (beta * len(y - p) + gamma * len(p - y)) / Fraction(len(y | p)) if y | p else None for y, p in sets_of(of)
     ]
@@ -48,7 +48,7 @@ def alpha_values(of: Case, beta: Fraction, gamma: Fraction) -> list[Fraction | N
 
 @given(of=cases("multilabel"), beta=st.sampled_from(["0", "0.25", "1"]), both_empty=st.sampled_from(["0", "1", "skip"]))
 @MANY
-def test_the_alpha_score_is_the_mean_of_its_ratios(of: Case, beta: str, both_empty: str) -> None:
+def test_the_alpha_score_is_the_mean_of_its_ratios(of: EvaluationInput, beta: str, both_empty: str) -> None:
     exact = alpha_values(of, Fraction(beta), Fraction(1))
     filled = [ratio for ratio in exact if ratio is not None]
     if both_empty != "skip":
@@ -78,7 +78,7 @@ def test_equal_alpha_scores_are_equal_at_a_boundary_of_rounding_too(a: int, b: i
 
 @given(of=cases("multilabel"), alpha=st.sampled_from([2, 3, 7, 1000]))
 @MANY
-def test_a_whole_power_in_the_alpha_score_is_exact(of: Case, alpha: int) -> None:
+def test_a_whole_power_in_the_alpha_score_is_exact(of: EvaluationInput, alpha: int) -> None:
     ratios = [ratio for ratio in alpha_values(of, Fraction(1, 4), Fraction(1)) if ratio is not None]
     found = value(of, f"alpha_score:alpha={alpha},beta=0.25,gamma=1", both_empty="skip")
     exact = mean([ratio**alpha for ratio in ratios]) if ratios else None
@@ -93,7 +93,7 @@ def test_what_is_half_right_is_above_0_however_large_alpha_is(alpha: int) -> Non
 
 @given(of=cases("multilabel"))
 @MANY
-def test_with_all_three_1_it_is_the_jaccard_index(of: Case) -> None:
+def test_with_all_three_1_it_is_the_jaccard_index(of: EvaluationInput) -> None:
     assert value(of, "alpha_score:alpha=1,beta=1,gamma=1") == value(of, "jaccard_samples")
     pooled = value(of, "alpha_score:alpha=1,beta=1,gamma=1,pooled=true")
     if any(y | p for y, p in sets_of(of)):
@@ -102,7 +102,7 @@ def test_with_all_three_1_it_is_the_jaccard_index(of: Case) -> None:
 
 @given(of=cases("multilabel"), epsilon=st.sampled_from(["0", "1e-5"]))
 @MANY
-def test_the_pooled_form_sums_counts_first(of: Case, epsilon: str) -> None:
+def test_the_pooled_form_sums_counts_first(of: EvaluationInput, epsilon: str) -> None:
     pairs = sets_of(of)
     missed, added = sum(len(y - p) for y, p in pairs), sum(len(p - y) for y, p in pairs)
     below = sum(len(y | p) for y, p in pairs) + Fraction(epsilon)
@@ -150,7 +150,7 @@ def test_a_call_of_the_alpha_score_shows_its_numbers() -> None:
 
 @given(of=cases("multilabel"))
 @MANY
-def test_the_hamming_score_is_that_of_scikit_learn(of: Case) -> None:
+def test_the_hamming_score_is_that_of_scikit_learn(of: EvaluationInput) -> None:
     gold, predicted = matrix(of, 0), matrix(of, 1)
     assert value(of, "hamming_score") == pytest.approx(1 - hamming_loss(gold, predicted), abs=1e-15)
     assert value(of, "hamming_score") == float(np.sum(gold == predicted)) / gold.size
@@ -167,7 +167,7 @@ def meka_harmonic(y: set[int], p: set[int], m: int) -> Fraction | None:
 
 @given(of=cases("multilabel"))
 @MANY
-def test_harmonic_accuracy_is_that_of_meka(of: Case) -> None:
+def test_harmonic_accuracy_is_that_of_meka(of: EvaluationInput) -> None:
     exact = [meka_harmonic(y, p, len(of.spec.classes)) for y, p in sets_of(of)]
     kept = [each for each in exact if each is not None]
     found = value(of, "harmonic_accuracy", zero_division="skip")
@@ -189,7 +189,7 @@ def edits(y: list[int], p: list[int]) -> int:
 
 @given(of=cases("multilabel"))
 @MANY
-def test_the_levenshtein_distance_is_that_of_meka(of: Case) -> None:
+def test_the_levenshtein_distance_is_that_of_meka(of: EvaluationInput) -> None:
     gold, predicted = matrix(of, 0).tolist(), matrix(of, 1).tolist()
     apart = sum(edits(y, p) for y, p in zip(gold, predicted, strict=True))
     assert value(of, "levenshtein") == apart / (len(gold) * len(of.spec.classes))
@@ -220,7 +220,7 @@ def test_the_empty_set_as_a_class_is_one_more_position() -> None:
 
 @given(of=cases("multilabel"))
 @MANY
-def test_sizes_and_states_of_the_sets(of: Case) -> None:
+def test_sizes_and_states_of_the_sets(of: EvaluationInput) -> None:
     pairs, m = sets_of(of), len(of.spec.classes)
     n = len(pairs)
     for at, side in enumerate(("gold", "predicted")):

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.scoring.numeric.correct_rounding import quotient_sum
-from tests.scoring.build import case, value
+from tests.scoring.case_builder import case, value
 
 GOLD, PREDICTED = list("ababba"), list("aaacbb")
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from app.scoring.declaration.granularity import Sizes
+from app.scoring.declaration.granularity import GoldSize
 from app.scoring.declaration.metric_parser import parse_metric
-from tests.scoring.build import case, results
+from tests.scoring.case_builder import case, results
 
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
 UNKNOWN, REPEATED = {"unknown_label": "count_as_fp"}, {"duplicates": "multiset"}
@@ -33,7 +33,7 @@ def test_sizes_of_predicted_sets_can_tell_every_labelling_apart(way: str) -> Non
     for gold in itertools.product(*([[], own] for own in owned)):
         for text, result in results(case("multilabel", ("a",), gold, sent), metrics, options).items():
             seen[text].add(result.value)
-    larger = Sizes(60, 1, multilabel=True)
+    larger = GoldSize(60, 1, multilabel=True)
     for text in metrics:
         assert len(seen[text]) == 2 ** len(sent), text
         free = parse_metric(text, options=options, task="multilabel")
@@ -44,13 +44,13 @@ def test_sizes_of_predicted_sets_can_tell_every_labelling_apart(way: str) -> Non
 
 
 def test_true_negatives_that_unknown_labels_displace_are_counted_too() -> None:
-    sizes, asked = Sizes(6, 2, multilabel=True), ["specificity_micro", "accuracy_ovr_micro"]
+    sizes, asked = GoldSize(6, 2, multilabel=True), ["specificity_micro", "accuracy_ovr_micro"]
     sent = [["z"], ["z", "z"], ["a", "z"], ["b", "z", "z"], [], ["a", "b", "z"]]
     seen = defaultdict[str, set[float | None]](set)
     for gold in itertools.product([(), ("a",), ("b",), ("a", "b")], repeat=6):
         for text, result in results(case("multilabel", ("a", "b"), gold, sent), asked, UNKNOWN).items():
             seen[text].add(result.value)
-    larger = Sizes(1000, 20, multilabel=True)
+    larger = GoldSize(1000, 20, multilabel=True)
     for text in asked:
         call, plain = (parse_metric(text, options=options, task="multilabel") for options in (UNKNOWN, {}))
         assert len(seen[text]) <= 2 ** call.metric.granularity.bits(sizes, call) + 1

@@ -7,17 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import InvalidMetric
-from app.scoring.declaration.recipe import Recipe, parse_recipe
-from app.scoring.standings import Entry, Standing, rounded, standings
+from app.scoring.declaration.recipe import ScoringRecipe, parse_recipe
+from app.scoring.standings import ScoredEntry, Standing, round_significant, standings
 
 
-def recipe(**more: Any) -> Recipe:
+def recipe(**more: Any) -> ScoringRecipe:
     return parse_recipe({"primary": "f1_macro", "metrics": ["accuracy", "error_rate"], **more}, "multiclass")
 
 
-def entry(key: str, team: str, f1: float | None, at: int = 0, **more: Any) -> Entry:
+def entry(key: str, team: str, f1: float | None, at: int = 0, **more: Any) -> ScoredEntry:
     values = {"f1_macro": f1, "accuracy": more.pop("accuracy", f1), "error_rate": more.pop("error_rate", None)}
-    return Entry(key, team, at, values, **more)
+    return ScoredEntry(key, team, at, values, **more)
 
 
 def board(rows: list[Standing]) -> list[tuple[str, int | None]]:
@@ -136,7 +136,7 @@ def test_another_metric_ranks_the_same_rows() -> None:
     ],
 )
 def test_rounding_is_half_even_on_decimals(value: float | None, digits: int | None, expected: float | None) -> None:
-    assert rounded(value, digits) == expected
+    assert round_significant(value, digits) == expected
 
 
 @given(
@@ -181,5 +181,5 @@ def test_the_public_values_that_choose_a_file_are_compared_as_they_are_shown() -
 def test_digits_that_are_not_shown_choose_nothing(values: list[float], digits: int) -> None:
     few = recipe(disclosure={"digits": digits})
     exact = [entry(f"s{at}", "A", one, at) for at, one in enumerate(values)]
-    shown = [entry(f"s{at}", "A", rounded(one, digits), at) for at, one in enumerate(values)]
+    shown = [entry(f"s{at}", "A", round_significant(one, digits), at) for at, one in enumerate(values)]
     assert standings(exact, few)[0].entry.key == standings(shown, few)[0].entry.key

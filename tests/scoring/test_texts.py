@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.scoring import string_table
 from app.scoring.evaluation_input import IdIndex
-from app.scoring.string_table import LONGEST, PAD, Spans, TextTable, words_of
+from app.scoring.string_table import MAX_STRING_BYTES, PADDING_BYTES, Spans, StringTable, words_of
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)
 KEY = b"of these tests, of 32 bytes, yes"
@@ -19,7 +19,7 @@ def spans(asked: Sequence[str]) -> Spans:
     """Texts laid one after the other into a buffer."""
     parts = [text.encode() for text in asked]
     lengths = np.array([len(part) for part in parts], dtype=np.int64)
-    buffer = np.frombuffer(b"".join(parts) + b"\xff" * PAD, dtype=np.uint8)
+    buffer = np.frombuffer(b"".join(parts) + b"\xff" * PADDING_BYTES, dtype=np.uint8)
     return Spans(words_of(buffer), np.concatenate([[0], np.cumsum(lengths)])[: len(parts)], lengths)
 
 
@@ -27,7 +27,7 @@ def spans(asked: Sequence[str]) -> Spans:
 def test_known_texts_have_their_rows_and_an_unknown_one_makes_all_unknown(
     known: list[str], data: st.DataObject
 ) -> None:
-    table = TextTable.build(known, KEY)
+    table = StringTable.build(known, KEY)
     assert table is not None
     assert table.texts() == known
     asked = data.draw(st.lists(st.sampled_from(known), max_size=60))
@@ -45,10 +45,10 @@ def test_known_texts_have_their_rows_and_an_unknown_one_makes_all_unknown(
 
 
 def test_equal_hashes_are_told_apart_by_the_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = TextTable.build(["t0", "t1", "t2"], KEY)
+    table = StringTable.build(["t0", "t1", "t2"], KEY)
     assert table is not None
-    same = string_table._hashed(spans(["t1"]).words(1) or [], table.key)[0]
-    monkeypatch.setattr(string_table, "_hashed", lambda words, _key: np.full(len(words[0]), same))
+    same = string_table._hash_words(spans(["t1"]).words(1) or [], table.key)[0]
+    monkeypatch.setattr(string_table, "_hash_words", lambda words, _key: np.full(len(words[0]), same))
     found = table.rows(spans(["t1", "t1"]))
     assert found is not None
     assert found.tolist() == [1, 1]
@@ -57,23 +57,23 @@ def test_equal_hashes_are_told_apart_by_the_texts(monkeypatch: pytest.MonkeyPatc
 
 
 def test_where_hashes_cannot_tell_texts_apart_there_is_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(string_table, "_hashed", lambda words, _key: np.zeros(len(words[0]), dtype=np.uint64))
-    assert TextTable.build([f"t{number}" for number in range(20)], KEY) is None
+    monkeypatch.setattr(string_table, "_hash_words", lambda words, _key: np.zeros(len(words[0]), dtype=np.uint64))
+    assert StringTable.build([f"t{number}" for number in range(20)], KEY) is None
 
 
 def test_texts_that_do_not_fit_have_no_table() -> None:
-    assert TextTable.build([]) is None
-    assert TextTable.build(["a", "b" * (LONGEST + 1)]) is None
-    assert TextTable.build(["a", "b" * LONGEST]) is not None
-    assert TextTable.build(["a\0b"]) is None
-    assert TextTable.build(["a", ""]) is None
-    assert TextTable.build(["a", "\ud800"]) is None
-    uneven = [*(f"{number}" for number in range(200_000)), "x" * LONGEST]
-    assert TextTable.build(uneven) is None
+    assert StringTable.build([]) is None
+    assert StringTable.build(["a", "b" * (MAX_STRING_BYTES + 1)]) is None
+    assert StringTable.build(["a", "b" * MAX_STRING_BYTES]) is not None
+    assert StringTable.build(["a\0b"]) is None
+    assert StringTable.build(["a", ""]) is None
+    assert StringTable.build(["a", "\ud800"]) is None
+    uneven = [*(f"{number}" for number in range(200_000)), "x" * MAX_STRING_BYTES]
+    assert StringTable.build(uneven) is None
 
 
 def test_a_text_that_ends_with_nul_is_not_the_one_without() -> None:
-    table = TextTable.build(["a", "bcdefghi"], KEY)
+    table = StringTable.build(["a", "bcdefghi"], KEY)
     assert table is not None
     for text in ("a\0", "a\0\0\0", "bcdefghi\0", "\0"):
         assert table.rows(spans([text])) is None
@@ -83,19 +83,19 @@ def test_a_text_that_ends_with_nul_is_not_the_one_without() -> None:
 
 def test_what_json_has_to_escape_is_noticed() -> None:
     for text in ('a"', "a\\", "\ta", "\x1f"):
-        table = TextTable.build(["b", text])
+        table = StringTable.build(["b", text])
         assert table is not None
-        assert not table.plain
-    sound = TextTable.build(["a b/ü\x7f", "é" * 30])
+        assert not table.is_json_safe
+    sound = StringTable.build(["a b/ü\x7f", "é" * 30])
     assert sound is not None
-    assert sound.plain
+    assert sound.is_json_safe
 
 
 def test_an_index_of_a_table_is_that_of_its_texts() -> None:
     known = ["t1", "é", "longer than eight bytes"]
-    table = TextTable.build(known)
+    table = StringTable.build(known)
     assert table is not None
-    index = IdIndex.of_table(table)
+    index = IdIndex.from_table(table)
     assert len(index) == 3
     assert "ids" not in vars(index)
     assert index.rows(["é", "x"]).tolist() == [1, -1]
@@ -106,6 +106,6 @@ def test_an_index_of_a_table_is_that_of_its_texts() -> None:
 
 def test_the_key_decides_where_a_text_stands() -> None:
     known = [f"t{number}" for number in range(1000)]
-    tables = [TextTable.build(known, key) for key in (KEY, b"another key, of 32 bytes as well")]
+    tables = [StringTable.build(known, key) for key in (KEY, b"another key, of 32 bytes as well")]
     first, second = (table.slots for table in tables if table is not None)
     assert not np.array_equal(first, second)

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, hamming_loss, jaccard_score, precision_score, recall_score
 
-from app.scoring.declaration.decision_rules import decide
+from app.scoring.declaration.decision_rules import decide_labels
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.recipe import parse_recipe
 from app.scoring.evaluate import evaluate
-from app.scoring.evaluation_input import Case
-from tests.scoring.build import case, results, value
+from app.scoring.evaluation_input import EvaluationInput
+from tests.scoring.case_builder import case, results, value
 from tests.scoring.strategies import cases
 
 MANY = settings(max_examples=60, deadline=None)
@@ -34,7 +34,7 @@ def best(scores: list[list[float]], k: int, *, lower: bool = False) -> list[list
     return [sorted(range(len(row)), key=partial(place, row))[:k] for row in scores]
 
 
-def replaced(of: Case, chosen: list[list[int]]) -> Case:
+def replaced(of: EvaluationInput, chosen: list[list[int]]) -> EvaluationInput:
     """The case with these predictions in place of its own, and without scores."""
     names = of.spec.classes
     codes = of.gold.codes.tolist()
@@ -54,7 +54,7 @@ def test_every_form_that_is_due_is_there() -> None:
 
 @given(of=cases("multilabel"), k=st.integers(1, 6), lower=st.booleans())
 @MANY
-def test_each_is_the_measure_of_the_labels_that_are_left(of: Case, k: int, lower: bool) -> None:
+def test_each_is_the_measure_of_the_labels_that_are_left(of: EvaluationInput, k: int, lower: bool) -> None:
     assert of.scores is not None
     kept = replaced(of, best(of.scores.tolist(), k, lower=lower))
     for key in KEYS:
@@ -67,7 +67,7 @@ def test_each_is_the_measure_of_the_labels_that_are_left(of: Case, k: int, lower
 
 @given(of=cases("multilabel"), k=st.integers(1, 3))
 @MANY
-def test_scikit_learn_finds_the_same_on_such_labels(of: Case, k: int) -> None:
+def test_scikit_learn_finds_the_same_on_such_labels(of: EvaluationInput, k: int) -> None:
     assert of.scores is not None
     shape = of.scores.shape
     gold, predicted = np.zeros(shape, dtype=int), np.zeros(shape, dtype=int)
@@ -120,8 +120,8 @@ def test_which_labels_of_a_list_take_a_place() -> None:
 
 
 def test_the_best_labels_are_found_once_for_all_measures(monkeypatch: pytest.MonkeyPatch) -> None:
-    counted = Mock(side_effect=decide)
-    monkeypatch.setattr("app.scoring.metrics.scores.top_k.decide", counted)
+    counted = Mock(side_effect=decide_labels)
+    monkeypatch.setattr("app.scoring.metrics.scores.top_k.decide_labels", counted)
     of = case("multilabel", CLASSES, [["a"]], [["b"]], [[0.3, 0.2, 0.1]])
     texts = [f"{key}:k={k}" for key in ("f1_macro_top_k", "f1_micro_top_k", "hamming_loss_top_k") for k in (1, 2)]
     evaluate(of, [parse_metric(text, task="multilabel") for text in texts])

@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from app.scoring.declaration.task import TaskSpec
-from app.scoring.evaluation_input import Case
-from tests.scoring import rankings as oracle
-from tests.scoring.build import case, labels, results, value
+from app.scoring.evaluation_input import EvaluationInput
+from tests.scoring import ranking_oracle as oracle
+from tests.scoring.case_builder import case, labels, results, value
 
 MANY = settings(max_examples=100, deadline=None)
 
 
-@pytest.mark.parametrize("rule", oracle.RULES)
+@pytest.mark.parametrize("rule", oracle.TIE_RULES)
 @given(data=st.data(), several=st.booleans(), lower=st.booleans())
 @MANY
 def test_every_rule_for_ties(rule: str, data: st.DataObject, several: bool, lower: bool) -> None:
@@ -29,13 +29,13 @@ def test_every_rule_for_ties(rule: str, data: st.DataObject, several: bool, lowe
     sides = labels(gold, names, multilabel=True), labels([None] * n, names, multilabel=False)
     given_gold = sides[0] if several else labels([row[0] for row in gold], names, multilabel=False)
     turned = np.array(scores) * (-1 if lower else 1)
-    of = Case(TaskSpec("multiclass", tuple(names)), given_gold, sides[1], turned, np.array(weights))
+    of = EvaluationInput(TaskSpec("multiclass", tuple(names)), given_gold, sides[1], turned, np.array(weights))
     found = value(of, f"top_k_accuracy:k={k},ties={rule}", score_direction="lower" if lower else "higher")
     each = [
-        oracle.under(rule, row, answers, oracle.any_hit(k))
-        for row, answers in zip(scores, oracle.sets(gold), strict=True)
+        oracle.measure_with_ties(rule, row, answers, oracle.any_hit(k))
+        for row, answers in zip(scores, oracle.gold_sets(gold), strict=True)
     ]
-    assert found == float(oracle.mean(each, weights))
+    assert found == float(oracle.weighted_mean(each, weights))
 
 
 @given(seed=st.integers(0, 2**32), levels=st.integers(1, 10), weighed=st.booleans())
@@ -62,7 +62,7 @@ def test_one_score_of_the_positive_label_is_held_against_1_less_it(positive: str
     sent = [[1 - p] for [p] in own] if direction == "lower" else own
     gold = [positive, positive, positive, "no" if positive == "yes" else "yes"]
     of = case("binary", ["no", "yes"], gold, gold, sent, positive_label=positive)
-    found = {rule: value(of, f"top_k_accuracy:k=1,ties={rule}", score_direction=direction) for rule in oracle.RULES}
+    found = {rule: value(of, f"top_k_accuracy:k=1,ties={rule}", score_direction=direction) for rule in oracle.TIE_RULES}
     early, late = (3 / 4, 2 / 4) if positive == "no" else (2 / 4, 3 / 4)
     assert found == {"worst": 2 / 4, "best": 3 / 4, "average": 5 / 8, "declared": early, "last": late}
     everything = results(of, ["top_k_accuracy:k=2"])["top_k_accuracy:k=2"]
@@ -82,7 +82,7 @@ def test_chances_of_many_tied_answers_are_exact() -> None:
     m, answers = 200, 60
     names = tuple(f"c{label}" for label in range(m))
     gold = labels([list(names[:answers])], names, multilabel=True)
-    of = Case(TaskSpec("multiclass", names), gold, labels([None], names, multilabel=False), np.zeros((1, m)))
+    of = EvaluationInput(TaskSpec("multiclass", names), gold, labels([None], names, multilabel=False), np.zeros((1, m)))
     missed = 1.0
     for drawn in range(30):
         missed *= (m - answers - drawn) / (m - drawn)

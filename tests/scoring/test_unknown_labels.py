@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.options import OPTIONS as OPTIONS_OF
-from app.scoring.declaration.task import Task
+from app.scoring.declaration.task import TaskKind
 from app.scoring.evaluate import Result, evaluate
-from app.scoring.evaluation_input import Case
-from tests.scoring.build import case, value
+from app.scoring.evaluation_input import EvaluationInput
+from tests.scoring.case_builder import case, value
 from tests.scoring.strategies import calls, hierarchies
 
 SOME = settings(max_examples=8, deadline=None)
@@ -33,7 +33,7 @@ POOLED = tuple(key for key, metric in CATALOGUE.items() if key.endswith("_micro"
 SAMPLES = tuple(key for key in CATALOGUE if key.endswith("_samples") and CATALOGUE[key].needs == ("labels",))
 
 
-def values(of: Case, options: Mapping[str, str]) -> dict[str, float]:
+def values(of: EvaluationInput, options: Mapping[str, str]) -> dict[str, float]:
     """The values by key that there are of metrics with a best side."""
     wanted = [
         call for call in calls(of, {**OPTIONS, **options}) if call.metric.scalar and call.metric.direction != "none"
@@ -125,7 +125,7 @@ def differs(key: str, empty_label: str) -> bool:
 @pytest.mark.parametrize("task", ["binary", "multiclass"])
 @given(data=st.data())
 @SOME
-def test_as_the_one_label_it_is_never_better_than_none(task: Task, data: st.DataObject) -> None:
+def test_as_the_one_label_it_is_never_better_than_none(task: TaskKind, data: st.DataObject) -> None:
     classes = CLASSES[:2] if task == "binary" else CLASSES
     gold = data.draw(st.lists(st.sampled_from(classes), min_size=1, max_size=7))
     known = [data.draw(st.sampled_from([*classes, "beyond"])) for _ in gold]

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from app.formats.detection import FileKind
-from app.formats.reading_rules import Rules
-from app.pipeline import Source, load_gold, predicted_case
-from app.prepared.gold_arrays import taken_apart
-from app.scoring.evaluation_input import Case
-from app.scoring.reports.detailed_report import detailed, write_csv
-from tests.scoring.build import case, results
+from app.formats.reading_rules import ReadingRules
+from app.pipeline import SourceFile, load_gold, predicted_case
+from app.prepared.gold_arrays import encode_gold
+from app.scoring.evaluation_input import EvaluationInput
+from app.scoring.reports.detailed_report import build_detailed_report, write_csv
+from tests.scoring.case_builder import case, results
 
 WEIGHTS = ("0.5", "0.25", "1.5", "0.75")
 
 
-def weighted(folds: list[str] | None = None) -> Case:
+def weighted(folds: list[str] | None = None) -> EvaluationInput:
     """Weights of 2, 1, 6 and 3 quarters."""
     scores = [[0.9], [0.8], [0.7], [0.2]]
     of = case(
@@ -36,13 +36,13 @@ def test_the_weights_of_a_file_are_those_of_its_tables(tmp_path: Path) -> None:
     gold.write_text("\n".join(["id,label,weight", *rows]))
     answers.write_text("\n".join(["id,label", *(f"{at},{label}" for at, label in enumerate(predicted))]))
     kind = FileKind("csv")
-    found, problems = load_gold(Source(gold, kind), task="multiclass", classes=["a", "b"])
+    found, problems = load_gold(SourceFile(gold, kind), task="multiclass", classes=["a", "b"])
     assert found is not None, problems.to_dict()
-    of = predicted_case(found, Source(answers, kind), Rules())
+    of = predicted_case(found, SourceFile(answers, kind), ReadingRules())
     matrix = results(of, ["confusion_matrix"])["confusion_matrix"].data
     assert matrix["matrix"] == [[0.5, 0.25], [1.5, 0.75]]
     assert matrix["one_vs_rest"]["tp"] == [0.5, 0.75]
-    header, _ = taken_apart(found)
+    header, _ = encode_gold(found)
     assert json.loads(json.dumps(header))["weight_unit"] == "1/4"
 
 
@@ -73,13 +73,13 @@ def test_a_cell_of_split_counts_is_rounded_once(weight: int, unit: Fraction) -> 
 
 def test_the_empty_sets_of_a_report_weigh_as_much_as_their_instances() -> None:
     of = case("multilabel", ["a", "b"], [[], ["a"], ["b"], []], [[], [], ["b"], []], weights=[1, 4, 3, 0])
-    found = detailed(replace(of, weight_unit=Fraction(1, 2)), parts=["label_sets"])["label_sets"]
+    found = build_detailed_report(replace(of, weight_unit=Fraction(1, 2)), parts=["label_sets"])["label_sets"]
     assert found["empty"] == {"gold": 0.5, "predicted": 2.5}
     assert found["status"]["none"]["count"] == 2
 
 
 def test_the_report_and_its_tables_have_them_too() -> None:
-    report = detailed(weighted(), parts=["per_class", "confusion", "roc_curve"])
+    report = build_detailed_report(weighted(), parts=["per_class", "confusion", "roc_curve"])
     assert {name: report["per_class"]["a"][name] for name in ("tp", "fp", "fn", "tn", "support")} == {
         "tp": 0.5,
         "fp": 1.5,

@@ -10,22 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.scoring.declaration.metric import CATALOGUE
-from app.scoring.declaration.task import TASKS, Task
+from app.scoring.declaration.task import TASK_KINDS, TaskKind
 from app.scoring.evaluate import Result, evaluate
-from app.scoring.evaluation_input import Case
-from tests.scoring.build import case, labels
+from app.scoring.evaluation_input import EvaluationInput
+from tests.scoring.case_builder import case, labels
 from tests.scoring.strategies import OPTION_VALUES, calls, cases
 
 MANY = settings(max_examples=25, deadline=None)
 
 
-def everything(of: Case, options: dict[str, str]) -> dict[str, Result]:
-    wanted = [call for call in calls(of, options) if call.metric.weighable]
+def everything(of: EvaluationInput, options: dict[str, str]) -> dict[str, Result]:
+    wanted = [call for call in calls(of, options) if call.metric.supports_weights]
     found = evaluate(of, wanted)
     return {call.metric.key: found[call.text] for call in wanted}
 
 
-def odd(data: st.DataObject, task: Task) -> Case:
+def odd(data: st.DataObject, task: TaskKind) -> EvaluationInput:
     """A case whose predictions hold labels outside the vocabulary, nothing, and repetitions."""
     of = data.draw(cases(task))
     names = [*of.spec.classes, "beyond"]
@@ -36,7 +36,7 @@ def odd(data: st.DataObject, task: Task) -> Case:
     return replace(of, predicted=labels(rows, of.spec.classes, multilabel=task == "multilabel"))
 
 
-def weighed(of: Case, weights: Sequence[int]) -> Case:
+def weighed(of: EvaluationInput, weights: Sequence[int]) -> EvaluationInput:
     return replace(of, weights=np.array(weights, dtype=np.int64))
 
 
@@ -52,10 +52,10 @@ def same(here: dict[str, Result], there: dict[str, Result]) -> None:
             assert result.value == other.value, key
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data(), options=OPTION_VALUES)
 @MANY
-def test_a_weight_is_as_many_repetitions(task: Task, data: st.DataObject, options: dict[str, str]) -> None:
+def test_a_weight_is_as_many_repetitions(task: TaskKind, data: st.DataObject, options: dict[str, str]) -> None:
     of = odd(data, task)
     n = of.gold.n
     weights = data.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n).filter(any))
@@ -66,10 +66,12 @@ def test_a_weight_is_as_many_repetitions(task: Task, data: st.DataObject, option
     same(found, everything(weighed(of, [10**6 * weight for weight in weights]), options))
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data(), options=OPTION_VALUES)
 @MANY
-def test_an_instance_that_weighs_nothing_is_not_there(task: Task, data: st.DataObject, options: dict[str, str]) -> None:
+def test_an_instance_that_weighs_nothing_is_not_there(
+    task: TaskKind, data: st.DataObject, options: dict[str, str]
+) -> None:
     of = odd(data, task)
     n = of.gold.n
     weights = data.draw(st.lists(st.sampled_from([0, 1, 7]), min_size=n, max_size=n).filter(any))
@@ -78,10 +80,10 @@ def test_an_instance_that_weighs_nothing_is_not_there(task: Task, data: st.DataO
     assert everything(whole, options) == everything(whole.take(kept), options)  # every bit, reasons and notes
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", TASK_KINDS)
 @given(data=st.data())
 @settings(max_examples=20, deadline=None)
-def test_where_nothing_weighs_anything_there_is_no_value(task: Task, data: st.DataObject) -> None:
+def test_where_nothing_weighs_anything_there_is_no_value(task: TaskKind, data: st.DataObject) -> None:
     of = data.draw(cases(task))
     for key, result in everything(weighed(of, [0] * of.gold.n), {}).items():
         assert (result.value, result.reason) == (None, "all instances weigh 0"), key

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.scoring.build import case, results
+from tests.scoring.case_builder import case, results
 
 KEYS = [
     "f1_of_averages_macro",

@@ -7,9 +7,9 @@ import pytest
 
 from app.scoring.catalogue import worked_examples
 from app.scoring.declaration.metric import CATALOGUE, Metric
-from tests.scoring.build import case
+from tests.scoring.case_builder import case
 
-SHOWN = {key: worked_examples.shown(metric) for key, metric in CATALOGUE.items()}
+SHOWN = {key: worked_examples.explain_example_value(metric) for key, metric in CATALOGUE.items()}
 MACRO = [key for key in SHOWN if key.endswith("_macro") and key.removesuffix("_macro") in SHOWN]
 
 
@@ -48,17 +48,17 @@ def test_counts_are_shown_as_the_equation_names_them() -> None:
 
 
 def test_the_data_is_the_declared_one() -> None:
-    rows = worked_examples.data(CATALOGUE["f1_samples"])
+    rows = worked_examples.example_data_rows(CATALOGUE["f1_samples"])
     assert rows[0] == {"instance": 1, "gold": "art, law", "predicted": "art"}
-    scores = worked_examples.data(CATALOGUE["brier"])
+    scores = worked_examples.example_data_rows(CATALOGUE["brier"])
     assert scores[1] == {"instance": 2, "gold": "ham", "score of spam": 0.25}
     declared = CATALOGUE["f1_samples"].example
-    built = worked_examples.case_of(declared)
+    built = worked_examples.example_input(declared)
     meant = case(declared.task, declared.classes, declared.gold, declared.predicted)
     assert built.gold.codes.tolist() == meant.gold.codes.tolist()
     assert built.predicted.codes.tolist() == meant.predicted.codes.tolist()
 
 
 def test_a_fraction_is_shown_with_its_decimal() -> None:
-    assert worked_examples.value_text(CATALOGUE["f1_macro"]) == "73/126 = 0.579365"
-    assert worked_examples.value_text(CATALOGUE["brier"]) == "0.15625"
+    assert worked_examples.format_example_value(CATALOGUE["f1_macro"]) == "73/126 = 0.579365"
+    assert worked_examples.format_example_value(CATALOGUE["brier"]) == "0.15625"

@@ -8,15 +8,15 @@ import pytest
 from sqlalchemy import delete, insert, update
 from sqlalchemy.orm import Session
 
-from app.actions.scoring_tasks.score_submission import _settle, claim_tasks
-from app.actions.submissions.read_leaderboard import VISITOR_VIEW, prepare_board
+from app.actions.scoring_tasks.score_submission import _settle_task, claim_tasks
+from app.actions.submissions.read_leaderboard import VISITOR_AUDIENCE, build_cacheable_board
 from app.scoring import SCORER_VERSION
 from app.settings import Settings
 from app.store import board_invalidation, notifications
-from app.store.board_invalidation import CHANNEL, EVERYTHING, of_challenge, of_phase, of_scores, of_waiting
+from app.store.board_invalidation import ALL_BOARDS, CHANNEL, challenge_tag, phase_tag, scores_tag, waiting_tag
 from app.store.migrate import upgrade
 from app.store.queries import tasks
-from app.store.queries.submissions import Counted
+from app.store.queries.submissions import BoardSubmission
 from app.store.session import Database, WriteSession
 from app.store.tables import (
     Challenge,
@@ -30,34 +30,34 @@ from app.store.tables import (
     User,
 )
 from app.store.types import utcnow
-from tests.live import LONG, eventually
-from tests.postgres import Server
-from tests.store.rows import Filled, fill, gold_version, submission
+from tests.live_service import MAX_WAIT_SECONDS, eventually
+from tests.postgres import PostgresServer
+from tests.store.sample_rows import RowIds, fill_tables, gold_version, submission
 
 
 @pytest.fixture
-def filled(db: Database) -> Filled:
+def filled(db: Database) -> RowIds:
     with db.write() as session:
-        found = fill(session)
+        found = fill_tables(session)
         session.get_one(Submission, found.submission).status = "finished"
         return found
 
 
 @pytest.fixture
-def told(db: Database, filled: Filled) -> list[set[str]]:
+def told(db: Database, filled: RowIds) -> list[set[str]]:
     """What each transaction said, one after the other."""
     found: list[set[str]] = []
     db.tell(lambda marks: found.append(set(marks)))
     return found
 
 
-Change = Callable[[Session, Filled], object]
+Change = Callable[[Session, RowIds], object]
 
 
 def on(kind: type[Any], of: str, **values: object) -> Change:
     """Set columns of the row of this kind."""
 
-    def change(session: Session, filled: Filled) -> None:
+    def change(session: Session, filled: RowIds) -> None:
         row = session.get_one(kind, getattr(filled, of))
         for column, value in values.items():
             setattr(row, column, value)
@@ -65,7 +65,7 @@ def on(kind: type[Any], of: str, **values: object) -> Change:
     return change
 
 
-def score(session: Session, filled: Filled, **given: object) -> None:
+def score(session: Session, filled: RowIds, **given: object) -> None:
     key = {"submission_id": filled.submission, "gold_id": filled.gold, "recipe_id": filled.recipe}
     values: dict[str, Any] = {"scorer_version": SCORER_VERSION, "split": "public", "metrics": {}}
     session.add(Score(**key | values | given))
@@ -107,7 +107,7 @@ UNSEEN: dict[str, Change] = {
     "a new team": lambda session, filled: session.add(Team(challenge_id=filled.challenge, name="N", name_key="n")),
     "the key of a name": on(Team, "team", name_key="x"),
     "a claim": lambda session, _filled: tasks.claim(session, 1, 1),  # type: ignore[arg-type]
-    "claims forgotten": lambda session, _filled: tasks.forget_claims(session),  # type: ignore[arg-type]
+    "claims forgotten": lambda session, _filled: tasks.requeue_unfinished(session),  # type: ignore[arg-type]
     "a member": lambda session, _filled: session.execute(update(Registration).values(status="barred")),
     "a value set to what it was": on(Phase, "phase", leaderboard="public"),
 }
@@ -115,14 +115,14 @@ UNSEEN: dict[str, Change] = {
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_what_a_board_shows_is_said_once_it_is_stored(
-    db: Database, filled: Filled, told: list[set[str]], name: str
+    db: Database, filled: RowIds, told: list[set[str]], name: str
 ) -> None:
     change, what = SHOWN[name]
     marks = {
-        "challenge": of_challenge(filled.challenge),
-        "phase": of_phase(filled.phase),
-        "scores": of_scores(filled.gold, SCORER_VERSION),
-        "all": EVERYTHING,
+        "challenge": challenge_tag(filled.challenge),
+        "phase": phase_tag(filled.phase),
+        "scores": scores_tag(filled.gold, SCORER_VERSION),
+        "all": ALL_BOARDS,
     }
     with db.write() as session:
         change(session, filled)
@@ -132,14 +132,14 @@ def test_what_a_board_shows_is_said_once_it_is_stored(
 
 
 @pytest.mark.parametrize("name", UNSEEN)
-def test_what_no_board_shows_is_not_said(db: Database, filled: Filled, told: list[set[str]], name: str) -> None:
+def test_what_no_board_shows_is_not_said(db: Database, filled: RowIds, told: list[set[str]], name: str) -> None:
     with db.write() as session:
         UNSEEN[name](session, filled)
     assert told == []
 
 
 def test_a_submission_that_is_scored_is_said_when_it_is_finished(
-    db: Database, filled: Filled, told: list[set[str]]
+    db: Database, filled: RowIds, told: list[set[str]]
 ) -> None:
     with db.write() as session:
         row = submission(filled.phase, filled.team, filled.user)
@@ -150,15 +150,21 @@ def test_a_submission_that_is_scored_is_said_when_it_is_finished(
     assert told == []
     with db.write() as session:
         session.get_one(Submission, row.id).status = "finished"
-    assert told == [{of_phase(filled.phase)}]
+    assert told == [{phase_tag(filled.phase)}]
 
 
-COUNTED = [*Counted._fields, "phase_id", "status", "withdrawn_at", "disqualified_at"]  # what a board reads of them
+COUNTED = [
+    *BoardSubmission._fields,
+    "phase_id",
+    "status",
+    "withdrawn_at",
+    "disqualified_at",
+]  # what a board reads of them
 
 
 @pytest.mark.parametrize("column", [name for name in COUNTED if name not in {"id", "team_name"}])
 def test_every_column_that_a_board_reads_is_said(
-    db: Database, filled: Filled, told: list[set[str]], column: str
+    db: Database, filled: RowIds, told: list[set[str]], column: str
 ) -> None:
     with db.write() as session:
         other = Phase(challenge_id=filled.challenge, slug="next", name="next", position=1, opens_at=utcnow(), quota={},
@@ -169,7 +175,7 @@ def test_every_column_that_a_board_reads_is_said(
     told.clear()
     with db.write() as session:
         setattr(session.get_one(Submission, filled.submission), column, values.get(column, utcnow()))
-    assert told == [{of_phase(other.id if column == "phase_id" else filled.phase)}]
+    assert told == [{phase_tag(other.id if column == "phase_id" else filled.phase)}]
 
 
 ANSWER: dict[str, Any] = {"valid": True, "scores": {"all": {}}, "problems": [], "total": {}, "notes": []}
@@ -177,22 +183,22 @@ ANSWER: dict[str, Any] = {"valid": True, "scores": {"all": {}}, "problems": [], 
 
 @pytest.mark.parametrize("valid", [True, False])
 def test_what_is_scored_by_statements_past_the_session_is_said(
-    db: Database, filled: Filled, told: list[set[str]], *, valid: bool
+    db: Database, filled: RowIds, told: list[set[str]], *, valid: bool
 ) -> None:
     with db.write() as session:
         session.get_one(Submission, filled.submission).status = "queued"
-        session.execute(delete(Score).execution_options(**board_invalidation.UNSEEN))
+        session.execute(delete(Score).execution_options(**board_invalidation.NO_BOARD_CHANGE))
         (claim,) = claim_tasks(session, 1)
     told.clear()
     with db.write() as session:
-        assert _settle(session, claim, ANSWER | {"valid": valid}) == filled.submission
+        assert _settle_task(session, claim, ANSWER | {"valid": valid}) == filled.submission
         assert told == []
-    scored = {of_phase(filled.phase), of_scores(filled.gold, SCORER_VERSION)}
-    assert told == [scored if valid else {of_waiting(filled.phase)}]
+    scored = {phase_tag(filled.phase), scores_tag(filled.gold, SCORER_VERSION)}
+    assert told == [scored if valid else {waiting_tag(filled.phase)}]
 
 
 def test_scores_under_gold_that_is_not_in_force_have_a_mark_of_their_own(
-    db: Database, filled: Filled, told: list[set[str]]
+    db: Database, filled: RowIds, told: list[set[str]]
 ) -> None:
     with db.write() as session:
         other = gold_version(filled.phase)
@@ -200,11 +206,11 @@ def test_scores_under_gold_that_is_not_in_force_have_a_mark_of_their_own(
         session.add(other)
         session.flush()
         score(session, filled, gold_id=other.id)
-    assert told == [{of_phase(filled.phase), of_scores(other.id, SCORER_VERSION)}]
+    assert told == [{phase_tag(filled.phase), scores_tag(other.id, SCORER_VERSION)}]
 
 
 def test_all_of_a_transaction_is_said_together_even_when_it_is_undone(
-    db: Database, filled: Filled, told: list[set[str]]
+    db: Database, filled: RowIds, told: list[set[str]]
 ) -> None:
     """Of a commit that failed nobody knows, so that whatever did not come to be is said too."""
 
@@ -223,16 +229,16 @@ def test_all_of_a_transaction_is_said_together_even_when_it_is_undone(
         undone()
     with db.write() as session:
         change(session)
-    assert told == [{of_challenge(filled.challenge), of_phase(filled.phase)}] * 2
+    assert told == [{challenge_tag(filled.challenge), phase_tag(filled.phase)}] * 2
 
 
-def test_every_replica_is_told_once_it_is_stored_and_only_then(postgres: Server) -> None:
+def test_every_replica_is_told_once_it_is_stored_and_only_then(postgres: PostgresServer) -> None:
     with postgres.database() as url:
         given = Settings(database_url=url, files_shared=True)
         upgrade(given)
         db = Database(given)
         with db.write() as session:
-            filled = fill(session)
+            filled = fill_tables(session)
         with postgres.connect(url.rpartition("/")[2]) as listening:
             listening.execute(f"LISTEN {CHANNEL}")
             with suppress(ZeroDivisionError), db.write() as session:
@@ -248,51 +254,53 @@ def test_every_replica_is_told_once_it_is_stored_and_only_then(postgres: Server)
             with db.write() as session:
                 for version in range(150):
                     score(session, filled, scorer_version=1000 + version)
-            found = [notice.payload for notice in listening.notifies(timeout=LONG, stop_after=3)]
+            found = [notice.payload for notice in listening.notifies(timeout=MAX_WAIT_SECONDS, stop_after=3)]
         db.close()
-    assert found == [of_challenge(filled.challenge), of_phase(filled.phase), EVERYTHING]
+    assert found == [challenge_tag(filled.challenge), phase_tag(filled.phase), ALL_BOARDS]
 
 
-def test_a_board_bears_the_marks_of_all_that_it_was_made_of(db: Database, filled: Filled) -> None:
+def test_a_board_bears_the_marks_of_all_that_it_was_made_of(db: Database, filled: RowIds) -> None:
     def marks() -> set[str]:
         with db.read() as session:
-            found = prepare_board(session, VISITOR_VIEW, "pets", "main", split=None, metric=None)
+            found = build_cacheable_board(session, VISITOR_AUDIENCE, "pets", "main", split=None, metric=None)
         return set(found.marks)
 
-    always = {of_challenge(filled.challenge), of_phase(filled.phase)}
-    assert marks() == always | {of_scores(filled.gold, 1)}
+    always = {challenge_tag(filled.challenge), phase_tag(filled.phase)}
+    assert marks() == always | {scores_tag(filled.gold, 1)}
     with db.write() as session:
         session.get_one(Phase, filled.phase).leaderboard = "hidden"
     assert marks() == always
 
 
 @pytest.fixture
-def shared(postgres: Server) -> Iterator[tuple[Settings, Database, Filled]]:
+def shared(postgres: PostgresServer) -> Iterator[tuple[Settings, Database, RowIds]]:
     """A database that replicas share."""
     with postgres.database() as url:
         given = Settings(database_url=url, files_shared=True)
         upgrade(given)
         db = Database(given)
         with db.write() as session:
-            filled = fill(session)
+            filled = fill_tables(session)
         yield given, db, filled
         db.close()
 
 
 def test_boards_are_told_before_those_who_wait_for_the_submission(
-    shared: tuple[Settings, Database, Filled], postgres: Server
+    shared: tuple[Settings, Database, RowIds], postgres: PostgresServer
 ) -> None:
     given, db, filled = shared
     with db.write() as session:
-        session.execute(delete(Score).execution_options(**board_invalidation.UNSEEN))
+        session.execute(delete(Score).execution_options(**board_invalidation.NO_BOARD_CHANGE))
         (claim,) = claim_tasks(session, 1)
     with postgres.connect(given.database.rpartition("/")[2]) as listening:
         for channel in (CHANNEL, notifications.CHANNEL):
             listening.execute(f"LISTEN {channel}")
         with db.write() as session:
-            _settle(session, claim, ANSWER)
-        found = [(notice.channel, notice.payload) for notice in listening.notifies(timeout=LONG, stop_after=2)]
-    marks = sorted([of_phase(filled.phase), of_scores(filled.gold, SCORER_VERSION)])
+            _settle_task(session, claim, ANSWER)
+        found = [
+            (notice.channel, notice.payload) for notice in listening.notifies(timeout=MAX_WAIT_SECONDS, stop_after=2)
+        ]
+    marks = sorted([phase_tag(filled.phase), scores_tag(filled.gold, SCORER_VERSION)])
     assert found == [(CHANNEL, "\n".join(marks)), (notifications.CHANNEL, filled.submission)]
 
 
@@ -302,24 +310,24 @@ class Heard:
     def __init__(self) -> None:
         self.said: list[str] = []
 
-    def drop(self, marks: frozenset[str]) -> None:
+    def invalidate(self, marks: frozenset[str]) -> None:
         """Something changed."""
         self.said.extend(marks)
 
-    def hear(self, until: float) -> None:
+    def trust_until(self, until: float) -> None:
         """All was said until now."""
         assert until > 0
         self.said.append("hears")
 
-    def go_deaf(self) -> None:
+    def distrust(self) -> None:
         """Nothing is heard."""
         self.said.append("deaf")
 
 
-def test_what_was_begun_before_a_listener_listens_is_not_believed(shared: tuple[Settings, Database, Filled]) -> None:
+def test_what_was_begun_before_a_listener_listens_is_not_believed(shared: tuple[Settings, Database, RowIds]) -> None:
     """A board that is being made of rows read before would be kept, though nobody heard of what changed since."""
     heard = Heard()
-    listener = notifications.Listener(shared[0], lambda _: None, lambda: heard.said.append("look"), heard)
+    listener = notifications.NotificationListener(shared[0], lambda _: None, lambda: heard.said.append("look"), heard)
     listener.start()
     eventually(lambda: "hears" in heard.said, "it listens")
     listener.stop()

@@ -5,7 +5,7 @@ from datetime import timedelta
 from sqlalchemy import select
 
 from app.store.queries import known_addresses
-from app.store.queries.known_addresses import LIFE, MOST, knows, remember
+from app.store.queries.known_addresses import BLOCK_LIFETIME, MAX_BLOCKS_PER_USER, is_known, remember
 from app.store.session import Database
 from app.store.tables import KnownAddress, User
 from app.store.types import utcnow
@@ -13,11 +13,11 @@ from app.store.types import utcnow
 
 def test_the_latest_few_are_known_each_for_as_long_as_said(db: Database) -> None:
     now = utcnow()
-    blocks = [f"192.0.2.{number}" for number in range(MOST + 5)]
+    blocks = [f"192.0.2.{number}" for number in range(MAX_BLOCKS_PER_USER + 5)]
     with db.write() as session:
         session.add_all(User(id=name, email=f"{name}@x", name=name) for name in ("ada", "bob"))
         session.flush()
-        remember(session, "bob", "192.0.2.1", now - LIFE)
+        remember(session, "bob", "192.0.2.1", now - BLOCK_LIFETIME)
         for number, block in enumerate(blocks):
             remember(session, "ada", block, now + timedelta(seconds=number))
         remember(session, "ada", blocks[5], now + timedelta(hours=1))
@@ -25,11 +25,11 @@ def test_the_latest_few_are_known_each_for_as_long_as_said(db: Database) -> None
     with db.read() as session:
         kept = session.scalars(select(KnownAddress.block).where(KnownAddress.user_id == "ada"))
         assert set(kept) == {*blocks[7:], blocks[5], "2001:db8::/64"}
-        assert knows(session, "ada", blocks[5], now)
-        assert not knows(session, "ada", blocks[6], now)
-        assert knows(session, "ada", blocks[5], now + timedelta(hours=1) + LIFE - timedelta(seconds=1))
-        assert not knows(session, "ada", blocks[5], now + timedelta(hours=1) + LIFE)
-        assert not knows(session, "bob", blocks[5], now)
+        assert is_known(session, "ada", blocks[5], now)
+        assert not is_known(session, "ada", blocks[6], now)
+        assert is_known(session, "ada", blocks[5], now + timedelta(hours=1) + BLOCK_LIFETIME - timedelta(seconds=1))
+        assert not is_known(session, "ada", blocks[5], now + timedelta(hours=1) + BLOCK_LIFETIME)
+        assert not is_known(session, "bob", blocks[5], now)
         old = session.scalars(select(KnownAddress).where(KnownAddress.user_id == "bob")).all()
         assert old == []  # somebody else's login has swept it
-    assert known_addresses.MOST == 20
+    assert known_addresses.MAX_BLOCKS_PER_USER == 20

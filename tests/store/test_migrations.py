@@ -19,15 +19,15 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import JSON, Boolean, CheckConstraint, Connection, column, func, inspect, select, table, text
 
-from app.package_data import shipped
+from app.package_data import package_data_folder
 from app.settings import Settings
 from app.store import migrate
 from app.store.session import Database
 from app.store.tables import Base, Team, User
 from app.store.types import utcnow
-from tests.live import LONG
-from tests.store.engines import only_postgresql, only_sqlite
-from tests.store.rows import added, fill, submission, task
+from tests.live_service import MAX_WAIT_SECONDS
+from tests.store.database_marks import only_postgresql, only_sqlite
+from tests.store.sample_rows import add_row, fill_tables, submission, task
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -41,7 +41,7 @@ def differs(
     return (found or "").removesuffix("::json") != (wanted or "")
 
 
-OPTIONS = {"compare_type": True, "compare_server_default": differs, "include_name": migrate.ours}
+OPTIONS = {"compare_type": True, "compare_server_default": differs, "include_name": migrate.include_name}
 
 
 def counts(db: Database) -> dict[str, int]:
@@ -65,14 +65,14 @@ def plain(given: Settings) -> Iterator[Connection]:
 
 def downgrade(given: Settings, revision: str) -> None:
     """Go back as far as said, on a connection like that of an upgrade."""
-    made = migrate.config()
+    made = migrate.alembic_config()
     with plain(given) as connection:
         made.attributes["connection"] = connection
         command.downgrade(made, revision)
 
 
 def test_an_upgraded_database_is_what_the_tables_declare(given: Settings) -> None:
-    assert migrate.upgrade(given) == (None, migrate.head())
+    assert migrate.upgrade(given) == (None, migrate.head_revision())
     with plain(given) as connection:
         found = compare_metadata(MigrationContext.configure(connection, opts=OPTIONS), Base.metadata)
         checks = {
@@ -93,28 +93,28 @@ def test_an_upgraded_database_is_what_the_tables_declare(given: Settings) -> Non
 
 def test_every_table_holds_a_row_and_comes_back_after_down_and_up(given: Settings, db: Database) -> None:
     with db.write() as session:
-        fill(session)
+        fill_tables(session)
     assert set(counts(db).values()) == {1}
     db.close()
     downgrade(given, "base")
     with plain(given) as connection:
         assert inspect(connection).get_table_names() == ["alembic_version"]
-    assert migrate.upgrade(given) == (None, migrate.head())
+    assert migrate.upgrade(given) == (None, migrate.head_revision())
     assert set(counts(db).values()) == {0}
     with db.write() as session:
-        fill(session)
+        fill_tables(session)
 
 
 def test_every_revision_goes_down_and_up_again_with_rows_in_every_table(given: Settings, db: Database) -> None:
     with db.write() as session:
-        fill(session)
+        fill_tables(session)
     before = counts(db)
     db.close()
-    revisions = [each.revision for each in ScriptDirectory.from_config(migrate.config()).walk_revisions()]
-    assert revisions[0] == migrate.head()
+    revisions = [each.revision for each in ScriptDirectory.from_config(migrate.alembic_config()).walk_revisions()]
+    assert revisions[0] == migrate.head_revision()
     for revision in revisions[:-1]:
         downgrade(given, f"{revision}-1")
-        assert migrate.upgrade(given)[1] == migrate.head()
+        assert migrate.upgrade(given)[1] == migrate.head_revision()
     assert counts(db) == before | {
         "workers": 0,
         "reruns": 0,
@@ -141,13 +141,13 @@ def test_the_old_database_is_kept_beside_the_new_one_and_no_row_is_lost(
     given: Settings, db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with db.write() as session:
-        fill(session)
+        fill_tables(session)
     before = counts(db)
     db.close()
-    scripts = shutil.copytree(shipped("migrations"), tmp_path / "scripts")
-    head = migrate.head() or ""
+    scripts = shutil.copytree(package_data_folder("migrations"), tmp_path / "scripts")
+    head = migrate.head_revision() or ""
     (scripts / "versions" / "next.py").write_text(NEXT.replace("HEAD", head))
-    monkeypatch.setattr(migrate, "shipped", lambda _name: scripts)
+    monkeypatch.setattr(migrate, "package_data_folder", lambda _name: scripts)
     assert migrate.upgrade(given) == (head, "next")
     path = Path(given.database.removeprefix("sqlite:///"))
     copy = path.with_name(f"{path.name}.before-{head}")
@@ -160,7 +160,7 @@ def test_the_old_database_is_kept_beside_the_new_one_and_no_row_is_lost(
 
 def test_a_failed_migration_changes_nothing(given: Settings, db: Database) -> None:
     with db.write() as session:
-        fill(session)
+        fill_tables(session)
     before = counts(db)
     db.close()
     with plain(given) as connection:
@@ -177,7 +177,7 @@ def test_a_database_behind_is_refused_until_it_is_migrated(given: Settings) -> N
     assert "assay migrate" in refused.value.advice
     migrate.upgrade(given)
     migrate.require_head(db.engine())
-    assert migrate.upgrade(given) == (migrate.head(), migrate.head())
+    assert migrate.upgrade(given) == (migrate.head_revision(), migrate.head_revision())
     db.close()
 
 
@@ -188,7 +188,7 @@ def test_a_database_from_the_future_is_left_alone(given: Settings) -> None:
     with pytest.raises(migrate.SchemaAhead):
         migrate.upgrade(given)
     with plain(given) as connection:
-        assert migrate.current(connection) == "9999"
+        assert migrate.current_revision(connection) == "9999"
     assert not list(given.data_dir.glob("*.before-*"))
 
 
@@ -199,7 +199,7 @@ def test_the_database_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
 
 def test_files_that_were_gzipped_are_so_after_the_change_of_columns(given: Settings, db: Database) -> None:
     with db.write() as session:
-        fill(session)
+        fill_tables(session)
     db.close()
     downgrade(given, "0001")
     with plain(given) as connection:
@@ -214,7 +214,7 @@ def test_files_that_were_gzipped_are_so_after_the_change_of_columns(given: Setti
 
 def test_old_gold_is_known_to_have_weights_by_its_notes(given: Settings, db: Database) -> None:
     with db.write() as session:
-        fill(session)
+        fill_tables(session)
     db.close()
     downgrade(given, "0005")
     notes = ["the instances have weights: all counts are sums of them, scaled to whole numbers"]
@@ -231,7 +231,7 @@ def test_old_gold_is_known_to_have_weights_by_its_notes(given: Settings, db: Dat
 
 def test_tables_beside_gold_are_one_after_the_change_and_two_before(given: Settings, db: Database) -> None:
     with db.write() as session:
-        fill(session)
+        fill_tables(session)
     db.close()
     both = {"train_frequencies": {"a": 1}, "class_weights": {"a": 0.1}}
     earlier = table("gold_versions", *(column(name, JSON(none_as_null=True)) for name in both))
@@ -256,16 +256,16 @@ def test_tables_beside_gold_are_one_after_the_change_and_two_before(given: Setti
 def test_entries_of_organizers_are_told_from_those_of_teams_after_the_change(given: Settings, db: Database) -> None:
     """Blue has a member and three entries: its own, one that an organizer sent for it, and a baseline of its name."""
     with db.write() as session:
-        told = fill(session)
+        told = fill_tables(session)
         rows = {"user": told.user, "phase": told.phase, "team": told.team, "own": told.submission}
-        organizer = added(session, User(email="olga@example.org", name="Olga"))
-        rows["behalf"] = added(session, submission(told.phase, told.team, organizer))
-        rows["baseline"] = added(session, submission(told.phase, told.team, organizer, baseline=True))
-        alone = added(session, Team(challenge_id=told.challenge, name="Majority", name_key="majority"))
-        rows["alone"] = added(session, submission(told.phase, alone, organizer, baseline=True))
-        added(session, Team(challenge_id=told.challenge, name="BIue", name_key="biue"))
-        first = added(session, task(rows["behalf"], told.gold, told.recipe, attempt=3))
-        added(session, task(rows["baseline"], told.gold, told.recipe, attempt=5, compared_at=utcnow()))
+        organizer = add_row(session, User(email="olga@example.org", name="Olga"))
+        rows["behalf"] = add_row(session, submission(told.phase, told.team, organizer))
+        rows["baseline"] = add_row(session, submission(told.phase, told.team, organizer, baseline=True))
+        alone = add_row(session, Team(challenge_id=told.challenge, name="Majority", name_key="majority"))
+        rows["alone"] = add_row(session, submission(told.phase, alone, organizer, baseline=True))
+        add_row(session, Team(challenge_id=told.challenge, name="BIue", name_key="biue"))
+        first = add_row(session, task(rows["behalf"], told.gold, told.recipe, attempt=3))
+        add_row(session, task(rows["baseline"], told.gold, told.recipe, attempt=5, compared_at=utcnow()))
         assert first
     db.close()
     downgrade(given, "0005")
@@ -313,14 +313,14 @@ def program(source: str, given: Settings) -> subprocess.Popen[str]:
 @only_postgresql
 def test_upgrades_at_the_same_time_take_turns_and_all_end_well(given: Settings) -> None:
     with plain(given) as connection:
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": migrate.LOCK})
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": migrate.MIGRATION_LOCK_KEY})
         replicas = [program(UPGRADE, given) for _ in range(3)]
-        deadline = time.monotonic() + LONG
-        while connection.scalar(text(WAITING), {"key": migrate.LOCK}) != len(replicas):
+        deadline = time.monotonic() + MAX_WAIT_SECONDS
+        while connection.scalar(text(WAITING), {"key": migrate.MIGRATION_LOCK_KEY}) != len(replicas):
             assert time.monotonic() < deadline, "an upgrade did not wait for its turn"
             time.sleep(0.02)
-    ended = [replica.communicate(timeout=LONG) for replica in replicas]
-    assert [(out.strip(), err) for out, err in ended] == [(migrate.head(), "")] * 3
+    ended = [replica.communicate(timeout=MAX_WAIT_SECONDS) for replica in replicas]
+    assert [(out.strip(), err) for out, err in ended] == [(migrate.head_revision(), "")] * 3
     with plain(given) as connection:
         assert set(Base.metadata.tables) < set(inspect(connection).get_table_names())
 
@@ -345,19 +345,19 @@ migrate.upgrade(Settings(data_dir=Path(sys.argv[1]), database_url=sys.argv[2]))
 
 def test_an_upgrade_that_is_killed_midway_leaves_the_old_schema_and_its_rows(given: Settings, db: Database) -> None:
     with db.write() as session:
-        fill(session)
+        fill_tables(session)
     before = counts(db)
     db.close()
     downgrade(given, "0001")
     killed = program(KILLED, given)
-    _, err = killed.communicate(timeout=LONG)
+    _, err = killed.communicate(timeout=MAX_WAIT_SECONDS)
     assert killed.returncode == -signal.SIGKILL, err
     with plain(given) as connection:
-        assert migrate.current(connection) == "0001"
+        assert migrate.current_revision(connection) == "0001"
         names = {each["name"] for each in inspect(connection).get_columns("gold_versions")}
         assert "gzipped" in names
         assert not names & {"encoding", "layout"}
-    assert migrate.upgrade(given) == ("0001", migrate.head())
+    assert migrate.upgrade(given) == ("0001", migrate.head_revision())
     assert counts(db) == before | {
         "workers": 0,
         "reruns": 0,
@@ -366,5 +366,7 @@ def test_an_upgrade_that_is_killed_midway_leaves_the_old_schema_and_its_rows(giv
 
 
 def test_looking_at_the_revisions_spares_sqlite_the_engine_of_several_machines() -> None:
-    program = "import sys; from app.store import migrate; migrate.head(); assert 'procrastinate' not in sys.modules"
+    program = (
+        "import sys; from app.store import migrate; migrate.head_revision(); assert 'procrastinate' not in sys.modules"
+    )
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)

@@ -6,7 +6,7 @@ from app.store.queries import quota
 from app.store.session import Database
 from app.store.tables import Submission
 from app.text.confusable_names import name_key
-from tests.store.rows import fill, submission
+from tests.store.sample_rows import fill_tables, submission
 
 DAY, OTHER_DAY = "2026-01-01", "2026-01-02"
 
@@ -14,16 +14,16 @@ DAY, OTHER_DAY = "2026-01-01", "2026-01-02"
 @pytest.mark.parametrize(
     ("status", "expected"),
     [
-        ("queued", quota.Usage(per_day=1, total=1, concurrent=1, invalid_per_day=0)),
-        ("finished", quota.Usage(per_day=1, total=1, concurrent=0, invalid_per_day=0)),
-        ("rejected", quota.Usage(per_day=0, total=0, concurrent=0, invalid_per_day=1)),
-        ("failed", quota.Usage(per_day=0, total=0, concurrent=0, invalid_per_day=0)),
-        ("cancelled", quota.Usage(per_day=0, total=0, concurrent=0, invalid_per_day=1)),
+        ("queued", quota.QuotaUsage(per_day=1, total=1, concurrent=1, invalid_per_day=0)),
+        ("finished", quota.QuotaUsage(per_day=1, total=1, concurrent=0, invalid_per_day=0)),
+        ("rejected", quota.QuotaUsage(per_day=0, total=0, concurrent=0, invalid_per_day=1)),
+        ("failed", quota.QuotaUsage(per_day=0, total=0, concurrent=0, invalid_per_day=0)),
+        ("cancelled", quota.QuotaUsage(per_day=0, total=0, concurrent=0, invalid_per_day=1)),
     ],
 )
-def test_only_scored_submissions_are_charged(db: Database, status: str, expected: quota.Usage) -> None:
+def test_only_scored_submissions_are_charged(db: Database, status: str, expected: quota.QuotaUsage) -> None:
     with db.write() as session:
-        filled = fill(session)  # its submission was reserved on this day
+        filled = fill_tables(session)  # its submission was reserved on this day
         row = session.get_one(Submission, filled.submission)
         row.status = status
         if status != "queued":
@@ -36,7 +36,7 @@ def test_only_scored_submissions_are_charged(db: Database, status: str, expected
 
 def test_entries_of_organizers_count_against_no_limit(db: Database) -> None:
     with db.write() as session:
-        filled = fill(session)
+        filled = fill_tables(session)
         before = quota.usage(session, filled.phase, filled.team, DAY)
         session.add(submission(filled.phase, filled.team, filled.user, file_key="uploads/2"))
         session.flush()

@@ -2,25 +2,25 @@
 
 from app.scoring import SCORER_VERSION
 from app.store.queries import rescoring_tasks
-from app.store.queries.score_provenance import Origin
+from app.store.queries.score_provenance import ScoreProvenance
 from app.store.session import Database, WriteSession
 from app.store.tables import Rerun, ScoreTask, Submission
 from app.store.types import utcnow
-from tests.store.rows import fill
+from tests.store.sample_rows import fill_tables
 
 FOUND = {"count": 1, "values": [], "refused": {}}
 
 
 def ordered(session: WriteSession) -> tuple[Rerun, ScoreTask]:
     """An order for one submission that differed when it was last scored again."""
-    ids = fill(session)
+    ids = fill_tables(session)
     session.get_one(Submission, ids.submission).status = "finished"
     task = session.query(ScoreTask).one()
     task.status, task.compared_at, task.difference = "done", utcnow(), FOUND
     order = Rerun(phase_id=ids.phase, user_id=ids.user, scorer_version=SCORER_VERSION, total=1)
     session.add(order)
     session.flush()
-    assert rescoring_tasks.queue_again(session, order, Origin(ids.gold, [ids.recipe], SCORER_VERSION)) == 1
+    assert rescoring_tasks.queue_order(session, order, ScoreProvenance(ids.gold, [ids.recipe], SCORER_VERSION)) == 1
     return order, task
 
 
@@ -38,7 +38,7 @@ def test_a_difference_is_shown_by_the_order_that_found_it(db: Database) -> None:
 def test_what_an_order_did_not_come_to_is_as_it_was(db: Database) -> None:
     with db.write() as session:
         order, task = ordered(session)
-        rescoring_tasks.stand_down(session, order.id, utcnow())
+        rescoring_tasks.withdraw_order(session, order.id, utcnow())
         session.refresh(task)
         assert (task.status, task.difference) == ("done", FOUND)
         assert rescoring_tasks.different(session, order.id, 10) == []

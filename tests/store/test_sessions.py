@@ -12,12 +12,12 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, StatementError
 from app import errors
 from app.store import locks
 from app.store.queries.paging import page
-from app.store.session import Database, Overtaken
+from app.store.session import ConcurrentWrite, Database
 from app.store.tables import Challenge, Submission, Team, User
-from app.store.types import Moment, new_id
-from tests.live import LONG
-from tests.store.engines import only_postgresql, only_sqlite
-from tests.store.rows import fill, submission
+from app.store.types import UTCDateTime, new_id
+from tests.live_service import MAX_WAIT_SECONDS
+from tests.store.database_marks import only_postgresql, only_sqlite
+from tests.store.sample_rows import fill_tables, submission
 
 
 def emails(db: Database) -> list[str]:
@@ -31,7 +31,7 @@ def test_a_reading_session_refuses_to_write(db: Database) -> None:
             session.add(User(email="x@y", name="X"))
             session.flush()
 
-    with pytest.raises((errors.DatabaseAway, DBAPIError)) as refused:
+    with pytest.raises((errors.DatabaseUnavailable, DBAPIError)) as refused:
         write()
     assert re.search("read-?only", f"{refused.value} {refused.value.__cause__}")
     assert emails(db) == []
@@ -89,7 +89,7 @@ def test_a_reader_sees_one_snapshot_while_others_write(db: Database) -> None:
 
 def test_many_writers_lose_no_update(db: Database) -> None:
     with db.write() as session:
-        ids = fill(session)
+        ids = fill_tables(session)
 
     def count(_: int) -> None:
         with db.write() as session:
@@ -98,7 +98,7 @@ def test_many_writers_lose_no_update(db: Database) -> None:
             row.size += 1
 
     with ThreadPoolExecutor(40) as writers:
-        list(writers.map(count, range(200), timeout=LONG))
+        list(writers.map(count, range(200), timeout=MAX_WAIT_SECONDS))
     with db.read() as reading:
         assert reading.get_one(Submission, ids.submission).size == 201
 
@@ -113,13 +113,13 @@ def test_a_writer_whose_turn_does_not_come_is_told_that_the_database_is_busy(
     def hold() -> None:
         with db.write():
             begun.set()
-            done.wait(LONG)
+            done.wait(MAX_WAIT_SECONDS)
 
     holder = threading.Thread(target=hold)
     holder.start()
-    assert begun.wait(LONG)
+    assert begun.wait(MAX_WAIT_SECONDS)
     try:
-        with pytest.raises(errors.DatabaseAway, match="writers"), db.write():
+        with pytest.raises(errors.DatabaseUnavailable, match="writers"), db.write():
             pass
     finally:
         done.set()
@@ -130,18 +130,18 @@ def test_a_writer_whose_turn_does_not_come_is_told_that_the_database_is_busy(
 
 def test_foreign_keys_and_listed_words_are_enforced(db: Database) -> None:
     with db.write() as session:
-        ids = fill(session)
+        ids = fill_tables(session)
     with pytest.raises(IntegrityError, match=r"(?i)foreign key"), db.write() as session:
         session.add(submission(ids.phase, "no such team", ids.user))
     with pytest.raises(IntegrityError, match=r"(?i)check"), db.write() as session:
         session.execute(update(Submission).values(status="lost"))
-    with pytest.raises((IntegrityError, Overtaken), match=r"(?i)unique|same thing"), db.write() as session:
+    with pytest.raises((IntegrityError, ConcurrentWrite), match=r"(?i)unique|same thing"), db.write() as session:
         session.add(Team(challenge_id=ids.challenge, name="BLUE", name_key="blue"))
 
 
 def test_deleting_a_challenge_takes_what_belongs_to_it_along(db: Database) -> None:
     with db.write() as session:
-        fill(session)
+        fill_tables(session)
         session.execute(delete(Submission))  # submissions keep their teams alive, they go first
     with db.write() as session:
         session.execute(delete(Challenge))
@@ -182,7 +182,7 @@ def test_moments_keep_their_instant_and_need_a_zone(db: Database) -> None:
     assert found.tzinfo is UTC
     with pytest.raises((ValueError, StatementError), match="time zone"), db.write() as session:
         session.add(User(email="z@y", name="Z", created_at=noon.replace(tzinfo=None)))
-    assert Moment().process_bind_param(None, None) is None  # type: ignore[arg-type]
+    assert UTCDateTime().process_bind_param(None, None) is None  # type: ignore[arg-type]
 
 
 # ---- pages ------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, event, text
 
-from app.actions.scoring_tasks.score_submission import claim_task, claim_tasks
+from app.actions.scoring_tasks.score_submission import claim_next_task, claim_tasks
 from app.scoring import SCORER_VERSION
 from app.settings import Settings
 from app.store import clock
@@ -19,7 +19,7 @@ from app.store.queries import fair_scheduling, tasks
 from app.store.queries.fair_scheduling import Lane
 from app.store.session import Database
 from app.store.tables import Score, ScoreTask, Team, User
-from tests.store.rows import Filled, added, fill, submission
+from tests.store.sample_rows import RowIds, add_row, fill_tables, submission
 
 LEASE = timedelta(seconds=30)
 
@@ -31,7 +31,7 @@ class WorkList:
         upgrade(given)
         self.db = Database(given)
         with self.db.write() as session:
-            self.ids: Filled = fill(session)
+            self.ids: RowIds = fill_tables(session)
             session.execute(delete(Score))
             session.execute(delete(ScoreTask))
         self._made: dict[str, str] = {}
@@ -39,21 +39,21 @@ class WorkList:
     def _user(self, name: str) -> str:
         if name not in self._made:
             with self.db.write() as session:
-                self._made[name] = added(session, User(email=f"{name}@example.org", name=name))
+                self._made[name] = add_row(session, User(email=f"{name}@example.org", name=name))
         return self._made[name]
 
     def _team(self, name: str) -> str:
         if name not in self._made:
             with self.db.write() as session:
                 team = Team(challenge_id=self.ids.challenge, name=name, name_key=name)
-                self._made[name] = added(session, team)
+                self._made[name] = add_row(session, team)
         return self._made[name]
 
     def send(self, user: str, team: str = "", *, organizer: bool = False) -> str:
         """Queue a file of this user for this team of the user; gives the id of its task."""
         user_id, team_id = self._user(user), self._team(f"team {user} {team}")
         with self.db.write() as session:
-            sent = added(session, submission(self.ids.phase, team_id, user_id))
+            sent = add_row(session, submission(self.ids.phase, team_id, user_id))
             lane = Lane.of_organizer(user_id) if organizer else Lane.of_participant(user_id, team_id)
             key: dict[str, Any] = {"gold_id": self.ids.gold, "recipe_id": self.ids.recipe}
             task_id = tasks.add(session, submission_id=sent, scorer_version=SCORER_VERSION, lane=lane, **key)
@@ -64,7 +64,7 @@ class WorkList:
         """Claim the next one, as a worker of this database does."""
         with self.db.write() as session:
             if not self.db.sqlite:
-                one = claim_task(session, lease=LEASE)
+                one = claim_next_task(session, lease=LEASE)
                 return None if one is None else one.task_id
             return next((one.task_id for one in claim_tasks(session, 1)), None)
 
@@ -75,7 +75,7 @@ class WorkList:
     def positions(self, queued: list[str]) -> list[str]:
         """The queued tasks in the order of the positions that their senders are told."""
         with self.db.read() as session:
-            places = {fair_scheduling.position(session, each): each for each in queued}
+            places = {fair_scheduling.queue_position(session, each): each for each in queued}
         assert set(places) == {*range(1, len(queued) + 1)}
         return [places[place] for place in range(1, len(queued) + 1)]
 
@@ -174,17 +174,20 @@ def test_twenty_files_of_one_user_delay_that_of_another_by_one(work: WorkList) -
 def test_a_task_that_is_claimed_while_a_writer_asks_for_its_position_has_none(work: WorkList) -> None:
     first, second = work.send("ann"), work.send("ann")
     with work.db.read() as session:
-        assert fair_scheduling.position(session, first) == 1
+        assert fair_scheduling.queue_position(session, first) == 1
     if work.db.sqlite:  # writers go one after the other
         assert work.claim() == first
     with work.db.write() as session:
-        assert fair_scheduling.position(session, second) == (1 if work.db.sqlite else 2)
+        assert fair_scheduling.queue_position(session, second) == (1 if work.db.sqlite else 2)
         if not work.db.sqlite:
             assert work.claim() == first
-        assert (fair_scheduling.position(session, first), fair_scheduling.position(session, second)) == (None, 1)
+        assert (fair_scheduling.queue_position(session, first), fair_scheduling.queue_position(session, second)) == (
+            None,
+            1,
+        )
         if not work.db.sqlite:
             assert work.claim() == second
-            assert fair_scheduling.position(session, second) is None
+            assert fair_scheduling.queue_position(session, second) is None
 
 
 def test_the_teams_of_a_user_take_turns_and_cost_the_others_nothing(work: WorkList) -> None:
@@ -220,7 +223,7 @@ def test_a_task_that_had_its_turn_in_vain_takes_another_of_its_own_user(work: Wo
     assert work.claim() == mine[0]
     with work.db.write() as session:
         task = session.get_one(ScoreTask, mine[0])
-        fair_scheduling.retake(session, task)
+        fair_scheduling.take_another_turn(session, task)
         task.status = "queued"
     assert work.drain() == [others[0], mine[0], others[1], others[2], mine[1]]
 
@@ -282,8 +285,8 @@ def test_a_claim_among_very_many_follows_indexes_and_sorts_nothing(work: WorkLis
 
     with work.db.write() as session:
         event.listen(engine, "before_cursor_execute", note)
-        found = fair_scheduling.choose(session, SCORER_VERSION, clock.steady(session))
-        fair_scheduling.take(session, Lane("user 1", ""))
+        found = fair_scheduling.choose_task(session, SCORER_VERSION, clock.steady(session))
+        fair_scheduling.take_turn(session, Lane("user 1", ""))
         event.remove(engine, "before_cursor_execute", note)
         assert (found is None) == work.db.sqlite
         explain = "EXPLAIN QUERY PLAN " if work.db.sqlite else "EXPLAIN "
@@ -306,7 +309,7 @@ def test_a_task_that_comes_again_behind_a_backlog_puts_nobody_behind_that_backlo
     assert work.claim() == first
     with work.db.write() as session:  # its child crashed
         task = session.get_one(ScoreTask, first)
-        fair_scheduling.retake(session, task)
+        fair_scheduling.take_another_turn(session, task)
         task.status = "queued"
     victim = work.send("victim")
     assert victim in {work.claim(), work.claim()}
@@ -316,4 +319,4 @@ def test_a_task_that_is_claimed_has_no_position_any_more(work: WorkList) -> None
     task = work.send("grace")
     assert work.claim() == task
     with work.db.read() as session:
-        assert fair_scheduling.position(session, task) is None
+        assert fair_scheduling.queue_position(session, task) is None

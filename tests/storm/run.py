@@ -13,30 +13,30 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from tests.postgres import OwnServer
-from tests.storm.chaos import LASTING, SHORT
-from tests.storm.sites import LONG, QUICK, on_postgresql, on_sqlite
-from tests.storm.storm import Outcome, storm, told
+from tests.postgres import OwnPostgresServer
+from tests.storm.deployments import LONG_LEASES, SHORT_LEASES, deploy_on_postgresql, deploy_on_sqlite
+from tests.storm.fault_injection import LONG_SCHEDULE, SHORT_SCHEDULE
+from tests.storm.storm import StormResult, run_storm, told
 
-SMALL = 300  # submissions up to which a storm is a short one
+SMALL_STORM_SIZE = 300  # submissions up to which a storm is a short one
 HEAD = ("database", "seed", "submissions", "requests", "actions", "interruptions", "crashes", "most attempts")
 TAIL = ("lost", "doubled", "wrong", "seconds", "longest_recovery")
 
 
-def one(name: str, seed: int, count: int, folder: Path) -> Outcome:
+def run_one(name: str, seed: int, count: int, folder: Path) -> StormResult:
     """One storm on a database of this name."""
-    leases, weather = (QUICK, SHORT) if count <= SMALL else (LONG, LASTING)
+    leases, weather = (SHORT_LEASES, SHORT_SCHEDULE) if count <= SMALL_STORM_SIZE else (LONG_LEASES, LONG_SCHEDULE)
     with ExitStack() as things:
         if name == "postgresql":
-            server = OwnServer()
+            server = OwnPostgresServer()
             things.callback(server.close)
-            site = things.enter_context(on_postgresql(folder, server, leases))
+            site = things.enter_context(deploy_on_postgresql(folder, server, leases))
         else:
-            site = things.enter_context(on_sqlite(folder, leases))
-        return storm(site, seed, count, weather)
+            site = things.enter_context(deploy_on_sqlite(folder, leases))
+        return run_storm(site, seed, count, weather)
 
 
-def shown(line: dict[str, Any]) -> list[str]:
+def format_row(line: dict[str, Any]) -> list[str]:
     """A run as a row of the table."""
     figures = {**line, "actions": sum(line["actions"].values()), "most attempts": max(line["attempts"], key=int)}
     return [str(figures[name]) for name in (*HEAD, *TAIL)]
@@ -55,7 +55,7 @@ def main() -> int:
     for name in asked.database or ["sqlite", "postgresql"]:
         for seed in range(asked.seed, asked.seed + asked.runs):
             folder = Path(tempfile.mkdtemp(prefix=f"assay-storm-{name}-{seed}-"))
-            outcome = one(name, seed, asked.submissions, folder)
+            outcome = run_one(name, seed, asked.submissions, folder)
             lines.append(outcome.line)
             print(told(outcome), flush=True)
             if asked.out:
@@ -65,7 +65,7 @@ def main() -> int:
                 shutil.rmtree(folder)
             else:
                 print(f"kept: {folder}", flush=True)
-    rows = [[*HEAD, *TAIL], *map(shown, lines)]
+    rows = [[*HEAD, *TAIL], *map(format_row, lines)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         print("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))

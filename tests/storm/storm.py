@@ -14,47 +14,47 @@ import httpx
 
 from app import __version__
 from app.settings import Settings
-from tests.live import Caller, open_challenge
-from tests.storm import load
-from tests.storm.chaos import Chaos, Weather
-from tests.storm.load import Heard, Sender
-from tests.storm.sites import CRASH_CAP, Site
-from tests.storm.stored import Stored, at_work, database, read, version_of
-from tests.storm.verdict import SPLITS, Caps, Evidence, Verdict, judge
+from tests.live_service import Caller, open_challenge
+from tests.storm import load_generator
+from tests.storm.consistency import SPLITS, AttemptCaps, ConsistencyReport, StormEvidence, check_consistency
+from tests.storm.deployments import CRASH_CAP, Deployment
+from tests.storm.fault_injection import FaultInjector, FaultSchedule
+from tests.storm.load_generator import Sender, SendLog
+from tests.storm.stored_rows import StoredRows, count_unfinished, database_version, open_database, read_rows
 
 SLUG = "storm"
 PATH = f"/challenges/{SLUG}/phases/main/submissions"
 SENDERS = 6
 RECIPE = {"primary": "f1_macro", "metrics": ["f1_macro", "accuracy", "mcc"], "tie_breakers": ["accuracy"]}
 PASSWORD = "a password for storms"
-QUIET_SECONDS = 240.0
+QUIESCE_TIMEOUT_SECONDS = 240.0
 
 
-CAPS = Caps(crashes=CRASH_CAP, interruptions=Settings.model_fields["interruption_cap"].default)
+CAPS = AttemptCaps(crashes=CRASH_CAP, interruptions=Settings.model_fields["interruption_cap"].default)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StormResult:
     """What a storm leaves: the evidence, the verdict on it, and the line of figures."""
 
-    evidence: Evidence
-    verdict: Verdict
+    evidence: StormEvidence
+    verdict: ConsistencyReport
     line: dict[str, Any]
 
 
-def storm(site: Site, seed: int, count: int, weather: Weather) -> Outcome:
+def run_storm(site: Deployment, seed: int, count: int, weather: FaultSchedule) -> StormResult:
     """Start the service, storm, wait until nothing is at work, and judge."""
     site.start()
-    tokens = _prepared(site, seed)
-    posts, heard = load.posts(seed, count), Heard()
+    tokens = _prepare_challenge(site, seed)
+    posts, heard = load_generator.plan_submissions(seed, count), SendLog()
     urls = [part.url for part in site.apis]
     senders = [Sender(urls, PATH, token, heard, f"sender {seed} {n}") for n, token in enumerate(tokens.values())]
-    chaos = Chaos(site, seed, weather, count, lambda: heard.acknowledged)
+    chaos = FaultInjector(site, seed, weather, count, lambda: heard.acknowledged)
     began = time.monotonic()
     with ThreadPoolExecutor(1) as raging:
         done = raging.submit(chaos.run)
         try:
-            load.rain(senders, posts, weather.pace)
+            load_generator.send_in_bursts(senders, posts, weather.pace)
         finally:
             chaos.stop()
         done.result()
@@ -62,23 +62,23 @@ def storm(site: Site, seed: int, count: int, weather: Weather) -> Outcome:
     for sender in senders:
         sender.close()
     site.start()
-    _wait_for_quiet(site)
+    _wait_until_idle(site)
     ended = time.monotonic()
     seconds = {"seconds": round(ended - began, 1), "seconds_to_quiet": round(ended - calm, 1)}
-    boards, used = _shown(site, tokens)
-    evidence = Evidence(posts, heard.ids, read(site.settings), boards, used)
-    verdict = judge(evidence, CAPS)
+    boards, used = _read_boards_and_quotas(site, tokens)
+    evidence = StormEvidence(posts, heard.ids, read_rows(site.settings), boards, used)
+    verdict = check_consistency(evidence, CAPS)
     verdict.wrong += [*heard.faults, *chaos.faults]
-    line = {"database": site.database, "seed": seed, **_line(site, evidence, heard, chaos, verdict), **seconds}
-    return Outcome(evidence, verdict, line)
+    line = {"database": site.database, "seed": seed, **_summary_line(site, evidence, heard, chaos, verdict), **seconds}
+    return StormResult(evidence, verdict, line)
 
 
-def _prepared(site: Site, seed: int) -> dict[str, str]:
+def _prepare_challenge(site: Deployment, seed: int) -> dict[str, str]:
     """A challenge with gold; gives the tokens of members of as many teams as there are senders, by team id."""
     url = site.apis[0].url
     tokens = {}
     with Caller(url, site.admin_token) as admin, Caller(url, None) as nobody:
-        open_challenge(admin, SLUG, load.gold(seed), recipe=RECIPE, classes=load.CLASSES)
+        open_challenge(admin, SLUG, load_generator.make_gold(seed), recipe=RECIPE, classes=load_generator.CLASSES)
         for number in range(SENDERS):
             email = f"sender{number}@example.org"
             person = {"email": email, "name": f"Sender {number}", "password": PASSWORD}
@@ -90,15 +90,17 @@ def _prepared(site: Site, seed: int) -> dict[str, str]:
     return tokens
 
 
-def _wait_for_quiet(site: Site) -> None:
+def _wait_until_idle(site: Deployment) -> None:
     """Wait until nothing is queued or running any more; what still is then, the verdict finds."""
-    deadline = time.monotonic() + QUIET_SECONDS
-    with database(site.settings) as db:
-        while at_work(db) and time.monotonic() < deadline:
+    deadline = time.monotonic() + QUIESCE_TIMEOUT_SECONDS
+    with open_database(site.settings) as db:
+        while count_unfinished(db) and time.monotonic() < deadline:
             time.sleep(0.1)
 
 
-def _shown(site: Site, tokens: dict[str, str]) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, int]]]:
+def _read_boards_and_quotas(
+    site: Deployment, tokens: dict[str, str]
+) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, int]]]:
     """The boards as an organizer reads them, each replica in turn, and what each team has used, by its id."""
     url = site.apis[0].url
     boards, used = {}, {}
@@ -116,7 +118,9 @@ def _body(answer: httpx.Response) -> dict[str, Any]:
     return found
 
 
-def _line(site: Site, evidence: Evidence, heard: Heard, chaos: Chaos, verdict: Verdict) -> dict[str, Any]:
+def _summary_line(
+    site: Deployment, evidence: StormEvidence, heard: SendLog, chaos: FaultInjector, verdict: ConsistencyReport
+) -> dict[str, Any]:
     """The figures of a storm, as they are kept."""
     stored, count = evidence.stored, len(evidence.posts)
     return {
@@ -143,14 +147,14 @@ def _line(site: Site, evidence: Evidence, heard: Heard, chaos: Chaos, verdict: V
     }
 
 
-def _versions(site: Site) -> dict[str, str]:
-    with database(site.settings) as db:
-        engine = {site.database: version_of(db)}
+def _versions(site: Deployment) -> dict[str, str]:
+    with open_database(site.settings) as db:
+        engine = {site.database: database_version(db)}
     queue = {} if site.crash_database is None else {"procrastinate": version("procrastinate")}
     return {"assay": __version__, "python": sys.version.split()[0], **engine, **queue}
 
 
-def _recovery(chaos: Chaos, stored: Stored) -> float:
+def _recovery(chaos: FaultInjector, stored: StoredRows) -> float:
     """Seconds from an action until the next submission got its final status, at most."""
     ends = sorted(row["finished_at"] for row in stored.submissions if row["finished_at"])
     waits = []
@@ -167,7 +171,7 @@ def _to_final(row: dict[str, Any]) -> float:
     return 0.0 if ended is None else float((ended - row["submitted_at"]).total_seconds())
 
 
-def told(outcome: Outcome) -> str:
+def told(outcome: StormResult) -> str:
     """The figures and every fault, for a person."""
     verdict = outcome.verdict
     found = [f"{name}: {each}" for name in ("lost", "doubled", "wrong") for each in getattr(verdict, name)[:20]]

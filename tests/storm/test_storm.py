@@ -11,26 +11,26 @@ from typing import Any
 
 import pytest
 
-from tests.live import ROOT
-from tests.postgres import OwnServer
-from tests.storm.chaos import BAGS, SHORT
-from tests.storm.sites import QUICK, on_postgresql, on_sqlite
-from tests.storm.stored import Row, Stored
-from tests.storm.storm import CAPS, Outcome, storm, told
-from tests.storm.verdict import Verdict, judge
+from tests.live_service import ROOT
+from tests.postgres import OwnPostgresServer
+from tests.storm.consistency import ConsistencyReport, check_consistency
+from tests.storm.deployments import SHORT_LEASES, deploy_on_postgresql, deploy_on_sqlite
+from tests.storm.fault_injection import ACTIONS_BY_DATABASE, SHORT_SCHEDULE
+from tests.storm.stored_rows import Row, StoredRows
+from tests.storm.storm import CAPS, StormResult, run_storm, told
 
 POSTS = 150
 SEED = 7
 
 
 @pytest.fixture(scope="module")
-def after(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcome]:
+def after(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StormResult]:
     """What a storm on SQLite left."""
-    with on_sqlite(tmp_path_factory.mktemp("storm"), QUICK) as site:
-        yield storm(site, SEED, POSTS, SHORT)
+    with deploy_on_sqlite(tmp_path_factory.mktemp("storm"), SHORT_LEASES) as site:
+        yield run_storm(site, SEED, POSTS, SHORT_SCHEDULE)
 
 
-def held(outcome: Outcome) -> None:
+def held(outcome: StormResult) -> None:
     """The storm did happen, and did no harm."""
     assert outcome.verdict.clean, told(outcome)
     line = outcome.line
@@ -41,22 +41,22 @@ def held(outcome: Outcome) -> None:
     assert sum(line["actions"].values()) > 3
 
 
-def test_a_storm_on_sqlite_does_no_harm(after: Outcome) -> None:
+def test_a_storm_on_sqlite_does_no_harm(after: StormResult) -> None:
     held(after)
 
 
-def test_a_storm_on_postgresql_does_no_harm(own_postgres: OwnServer, tmp_path: Path) -> None:
-    with on_postgresql(tmp_path, own_postgres, QUICK) as site:
-        outcome = storm(site, SEED, POSTS, SHORT)
+def test_a_storm_on_postgresql_does_no_harm(own_postgres: OwnPostgresServer, tmp_path: Path) -> None:
+    with deploy_on_postgresql(tmp_path, own_postgres, SHORT_LEASES) as site:
+        outcome = run_storm(site, SEED, POSTS, SHORT_SCHEDULE)
     held(outcome)
     assert outcome.line["actions"]["crash_database"] > 0
 
 
-def test_the_page_explains_every_figure_and_every_action(after: Outcome) -> None:
+def test_the_page_explains_every_figure_and_every_action(after: StormResult) -> None:
     page = (ROOT / "docs" / "storm.md").read_text(encoding="utf-8")
     told = {name for cell in re.findall(r"^\| (`.+?`) \|", page, re.MULTILINE) for name in re.findall(r"\w+", cell)}
     assert told >= set(after.line) - {"database", "seed", "versions"}
-    assert told >= {"crash_database", *BAGS["sqlite"], *BAGS["postgresql"]}
+    assert told >= {"crash_database", *ACTIONS_BY_DATABASE["sqlite"], *ACTIONS_BY_DATABASE["postgresql"]}
 
 
 # ---- the verdict finds what is doctored
@@ -69,12 +69,12 @@ def doctored(rows: list[Row], change: Callable[[Row], Row | None], which: Callab
     return [*rows[:at], *([] if changed is None else [changed]), *rows[at + 1 :]]
 
 
-def judged(after: Outcome, **changes: Any) -> Verdict:
+def judged(after: StormResult, **changes: Any) -> ConsistencyReport:
     """The verdict if the evidence were another."""
-    return judge(replace(after.evidence, **changes), CAPS)
+    return check_consistency(replace(after.evidence, **changes), CAPS)
 
 
-def rejudged(after: Outcome, **changes: Any) -> Verdict:
+def rejudged(after: StormResult, **changes: Any) -> ConsistencyReport:
     """The verdict if something else were stored."""
     return judged(after, stored=replace(after.evidence.stored, **changes))
 
@@ -87,14 +87,14 @@ def anything(_row: Row) -> bool:
     return True
 
 
-def test_the_verdict_misses_every_kind_of_row(after: Outcome) -> None:
+def test_the_verdict_misses_every_kind_of_row(after: StormResult) -> None:
     for name in ("submissions", "keys", "tasks", "scores", "ledger"):
         rows = getattr(after.evidence.stored, name)
         found = rejudged(after, **{name: doctored(rows, gone, anything)})
         assert found.lost, name
 
 
-def test_the_verdict_sees_what_is_there_twice(after: Outcome) -> None:
+def test_the_verdict_sees_what_is_there_twice(after: StormResult) -> None:
     for name in ("submissions", "tasks", "scores", "ledger"):
         rows = getattr(after.evidence.stored, name)
         found = rejudged(after, **{name: [*rows, rows[0] | {"id": "another"}]})
@@ -104,7 +104,7 @@ def test_the_verdict_sees_what_is_there_twice(after: Outcome) -> None:
     assert rejudged(after, ledger=refunded).doubled
 
 
-def test_the_verdict_sees_the_last_bit_of_a_score(after: Outcome) -> None:
+def test_the_verdict_sees_the_last_bit_of_a_score(after: StormResult) -> None:
     def nudged(row: Row) -> Row:
         value = row["metrics"]["accuracy"]["value"]
         return row | {"metrics": row["metrics"] | {"accuracy": {"value": math.nextafter(value, 2)}}}
@@ -113,7 +113,7 @@ def test_the_verdict_sees_the_last_bit_of_a_score(after: Outcome) -> None:
     assert len(rejudged(after, scores=scores).wrong) == 1
 
 
-def test_the_verdict_sees_a_board_with_another_rank_or_value(after: Outcome) -> None:
+def test_the_verdict_sees_a_board_with_another_rank_or_value(after: StormResult) -> None:
     for split in ("all", "private", "public"):
         board = after.evidence.boards[split]
         first, *others = board["rows"]
@@ -125,7 +125,7 @@ def test_the_verdict_sees_a_board_with_another_rank_or_value(after: Outcome) -> 
 @pytest.mark.parametrize(
     ("was", "becomes"), [("finished", "rejected"), ("rejected", "finished"), ("finished", "failed")]
 )
-def test_the_verdict_sees_a_status_that_is_wrong(after: Outcome, was: str, becomes: str) -> None:
+def test_the_verdict_sees_a_status_that_is_wrong(after: StormResult, was: str, becomes: str) -> None:
     rows = doctored(
         after.evidence.stored.submissions, lambda row: row | {"status": becomes}, lambda row: row["status"] == was
     )
@@ -133,12 +133,12 @@ def test_the_verdict_sees_a_status_that_is_wrong(after: Outcome, was: str, becom
 
 
 @pytest.mark.parametrize("status", ["queued", "running"])
-def test_the_verdict_misses_a_final_status(after: Outcome, status: str) -> None:
+def test_the_verdict_misses_a_final_status(after: StormResult, status: str) -> None:
     rows = doctored(after.evidence.stored.submissions, lambda row: row | {"status": status}, anything)
     assert rejudged(after, submissions=rows).lost
 
 
-def test_the_verdict_sees_a_key_with_two_ids_and_a_post_without_any(after: Outcome) -> None:
+def test_the_verdict_sees_a_key_with_two_ids_and_a_post_without_any(after: StormResult) -> None:
     ids = after.evidence.acknowledged
     first, second = [post.key for post in after.evidence.posts][:2]
     assert judged(after, acknowledged={**ids, first: {*ids[first], "another"}}).doubled
@@ -147,7 +147,7 @@ def test_the_verdict_sees_a_key_with_two_ids_and_a_post_without_any(after: Outco
     assert found.doubled, "its row is explained by nothing"
 
 
-def test_the_verdict_sees_quota_that_was_not_settled_and_jobs_that_are_left(after: Outcome) -> None:
+def test_the_verdict_sees_quota_that_was_not_settled_and_jobs_that_are_left(after: StormResult) -> None:
     team, counts = next(iter(after.evidence.used.items()))
     for name in ("total", "concurrent"):
         used = {**after.evidence.used, team: {**counts, name: counts[name] + 1}}
@@ -156,14 +156,14 @@ def test_the_verdict_sees_quota_that_was_not_settled_and_jobs_that_are_left(afte
 
 
 @contextmanager
-def copied(after: Outcome, folder: Path) -> Iterator[tuple[Stored, list[Path]]]:
+def copied(after: StormResult, folder: Path) -> Iterator[tuple[StoredRows, list[Path]]]:
     """The evidence with a copy of the files, and those that are submissions'."""
     shutil.copytree(after.evidence.stored.files, folder / "files")
     paths = [folder / "files" / row["file_key"] for row in after.evidence.stored.submissions]
     yield replace(after.evidence.stored, files=folder / "files"), paths
 
 
-def test_the_verdict_sees_files_that_are_gone_or_changed(after: Outcome, tmp_path: Path) -> None:
+def test_the_verdict_sees_files_that_are_gone_or_changed(after: StormResult, tmp_path: Path) -> None:
     with copied(after, tmp_path) as (stored, paths):
         paths[0].unlink()
         paths[1].write_bytes(paths[1].read_bytes() + b" ")
@@ -172,5 +172,5 @@ def test_the_verdict_sees_files_that_are_gone_or_changed(after: Outcome, tmp_pat
     assert [each for each in found.wrong if each.startswith("file ")]
 
 
-def test_nothing_is_found_where_nothing_was_doctored(after: Outcome) -> None:
+def test_nothing_is_found_where_nothing_was_doctored(after: StormResult) -> None:
     assert judged(after).clean

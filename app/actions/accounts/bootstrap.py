@@ -7,9 +7,9 @@ from pathlib import Path
 
 from app.actions.access import SCOPES, Caller
 from app.actions.accounts import passwords
-from app.actions.accounts.issue_token import as_caller, issue_token
+from app.actions.accounts.issue_token import caller_for_user, issue_token
 from app.actions.accounts.sign_up import create_user as add_user
-from app.actions.accounts.sign_up import require_strong
+from app.actions.accounts.sign_up import require_strong_password
 from app.errors import NotFound
 from app.settings import Settings
 from app.store import locks
@@ -17,14 +17,14 @@ from app.store.queries import users
 from app.store.session import WriteSession
 from app.store.tables import Token, User
 
-SHORTEST = 32
+MIN_ADMIN_TOKEN_LENGTH = 32
 
 
 class WeakAdminToken(ValueError):
     """The administrator's token is too short."""
 
 
-def administrator(session: WriteSession) -> Caller:
+def get_or_create_administrator(session: WriteSession) -> Caller:
     """The built-in administrator, made on first use."""
     locks.first_start(session)
     user = users.administrator(session)
@@ -37,22 +37,22 @@ def administrator(session: WriteSession) -> Caller:
             admin=True,
             approved=True,
         )
-    return as_caller(user, list(SCOPES))
+    return caller_for_user(user, list(SCOPES))
 
 
-def admin_token(settings: Settings) -> tuple[str, Path | None]:
+def read_or_create_admin_token(settings: Settings) -> tuple[str, Path | None]:
     """The administrator's token and the file that keeps it: given by the settings, or made once in the data folder.
 
     Raises WeakAdminToken when a given token has fewer than 32 characters.
     """
     if settings.admin_token is not None:
-        return _strong(settings.admin_token.get_secret_value()), None
+        return _require_token_length(settings.admin_token.get_secret_value()), None
     path = settings.admin_token_file
     if path is None:
         path = settings.data_dir / "admin-token"
         if not path.exists():
             _make_token(path)
-    return _strong(path.read_text().strip(), f" in {path}"), path
+    return _require_token_length(path.read_text().strip(), f" in {path}"), path
 
 
 def _make_token(path: Path) -> None:
@@ -68,9 +68,11 @@ def _make_token(path: Path) -> None:
     part.unlink()
 
 
-def _strong(token: str, where: str = "") -> str:
-    if len(token) < SHORTEST:
-        msg = f"the administrator's token{where} has {len(token)} characters; it needs at least {SHORTEST}"
+def _require_token_length(token: str, where: str = "") -> str:
+    if len(token) < MIN_ADMIN_TOKEN_LENGTH:
+        msg = (
+            f"the administrator's token{where} has {len(token)} characters; it needs at least {MIN_ADMIN_TOKEN_LENGTH}"
+        )
         raise WeakAdminToken(msg)
     return token
 
@@ -80,8 +82,8 @@ def create_user(
 ) -> User:
     """An account made by whoever has the database; raises errors.EmailTaken, errors.InvalidRequest."""
     if password:
-        require_strong(password, email=email, name=name)
-    stored = passwords.hashed(password) if password else None
+        require_strong_password(password, email=email, name=name)
+    stored = passwords.hash_password(password) if password else None
     return add_user(session, email=email, name=name, password_hash=stored, admin=admin, approved=approved)
 
 

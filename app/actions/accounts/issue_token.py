@@ -14,11 +14,11 @@ from app.store.session import ReadSession, WriteSession
 from app.store.tables import Token, User
 from app.store.types import new_id
 
-PREFIX = "assay"
-LIFE = timedelta(days=90)
+TOKEN_PREFIX = "assay"  # noqa: S105 (the public beginning of every token)
+DEFAULT_TOKEN_LIFETIME = timedelta(days=90)
 
 
-def digest(secret: str) -> str:
+def hash_token_secret(secret: str) -> str:
     """What is kept of a token's secret: it has 256 bits of chance, so a plain hash is enough."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
@@ -42,22 +42,22 @@ def issue_token(
     token = Token(
         id=new_id(),
         user_id=user.id,
-        secret_hash=digest(secret),
+        secret_hash=hash_token_secret(secret),
         scopes=[scope for scope in SCOPES if scope in wanted],
         created_at=now,
-        expires_at=now + (timedelta(days=days) if days is not None else LIFE),
+        expires_at=now + (timedelta(days=days) if days is not None else DEFAULT_TOKEN_LIFETIME),
     )
     session.add(token)
     session.flush()
-    return token, f"{PREFIX}_{token.id}.{secret}"
+    return token, f"{TOKEN_PREFIX}_{token.id}.{secret}"
 
 
-def caller_of(session: ReadSession, text: str) -> Caller:
+def authenticate_token(session: ReadSession, text: str) -> Caller:
     """Who bears this token; raises Unauthorized."""
     head, _, secret = text.partition(".")
     prefix, _, token_id = head.partition("_")
-    token = users.live_token(session, token_id, clock.steady(session)) if prefix == PREFIX and secret else None
-    if token is None or not hmac.compare_digest(digest(secret), token.secret_hash):
+    token = users.live_token(session, token_id, clock.steady(session)) if prefix == TOKEN_PREFIX and secret else None
+    if token is None or not hmac.compare_digest(hash_token_secret(secret), token.secret_hash):
         raise Unauthorized("This token is unknown, expired or revoked.")
     return Caller(
         user_id=token.user_id,
@@ -70,7 +70,7 @@ def caller_of(session: ReadSession, text: str) -> Caller:
     )
 
 
-def as_caller(user: User, scopes: list[str], token_id: str | None = None) -> Caller:
+def caller_for_user(user: User, scopes: list[str], token_id: str | None = None) -> Caller:
     """A user with the given scopes."""
     return Caller(
         user_id=user.id,
@@ -96,7 +96,7 @@ def revoke_token(session: WriteSession, caller: Caller, token_id: str) -> None:
     token = session.get(Token, token_id)
     if caller.user_id is None:
         raise Unauthorized
-    if token is None or (token.user_id != caller.user_id and not caller.rules_site):
+    if token is None or (token.user_id != caller.user_id and not caller.has_admin_rights):
         raise NotFound
     if token.id != caller.token_id and caller.scopes == {"read"}:
         raise InsufficientScope("A token that may only read may revoke itself, no other.")

@@ -11,7 +11,7 @@ from app.store.session import ReadSession, WriteSession
 from app.store.tables import Token, User
 
 
-class Account(NamedTuple):
+class LoginAccount(NamedTuple):
     """What a password is checked against; `known` where this address block logged in to the account before."""
 
     user_id: str
@@ -19,18 +19,18 @@ class Account(NamedTuple):
     known: bool
 
 
-def find_account(session: ReadSession, email: str, block: str) -> Account | None:
+def find_login_account(session: ReadSession, email: str, block: str) -> LoginAccount | None:
     """The account that somebody tries to log in to; one without a password cannot be."""
     user = users.by_email(session, email)
     if user is None or user.password_hash is None:
         return None
-    known = known_addresses.knows(session, user.id, block, clock.steady(session))
-    return Account(user.id, user.password_hash, known)
+    known = known_addresses.is_known(session, user.id, block, clock.steady(session))
+    return LoginAccount(user.id, user.password_hash, known)
 
 
 def log_in(
     session: WriteSession,
-    account: Account,
+    account: LoginAccount,
     block: str,
     *,
     renewed_hash: str | None,

@@ -1,12 +1,12 @@
 """Create an account."""
 
 from app.actions.access import Caller, require_administrator, require_scope
-from app.actions.accounts.passwords import weakness
+from app.actions.accounts.passwords import password_weakness
 from app.errors import EmailTaken, InvalidRequest, SignupClosed
 from app.store.queries import users
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import User
-from app.text.email_addresses import normal_email
+from app.text.email_addresses import normalize_email
 
 
 def check_sign_up(
@@ -16,7 +16,7 @@ def check_sign_up(
 
     Raises EmailTaken, SignupClosed, and Forbidden for rights that only administrators give.
     """
-    if not caller.rules_site:
+    if not caller.has_admin_rights:
         if signup != "open":
             if caller.admin:
                 require_scope(caller, "admin")
@@ -27,11 +27,13 @@ def check_sign_up(
         raise EmailTaken
 
 
-def require_strong(password: str, *, email: str, name: str) -> None:
+def require_strong_password(password: str, *, email: str, name: str) -> None:
     """Refuse a new password that is too easy to guess; raises InvalidRequest."""
-    weak = weakness(password, email=email, name=name)
+    weak = password_weakness(password, email=email, name=name)
     if weak is not None:
-        raise _invalid("/password", f"The password {weak}.", weak, "Choose another one, of several words for instance.")
+        raise _invalid_field(
+            "/password", f"The password {weak}.", weak, "Choose another one, of several words for instance."
+        )
 
 
 def sign_up(
@@ -55,9 +57,9 @@ def create_user(
 ) -> User:
     """A new user, whoever asks; raises EmailTaken, InvalidRequest."""
     try:
-        address = normal_email(email)
+        address = normalize_email(email)
     except ValueError as fault:
-        raise _invalid("/email", f"The e-mail address {fault}.", str(fault)) from fault
+        raise _invalid_field("/email", f"The e-mail address {fault}.", str(fault)) from fault
     if users.by_email(session, address) is not None:
         raise EmailTaken
     user = User(email=address, name=name.strip(), password_hash=password_hash, admin=admin, approved=approved or admin)
@@ -66,5 +68,5 @@ def create_user(
     return user
 
 
-def _invalid(pointer: str, sentence: str, detail: str, remedy: str | None = None) -> InvalidRequest:
+def _invalid_field(pointer: str, sentence: str, detail: str, remedy: str | None = None) -> InvalidRequest:
     return InvalidRequest(sentence, remedy=remedy, errors=[{"pointer": pointer, "detail": detail}])

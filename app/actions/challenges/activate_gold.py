@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from app.actions.access import Caller
-from app.actions.challenges.change_recipe import parsed, scoring_recipe
-from app.actions.challenges.upload_gold import see_gold
-from app.errors import GoldActive, GoldNotDraft, InvalidGold
-from app.scoring.declaration.gold_metadata import ACCESSORIES
-from app.scoring.declaration.metric_syntax import counted
+from app.actions.challenges.change_recipe import normalize_recipe, parse_stored_recipe
+from app.actions.challenges.upload_gold import load_gold_version
+from app.errors import GoldAlreadyActive, GoldNotDraft, InvalidGold
+from app.scoring.declaration.gold_metadata import GOLD_METADATA_KINDS
+from app.scoring.declaration.metric_syntax import pluralize
 from app.store import clock
 from app.store.queries import challenges, gold
 from app.store.session import WriteSession
@@ -22,16 +22,16 @@ def activate_gold(
     Raises GoldActive, GoldNotDraft,
     InvalidGold, and InvalidRecipe when the recipe names labels that are not among the classes.
     """
-    phase, version = see_gold(session, caller, slug, phase_slug, number, writes=True)
+    phase, version = load_gold_version(session, caller, slug, phase_slug, number, writes=True)
     if version.status == "active":
         return version, []
     if gold.active(session, phase.id) is not None:
-        raise GoldActive
+        raise GoldAlreadyActive
     if version.status != "draft":
         raise GoldNotDraft
     first = phase.challenge.classes is None
-    _fix_vocabulary(phase, version)
-    _require_vocabulary(session, phase, version)
+    _fix_challenge_classes(phase, version)
+    _require_known_labels(session, phase, version)
     remarks = _remarks(session, phase, version, first=first)
     version.status = "active"
     version.activated_at = clock.now(session)
@@ -39,7 +39,7 @@ def activate_gold(
     return version, remarks
 
 
-def _fix_vocabulary(phase: Phase, version: GoldVersion) -> None:
+def _fix_challenge_classes(phase: Phase, version: GoldVersion) -> None:
     """The first gold in force fixes the classes of the challenge; a draft read before that must keep to them."""
     challenge = phase.challenge
     if challenge.classes is None:
@@ -49,20 +49,22 @@ def _fix_vocabulary(phase: Phase, version: GoldVersion) -> None:
     strange = [label for label in version.classes if label not in known]
     if strange:
         raise InvalidGold(
-            f"{counted(len(strange), 'label of this gold is', 'labels of this gold are')} not among the classes of the challenge, which earlier gold fixed: "
+            f"{pluralize(len(strange), 'label of this gold is', 'labels of this gold are')} not among the classes of the challenge, which earlier gold fixed: "
             f"{', '.join(map(repr, strange[:5]))}."
         )
     if not version.classes_declared:
         version.classes = challenge.classes
 
 
-def _require_vocabulary(session: WriteSession, phase: Phase, version: GoldVersion) -> None:
+def _require_known_labels(session: WriteSession, phase: Phase, version: GoldVersion) -> None:
     """The positive label, and the labels that the recipe names, must be among the classes."""
     positive = phase.challenge.positive_label
     if positive is not None and positive not in version.classes:
         raise InvalidGold(f"The positive label '{positive}' is not among the classes {version.classes[:10]}.")
     recipe = challenges.active_recipe(session, phase.challenge_id)
-    parsed(recipe.body, task=phase.challenge.task, positive_label=positive, classes=version.classes, stored=True)
+    normalize_recipe(
+        recipe.body, task=phase.challenge.task, positive_label=positive, classes=version.classes, stored=True
+    )
 
 
 def _remarks(session: WriteSession, phase: Phase, version: GoldVersion, *, first: bool) -> list[str]:
@@ -70,32 +72,35 @@ def _remarks(session: WriteSession, phase: Phase, version: GoldVersion, *, first
     remarks = []
     if first and not version.classes_declared:
         remarks.append(
-            f"No classes were declared, so the {counted(len(version.classes), 'label')} of this gold, sorted, "
+            f"No classes were declared, so the {pluralize(len(version.classes), 'label')} of this gold, sorted, "
             "are the vocabulary from now on, and everybody may read them once a phase with gold has opened."
         )
-    recipe = scoring_recipe(phase.challenge, challenges.active_recipe(session, phase.challenge_id))
-    for accessory in ACCESSORIES.values():
+    recipe = parse_stored_recipe(phase.challenge, challenges.active_recipe(session, phase.challenge_id))
+    for accessory in GOLD_METADATA_KINDS.values():
         lacking = [call.text for call in recipe.metrics if accessory.field in call.metric.needs]
         if lacking and not version.accessories.get(accessory.field):
             what = accessory.name.replace("-", " ").replace("train ", "training ")
             remarks.append(f"{', '.join(lacking)} will be null: this gold has no {what}.")
-    remarks += _free_of_charge(version, [call.text for call in recipe.metrics if call.metric.key == "expected_cost"])
+    remarks += _missing_cost_remarks(
+        version, [call.text for call in recipe.metrics if call.metric.key == "expected_cost"]
+    )
     weights = version.accessories.get("class_weights")
     weightless = [name for name in version.classes if name not in (weights or {})]
     weighted = [call.text for call in recipe.metrics if call.metric.key == "weighted_accuracy"]
     if weighted and weights and weightless:
-        without = counted(len(weightless), "class has", "classes have")
+        without = pluralize(len(weightless), "class has", "classes have")
         remarks.append(f"{', '.join(weighted)} will be null: {without} no weight.")
     return remarks
 
 
-def _free_of_charge(version: GoldVersion, metrics: list[str]) -> list[str]:
+def _missing_cost_remarks(version: GoldVersion, metrics: list[str]) -> list[str]:
     """A remark where the cost matrix leaves errors without a cost."""
     costs = version.accessories.get("cost_matrix")
     if not metrics or not costs:
         return []
     lacking = next(
-        filter(None, (_not_priced(gold, costs.get(gold, {}), version.classes) for gold in version.classes)), None
+        filter(None, (_first_missing_cost(gold, costs.get(gold, {}), version.classes) for gold in version.classes)),
+        None,
     )
     if lacking is None:
         return []
@@ -104,7 +109,7 @@ def _free_of_charge(version: GoldVersion, metrics: list[str]) -> list[str]:
     ]
 
 
-def _not_priced(gold: str, row: Mapping[str, float], classes: Sequence[str]) -> str | None:
+def _first_missing_cost(gold: str, row: Mapping[str, float], classes: Sequence[str]) -> str | None:
     """An error on this class that its row gives no cost; a row of full length, which names classes only, has them all."""
     if len(row) - (gold in row) >= len(classes) - 1:
         return None

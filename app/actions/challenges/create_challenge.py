@@ -8,23 +8,23 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from app.actions.access import Caller, require_administrator, require_scope
-from app.actions.challenges.change_recipe import fingerprint, parsed
-from app.actions.challenges.inference_bounds import bounds_of
+from app.actions.challenges.change_recipe import normalize_recipe, recipe_fingerprint
+from app.actions.challenges.inference_bounds import compute_inference_bounds
 from app.errors import InvalidRecipe, InvalidRequest, PhaseNameTaken, SlugTaken
 from app.scoring import SCORER_VERSION
-from app.scoring.declaration.recipe import Recipe as ScoringRecipe
-from app.scoring.disclosure.wording import alarm
+from app.scoring.declaration.recipe import ScoringRecipe
+from app.scoring.disclosure.wording import inference_warning
 from app.store import clock
 from app.store.queries import challenges
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, Organizer, Phase, Recipe
-from app.store.types import moment_text
+from app.store.types import format_timestamp
 
-Faults = list[dict[str, str]]
-NO_SLUG = "an address is made of the name, so it needs at least one of a-z, 0-9"
+FieldFaults = list[dict[str, str]]
+EMPTY_SLUG_DETAIL = "an address is made of the name, so it needs at least one of a-z, 0-9"
 
 
-def open_challenge(
+def create_challenge(
     session: WriteSession,
     caller: Caller,
     *,
@@ -38,10 +38,10 @@ def open_challenge(
 
     Raises Forbidden, SlugTaken, and InvalidRequest or InvalidRecipe with every fault at once.
     """
-    user_id = require_creator(caller, creation)
+    user_id = require_can_create_challenge(caller, creation)
     planned = list(phases) or [{"name": "main"}]
     now = clock.now(session)
-    body, scoring = _checked(fields, recipe, planned, now)
+    body, scoring = _validate_challenge(fields, recipe, planned, now)
     if challenges.by_slug(session, fields["slug"]) is not None:
         raise SlugTaken(f"A challenge with the slug '{fields['slug']}' exists already.")
     challenge = Challenge(**fields, status="draft" if draft else "published", created_by=user_id)
@@ -49,20 +49,22 @@ def open_challenge(
     session.flush()
     session.add(Organizer(challenge_id=challenge.id, user_id=user_id, role="owner"))
     session.add(
-        Recipe(challenge_id=challenge.id, version=1, status="active", body=body, fingerprint=fingerprint(scoring))
+        Recipe(
+            challenge_id=challenge.id, version=1, status="active", body=body, fingerprint=recipe_fingerprint(scoring)
+        )
     )
     made = [add_phase(session, challenge, plan, now) for plan in planned]
-    return challenge, warnings_of(session, scoring, made)
+    return challenge, rule_warnings(session, scoring, made)
 
 
 def add_phase(session: WriteSession, challenge: Challenge, plan: Mapping[str, Any], now: datetime) -> Phase:
     """A phase at the end of the challenge; raises PhaseNameTaken and InvalidRequest."""
-    slug = slug_of(plan["name"])
+    slug = require_slug(plan["name"])
     if challenges.phase_by_slug(session, challenge.id, slug) is not None:
         raise PhaseNameTaken(f"A phase '{slug}' exists already in this challenge.")
     opens_at = plan.get("opens_at") or now
     closes_at = plan.get("closes_at")
-    check_window(opens_at, closes_at)
+    require_valid_window(opens_at, closes_at)
     phase = Phase(
         challenge_id=challenge.id,
         slug=slug,
@@ -83,50 +85,53 @@ def add_phase(session: WriteSession, challenge: Challenge, plan: Mapping[str, An
     return phase
 
 
-def check_window(opens_at: datetime, closes_at: datetime | None) -> None:
+def require_valid_window(opens_at: datetime, closes_at: datetime | None) -> None:
     """Raise InvalidRequest unless the phase closes after it opens."""
-    _refuse(_window_faults(opens_at, closes_at))
+    _raise_if_any(_window_faults(opens_at, closes_at))
 
 
-def _window_faults(opens_at: datetime, closes_at: datetime | None) -> Faults:
+def _window_faults(opens_at: datetime, closes_at: datetime | None) -> FieldFaults:
     if closes_at is None or closes_at > opens_at:
         return []
-    opens, closes = moment_text(opens_at), moment_text(closes_at)
+    opens, closes = format_timestamp(opens_at), format_timestamp(closes_at)
     return [{"pointer": "/closes_at", "detail": f"the phase would close ({closes}) before it opens ({opens})"}]
 
 
-def _refuse(faults: Faults) -> None:
+def _raise_if_any(faults: FieldFaults) -> None:
     """Raise InvalidRequest with these faults, if there are any."""
     if faults:
-        raise InvalidRequest(_summary(faults), errors=faults)
+        raise InvalidRequest(_summarize_faults(faults), errors=faults)
 
 
-def _summary(faults: Faults) -> str:
+def _summarize_faults(faults: FieldFaults) -> str:
     more = f"; and {len(faults) - 5} more" if len(faults) > 5 else ""
     listed = "; ".join(f"{fault['pointer']}: {fault['detail']}" for fault in faults[:5])
     return f"The request is not valid: {listed}{more}."
 
 
-def slug_of(name: str) -> str:
+def require_slug(name: str) -> str:
     """The part of the address that a phase's name gives; raises InvalidRequest when nothing is left of it."""
-    slug = _slug(name)
-    _refuse([] if slug else [{"pointer": "/name", "detail": NO_SLUG}])
+    slug = _slugify(name)
+    _raise_if_any([] if slug else [{"pointer": "/name", "detail": EMPTY_SLUG_DETAIL}])
     return slug
 
 
-def _slug(name: str) -> str:
+def _slugify(name: str) -> str:
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:64]
 
 
-def warnings_of(session: ReadSession, recipe: ScoringRecipe, phases: Sequence[Phase]) -> list[str]:
+def rule_warnings(session: ReadSession, recipe: ScoringRecipe, phases: Sequence[Phase]) -> list[str]:
     """What an organizer should know about these rules before the first submission."""
     found = [
         f"Phase '{phase.slug}' has no quota: anybody may submit without end, and probe the gold labels by doing so."
         for phase in phases
         if not phase.quota
     ]
-    alarms = ((one.phase, alarm(one.bound)) for one in bounds_of(session, recipe, phases, organizer=True))
+    alarms = (
+        (one.phase, inference_warning(one.bound))
+        for one in compute_inference_bounds(session, recipe, phases, organizer=True)
+    )
     found += [f"Phase '{slug}' {said}" for slug, said in alarms if said is not None]
     found += [
         f"Phase '{phase.name}' shows its participants curves; with their own scores they can read the gold labels off them."
@@ -136,7 +141,7 @@ def warnings_of(session: ReadSession, recipe: ScoringRecipe, phases: Sequence[Ph
     return found
 
 
-def zone_faults(name: str) -> list[dict[str, str]]:
+def timezone_faults(name: str) -> list[dict[str, str]]:
     """What is wrong with the name of a time zone, as faults of a request."""
     try:
         ZoneInfo(name)
@@ -145,10 +150,12 @@ def zone_faults(name: str) -> list[dict[str, str]]:
     return []
 
 
-def require_creator(caller: Caller, creation: str) -> str:
+def require_can_create_challenge(caller: Caller, creation: str) -> str:
     """The caller's user id; raises Forbidden unless the site lets them create challenges."""
     user_id = require_scope(caller, "organize")
-    allowed = caller.rules_site or creation == "any" or (creation == "approved" and (caller.approved or caller.admin))
+    allowed = (
+        caller.has_admin_rights or creation == "any" or (creation == "approved" and (caller.approved or caller.admin))
+    )
     if not allowed:
         who = "administrators" if creation == "admin" else "approved users"
         require_administrator(
@@ -159,32 +166,34 @@ def require_creator(caller: Caller, creation: str) -> str:
     return user_id
 
 
-def _checked(
+def _validate_challenge(
     fields: Mapping[str, Any], recipe: Mapping[str, Any], phases: Sequence[Mapping[str, Any]], now: datetime
 ) -> tuple[dict[str, Any], ScoringRecipe]:
     """The recipe, stored and read, of a description without fault; raises InvalidRequest or InvalidRecipe with all."""
     faults = [*_field_faults(fields), *_phase_faults(phases, now)]
     try:
-        found = parsed(recipe, task=fields["task"], positive_label=fields["positive_label"], classes=fields["classes"])
+        found = normalize_recipe(
+            recipe, task=fields["task"], positive_label=fields["positive_label"], classes=fields["classes"]
+        )
     except InvalidRecipe as bad:
         own = [{**fault, "pointer": "/recipe" + fault["pointer"]} for fault in bad.extra["errors"]]
         if not faults:
             raise InvalidRecipe(bad.detail, errors=own) from bad
         # a lack that concerns the fields was named there already
         faults += [fault for fault in own if fault["pointer"] != "/recipe"]
-        raise InvalidRequest(_summary(faults), errors=faults) from bad
-    _refuse(faults)
+        raise InvalidRequest(_summarize_faults(faults), errors=faults) from bad
+    _raise_if_any(faults)
     return found
 
 
-def _phase_faults(phases: Sequence[Mapping[str, Any]], now: datetime) -> Faults:
-    faults: Faults = []
+def _phase_faults(phases: Sequence[Mapping[str, Any]], now: datetime) -> FieldFaults:
+    faults: FieldFaults = []
     seen: set[str] = set()
     for number, plan in enumerate(phases):
         own = _window_faults(plan.get("opens_at") or now, plan.get("closes_at"))
-        slug = _slug(plan["name"])
+        slug = _slugify(plan["name"])
         if not slug:
-            own.append({"pointer": "/name", "detail": NO_SLUG})
+            own.append({"pointer": "/name", "detail": EMPTY_SLUG_DETAIL})
         elif slug in seen:
             own.append({"pointer": "/name", "detail": f"another phase has the address '{slug}' already"})
         seen.add(slug)
@@ -192,9 +201,9 @@ def _phase_faults(phases: Sequence[Mapping[str, Any]], now: datetime) -> Faults:
     return faults
 
 
-def _field_faults(fields: Mapping[str, Any]) -> Faults:
+def _field_faults(fields: Mapping[str, Any]) -> FieldFaults:
     """What is wrong with what the fields say together."""
-    faults: Faults = []
+    faults: FieldFaults = []
     task, classes, positive = fields["task"], fields["classes"], fields["positive_label"]
     if task == "binary" and not positive:
         faults.append({"pointer": "/positive_label", "detail": "a binary task needs its positive label"})
@@ -209,5 +218,5 @@ def _field_faults(fields: Mapping[str, Any]) -> Faults:
             faults.append({"pointer": "/classes", "detail": f"a binary task has two classes, not {len(classes)}"})
         if positive and positive not in classes:
             faults.append({"pointer": "/positive_label", "detail": "is not among the classes"})
-    faults += zone_faults(fields["timezone"])
+    faults += timezone_faults(fields["timezone"])
     return faults

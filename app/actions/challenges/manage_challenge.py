@@ -3,9 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.actions.access import Caller, may_organize, may_take_part, require_organizer, require_owner, see_challenge
-from app.actions.challenges.create_challenge import zone_faults
-from app.errors import InvalidRequest, LastOwner, NotDraft, NotFound
+from app.actions.access import (
+    Caller,
+    can_organize,
+    can_read_or_submit,
+    load_visible_challenge,
+    require_organizer,
+    require_owner,
+)
+from app.actions.challenges.create_challenge import timezone_faults
+from app.errors import ChallengeNotDraft, InvalidRequest, LastOwner, NotFound
 from app.store.queries import challenges, gold, paging, submissions, tasks, users
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, Organizer
@@ -15,16 +22,16 @@ def list_challenges(
     session: ReadSession, caller: Caller, *, limit: int, cursor: str | None
 ) -> tuple[list[Challenge], str | None]:
     """The challenges that the caller may see, newest first."""
-    mine = {"organizes": may_organize(caller), "joins": may_take_part(caller)}
-    query = challenges.visible_to(caller.user_id, admin=caller.rules_site, **mine)
+    mine = {"organizes": can_organize(caller), "joins": can_read_or_submit(caller)}
+    query = challenges.visible_to(caller.user_id, admin=caller.has_admin_rights, **mine)
     return paging.page(session, query, Challenge, limit=limit, cursor=cursor)
 
 
 def edit_challenge(session: WriteSession, caller: Caller, slug: str, changes: Mapping[str, Any]) -> Challenge:
     """Change title, description, visibility, registration or time zone, or publish a draft."""
-    challenge = see_challenge(session, caller, slug)
+    challenge = load_visible_challenge(session, caller, slug)
     require_organizer(session, caller, challenge)
-    faults = zone_faults(changes.get("timezone", challenge.timezone))
+    faults = timezone_faults(changes.get("timezone", challenge.timezone))
     if faults:
         raise InvalidRequest(f"timezone {faults[0]['detail']}.", errors=faults)
     for name, value in changes.items():
@@ -48,30 +55,30 @@ def _publish(challenge: Challenge, *, draft: bool) -> None:
 
 def delete_challenge(session: WriteSession, caller: Caller, slug: str) -> list[str]:
     """Delete a draft; gives the keys of its files; raises NotDraft."""
-    challenge = see_challenge(session, caller, slug)
+    challenge = load_visible_challenge(session, caller, slug)
     require_owner(session, caller, challenge)
     if challenge.status != "draft":
-        raise NotDraft
+        raise ChallengeNotDraft
     phases = challenges.phases_of(session, challenge.id)
-    tasks.hold_all(session, [phase.id for phase in phases])
+    tasks.lock_phase_tasks(session, [phase.id for phase in phases])
     keys = []
     for phase in phases:
         keys += [version.file_key for version in gold.versions(session, phase.id)]
-        keys += [row.file_key for row in session.scalars(submissions.of_phase(phase.id))]
+        keys += [row.file_key for row in session.scalars(submissions.phase_submissions(phase.id))]
     session.delete(challenge)
     return keys
 
 
 def list_organizers(session: ReadSession, caller: Caller, slug: str) -> list[Organizer]:
     """Who organizes the challenge; for its organizers."""
-    challenge = see_challenge(session, caller, slug)
+    challenge = load_visible_challenge(session, caller, slug)
     require_organizer(session, caller, challenge, writes=False)
     return challenges.organizers_of(session, challenge.id)
 
 
-def name_organizer(session: WriteSession, caller: Caller, slug: str, *, email: str, role: str) -> Organizer:
+def set_organizer_role(session: WriteSession, caller: Caller, slug: str, *, email: str, role: str) -> Organizer:
     """Give a user a role, or another role; raises NotFound for an unknown address, LastOwner."""
-    challenge = see_challenge(session, caller, slug)
+    challenge = load_visible_challenge(session, caller, slug)
     require_owner(session, caller, challenge)
     user = users.by_email(session, email)
     if user is None:
@@ -89,7 +96,7 @@ def name_organizer(session: WriteSession, caller: Caller, slug: str, *, email: s
 
 def remove_organizer(session: WriteSession, caller: Caller, slug: str, email: str) -> None:
     """Take a user's role away; raises NotFound, LastOwner."""
-    challenge = see_challenge(session, caller, slug)
+    challenge = load_visible_challenge(session, caller, slug)
     require_owner(session, caller, challenge)
     user = users.by_email(session, email)
     organizer = session.get(Organizer, (challenge.id, user.id)) if user is not None else None

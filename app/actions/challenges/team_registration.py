@@ -1,28 +1,28 @@
 """Register for a challenge by founding a team, and decide on registrations."""
 
-from app.actions.access import Caller, organizes, require_organizer, require_scope, see_challenge
-from app.actions.submissions.cancel_submission import cancel_all_of
+from app.actions.access import Caller, is_organizer, load_visible_challenge, require_organizer, require_scope
+from app.actions.submissions.cancel_submission import cancel_member_submissions
 from app.errors import AlreadyRegistered, Forbidden, InvalidRequest, NotFound, TeamNameTaken
 from app.store import locks
 from app.store.queries import challenges, paging, teams
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, Registration, Team
-from app.text.confusable_names import is_reserved, look_key, name_key, script_fault
+from app.text.confusable_names import is_reserved, look_key, name_key, script_problem
 
-LONGEST_KEY = 200  # one letter of a name may stand for many, written out
-LONGEST_LOOK = 400
+MAX_NAME_KEY_LENGTH = 200  # one letter of a name may stand for many, written out
+MAX_LOOK_KEY_LENGTH = 400
 
 
-def found_team(session: WriteSession, caller: Caller, slug: str, name: str) -> Registration:
+def register_team(session: WriteSession, caller: Caller, slug: str, name: str) -> Registration:
     """A new team with the caller as its first member; raises TeamNameTaken, AlreadyRegistered."""
-    challenge = see_challenge(session, caller, slug)
+    challenge = load_visible_challenge(session, caller, slug)
     user_id = require_scope(caller, "submit")
     existing = teams.registration_of(session, challenge.id, user_id)
     if existing is not None:
         raise AlreadyRegistered(f"You are registered already, in the team '{existing.team.name}'.")
     if challenge.registration == "invitation":
         raise Forbidden("This challenge admits invited teams only.", remedy="Ask the organizers for an invitation.")
-    team = add_team(session, challenge, name, reserved=organizes(session, caller, challenge))
+    team = add_team(session, challenge, name, reserved=is_organizer(session, caller, challenge))
     registration = Registration(
         challenge_id=challenge.id,
         user_id=user_id,
@@ -45,20 +45,20 @@ def add_team(
     that its name is free, and nobody learns from a name that is refused that there is one.
     """
     clean, key, look = " ".join(name.split()), name_key(name), None if baseline else look_key(name)
-    if not 0 < len(key) <= LONGEST_KEY or len(look or "") > LONGEST_LOOK:
-        raise _refused("is too long", "The team needs a shorter name.")
+    if not 0 < len(key) <= MAX_NAME_KEY_LENGTH or len(look or "") > MAX_LOOK_KEY_LENGTH:
+        raise _invalid_team_name("is too long", "The team needs a shorter name.")
     if not baseline:
         locks.team_names(session, challenge.id)
-        _require_own_name(session, challenge, clean, reserved=reserved)
+        _require_distinct_name(session, challenge, clean, reserved=reserved)
     team = Team(challenge_id=challenge.id, name=clean, name_key=key, look_key=look, baseline=baseline)
     session.add(team)
     session.flush()
     return team
 
 
-def _require_own_name(session: ReadSession, challenge: Challenge, name: str, *, reserved: bool) -> None:
+def _require_distinct_name(session: ReadSession, challenge: Challenge, name: str, *, reserved: bool) -> None:
     """Raise TeamNameTaken or InvalidRequest for a name with which a team could be taken for somebody else."""
-    other = teams.alike(session, challenge.id, name)
+    other = teams.find_confusable(session, challenge.id, name)
     if other is not None:
         same = name_key(other.name) == name_key(name)
         if not reserved and any(phase.anonymous for phase in challenges.phases_of(session, challenge.id)):
@@ -67,14 +67,16 @@ def _require_own_name(session: ReadSession, challenge: Challenge, name: str, *, 
             f"A team named '{other.name}' exists already in this challenge"
             + ("." if same else f", and '{name}' is hard to tell from it.")
         )
-    fault = script_fault(name) or (None if look_key(name) else "shows no letter, digit or sign of its own")
+    fault = script_problem(name) or (None if look_key(name) else "shows no letter, digit or sign of its own")
     if fault is not None:
-        raise _refused(fault, f"This cannot be the name of a team: it {fault}.")
+        raise _invalid_team_name(fault, f"This cannot be the name of a team: it {fault}.")
     if not reserved and is_reserved(name):
-        raise _refused("is reserved", "This name sounds like the organizers or the service; choose another one.")
+        raise _invalid_team_name(
+            "is reserved", "This name sounds like the organizers or the service; choose another one."
+        )
 
 
-def _refused(detail: str, sentence: str) -> InvalidRequest:
+def _invalid_team_name(detail: str, sentence: str) -> InvalidRequest:
     return InvalidRequest(sentence, errors=[{"pointer": "/team", "detail": detail}])
 
 
@@ -82,19 +84,19 @@ def list_registrations(
     session: ReadSession, caller: Caller, slug: str, *, limit: int, cursor: str | None
 ) -> tuple[list[Registration], str | None]:
     """All registrations for organizers, one's own for everybody else."""
-    challenge = see_challenge(session, caller, slug)
+    challenge = load_visible_challenge(session, caller, slug)
     user_id = require_scope(caller, "read")
-    mine = None if organizes(session, caller, challenge) else user_id
+    mine = None if is_organizer(session, caller, challenge) else user_id
     query = teams.registrations_of(challenge.id, mine)
     return paging.page(session, query, Registration, limit=limit, cursor=cursor)
 
 
-def decide(
+def decide_registration(
     session: WriteSession, caller: Caller, slug: str, registration_id: str, *, status: str, reason: str | None
 ) -> tuple[Registration, list[str]]:
     """Approve or bar; for organizers. What a barred member has in the queue is cancelled: gives the ids of that."""
     locks.challenge(session, slug)
-    challenge = see_challenge(session, caller, slug)
+    challenge = load_visible_challenge(session, caller, slug)
     require_organizer(session, caller, challenge)
     registration = session.get(Registration, registration_id)
     if registration is None or registration.challenge_id != challenge.id:
@@ -103,13 +105,13 @@ def decide(
         registration.reason = reason
     registration.status = status
     session.flush()
-    return registration, cancel_all_of(session, registration) if status == "barred" else []
+    return registration, cancel_member_submissions(session, registration) if status == "barred" else []
 
 
 def list_teams(
     session: ReadSession, caller: Caller, slug: str, *, limit: int, cursor: str | None
 ) -> tuple[list[Team], str | None]:
     """The teams of a challenge, for its organizers."""
-    challenge = see_challenge(session, caller, slug)
+    challenge = load_visible_challenge(session, caller, slug)
     require_organizer(session, caller, challenge, writes=False)
     return paging.page(session, teams.teams_of(challenge.id), Team, limit=limit, cursor=cursor)

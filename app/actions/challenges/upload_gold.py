@@ -4,27 +4,27 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from app.actions.access import Caller, require_organizer, see_phase
+from app.actions.access import Caller, load_visible_phase, require_organizer
 from app.errors import GoldNotDraft, InvalidGold, InvalidRequest, NotFound
-from app.files import Stored
+from app.files import StoredFile
 from app.formats import FileKind
-from app.scoring.declaration.gold_metadata import ACCESSORIES, check_labels
-from app.scoring_processes import Children
+from app.scoring.declaration.gold_metadata import GOLD_METADATA_KINDS, check_metadata_labels
+from app.scoring_processes import ScoringProcesses
 from app.store.queries import gold
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Challenge, GoldVersion, Phase, Submission
 
-CLASSES = "classes"
+CLASSES_ACCESSORY = "classes"
 
 
 def check_gold_upload(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> Phase:
     """The phase, if the caller may upload its gold; asked before the body is read."""
-    phase = see_phase(session, caller, slug, phase_slug)
+    phase = load_visible_phase(session, caller, slug, phase_slug)
     require_organizer(session, caller, phase.challenge)
     return phase
 
 
-def gold_request(
+def gold_payload(
     path: Path,
     kind: FileKind,
     challenge: Challenge,
@@ -45,16 +45,16 @@ def gold_request(
     }
 
 
-def stored_kind(row: GoldVersion | Submission) -> FileKind:
+def stored_file_kind(row: GoldVersion | Submission) -> FileKind:
     """How the file of a row is read."""
     return FileKind(row.format, row.encoding, row.layout)
 
 
-def request_of(path: Path, version: GoldVersion, challenge: Challenge) -> dict[str, Any]:
+def stored_gold_payload(path: Path, version: GoldVersion, challenge: Challenge) -> dict[str, Any]:
     """What a child needs to know to read a stored version."""
-    return gold_request(
+    return gold_payload(
         path,
-        stored_kind(version),
+        stored_file_kind(version),
         challenge,
         sha256=version.sha256,
         classes=version.classes,
@@ -62,7 +62,7 @@ def request_of(path: Path, version: GoldVersion, challenge: Challenge) -> dict[s
     )
 
 
-def inspect(children: Children, request: Mapping[str, Any]) -> dict[str, Any]:
+def inspect_gold(children: ScoringProcesses, request: Mapping[str, Any]) -> dict[str, Any]:
     """Have a child read the gold; raises InvalidGold with everything that is wrong with it."""
     answer = children.ask({"kind": "gold", "gold": dict(request)})
     if not answer["valid"]:
@@ -77,7 +77,7 @@ def store_gold(
     slug: str,
     phase_slug: str,
     *,
-    stored: Stored,
+    stored: StoredFile,
     kind: FileKind,
     inspected: Mapping[str, Any],
     declared: bool,
@@ -111,11 +111,11 @@ def store_gold(
     return version
 
 
-def see_gold(
+def load_gold_version(
     session: ReadSession, caller: Caller, slug: str, phase_slug: str, version: int, *, writes: bool = False
 ) -> tuple[Phase, GoldVersion]:
     """One version, for organizers; raises NotFound."""
-    phase = see_phase(session, caller, slug, phase_slug)
+    phase = load_visible_phase(session, caller, slug, phase_slug)
     require_organizer(session, caller, phase.challenge, writes=writes)
     row = gold.by_version(session, phase.id, version)
     if row is None:
@@ -123,44 +123,44 @@ def see_gold(
     return phase, row
 
 
-def list_gold(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> list[GoldVersion]:
+def list_gold_versions(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> list[GoldVersion]:
     """All versions, newest first, for organizers."""
-    phase = see_phase(session, caller, slug, phase_slug)
+    phase = load_visible_phase(session, caller, slug, phase_slug)
     require_organizer(session, caller, phase.challenge, writes=False)
     return gold.versions(session, phase.id)
 
 
-def changed_request(
+def changed_gold_payload(
     session: ReadSession, caller: Caller, slug: str, phase_slug: str, number: int, *, path: Path, name: str, value: Any
 ) -> dict[str, Any]:
     """What a child has to check before an accessory of a draft changes; raises GoldNotDraft."""
-    phase, version = see_gold(session, caller, slug, phase_slug, number, writes=True)
+    phase, version = load_gold_version(session, caller, slug, phase_slug, number, writes=True)
     if version.status != "draft":
         raise GoldNotDraft
-    request = request_of(path, version, phase.challenge)
+    request = stored_gold_payload(path, version, phase.challenge)
     if not version.classes_declared:
         request["classes"] = None
     check_accessory(name, value, version)
-    if name == CLASSES:
+    if name == CLASSES_ACCESSORY:
         return request | {"classes": value}
-    return request | {"beside": version.accessories | {ACCESSORIES[name].field: value}}
+    return request | {"beside": version.accessories | {GOLD_METADATA_KINDS[name].field: value}}
 
 
-def canonical(name: str, value: Any) -> Any:
+def parse_accessory(name: str, value: Any) -> Any:
     """An accessory as it is kept; raises InvalidRequest with every fault."""
-    return value if name == CLASSES else ACCESSORIES[name].parse(value)
+    return value if name == CLASSES_ACCESSORY else GOLD_METADATA_KINDS[name].parse(value)
 
 
 def check_accessory(name: str, value: Any, version: GoldVersion) -> None:
     """Raise InvalidRequest for labels outside the vocabulary, and for classes that leave out labels in use."""
-    if name != CLASSES:
-        check_labels(ACCESSORIES[name], value, version.classes)
+    if name != CLASSES_ACCESSORY:
+        check_metadata_labels(GOLD_METADATA_KINDS[name], value, version.classes)
         return
     if len(set(value)) != len(value) or not value:
         raise InvalidRequest("The classes must be different labels, at least one.")
-    for accessory in ACCESSORIES.values():
+    for accessory in GOLD_METADATA_KINDS.values():
         if accessory.field in version.accessories:
-            check_labels(accessory, version.accessories[accessory.field], value)
+            check_metadata_labels(accessory, version.accessories[accessory.field], value)
 
 
 def put_accessory(
@@ -175,15 +175,15 @@ def put_accessory(
     inspected: Mapping[str, Any],
 ) -> GoldVersion:
     """Set the classes or an accessory of a draft; raises GoldNotDraft."""
-    _, version = see_gold(session, caller, slug, phase_slug, number, writes=True)
+    _, version = load_gold_version(session, caller, slug, phase_slug, number, writes=True)
     if version.status != "draft":
         raise GoldNotDraft
     check_accessory(name, value, version)  # again: another accessory may have changed meanwhile
-    if name == CLASSES:
+    if name == CLASSES_ACCESSORY:
         version.classes = inspected["classes"]
         version.classes_declared = True
         version.notes = inspected["notes"]
     else:
-        version.accessories = version.accessories | {ACCESSORIES[name].field: value}
+        version.accessories = version.accessories | {GOLD_METADATA_KINDS[name].field: value}
     session.flush()
     return version

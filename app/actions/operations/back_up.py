@@ -10,54 +10,56 @@ from typing import BinaryIO
 
 from app import __version__
 from app.actions.operations.backup_folder import (
-    CHUNK,
-    DATABASE,
-    FILES,
-    FORMAT,
-    SUMS,
-    Lost,
+    BACKUP_FORMAT,
+    CHECKSUMS_FILENAME,
+    CHUNK_BYTES,
+    DATABASE_FILENAME,
+    FILES_FOLDER,
+    LostFile,
     Manifest,
-    Progress,
-    create,
-    digest_of,
-    new_folder,
-    sync_file,
-    sync_folder,
+    ProgressCallback,
+    create_backup_folder,
+    create_private_file,
+    file_sha256,
+    fsync_file,
+    fsync_folder,
     write_manifest,
 )
-from app.files import Files
+from app.files import FileStore
 from app.settings import Settings
 from app.store import snapshot
-from app.store.migrate import current
-from app.store.session import Database, translated
-from app.store.sweep_lock import no_sweeping
+from app.store.migrate import current_revision
+from app.store.session import Database, translate_database_errors
+from app.store.sweep_lock import prevent_sweeping
 from app.store.types import utcnow
 
 
-class Unreadable(Exception):
+class UnreadableFile(Exception):
     """A stored file is there, and its disk does not give it."""
 
 
-def back_up(settings: Settings, db: Database, files: Files, folder: Path, progress: Progress | None = None) -> Manifest:
+def back_up(
+    settings: Settings, db: Database, files: FileStore, folder: Path, progress: ProgressCallback | None = None
+) -> Manifest:
     """Make a backup in a new folder; files that the installation has lost are named in the manifest it returns.
 
     Raises FolderTaken, SchemaBehind, DatabaseAway, FilesAway, NotCopied, Unavailable, OSError: then nothing is left of it.
     """
-    new_folder(folder)
+    create_backup_folder(folder)
     try:
-        with translated(), no_sweeping(db):
+        with translate_database_errors(), prevent_sweeping(db):
             made_at = utcnow()
-            snapshot.take(settings, db, folder / DATABASE)
-            with snapshot.reading(folder / DATABASE) as copy:
-                counts, revision = snapshot.counts(copy), current(copy)
-                number, size, lost = _Copying(files, folder, progress).all(copy)
+            snapshot.take(settings, db, folder / DATABASE_FILENAME)
+            with snapshot.open_snapshot(folder / DATABASE_FILENAME) as copy:
+                counts, revision = snapshot.row_counts(copy), current_revision(copy)
+                number, size, lost = _FileCopier(files, folder, progress).all(copy)
         manifest = Manifest(
-            format=FORMAT,
+            format=BACKUP_FORMAT,
             assay=__version__,
             revision=revision or "",
             source="sqlite" if db.sqlite else "postgresql",
             made_at=made_at,
-            database_sha256=digest_of(folder / DATABASE),
+            database_sha256=file_sha256(folder / DATABASE_FILENAME),
             counts=counts,
             files=number,
             bytes=size,
@@ -65,24 +67,24 @@ def back_up(settings: Settings, db: Database, files: Files, folder: Path, progre
         )
         _make_durable(folder, manifest)
     except BaseException:
-        _clear(folder)
+        _remove_partial_backup(folder)
         raise
     return manifest
 
 
 def _make_durable(folder: Path, manifest: Manifest) -> None:
-    database = folder / DATABASE
-    with (folder / SUMS).open("ab") as sums:
-        sums.write(f"{manifest.database_sha256}  {DATABASE}\n".encode())
-        sync_file(sums)
+    database = folder / DATABASE_FILENAME
+    with (folder / CHECKSUMS_FILENAME).open("ab") as sums:
+        sums.write(f"{manifest.database_sha256}  {DATABASE_FILENAME}\n".encode())
+        fsync_file(sums)
     with database.open("rb+") as file:
-        sync_file(file)
-    for each in (folder / FILES / "uploads", folder / FILES, folder, folder.resolve().parent):
-        sync_folder(each)
+        fsync_file(file)
+    for each in (folder / FILES_FOLDER / "uploads", folder / FILES_FOLDER, folder, folder.resolve().parent):
+        fsync_folder(each)
     write_manifest(folder, manifest)
 
 
-def _clear(folder: Path) -> None:
+def _remove_partial_backup(folder: Path) -> None:
     """Remove what was made; the folder was empty before."""
     for path in folder.iterdir():
         if path.is_dir():
@@ -91,44 +93,44 @@ def _clear(folder: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-class _Copying:
+class _FileCopier:
     """Copies file after file, and says what was lost."""
 
-    def __init__(self, files: Files, folder: Path, progress: Progress | None) -> None:
+    def __init__(self, files: FileStore, folder: Path, progress: ProgressCallback | None) -> None:
         self._files = files
-        self._root = folder / FILES
-        self._sums = folder / SUMS
+        self._root = folder / FILES_FOLDER
+        self._sums = folder / CHECKSUMS_FILENAME
         self._progress = progress
 
-    def all(self, copy: snapshot.Copy) -> tuple[int, int, list[Lost]]:
+    def all(self, copy: snapshot.SnapshotConnection) -> tuple[int, int, list[LostFile]]:
         """Every file that the copy names: how many were copied, their bytes, and those that could not be."""
         for each in (self._root, self._root / "uploads"):
             each.mkdir(mode=0o700)
-        total, seen, number, size = snapshot.bytes_of_files(copy), 0, 0, 0
-        lost: list[Lost] = []
-        with create(self._sums) as sums:
-            for row in snapshot.files(copy):
-                fault = self._one(row)
+        total, seen, number, size = snapshot.total_file_bytes(copy), 0, 0, 0
+        lost: list[LostFile] = []
+        with create_private_file(self._sums) as sums:
+            for row in snapshot.stored_files(copy):
+                fault = self._copy_one(row)
                 if fault is None:
-                    sums.write(f"{row.sha256}  {FILES}/{row.key}\n".encode())
+                    sums.write(f"{row.sha256}  {FILES_FOLDER}/{row.key}\n".encode())
                     number, size = number + 1, size + row.size
                 else:
-                    lost.append(Lost(key=row.key, owner=row.owner, fault=fault))
+                    lost.append(LostFile(key=row.key, owner=row.owner, fault=fault))
                 seen += row.size
                 if self._progress is not None:
                     self._progress(seen, total)
         return number, size, lost
 
-    def _one(self, row: snapshot.FileRow) -> str | None:
+    def _copy_one(self, row: snapshot.SnapshotFile) -> str | None:
         """Copy a file; gives what is wrong with it, if anything is."""
         target = self._root / row.key
         try:
-            with self._files.local(row.key) as path, create(target) as out:
-                digest = _copy(path, out)
-                sync_file(out)
+            with self._files.local_path(row.key) as path, create_private_file(target) as out:
+                digest = _copy_and_hash(path, out)
+                fsync_file(out)
         except FileNotFoundError:
             return "missing"
-        except Unreadable as fault:
+        except UnreadableFile as fault:
             target.unlink()
             return f"unreadable: {fault}"
         if digest != row.sha256:
@@ -137,18 +139,18 @@ class _Copying:
         return None
 
 
-def _copy(path: Path, out: BinaryIO) -> str:
+def _copy_and_hash(path: Path, out: BinaryIO) -> str:
     """Copy a file; gives the SHA-256 of what was copied; raises Unreadable, and OSError where the copy cannot be kept."""
     digest = hashlib.sha256()
     with path.open("rb") as given:
-        while chunk := _read(given):
+        while chunk := _read_chunk(given):
             digest.update(chunk)
             out.write(chunk)
     return digest.hexdigest()
 
 
-def _read(given: BinaryIO) -> bytes:
+def _read_chunk(given: BinaryIO) -> bytes:
     try:
-        return given.read(CHUNK)
+        return given.read(CHUNK_BYTES)
     except OSError as fault:
-        raise Unreadable(fault.strerror or str(fault)) from fault
+        raise UnreadableFile(fault.strerror or str(fault)) from fault

@@ -13,14 +13,14 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from app.errors import AssayError
 
-FORMAT = 1
-DATABASE = "assay.sqlite3"
-FILES = "files"
-SUMS = "SHA256SUMS"
-MANIFEST = "manifest.json"
-CHUNK = 1024 * 1024
+BACKUP_FORMAT = 1
+DATABASE_FILENAME = "assay.sqlite3"
+FILES_FOLDER = "files"
+CHECKSUMS_FILENAME = "SHA256SUMS"
+MANIFEST_FILENAME = "manifest.json"
+CHUNK_BYTES = 1024 * 1024
 
-Progress = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 """Told of bytes done and bytes in all."""
 
 
@@ -52,7 +52,7 @@ class BackupAhead(AssayError):
     remedy = "Restore it with that version, or a newer one."
 
 
-class Lost(BaseModel):
+class LostFile(BaseModel):
     """A file that the installation itself could not give when the backup was made."""
 
     key: str
@@ -74,17 +74,19 @@ class Manifest(BaseModel):
     counts: dict[str, int]
     files: int
     bytes: int
-    lost: list[Lost]
+    lost: list[LostFile]
 
 
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a whole backup; raises NotABackup, BackupAhead, BackupBroken."""
-    path = folder / MANIFEST
+    path = folder / MANIFEST_FILENAME
     if not path.is_file():
-        raise NotABackup(f"The folder {folder} holds no whole backup: it has no {MANIFEST}, which is written last.")
+        raise NotABackup(
+            f"The folder {folder} holds no whole backup: it has no {MANIFEST_FILENAME}, which is written last."
+        )
     try:
         given = json.loads(path.read_bytes())
-        if isinstance(given, dict) and isinstance(given.get("format"), int) and given["format"] > FORMAT:
+        if isinstance(given, dict) and isinstance(given.get("format"), int) and given["format"] > BACKUP_FORMAT:
             raise BackupAhead
         return Manifest.model_validate(given)
     except (ValueError, ValidationError) as fault:
@@ -93,20 +95,20 @@ def read_manifest(folder: Path) -> Manifest:
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """The last step: with it the backup is whole."""
-    part = folder / f"{MANIFEST}.part"
-    with create(part) as file:
+    part = folder / f"{MANIFEST_FILENAME}.part"
+    with create_private_file(part) as file:
         file.write(manifest.model_dump_json(indent=2).encode() + b"\n")
-        sync_file(file)
-    part.rename(folder / MANIFEST)
-    sync_folder(folder)
+        fsync_file(file)
+    part.rename(folder / MANIFEST_FILENAME)
+    fsync_folder(folder)
 
 
-def create(path: Path) -> BinaryIO:
+def create_private_file(path: Path) -> BinaryIO:
     """A new file that its owner alone may read, whatever the umask."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
 
 
-def new_folder(folder: Path) -> None:
+def create_backup_folder(folder: Path) -> None:
     """An empty folder that its owner alone may enter; raises FolderTaken."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FolderTaken(f"{folder} exists and is not an empty folder.")
@@ -115,19 +117,19 @@ def new_folder(folder: Path) -> None:
         folder.chmod(0o700)
 
 
-def digest_of(path: Path) -> str:
+def file_sha256(path: Path) -> str:
     """The SHA-256 of a file; raises OSError."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def sync_file(file: BinaryIO) -> None:
+def fsync_file(file: BinaryIO) -> None:
     """What was written, to disk."""
     file.flush()
     os.fsync(file.fileno())
 
 
-def sync_folder(folder: Path) -> None:
+def fsync_folder(folder: Path) -> None:
     """The names in a folder, to disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:

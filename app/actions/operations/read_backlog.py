@@ -7,19 +7,19 @@ from datetime import timedelta
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
-from app.actions.scoring_tasks.upgrade_scorer import phases_behind, withheld
-from app.errors import DatabaseAway
+from app.actions.scoring_tasks.upgrade_scorer import outdated_phases, upgrade_blocker_count
+from app.errors import DatabaseUnavailable
 from app.store.queries import rescoring_tasks, tasks, workers
 from app.store.queries.tasks import Backlog
 from app.store.session import Database, ReadSession
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class RescoringBacklog:
     """What is known of scoring again."""
 
     behind: int
-    withheld: int
+    upgrade_blocker_count: int
     different: int
 
 
@@ -28,7 +28,7 @@ def read_backlog(session: ReadSession) -> Backlog:
     return tasks.backlog(session)
 
 
-class SharedFigures:
+class BacklogCollector:
     """What the database says at the moment of a scrape; registered beside a process's own figures."""
 
     def __init__(self, db: Database, silent: timedelta) -> None:
@@ -56,7 +56,7 @@ class SharedFigures:
         yield GaugeMetricFamily(
             "assay_switch_withheld",
             "Submissions that keep them from a newer one, for scoring them failed.",
-            again.withheld,
+            again.upgrade_blocker_count,
         )
         yield GaugeMetricFamily(
             "assay_scores_different", "Submissions that gave other values when last scored again.", again.different
@@ -64,11 +64,13 @@ class SharedFigures:
         if not self._db.sqlite:  # there the service scores by itself
             yield GaugeMetricFamily("assay_workers", "Workers that gave a sign of life of late.", living)
 
-    def _read(self) -> tuple[Backlog, int, Again] | None:
+    def _read(self) -> tuple[Backlog, int, RescoringBacklog] | None:
         try:
             with self._db.read() as session:
-                behind = len(phases_behind(session))
-                again = Again(behind, withheld(session) if behind else 0, rescoring_tasks.all_different(session))
-                return read_backlog(session), workers.alive(session, self._silent), again
-        except DatabaseAway:
+                behind = len(outdated_phases(session))
+                again = RescoringBacklog(
+                    behind, upgrade_blocker_count(session) if behind else 0, rescoring_tasks.count_differing(session)
+                )
+                return read_backlog(session), workers.count_alive(session, self._silent), again
+        except DatabaseUnavailable:
             return None

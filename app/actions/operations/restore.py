@@ -10,29 +10,29 @@ from datetime import timedelta
 from pathlib import Path
 
 from app.actions.operations.backup_folder import (
-    DATABASE,
-    FILES,
+    DATABASE_FILENAME,
+    FILES_FOLDER,
     BackupAhead,
     BackupBroken,
     Manifest,
-    Progress,
-    digest_of,
+    ProgressCallback,
+    file_sha256,
     read_manifest,
 )
-from app.actions.operations.backup_keys import put_keys, require_same
+from app.actions.operations.backup_keys import install_keys, require_no_conflicting_keys
 from app.errors import AssayError
-from app.files import Files
+from app.files import FileStore
 from app.settings import Settings
 from app.store import clock, locks, migrate, snapshot
 from app.store.queries import tasks, workers
 from app.store.session import Database, ReadSession
 
-KEY = re.compile("uploads/[0-9a-f]{32}")
-OF_ANY_AGE = -10 * 365 * 24 * 3600.0  # seconds; a clock may have been set back
-SILENT = timedelta(seconds=60)  # after which a worker that said no farewell is taken for dead
+FILE_KEY_PATTERN = re.compile("uploads/[0-9a-f]{32}")
+ANY_AGE_SECONDS = -10 * 365 * 24 * 3600.0  # seconds; a clock may have been set back
+WORKER_SILENCE_LIMIT = timedelta(seconds=60)  # after which a worker that said no farewell is taken for dead
 
 
-class NotEmpty(AssayError):
+class InstallationNotEmpty(AssayError):
     """A backup is restored into an empty installation only."""
 
     code = "installation_not_empty"
@@ -50,68 +50,76 @@ class StillServed(AssayError):
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class VerifiedBackup:
     """A backup that was found whole, and its copy of the database at this version's schema."""
 
     folder: Path
     manifest: Manifest
-    copy: snapshot.Copy
+    copy: snapshot.SnapshotConnection
 
 
 @contextmanager
-def checked(settings: Settings, folder: Path, progress: Progress | None = None) -> Iterator[Whole]:
+def verified_backup(
+    settings: Settings, folder: Path, progress: ProgressCallback | None = None
+) -> Iterator[VerifiedBackup]:
     """Check every byte of a backup; nothing is changed, for an older schema is migrated on a copy.
 
     Raises NotABackup, BackupAhead, BackupBroken.
     """
     manifest = read_manifest(folder)
-    _require(
-        manifest.revision in migrate.revisions(),
+    _raise_unless(
+        manifest.revision in migrate.known_revisions(),
         BackupAhead(f"The backup was made by Assay {manifest.assay}, whose schema is newer."),
     )
-    database = folder / DATABASE
-    _require(database.is_file(), BackupBroken(f"{database} is missing."))
-    _require(digest_of(database) == manifest.database_sha256, BackupBroken(f"{database} is damaged."))
-    with snapshot.reading(database) as given:
-        sound = migrate.current(given) == manifest.revision and snapshot.counts(given) == manifest.counts
-        _require(sound, BackupBroken(f"{database} does not hold what the manifest says."))
-    with _at_head(settings, database, manifest) as path, snapshot.reading(path) as copy:
+    database = folder / DATABASE_FILENAME
+    _raise_unless(database.is_file(), BackupBroken(f"{database} is missing."))
+    _raise_unless(file_sha256(database) == manifest.database_sha256, BackupBroken(f"{database} is damaged."))
+    with snapshot.open_snapshot(database) as given:
+        sound = migrate.current_revision(given) == manifest.revision and snapshot.row_counts(given) == manifest.counts
+        _raise_unless(sound, BackupBroken(f"{database} does not hold what the manifest says."))
+    with _database_at_head(settings, database, manifest) as path, snapshot.open_snapshot(path) as copy:
         _check_files(copy, folder, manifest, progress)
-        yield Whole(folder, manifest, copy)
+        yield VerifiedBackup(folder, manifest, copy)
 
 
-def _require(claim: bool, otherwise: AssayError) -> None:
+def _raise_unless(claim: bool, otherwise: AssayError) -> None:
     if not claim:
         raise otherwise
 
 
 @contextmanager
-def _at_head(settings: Settings, database: Path, manifest: Manifest) -> Iterator[Path]:
-    if manifest.revision == migrate.head():
+def _database_at_head(settings: Settings, database: Path, manifest: Manifest) -> Iterator[Path]:
+    if manifest.revision == migrate.head_revision():
         yield database
         return
     with tempfile.TemporaryDirectory(prefix="assay-restore-") as folder:
-        path = Path(folder) / DATABASE
+        path = Path(folder) / DATABASE_FILENAME
         shutil.copyfile(database, path)
-        migrate.upgrade(snapshot.settings_of(settings, path))
+        migrate.upgrade(snapshot.snapshot_settings(settings, path))
         yield path
 
 
-def _check_files(copy: snapshot.Copy, folder: Path, manifest: Manifest, progress: Progress | None) -> None:
-    lost, seen, total = {each.key for each in manifest.lost}, 0, snapshot.bytes_of_files(copy)
-    for row in snapshot.files(copy):
-        _require(bool(KEY.fullmatch(row.key)), BackupBroken(f"'{row.key}' is no key of a file."))
-        path = folder / FILES / row.key
+def _check_files(
+    copy: snapshot.SnapshotConnection, folder: Path, manifest: Manifest, progress: ProgressCallback | None
+) -> None:
+    lost, seen, total = {each.key for each in manifest.lost}, 0, snapshot.total_file_bytes(copy)
+    for row in snapshot.stored_files(copy):
+        _raise_unless(bool(FILE_KEY_PATTERN.fullmatch(row.key)), BackupBroken(f"'{row.key}' is no key of a file."))
+        path = folder / FILES_FOLDER / row.key
         if row.key not in lost:
-            _require(path.is_file(), BackupBroken(f"{path} is missing."))
-            _require(digest_of(path) == row.sha256, BackupBroken(f"{path} is damaged."))
+            _raise_unless(path.is_file(), BackupBroken(f"{path} is missing."))
+            _raise_unless(file_sha256(path) == row.sha256, BackupBroken(f"{path} is damaged."))
         seen += row.size
         if progress is not None:
             progress(seen, total)
 
 
 def restore(
-    settings: Settings, files: Files, whole: Whole, keys: dict[str, str], progress: Progress | None = None
+    settings: Settings,
+    files: FileStore,
+    whole: VerifiedBackup,
+    keys: dict[str, str],
+    progress: ProgressCallback | None = None,
 ) -> int:
     """Put a checked backup and keys into an empty installation; gives how many submissions are to be scored.
 
@@ -121,65 +129,70 @@ def restore(
     db = Database(settings)
     try:
         _require_empty(db, files, whole)
-        require_same(settings, keys)
+        require_no_conflicting_keys(settings, keys)
         migrate.upgrade(settings)
-        _put_files(files, whole, progress)
-        put_keys(settings, keys)
-        return _put_rows(db, whole)
+        _restore_files(files, whole, progress)
+        install_keys(settings, keys)
+        return _restore_rows(db, whole)
     finally:
         db.close()
 
 
-def _require_empty(db: Database, files: Files, whole: Whole) -> None:
+def _require_empty(db: Database, files: FileStore, whole: VerifiedBackup) -> None:
     """Raise StillServed while workers live there, NotEmpty if there are rows, or files that are not of this backup."""
     where = f"The database {db.engine().url.render_as_string(hide_password=True)}"
     with db.read() as session:
-        occupied = snapshot.occupied(session.connection())
-        _require(occupied is None, NotEmpty(f"{where} is not empty: its table {occupied} has rows."))
-        if migrate.current(session.connection()) is not None and not db.sqlite:
-            _require_silence(session)
-    present = set(files.keys(older=OF_ANY_AGE))
-    strange = present and present - {row.key for row in snapshot.files(whole.copy)}
-    _require(not strange, NotEmpty(f"The place for uploads holds {len(strange)} files that are not of this backup."))
+        occupied = snapshot.find_nonempty_table(session.connection())
+        _raise_unless(occupied is None, InstallationNotEmpty(f"{where} is not empty: its table {occupied} has rows."))
+        if migrate.current_revision(session.connection()) is not None and not db.sqlite:
+            _require_no_live_worker(session)
+    present = set(files.keys(older=ANY_AGE_SECONDS))
+    strange = present and present - {row.key for row in snapshot.stored_files(whole.copy)}
+    _raise_unless(
+        not strange,
+        InstallationNotEmpty(f"The place for uploads holds {len(strange)} files that are not of this backup."),
+    )
 
 
-def _require_silence(session: ReadSession) -> None:
-    if "workers" not in snapshot.tables(session.connection()):
+def _require_no_live_worker(session: ReadSession) -> None:
+    if "workers" not in snapshot.table_names(session.connection()):
         return
-    since = clock.steady(session) - SILENT
-    alive = [worker.name for worker in workers.known(session) if worker.heartbeat_at > since]
-    _require(not alive, StillServed(f"At work on this database: {', '.join(alive)}."))
+    since = clock.steady(session) - WORKER_SILENCE_LIMIT
+    alive = [worker.name for worker in workers.all_workers(session) if worker.heartbeat_at > since]
+    _raise_unless(not alive, StillServed(f"At work on this database: {', '.join(alive)}."))
 
 
-def _put_files(files: Files, whole: Whole, progress: Progress | None = None) -> None:
+def _restore_files(files: FileStore, whole: VerifiedBackup, progress: ProgressCallback | None = None) -> None:
     """Put every file into the store; those that an earlier try has put there stay. Raises StorageShort, FilesAway."""
     seen = 0
-    for row in snapshot.files(whole.copy):
-        path = whole.folder / FILES / row.key
-        if path.is_file() and not _there(files, row):
+    for row in snapshot.stored_files(whole.copy):
+        path = whole.folder / FILES_FOLDER / row.key
+        if path.is_file() and not _is_stored(files, row):
             files.put(row.key, path, row.size)
         seen += row.size
         if progress is not None:
             progress(seen, whole.manifest.bytes)
 
 
-def _there(files: Files, row: snapshot.FileRow) -> bool:
+def _is_stored(files: FileStore, row: snapshot.SnapshotFile) -> bool:
     try:
-        with files.local(row.key) as path:
-            return path.stat().st_size == row.size and digest_of(path) == row.sha256
+        with files.local_path(row.key) as path:
+            return path.stat().st_size == row.size and file_sha256(path) == row.sha256
     except FileNotFoundError:
         return False
 
 
-def _put_rows(db: Database, whole: Whole) -> int:
+def _restore_rows(db: Database, whole: VerifiedBackup) -> int:
     """All rows in one transaction; gives how many submissions are to be scored. Raises NotEmpty, RowsUnfit.
 
     What was running when the backup was made is queued again. That is no interruption of it: the original went on.
     """
     with db.write() as session:
         locks.first_start(session)
-        occupied = snapshot.occupied(session.connection())
-        _require(occupied is None, NotEmpty(f"Somebody else has filled the table {occupied} in the meantime."))
+        occupied = snapshot.find_nonempty_table(session.connection())
+        _raise_unless(
+            occupied is None, InstallationNotEmpty(f"Somebody else has filled the table {occupied} in the meantime.")
+        )
         workers.remove_all(session)
-        snapshot.put_back(whole.copy, session)
-        return tasks.forget_claims(session)
+        snapshot.restore_rows(whole.copy, session)
+        return tasks.requeue_unfinished(session)

@@ -4,20 +4,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from app.actions.access import Caller, require_organizer, see_phase, see_submission
-from app.actions.scoring_tasks.upgrade_scorer import origin_of
-from app.actions.submissions.read_submissions import Seen, seen_now
+from app.actions.access import Caller, load_visible_phase, load_visible_submission, require_organizer
+from app.actions.scoring_tasks.upgrade_scorer import required_provenance
+from app.actions.submissions.read_submissions import SubmissionView, current_submission_view
 from app.errors import Conflict, NoGold, NotFound
 from app.queue import Queue
 from app.store import board_invalidation, clock, locks
 from app.store.queries import fair_scheduling, quota, rescoring_tasks, submissions, tasks, workers
-from app.store.queries.score_provenance import Origin
+from app.store.queries.score_provenance import ScoreProvenance
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Phase, Rerun, ScoreTask, Submission
-from app.store.types import id_of, moment_text
-from app.task_priorities import RESCORING, SUBMITTED
+from app.store.types import format_timestamp, id_at
+from app.task_priorities import RESCORING_PRIORITY, SUBMISSION_PRIORITY
 
-MOST_LISTED = 100
+MAX_LISTED_DIFFERENCES = 100
 
 
 class NotRescorable(Conflict):
@@ -28,7 +28,7 @@ class NotRescorable(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class RescoringEstimate:
     """What scoring the phase again now would be: how many submissions, and seconds if that can be told."""
 
     total: int
@@ -36,14 +36,14 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RescoringOrderProgress:
     """An order to score a phase again, or that there has been none, and what the next one would be."""
 
     phase: Phase
     rerun: Rerun | None
     now: datetime
     different: list[tuple[ScoreTask, Submission]]
-    expected: Expected
+    expected: RescoringEstimate
 
     @property
     def status(self) -> str:
@@ -57,7 +57,7 @@ class Progress:
     @property
     def rate(self) -> float | None:
         """Submissions a second; None before the first."""
-        return None if self.rerun is None else _rate(self.rerun, self.now)
+        return None if self.rerun is None else _submissions_per_second(self.rerun, self.now)
 
     @property
     def eta(self) -> datetime | None:
@@ -69,40 +69,42 @@ class Progress:
         return self.now + timedelta(seconds=left / rate)
 
 
-def _rate(row: Rerun, now: datetime) -> float | None:
+def _submissions_per_second(row: Rerun, now: datetime) -> float | None:
     seconds = ((row.finished_at or now) - row.started_at).total_seconds()
     ended = row.done + row.failed
     return ended / seconds if ended and seconds > 0 else None
 
 
-def rerun_submission(session: WriteSession, queue: Queue, caller: Caller, submission_id: str) -> Seen:
+def order_submission_rescoring(
+    session: WriteSession, queue: Queue, caller: Caller, submission_id: str
+) -> SubmissionView:
     """Queue a failed submission again, or compute a finished one again, if that is not under way; raises NotRescorable.
 
     A failed one was given back to the quota; scored after all it counts again, for it tells its team as much as any other.
     """
-    submission, phase, organizer = see_submission(session, caller, submission_id)
+    submission, phase, organizer = load_visible_submission(session, caller, submission_id)
     locks.challenge(session, phase.challenge.slug, shared=True)
     locks.team(session, phase.id, submission.team_id)
     if session.get(Phase, phase.id, populate_existing=True) is None:
         raise NotFound  # deleted while this waited
     user_id = require_organizer(session, caller, phase.challenge)
-    wanted = origin_of(session, phase)
+    wanted = required_provenance(session, phase)
     if wanted is None:
         raise NoGold
-    task = _task(session, submission, wanted[0], wanted[1].id)
+    task = _get_or_create_task(session, submission, wanted[0], wanted[1].id)
     session.refresh(submission, with_for_update={"of": Submission, "key_share": True})
     if submission.status not in {"finished", "failed"}:
         raise NotRescorable(f"The submission is {submission.status}.")
     if task.status not in {"queued", "running"}:
         if submission.status == "failed":
-            _take_back(session, submission, phase)
-        _queue_again(session, queue, submission, task, fair_scheduling.Lane.of_organizer(user_id))
-    return seen_now(session, caller, submission.id, organizer=organizer)
+            _cancel_refund(session, submission, phase)
+        _reset_and_queue_task(session, queue, submission, task, fair_scheduling.Lane.of_organizer(user_id))
+    return current_submission_view(session, caller, submission.id, organizer=organizer)
 
 
-def _take_back(session: WriteSession, submission: Submission, phase: Phase) -> None:
+def _cancel_refund(session: WriteSession, submission: Submission, phase: Phase) -> None:
     """Reserve again what was given back; raises NotRescorable where its team has used the quota for others since."""
-    day = quota.day_given_back(session, submission.id)
+    day = quota.refunded_day(session, submission.id)
     if day is None:
         return
     used = quota.usage(session, phase.id, submission.team_id, day)
@@ -113,31 +115,33 @@ def _take_back(session: WriteSession, submission: Submission, phase: Phase) -> N
                 f"It was given back when it failed, and its team has used {count} of {limit} ({name}) by others.",
                 remedy="Raise the quota of the phase, if it is to be scored beside them.",
             )
-    quota.take_back(session, submission.id)
+    quota.cancel_refund(session, submission.id)
 
 
-def _queue_again(
+def _reset_and_queue_task(
     session: WriteSession, queue: Queue, submission: Submission, task: ScoreTask, lane: fair_scheduling.Lane
 ) -> None:
     """With all its tries before it; the attempt, which is the fence, goes on counting. It delays no participant."""
     task.status, task.crashes, task.interruptions, task.rerun_id = "queued", 0, 0, None
     task.not_before = task.finished_at = task.lease_until = None
-    task.priority = RESCORING
+    task.priority = RESCORING_PRIORITY
     if submission.status == "failed":
         submission.status, submission.failure, submission.finished_at = "queued", None, None
-        task.priority, task.failure = SUBMITTED, None
+        task.priority, task.failure = SUBMISSION_PRIORITY, None
         task.lane, task.sublane = lane.name, lane.part
-        task.turn, task.subturn = fair_scheduling.take(session, lane)
-        task.ticket = id_of(clock.steady(session))
-        board_invalidation.changed(session, board_invalidation.of_waiting(submission.phase_id))
+        task.turn, task.subturn = fair_scheduling.take_turn(session, lane)
+        task.ticket = id_at(clock.steady(session))
+        board_invalidation.invalidate(session, board_invalidation.waiting_tag(submission.phase_id))
     session.flush()
-    if task.priority < RESCORING:
+    if task.priority < RESCORING_PRIORITY:
         queue.enqueue(session, task.id, scorer_version=task.scorer_version)
 
 
-def _task(session: WriteSession, submission: Submission, origin: Origin, recipe_id: str) -> ScoreTask:
+def _get_or_create_task(
+    session: WriteSession, submission: Submission, origin: ScoreProvenance, recipe_id: str
+) -> ScoreTask:
     """The submission's task of this origin, locked; one is made where there is none yet."""
-    found = submissions.task_for(session, submission.id, origin)
+    found = submissions.lock_task(session, submission.id, origin)
     if found is None:
         tasks.add(
             session,
@@ -147,19 +151,21 @@ def _task(session: WriteSession, submission: Submission, origin: Origin, recipe_
             scorer_version=origin.scorer_version,
             status="done",
         )
-        found = submissions.task_for(session, submission.id, origin)
+        found = submissions.lock_task(session, submission.id, origin)
     assert found is not None
     return found
 
 
-def start_rerun(session: WriteSession, caller: Caller, slug: str, phase_slug: str, *, slots: int) -> Progress:
+def order_phase_rescoring(
+    session: WriteSession, caller: Caller, slug: str, phase_slug: str, *, slots: int
+) -> RescoringOrderProgress:
     """Score all finished submissions of the phase again; the order that runs already, if one does. Raises NoGold."""
-    phase = see_phase(session, caller, slug, phase_slug)
+    phase = load_visible_phase(session, caller, slug, phase_slug)
     user_id = require_organizer(session, caller, phase.challenge)
-    newest = rescoring_tasks.newest(session, phase.id)
+    newest = rescoring_tasks.newest_order(session, phase.id)
     if newest is not None and newest.finished_at is None:
-        return _progress(session, phase, slots)
-    wanted = origin_of(session, phase)
+        return _order_progress(session, phase, slots)
+    wanted = required_provenance(session, phase)
     if wanted is None:
         raise NoGold
     origin = wanted[0]
@@ -168,59 +174,63 @@ def start_rerun(session: WriteSession, caller: Caller, slug: str, phase_slug: st
     row.done = row.failed = row.different = 0
     session.add(row)
     session.flush()
-    row.total = rescoring_tasks.queue_again(session, row, origin)
+    row.total = rescoring_tasks.queue_order(session, row, origin)
     row.finished_at = None if row.total else now
     session.flush()
-    return _progress(session, phase, slots)
+    return _order_progress(session, phase, slots)
 
 
-def read_rerun(session: ReadSession, caller: Caller, slug: str, phase_slug: str, *, slots: int) -> Progress:
+def read_rescoring_order(
+    session: ReadSession, caller: Caller, slug: str, phase_slug: str, *, slots: int
+) -> RescoringOrderProgress:
     """The last order of the phase, and what another one would be."""
-    phase = see_phase(session, caller, slug, phase_slug)
+    phase = load_visible_phase(session, caller, slug, phase_slug)
     require_organizer(session, caller, phase.challenge, writes=False)
-    return _progress(session, phase, slots)
+    return _order_progress(session, phase, slots)
 
 
-def cancel_rerun(session: WriteSession, caller: Caller, slug: str, phase_slug: str, *, slots: int) -> Progress:
+def cancel_rescoring_order(
+    session: WriteSession, caller: Caller, slug: str, phase_slug: str, *, slots: int
+) -> RescoringOrderProgress:
     """Take back what of the running order has not begun; what is done stays done."""
-    phase = see_phase(session, caller, slug, phase_slug)
+    phase = load_visible_phase(session, caller, slug, phase_slug)
     require_organizer(session, caller, phase.challenge)
-    newest = rescoring_tasks.newest(session, phase.id)
+    newest = rescoring_tasks.newest_order(session, phase.id)
     if newest is not None and newest.finished_at is None:
         now = clock.now(session)
-        rescoring_tasks.stand_down(session, newest.id, now)
+        rescoring_tasks.withdraw_order(session, newest.id, now)
         session.refresh(newest, with_for_update=True)
         if newest.finished_at is None:
             newest.cancelled_at = newest.finished_at = now
         session.flush()
-    return _progress(session, phase, slots)
+    return _order_progress(session, phase, slots)
 
 
-def _progress(session: ReadSession, phase: Phase, slots: int) -> Progress:
-    newest = rescoring_tasks.newest(session, phase.id)
-    listed = [] if newest is None else rescoring_tasks.different(session, newest.id, MOST_LISTED)
-    return Progress(phase, newest, clock.now(session), listed, _expected(session, phase, slots))
+def _order_progress(session: ReadSession, phase: Phase, slots: int) -> RescoringOrderProgress:
+    newest = rescoring_tasks.newest_order(session, phase.id)
+    listed = [] if newest is None else rescoring_tasks.different(session, newest.id, MAX_LISTED_DIFFERENCES)
+    return RescoringOrderProgress(phase, newest, clock.now(session), listed, _estimate_rescoring(session, phase, slots))
 
 
-def _expected(session: ReadSession, phase: Phase, slots: int) -> Expected:
+def _estimate_rescoring(session: ReadSession, phase: Phase, slots: int) -> RescoringEstimate:
     """By the rate of the last order, else by what the first scorings took; `slots` where no worker is on a list."""
-    wanted = origin_of(session, phase)
-    total = 0 if wanted is None else rescoring_tasks.countable(session, phase.id, wanted[0])
-    last = rescoring_tasks.last_finished(session, phase.id)
-    rate = None if last is None else _rate(last, clock.now(session))
+    wanted = required_provenance(session, phase)
+    total = 0 if wanted is None else rescoring_tasks.count_rescorable(session, phase.id, wanted[0])
+    last = rescoring_tasks.last_finished_order(session, phase.id)
+    rate = None if last is None else _submissions_per_second(last, clock.now(session))
     if rate:
-        return Expected(total, total / rate)
-    each = rescoring_tasks.seconds_each(session, phase.id)
+        return RescoringEstimate(total, total / rate)
+    each = rescoring_tasks.mean_scoring_seconds(session, phase.id)
     at_once = workers.slots(session) or slots
-    return Expected(total, None if each is None else total * each / at_once)
+    return RescoringEstimate(total, None if each is None else total * each / at_once)
 
 
-def difference_shown(task: ScoreTask, submission: Submission) -> dict[str, Any]:
+def describe_difference(task: ScoreTask, submission: Submission) -> dict[str, Any]:
     """A submission whose values differ, as the answer lists it."""
     found = task.difference or {}
     return {
         "submission": submission.id,
         "method": submission.method,
-        "compared_at": None if task.compared_at is None else moment_text(task.compared_at),
+        "compared_at": None if task.compared_at is None else format_timestamp(task.compared_at),
         **found,
     }

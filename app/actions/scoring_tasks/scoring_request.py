@@ -7,25 +7,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.actions.challenges.upload_gold import request_of
-from app.files import Files
-from app.scoring.gold_content_hash import gold_name
-from app.scoring_processes import Children
+from app.actions.challenges.upload_gold import stored_gold_payload
+from app.files import FileStore
+from app.scoring.gold_content_hash import gold_content_hash
+from app.scoring_processes import ScoringProcesses
 from app.store.session import Database, ReadSession
 from app.store.tables import Challenge, GoldVersion, Phase
 
-KEPT_NAMES = 4096
+MAX_CACHED_GOLD_NAMES = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class NamedGold:
+class GoldReference:
     """A stored version as children know it: `name` tells its content."""
 
     id: str
     name: str
 
 
-class _Names:
+class _GoldNameCache:
     """The names of versions that no longer change: their classes and accessories may be large, and are read once."""
 
     def __init__(self) -> None:
@@ -34,30 +34,30 @@ class _Names:
 
     def of(self, version: GoldVersion, challenge: Challenge) -> str:
         if version.status == "draft":
-            return _name(version, challenge)
+            return _compute_gold_name(version, challenge)
         # A backup that was put back may let the same draft be put in force once more, with other accessories.
         key = (version.id, version.status, version.activated_at)
         with self._lock:
             name = self._known.get(key)
-        name = name or _name(version, challenge)
+        name = name or _compute_gold_name(version, challenge)
         with self._lock:
             self._known[key] = name
             self._known.move_to_end(key)
-            if len(self._known) > KEPT_NAMES:
+            if len(self._known) > MAX_CACHED_GOLD_NAMES:
                 self._known.popitem(last=False)
         return name
 
 
-_NAMES = _Names()
+_GOLD_NAME_CACHE = _GoldNameCache()
 
 
-def named_gold(version: GoldVersion, challenge: Challenge) -> NamedGold:
+def gold_reference(version: GoldVersion, challenge: Challenge) -> GoldReference:
     """What children know a version by; asked within its session."""
-    return NamedGold(version.id, _NAMES.of(version, challenge))
+    return GoldReference(version.id, _GOLD_NAME_CACHE.of(version, challenge))
 
 
-def ask_about_gold(
-    db: Database, files: Files, children: Children, gold: NamedGold, request: Mapping[str, Any]
+def send_scoring_request(
+    db: Database, files: FileStore, children: ScoringProcesses, gold: GoldReference, request: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The answer of a child that has this gold ready, or makes it ready; raises ChildError, FileNotFoundError.
 
@@ -67,22 +67,24 @@ def ask_about_gold(
     if not answer.get("unprepared"):
         return answer
     with db.read() as session:
-        key, whole = _whole(session, gold)
-    with files.local(key) as path:
+        key, whole = _full_gold_payload(session, gold)
+    with files.local_path(key) as path:
         return children.ask({**request, "gold": whole | {"path": str(path)}})
 
 
-def _whole(session: ReadSession, gold: NamedGold) -> tuple[str, dict[str, Any]]:
+def _full_gold_payload(session: ReadSession, gold: GoldReference) -> tuple[str, dict[str, Any]]:
     """The key of the gold's file, and all else that reading it takes."""
     version = session.get(GoldVersion, gold.id)
     if version is None:
         raise FileNotFoundError(f"gold {gold.id}")  # deleted since it was named
     challenge = session.get_one(Phase, version.phase_id).challenge
-    return version.file_key, request_of(Path(), version, challenge) | {"name": _name(version, challenge)}
+    return version.file_key, stored_gold_payload(Path(), version, challenge) | {
+        "name": _compute_gold_name(version, challenge)
+    }
 
 
-def _name(version: GoldVersion, challenge: Challenge) -> str:
-    return gold_name(
+def _compute_gold_name(version: GoldVersion, challenge: Challenge) -> str:
+    return gold_content_hash(
         sha256=version.sha256,
         kind={"format": version.format, "encoding": version.encoding, "layout": version.layout},
         task=challenge.task,

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 from app.errors import QuotaExceeded
 from app.store.queries import quota
-from app.store.types import moment_text
+from app.store.types import format_timestamp
 
 QUOTA_REMEDIES = {
     "per_day": "Wait until the time in 'reset_at', when the challenge's next day begins.",
@@ -24,7 +24,7 @@ def quota_day(timezone: str, now: datetime) -> tuple[str, datetime]:
     return today.isoformat(), datetime.combine(today + timedelta(days=1), time.min, tzinfo=zone)
 
 
-def require_quota(limits: Mapping[str, int], used: quota.Usage, *, reset_at: datetime, now: datetime) -> None:
+def require_quota(limits: Mapping[str, int], used: quota.QuotaUsage, *, reset_at: datetime, now: datetime) -> None:
     """Raise QuotaExceeded, which says which limit is met and until when, unless one more submission is within all."""
     counts: Mapping[str, int] = {
         "total": used.total,  # first: where it is used up, the next day does not help
@@ -50,5 +50,5 @@ def require_quota(limits: Mapping[str, int], used: quota.Usage, *, reset_at: dat
             quota=name,
             limit=limit,
             used=count,
-            reset_at=moment_text(reset_at) if daily else None,
+            reset_at=format_timestamp(reset_at) if daily else None,
         )

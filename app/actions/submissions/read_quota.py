@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from app.actions.access import Caller, require_scope, see_phase
+from app.actions.access import Caller, load_visible_phase, require_scope
 from app.actions.submissions.check_quota import quota_day
-from app.actions.submissions.read_submissions import own_team
+from app.actions.submissions.read_submissions import own_team_id
 from app.store import clock
 from app.store.queries import quota
 from app.store.session import ReadSession
@@ -26,9 +26,9 @@ class QuotaState:
 
 def read_quota(session: ReadSession, caller: Caller, slug: str, phase_slug: str) -> QuotaState:
     """The state of the caller's own team; raises NotFound, NotRegistered and its kin."""
-    phase = see_phase(session, caller, slug, phase_slug)
+    phase = load_visible_phase(session, caller, slug, phase_slug)
     require_scope(caller, "read")
-    team_id = own_team(session, caller, phase)
+    team_id = own_team_id(session, caller, phase)
     day, reset_at = quota_day(phase.challenge.timezone, clock.now(session))
     use = quota.usage(session, phase.id, team_id, day)
     used: dict[str, int] = {name: getattr(use, name) for name in ("per_day", "total", "concurrent", "invalid_per_day")}

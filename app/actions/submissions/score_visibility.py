@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from app.errors import BadRequest, LeaderboardHidden, SplitHidden
-from app.scoring.declaration.recipe import Recipe
-from app.scoring.declaration.requirements import OPEN_REASONS
-from app.scoring.standings import rounded
+from app.scoring.declaration.recipe import ScoringRecipe
+from app.scoring.declaration.requirements import PUBLIC_UNMET_REASONS
+from app.scoring.standings import round_significant
 from app.store.tables import GoldVersion, Phase
 
 # The full reason may name classes that the gold lacks, so only organizers read it.
@@ -16,7 +16,7 @@ HIDDEN_REASON = "undefined on these data; the organizers can read why"
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ScoreView:
     """How a reader sees scores: as an organizer (everything), or as everybody else."""
 
     organizer: bool
@@ -29,33 +29,33 @@ class View:
     def _metric(self, stored: Mapping[str, Any]) -> dict[str, Any]:
         if self.organizer:
             return dict(stored)
-        shown: dict[str, Any] = {"value": rounded(stored["value"], self.digits)}
+        shown: dict[str, Any] = {"value": round_significant(stored["value"], self.digits)}
         reason = stored.get("reason")
         if reason:
-            shown["reason"] = reason if reason in OPEN_REASONS else HIDDEN_REASON
+            shown["reason"] = reason if reason in PUBLIC_UNMET_REASONS else HIDDEN_REASON
         return shown
 
 
-def view_for(recipe: Recipe, *, organizer: bool) -> View:
+def score_view_for(recipe: ScoringRecipe, *, organizer: bool) -> ScoreView:
     """The view of an organizer, or that of everybody else under the recipe's disclosure."""
-    return View(organizer=organizer, digits=None if organizer else recipe.digits)
+    return ScoreView(organizer=organizer, digits=None if organizer else recipe.digits)
 
 
-def shown_split(phase: Phase, gold: GoldVersion) -> str:
+def visible_split(phase: Phase, gold: GoldVersion) -> str:
     """The split that participants and visitors see now: public until the final release, then private."""
-    return split_now(has_splits=gold.has_splits, released=phase.released_at)
+    return current_split(has_splits=gold.has_splits, released=phase.released_at)
 
 
-def split_now(*, has_splits: bool, released: datetime | None) -> str:
+def current_split(*, has_splits: bool, released: datetime | None) -> str:
     """The same by what was read of gold and phase."""
     if not has_splits:
         return "all"
     return "private" if released is not None else "public"
 
 
-def split_for(phase: Phase, gold: GoldVersion, asked: str | None, *, organizer: bool) -> str:
+def resolve_split(phase: Phase, gold: GoldVersion, asked: str | None, *, organizer: bool) -> str:
     """The split to show; raises SplitHidden for one that this reader may not see."""
-    shown = shown_split(phase, gold)
+    shown = visible_split(phase, gold)
     if asked is None or asked == shown:
         return shown
     if organizer and not gold.has_splits:
@@ -65,7 +65,7 @@ def split_for(phase: Phase, gold: GoldVersion, asked: str | None, *, organizer: 
     return asked
 
 
-def require_board(phase: Phase, now: datetime, *, organizer: bool) -> None:
+def require_visible_board(phase: Phase, now: datetime, *, organizer: bool) -> None:
     """Raise LeaderboardHidden unless this reader may see the board now."""
     closed = phase.closes_at is not None and now >= phase.closes_at
     if organizer or phase.leaderboard == "public" or (phase.leaderboard == "after_close" and closed):

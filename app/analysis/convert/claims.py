@@ -2,21 +2,21 @@
 
 from dataclasses import dataclass
 
-from app.analysis.convert.measures import Undefined
-from app.analysis.convert.printed_figures import Figure
+from app.analysis.convert.measures import ZeroDivisionRule
+from app.analysis.convert.printed_figures import PrintedFigure
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class FigureClaim:
     """A printed figure: of the class with this number, or of the whole task (None)."""
 
     key: str
-    figure: Figure
+    figure: PrintedFigure
     row: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class CountsProblem:
     """All that is claimed of one system on one data set.
 
     `sizes` says how many of the `n` instances are in each class; None: two classes, the first of which (the positive
@@ -26,11 +26,11 @@ class Problem:
 
     n: int
     sizes: tuple[int, ...] | None
-    claims: tuple[Claim, ...]
+    claims: tuple[FigureClaim, ...]
     exclusive: bool = True
-    undefined: Undefined = "worst"
+    undefined: ZeroDivisionRule = "worst"
 
     @property
-    def planar(self) -> bool:
+    def has_two_classes(self) -> bool:
         """Whether two counts say all: there is one class and the rest."""
         return self.exclusive and (self.sizes is None or len(self.sizes) == 2)

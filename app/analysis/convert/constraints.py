@@ -5,16 +5,25 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor, inf
 
-from app.analysis.convert.claims import Claim
-from app.analysis.convert.measures import KAPPA_EMPTY, RATIOS, Coefficients, Ratio, Table, Undefined, ranges, ratio_of
-from app.analysis.convert.printed_figures import Figure
+from app.analysis.convert.claims import FigureClaim
+from app.analysis.convert.measures import (
+    KAPPA_WHEN_UNDEFINED,
+    RATIO_MEASURES,
+    Coefficients,
+    ConfusionTable,
+    LinearRatio,
+    ZeroDivisionRule,
+    ratio_inequalities,
+    ratio_of,
+)
+from app.analysis.convert.printed_figures import PrintedFigure
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class SumConstraint:
     """A demand on all classes: the sum of weight × share of each lies from `low` to `high`."""
 
-    shares: tuple[Ratio, ...]
+    shares: tuple[LinearRatio, ...]
     weights: tuple[int, ...]
     low: Fraction | None
     high: Fraction | None
@@ -24,7 +33,7 @@ class Sum:
         """Between which values it is met."""
         return -inf if self.low is None else self.low, inf if self.high is None else self.high
 
-    def share(self, row: int, table: Table) -> Fraction:
+    def share(self, row: int, table: ConfusionTable) -> Fraction:
         """What the table of one class adds: nothing where it has no value."""
         return self.weights[row] * (self.shares[row].value(table) or Fraction(0))
 
@@ -33,59 +42,59 @@ class Sum:
         found = self.shares[row].linear(size, n - size)
         return None if found is None else tuple(self.weights[row] * each for each in found)
 
-    def value(self, tables: Sequence[Table]) -> Fraction:
+    def value(self, tables: Sequence[ConfusionTable]) -> Fraction:
         """The sum over the tables of all classes."""
         return sum((self.share(row, one) for row, one in enumerate(tables)), start=Fraction(0))
 
-    def after(self, total: Fraction) -> "Last":
+    def after(self, total: Fraction) -> "LastClassConstraint":
         """What is left to demand of the last class where the others sum to this."""
         low, high = self.bounds
-        return Last(self.shares[-1], self.weights[-1], (low - total, high - total))
+        return LastClassConstraint(self.shares[-1], self.weights[-1], (low - total, high - total))
 
-    def holds(self, tables: Sequence[Table]) -> bool:
+    def holds(self, tables: Sequence[ConfusionTable]) -> bool:
         """Whether the tables of all classes meet the demand."""
         low, high = self.bounds
         return low <= self.value(tables) <= high
 
 
 @dataclass(frozen=True, slots=True)
-class Last:
+class LastClassConstraint:
     """A demand on the last class alone: weight × share lies within the bounds."""
 
-    ratio: Ratio
+    ratio: LinearRatio
     weight: int
     bounds: tuple[Fraction | float, Fraction | float]
 
-    def value(self, tables: Sequence[Table]) -> Fraction:
+    def value(self, tables: Sequence[ConfusionTable]) -> Fraction:
         """What the last of the tables adds."""
         return self.weight * (self.ratio.value(tables[-1]) or Fraction(0))
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class NonlinearConstraint:
     """A demand that is no sum: a measure of all classes together, between two values (of a square root, two squares)."""
 
     key: str
     bounds: tuple[Fraction, Fraction]
-    undefined: Undefined = "worst"
+    undefined: ZeroDivisionRule = "worst"
 
-    def value(self, tables: Sequence[Table]) -> Fraction:
+    def value(self, tables: Sequence[ConfusionTable]) -> Fraction:
         """The exact value; of a measure that is a square root, its square with the sign of the value."""
-        found = curve(self.key, tables, self.undefined)
-        return _NOWHERE if found is None else found
+        found = nonlinear_value(self.key, tables, self.undefined)
+        return _NO_VALUE if found is None else found
 
-    def holds(self, tables: Sequence[Table]) -> bool:
+    def holds(self, tables: Sequence[ConfusionTable]) -> bool:
         """Whether the tables of all classes may be printed so."""
         low, high = self.bounds
         return low <= self.value(tables) <= high
 
 
-Demand = Sum | Last | Curve
-_NOWHERE = Fraction(-2)
+Constraint = SumConstraint | LastClassConstraint | NonlinearConstraint
+_NO_VALUE = Fraction(-2)
 """A value below every figure: that of a measure without one."""
 
 
-def correlation(tables: Sequence[Table]) -> Fraction:
+def signed_squared_mcc(tables: Sequence[ConfusionTable]) -> Fraction:
     """The signed square of the Matthews correlation of exclusive classes; 0 where a side is constant (Gorodkin 2004)."""
     n = sum(tables[0])
     chosen = [tp + fp for tp, fp, _, _ in tables]
@@ -95,53 +104,59 @@ def correlation(tables: Sequence[Table]) -> Fraction:
     return Fraction(covariance * abs(covariance), below) if below else Fraction(0)
 
 
-CURVES = ("f1_of_averages_macro", "f1_of_averages_weighted", "mcc")
-EXCLUSIVE = ("accuracy", "error_rate", "correct", "balanced_accuracy", "cohen_kappa", "mcc")
+NONLINEAR_MEASURES = ("f1_of_averages_macro", "f1_of_averages_weighted", "mcc")
+SINGLE_LABEL_MEASURES = ("accuracy", "error_rate", "correct", "balanced_accuracy", "cohen_kappa", "mcc")
 """Measures of a whole task that need one label per instance."""
-_AVERAGED = tuple(f"{key}_{kind}" for key in RATIOS for kind in ("macro", "micro", "weighted"))
-WHOLE = (*dict.fromkeys((*EXCLUSIVE, *CURVES)), *_AVERAGED)
+_AVERAGED_MEASURES = tuple(f"{key}_{kind}" for key in RATIO_MEASURES for kind in ("macro", "micro", "weighted"))
+WHOLE_TASK_MEASURES = (*dict.fromkeys((*SINGLE_LABEL_MEASURES, *NONLINEAR_MEASURES)), *_AVERAGED_MEASURES)
 """All measures of a whole task."""
 
-_TP: Ratio = Ratio((1, 0, 0, 0), None)
-_FN: Ratio = Ratio((0, 0, 1, 0), None)
+_TP: LinearRatio = LinearRatio((1, 0, 0, 0), None)
+_FN: LinearRatio = LinearRatio((0, 0, 1, 0), None)
 
 
-def demands(
-    claim: Claim, sizes: Sequence[int], n: int, *, exclusive: bool = True, undefined: Undefined = "worst"
-) -> "list[Sum | Curve]":
+def constraints_of(
+    claim: FigureClaim, sizes: Sequence[int], n: int, *, exclusive: bool = True, undefined: ZeroDivisionRule = "worst"
+) -> "list[SumConstraint | NonlinearConstraint]":
     """What the tables of classes of these sizes have to meet where a figure of the whole task is claimed."""
     key, figure, m = claim.key, claim.figure, len(sizes)
-    if key in CURVES:
-        ends = _squares(figure, n) if key == "mcc" else figure.closed(2 * (3 * n) ** (2 * m) * (n * m) ** 2)
-        return [Curve(key, ends, undefined)]
+    if key in NONLINEAR_MEASURES:
+        ends = _squared_bounds(figure, n) if key == "mcc" else figure.closed(2 * (3 * n) ** (2 * m) * (n * m) ** 2)
+        return [NonlinearConstraint(key, ends, undefined)]
     plain = {"accuracy": (_TP, n), "error_rate": (_FN, n), "correct": (_TP, 1)}
     if key in plain:
         share, scale = plain[key]
         low, high = figure.closed(n)
-        return [_counted(share, m, low * scale, high * scale)]
+        return [_count_sum(share, m, low * scale, high * scale)]
     if key == "balanced_accuracy":
-        return _mean(RATIOS["recall"], tuple(int(size > 0) for size in sizes), figure, n)
+        return _mean_constraints(RATIO_MEASURES["recall"], tuple(int(size > 0) for size in sizes), figure, n)
     if key == "cohen_kappa":
-        return _kappa(figure, sizes, n, undefined)
+        return _kappa_constraints(figure, sizes, n, undefined)
     base, _, kind = key.rpartition("_")
-    ratio = RATIOS[base].under(undefined)
+    ratio = RATIO_MEASURES[base].with_zero_division(undefined)
     if kind == "micro":
-        pooled = ranges(figure, ratio, n * m)
-        return [_of_right(*one, m, n) for one in pooled] if exclusive else [_of_counts(*one, m) for one in pooled]
-    return _mean(ratio, (1,) * m if kind == "macro" else tuple(sizes), figure, n)
+        pooled = ratio_inequalities(figure, ratio, n * m)
+        return (
+            [_right_answers_constraint(*one, m, n) for one in pooled]
+            if exclusive
+            else [_pooled_constraint(*one, m) for one in pooled]
+        )
+    return _mean_constraints(ratio, (1,) * m if kind == "macro" else tuple(sizes), figure, n)
 
 
-def _squares(figure: Figure, n: int) -> tuple[Fraction, Fraction]:
+def _squared_bounds(figure: PrintedFigure, n: int) -> tuple[Fraction, Fraction]:
     """Between which signed squares a root lies whose square has a denominator of at most n**4."""
-    return squared(figure).closed(n**4)
+    return squared_figure(figure).closed(n**4)
 
 
-def squared(figure: Figure) -> Figure:
+def squared_figure(figure: PrintedFigure) -> PrintedFigure:
     """What a figure of a square root says of the signed square."""
     return replace(figure, low=figure.low * abs(figure.low), high=figure.high * abs(figure.high))
 
 
-def _mean(share: Ratio, weights: tuple[int, ...], figure: Figure, n: int) -> "list[Sum | Curve]":
+def _mean_constraints(
+    share: LinearRatio, weights: tuple[int, ...], figure: PrintedFigure, n: int
+) -> "list[SumConstraint | NonlinearConstraint]":
     """A weighted mean of a ratio lies where the figure says; shares without a value are left out of it.
 
     The mean is at least a where the sum of weight × (share - a) is at least 0. Measures here lie from 0 to 1.
@@ -149,67 +164,75 @@ def _mean(share: Ratio, weights: tuple[int, ...], figure: Figure, n: int) -> "li
     total, m = sum(weights), len(weights)
     assert share.denominator is not None
     if not total:  # 0/0 itself: the sum of nothing is 0, which is at least 1 never
-        return [_weighed(share, weights, Fraction(0 if figure.holds(share.empty) else 1), None)]
+        return [_weighted_sum(share, weights, Fraction(0 if figure.holds(share.empty) else 1), None)]
     low, high = figure.closed((max(share.denominator) * n) ** m * total)
     if share.empty is not None:
-        return [_weighed(share, weights, low * total, high * total)]
+        return [_weighted_sum(share, weights, low * total, high * total)]
     return [
-        _weighed(_less(share, max(low, Fraction(0))), weights, Fraction(0), None),
-        _weighed(_less(share, min(high, Fraction(1))), weights, None, Fraction(0)),
-        _weighed(Ratio(share.denominator, share.denominator, None), weights, Fraction(1), None),  # some have a value
+        _weighted_sum(_ratio_minus(share, max(low, Fraction(0))), weights, Fraction(0), None),
+        _weighted_sum(_ratio_minus(share, min(high, Fraction(1))), weights, None, Fraction(0)),
+        _weighted_sum(
+            LinearRatio(share.denominator, share.denominator, None), weights, Fraction(1), None
+        ),  # some have a value
     ]
 
 
-def _less(ratio: Ratio, value: Fraction) -> Ratio:
+def _ratio_minus(ratio: LinearRatio, value: Fraction) -> LinearRatio:
     """The ratio less a value; without a value where it has none."""
     assert ratio.denominator is not None
     a, b = value.numerator, value.denominator
     one, two, three, four = (b * x - a * y for x, y in zip(ratio.numerator, ratio.denominator, strict=True))
     below = ratio.denominator
-    return Ratio((one, two, three, four), (b * below[0], b * below[1], b * below[2], b * below[3]), None)
+    return LinearRatio((one, two, three, four), (b * below[0], b * below[1], b * below[2], b * below[3]), None)
 
 
-def _weighed(share: Ratio, weights: tuple[int, ...], low: Fraction | None, high: Fraction | None) -> Sum:
-    return Sum((share,) * len(weights), weights, low, high)
+def _weighted_sum(
+    share: LinearRatio, weights: tuple[int, ...], low: Fraction | None, high: Fraction | None
+) -> SumConstraint:
+    return SumConstraint((share,) * len(weights), weights, low, high)
 
 
-def _counted(share: Ratio, m: int, low: Fraction | None, high: Fraction | None) -> Sum:
+def _count_sum(share: LinearRatio, m: int, low: Fraction | None, high: Fraction | None) -> SumConstraint:
     """A whole number, the same count of all classes, lies between two values."""
     least = None if low is None else Fraction(ceil(low))
-    return Sum((share,) * m, (1,) * m, least, None if high is None else Fraction(floor(high)))
+    return SumConstraint((share,) * m, (1,) * m, least, None if high is None else Fraction(floor(high)))
 
 
-def _of_counts(coefficients: Coefficients, bound: int, m: int) -> Sum:
+def _pooled_constraint(coefficients: Coefficients, bound: int, m: int) -> SumConstraint:
     """An inequality in the counts of all classes together."""
-    return _counted(Ratio(coefficients, None), m, None, Fraction(bound))
+    return _count_sum(LinearRatio(coefficients, None), m, None, Fraction(bound))
 
 
-def _of_right(coefficients: Coefficients, bound: int, m: int, n: int) -> Sum:
+def _right_answers_constraint(coefficients: Coefficients, bound: int, m: int, n: int) -> SumConstraint:
     """The same where classes are exclusive, so that with t right answers the counts are t, n - t, n - t, (m - 2)n + t."""
     a, b, c, d = coefficients
     slope, left = a - b - c + d, Fraction(bound - (b + c + (m - 2) * d) * n)
     if slope:
-        return _counted(_TP, m, left / slope if slope < 0 else None, left / slope if slope > 0 else None)
-    return _counted(_TP, m, None, None if left >= 0 else Fraction(-1))
+        return _count_sum(_TP, m, left / slope if slope < 0 else None, left / slope if slope > 0 else None)
+    return _count_sum(_TP, m, None, None if left >= 0 else Fraction(-1))
 
 
-def _kappa(figure: Figure, sizes: Sequence[int], n: int, undefined: Undefined) -> "list[Sum | Curve]":
+def _kappa_constraints(
+    figure: PrintedFigure, sizes: Sequence[int], n: int, undefined: ZeroDivisionRule
+) -> "list[SumConstraint | NonlinearConstraint]":
     """Kappa is (n Σ tp - Σ s q) / (n² - Σ s q), with q = tp + fp and s the size: at least a/b is linear in the counts.
 
     It is 0/0 where one class has all instances and all predictions: then both inequalities hold, whatever the figure.
     """
-    found: list[Sum | Curve] = []
+    found: list[SumConstraint | NonlinearConstraint] = []
     for limit, above in zip(figure.closed(n * n), (False, True), strict=True):
         a, b = limit.numerator, limit.denominator
-        shares = tuple(Ratio((b * n - (b - a) * size, -(b - a) * size, 0, 0), None) for size in sizes)
+        shares = tuple(LinearRatio((b * n - (b - a) * size, -(b - a) * size, 0, 0), None) for size in sizes)
         bound = Fraction(a * n * n)
-        found.append(Sum(shares, (1,) * len(sizes), None if above else bound, bound if above else None))
-    if n in sizes and not figure.holds(KAPPA_EMPTY[undefined]):
-        found.append(_weighed(_TP, tuple(int(size == n) for size in sizes), None, Fraction(n - 1)))
+        found.append(SumConstraint(shares, (1,) * len(sizes), None if above else bound, bound if above else None))
+    if n in sizes and not figure.holds(KAPPA_WHEN_UNDEFINED[undefined]):
+        found.append(_weighted_sum(_TP, tuple(int(size == n) for size in sizes), None, Fraction(n - 1)))
     return found
 
 
-def measured(claim: Claim, tables: Sequence[Table], undefined: Undefined = "worst") -> Fraction | None:
+def measure_value(
+    claim: FigureClaim, tables: Sequence[ConfusionTable], undefined: ZeroDivisionRule = "worst"
+) -> Fraction | None:
     """The exact value of what a claim is about, None where it has none; of the Matthews correlation the signed square."""
     key, n = claim.key, sum(tables[0])
     if claim.row is not None:
@@ -217,30 +240,30 @@ def measured(claim: Claim, tables: Sequence[Table], undefined: Undefined = "wors
         own = ratio_of(key, tp + fn, fp + tn, undefined)
         assert own is not None
         return own.value(tables[claim.row])
-    if key in CURVES:
-        return curve(key, tables, undefined)
+    if key in NONLINEAR_MEASURES:
+        return nonlinear_value(key, tables, undefined)
     right = sum(table[0] for table in tables)
     sizes = [tp + fn for tp, _, fn, _ in tables]
     if key == "cohen_kappa":
         chance = sum(size * (tp + fp) for size, (tp, fp, _, _) in zip(sizes, tables, strict=True))
-        return Fraction(n * right - chance, n * n - chance) if chance != n * n else KAPPA_EMPTY[undefined]
+        return Fraction(n * right - chance, n * n - chance) if chance != n * n else KAPPA_WHEN_UNDEFINED[undefined]
     if key in {"accuracy", "error_rate", "correct"}:
-        return of_right(key, right, len(sizes), n)
+        return value_from_right_answers(key, right, len(sizes), n)
     base, _, kind = ("recall", "", "occurring") if key == "balanced_accuracy" else key.rpartition("_")
-    ratio = RATIOS[base].under(undefined)
+    ratio = RATIO_MEASURES[base].with_zero_division(undefined)
     if kind == "micro":
         tp, fp, fn, tn = (sum(column) for column in zip(*tables, strict=True))
         return ratio.value((tp, fp, fn, tn))
     weights = {"macro": [1] * len(sizes), "occurring": [int(size > 0) for size in sizes]}.get(kind, sizes)
-    return mean(ratio, weights, tables)
+    return weighted_mean(ratio, weights, tables)
 
 
-def side_of(claim: Claim, value: Fraction) -> int:
+def compare_with_figure(claim: FigureClaim, value: Fraction) -> int:
     """Where a measured value lies beside the printed figure: -1 below, 0 where it may be printed so, 1 above."""
-    return (squared(claim.figure) if claim.key == "mcc" else claim.figure).side(value)
+    return (squared_figure(claim.figure) if claim.key == "mcc" else claim.figure).side(value)
 
 
-def mean(ratio: Ratio, weights: Sequence[int], tables: Sequence[Table]) -> Fraction | None:
+def weighted_mean(ratio: LinearRatio, weights: Sequence[int], tables: Sequence[ConfusionTable]) -> Fraction | None:
     """The weighted mean of a ratio over the classes in which it has a value; what 0/0 counts as where none weighs."""
     values = [(weight, ratio.value(table)) for weight, table in zip(weights, tables, strict=True)]
     known = [(weight, value) for weight, value in values if value is not None]
@@ -248,35 +271,38 @@ def mean(ratio: Ratio, weights: Sequence[int], tables: Sequence[Table]) -> Fract
     return sum((weight * value for weight, value in known), Fraction(0)) / below if below else ratio.empty
 
 
-def curve(key: str, tables: Sequence[Table], undefined: Undefined) -> Fraction | None:
+def nonlinear_value(key: str, tables: Sequence[ConfusionTable], undefined: ZeroDivisionRule) -> Fraction | None:
     """The exact value of a measure that is no sum; of a square root its signed square.
 
     The harmonic mean of two averages that are 0 is 0, as is the correlation with a constant.
     """
     if key == "mcc":
-        return correlation(tables)
+        return signed_squared_mcc(tables)
     weights = [tp + fn if key.endswith("_weighted") else 1 for tp, _, fn, _ in tables]
-    precision, recall = (mean(RATIOS[name].under(undefined), weights, tables) for name in ("precision", "recall"))
+    precision, recall = (
+        weighted_mean(RATIO_MEASURES[name].with_zero_division(undefined), weights, tables)
+        for name in ("precision", "recall")
+    )
     if precision is None or recall is None:
         return None
     return 2 * precision * recall / (precision + recall) if precision + recall else Fraction(0)
 
 
-def of_right(key: str, right: int, m: int, n: int) -> Fraction | None:
+def value_from_right_answers(key: str, right: int, m: int, n: int) -> Fraction | None:
     """A measure of m exclusive classes that follows from how many of n answers are right; None for all others."""
     plain = {"accuracy": Fraction(right, n), "error_rate": Fraction(n - right, n), "correct": Fraction(right)}
     base, _, kind = key.rpartition("_")
     if kind == "micro":
-        return RATIOS[base].value((right, n - right, n - right, (m - 2) * n + right))
+        return RATIO_MEASURES[base].value((right, n - right, n - right, (m - 2) * n + right))
     return plain.get(key)
 
 
-def structure(sizes: Sequence[int], n: int) -> Sum:
+def one_prediction_constraint(sizes: Sequence[int], n: int) -> SumConstraint:
     """One prediction per instance: the predictions of all classes are n together."""
     m = len(sizes)
-    return Sum((Ratio((1, 1, 0, 0), None),) * m, (1,) * m, Fraction(n), Fraction(n))
+    return SumConstraint((LinearRatio((1, 1, 0, 0), None),) * m, (1,) * m, Fraction(n), Fraction(n))
 
 
-def table(tp: int, fp: int, size: int, n: int) -> Table:
+def table(tp: int, fp: int, size: int, n: int) -> ConfusionTable:
     """The four counts of a class of this size."""
     return tp, fp, size - tp, n - size - fp

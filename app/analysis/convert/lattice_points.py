@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-Cut = tuple[int, int, int]
+HalfPlane = tuple[int, int, int]
 """(a, b, c): the half-plane a·x + b·y ≤ c."""
 _Line = tuple[int, int, int]  # (p, q, r), r > 0: y = (p·x + q) / r
 
@@ -28,12 +28,12 @@ def floor_sum(terms: int, slope: int, shift: int, divisor: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class LatticeRegion:
     """The integer points with 0 ≤ x ≤ width, 0 ≤ y ≤ height inside all half-planes."""
 
     width: int
     height: int
-    cuts: tuple[Cut, ...]
+    cuts: tuple[HalfPlane, ...]
     first: int
     last: int
     """The columns that hold real points: none where last < first."""
@@ -42,7 +42,7 @@ class Region:
     """Lines above all points, and lines below the negatives of all points (so that both are bounds from above)."""
 
     @classmethod
-    def of(cls, width: int, height: int, cuts: Iterable[Cut]) -> "Region":
+    def of(cls, width: int, height: int, cuts: Iterable[HalfPlane]) -> "LatticeRegion":
         """The region of these half-planes."""
         cuts = tuple(dict.fromkeys(cuts))
         tops: list[_Line] = [(0, height, 1)]
@@ -78,7 +78,7 @@ class Region:
         last = self.last if last is None else min(last, self.last)
         if last < first:
             return 0
-        return _floors(self.tops, first, last) + _floors(self.floors, first, last) + last - first + 1
+        return _sum_floors(self.tops, first, last) + _sum_floors(self.floors, first, last) + last - first + 1
 
     def points(self) -> Iterator[tuple[int, int]]:
         """All points, by x and then y; empty stretches are skipped."""
@@ -94,31 +94,31 @@ class Region:
         step = 1
         while x <= self.last:
             if self.count(x, x + step - 1):
-                return least_from(x, x + step - 1, partial(self._holds, x))
+                return bisect_first(x, x + step - 1, partial(self._has_points, x))
             x += step
             step *= 2
         return None
 
-    def _holds(self, first: int, last: int) -> bool:
+    def _has_points(self, first: int, last: int) -> bool:
         return self.count(first, last) > 0
 
     def nth(self, place: int) -> tuple[int, int]:
         """The point at this place (from 0) of all points in order."""
-        x = least_from(self.first, self.last, lambda end: self.count(self.first, end) > place)
+        x = bisect_first(self.first, self.last, lambda end: self.count(self.first, end) > place)
         return x, self.column(x)[0] + place - self.count(self.first, x - 1)
 
     def span(self) -> tuple[int, int]:
         """The least and the greatest x of the points; there is at least one."""
         first = self._next(self.first)
         assert first is not None
-        return first, least_from(first, self.last, lambda end: self.count(end + 1, self.last) == 0)
+        return first, bisect_first(first, self.last, lambda end: self.count(end + 1, self.last) == 0)
 
-    def turned(self) -> "Region":
+    def turned(self) -> "LatticeRegion":
         """The same points with x and y exchanged."""
-        return Region.of(self.height, self.width, [(b, a, c) for a, b, c in self.cuts])
+        return LatticeRegion.of(self.height, self.width, [(b, a, c) for a, b, c in self.cuts])
 
 
-def least_from(low: int, high: int, holds: Callable[[int], bool]) -> int:
+def bisect_first(low: int, high: int, holds: Callable[[int], bool]) -> int:
     """The least whole number from low to high of which it holds, and high + 1 where there is none.
 
     What holds of one has to hold of all that are greater.
@@ -130,7 +130,7 @@ def least_from(low: int, high: int, holds: Callable[[int], bool]) -> int:
     return low
 
 
-def _floors(lines: Sequence[_Line], first: int, last: int) -> int:
+def _sum_floors(lines: Sequence[_Line], first: int, last: int) -> int:
     """The sum over the columns of the floor of the lowest line; between two crossings one line is the lowest."""
     total, start = 0, first
     while start <= last:

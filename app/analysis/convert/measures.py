@@ -9,25 +9,25 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from app.analysis.convert.printed_figures import Figure
+from app.analysis.convert.printed_figures import PrintedFigure
 
-Undefined = Literal["worst", "0", "1", "skip", "rate=0", "rate=1"]
+ZeroDivisionRule = Literal["worst", "0", "1", "skip", "rate=0", "rate=1"]
 """What 0/0 counts as: the worst value of its measure, 0, 1, or nothing (left out of means, and not printed alone).
 
 `rate=0`, `rate=1`: as `0` and `1`, but of informedness it is a rate of an empty class that counts so, not the whole.
 """
-CONVENTIONS: tuple[Undefined, ...] = ("worst", "0", "1", "skip")
-BY_RATES: dict[Undefined, Undefined] = {"rate=0": "0", "rate=1": "1"}
+ZERO_DIVISION_RULES: tuple[ZeroDivisionRule, ...] = ("worst", "0", "1", "skip")
+RATE_RULES: dict[ZeroDivisionRule, ZeroDivisionRule] = {"rate=0": "0", "rate=1": "1"}
 """The conventions that differ from others in informedness alone."""
 
-Table = tuple[int, int, int, int]
+ConfusionTable = tuple[int, int, int, int]
 """tp, fp, fn, tn of one class."""
 Coefficients = tuple[int, int, int, int]
 _ONE = Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Ratio:
+class LinearRatio:
     """Two sums of coefficients × (tp, fp, fn, tn), one divided by the other; `empty` is what 0/0 counts as.
 
     Without `denominator` it is the count itself; without `empty`, 0/0 has no value.
@@ -37,7 +37,7 @@ class Ratio:
     denominator: Coefficients | None
     empty: Fraction | None = Fraction(0)
 
-    def value(self, table: Table) -> Fraction | None:
+    def value(self, table: ConfusionTable) -> Fraction | None:
         """The exact value of a table."""
         above = dot(self.numerator, table)
         if self.denominator is None:
@@ -57,40 +57,40 @@ class Ratio:
             return (Fraction(self.empty or 0, positives + negatives),) * 4
         return tuple(Fraction(each, below) for each in self.numerator)
 
-    def under(self, undefined: Undefined) -> "Ratio":
+    def with_zero_division(self, undefined: ZeroDivisionRule) -> "LinearRatio":
         """The same ratio where 0/0 counts as the convention says; `empty` is its worst value here."""
-        kept: dict[Undefined, Fraction | None] = {"0": Fraction(0), "1": _ONE, "skip": None}
-        return replace(self, empty=kept.get(BY_RATES.get(undefined, undefined), self.empty))
+        kept: dict[ZeroDivisionRule, Fraction | None] = {"0": Fraction(0), "1": _ONE, "skip": None}
+        return replace(self, empty=kept.get(RATE_RULES.get(undefined, undefined), self.empty))
 
 
-def dot(coefficients: Sequence[int], table: Table) -> int:
+def dot(coefficients: Sequence[int], table: ConfusionTable) -> int:
     """The sum of coefficient × count."""
     return sum(c * count for c, count in zip(coefficients, table, strict=True))
 
 
 _ALL: Coefficients = (1, 1, 1, 1)
-RATIOS: dict[str, Ratio] = {
-    "recall": Ratio((1, 0, 0, 0), (1, 0, 1, 0)),
-    "precision": Ratio((1, 0, 0, 0), (1, 1, 0, 0)),
-    "f1": Ratio((2, 0, 0, 0), (2, 1, 1, 0)),
-    "f0_5": Ratio((5, 0, 0, 0), (5, 4, 1, 0)),
-    "f2": Ratio((5, 0, 0, 0), (5, 1, 4, 0)),
-    "jaccard": Ratio((1, 0, 0, 0), (1, 1, 1, 0)),
-    "specificity": Ratio((0, 0, 0, 1), (0, 1, 0, 1)),
-    "npv": Ratio((0, 0, 0, 1), (0, 0, 1, 1)),
-    "fpr": Ratio((0, 1, 0, 0), (0, 1, 0, 1), _ONE),
-    "fnr": Ratio((0, 0, 1, 0), (1, 0, 1, 0), _ONE),
-    "fdr": Ratio((0, 1, 0, 0), (1, 1, 0, 0), _ONE),
-    "for": Ratio((0, 0, 1, 0), (0, 0, 1, 1), _ONE),
-    "accuracy_ovr": Ratio((1, 0, 0, 1), _ALL),
-    "error_rate_ovr": Ratio((0, 1, 1, 0), _ALL, _ONE),
-    "prevalence": Ratio((1, 0, 1, 0), _ALL),
-    "detection_rate": Ratio((1, 0, 0, 0), _ALL),
-    "detection_prevalence": Ratio((1, 1, 0, 0), _ALL),
+RATIO_MEASURES: dict[str, LinearRatio] = {
+    "recall": LinearRatio((1, 0, 0, 0), (1, 0, 1, 0)),
+    "precision": LinearRatio((1, 0, 0, 0), (1, 1, 0, 0)),
+    "f1": LinearRatio((2, 0, 0, 0), (2, 1, 1, 0)),
+    "f0_5": LinearRatio((5, 0, 0, 0), (5, 4, 1, 0)),
+    "f2": LinearRatio((5, 0, 0, 0), (5, 1, 4, 0)),
+    "jaccard": LinearRatio((1, 0, 0, 0), (1, 1, 1, 0)),
+    "specificity": LinearRatio((0, 0, 0, 1), (0, 1, 0, 1)),
+    "npv": LinearRatio((0, 0, 0, 1), (0, 0, 1, 1)),
+    "fpr": LinearRatio((0, 1, 0, 0), (0, 1, 0, 1), _ONE),
+    "fnr": LinearRatio((0, 0, 1, 0), (1, 0, 1, 0), _ONE),
+    "fdr": LinearRatio((0, 1, 0, 0), (1, 1, 0, 0), _ONE),
+    "for": LinearRatio((0, 0, 1, 0), (0, 0, 1, 1), _ONE),
+    "accuracy_ovr": LinearRatio((1, 0, 0, 1), _ALL),
+    "error_rate_ovr": LinearRatio((0, 1, 1, 0), _ALL, _ONE),
+    "prevalence": LinearRatio((1, 0, 1, 0), _ALL),
+    "detection_rate": LinearRatio((1, 0, 0, 0), _ALL),
+    "detection_prevalence": LinearRatio((1, 1, 0, 0), _ALL),
 }
 """Measures of one class whatever its size; the keys are those of the catalogue."""
 
-COUNT_KEYS: dict[str, Coefficients] = {
+COUNT_MEASURES: dict[str, Coefficients] = {
     "tp": (1, 0, 0, 0),
     "fp": (0, 1, 0, 0),
     "fn": (0, 0, 1, 0),
@@ -99,27 +99,29 @@ COUNT_KEYS: dict[str, Coefficients] = {
 }
 
 
-def _balanced(p: int, n: int, _undefined: Undefined) -> Ratio:
+def _balanced_accuracy(p: int, n: int, _undefined: ZeroDivisionRule) -> LinearRatio:
     """The mean of the recalls of the classes that occur, so that nothing is undefined: (tp·n + tn·p) / 2pn."""
     if not p or not n:
-        return RATIOS["recall" if p else "specificity"]
-    return Ratio((n, 0, 0, p), (2 * n, 0, 2 * n, 0))
+        return RATIO_MEASURES["recall" if p else "specificity"]
+    return LinearRatio((n, 0, 0, p), (2 * n, 0, 2 * n, 0))
 
 
-def _informedness(p: int, n: int, undefined: Undefined) -> Ratio:
+def _informedness(p: int, n: int, undefined: ZeroDivisionRule) -> LinearRatio:
     """TPR + TNR - 1 = (tp·n - fp·p) / pn; where a class is empty, that is 0/0, or its rate alone is."""
-    if (p and n) or undefined not in BY_RATES:
-        return Ratio((n, -p, 0, 0), (n, 0, n, 0) if n else (0, 1, 0, 1), Fraction(-1)).under(undefined)
-    rate = int(BY_RATES[undefined])
-    return Ratio((0, rate - 1, 0, rate), (0, 1, 0, 1)) if n else Ratio((rate, 0, rate - 1, 0), (1, 0, 1, 0))
+    if (p and n) or undefined not in RATE_RULES:
+        return LinearRatio((n, -p, 0, 0), (n, 0, n, 0) if n else (0, 1, 0, 1), Fraction(-1)).with_zero_division(
+            undefined
+        )
+    rate = int(RATE_RULES[undefined])
+    return LinearRatio((0, rate - 1, 0, rate), (0, 1, 0, 1)) if n else LinearRatio((rate, 0, rate - 1, 0), (1, 0, 1, 0))
 
 
-def _kappa(p: int, n: int, undefined: Undefined) -> Ratio:
+def _kappa(p: int, n: int, undefined: ZeroDivisionRule) -> LinearRatio:
     """Chance-corrected agreement, both sides scaled by the number of instances (Cohen 1960)."""
-    return Ratio((n, -p, -n, p), (n, n, p, p), KAPPA_EMPTY[undefined])
+    return LinearRatio((n, -p, -n, p), (n, n, p, p), KAPPA_WHEN_UNDEFINED[undefined])
 
 
-KAPPA_EMPTY: dict[Undefined, Fraction | None] = {
+KAPPA_WHEN_UNDEFINED: dict[ZeroDivisionRule, Fraction | None] = {
     "worst": None,
     "0": Fraction(0),
     "1": Fraction(1),
@@ -128,50 +130,50 @@ KAPPA_EMPTY: dict[Undefined, Fraction | None] = {
     "rate=1": Fraction(1),
 }
 """What the kappa of answers that are all of one class, as is the gold, is printed as: 0/0 has no worst value there."""
-SIZED: dict[str, Callable[[int, int, Undefined], Ratio]] = {
-    "balanced_accuracy": _balanced,
+SIZE_DEPENDENT_MEASURES: dict[str, Callable[[int, int, ZeroDivisionRule], LinearRatio]] = {
+    "balanced_accuracy": _balanced_accuracy,
     "informedness": _informedness,
     "cohen_kappa": _kappa,
 }
 """Measures of one class that are ratios once it is known how many instances are in it and how many are not."""
 
 
-ONE_CLASS = (*RATIOS, *SIZED, *COUNT_KEYS)
+ONE_CLASS_MEASURES = (*RATIO_MEASURES, *SIZE_DEPENDENT_MEASURES, *COUNT_MEASURES)
 """All measures of one class against the rest."""
 
 
-def ratio_of(key: str, positives: int, negatives: int, undefined: Undefined) -> Ratio | None:
+def ratio_of(key: str, positives: int, negatives: int, undefined: ZeroDivisionRule) -> LinearRatio | None:
     """The ratio behind a measure of one class of this size; None where it is no ratio."""
-    if key in COUNT_KEYS:
-        return Ratio(COUNT_KEYS[key], None)
-    if key in SIZED:
-        return SIZED[key](positives, negatives, undefined)
-    return RATIOS[key].under(undefined) if key in RATIOS else None
+    if key in COUNT_MEASURES:
+        return LinearRatio(COUNT_MEASURES[key], None)
+    if key in SIZE_DEPENDENT_MEASURES:
+        return SIZE_DEPENDENT_MEASURES[key](positives, negatives, undefined)
+    return RATIO_MEASURES[key].with_zero_division(undefined) if key in RATIO_MEASURES else None
 
 
-def ranges(figure: Figure, ratio: Ratio, total: int) -> list[tuple[Coefficients, int]]:
+def ratio_inequalities(figure: PrintedFigure, ratio: LinearRatio, total: int) -> list[tuple[Coefficients, int]]:
     """The inequalities coefficients · counts ≤ bound that hold exactly where the ratio may be printed as the figure.
 
     `total` is the sum of the four counts. All denominators are sums that are never negative.
     """
     if ratio.denominator is None:
         low, high = -(-figure.low // 1), figure.high // 1
-        return [(ratio.numerator, high), (_times(-1, ratio.numerator), -low)]
+        return [(ratio.numerator, high), (_scaled(-1, ratio.numerator), -low)]
     least, most = figure.closed(max(ratio.denominator) * total)
     found = [
-        (_minus(most.denominator, ratio.numerator, most.numerator, ratio.denominator), 0),
-        (_minus(least.numerator, ratio.denominator, least.denominator, ratio.numerator), 0),
+        (_linear_difference(most.denominator, ratio.numerator, most.numerator, ratio.denominator), 0),
+        (_linear_difference(least.numerator, ratio.denominator, least.denominator, ratio.numerator), 0),
     ]
     if not figure.holds(ratio.empty):
-        found.append((_times(-1, ratio.denominator), -1))
+        found.append((_scaled(-1, ratio.denominator), -1))
     return found
 
 
-def _minus(a: int, left: Coefficients, b: int, right: Coefficients) -> Coefficients:
+def _linear_difference(a: int, left: Coefficients, b: int, right: Coefficients) -> Coefficients:
     """The difference a · left - b · right."""
     one, two, three, four = (a * x - b * y for x, y in zip(left, right, strict=True))
     return one, two, three, four
 
 
-def _times(a: int, coefficients: Coefficients) -> Coefficients:
-    return _minus(a, coefficients, 0, coefficients)
+def _scaled(a: int, coefficients: Coefficients) -> Coefficients:
+    return _linear_difference(a, coefficients, 0, coefficients)

@@ -8,27 +8,43 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from app.analysis.convert.claims import Claim, Problem
-from app.analysis.convert.constraints import Curve, Demand, Sum, demands, structure, table
-from app.analysis.convert.lattice_points import Cut, Region
-from app.analysis.convert.measures import Ratio, Table
-from app.analysis.convert.one_class_search import LIMIT, Answer, Span, line_cuts, narrowed, region_of, spread, within
+from app.analysis.convert.claims import CountsProblem, FigureClaim
+from app.analysis.convert.constraints import (
+    Constraint,
+    NonlinearConstraint,
+    SumConstraint,
+    constraints_of,
+    one_prediction_constraint,
+    table,
+)
+from app.analysis.convert.lattice_points import HalfPlane, LatticeRegion
+from app.analysis.convert.measures import ConfusionTable, LinearRatio
+from app.analysis.convert.one_class_search import (
+    SEARCH_LIMIT,
+    FittingCounts,
+    Span,
+    evenly_spaced,
+    line_half_planes,
+    narrow_region,
+    region_of,
+    search_region,
+)
 
-_MOST = 1_000  # points of a class that are gone through, if it has no more
-_SOME = 300  # of a class with more points
-_HALVINGS = 30  # in which the range of a ratio is found
-_Reach = tuple[Fraction, Fraction]
+_MAX_LISTED_POINTS = 1_000  # points of a class that are gone through, if it has no more
+_SAMPLED_POINTS = 300  # of a class with more points
+_BISECTION_STEPS = 30  # in which the range of a ratio is found
+_Bounds = tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ClassCandidates:
     """One class by itself: its size, the region of its (tp, fp), its tables (all or a part), the claims about it."""
 
     size: int
-    region: Region
+    region: LatticeRegion
     count: int
-    tables: tuple[Table, ...]
-    claims: tuple[Claim, ...]
+    tables: tuple[ConfusionTable, ...]
+    claims: tuple[FigureClaim, ...]
 
     @property
     def whole(self) -> bool:
@@ -36,86 +52,92 @@ class Row:
         return self.count == len(self.tables)
 
 
-def own(problem: Problem, number: int) -> tuple[Claim, ...]:
+def claims_of_class(problem: CountsProblem, number: int) -> tuple[FigureClaim, ...]:
     """The claims about one class, as claims about the first of two: it and the rest."""
     return tuple(replace(claim, row=0) for claim in problem.claims if claim.row == number)
 
 
-def row_of(problem: Problem, number: int) -> Row:
+def candidates_of_class(problem: CountsProblem, number: int) -> ClassCandidates:
     """A class by itself; of many points some that lie evenly."""
     assert problem.sizes is not None
-    size, claims = problem.sizes[number], own(problem, number)
+    size, claims = problem.sizes[number], claims_of_class(problem, number)
     region, _ = region_of(claims, size, problem.n, problem.undefined)
     count = region.count()
-    some = region.points() if count <= _MOST else (region.nth(place) for place in spread(0, count - 1, _SOME))
+    some = (
+        region.points()
+        if count <= _MAX_LISTED_POINTS
+        else (region.nth(place) for place in evenly_spaced(0, count - 1, _SAMPLED_POINTS))
+    )
     tables = tuple(table(tp, fp, size, problem.n) for tp, fp in some)
-    return Row(size, region, count, tables, claims)
+    return ClassCandidates(size, region, count, tables, claims)
 
 
-def joined(problem: Problem, *, first: int = 10, limit: int = LIMIT) -> Answer:
+def search_many_classes(problem: CountsProblem, *, first: int = 10, limit: int = SEARCH_LIMIT) -> FittingCounts:
     """The counts of all classes that fit; a solution holds one table per class, in the order of the sizes."""
     assert problem.sizes is not None
-    rows = [row_of(problem, number) for number in range(len(problem.sizes))]
+    rows = [candidates_of_class(problem, number) for number in range(len(problem.sizes))]
     order = sorted(range(len(rows)), key=lambda number: rows[number].count)
     if not rows[order[0]].count:
-        return Answer(0, complete=True)
-    answer = _Join.of(problem, rows, order).run(first, limit)
+        return FittingCounts(0, complete=True)
+    answer = _JointSearch.of(problem, rows, order).run(first, limit)
     back = sorted(range(len(order)), key=lambda place: order[place])
     found = tuple(tuple(one[place] for place in back) for one in answer.first)
     return replace(answer, first=found, spans=answer.spans and tuple(answer.spans[place] for place in back))
 
 
 @dataclass(frozen=True, slots=True)
-class _Join:
+class _JointSearch:
     """Classes in the order in which they are gone through, and what their tables have to meet together."""
 
     n: int
     exclusive: bool
-    rows: list[Row]
-    sums: list[Sum]
-    curves: list[Curve]
-    reach: list[list[_Reach]]
+    rows: list[ClassCandidates]
+    sums: list[SumConstraint]
+    curves: list[NonlinearConstraint]
+    reach: list[list[_Bounds]]
     """For each sum and each class, between what the shares of this and all later classes lie."""
 
     @classmethod
-    def of(cls, problem: Problem, rows: Sequence[Row], order: Sequence[int]) -> "_Join":
+    def of(cls, problem: CountsProblem, rows: Sequence[ClassCandidates], order: Sequence[int]) -> "_JointSearch":
         """The classes in this order."""
         ordered = [rows[number] for number in order]
         sizes = [row.size for row in ordered]
         whole = [claim for claim in problem.claims if claim.row is None]
         how: dict[str, Any] = {"exclusive": problem.exclusive, "undefined": problem.undefined}
-        wanted = [one for claim in whole for one in demands(claim, sizes, problem.n, **how)]
+        wanted = [one for claim in whole for one in constraints_of(claim, sizes, problem.n, **how)]
         if problem.exclusive:
-            wanted.append(structure(sizes, problem.n))
-        sums = _merged(one for one in wanted if isinstance(one, Sum))
-        curves = [one for one in wanted if isinstance(one, Curve)]
-        reach = [_reach(one, ordered, problem.n) for one in sums]
-        ordered = [replace(row, tables=_likely_first(row, sums, reach, place)) for place, row in enumerate(ordered)]
+            wanted.append(one_prediction_constraint(sizes, problem.n))
+        sums = _merge_sums(one for one in wanted if isinstance(one, SumConstraint))
+        curves = [one for one in wanted if isinstance(one, NonlinearConstraint)]
+        reach = [_remaining_bounds(one, ordered, problem.n) for one in sums]
+        ordered = [
+            replace(row, tables=_sort_likely_first(row, sums, reach, place)) for place, row in enumerate(ordered)
+        ]
         return cls(problem.n, problem.exclusive, ordered, sums, curves, reach)
 
-    def run(self, first: int, limit: int) -> Answer:
+    def run(self, first: int, limit: int) -> FittingCounts:
         """Look at all combinations, or as many as the limit allows."""
         start = [Fraction(0)] * len(self.sums)
-        if not self._within_reach(start, 0):
-            return Answer(0, complete=True)
-        count, steps, found, boxes = 0, 0, list[tuple[Table, ...]](), list[tuple[tuple[Span, Span], ...]]()
+        if not self._is_reachable(start, 0):
+            return FittingCounts(0, complete=True)
+        count, steps, found, boxes = 0, 0, list[tuple[ConfusionTable, ...]](), list[tuple[tuple[Span, Span], ...]]()
         complete = all(row.whole for row in self.rows[:-1])
-        for tables, sums in self._chosen():
+        for tables, sums in self._table_combinations():
             if steps >= limit:
                 complete = False
                 break
             steps += 1
             if sums is None:
                 continue
-            answer, looked = self._left(tables, sums, first - len(found), limit)
+            answer, looked = self._search_last_class(tables, sums, first - len(found), limit)
             steps += looked
             count, complete = count + answer.count, complete and answer.complete
             found += answer.first
             if answer.spans is not None:
                 boxes.append(answer.spans)
-        return Answer(count, complete, tuple(found), _hull(boxes) if complete and count else None)
+        return FittingCounts(count, complete, tuple(found), _bounding_boxes(boxes) if complete and count else None)
 
-    def _within_reach(self, sums: Sequence[Fraction], place: int) -> bool:
+    def _is_reachable(self, sums: Sequence[Fraction], place: int) -> bool:
         """Whether each sum may still come out, as far as each can tell by itself."""
         for one, total, reach in zip(self.sums, sums, self.reach, strict=True):
             low, high = one.bounds
@@ -123,10 +145,10 @@ class _Join:
                 return False
         return True
 
-    def _chosen(self) -> Iterator[tuple[tuple[Table, ...], list[Fraction] | None]]:
+    def _table_combinations(self) -> Iterator[tuple[tuple[ConfusionTable, ...], list[Fraction] | None]]:
         """Tables of all classes but the last one, with their sums; None for those that nothing can complete."""
         last = len(self.rows) - 1
-        tables, sums = list[Table](), [[Fraction(0)] * len(self.sums)]
+        tables, sums = list[ConfusionTable](), [[Fraction(0)] * len(self.sums)]
         ahead = [iter(row.tables) for row in self.rows[:1]] if last else []
         if not last:
             yield (), sums[0]
@@ -138,7 +160,7 @@ class _Join:
                 del tables[place - 1 :], sums[max(place, 1) :]
                 continue
             grown = [total + each.share(place, one) for total, each in zip(sums[-1], self.sums, strict=True)]
-            if not self._within_reach(grown, place + 1):
+            if not self._is_reachable(grown, place + 1):
                 yield (), None
             elif place == last - 1:
                 yield (*tables, one), grown
@@ -147,39 +169,41 @@ class _Join:
                 sums.append(grown)
                 ahead.append(iter(self.rows[place + 1].tables))
 
-    def _left(self, tables: tuple[Table, ...], sums: list[Fraction], first: int, limit: int) -> tuple[Answer, int]:
+    def _search_last_class(
+        self, tables: tuple[ConfusionTable, ...], sums: list[Fraction], first: int, limit: int
+    ) -> tuple[FittingCounts, int]:
         """What fits the last class beside these tables of the others, and how many columns were looked at."""
         row, place = self.rows[-1], len(tables)
-        cuts: list[Cut] = [*row.region.cuts]
-        tests: list[Demand] = [*self.curves]
+        cuts: list[HalfPlane] = [*row.region.cuts]
+        tests: list[Constraint] = [*self.curves]
         for one, total in zip(self.sums, sums, strict=True):
             line = one.line(place, row.size, self.n)
             if line is None:
                 tests.append(one.after(total))
             else:
-                cuts += line_cuts(line, (one.low, one.high), total, row.size, self.n)
+                cuts += line_half_planes(line, (one.low, one.high), total, row.size, self.n)
         if self.exclusive:
-            cuts += _off_diagonal(tables, row.size)
-        region = Region.of(row.region.width, row.region.height, cuts)
-        found = within(
+            cuts += _off_diagonal_half_planes(tables, row.size)
+        region = LatticeRegion.of(row.region.width, row.region.height, cuts)
+        found = search_region(
             region, tests, lambda tp, fp: (*tables, table(tp, fp, row.size, self.n)), first=first, limit=limit
         )
         spans = None if found.box is None else (*(((tp, tp), (fp, fp)) for tp, fp, _, _ in tables), found.box)
-        looked = len(spread(region.first, region.last, limit)) if tests else 0
-        return Answer(found.count, found.complete, found.first, spans), looked
+        looked = len(evenly_spaced(region.first, region.last, limit)) if tests else 0
+        return FittingCounts(found.count, found.complete, found.first, spans), looked
 
 
-def _reach(demand: Sum, rows: Sequence[Row], n: int) -> list[_Reach]:
+def _remaining_bounds(demand: SumConstraint, rows: Sequence[ClassCandidates], n: int) -> list[_Bounds]:
     """Between what the shares of each class and all later ones lie."""
-    found, low, high = list[_Reach](), Fraction(0), Fraction(0)
+    found, low, high = list[_Bounds](), Fraction(0), Fraction(0)
     for place in reversed(range(len(rows))):
-        least, most = _bounds(demand, place, rows[place], n)
+        least, most = _share_bounds(demand, place, rows[place], n)
         low, high = low + least, high + most
         found.append((low, high))
     return found[::-1]
 
 
-def _bounds(demand: Sum, place: int, row: Row, n: int) -> _Reach:
+def _share_bounds(demand: SumConstraint, place: int, row: ClassCandidates, n: int) -> _Bounds:
     """Between what the share of one class in a sum lies."""
     if row.whole:
         values = [demand.share(place, one) for one in row.tables]
@@ -187,15 +211,15 @@ def _bounds(demand: Sum, place: int, row: Row, n: int) -> _Reach:
         corners = ((tp, fp) for tp in row.region.span() for fp in row.region.turned().span())
         values = [demand.share(place, table(tp, fp, row.size, n)) for tp, fp in corners]
     else:
-        values = [demand.weights[place] * end for end in _outer(row, demand.shares[place], n)]
+        values = [demand.weights[place] * end for end in _ratio_bounds(row, demand.shares[place], n)]
     return min(values), max(values)
 
 
-def _outer(row: Row, ratio: Ratio, n: int) -> _Reach:
+def _ratio_bounds(row: ClassCandidates, ratio: LinearRatio, n: int) -> _Bounds:
     """Between what a ratio from -1 to 1 lies at all points of a class, a little further than it does."""
 
     def least(low: Fraction, high: Fraction, holds: Callable[[Fraction], bool]) -> Fraction:
-        for _ in range(_HALVINGS):
+        for _ in range(_BISECTION_STEPS):
             middle = (low + high) / 2
             low, high = (low, middle) if holds(middle) else (middle, high)
         return low
@@ -203,14 +227,14 @@ def _outer(row: Row, ratio: Ratio, n: int) -> _Reach:
     ratio = replace(ratio, empty=ratio.empty or Fraction(0))  # without a value it adds nothing
     lowest, highest = Fraction(-1), Fraction(1)
     return (
-        least(lowest, highest, lambda end: narrowed(row.region, ratio, lowest, end, n).count() > 0),
-        -least(lowest, highest, lambda end: narrowed(row.region, ratio, -end, highest, n).count() > 0),
+        least(lowest, highest, lambda end: narrow_region(row.region, ratio, lowest, end, n).count() > 0),
+        -least(lowest, highest, lambda end: narrow_region(row.region, ratio, -end, highest, n).count() > 0),
     )
 
 
-def _merged(sums: Iterable[Sum]) -> list[Sum]:
+def _merge_sums(sums: Iterable[SumConstraint]) -> list[SumConstraint]:
     """The same demands, with one for each sum."""
-    found: dict[object, Sum] = {}
+    found: dict[object, SumConstraint] = {}
     for one in sums:
         same = found.setdefault((one.shares, one.weights), one)
         lows, highs = (
@@ -220,7 +244,9 @@ def _merged(sums: Iterable[Sum]) -> list[Sum]:
     return list(found.values())
 
 
-def _likely_first(row: Row, sums: Sequence[Sum], reach: Sequence[Sequence[_Reach]], place: int) -> tuple[Table, ...]:
+def _sort_likely_first(
+    row: ClassCandidates, sums: Sequence[SumConstraint], reach: Sequence[Sequence[_Bounds]], place: int
+) -> tuple[ConfusionTable, ...]:
     """The tables of a class, those first with which each sum comes out if all classes lie alike between their bounds."""
     aims = []
     for one, reaches in zip(sums, reach, strict=True):
@@ -232,13 +258,13 @@ def _likely_first(row: Row, sums: Sequence[Sum], reach: Sequence[Sequence[_Reach
             part = (sum(bounds) / len(bounds) - low) / (high - low)
             aims.append((one, own_low + min(max(part, 0.0), 1.0) * (own_high - own_low), own_high - own_low))
 
-    def distance(table: Table) -> float:
+    def distance(table: ConfusionTable) -> float:
         return sum(abs(float(one.share(place, table)) - aim) / width for one, aim, width in aims)
 
     return tuple(sorted(row.tables, key=distance)) if aims else row.tables
 
 
-def _off_diagonal(tables: Iterable[Table], size: int) -> Iterator[Cut]:
+def _off_diagonal_half_planes(tables: Iterable[ConfusionTable], size: int) -> Iterator[HalfPlane]:
     """What lets the mistakes of exclusive classes be laid out off the diagonal of a confusion matrix.
 
     The last class has `size` instances. A mistake misses one class and is a false positive of another, so no class has
@@ -251,7 +277,7 @@ def _off_diagonal(tables: Iterable[Table], size: int) -> Iterator[Cut]:
         yield 1, 0, missed + size - fn - fp
 
 
-def _hull(boxes: Sequence[tuple[tuple[Span, Span], ...]]) -> tuple[tuple[Span, Span], ...]:
+def _bounding_boxes(boxes: Sequence[tuple[tuple[Span, Span], ...]]) -> tuple[tuple[Span, Span], ...]:
     """Least and greatest tp and fp of each class over all solutions."""
 
     def both(spans: Iterable[Span]) -> Span:

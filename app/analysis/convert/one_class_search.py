@@ -6,19 +6,27 @@ from fractions import Fraction
 from itertools import islice
 from math import gcd, lcm
 
-from app.analysis.convert.claims import Claim, Problem
-from app.analysis.convert.constraints import Demand, Sum, demands, table
-from app.analysis.convert.lattice_points import Cut, Region, least_from
-from app.analysis.convert.measures import SIZED, Coefficients, Ratio, Table, Undefined, ranges, ratio_of
-from app.analysis.convert.printed_figures import Figure
+from app.analysis.convert.claims import CountsProblem, FigureClaim
+from app.analysis.convert.constraints import Constraint, SumConstraint, constraints_of, table
+from app.analysis.convert.lattice_points import HalfPlane, LatticeRegion, bisect_first
+from app.analysis.convert.measures import (
+    SIZE_DEPENDENT_MEASURES,
+    Coefficients,
+    ConfusionTable,
+    LinearRatio,
+    ZeroDivisionRule,
+    ratio_inequalities,
+    ratio_of,
+)
+from app.analysis.convert.printed_figures import PrintedFigure
 
 Span = tuple[int, int]
-LIMIT = 10_000
+SEARCH_LIMIT = 10_000
 """Columns, sizes or combinations that are looked at before a search is cut."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FittingCounts:
     """The counts that fit: how many, whether all were looked at, the first of them, and between what they lie.
 
     A solution is the table of each class. `spans` are least and greatest tp and fp of each class; None where not all
@@ -27,9 +35,9 @@ class Answer:
 
     count: int
     complete: bool
-    first: tuple[tuple[Table, ...], ...] = ()
+    first: tuple[tuple[ConfusionTable, ...], ...] = ()
     spans: tuple[tuple[Span, Span], ...] | None = None
-    undefined: Undefined = "worst"
+    undefined: ZeroDivisionRule = "worst"
 
     @property
     def fits(self) -> bool | None:
@@ -37,71 +45,73 @@ class Answer:
         return True if self.count else (False if self.complete else None)
 
 
-def planar(problem: Problem, *, first: int = 10, limit: int = LIMIT) -> Answer:
+def search_two_classes(problem: CountsProblem, *, first: int = 10, limit: int = SEARCH_LIMIT) -> FittingCounts:
     """The counts of two exclusive classes that fit; with an unknown size of the first one, for each that it may have."""
     if problem.sizes is not None:
-        return sized(problem, problem.sizes[0], first=first, limit=limit)
-    sizes = spread(*possible_sizes(problem), limit)
-    total, complete, found = 0, sizes.step == 1, list[tuple[Table, ...]]()
+        return search_with_size(problem, problem.sizes[0], first=first, limit=limit)
+    sizes = evenly_spaced(*possible_sizes(problem), limit)
+    total, complete, found = 0, sizes.step == 1, list[tuple[ConfusionTable, ...]]()
     for size in sizes:
         share = max(1, limit // len(sizes))
-        answer = sized(problem, size, first=first - len(found), limit=share)
+        answer = search_with_size(problem, size, first=first - len(found), limit=share)
         total, complete = total + answer.count, complete and answer.complete
         found += answer.first
-    return Answer(total, complete, tuple(found))
+    return FittingCounts(total, complete, tuple(found))
 
 
-def sized(problem: Problem, size: int, *, first: int = 10, limit: int = LIMIT) -> Answer:
+def search_with_size(problem: CountsProblem, size: int, *, first: int = 10, limit: int = SEARCH_LIMIT) -> FittingCounts:
     """The counts that fit where the first class has this size."""
     n = problem.n
     region, tests = region_of(problem.claims, size, n, problem.undefined)
-    found = within(region, tests, lambda tp, fp: both(tp, fp, size, n), first=first, limit=limit)
+    found = search_region(region, tests, lambda tp, fp: complementary_tables(tp, fp, size, n), first=first, limit=limit)
     if found.box is None or not found.complete:
-        return Answer(found.count, found.complete, found.first)
+        return FittingCounts(found.count, found.complete, found.first)
     (tp, fp), rest = found.box, n - size
     spans = ((tp, fp), ((rest - fp[1], rest - fp[0]), (size - tp[1], size - tp[0])))
-    return Answer(found.count, complete=True, first=found.first, spans=spans)
+    return FittingCounts(found.count, complete=True, first=found.first, spans=spans)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RegionSearchResult:
     """The points of a region that meet demands: as an Answer, with `box` for least and greatest tp and fp."""
 
     count: int
     complete: bool
-    first: tuple[tuple[Table, ...], ...]
+    first: tuple[tuple[ConfusionTable, ...], ...]
     box: tuple[Span, Span] | None
 
 
-def within(
-    region: Region,
-    tests: Sequence[Demand],
-    tables: Callable[[int, int], tuple[Table, ...]],
+def search_region(
+    region: LatticeRegion,
+    tests: Sequence[Constraint],
+    tables: Callable[[int, int], tuple[ConfusionTable, ...]],
     *,
     first: int,
     limit: int,
-) -> Found:
+) -> RegionSearchResult:
     """The points of a region whose tables meet all demands; without demands they are counted, not looked at."""
     if not tests:
         count = region.count()
         some = tuple(tables(x, y) for x, y in islice(region.points(), first))
         box = (region.span(), region.turned().span()) if count else None
-        return Found(count, complete=True, first=some, box=box)
-    count, found = 0, list[tuple[Table, ...]]()
+        return RegionSearchResult(count, complete=True, first=some, box=box)
+    count, found = 0, list[tuple[ConfusionTable, ...]]()
     xs, ys = (region.width, 0), (region.height, 0)
-    columns = spread(region.first, region.last, limit)
+    columns = evenly_spaced(region.first, region.last, limit)
     for x in columns:
         low, high = region.column(x)
         for test in tests:
-            low, high = _interval(test, lambda fp: tables(x, fp), low, high)  # noqa: B023 (called at once)
+            low, high = _satisfying_interval(test, lambda fp: tables(x, fp), low, high)  # noqa: B023 (called at once)
         if low <= high:
             count += high - low + 1
             xs, ys = (min(xs[0], x), x), (min(ys[0], low), max(ys[1], high))
             found += (tables(x, y) for y in range(low, min(high, low + first - len(found) - 1) + 1))
-    return Found(count, columns.step == 1, tuple(found), (xs, ys) if count else None)
+    return RegionSearchResult(count, columns.step == 1, tuple(found), (xs, ys) if count else None)
 
 
-def _interval(test: Demand, tables: Callable[[int], tuple[Table, ...]], low: int, high: int) -> Span:
+def _satisfying_interval(
+    test: Constraint, tables: Callable[[int], tuple[ConfusionTable, ...]], low: int, high: int
+) -> Span:
     """Between which fp a demand is met, of those from low to high.
 
     With fixed tp every measure here either never rises or never falls with fp, also where 0/0 counts as its worst value:
@@ -113,74 +123,78 @@ def _interval(test: Demand, tables: Callable[[int], tuple[Table, ...]], low: int
     sign = 1 if test.value(tables(low)) <= test.value(tables(high)) else -1
     start, end = (least, most) if sign > 0 else (-most, -least)
     return (
-        least_from(low, high, lambda fp: sign * test.value(tables(fp)) >= start),
-        least_from(low, high, lambda fp: sign * test.value(tables(fp)) > end) - 1,
+        bisect_first(low, high, lambda fp: sign * test.value(tables(fp)) >= start),
+        bisect_first(low, high, lambda fp: sign * test.value(tables(fp)) > end) - 1,
     )
 
 
-def spread(first: int, last: int, limit: int) -> range:
+def evenly_spaced(first: int, last: int, limit: int) -> range:
     """All whole numbers from first to last, or at most `limit` that lie evenly between them."""
     return range(first, last + 1, max(1, -(-(last - first + 1) // limit)))
 
 
-def both(tp: int, fp: int, size: int, n: int) -> tuple[Table, Table]:
+def complementary_tables(tp: int, fp: int, size: int, n: int) -> tuple[ConfusionTable, ConfusionTable]:
     """The tables of a class and of the rest."""
     own = table(tp, fp, size, n)
     return own, own[::-1]
 
 
-def region_of(claims: Iterable[Claim], size: int, n: int, undefined: Undefined) -> tuple[Region, list[Demand]]:
+def region_of(
+    claims: Iterable[FigureClaim], size: int, n: int, undefined: ZeroDivisionRule
+) -> tuple[LatticeRegion, list[Constraint]]:
     """The region of (tp, fp) of the first class that fits, and the demands on both tables that are no half-planes."""
-    cuts: list[Cut] = []
-    tests: list[Demand] = []
-    for claim in map(of_first, claims):
+    cuts: list[HalfPlane] = []
+    tests: list[Constraint] = []
+    for claim in map(as_first_class_claim, claims):
         if claim.row is not None:
-            cuts += [_cut(*one, size, n) for one in inequalities(claim, size, n, undefined)]
+            cuts += [_half_plane(*one, size, n) for one in claim_inequalities(claim, size, n, undefined)]
             continue
-        for demand in demands(claim, (size, n - size), n, undefined=undefined):
-            halves = half_planes(demand, size, n) if isinstance(demand, Sum) else None
+        for demand in constraints_of(claim, (size, n - size), n, undefined=undefined):
+            halves = sum_half_planes(demand, size, n) if isinstance(demand, SumConstraint) else None
             if halves is None:
                 tests.append(demand)
             else:
                 cuts += halves
-    return Region.of(size, n - size, cuts), tests
+    return LatticeRegion.of(size, n - size, cuts), tests
 
 
-def of_first(claim: Claim) -> Claim:
+def as_first_class_claim(claim: FigureClaim) -> FigureClaim:
     """The claim; accuracy over both classes as what it is of the first one: a ratio that needs no sizes."""
     same = {"accuracy": "accuracy_ovr", "error_rate": "error_rate_ovr"}.get(claim.key)
     return claim if same is None else replace(claim, key=same, row=0)
 
 
-def inequalities(claim: Claim, size: int, n: int, undefined: Undefined) -> Iterator[tuple[Coefficients, int]]:
+def claim_inequalities(
+    claim: FigureClaim, size: int, n: int, undefined: ZeroDivisionRule
+) -> Iterator[tuple[Coefficients, int]]:
     """Inequalities: coefficients · (tp, fp, fn, tn of the first class) ≤ bound, for a figure of the first class or of the rest."""
     own = size if claim.row == 0 else n - size
     ratio = ratio_of(claim.key, own, n - own, undefined)
     if ratio is None:
         raise ValueError(f"'{claim.key}' is no measure of one class")
-    for (a, b, c, d), bound in ranges(claim.figure, ratio, n):
+    for (a, b, c, d), bound in ratio_inequalities(claim.figure, ratio, n):
         yield ((a, b, c, d) if claim.row == 0 else (d, c, b, a)), bound
 
 
-def narrowed(region: Region, ratio: Ratio, low: Fraction, high: Fraction, n: int) -> Region:
+def narrow_region(region: LatticeRegion, ratio: LinearRatio, low: Fraction, high: Fraction, n: int) -> LatticeRegion:
     """The points of a region of a class (as wide as its size) at which a ratio lies between two values."""
-    size, figure = region.width, Figure("", low, high, Fraction(0))
-    cuts = (_cut(*one, size, n) for one in ranges(figure, ratio, n))
-    return Region.of(region.width, region.height, (*region.cuts, *cuts))
+    size, figure = region.width, PrintedFigure("", low, high, Fraction(0))
+    cuts = (_half_plane(*one, size, n) for one in ratio_inequalities(figure, ratio, n))
+    return LatticeRegion.of(region.width, region.height, (*region.cuts, *cuts))
 
 
-def half_planes(demand: Sum, size: int, n: int) -> list[Cut] | None:
+def sum_half_planes(demand: SumConstraint, size: int, n: int) -> list[HalfPlane] | None:
     """A demand on the sum over both classes as half-planes; None where it is not linear."""
     own, rest = demand.line(0, size, n), demand.line(1, n - size, n)
     if own is None or rest is None:
         return None
     total = [one + other for one, other in zip(own, reversed(rest), strict=True)]
-    return line_cuts(total, (demand.low, demand.high), Fraction(0), size, n)
+    return line_half_planes(total, (demand.low, demand.high), Fraction(0), size, n)
 
 
-def line_cuts(
+def line_half_planes(
     line: Sequence[Fraction], bounds: tuple[Fraction | None, Fraction | None], before: Fraction, size: int, n: int
-) -> list[Cut]:
+) -> list[HalfPlane]:
     """The half-planes where `before` + line · (tp, fp, fn, tn) lies within the bounds, for a class of this size."""
     found = []
     for bound, sign in zip(bounds, (-1, 1), strict=True):
@@ -188,11 +202,11 @@ def line_cuts(
             left = bound - before
             scale = sign * lcm(left.denominator, *(each.denominator for each in line))
             a, b, c, d = (int(each * scale) for each in line)
-            found.append(_cut((a, b, c, d), int(left * scale), size, n))
+            found.append(_half_plane((a, b, c, d), int(left * scale), size, n))
     return found
 
 
-def _cut(coefficients: Coefficients, bound: int, size: int, n: int) -> Cut:
+def _half_plane(coefficients: Coefficients, bound: int, size: int, n: int) -> HalfPlane:
     """The inequality in tp and fp alone, by fn = size - tp and tn = n - size - fp."""
     a, b, c, d = coefficients
     one, two, left = a - c, b - d, bound - c * size - d * (n - size)
@@ -200,7 +214,7 @@ def _cut(coefficients: Coefficients, bound: int, size: int, n: int) -> Cut:
     return (one // common, two // common, left // common) if common else (0, 0, min(left, 0))
 
 
-def possible_sizes(problem: Problem) -> Span:
+def possible_sizes(problem: CountsProblem) -> Span:
     """Between what the size of the first class must lie, by figures whose inequalities do not depend on it.
 
     Eliminates fp and tp from the inequalities in (size, tp, fp) over the real numbers (Fourier and Motzkin).
@@ -213,12 +227,12 @@ def possible_sizes(problem: Problem) -> Span:
         (1, 0, 1, n),
         (1, 0, 0, n),
     }  # s·size + t·tp + f·fp ≤ bound
-    for claim in map(of_first, problem.claims):
-        if claim.row is not None and claim.key not in SIZED:
-            for (a, b, c, d), bound in inequalities(claim, 0, n, problem.undefined):
+    for claim in map(as_first_class_claim, problem.claims):
+        if claim.row is not None and claim.key not in SIZE_DEPENDENT_MEASURES:
+            for (a, b, c, d), bound in claim_inequalities(claim, 0, n, problem.undefined):
                 rows.add((c - d, a - c, b - d, bound - d * n))
     for place in (2, 1):
-        rows = _eliminated(rows, place)
+        rows = _eliminate_variable(rows, place)
     least, most = 0, n
     for s, _, _, bound in rows:
         if s > 0:
@@ -230,7 +244,7 @@ def possible_sizes(problem: Problem) -> Span:
     return least, most
 
 
-def _eliminated(rows: set[tuple[int, ...]], place: int) -> set[tuple[int, ...]]:
+def _eliminate_variable(rows: set[tuple[int, ...]], place: int) -> set[tuple[int, ...]]:
     """The inequalities without the variable at this place that hold exactly where some value of it meets all."""
     kept = {row for row in rows if not row[place]}
     for up in (row for row in rows if row[place] > 0):

@@ -9,13 +9,13 @@ from app.errors import InvalidContent
 _DECIMAL = re.compile(r"([-+\u2212]?)(\d*)(?:[.,](\d*))?\s*(%?)", re.ASCII)
 _FRACTION = re.compile(r"([-+\u2212]?)(\d+)\s*/\s*(\d+)", re.ASCII)
 _COUNT = re.compile(r"\d{1,18}", re.ASCII)
-_LONGEST = 40  # characters; nobody prints more digits of a score
+_MAX_LENGTH = 40  # characters; nobody prints more digits of a score
 _EXAMPLES = "Write a figure as it is printed: 0.78, 78.3%, 7/10."
 _HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class PrintedFigure:
     """A printed figure: every exact value from `low` to `high` may be printed so.
 
     `unit` is what one step of its last digit is worth, 0 for a figure that is exact (a fraction, a count). `percent`:
@@ -31,13 +31,13 @@ class Figure:
     cut: bool = False
 
     @property
-    def opens(self) -> tuple[bool, bool]:
+    def open_ends(self) -> tuple[bool, bool]:
         """Whether `low` and `high` themselves are printed as another figure."""
         return self.cut and self.low < 0, self.cut and self.high > 0
 
     def closed(self, most: int) -> tuple[Fraction, Fraction]:
         """Two ends that belong to the figure and hold the same values, of those with a denominator of at most `most`."""
-        open_low, open_high = self.opens
+        open_low, open_high = self.open_ends
         low, high = (Fraction(1, end.denominator * (most + 1)) for end in (self.low, self.high))
         return self.low + open_low * low, self.high - open_high * high
 
@@ -47,7 +47,7 @@ class Figure:
 
     def side(self, value: Fraction) -> int:
         """Where an exact value lies: -1 below all that may be printed so, 0 among them, 1 above."""
-        open_low, open_high = self.opens
+        open_low, open_high = self.open_ends
         if value < self.low or (open_low and value == self.low):
             return -1
         return int(value > self.high or (open_high and value == self.high))
@@ -63,7 +63,7 @@ class Figure:
         return ("-" if steps < 0 else "") + body + ("%" if self.percent else "")
 
 
-def read_figure(text: str, *, percent: bool = False, decimals: int | None = None, cut: bool = False) -> Figure:
+def parse_figure(text: str, *, percent: bool = False, decimals: int | None = None, cut: bool = False) -> PrintedFigure:
     """The figure that a text prints: `0.78`, `78.3%`, `53,39` (a decimal comma), or exactly `7/10`.
 
     `percent`: figures without a sign of their own are percentages too. `decimals`: to so many it was rounded, though
@@ -71,15 +71,15 @@ def read_figure(text: str, *, percent: bool = False, decimals: int | None = None
     or by what binary64 makes of it. `cut`: its digits were cut off, not rounded. Raises InvalidContent.
     """
     text = text.strip()
-    exact = _FRACTION.fullmatch(text) if len(text) <= _LONGEST else None
+    exact = _FRACTION.fullmatch(text) if len(text) <= _MAX_LENGTH else None
     if exact is not None:
         if not int(exact[3]):
             raise InvalidContent(f"'{text}' divides by 0.", remedy=_EXAMPLES)
         value = _signed(exact[1], Fraction(int(exact[2]), int(exact[3])))
-        return Figure(text, value, value, Fraction(0))
-    found = _DECIMAL.fullmatch(text) if len(text) <= _LONGEST else None
+        return PrintedFigure(text, value, value, Fraction(0))
+    found = _DECIMAL.fullmatch(text) if len(text) <= _MAX_LENGTH else None
     if found is None or not (found[2] or found[3]):
-        raise InvalidContent(f"'{text[:_LONGEST]}' is no figure.", remedy=_EXAMPLES)
+        raise InvalidContent(f"'{text[:_MAX_LENGTH]}' is no figure.", remedy=_EXAMPLES)
     part, percent = found[3] or "", percent or bool(found[4])
     if decimals is not None and len(part) > decimals:
         raise InvalidContent(f"'{text}' has more than {decimals} decimals.", remedy="Say how many with --decimals.")
@@ -87,17 +87,17 @@ def read_figure(text: str, *, percent: bool = False, decimals: int | None = None
     unit = Fraction(1, 10 ** max(len(part), decimals or 0) * scale)
     value = _signed(found[1], Fraction(int(found[2] + part), 10 ** len(part) * scale))
     if not cut:
-        return Figure(text, value - unit / 2, value + unit / 2, unit, percent)
+        return PrintedFigure(text, value - unit / 2, value + unit / 2, unit, percent)
     below, above = value <= 0, value >= 0  # cut off towards 0; 0 may have been on either side of it
-    return Figure(text, value - below * unit, value + above * unit, unit, percent, cut=True)
+    return PrintedFigure(text, value - below * unit, value + above * unit, unit, percent, cut=True)
 
 
-def read_count(text: str) -> Figure:
+def parse_count(text: str) -> PrintedFigure:
     """A count, which is exact; raises InvalidContent where the text is none."""
     if _COUNT.fullmatch(text.strip()) is None:
-        raise InvalidContent(f"'{text[:_LONGEST]}' is no count.", remedy="A count is a whole number, 0 or more.")
+        raise InvalidContent(f"'{text[:_MAX_LENGTH]}' is no count.", remedy="A count is a whole number, 0 or more.")
     value = Fraction(int(text))
-    return Figure(text.strip(), value, value, Fraction(0))
+    return PrintedFigure(text.strip(), value, value, Fraction(0))
 
 
 def _signed(sign: str, value: Fraction) -> Fraction:

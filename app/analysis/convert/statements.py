@@ -4,42 +4,42 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from app.analysis.convert.claims import Claim, Problem
-from app.analysis.convert.constraints import EXCLUSIVE, WHOLE
-from app.analysis.convert.measures import COUNT_KEYS, ONE_CLASS, RATIOS
-from app.analysis.convert.printed_figures import Figure, read_count, read_figure
+from app.analysis.convert.claims import CountsProblem, FigureClaim
+from app.analysis.convert.constraints import SINGLE_LABEL_MEASURES, WHOLE_TASK_MEASURES
+from app.analysis.convert.measures import COUNT_MEASURES, ONE_CLASS_MEASURES, RATIO_MEASURES
+from app.analysis.convert.printed_figures import PrintedFigure, parse_count, parse_figure
 from app.errors import InvalidContent
 from app.scoring.declaration.metric_syntax import did_you_mean
 
-LABEL, SIZE = "label", "size"
-MOST_INSTANCES, MOST_CLASSES = 10**15, 1_000
-ALIASES = {
+LABEL_COLUMN, SIZE_COLUMN = "label", "size"
+MAX_INSTANCES, MAX_CLASSES = 10**15, 1_000
+MEASURE_ALIASES = {
     "sensitivity": "recall",
     "tpr": "recall",
     "ppv": "precision",
     "tnr": "specificity",
     "f": "f1",
     "kappa": "cohen_kappa",
-    "support": SIZE,
+    "support": SIZE_COLUMN,
     "hamming_loss": "error_rate_ovr_micro",
 }
 """Other names of measures and columns."""
-REST = "rest"
+REST_LABEL = "rest"
 
 
 @dataclass(frozen=True, slots=True)
-class Printing:
+class FigureFormat:
     """How figures are printed: as percentages, to how many decimals though zeros may be left out, rounded or cut."""
 
     percent: bool = False
     decimals: int | None = None
     cut: bool = False
 
-    def read(self, key: str, text: str) -> Figure:
+    def read(self, key: str, text: str) -> PrintedFigure:
         """The figure of a measure; raises InvalidContent where it cannot be one."""
-        if key in COUNT_KEYS or key == "correct":
-            return read_count(text)
-        found = read_figure(text, percent=self.percent, decimals=self.decimals, cut=self.cut)
+        if key in COUNT_MEASURES or key == "correct":
+            return parse_count(text)
+        found = parse_figure(text, percent=self.percent, decimals=self.decimals, cut=self.cut)
         if found.low > 1 or found.high < -1:
             remedy = "Write percentages with their sign (78.3%), or give --percent."
             raise InvalidContent(f"{key} {text} lies outside the range of the measure.", remedy=remedy)
@@ -47,7 +47,7 @@ class Printing:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class PublishedFigures:
     """What is stated of one system: a row of figures per class, figures of the whole task, and the sizes.
 
     Without `rows` the figures are those of the positive class of two and of both together.
@@ -60,51 +60,56 @@ class Statement:
     exclusive: bool = True
 
 
-def problem_of(stated: Statement, printing: Printing) -> tuple[Problem, tuple[str, ...]]:
+def parse_problem(stated: PublishedFigures, printing: FigureFormat) -> tuple[CountsProblem, tuple[str, ...]]:
     """The problem, and the names of its classes; raises InvalidContent with what is wrong and how to mend it."""
-    labels = tuple(row.get(LABEL, "").strip() for row in stated.rows)
-    if len(set(labels)) < len(labels) or len(labels) > MOST_CLASSES:
-        _refuse("Every class needs one row, with a name of its own.", f"At most {MOST_CLASSES} classes are read.")
+    labels = tuple(row.get(LABEL_COLUMN, "").strip() for row in stated.rows)
+    if len(set(labels)) < len(labels) or len(labels) > MAX_CLASSES:
+        _refuse("Every class needs one row, with a name of its own.", f"At most {MAX_CLASSES} classes are read.")
     if not labels and not stated.exclusive:
         _refuse("--multilabel is about several classes.", "Give their figures with --table.")
-    sizes = _sizes(stated, labels)
-    n = _instances(stated, sizes, labels)
+    sizes = _parse_sizes(stated, labels)
+    n = _instance_count(stated, sizes, labels)
     if len(labels) < 2 and stated.exclusive:
-        labels = (*(labels or ("positive",)), REST if REST not in labels else "others")
+        labels = (*(labels or ("positive",)), REST_LABEL if REST_LABEL not in labels else "others")
         sizes = None if sizes is None else (sizes[0], n - sizes[0])
     if sizes is not None and (min(sizes) < 0 or max(sizes) > n):
         _refuse(f"A class cannot have more than all {n} instances, nor less than none.", "Correct its size, or --n.")
-    claims = tuple(_claims(stated, printing))
+    claims = tuple(_parse_claims(stated, printing))
     if not claims:
         _refuse("No figure is given.", "Give at least one, for example --precision 0.81.")
-    return Problem(n, sizes, claims, stated.exclusive), labels
+    return CountsProblem(n, sizes, claims, stated.exclusive), labels
 
 
-def _claims(stated: Statement, printing: Printing) -> Iterator[Claim]:
+def _parse_claims(stated: PublishedFigures, printing: FigureFormat) -> Iterator[FigureClaim]:
     """The figures of the classes, then those of the whole task; where there are two classes, of the first one too."""
     for row, given in enumerate(stated.rows):
-        for key, text in _figures(given, ONE_CLASS):
-            yield Claim(key, printing.read(key, text), row)
+        for key, text in _figure_texts(given, ONE_CLASS_MEASURES):
+            yield FigureClaim(key, printing.read(key, text), row)
     many = len(stated.rows) > 1 or not stated.exclusive
-    for key, text in _figures(stated.whole, WHOLE if many else (*WHOLE, *ONE_CLASS)):
-        if key in EXCLUSIVE and not stated.exclusive:
+    for key, text in _figure_texts(
+        stated.whole, WHOLE_TASK_MEASURES if many else (*WHOLE_TASK_MEASURES, *ONE_CLASS_MEASURES)
+    ):
+        if key in SINGLE_LABEL_MEASURES and not stated.exclusive:
             _refuse(f"'{key}' is for tasks with one label per instance.", "Leave it away, or leave --multilabel away.")
-        yield Claim(key, printing.read(key, text), None if key in WHOLE else 0)
+        yield FigureClaim(key, printing.read(key, text), None if key in WHOLE_TASK_MEASURES else 0)
 
 
-def _sizes(stated: Statement, labels: Sequence[str]) -> tuple[int, ...] | None:
+def _parse_sizes(stated: PublishedFigures, labels: Sequence[str]) -> tuple[int, ...] | None:
     """The sizes of the classes; None where none is given."""
-    given = [_named(row).get(SIZE, "").strip() for row in stated.rows]
+    given = [_by_canonical_name(row).get(SIZE_COLUMN, "").strip() for row in stated.rows]
     if not any(given):
         if stated.positives is not None and not labels:
             return (stated.positives,)
         if len(labels) > 2 or (labels and not stated.exclusive):
-            _refuse("The sizes of the classes are not given.", f"Add a column '{SIZE}': how often each occurs in gold.")
+            _refuse(
+                "The sizes of the classes are not given.",
+                f"Add a column '{SIZE_COLUMN}': how often each occurs in gold.",
+            )
         return None
-    return tuple(_count(text, f"size of '{label}'") for text, label in zip(given, labels, strict=True))
+    return tuple(_parse_size(text, f"size of '{label}'") for text, label in zip(given, labels, strict=True))
 
 
-def _instances(stated: Statement, sizes: tuple[int, ...] | None, labels: Sequence[str]) -> int:
+def _instance_count(stated: PublishedFigures, sizes: tuple[int, ...] | None, labels: Sequence[str]) -> int:
     """How many instances there are: as is said, or as the sizes of exclusive classes sum to."""
     total = None if sizes is None or len(labels) < 2 or not stated.exclusive else sum(sizes)
     n = total if stated.n is None else stated.n
@@ -115,34 +120,34 @@ def _instances(stated: Statement, sizes: tuple[int, ...] | None, labels: Sequenc
             f"The sizes of the classes sum to {total}, but there are {n} instances.",
             "List all classes; where an instance may have several labels, give --multilabel.",
         )
-    if not 1 <= n <= MOST_INSTANCES:
-        _refuse(f"There cannot be {n} instances here.", f"Give a number from 1 to {MOST_INSTANCES}.")
+    if not 1 <= n <= MAX_INSTANCES:
+        _refuse(f"There cannot be {n} instances here.", f"Give a number from 1 to {MAX_INSTANCES}.")
     return n
 
 
-def _count(text: str, what: str) -> int:
+def _parse_size(text: str, what: str) -> int:
     try:
-        return int(read_count(text).low)
+        return int(parse_count(text).low)
     except InvalidContent:
         _refuse(f"The {what} is '{text}', which is no count.", "Sizes are whole numbers, 0 or more.")
 
 
-def _named(given: Mapping[str, str]) -> dict[str, str]:
+def _by_canonical_name(given: Mapping[str, str]) -> dict[str, str]:
     """The same texts under the names of the catalogue; raises InvalidContent where one is given under two names."""
     found: dict[str, str] = {}
     for name, text in given.items():
         key = name.strip().lower().replace("-", "_").replace(" ", "_")
-        key = ALIASES.get(key, key)
+        key = MEASURE_ALIASES.get(key, key)
         if key in found:
             _refuse(f"'{key}' is given twice.", "Give each figure once.")
         found[key] = text
     return found
 
 
-def _figures(given: Mapping[str, str], own: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _figure_texts(given: Mapping[str, str], own: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The measures of a row with the texts of their figures; empty texts are left out."""
-    for key, text in _named(given).items():
-        if key in {LABEL, SIZE} or not text.strip():
+    for key, text in _by_canonical_name(given).items():
+        if key in {LABEL_COLUMN, SIZE_COLUMN} or not text.strip():
             continue
         if key not in own:
             _refuse(f"There is no figure '{key}' here{_hint(key, own)}.", "docs/convert.md lists all that there are.")
@@ -151,9 +156,9 @@ def _figures(given: Mapping[str, str], own: Sequence[str]) -> Iterator[tuple[str
 
 def _hint(key: str, own: Sequence[str]) -> str:
     """What may have been meant by a name that is none here."""
-    if key in RATIOS:
+    if key in RATIO_MEASURES:
         return f"; of many classes say {key}_macro, {key}_micro or {key}_weighted"
-    if key in WHOLE and own is ONE_CLASS:
+    if key in WHOLE_TASK_MEASURES and own is ONE_CLASS_MEASURES:
         return "; it belongs to the whole task (a row without a label), or is it accuracy_ovr or recall of the class?"
     return did_you_mean(key, own)
 

@@ -7,55 +7,59 @@ from contextlib import contextmanager
 
 from app.api.limits.reader_queue import TooManyWaiting
 
-MOST = 256 << 20
+MAX_TOTAL_BYTES = 256 << 20
 """Bytes of all bodies together."""
-_OF_FILES = 2
+_OPEN_FILES_PER_BODY = 2
 """One of so many open files may be the connection of such a body."""
 
 
-class BodyMemory:
+class BodyMemoryLimiter:
     """Counts the bodies of each address block and what they hold; of the event loop alone.
 
     A block may have anything as long as there is room. Where there is none, each that sends may have an equal share.
     """
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = MAX_TOTAL_BYTES) -> None:
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        self._most = most
-        self._most_bodies = files // _OF_FILES if files > 0 else 1 << 30
-        self._held: Counter[str] = Counter()
-        self._bodies: Counter[str] = Counter()
-        self._all = 0
+        self._limit = most
+        self._max_bodies = files // _OPEN_FILES_PER_BODY if files > 0 else 1 << 30
+        self._bytes_of_block: Counter[str] = Counter()
+        self._bodies_of_block: Counter[str] = Counter()
+        self._total_bytes = 0
 
     @contextmanager
-    def body(self, block: str) -> Iterator[Callable[[int], bool]]:
+    def admit_body(self, block: str) -> Iterator[Callable[[int], bool]]:
         """A body of this block. What is given takes how many bytes it holds now, and says whether there is room for more.
 
         Raises TooManyWaiting.
         """
-        if self._bodies.total() >= self._most_bodies and self._bodies[block] >= self._most_bodies // len(self._bodies):
-            raise no_room()
+        if self._bodies_of_block.total() >= self._max_bodies and self._bodies_of_block[
+            block
+        ] >= self._max_bodies // len(self._bodies_of_block):
+            raise body_memory_error()
         own = 0
 
         def holds(size: int) -> bool:
             nonlocal own
             more, own = size - own, size
-            self._held[block] += more
-            self._all += more
-            return self._all <= self._most or self._held[block] <= self._most // len(self._bodies)
+            self._bytes_of_block[block] += more
+            self._total_bytes += more
+            return self._total_bytes <= self._limit or self._bytes_of_block[block] <= self._limit // len(
+                self._bodies_of_block
+            )
 
-        self._bodies[block] += 1
+        self._bodies_of_block[block] += 1
         try:
             yield holds
         finally:
-            self._all -= own
-            self._held[block] -= own
-            self._bodies[block] -= 1
-            if not self._bodies[block]:
-                del self._bodies[block], self._held[block]
+            self._total_bytes -= own
+            self._bytes_of_block[block] -= own
+            self._bodies_of_block[block] -= 1
+            if not self._bodies_of_block[block]:
+                del self._bodies_of_block[block], self._bytes_of_block[block]
 
 
-def no_room() -> TooManyWaiting:
+def body_memory_error() -> TooManyWaiting:
     """What is said to whoever sends more bodies, or more of them, than there is room for."""
     return TooManyWaiting(
         "There is no room for more that comes from your address: too much is under way.",

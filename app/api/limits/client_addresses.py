@@ -6,26 +6,26 @@ from functools import lru_cache
 from fastapi import Request
 from starlette.types import Scope
 
-NETWORK_OF_6 = 64  # bits: what one household or machine is given, and can choose addresses from
+IPV6_PREFIX_BITS = 64  # bits: what one household or machine is given, and can choose addresses from
 
 
-def address(request: Request) -> str:
+def client_address(request: Request) -> str:
     """The address of the caller, as the server or a trusted proxy tells it."""
-    return _host(request.scope)
+    return _client_host(request.scope)
 
 
-def block(request: Request) -> str:
+def client_address_block(request: Request) -> str:
     """The address block of the caller: an IPv4 address, the /64 of an IPv6 one."""
-    return block_of(_host(request.scope))
+    return address_block_of(_client_host(request.scope))
 
 
-def scope_block(scope: Scope) -> str:
+def scope_address_block(scope: Scope) -> str:
     """The same of a request that is not one yet."""
-    return block_of(_host(scope))
+    return address_block_of(_client_host(scope))
 
 
 @lru_cache(4096)
-def block_of(host: str) -> str:
+def address_block_of(host: str) -> str:
     """The address block of an address; what is no address stands for itself."""
     try:
         found = ipaddress.ip_address(host)
@@ -35,9 +35,9 @@ def block_of(host: str) -> str:
         return str(found)
     if found.ipv4_mapped is not None:
         return str(found.ipv4_mapped)
-    return str(ipaddress.IPv6Network((int(found), NETWORK_OF_6), strict=False))
+    return str(ipaddress.IPv6Network((int(found), IPV6_PREFIX_BITS), strict=False))
 
 
-def _host(scope: Scope) -> str:
+def _client_host(scope: Scope) -> str:
     client = scope.get("client")
     return client[0] if client else "unknown"

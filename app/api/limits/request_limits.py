@@ -7,67 +7,69 @@ from contextlib import contextmanager
 
 from limits import RateLimitItem, parse
 
-from app.api.limits.rate_limiter import Windows
-from app.errors import AssayError, TooMany
+from app.api.limits.rate_limiter import RateLimiter
+from app.errors import AssayError, TooManyRequests
 from app.settings import Settings
 
-WHOLE = 10  # so many times a limit is that of all addresses, or all accounts, together
+AGGREGATE_LIMIT_FACTOR = 10  # so many times a limit is that of all addresses, or all accounts, together
 
-FREE, BODY_PART = 1 << 12, 1 << 16
+UNCOUNTED_BODY_BYTES, COUNTED_PART_BYTES = 1 << 12, 1 << 16
 """Bytes that a JSON body may have before it counts as a request of its address, and each as many more as another: reading
 so many takes ten milliseconds of all."""
 
-Count = tuple[RateLimitItem, tuple[str, ...]]
+RateLimitKey = tuple[RateLimitItem, tuple[str, ...]]
 
 
-class Limiter:
+class RequestLimits:
     """Counts what users and address blocks do, unless the settings turn limits off."""
 
     def __init__(self, settings: Settings) -> None:
-        self._on = settings.rate_limits != "off"
-        self._requests = parse(settings.rate_limits if self._on else "1/second")
-        self._sign_ups = parse(settings.signup_limit)
-        self._teams = parse(settings.team_limit)
-        self._teams_of_block = _times(self._teams, WHOLE)
-        self._windows = Windows()
-        self.logins = FailedLogins(settings.login_limit, on=self._on)
+        self._is_enabled = settings.rate_limits != "off"
+        self._request_limit = parse(settings.rate_limits if self._is_enabled else "1/second")
+        self._sign_up_limit = parse(settings.signup_limit)
+        self._team_limit = parse(settings.team_limit)
+        self._team_limit_per_block = _multiplied_limit(self._team_limit, AGGREGATE_LIMIT_FACTOR)
+        self._rate_limiter = RateLimiter()
+        self.failed_logins = FailedLogins(settings.login_limit, on=self._is_enabled)
 
-    def request(self, *who: str) -> None:
+    def count_request(self, *who: str) -> None:
         """Count a request; raises TooMany."""
-        self._count("requests", (self._requests, ("request", *who)))
+        self._count("requests", (self._request_limit, ("request", *who)))
 
-    def body(self, block: str) -> None:
+    def count_body(self, block: str) -> None:
         """Count a JSON body that is not small, or a part of one, before its sender is asked for; raises TooMany."""
         self._count(
-            f"JSON bodies of more than {FREE >> 10} KiB from one address, or parts of {BODY_PART >> 10} KiB of them,",
-            (self._requests, ("body", block)),
+            f"JSON bodies of more than {UNCOUNTED_BODY_BYTES >> 10} KiB from one address, or parts of {COUNTED_PART_BYTES >> 10} KiB of them,",
+            (self._request_limit, ("body", block)),
         )
 
-    def sign_up(self, block: str) -> None:
+    def count_sign_up(self, block: str) -> None:
         """Count somebody's wish for an account; raises TooMany."""
-        self._count("sign-ups from one address", (self._sign_ups, ("sign-up", block)))
+        self._count("sign-ups from one address", (self._sign_up_limit, ("sign-up", block)))
 
     @contextmanager
-    def founding(self, user_id: str, block: str) -> Iterator[None]:
+    def count_team_founding(self, user_id: str, block: str) -> Iterator[None]:
         """Count the team that is founded in the block, if it is; raises TooMany."""
-        counts = ((self._teams, ("team of", user_id)), (self._teams_of_block, ("team from", block)))
+        counts = ((self._team_limit, ("team of", user_id)), (self._team_limit_per_block, ("team from", block)))
         self._count("teams founded by one user or from one address", *counts)
         try:
             yield
         except AssayError:
-            for item, names in counts if self._on else ():
-                self._windows.take_back(item, *names)
+            for item, names in counts if self._is_enabled else ():
+                self._rate_limiter.undo_hit(item, *names)
             raise
 
-    def _count(self, what: str, *counts: Count) -> None:
+    def _count(self, what: str, *counts: RateLimitKey) -> None:
         """Count one of each, or none; raises TooMany."""
-        if not self._on:
+        if not self._is_enabled:
             return
         for place, (item, names) in enumerate(counts):
-            if not self._windows.hit(item, *names):
+            if not self._rate_limiter.hit(item, *names):
                 for earlier, known in counts[:place]:
-                    self._windows.take_back(earlier, *known)
-                raise too_many(f"The limit of {what} is {item}.", self._windows.seconds_left(item, *names))
+                    self._rate_limiter.undo_hit(earlier, *known)
+                raise rate_limit_error(
+                    f"The limit of {what} is {item}.", self._rate_limiter.seconds_until_allowed(item, *names)
+                )
 
 
 class FailedLogins:
@@ -77,34 +79,38 @@ class FailedLogins:
     """
 
     def __init__(self, limit: str, *, on: bool) -> None:
-        self._on = on
-        self._pair = parse(limit)
-        self._whole = _times(self._pair, WHOLE)
-        self._windows = Windows()
+        self._is_enabled = on
+        self._limit_per_pair = parse(limit)
+        self._aggregate_limit = _multiplied_limit(self._limit_per_pair, AGGREGATE_LIMIT_FACTOR)
+        self._rate_limiter = RateLimiter()
         self._running: Counter[tuple[str, str]] = Counter()
 
-    def refusal(self, account: str, block: str) -> TooMany | None:
+    def refusal(self, account: str, block: str) -> TooManyRequests | None:
         """Why this block may not try this account now, if it may not."""
         names = ("login", account, block)
-        if not self._on or self._windows.test(self._pair, *names):
+        if not self._is_enabled or self._rate_limiter.test(self._limit_per_pair, *names):
             return None
-        seconds = self._windows.seconds_left(self._pair, *names)
-        return too_many(f"The limit of failed logins to one account from one address is {self._pair}.", seconds)
+        seconds = self._rate_limiter.seconds_until_allowed(self._limit_per_pair, *names)
+        return rate_limit_error(
+            f"The limit of failed logins to one account from one address is {self._limit_per_pair}.", seconds
+        )
 
-    def crowded(self, account: str, block: str) -> bool:
+    def must_wait_for_running(self, account: str, block: str) -> bool:
         """Whether those being checked have to end first: if all of them fail, the limit is reached."""
         running = self._running[account, block]
         return (
-            self._on and running > 0 and not self._windows.test(self._pair, "login", account, block, cost=running + 1)
+            self._is_enabled
+            and running > 0
+            and not self._rate_limiter.test(self._limit_per_pair, "login", account, block, cost=running + 1)
         )
 
-    def slows_account(self, account: str) -> bool:
+    def is_account_slowed(self, account: str) -> bool:
         """Whether the account had too many wrong passwords, from wherever."""
-        return self._on and not self._windows.test(self._whole, "account", account)
+        return self._is_enabled and not self._rate_limiter.test(self._aggregate_limit, "account", account)
 
-    def slows_block(self, block: str) -> bool:
+    def is_block_slowed(self, block: str) -> bool:
         """Whether too many wrong passwords came from this block, for whatever accounts."""
-        return self._on and not self._windows.test(self._whole, "block", block)
+        return self._is_enabled and not self._rate_limiter.test(self._aggregate_limit, "block", block)
 
     def begin(self, account: str, block: str) -> None:
         """An attempt is being checked."""
@@ -115,16 +121,16 @@ class FailedLogins:
         self._running[account, block] -= 1
         if not self._running[account, block]:
             del self._running[account, block]
-        if failed and self._on:
-            self._windows.hit(self._pair, "login", account, block)
-            self._windows.hit(self._whole, "account", account)
-            self._windows.hit(self._whole, "block", block)
+        if failed and self._is_enabled:
+            self._rate_limiter.hit(self._limit_per_pair, "login", account, block)
+            self._rate_limiter.hit(self._aggregate_limit, "account", account)
+            self._rate_limiter.hit(self._aggregate_limit, "block", block)
 
 
-def too_many(detail: str, seconds: float) -> TooMany:
+def rate_limit_error(detail: str, seconds: float) -> TooManyRequests:
     """A refusal that says when to come back."""
-    return TooMany(detail, headers={"Retry-After": str(max(1, math.ceil(seconds)))})
+    return TooManyRequests(detail, headers={"Retry-After": str(max(1, math.ceil(seconds)))})
 
 
-def _times(item: RateLimitItem, times: int) -> RateLimitItem:
+def _multiplied_limit(item: RateLimitItem, times: int) -> RateLimitItem:
     return type(item)(item.amount * times, item.multiples)

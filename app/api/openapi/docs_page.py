@@ -5,12 +5,12 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 router = APIRouter(include_in_schema=False)
 
-POLICY = (
+CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; "
     # these three do not fall back on default-src
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
-PAGE = """<!doctype html>
+SWAGGER_HTML = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -30,7 +30,7 @@ PAGE = """<!doctype html>
 @router.get("/docs")
 async def docs() -> HTMLResponse:
     """Every route with its shapes and examples, to be tried out."""
-    return HTMLResponse(PAGE, headers={"Content-Security-Policy": POLICY})
+    return HTMLResponse(SWAGGER_HTML, headers={"Content-Security-Policy": CONTENT_SECURITY_POLICY})
 
 
 @router.get("/")

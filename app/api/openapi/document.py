@@ -4,16 +4,16 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from app.api.openapi.examples import restored
-from app.api.problems import MEDIA_TYPE, Problem, documented
+from app.api.openapi.examples import restore_nulls
+from app.api.problems import MEDIA_TYPE, Problem, error_responses
 from app.errors import InvalidRequest, TooLarge
 
-GUESSED = ("HTTPValidationError", "ValidationError")
-REFERENCE = "#/components/schemas/{model}"
-PAGE = "Page_"  # how the framework calls the lists of a shape
+FRAMEWORK_ERROR_SCHEMAS = ("HTTPValidationError", "ValidationError")
+SCHEMA_REFERENCE = "#/components/schemas/{model}"
+PAGE_SCHEMA_PREFIX = "Page_"  # how the framework calls the lists of a shape
 
 # What the parts of an address mean, the same on every route.
-PLACES = {
+PATH_PARAMETERS = {
     "slug": "The challenge, by its slug.",
     "phase": "The phase, by its slug: the name in lower case, with hyphens.",
     "version": "The number of the gold version, from 1 in each phase.",
@@ -24,23 +24,23 @@ PLACES = {
 }
 
 
-def completed(document: dict[str, Any]) -> dict[str, Any]:
+def complete_document(document: dict[str, Any]) -> dict[str, Any]:
     """The document of the framework, corrected."""
     schemas = document["components"]["schemas"]
-    schemas["Problem"] = Problem.model_json_schema(ref_template=REFERENCE)
+    schemas["Problem"] = Problem.model_json_schema(ref_template=SCHEMA_REFERENCE)
     schemas.update(schemas["Problem"].pop("$defs", {}))
-    for name in GUESSED:
+    for name in FRAMEWORK_ERROR_SCHEMAS:
         schemas.pop(name, None)
     document["components"]["schemas"] = dict(sorted(schemas.items()))
-    _show_pages(schemas)
+    _add_page_examples(schemas)
     for operation in _operations(document):
-        _correct(operation)
-        _describe_places(operation)
-    corrected: dict[str, Any] = restored(document)
+        _correct_responses(operation)
+        _describe_path_parameters(operation)
+    corrected: dict[str, Any] = restore_nulls(document)
     return corrected
 
 
-def text(document: dict[str, Any]) -> str:
+def serialize_document(document: dict[str, Any]) -> str:
     """The document as it is kept in docs/openapi.json."""
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
@@ -50,27 +50,27 @@ def _operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from path.values()
 
 
-def _show_pages(schemas: dict[str, Any]) -> None:
+def _add_page_examples(schemas: dict[str, Any]) -> None:
     """Give every page the example of its rows."""
     for name, schema in schemas.items():
-        if name.startswith(PAGE):
+        if name.startswith(PAGE_SCHEMA_PREFIX):
             row = schemas[schema["properties"]["items"]["items"]["$ref"].rsplit("/", 1)[1]]
             schema["examples"] = [{"items": row["examples"], "next": None}]
 
 
-def _describe_places(operation: dict[str, Any]) -> None:
+def _describe_path_parameters(operation: dict[str, Any]) -> None:
     for parameter in operation.get("parameters", []):
         if parameter["in"] == "path":
-            parameter["description"] = PLACES[parameter["name"]]
+            parameter["description"] = PATH_PARAMETERS[parameter["name"]]
 
 
-def _correct(operation: dict[str, Any]) -> None:
+def _correct_responses(operation: dict[str, Any]) -> None:
     responses = operation["responses"]
     if "422" in responses and MEDIA_TYPE not in responses["422"].get("content", {}):
         del responses["422"]  # wrong parameters are answered with 400 here
     media = operation.get("requestBody", {}).get("content", {})
     if set(media) == {"application/json"}:
-        for status, response in documented(InvalidRequest, TooLarge).items():
+        for status, response in error_responses(InvalidRequest, TooLarge).items():
             if str(status) in {"413", "422"}:
                 responses.setdefault(str(status), {key: response[key] for key in ("description", "content")})
     for response in responses.values():

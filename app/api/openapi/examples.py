@@ -4,19 +4,19 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from app.errors import DatabaseAway
+from app.errors import DatabaseUnavailable
 from app.formats import FORMATS
-from app.formats.template import TEMPLATES, template
+from app.formats.template import TEMPLATES, build_template
 from app.scoring import SCORER_VERSION
-from app.scoring.catalogue.description import describe, describe_call
+from app.scoring.catalogue.description import describe_call, describe_metric
 from app.scoring.declaration.metric import CATALOGUE
 from app.scoring.declaration.metric_parser import parse_metric
 from app.scoring.declaration.task import TaskSpec
 
 JSON = dict[str, Any]
 
-NULL = "\0null"
-AT = "2027-01-31T12:00:00Z"
+NULL_MARKER = "\0null"
+TIMESTAMP = "2027-01-31T12:00:00Z"
 SUBMISSION_ID = "01a1fbb9e19f7363aa2acd3d856536cf"
 TEAM: JSON = {"id": "01a1fbb9e18a7212ae9d3c379d612133", "name": "Blue"}
 
@@ -26,12 +26,12 @@ USER: JSON = {
     "name": "Ada",
     "admin": False,
     "approved": False,
-    "created_at": AT,
+    "created_at": TIMESTAMP,
 }
 TOKEN: JSON = {
     "id": "01a1fbb9e166769a847b420d51b59782",
     "scopes": ["read", "submit"],
-    "created_at": AT,
+    "created_at": TIMESTAMP,
     "expires_at": "2027-05-01T12:00:00Z",
 }
 INFERENCE: JSON = {
@@ -77,7 +77,7 @@ RECIPE: JSON = {
 PHASE: JSON = {
     "slug": "main",
     "name": "main",
-    "opens_at": AT,
+    "opens_at": TIMESTAMP,
     "closes_at": None,
     "open": True,
     "quota": {"per_day": 10, "total": None, "concurrent": None, "invalid_per_day": None},
@@ -93,7 +93,7 @@ CHALLENGE_ROW: JSON = {
     "status": "published",
     "visibility": "public",
     "registration": "open",
-    "created_at": AT,
+    "created_at": TIMESTAMP,
 }
 CHALLENGE: JSON = CHALLENGE_ROW | {
     "description": "Which animal is it?",
@@ -117,8 +117,8 @@ GOLD: JSON = {
     "class_weights": None,
     "accessories": [],
     "notes": [],
-    "created_at": AT,
-    "activated_at": AT,
+    "created_at": TIMESTAMP,
+    "activated_at": TIMESTAMP,
     "remarks": [],
     "inference": None,
 }
@@ -127,9 +127,9 @@ REGISTRATION: JSON = {
     "id": "01a1fbb9e18b76928650f5e551830ffc",
     "status": "approved",
     "reason": None,
-    "team": TEAM | {"baseline": False, "created_at": AT},
+    "team": TEAM | {"baseline": False, "created_at": TIMESTAMP},
     "user": {"name": "Ada", "email": "ada@example.org"},
-    "created_at": AT,
+    "created_at": TIMESTAMP,
 }
 DRAFT_GOLD: JSON = GOLD | {"status": "draft", "activated_at": None}
 SCORES: JSON = {"f1_macro": {"value": 0.733333}, "accuracy": {"value": 0.75}}
@@ -159,7 +159,7 @@ SUBMISSION: JSON = {
     "attempt": 1,
     "queue_position": None,
     "timings": {
-        "submitted_at": AT,
+        "submitted_at": TIMESTAMP,
         "started_at": None,
         "finished_at": None,
         "seconds_queued": None,
@@ -178,7 +178,7 @@ RERUN: JSON = {
     "failed": 0,
     "different": 0,
     "differences": [],
-    "started_at": AT,
+    "started_at": TIMESTAMP,
     "finished_at": None,
     "rate": 140.0,
     "eta": "2027-01-31T12:01:11.428571Z",
@@ -189,7 +189,7 @@ QUEUED: JSON = SUBMISSION | {
     "scores": {},
     "attempt": 0,
     "queue_position": 1,
-    "timings": dict.fromkeys(SUBMISSION["timings"]) | {"submitted_at": AT},
+    "timings": dict.fromkeys(SUBMISSION["timings"]) | {"submitted_at": TIMESTAMP},
 }
 DRY_RUN: JSON = {
     "valid": False,
@@ -217,14 +217,14 @@ QUOTA: JSON = {
             "kind": "charge",
             "day": "2027-01-31",
             "reason": "finished",
-            "created_at": AT,
+            "created_at": TIMESTAMP,
         },
         {
             "submission_id": SUBMISSION_ID,
             "kind": "reserve",
             "day": "2027-01-31",
             "reason": "admitted",
-            "created_at": AT,
+            "created_at": TIMESTAMP,
         },
     ],
 }
@@ -237,7 +237,7 @@ BOARD: JSON = {
     "gold_version": 1,
     "recipe_version": 1,
     "scorer_version": SCORER_VERSION,
-    "as_of": AT,
+    "as_of": TIMESTAMP,
     "metrics": [describe_call(parse_metric(name)) for name in RECIPE["metrics"]],
     "rows": [
         {
@@ -248,22 +248,22 @@ BOARD: JSON = {
             "team": TEAM,
             "submission": SUBMISSION_ID,
             "method": "guess",
-            "submitted_at": AT,
+            "submitted_at": TIMESTAMP,
             "entries": 1,
             "baseline": False,
             "scores": SCORES,
         }
     ],
 }
-METRIC: JSON = describe(CATALOGUE["f1_macro"])
+METRIC: JSON = describe_metric(CATALOGUE["f1_macro"])
 HEALTH: JSON = {"status": "ok"}
 READY: JSON = {"status": "ready", "checks": {"database": "ok", "schema": "ok", "files": "ok", "space": "ok"}}
-_AWAY = DatabaseAway()
+_DATABASE_ERROR = DatabaseUnavailable()
 UNREADY: JSON = {
     "status": "unready",
     "checks": {
-        "database": f"{_AWAY.detail} {_AWAY.advice}",
-        "schema": f"{_AWAY.detail} {_AWAY.advice}",
+        "database": f"{_DATABASE_ERROR.detail} {_DATABASE_ERROR.advice}",
+        "schema": f"{_DATABASE_ERROR.detail} {_DATABASE_ERROR.advice}",
         "files": "ok",
         "space": "ok",
     },
@@ -275,27 +275,27 @@ PREDICTED_LABELS = {"t1": "cat", "t2": "dog", "t3": "dog", "t4": "dog"}
 SPLITS = {"t1": "public", "t2": "public", "t3": "private", "t4": "private"}
 
 
-def marked(value: Any) -> Any:
+def mark_nulls(value: Any) -> Any:
     """A value with a mark in place of each null, for the framework drops nulls from its document."""
-    return _exchanged(value, None, NULL)
+    return _replace_value(value, None, NULL_MARKER)
 
 
-def restored(value: Any) -> Any:
+def restore_nulls(value: Any) -> Any:
     """A value with its nulls again."""
-    return _exchanged(value, NULL, None)
+    return _replace_value(value, NULL_MARKER, None)
 
 
-def _exchanged(value: Any, old: str | None, new: str | None) -> Any:
+def _replace_value(value: Any, old: str | None, new: str | None) -> Any:
     if isinstance(value, dict):
-        return {key: _exchanged(item, old, new) for key, item in value.items()}
+        return {key: _replace_value(item, old, new) for key, item in value.items()}
     if isinstance(value, list):
-        return [_exchanged(item, old, new) for item in value]
+        return [_replace_value(item, old, new) for item in value]
     return new if value == old else value
 
 
-def named(**values: Any) -> JSON:
+def named_examples(**values: Any) -> JSON:
     """Examples as the document lists them, each under its name."""
-    return {name: {"value": marked(value)} for name, value in values.items()}
+    return {name: {"value": mark_nulls(value)} for name, value in values.items()}
 
 
 def _records(labels: Mapping[str, str]) -> list[JSON]:
@@ -306,12 +306,12 @@ def _compact(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def _in_every_format(labels: Mapping[str, str]) -> dict[str, JSON]:
+def _label_file_examples(labels: Mapping[str, str]) -> dict[str, JSON]:
     """A file of these labels in each media type and layout."""
     records = _records(labels)
-    lines = named(lines="".join(json.dumps(record) + "\n" for record in records))
+    lines = named_examples(lines="".join(json.dumps(record) + "\n" for record in records))
     return {
-        "application/json": named(
+        "application/json": named_examples(
             records={"predictions": records},
             list=records,
             columns={"ids": list(labels), "labels": list(labels.values())},
@@ -319,16 +319,16 @@ def _in_every_format(labels: Mapping[str, str]) -> dict[str, JSON]:
         ),
         "application/x-ndjson": lines,
         "application/jsonl": lines,
-        "text/csv": named(table=_table(labels, ",")),
-        "text/tab-separated-values": named(table=_table(labels, "\t")),
+        "text/csv": named_examples(table=_label_table(labels, ",")),
+        "text/tab-separated-values": named_examples(table=_label_table(labels, "\t")),
     }
 
 
-def _table(labels: Mapping[str, str], separator: str) -> str:
+def _label_table(labels: Mapping[str, str], separator: str) -> str:
     return "".join(f"{name}{separator}{label}\n" for name, label in (("id", "label"), *labels.items()))
 
 
-def _templates() -> dict[str, JSON]:
+def _template_examples() -> dict[str, JSON]:
     """The template of these instances, as the service writes it in each format."""
     found: dict[str, JSON] = {}
     spec = TaskSpec("multiclass", tuple(sorted(set(TRUE_LABELS.values()))))
@@ -337,27 +337,27 @@ def _templates() -> dict[str, JSON]:
         if FORMATS[made.format].binary:  # bytes that no JSON can show
             found[media] = {}
             continue
-        text = template(list(TRUE_LABELS), spec, name).decode()
+        text = build_template(list(TRUE_LABELS), spec, name).decode()
         found.setdefault(media, {})[name] = {"value": json.loads(text) if media == "application/json" else text}
     return found
 
 
-PREDICTION_FILE = _in_every_format(PREDICTED_LABELS)
-GOLD_FILE = _in_every_format(TRUE_LABELS)
-GOLD_FILE["application/json"] |= named(
+PREDICTION_FILE = _label_file_examples(PREDICTED_LABELS)
+GOLD_FILE = _label_file_examples(TRUE_LABELS)
+GOLD_FILE["application/json"] |= named_examples(
     splits=[record | {"split": SPLITS[record["id"]]} for record in _records(TRUE_LABELS)],
 )
-TEMPLATE_FILE = _templates()
-FIGURES = {
-    "text/plain": named(
+TEMPLATE_FILE = _template_examples()
+PROMETHEUS_TEXT = {
+    "text/plain": named_examples(
         queue="# HELP assay_queue_depth Tasks at this moment, by status.\n"
         "# TYPE assay_queue_depth gauge\n"
         'assay_queue_depth{status="queued"} 3.0\n'
         'assay_queue_depth{status="running"} 1.0\n'
     ),
 }
-STORED_GOLD = {"application/octet-stream": named(file=_compact(_records(TRUE_LABELS)))}
-STORED_PREDICTIONS = {"application/octet-stream": named(file=_compact(PREDICTED_LABELS))}
+STORED_GOLD = {"application/octet-stream": named_examples(file=_compact(_records(TRUE_LABELS)))}
+STORED_PREDICTIONS = {"application/octet-stream": named_examples(file=_compact(PREDICTED_LABELS))}
 _REPORT = {
     "submission": SUBMISSION_ID,
     "challenge": "pets",
@@ -371,6 +371,6 @@ _REPORT = {
     "classes": ["cat", "dog"],
 }
 REPORT = {
-    "application/json": named(scores=_REPORT),
-    "text/csv": named(confusion="gold,predicted,count\ncat,cat,1\ncat,dog,1\ndog,dog,2\n"),
+    "application/json": named_examples(scores=_REPORT),
+    "text/csv": named_examples(confusion="gold,predicted,count\ncat,cat,1\ncat,dog,1\ndog,dog,2\n"),
 }

@@ -13,11 +13,11 @@ from typing import BinaryIO
 import typer
 
 _STDIN = Path("-")
-_ENDINGS = (
+_KNOWN_SUFFIXES = (
     *(".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".tab", ".npz", ".parquet", ".pq", ".arrow", ".feather"),
     *(".yaml", ".yml", ".txt", ".gz", ".zst"),
 )
-_BEGIN = {
+_SUFFIX_BY_MAGIC = {
     b"\x1f\x8b": ".json.gz",
     b"\x28\xb5\x2f\xfd": ".json.zst",
     b"PK\x03\x04": ".npz",
@@ -25,10 +25,10 @@ _BEGIN = {
     b"ARROW1": ".arrow",
 }
 """What the first bytes of a pipe tell about what comes."""
-_START = 6
+_MAGIC_LENGTH = 6
 
 
-def spooled(ctx: typer.Context, value: Path | None) -> Path | None:
+def spool_pipe(ctx: typer.Context, value: Path | None) -> Path | None:
     """The file itself, or a copy of what comes through a pipe; the copy is gone when the command ends.
 
     A pipe without an ending of its own (as of `<(…)` in the shell) is told by its first bytes, else it holds JSON.
@@ -40,9 +40,9 @@ def spooled(ctx: typer.Context, value: Path | None) -> Path | None:
     folder = Path(tempfile.mkdtemp(prefix="assay-"))
     for at_the_end in (ctx.call_on_close, atexit.register):  # a command that is refused is never closed
         at_the_end(partial(shutil.rmtree, folder, ignore_errors=True))
-    with _opened(ctx, value) as stream:
-        start = stream.read(_START)
-        copy = folder / _name(value, start)
+    with _open_pipe(ctx, value) as stream:
+        start = stream.read(_MAGIC_LENGTH)
+        copy = folder / _spool_file_name(value, start)
         with copy.open("wb") as target:
             target.write(start)
             shutil.copyfileobj(stream, target)
@@ -50,7 +50,7 @@ def spooled(ctx: typer.Context, value: Path | None) -> Path | None:
 
 
 @contextlib.contextmanager
-def _opened(ctx: typer.Context, value: Path) -> Iterator[BinaryIO]:
+def _open_pipe(ctx: typer.Context, value: Path) -> Iterator[BinaryIO]:
     if value != _STDIN:
         with value.open("rb") as stream:
             yield stream
@@ -61,8 +61,8 @@ def _opened(ctx: typer.Context, value: Path) -> Iterator[BinaryIO]:
     yield sys.stdin.buffer
 
 
-def _name(value: Path, start: bytes) -> str:
-    if value.name.lower().endswith(_ENDINGS):
+def _spool_file_name(value: Path, start: bytes) -> str:
+    if value.name.lower().endswith(_KNOWN_SUFFIXES):
         return value.name
-    ending = next((ending for begin, ending in _BEGIN.items() if start.startswith(begin)), ".json")
+    ending = next((ending for begin, ending in _SUFFIX_BY_MAGIC.items() if start.startswith(begin)), ".json")
     return ("stdin" if value == _STDIN else "pipe") + ending

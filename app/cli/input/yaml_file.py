@@ -6,17 +6,17 @@ from typing import Any
 
 import yaml
 
-from app.cli.terminal.output import Refused
+from app.cli.terminal.output import CommandError
 
 _FLOAT = r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?[0-9]+[eE][-+]?[0-9]+"
-_SCALARS = (
+_SCALAR_PATTERNS = (
     ("bool", r"true|false", "tf"),
     ("int", r"[-+]?(?:0|[1-9][0-9]*)", "-+0123456789"),
     ("float", _FLOAT, "-+.0123456789"),
 )
 
 
-class _Loader(yaml.SafeLoader):
+class _StrictLoader(yaml.SafeLoader):
     """Keeps no, on, 010 and dates as the text that they are: they may be class labels; refuses repeated keys."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 (PyYAML's own shape)
@@ -33,30 +33,30 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep=deep)
 
 
-for _tag, _pattern, _first in _SCALARS:
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), list(_first))
-_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"^(?:~|null|)$"), ["~", "n", ""])
+for _tag, _pattern, _first in _SCALAR_PATTERNS:
+    _StrictLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), list(_first))
+_StrictLoader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"^(?:~|null|)$"), ["~", "n", ""])
 
 
 _REMEDY = "See examples/digits/challenge.yaml for one that is right."
 
 
-def read(path: Path) -> Any:
+def read_yaml(path: Path) -> Any:
     """The value that a YAML or JSON file holds."""
     try:
-        return yaml.load(path.read_text("utf-8-sig"), _Loader)  # noqa: S506 (a safe loader, narrowed further)
+        return yaml.load(path.read_text("utf-8-sig"), _StrictLoader)  # noqa: S506 (a safe loader, narrowed further)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = "" if mark is None else f", line {mark.line + 1}, column {mark.column + 1}"
-        raise Refused("syntax", f"{path}{where}: {error.problem or error}.", _REMEDY) from None
+        raise CommandError("syntax", f"{path}{where}: {error.problem or error}.", _REMEDY) from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise Refused("syntax", f"{path}: {error}.", _REMEDY) from None
+        raise CommandError("syntax", f"{path}: {error}.", _REMEDY) from None
 
 
-def load(path: Path) -> dict[str, Any]:
+def load_description(path: Path) -> dict[str, Any]:
     """The object that a YAML or JSON file holds: the description of a challenge."""
-    content = read(path)
+    content = read_yaml(path)
     if not isinstance(content, dict):
         detail = f"{path}: the description of a challenge is a mapping of names to values."
-        raise Refused("wrong_shape", detail, _REMEDY)
+        raise CommandError("wrong_shape", detail, _REMEDY)
     return content

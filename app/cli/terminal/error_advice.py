@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from app.cli.terminal.table_layout import moment
+from app.cli.terminal.table_layout import format_time
 
 ADVICE: dict[str, str] = {
     "unauthorized": "Log in first: assay login (no account yet: assay signup).",
@@ -61,16 +61,16 @@ ADVICE: dict[str, str] = {
 }
 """Remedies by code; after a plus: only for this quota, scope, object or fact, or where a token was sent. All else: the service's."""
 
-_QUOTAS = {
+_QUOTA_WORDS = {
     "per_day": "per day",
     "total": "in all",
     "concurrent": "queued or running at once",
     "invalid_per_day": "invalid files per day",
 }
-_PHASE = r"/challenges/(?P<slug>[^/]+)/phases/(?P<phase>[^/]+)"
-_PLACES = (
-    (rf"{_PHASE}/gold/(?P<gold>\d+)(/.*)?", "gold version {gold} of phase '{phase}' in challenge '{slug}'"),
-    (rf"{_PHASE}(/.*)?", "phase '{phase}' in a challenge '{slug}'"),
+_PHASE_PATTERN = r"/challenges/(?P<slug>[^/]+)/phases/(?P<phase>[^/]+)"
+_PATH_DESCRIPTIONS = (
+    (rf"{_PHASE_PATTERN}/gold/(?P<gold>\d+)(/.*)?", "gold version {gold} of phase '{phase}' in challenge '{slug}'"),
+    (rf"{_PHASE_PATTERN}(/.*)?", "phase '{phase}' in a challenge '{slug}'"),
     (r"/challenges/(?P<slug>[^/]+)(/.*)?", "challenge '{slug}'"),
     (r"/submissions/(?P<submission>[^/]+)(/.*)?", "submission '{submission}'"),
     (r"/tokens/(?P<id>[^/]+)", "token '{id}'"),
@@ -78,7 +78,7 @@ _PLACES = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class FailedRequest:
     """The request that was refused: address of the service, path below /api/v1, whether a token was sent."""
 
     url: str = ""
@@ -89,7 +89,7 @@ class Asked:
 
     def place(self) -> tuple[str | None, dict[str, str]]:
         """What the path names, in words, and its parts."""
-        for pattern, words in _PLACES:
+        for pattern, words in _PATH_DESCRIPTIONS:
             found = re.fullmatch(pattern, self.path)
             if found:
                 parts = {name: unquote(text) for name, text in found.groupdict().items() if text is not None}
@@ -97,11 +97,11 @@ class Asked:
         return None, {}
 
 
-def asked_by(error: Any) -> Asked:
+def failed_request_of(error: Any) -> FailedRequest:
     """What a client's error says about its request."""
     headers: Mapping[str, str] = getattr(error, "headers", {})
     scope = re.search(r'scope="(\w+)"', headers.get("WWW-Authenticate", ""))
-    return Asked(
+    return FailedRequest(
         url=getattr(error, "url", ""),
         path=getattr(error, "path", ""),
         with_token=getattr(error, "with_token", False),
@@ -110,15 +110,15 @@ def asked_by(error: Any) -> Asked:
     )
 
 
-def explained(document: Mapping[str, Any], asked: Asked | None = None) -> dict[str, Any]:
+def explain_problem(document: Mapping[str, Any], asked: FailedRequest | None = None) -> dict[str, Any]:
     """The document for people: detail and remedy in the words of this command line, facts as a list of sentences."""
-    asked = asked or Asked()
+    asked = asked or FailedRequest()
     code = str(document.get("code", ""))
     what, parts = asked.place()
-    made = {**document, "detail": _detail(document), "facts": facts(document)}
+    made = {**document, "detail": _detail_without_errors(document), "facts": problem_facts(document)}
     if code == "not_found" and what is not None and "known_phases" not in document:
         made["detail"] = f"There is no {what} at {asked.url} that you may see."
-    advice = _advice(code, document, asked, parts)
+    advice = _find_advice(code, document, asked, parts)
     if advice is not None:
         listed = ", ".join(map(str, document.get("phases") or document.get("known_phases") or ())) or "its name"
         known = {**parts, "scope": asked.scope or "organize", "phases": listed, "pause": asked.pause or "a few"}
@@ -126,7 +126,7 @@ def explained(document: Mapping[str, Any], asked: Asked | None = None) -> dict[s
     return made
 
 
-def _advice(code: str, document: Mapping[str, Any], asked: Asked, parts: Mapping[str, str]) -> str | None:
+def _find_advice(code: str, document: Mapping[str, Any], asked: FailedRequest, parts: Mapping[str, str]) -> str | None:
     if code in {"not_found", "database_away"} and not asked.path:
         return None  # said by this machine, with its own remedy
     kind = next((kind for kind in ("submission", "gold") if asked.with_token and kind in parts), None)
@@ -137,7 +137,7 @@ def _advice(code: str, document: Mapping[str, Any], asked: Asked, parts: Mapping
     return next((found for found in special if found), ADVICE.get(code))
 
 
-def _detail(document: Mapping[str, Any]) -> str:
+def _detail_without_errors(document: Mapping[str, Any]) -> str:
     """The message, without the faults that are listed below it anyway."""
     detail = str(document.get("detail") or document.get("title") or "it failed")
     for fault in document.get("errors") or ():
@@ -148,18 +148,18 @@ def _detail(document: Mapping[str, Any]) -> str:
     return detail
 
 
-def facts(document: Mapping[str, Any]) -> list[str]:
+def problem_facts(document: Mapping[str, Any]) -> list[str]:
     """What else a refusal says that people need: use and limit of the quota, times, phases, reasons."""
     said = []
     if "limit" in document and "used" in document:
-        which = _QUOTAS.get(str(document.get("quota")), "")
+        which = _QUOTA_WORDS.get(str(document.get("quota")), "")
         said.append(f"Used {document['used']} of {document['limit']} {which}".rstrip() + ".")
     words = {
         "reset_at": "Counted anew from {}.",
         "opens_at": "Opens {}.",
         "closes_at": "Closes {}.",
     }
-    said += [text.format(f"{moment(document[key])} UTC") for key, text in words.items() if document.get(key)]
+    said += [text.format(f"{format_time(document[key])} UTC") for key, text in words.items() if document.get(key)]
     if document.get("phases"):
         said.append(f"Open now: {', '.join(map(str, document['phases']))}.")
     if document.get("reason"):

@@ -4,29 +4,29 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from app.cli.terminal.plain_math import plain
+from app.cli.terminal.plain_math import mathml_to_text
 from app.cli.terminal.safe_text import PLAIN, clean
-from app.cli.terminal.table_layout import Column, numbers, show_table
-from app.cli.terminal.table_layout import plain as texts
+from app.cli.terminal.table_layout import Column, format_numbers, show_table
+from app.cli.terminal.table_layout import format_texts as texts
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 Json = Mapping[str, Any]
-_MEANING_OF = {
+_PROPERTY_MEANINGS = {
     "symmetric": "swapping gold and predictions keeps the value",
     "prevalence_sensitive": "replicating the instances of one class can move the value",
     "count_based": "a function of integer counts",
     "ordinal": "the order in which the classes are declared can move the value",
 }
-_BESIDE = ("positive_label", "train_frequencies", "hierarchy", "cost_matrix", "class_weights", "params")
+_EXAMPLE_SETTINGS = ("positive_label", "train_frequencies", "hierarchy", "cost_matrix", "class_weights", "params")
 
 
 def show_metric(console: "Console", entry: Json) -> None:
     """Everything about a metric as it was asked for."""
     console.print(f"{clean(entry['key'])} ({clean(entry['name'])})", style="bold", **PLAIN)
     console.print()
-    console.print(f"  {plain(entry['equation']['mathml'])}", **PLAIN)
+    console.print(f"  {mathml_to_text(entry['equation']['mathml'])}", **PLAIN)
     console.print(f"  LaTeX: {entry['equation']['latex']}", **PLAIN)
     console.print()
     show_rows(console, entry["symbols"].items())
@@ -34,25 +34,25 @@ def show_metric(console: "Console", entry: Json) -> None:
     show_rows(console, _facts(entry))
     _show_params(console, entry["params"])
     _show_options(console, entry["options"])
-    _show_others(console, entry)
+    _show_presets_and_peers(console, entry)
     _show_example(console, entry)
 
 
 def _facts(entry: Json) -> list[tuple[str, str]]:
-    from app.scoring.catalogue.settings_index import span
+    from app.scoring.catalogue.settings_index import describe_bounds
 
     shown = {
         "also called": ", ".join(entry["names"]),
         "family": entry["family"],
         "better": "no direction" if entry["direction"] == "none" else entry["direction"],
-        "range": span(entry["range"]) if entry["scalar"] else "a table, no single number",
+        "range": describe_bounds(entry["range"]) if entry["scalar"] else "a table, no single number",
         "tasks": ", ".join(entry["tasks"]),
         "needs": "; ".join(f"{need}: {meaning}" for need, meaning in entry["needs_meanings"].items()),
         "weights": "an instance of weight 3 counts like three"
         if entry["weights"]
         else "null where instances have weights",
         "acceptable": "gold may give several right answers to an instance" if entry["acceptable_sets"] else "",
-        "properties": "; ".join(_MEANING_OF[name] for name, holds in entry["properties"].items() if holds),
+        "properties": "; ".join(_PROPERTY_MEANINGS[name] for name, holds in entry["properties"].items() if holds),
         "rounded": f"to {entry['significant_digits']} significant digits" if entry["significant_digits"] else "",
         "single labels": f"its value {entry['granularity']['meaning']}",
         "source": entry["source"],
@@ -67,19 +67,19 @@ def _facts(entry: Json) -> list[tuple[str, str]]:
 
 
 def _show_params(console: "Console", params: Sequence[Json]) -> None:
-    from app.scoring.catalogue.settings_index import takes
+    from app.scoring.catalogue.settings_index import describe_accepted_values
 
     if params:
-        _head(console, "Parameters")
+        _show_heading(console, "Parameters")
     for one in params:
         said = f"={one['value']}" if one["value"] is not None else "=…" if one["required_for"] else ""
-        _show_text(console, f"{one['name']}{said}  {one['meaning'].rstrip('.')} ({takes(one)})")
+        _show_text(console, f"{one['name']}{said}  {one['meaning'].rstrip('.')} ({describe_accepted_values(one)})")
         _show_values(console, one)
 
 
 def _show_options(console: "Console", options: Sequence[Json]) -> None:
     if options:
-        _head(console, "Conventions")
+        _show_heading(console, "Conventions")
     for one in options:
         said = f"={one['value']}" if one["value"] else ""
         _show_text(console, f"{one['name']}{said}  {one['meaning']}")
@@ -96,16 +96,16 @@ def _show_values(console: "Console", one: Json) -> None:
     show_rows(console, rows)
 
 
-def _show_others(console: "Console", entry: Json) -> None:
+def _show_presets_and_peers(console: "Console", entry: Json) -> None:
     if entry["presets"]:
-        _head(console, "Presets")
-        show_rows(console, ((one["name"], _said(one["options"])) for one in entry["presets"]))
+        _show_heading(console, "Presets")
+        show_rows(console, ((one["name"], _format_options(one["options"])) for one in entry["presets"]))
     if entry["peers"]:
-        _head(console, "Other tools")
+        _show_heading(console, "Other tools")
         show_rows(console, entry["peers"].items())
 
 
-def _said(options: Mapping[str, str]) -> str:
+def _format_options(options: Mapping[str, str]) -> str:
     return ", ".join(f"{name}={value}" for name, value in options.items())
 
 
@@ -115,21 +115,23 @@ def _show_example(console: "Console", entry: Json) -> None:
     from app.scoring.declaration.metric import CATALOGUE
 
     metric, example = CATALOGUE[entry["metric"]], entry["example"]
-    _head(console, f"Example ({example['task']})")
+    _show_heading(console, f"Example ({example['task']})")
     unused = set() if "train_frequencies" in entry["needs"] else {"train_frequencies"}
-    beside = [name for name in _BESIDE if example.get(name) and name not in unused]
-    show_rows(console, [(name.replace("_", " "), _brief(example[name])) for name in beside])
+    beside = [name for name in _EXAMPLE_SETTINGS if example.get(name) and name not in unused]
+    show_rows(console, [(name.replace("_", " "), _format_value(example[name])) for name in beside])
     alone = example.get("of_instances", [{}] * len(example["gold"]))
-    _show_table(console, [row | more for row, more in zip(worked_examples.data(metric), alone, strict=True)])
+    _show_table(
+        console, [row | more for row, more in zip(worked_examples.example_data_rows(metric), alone, strict=True)]
+    )
     if "of_classes" in example:
         console.print()
         _show_table(console, example["of_classes"])
     console.print()
-    for line in worked_examples.value_text(metric).splitlines():
+    for line in worked_examples.format_example_value(metric).splitlines():
         console.print(f"  {clean(line)}", **PLAIN)
 
 
-def _brief(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False).strip("{}").replace('"', "")
 
 
@@ -138,7 +140,7 @@ def _show_table(console: "Console", rows: Sequence[Json]) -> None:
     for name in rows[0]:
         values = [row[name] for row in rows]
         figures = all(value is None or isinstance(value, int | float) for value in values)
-        columns.append(Column(name, values, shown=numbers if figures else texts, right=figures))
+        columns.append(Column(name, values, shown=format_numbers if figures else texts, right=figures))
     show_table(console, columns)
 
 
@@ -146,10 +148,10 @@ def show_presets(console: "Console", presets: Sequence[Json]) -> None:
     """Presets with every option that they set."""
     for one in presets:
         console.print(f"{clean(one['name'])}: {clean(one['tool'])}", style="bold", **PLAIN)
-        show_rows(console, _set(one["options"]))
+        show_rows(console, _option_rows(one["options"]))
         for some in one["by_key"]:
             _show_text(console, f"for {', '.join(some['keys'])}:")
-            show_rows(console, ((f"  {name}", meaning) for name, meaning in _set(some["options"])))
+            show_rows(console, ((f"  {name}", meaning) for name, meaning in _option_rows(some["options"])))
         if one["positive_first"]:
             console.print("  the positive label of a binary task is the class declared first", **PLAIN)
         if one["remark"]:
@@ -157,11 +159,11 @@ def show_presets(console: "Console", presets: Sequence[Json]) -> None:
         console.print()
 
 
-def _set(options: Sequence[Json]) -> Iterable[tuple[str, str]]:
+def _option_rows(options: Sequence[Json]) -> Iterable[tuple[str, str]]:
     return ((f"{one['name']}={one['value']}", one["meaning"]) for one in options)
 
 
-def _head(console: "Console", title: str) -> None:
+def _show_heading(console: "Console", title: str) -> None:
     console.print()
     console.print(title, style="bold", **PLAIN)
 

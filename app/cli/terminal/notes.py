@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-FEW = 5
+MAX_SHOWN_NOTES = 5
 
 
-class Notes:
+class ScoreNotes:
     """What is said about scores, in order; of some metrics, or of all."""
 
     def __init__(self, general: Iterable[str]) -> None:
@@ -25,7 +25,7 @@ class Notes:
         self._undefined.setdefault(reason, []).append(metric)
         self._all.append(f"{metric} is undefined: {reason}")
 
-    def about(self, metric: str, note: str) -> None:
+    def add_for_metric(self, metric: str, note: str) -> None:
         """Something that has to be known about the value of a metric."""
         self._about.setdefault(note, []).append(metric)
         self._all.append(f"{metric}: {note}")
@@ -34,16 +34,16 @@ class Notes:
         """Each note of each metric."""
         return list(dict.fromkeys(self._all))
 
-    def for_people(self) -> list[str]:
+    def condensed(self) -> list[str]:
         """Equal notes as one that lists its metrics; a last one counts those that are left out."""
         said = list(self._general)
         for reason, metrics in self._undefined.items():
-            said.append(f"{_some(metrics)} {'is' if len(metrics) == 1 else 'are'} undefined: {reason}")
-        said += [f"{_some(metrics)}: {note}" for note, metrics in self._about.items()]
-        left_out = len(said) - FEW
-        return said if left_out <= 1 else [*said[:FEW], f"… {left_out} more notes: --json"]
+            said.append(f"{_join_metrics(metrics)} {'is' if len(metrics) == 1 else 'are'} undefined: {reason}")
+        said += [f"{_join_metrics(metrics)}: {note}" for note, metrics in self._about.items()]
+        left_out = len(said) - MAX_SHOWN_NOTES
+        return said if left_out <= 1 else [*said[:MAX_SHOWN_NOTES], f"… {left_out} more notes: --json"]
 
 
-def _some(metrics: list[str]) -> str:
-    more = f" and {len(metrics) - FEW} more (--json)" if len(metrics) > FEW else ""
-    return ", ".join(metrics[:FEW]) + more
+def _join_metrics(metrics: list[str]) -> str:
+    more = f" and {len(metrics) - MAX_SHOWN_NOTES} more (--json)" if len(metrics) > MAX_SHOWN_NOTES else ""
+    return ", ".join(metrics[:MAX_SHOWN_NOTES]) + more

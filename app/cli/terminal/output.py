@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from app.cli.terminal.error_advice import Asked, asked_by, explained
+from app.cli.terminal.error_advice import FailedRequest, explain_problem, failed_request_of
 from app.cli.terminal.problem_tables import show_problems
 from app.cli.terminal.safe_text import PLAIN, clean
-from app.errors import AssayError, CommitUncertain, DatabaseAway
+from app.errors import AssayError, CommitUncertain, DatabaseUnavailable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-DONE, FAILED, WRONG_USAGE, STILL_WAITING = 0, 1, 2, 3
+EXIT_DONE, EXIT_FAILED, EXIT_WRONG_USAGE, EXIT_STILL_WAITING = 0, 1, 2, 3
 """The exit statuses: done, failed or refused, wrong usage, the wait ended and it is still queued."""
 
 DATABASE_REMEDY = "Check ASSAY_DATABASE_URL, whether the database runs, and whether this host may reach it; 'assay doctor' looks closer."
 PIPED_WIDTH = 200  # columns of a table when nobody's terminal says how wide it is
 
 
-class Refused(Exception):
+class CommandError(Exception):
     """A command cannot do what was asked, for a reason that its user can mend."""
 
     def __init__(self, code: str, detail: str, remedy: str = "") -> None:
@@ -33,7 +33,7 @@ class Refused(Exception):
         self.document = {"code": code, "detail": detail} | ({"remedy": remedy} if remedy else {})
 
 
-class Output:
+class CommandOutput:
     """The two streams of one command run, with or without --json."""
 
     def __init__(self, *, as_json: bool) -> None:
@@ -46,7 +46,7 @@ class Output:
         return _console(stderr=False)
 
     @property
-    def aside(self) -> "Console":
+    def stderr_console(self) -> "Console":
         """Standard error."""
         return _console(stderr=True)
 
@@ -59,11 +59,13 @@ class Output:
 
     def say(self, text: str) -> None:
         """One sentence for people: standard output, or standard error under --json."""
-        (self.aside if self.as_json else self.console).print(clean(text), markup=False, highlight=False, soft_wrap=True)
+        (self.stderr_console if self.as_json else self.console).print(
+            clean(text), markup=False, highlight=False, soft_wrap=True
+        )
 
     def note(self, text: str) -> None:
         """One sentence beside the result, on standard error."""
-        self.aside.print(clean(text), markup=False, highlight=False, soft_wrap=True)
+        self.stderr_console.print(clean(text), markup=False, highlight=False, soft_wrap=True)
 
     @contextmanager
     def upload_bar(self, label: str, then: str = "Sent") -> Iterator[Callable[[int, int], None] | None]:
@@ -77,7 +79,7 @@ class Output:
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
         parts = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-        with Progress(*parts, console=self.aside, transient=True) as progress:
+        with Progress(*parts, console=self.stderr_console, transient=True) as progress:
             task = progress.add_task(clean(label), total=None)
 
             def update(sent: int, total: int) -> None:
@@ -95,7 +97,7 @@ class Output:
 
         rate = TextColumn("{task.fields[rate]}")
         parts = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), rate)
-        with Progress(*parts, TimeRemainingColumn(), console=self.aside, transient=True) as progress:
+        with Progress(*parts, TimeRemainingColumn(), console=self.stderr_console, transient=True) as progress:
             task = progress.add_task(clean(label), total=None, rate="")
 
             def update(done: int, total: int) -> None:
@@ -113,10 +115,10 @@ class Output:
             return
         from rich.text import Text
 
-        with self.aside.status(Text(clean(text))):
+        with self.stderr_console.status(Text(clean(text))):
             yield
 
-    def failure(self, document: Mapping[str, Any], asked: Asked | None = None) -> None:
+    def failure(self, document: Mapping[str, Any], asked: FailedRequest | None = None) -> None:
         """Write what went wrong: the document under --json, else message, faults, problems and remedy on standard error.
 
         `asked`: the request that was refused, so that the message can name it.
@@ -124,8 +126,8 @@ class Output:
         if self.as_json:
             print_json(dict(document))
             return
-        err = self.aside
-        for_people = explained(document, asked)
+        err = self.stderr_console
+        for_people = explain_problem(document, asked)
         err.print(f"Error: {clean(for_people['detail'])}", **PLAIN)
         for fault in document.get("errors") or ():
             where = fault.get("pointer") or fault.get("parameter") or ""
@@ -157,40 +159,40 @@ def print_json(value: Any) -> None:
 
 
 @contextmanager
-def reporting(*, as_json: bool) -> Iterator[Output]:
+def command_output(*, as_json: bool) -> Iterator[CommandOutput]:
     """Run a command's body; a failure that has an explanation is written and ends the command with status 1."""
-    out = Output(as_json=as_json)
+    out = CommandOutput(as_json=as_json)
     try:
         yield out
     except BrokenPipeError:
         raise  # nobody reads any more: typer ends quietly
     except (AssayError, OSError) as error:
-        out.failure(document_of(error))
-        raise typer.Exit(FAILED) from None
-    except Refused as error:
+        out.failure(error_document(error))
+        raise typer.Exit(EXIT_FAILED) from None
+    except CommandError as error:
         out.failure(error.document)
-        raise typer.Exit(FAILED) from None
+        raise typer.Exit(EXIT_FAILED) from None
     except Exception as error:
         from app.client import ClientError  # only now: a command that succeeds offline never needs httpx
 
         if not isinstance(error, ClientError):
             raise
-        out.failure(error.document, asked_by(error))
-        raise typer.Exit(FAILED) from None
+        out.failure(error.document, failed_request_of(error))
+        raise typer.Exit(EXIT_FAILED) from None
 
 
-def _why_away(error: DatabaseAway) -> str:
+def _database_error_detail(error: DatabaseUnavailable) -> str:
     """What is wrong in the driver's own words, which never hold a password."""
     said = " ".join(str(getattr(error.__cause__, "orig", None) or "").split())
     return f"The database cannot be used: {said[:500]}" if said else error.detail
 
 
-def document_of(error: AssayError | OSError) -> dict[str, Any]:
+def error_document(error: AssayError | OSError) -> dict[str, Any]:
     """The JSON document of an error that was raised in this process; its remedy speaks of commands."""
-    if isinstance(error, DatabaseAway) and not isinstance(error, CommitUncertain):
-        return {"code": error.code, "detail": _why_away(error), "remedy": DATABASE_REMEDY}
+    if isinstance(error, DatabaseUnavailable) and not isinstance(error, CommitUncertain):
+        return {"code": error.code, "detail": _database_error_detail(error), "remedy": DATABASE_REMEDY}
     if isinstance(error, AssayError):
         document = {"code": error.code, "detail": error.detail, "remedy": error.advice, **error.extra}
-        return document | {"remedy": explained(document)["remedy"]}
+        return document | {"remedy": explain_problem(document)["remedy"]}
     name = "" if error.filename is None else f"{error.filename}: "
     return {"code": "file_error", "detail": f"{name}{error.strerror or error}"}

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
-_SIGNS = {"⧵": "∖", "⋯": "…"}
-_ACCENTS = {"^": "\u0302", "¯": "\u0304", "―": "\u0304", "~": "\u0303", "˜": "\u0303"}
-_HIGH = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SYMBOL_SUBSTITUTES = {"⧵": "∖", "⋯": "…"}
+_COMBINING_ACCENTS = {"^": "\u0302", "¯": "\u0304", "―": "\u0304", "~": "\u0303", "˜": "\u0303"}
+_SUPERSCRIPT_DIGITS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PRIMES = {"′", "″", "‴"}
-_LOOSE = re.compile(r" ?([^\w\s()\[\]{}|]) ?")
-_LETTERS = re.compile(r"(?<=\b\w) (?=\w\b)")
-_KINDS = {
+_SPACED_SYMBOL = re.compile(r" ?([^\w\s()\[\]{}|]) ?")
+_SPACE_BETWEEN_LETTERS = re.compile(r"(?<=\b\w) (?=\w\b)")
+_SYMBOL_KINDS = {
     "operator": frozenset("=≠≥≤<>≈+−·×/∈∉∪∩⊆⊂△∖⇒→←∧∨:"),
     "open": frozenset("([{⌊⌈"),
     "close": frozenset(")]}⌋⌉"),
@@ -22,7 +22,7 @@ _KINDS = {
 }
 
 
-_PREFIXED = {"start", "open", "operator", "comma", "big", "function"}
+_KINDS_BEFORE_A_SIGN = {"start", "open", "operator", "comma", "big", "function"}
 """After these an operator is the sign of what follows."""
 
 
@@ -34,9 +34,9 @@ class _Token:
     kind: str = "term"
 
 
-def plain(mathml: str) -> str:
+def mathml_to_text(mathml: str) -> str:
     """An equation on one line; fractions become a/b, indices a_b, and powers a² or a^b."""
-    return _text(ET.fromstring(mathml))  # noqa: S314 (our own markup)
+    return _render(ET.fromstring(mathml))  # noqa: S314 (our own markup)
 
 
 def _tokens(node: ET.Element) -> Iterator[_Token]:
@@ -44,11 +44,11 @@ def _tokens(node: ET.Element) -> Iterator[_Token]:
     parts = list(node)
     if tag in {"mi", "mn", "mo", "mtext"}:
         text = (node.text or "").replace("\xa0", " ")
-        yield _Token(_SIGNS.get(text, text), _kind(text))
+        yield _Token(_SYMBOL_SUBSTITUTES.get(text, text), _symbol_kind(text))
     elif tag == "mfrac" and node.get("linethickness") == "0":
-        yield _Token(f"{_text(parts[0])} over {_text(parts[1])}")
-    elif tag in _MAKERS:
-        yield _MAKERS[tag](*parts)
+        yield _Token(f"{_render(parts[0])} over {_render(parts[1])}")
+    elif tag in _RENDERERS:
+        yield _RENDERERS[tag](*parts)
     elif parts and all(part.get("mathvariant") == "normal" for part in parts):
         yield _Token("".join(part.text or "" for part in parts))
     else:
@@ -60,22 +60,22 @@ def _tag(node: ET.Element) -> str:
     return node.tag.rpartition("}")[2]
 
 
-def _kind(text: str) -> str:
+def _symbol_kind(text: str) -> str:
     usual = "function" if len(text) > 1 and text.isalpha() else "term"
-    return next((kind for kind, signs in _KINDS.items() if text in signs), usual)
+    return next((kind for kind, signs in _SYMBOL_KINDS.items() if text in signs), usual)
 
 
-def _text(*nodes: ET.Element) -> str:
+def _render(*nodes: ET.Element) -> str:
     """Nodes side by side, with the spaces that a reader expects."""
     text, before = "", _Token("", "start")
-    for token in _resolved([token for node in nodes for token in _tokens(node)]):
-        text += _between(before, token) + token.text
-        sign = token.kind == "operator" and before.kind in _PREFIXED and before.text != ":"
+    for token in _resolve_bars([token for node in nodes for token in _tokens(node)]):
+        text += _separator(before, token) + token.text
+        sign = token.kind == "operator" and before.kind in _KINDS_BEFORE_A_SIGN and before.text != ":"
         before = _Token(token.text, "sign" if sign else token.kind)
     return text
 
 
-def _resolved(tokens: Sequence[_Token]) -> list[_Token]:
+def _resolve_bars(tokens: Sequence[_Token]) -> list[_Token]:
     """The tokens, with bars told apart: what opens, what closes, and what stands alone, as in A(i|j)."""
     found, depth, opened = [], 0, list[int]()
     for place, token in enumerate(tokens):
@@ -84,14 +84,14 @@ def _resolved(tokens: Sequence[_Token]) -> list[_Token]:
         if kind == "bar" and depth in opened:
             kind = "close"
             opened.remove(depth)
-        elif kind == "bar" and _has_partner(tokens[place + 1 :]):
+        elif kind == "bar" and _has_closing_bar(tokens[place + 1 :]):
             kind = "open"
             opened.append(depth)
         found.append(_Token(token.text, kind))
     return found
 
 
-def _has_partner(following: Sequence[_Token]) -> bool:
+def _has_closing_bar(following: Sequence[_Token]) -> bool:
     """Whether another bar comes before the bracket that holds this one ends."""
     depth = 0
     for token in following:
@@ -103,7 +103,7 @@ def _has_partner(following: Sequence[_Token]) -> bool:
     return False
 
 
-def _between(before: _Token, token: _Token) -> str:
+def _separator(before: _Token, token: _Token) -> str:
     """What stands between two tokens."""
     if before.kind in {"start", "open", "sign", "bar"} or token.kind in {"comma", "close", "bar"}:
         return ""
@@ -116,90 +116,90 @@ def _between(before: _Token, token: _Token) -> str:
     return " · " if token.kind == "fraction" and before.kind != "function" else " "
 
 
-def _single(node: ET.Element) -> bool:
+def _is_single_term(node: ET.Element) -> bool:
     """Whether a part of a fraction needs no brackets."""
     tokens = list(_tokens(node))
     return len(tokens) == 1 and tokens[0].kind != "fraction"
 
 
-def _fraction(above: ET.Element, below: ET.Element) -> _Token:
+def _render_fraction(above: ET.Element, below: ET.Element) -> _Token:
     """a/b; a product stays bare above the line, and is put in brackets below it."""
-    top, bottom = _text(above), _text(below)
-    bare = _single(below) or _enclosed(below)
-    return _Token(f"{f'({top})' if _compound(above) else top}/{bottom if bare else f'({bottom})'}", "fraction")
+    top, bottom = _render(above), _render(below)
+    bare = _is_single_term(below) or _is_between_bars(below)
+    return _Token(f"{f'({top})' if _needs_brackets(above) else top}/{bottom if bare else f'({bottom})'}", "fraction")
 
 
-def _compound(node: ET.Element) -> bool:
+def _needs_brackets(node: ET.Element) -> bool:
     """Whether a part of a fraction is more than a product, outside the brackets that it has."""
     depth = 0
-    for token in _resolved(list(_tokens(node))):
+    for token in _resolve_bars(list(_tokens(node))):
         depth += {"open": 1, "close": -1}.get(token.kind, 0)
         if depth == 0 and token.kind in {"operator", "fraction", "big"}:
             return True
     return False
 
 
-def _enclosed(node: ET.Element) -> bool:
+def _is_between_bars(node: ET.Element) -> bool:
     """Whether one pair of bars holds all."""
     texts = [token.text for token in _tokens(node)]
     return texts[:1] == ["|"] == texts[-1:] and texts.count("|") == 2
 
 
-def _index(node: ET.Element) -> str:
-    text = _LETTERS.sub("", _LOOSE.sub(r"\1", _text(node)))
+def _format_index(node: ET.Element) -> str:
+    text = _SPACE_BETWEEN_LETTERS.sub("", _SPACED_SYMBOL.sub(r"\1", _render(node)))
     return text if len(text) == 1 else f"{{{text}}}"
 
 
-def _like(base: ET.Element, text: str) -> _Token:
+def _token_like(base: ET.Element, text: str) -> _Token:
     """An indexed or raised token; a sum stays a sum, a function a function."""
     kinds = [token.kind for token in _tokens(base)]
     return _Token(text, kinds[0] if len(kinds) == 1 and kinds[0] in {"big", "function", "close", "bar"} else "term")
 
 
-def _below(base: ET.Element, index: ET.Element) -> _Token:
-    return _like(base, f"{_text(base)}_{_index(index)}")
+def _render_subscript(base: ET.Element, index: ET.Element) -> _Token:
+    return _token_like(base, f"{_render(base)}_{_format_index(index)}")
 
 
-def _above(base: ET.Element, power: ET.Element) -> _Token:
-    return _like(base, _text(base) + _power(base, power))
+def _render_superscript(base: ET.Element, power: ET.Element) -> _Token:
+    return _token_like(base, _render(base) + _format_power(base, power))
 
 
-def _power(base: ET.Element, node: ET.Element) -> str:
+def _format_power(base: ET.Element, node: ET.Element) -> str:
     """A power; the end of a sum stays an index."""
-    text = _text(node)
+    text = _render(node)
     if text in _PRIMES:
         return text
     small = text.isdecimal() and not any(token.kind == "big" for token in _tokens(base))
-    return text.translate(_HIGH) if small else f"^{_index(node)}"
+    return text.translate(_SUPERSCRIPT_DIGITS) if small else f"^{_format_index(node)}"
 
 
-def _both(base: ET.Element, index: ET.Element, power: ET.Element) -> _Token:
-    return _like(base, f"{_text(base)}_{_index(index)}{_power(base, power)}")
+def _render_sub_and_superscript(base: ET.Element, index: ET.Element, power: ET.Element) -> _Token:
+    return _token_like(base, f"{_render(base)}_{_format_index(index)}{_format_power(base, power)}")
 
 
-def _accented(base: ET.Element, mark: ET.Element) -> _Token:
-    accent = _ACCENTS.get((mark.text or "").strip())
-    text = _text(base)
-    whole = unicodedata.normalize("NFC", text + accent) if accent and len(text) == 1 else f"{text}^{_text(mark)}"
-    return _like(base, whole)
+def _render_accent(base: ET.Element, mark: ET.Element) -> _Token:
+    accent = _COMBINING_ACCENTS.get((mark.text or "").strip())
+    text = _render(base)
+    whole = unicodedata.normalize("NFC", text + accent) if accent and len(text) == 1 else f"{text}^{_render(mark)}"
+    return _token_like(base, whole)
 
 
-def _root(*inside: ET.Element) -> _Token:
-    return _Token(f"√({_text(*inside)})")
+def _render_root(*inside: ET.Element) -> _Token:
+    return _Token(f"√({_render(*inside)})")
 
 
-def _cases(*rows: ET.Element) -> _Token:
-    return _Token("; ".join(", ".join(_text(cell) for cell in row) for row in rows) + "}")
+def _render_cases(*rows: ET.Element) -> _Token:
+    return _Token("; ".join(", ".join(_render(cell) for cell in row) for row in rows) + "}")
 
 
-_MAKERS: dict[str, Callable[..., _Token]] = {
-    "mfrac": _fraction,
-    "msub": _below,
-    "munder": _below,
-    "msup": _above,
-    "msubsup": _both,
-    "munderover": _both,
-    "mover": _accented,
-    "msqrt": _root,
-    "mtable": _cases,
+_RENDERERS: dict[str, Callable[..., _Token]] = {
+    "mfrac": _render_fraction,
+    "msub": _render_subscript,
+    "munder": _render_subscript,
+    "msup": _render_superscript,
+    "msubsup": _render_sub_and_superscript,
+    "munderover": _render_sub_and_superscript,
+    "mover": _render_accent,
+    "msqrt": _render_root,
+    "mtable": _render_cases,
 }

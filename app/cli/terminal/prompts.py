@@ -4,10 +4,10 @@ import sys
 
 import typer
 
-SHORTEST_PASSWORD = 10  # as the API demands
+MIN_PASSWORD_LENGTH = 10  # as the API demands
 
 
-def asked(given: str | None, label: str, option: str) -> str:
+def prompt_unless_given(given: str | None, label: str, option: str) -> str:
     """What an option gave, else what is asked for on the terminal; without one the option is needed."""
     if given is not None:
         return given
@@ -16,7 +16,7 @@ def asked(given: str | None, label: str, option: str) -> str:
     return str(typer.prompt(label, err=True))
 
 
-def secret(given: str | None, *, new: bool = False) -> str:
+def prompt_password(given: str | None, *, new: bool = False) -> str:
     """A password from standard input (given as -), else asked for; never from the command line's words.
 
     A `new` one is asked for twice and must be long enough.
@@ -31,7 +31,7 @@ def secret(given: str | None, *, new: bool = False) -> str:
     else:
         detail = "there is no terminal to ask on: give --password - and the password on standard input"
         raise typer.BadParameter(detail, param_hint="--password")
-    if new and len(word) < SHORTEST_PASSWORD:
-        detail = f"a password has {SHORTEST_PASSWORD} characters or more"
+    if new and len(word) < MIN_PASSWORD_LENGTH:
+        detail = f"a password has {MIN_PASSWORD_LENGTH} characters or more"
         raise typer.BadParameter(detail, param_hint="--password")
     return word

@@ -15,20 +15,20 @@ def clean(value: object) -> str:
     text = str(value)
     if text.isprintable():
         return text
-    return "".join(_escaped(char) if _steers(char) else char for char in text)
+    return "".join(_escape(char) if _is_control(char) else char for char in text)
 
 
-def _steers(char: str) -> bool:
+def _is_control(char: str) -> bool:
     return unicodedata.category(char) in {"Cc", "Cs"} or char in _BIDI
 
 
-def _escaped(char: str) -> str:
+def _escape(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")
 
 
-def size_of(report: Mapping[str, Any]) -> str:
+def describe_size(report: Mapping[str, Any]) -> str:
     """The task of a report, and how many instances and classes it has."""
-    from app.scoring.declaration.metric_syntax import counted
+    from app.scoring.declaration.metric_syntax import pluralize
 
-    sizes = (counted(report["n"], "instance"), counted(len(report["classes"]), "class", "classes"))
+    sizes = (pluralize(report["n"], "instance"), pluralize(len(report["classes"]), "class", "classes"))
     return ", ".join((report["task"], *sizes))

@@ -10,18 +10,18 @@ from app.cli.terminal.safe_text import clean
 if TYPE_CHECKING:
     from rich.console import Console
 
-GAP = 2  # columns between two columns of a table
-NARROWEST = 10  # a text that may be wrapped keeps at least this much
+COLUMN_GAP = 2  # columns between two columns of a table
+MIN_WRAPPED_WIDTH = 10  # a text that may be wrapped keeps at least this much
 UNDEFINED = "–"  # noqa: RUF001 (a dash is what is meant)
-Shown = Callable[[Sequence[Any]], list[str]]
+CellFormatter = Callable[[Sequence[Any]], list[str]]
 
 
-def plain(values: Sequence[Any]) -> list[str]:
+def format_texts(values: Sequence[Any]) -> list[str]:
     """Cleaned texts; None is an empty cell."""
     return ["" if value is None else clean(value) for value in values]
 
 
-def numbers(values: Sequence[Any]) -> list[str]:
+def format_numbers(values: Sequence[Any]) -> list[str]:
     """Values of one column: six significant digits of the one that needs most decimals, as many decimals for all.
 
     None is a dash; a text (and so an empty cell) stays as it is; whole numbers stay whole among themselves.
@@ -29,14 +29,14 @@ def numbers(values: Sequence[Any]) -> list[str]:
     short = [f"{value:.6g}" for value in values if _is_number(value)]
     exact = any(isinstance(value, float) for value in values)
     places = max((len(text.partition(".")[2]) for text in short if "e" not in text), default=0) if exact else 0
-    return [_number(value, places) for value in values]
+    return [_format_number(value, places) for value in values]
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _number(value: Any, places: int) -> str:
+def _format_number(value: Any, places: int) -> str:
     if value is None:
         return UNDEFINED
     if not _is_number(value):
@@ -45,7 +45,7 @@ def _number(value: Any, places: int) -> str:
     return short if "e" in short else f"{value:.{places}f}"
 
 
-def moment(text: object) -> str:
+def format_time(text: object) -> str:
     """A time of the API to the second, in UTC; what is not a time stays as it is."""
     try:
         return datetime.fromisoformat(str(text)).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
@@ -53,7 +53,7 @@ def moment(text: object) -> str:
         return str(text)
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A length of time, roughly."""
     for size, name in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds >= 1.5 * size:
@@ -61,9 +61,9 @@ def duration(seconds: float) -> str:
     return f"{max(1, round(seconds))} s"
 
 
-def moments(values: Sequence[Any]) -> list[str]:
+def format_times(values: Sequence[Any]) -> list[str]:
     """Times to the second; None is an empty cell."""
-    return ["" if value is None else clean(moment(value)) for value in values]
+    return ["" if value is None else clean(format_time(value)) for value in values]
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Column:
 
     name: str
     values: Sequence[Any]
-    shown: Shown = plain
+    shown: CellFormatter = format_texts
     right: bool = False
     wrap: bool = False  # free text: its lines may be broken; all else stays whole
     far: int = 0  # 0 is always shown; where the table would not fit the farthest goes first, of equals the last
@@ -84,11 +84,11 @@ class Column:
 
 def score_column(name: str, values: Sequence[Any], *, far: int = 0) -> Column:
     """A column of metric values."""
-    return Column(name, values, shown=numbers, right=True, far=far)
+    return Column(name, values, shown=format_numbers, right=True, far=far)
 
 
 @dataclass(frozen=True)
-class _Laid:
+class _MeasuredColumn:
     """A column with its written cells and the room that it needs."""
 
     column: Column
@@ -96,18 +96,20 @@ class _Laid:
     needs: int
 
 
-def _laid(column: Column) -> _Laid:
+def _measure_column(column: Column) -> _MeasuredColumn:
     from rich.cells import cell_len
 
     cells = column.texts()
     widest = max(map(cell_len, [clean(column.name), *cells]))
-    return _Laid(column, cells, min(widest, max(NARROWEST, cell_len(column.name))) if column.wrap else widest)
+    return _MeasuredColumn(
+        column, cells, min(widest, max(MIN_WRAPPED_WIDTH, cell_len(column.name))) if column.wrap else widest
+    )
 
 
-def _fitting(laid: Sequence[_Laid], width: int) -> list[_Laid]:
+def _drop_columns_to_fit(laid: Sequence[_MeasuredColumn], width: int) -> list[_MeasuredColumn]:
     """The columns that fit beside each other: far ones are left out from the end."""
     kept = list(laid)
-    while sum(one.needs for one in kept) + GAP * (len(kept) - 1) > width:
+    while sum(one.needs for one in kept) + COLUMN_GAP * (len(kept) - 1) > width:
         farthest = max(range(len(kept)), key=lambda place: (kept[place].column.far, place))
         if not kept[farthest].column.far:
             break
@@ -121,26 +123,26 @@ def show_table(
     """Print a table; where far columns were left out, a line below counts them and says where they are (`more`)."""
     from rich.text import Text
 
-    laid = [_laid(column) for column in columns]
-    kept = _fitting(laid, console.width)
+    laid = [_measure_column(column) for column in columns]
+    kept = _drop_columns_to_fit(laid, console.width)
     if title is not None:
         console.print(Text(clean(title), style="italic"), soft_wrap=True)
-    if sum(one.needs for one in kept) + GAP * (len(kept) - 1) > console.width:
+    if sum(one.needs for one in kept) + COLUMN_GAP * (len(kept) - 1) > console.width:
         _show_records(console, kept)
     else:
-        console.print(_table(kept))
+        console.print(_build_table(kept))
     left_out = len(laid) - len(kept)
     if left_out:
         console.print(f"… {left_out} more column{'' if left_out == 1 else 's'}: {more}", soft_wrap=True)
 
 
-def _table(laid: Sequence[_Laid]) -> Any:
+def _build_table(laid: Sequence[_MeasuredColumn]) -> Any:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     # Padding right of a column and its divider are the gap.
-    made = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
+    made = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, COLUMN_GAP - 1, 0, 0))
     for one in laid:
         name, right, wrap = clean(one.column.name), one.column.right, one.column.wrap
         made.add_column(
@@ -155,7 +157,7 @@ def _table(laid: Sequence[_Laid]) -> Any:
     return made
 
 
-def _show_records(console: "Console", laid: Sequence[_Laid]) -> None:
+def _show_records(console: "Console", laid: Sequence[_MeasuredColumn]) -> None:
     """One line per cell, for terminals on which not even the columns that matter fit side by side."""
     for place in range(len(laid[0].cells)):
         for one in laid:

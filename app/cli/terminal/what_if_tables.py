@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from app.cli.terminal.safe_text import PLAIN, size_of
+from app.cli.terminal.safe_text import PLAIN, describe_size
 from app.cli.terminal.table_layout import Column, score_column, show_table
 
 if TYPE_CHECKING:
@@ -12,23 +12,23 @@ if TYPE_CHECKING:
 _AVERAGES = ("macro", "micro", "lfb_train")
 
 
-def show(console: "Console", report: Mapping[str, Any]) -> None:
+def show_what_if(console: "Console", report: Mapping[str, Any]) -> None:
     """Show what was tried; where nothing was, the costs of each label."""
-    console.print(size_of(report), **PLAIN)
+    console.print(describe_size(report), **PLAIN)
     if report["changed"] is not None:
-        _show_changed(console, report["changed"], weighted=report["weighted"])
+        _show_changed_predictions(console, report["changed"], weighted=report["weighted"])
     if report["prevalence"] is not None:
         found = report["prevalence"]
         title = f"share of positive instances: {found['share_now']:.6g} now, {found['share']:.6g} tried"
-        _show_compared(console, found["metrics"], {"now": "now", f"at {found['share']:.6g}": "at_prevalence"}, title)
+        _show_comparison(console, found["metrics"], {"now": "now", f"at {found['share']:.6g}": "at_prevalence"}, title)
     if report["change"] is not None:
-        _show_change(console, report["averages"], report["change"])
+        _show_average_change(console, report["averages"], report["change"])
     elif report["changed"] is None and report["prevalence"] is None:
         for average in ("macro", "lfb_train"):
             _show_costs(console, report["costs"], average, weighted=report["weighted"])
 
 
-def _show_changed(console: "Console", found: Mapping[str, Any], *, weighted: bool) -> None:
+def _show_changed_predictions(console: "Console", found: Mapping[str, Any], *, weighted: bool) -> None:
     label = found["target_label"]
     columns = {"now": "now"}
     title = f"all wrong predictions changed to '{label}'"
@@ -39,24 +39,24 @@ def _show_changed(console: "Console", found: Mapping[str, Any], *, weighted: boo
         if weighted:
             title = f"doubtful predictions of weight {doubtful}, {moved} of it changed to '{label}': "
             title += f"{before} was right, {after} is then"
-    _show_compared(console, found["metrics"], columns | {"upper bound": "upper"}, title)
+    _show_comparison(console, found["metrics"], columns | {"upper bound": "upper"}, title)
 
 
-def _show_compared(
+def _show_comparison(
     console: "Console", metrics: Mapping[str, Mapping[str, Any]], columns: Mapping[str, str], title: str
 ) -> None:
     shown = [score_column(name, [row[key] for row in metrics.values()]) for name, key in columns.items()]
     show_table(console, [Column("metric", list(metrics)), *shown], title=title)
 
 
-def _show_change(console: "Console", averages: Mapping[str, Any], change: Mapping[str, Any]) -> None:
+def _show_average_change(console: "Console", averages: Mapping[str, Any], change: Mapping[str, Any]) -> None:
     """Average precision and recall as they are, and by how much they change."""
     names = [name for name in _AVERAGES if averages["recall"][name] is not None]
     columns = [Column("average", names)]
     for measure in ("precision", "recall"):
-        columns.append(score_column(measure, [_value(averages[measure][name]) for name in names]))
-        columns.append(score_column("change", [_value(change[measure][name]) for name in names]))
-        columns.append(Column("exactly", [_fraction(change[measure][name]) for name in names], far=1))
+        columns.append(score_column(measure, [_change_value(averages[measure][name]) for name in names]))
+        columns.append(score_column("change", [_change_value(change[measure][name]) for name in names]))
+        columns.append(Column("exactly", [_format_fraction(change[measure][name]) for name in names], far=1))
     show_table(console, columns)
 
 
@@ -71,15 +71,15 @@ def _show_costs(console: "Console", costs: Mapping[str, Any], average: str, *, w
     columns += [score_column(name, [row[name] for row in rows], far=1) for name in ("tp", "fp", "fn")]
     precisions = {"gives fp: precision": "gives", "receives fp: precision": "receives"}
     for name, key in precisions.items():
-        columns.append(score_column(name, [_value(row[key] and row[key][average]) for row in rows]))
-    gains = [_value(row["gains"] and row["gains"]["recall"][average]) for row in rows]
+        columns.append(score_column(name, [_change_value(row[key] and row[key][average]) for row in rows]))
+    gains = [_change_value(row["gains"] and row["gains"]["recall"][average]) for row in rows]
     columns.append(score_column("gains tp: recall", gains))
     show_table(console, columns, title=f"{average} averages where {what}")
 
 
-def _value(exact: Mapping[str, Any] | None) -> float | None:
+def _change_value(exact: Mapping[str, Any] | None) -> float | None:
     return None if exact is None else exact["value"]
 
 
-def _fraction(exact: Mapping[str, Any] | None) -> str:
+def _format_fraction(exact: Mapping[str, Any] | None) -> str:
     return "" if exact is None else str(exact["fraction"])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from app.formats.columns import check_sets, check_values
+from app.formats.columns import check_set_label_count, check_value_count
 from app.formats.cpu_share import CpuShare
 from app.formats.problems import quote
 from app.formats.reading_rules import Limits
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-_AT_ONCE = 1 << 16
-_SPARE_PIECES, _ROWS_OF_PIECE = 100_000, 1000
+_ROWS_PER_TABLE = 1 << 16
+_SPARE_ROW_GROUPS, _ROWS_PER_ROW_GROUP = 100_000, 1000
 """Row groups or record batches, times columns: so many, and one more of each column for so many rows. Reading one takes
 some five microseconds."""
-_TOGETHER = 4096
+_MAX_COMBINED_BATCHES = 4096
 """Record batches taken together, where each has few rows."""
-_THRIFT = 1 << 26
+_MAX_THRIFT_STRING_BYTES = 1 << 26
 """Bytes that one text in the metadata of a Parquet file may take."""
-_PARTS = 1 << 20
+_MAX_THRIFT_CONTAINER_ITEMS = 1 << 20
 """Columns or row groups that the metadata of a Parquet file may list: each takes some hundred bytes of memory."""
-MEND = "Write the file again with a current library, such as pandas or pyarrow."
+REWRITE_REMEDY = "Write the file again with a current library, such as pandas or pyarrow."
 
 
-class Refused(Exception):
+class ArrowFileError(Exception):
     """The file, or one of its columns, is not taken."""
 
     def __init__(self, code: str, message: str, column: str | None = None) -> None:
@@ -43,7 +43,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedArrowFile:
     """A file whose schema is known: the types of its columns, how many rows it says it has (or None), and its rows.
 
     `batches` gives the columns of these names, batch by batch; texts may come as dictionaries, so that one that many
@@ -57,45 +57,50 @@ class Opened:
     batches: Callable[[Sequence[str]], Iterator["pa.RecordBatch"]]
 
 
-def too_many_bytes(limits: Limits) -> Refused:
+def too_many_bytes_error(limits: Limits) -> ArrowFileError:
     """What is said of columns with more bytes than a file may have."""
     most = limits.expanded_bytes
-    return Refused("too_large", f"The columns have more than {most} bytes. Leave out what is not scored.")
+    return ArrowFileError("too_large", f"The columns have more than {most} bytes. Leave out what is not scored.")
 
 
-def open_parquet(data: bytes, limits: Limits) -> Opened:
+def open_parquet(data: bytes, limits: Limits) -> OpenedArrowFile:
     """Read the metadata of a Parquet file; raises Refused, and whatever pyarrow raises for what is none."""
     import pyarrow.parquet as pq
     import pyarrow.types as is_
 
     share = limits.cpu_share(limits.decoding_seconds)
-    bounds = {"thrift_string_size_limit": _THRIFT, "thrift_container_size_limit": _PARTS}
+    bounds = {
+        "thrift_string_size_limit": _MAX_THRIFT_STRING_BYTES,
+        "thrift_container_size_limit": _MAX_THRIFT_CONTAINER_ITEMS,
+    }
     with share.step():
         first = pq.ParquetFile(BytesIO(data), **bounds)
         told, schema = first.metadata, first.schema_arrow
-    _check_pieces(told.num_row_groups, "row groups", told.num_columns, limits)
+    _check_row_group_count(told.num_row_groups, "row groups", told.num_columns, limits)
 
     def batches(names: Sequence[str]) -> Iterator["pa.RecordBatch"]:
-        if _uncompressed(told) > limits.expanded_bytes:
-            raise too_many_bytes(limits)
+        if _uncompressed_bytes(told) > limits.expanded_bytes:
+            raise too_many_bytes_error(limits)
         texts = [name for name in names if is_.is_string(schema.field(name).type)]
         how: dict[str, Any] = {"read_dictionary": texts, "page_checksum_verification": True, **bounds}
         with share.step():
             again = pq.ParquetFile(BytesIO(data), metadata=told, **how)
-        return share.each(again.iter_batches(batch_size=_AT_ONCE, columns=list(names), use_threads=False))
+        return share.each(again.iter_batches(batch_size=_ROWS_PER_TABLE, columns=list(names), use_threads=False))
 
-    return Opened(share, schema, told.num_rows, batches)
+    return OpenedArrowFile(share, schema, told.num_rows, batches)
 
 
-def _check_pieces(count: int, name: str, columns: int, limits: Limits) -> None:
+def _check_row_group_count(count: int, name: str, columns: int, limits: Limits) -> None:
     """Refuse a file in more pieces than its rows can need: each is read for each column, however little it holds."""
-    most = _SPARE_PIECES // max(1, columns) + limits.records // _ROWS_OF_PIECE
+    most = _SPARE_ROW_GROUPS // max(1, columns) + limits.records // _ROWS_PER_ROW_GROUP
     if count > max(1, most):
-        message = f"The file has {count} {name} of {columns} columns; at most {max(1, most)} are allowed. {MEND}"
-        raise Refused("too_large", message)
+        message = (
+            f"The file has {count} {name} of {columns} columns; at most {max(1, most)} are allowed. {REWRITE_REMEDY}"
+        )
+        raise ArrowFileError("too_large", message)
 
 
-def _columns_within(schema: "pa.Schema") -> int:
+def _count_nested_columns(schema: "pa.Schema") -> int:
     """How many columns those of a schema are read as, with those inside them."""
     count, left = 0, list(schema.types)
     while left:
@@ -105,7 +110,7 @@ def _columns_within(schema: "pa.Schema") -> int:
     return count
 
 
-def _uncompressed(told: "pq.FileMetaData") -> int:
+def _uncompressed_bytes(told: "pq.FileMetaData") -> int:
     """How many bytes the columns have by what the file says.
 
     Of all columns, as the metadata of a single one may be of a kind at which pyarrow aborts the process.
@@ -114,7 +119,7 @@ def _uncompressed(told: "pq.FileMetaData") -> int:
     return sum(max(0, int(group.total_byte_size)) for group in groups)
 
 
-def open_arrow(data: bytes, limits: Limits) -> Opened:
+def open_arrow(data: bytes, limits: Limits) -> OpenedArrowFile:
     """Read the schema of an Arrow IPC file; raises Refused, and whatever pyarrow raises for what is none."""
     import pyarrow as pa
 
@@ -124,11 +129,13 @@ def open_arrow(data: bytes, limits: Limits) -> Opened:
             first = pa.ipc.open_file(pa.BufferReader(data))
     except pa.ArrowInvalid:
         if data[:4] == b"\xff\xff\xff\xff":
-            raise Refused("syntax", "This is an Arrow stream. Write an Arrow file: pyarrow.ipc.new_file.") from None
+            raise ArrowFileError(
+                "syntax", "This is an Arrow stream. Write an Arrow file: pyarrow.ipc.new_file."
+            ) from None
         raise
     schema = first.schema
-    columns = _columns_within(schema)
-    _check_pieces(first.num_record_batches, "record batches", columns, limits)
+    columns = _count_nested_columns(schema)
+    _check_row_group_count(first.num_record_batches, "record batches", columns, limits)
 
     def batches(names: Sequence[str]) -> Iterator["pa.RecordBatch"]:
         places = {name: at for at, name in enumerate(schema.names)}  # whose list is made anew each time
@@ -137,10 +144,10 @@ def open_arrow(data: bytes, limits: Limits) -> Opened:
             again = pa.ipc.open_file(pa.BufferReader(data), options=options)
         return share.each(map(again.get_batch, range(again.num_record_batches)))
 
-    return Opened(share, schema, None, batches)
+    return OpenedArrowFile(share, schema, None, batches)
 
 
-def together(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.Table"]:
+def combine_batches(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.Table"]:
     """Batches as tables of many rows each."""
     import pyarrow as pa
 
@@ -149,14 +156,14 @@ def together(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.Table"]:
     for batch in batches:
         held.append(batch)
         rows += batch.num_rows
-        if rows >= _AT_ONCE or len(held) >= _TOGETHER:
+        if rows >= _ROWS_PER_TABLE or len(held) >= _MAX_COMBINED_BATCHES:
             yield pa.Table.from_batches(held)
             held, rows = [], 0
     if held:
         yield pa.Table.from_batches(held)
 
 
-class Checked:
+class ArrowColumnValidator:
     """Looks at every value: a file may lie about where they are, and texts may not be UTF-8.
 
     A dictionary that many batches share is looked at once. Raises Refused, and TooManyRows for more values than a phase
@@ -173,7 +180,7 @@ class Checked:
         import pyarrow.types as is_
 
         if is_.is_dictionary(column.type):
-            return self._of_dictionaries(name, column)
+            return self._dictionary_values(name, column)
         self.check(name, column)
         return list(column.to_pylist())
 
@@ -189,38 +196,38 @@ class Checked:
             if "UTF8" not in str(fault):
                 raise
             message = f"The column {quote(name)} holds a text that is not UTF-8. Write the texts again as UTF-8."
-            raise Refused("encoding", message, name) from None
-        self._bytes += _size(column)
+            raise ArrowFileError("encoding", message, name) from None
+        self._bytes += _decoded_bytes(column)
         if self._bytes > self._limits.expanded_bytes:
-            raise too_many_bytes(self._limits)
+            raise too_many_bytes_error(self._limits)
         if is_list(column.type):
             count = pc.sum(pc.list_value_length(column)).as_py() or 0
             self._values += count
-            check_values(self._values, self._limits)
+            check_value_count(self._values, self._limits)
             self._labels += 0 if is_float(column.type.value_type) else count
-            check_sets(self._labels, self._limits)
+            check_set_label_count(self._labels, self._limits)
 
-    def _of_dictionaries(self, name: str, column: "pa.ChunkedArray") -> list[Any]:
+    def _dictionary_values(self, name: str, column: "pa.ChunkedArray") -> list[Any]:
         found: list[Any] = []
-        chunks = [(self._once(name, chunk.dictionary), chunk.indices) for chunk in column.chunks]
+        chunks = [(self._validate_dictionary(name, chunk.dictionary), chunk.indices) for chunk in column.chunks]
         for _, group in groupby(chunks, key=lambda chunk: id(chunk[0])):
-            found.extend(_looked_up(list(group)))
+            found.extend(_look_up_indices(list(group)))
         return found
 
-    def _once(self, name: str, dictionary: "pa.Array") -> "pa.Array":
+    def _validate_dictionary(self, name: str, dictionary: "pa.Array") -> "pa.Array":
         """The same dictionary as before where it lies at the same place, which it cannot leave while it is held."""
         places = [None if part is None else (part.address, part.size) for part in dictionary.buffers()]
         key = (name, dictionary.offset, len(dictionary), *places)
         known = self._known.get(key)
         if known is None:
             self._values += len(dictionary)
-            check_values(self._values, self._limits)
+            check_value_count(self._values, self._limits)
             self.check(name, dictionary)
             known = self._known[key] = dictionary
         return known
 
 
-def _looked_up(chunks: Sequence[tuple["pa.Array", "pa.Array"]]) -> list[Any]:
+def _look_up_indices(chunks: Sequence[tuple["pa.Array", "pa.Array"]]) -> list[Any]:
     """The values that these indices have in the one dictionary of all chunks."""
     import pyarrow as pa
 
@@ -237,7 +244,7 @@ def _looked_up(chunks: Sequence[tuple["pa.Array", "pa.Array"]]) -> list[Any]:
     return [distinct[at] for at in indices.to_pylist()]
 
 
-def _size(column: "pa.ChunkedArray | pa.Array") -> int:
+def _decoded_bytes(column: "pa.ChunkedArray | pa.Array") -> int:
     """The bytes of a column as Python will have it: views may show the same bytes many times."""
     import pyarrow as pa
     import pyarrow.types as is_

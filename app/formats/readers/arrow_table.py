@@ -9,82 +9,84 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.formats.columns import Columns, GivenScores, Reading, check_rows, split_labels
-from app.formats.layouts import ColumnLists, Names
-from app.formats.problems import FILE, Place, Problem, problem, quote, token
+from app.formats.columns import RawColumns, RawScores, ReaderContext, check_row_count, split_joined_labels
+from app.formats.layouts import ColumnListsLayout, FieldNames
+from app.formats.problems import WHOLE_FILE_ROW, Location, Problem, build_problem, pointer_token, quote
 from app.formats.readers import arrow_file
 from app.formats.readers.arrow_file import (
-    MEND,
-    Checked,
-    Opened,
-    Refused,
+    REWRITE_REMEDY,
+    ArrowColumnValidator,
+    ArrowFileError,
+    OpenedArrowFile,
+    combine_batches,
     is_float,
     is_list,
     is_number,
     is_text,
     is_text_list,
-    together,
-    too_many_bytes,
+    too_many_bytes_error,
 )
-from app.formats.readers.table_header import Header, tell_columns
+from app.formats.readers.table_header import TableHeader, identify_columns
 from app.formats.reading_rules import Limits
-from app.formats.weights import shortest
+from app.formats.weights import to_shortest_decimals
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-_ASKED = re.compile(r"of size ([0-9]+)")
+_ALLOCATION_SIZE = re.compile(r"of size ([0-9]+)")
 """What Arrow says of the memory that it did not get; a damaged file may ask for any amount."""
 
 
-def read_parquet(data: bytes, reading: Reading) -> Columns | None:
+def read_parquet(data: bytes, reading: ReaderContext) -> RawColumns | None:
     """Read a Parquet file; None where it cannot be read (a problem says why)."""
-    return _read(data, reading, "Parquet", arrow_file.open_parquet)
+    return _read_file(data, reading, "Parquet", arrow_file.open_parquet)
 
 
-def read_arrow(data: bytes, reading: Reading) -> Columns | None:
+def read_arrow(data: bytes, reading: ReaderContext) -> RawColumns | None:
     """Read an Arrow IPC file; None where it cannot be read (a problem says why)."""
-    return _read(data, reading, "Arrow IPC", arrow_file.open_arrow)
+    return _read_file(data, reading, "Arrow IPC", arrow_file.open_arrow)
 
 
-def _read(data: bytes, reading: Reading, name: str, open_file: Callable[[bytes, Limits], Opened]) -> Columns | None:
+def _read_file(
+    data: bytes, reading: ReaderContext, name: str, open_file: Callable[[bytes, Limits], OpenedArrowFile]
+) -> RawColumns | None:
     import pyarrow as pa  # noqa: PLC0415 (optional, and slow to import)
 
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)
     try:
         if not data:
-            raise Refused("syntax", f"The file is empty. {MEND}")  # noqa: TRY301 (one answer for all that is refused)
-        return _columns(open_file(data, reading.limits), reading)
-    except Refused as refused:
-        place = Place(None if refused.column is None else token(refused.column))
-        found = problem(refused.code, str(refused), place)
+            raise ArrowFileError("syntax", f"The file is empty. {REWRITE_REMEDY}")  # noqa: TRY301 (one answer for all that is refused)
+        return _build_columns(open_file(data, reading.limits), reading)
+    except ArrowFileError as refused:
+        place = Location(None if refused.column is None else pointer_token(refused.column))
+        found = build_problem(refused.code, str(refused), place)
         (reading.problems.stop if refused.code == "too_large" else reading.problems.add)(found)
     except MemoryError as lack:  # also Arrow's, which is an ArrowException as well
-        asked, most = _ASKED.search(str(lack)), reading.limits.expanded_bytes
+        asked, most = _ALLOCATION_SIZE.search(str(lack)), reading.limits.expanded_bytes
         if asked is None or int(asked[1]) <= most:
             raise  # who runs the reader knows how much there is, and what else takes it
-        reading.problems.stop(problem("too_large", str(too_many_bytes(reading.limits)), Place()))
+        reading.problems.stop(build_problem("too_large", str(too_many_bytes_error(reading.limits)), Location()))
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError, OverflowError, EOFError) as fault:
-        message = f"This is no intact {name} file ({_plain(fault)}). {MEND}"
-        reading.problems.add(problem("syntax", message, Place()))
+        message = f"This is no intact {name} file ({_error_text(fault)}). {REWRITE_REMEDY}"
+        reading.problems.add(build_problem("syntax", message, Location()))
     return None
 
 
-def _plain(fault: Exception) -> str:
+def _error_text(fault: Exception) -> str:
     text = str(fault).split("\n", 1)[0].split(" Detail:", 1)[0].strip().rstrip(".")
     return (text.encode("ascii", "replace").decode() or type(fault).__name__)[:120]
 
 
 @dataclass(frozen=True, slots=True)
-class _Shape:
+class _ArrowColumnMapping:
     """What the columns of a file are: the name of the column of each field, and those of the scores.
 
     `listed`: one column holds the scores of all classes, as lists.
     """
 
-    header: Header
+    header: TableHeader
     named: Mapping[str, str]
     scores: Sequence[str]
     listed: bool
@@ -96,67 +98,67 @@ class _Shape:
         return "label" in self.named and not is_list(self.types[self.named["label"]])
 
 
-def _columns(opened: Opened, reading: Reading) -> Columns | None:
-    check_rows(opened.rows or 0, reading)
-    shape = _shape(opened.schema, reading)
+def _build_columns(opened: OpenedArrowFile, reading: ReaderContext) -> RawColumns | None:
+    check_row_count(opened.rows or 0, reading)
+    shape = _map_columns(opened.schema, reading)
     if shape is None:
         return None
     reading, named = shape.header.reading, shape.named
-    cells, scores = _take(opened, shape, reading)
+    cells, scores = _read_values(opened, shape, reading)
     labels = cells.get("label")
     if labels is not None and reading.sets and not reading.long and shape.joined:
-        labels = [[cell] if isinstance(cell, int) else cell for cell in split_labels(labels, reading.limits)]
+        labels = [[cell] if isinstance(cell, int) else cell for cell in split_joined_labels(labels, reading.limits)]
     score = "score" if list(shape.scores) == ["score"] else "scores"
-    called = Names(named["id"], named.get("label", "label"), named.get("split", "split"), score=score)
-    return Columns(
+    called = FieldNames(named["id"], named.get("label", "label"), named.get("split", "split"), score=score)
+    return RawColumns(
         cells["id"],
         labels,
         range(len(cells["id"])),
-        ColumnLists(called, () if shape.listed else shape.scores, shape.joined),
+        ColumnListsLayout(called, () if shape.listed else shape.scores, shape.joined),
         reading,
         splits=cells.get("split"),
         weights=cells.get("weight"),
-        scores=None if scores is None else GivenScores(scores, shape.header.score_names),
+        scores=None if scores is None else RawScores(scores, shape.header.score_names),
         ignored=shape.header.ignored,
     )
 
 
-def _shape(schema: "pa.Schema", reading: Reading) -> _Shape | None:
+def _map_columns(schema: "pa.Schema", reading: ReaderContext) -> _ArrowColumnMapping | None:
     """Tell the columns by names and types; None (and problems) where that is not clear."""
     names = [str(name) for name in schema.names]
     alone = {"label", "labels"}.isdisjoint(names)
-    listed = _gives_lists(schema, reading) and (alone or (reading.wants_scores and not reading.long))
+    listed = _has_score_lists(schema, reading) and (alone or (reading.wants_scores and not reading.long))
     told = [name for name in names if name != "scores"] if listed else names
-    header, faults = tell_columns(told, reading, listed=listed)
+    header, faults = identify_columns(told, reading, listed=listed)
     if header is None:
         for code, build in faults:
-            reading.problems.report(code, FILE, partial(_at_column, build, told))
+            reading.problems.report(code, WHOLE_FILE_ROW, partial(_problem_at_column, build, told))
         return None
     named = {field: told[at] for field, at in header.used.items()}
     scores = ["scores"] if listed else [told[at] for at in header.scores]
     types = {name: schema.field(name).type for name in (*named.values(), *scores)}
-    shape = _Shape(header, named, scores, listed, types)
-    wrong = _wrong_types(shape, header.reading)
+    shape = _ArrowColumnMapping(header, named, scores, listed, types)
+    wrong = _wrong_type_problems(shape, header.reading)
     for fault in wrong:
-        reading.problems.add(fault, FILE)
+        reading.problems.add(fault, WHOLE_FILE_ROW)
     return None if wrong else shape
 
 
-def _at_column(build: Callable[[], Problem], told: Sequence[str]) -> Problem:
+def _problem_at_column(build: Callable[[], Problem], told: Sequence[str]) -> Problem:
     """A problem of a header, placed by the name of its column."""
     fault = build()
-    place = Place(None if fault.column is None else token(told[fault.column - 1]))
-    return problem(fault.code, fault.message, place, expected=fault.expected, got=fault.got)
+    place = Location(None if fault.column is None else pointer_token(told[fault.column - 1]))
+    return build_problem(fault.code, fault.message, place, expected=fault.expected, got=fault.got)
 
 
-def _gives_lists(schema: "pa.Schema", reading: Reading) -> bool:
+def _has_score_lists(schema: "pa.Schema", reading: ReaderContext) -> bool:
     """Whether the column `scores` holds those of all classes, rather than those of a class that is called so."""
     if reading.gold or "scores" not in schema.names:
         return False
     return "scores" not in (reading.classes or ()) or is_list(schema.types[schema.names.index("scores")])
 
 
-def _wrong_types(shape: _Shape, reading: Reading) -> list[Problem]:
+def _wrong_type_problems(shape: _ArrowColumnMapping, reading: ReaderContext) -> list[Problem]:
     """A problem for each column that has not a type that its field can have."""
     faults = []
     for field, name in shape.named.items():
@@ -168,29 +170,29 @@ def _wrong_types(shape: _Shape, reading: Reading) -> list[Problem]:
             due = "strings or lists of strings"
             sound = sound or (not reading.long and is_text_list(kind))
         if not sound:
-            faults.append(_wrong_type(name, kind, due))
+            faults.append(_wrong_type_problem(name, kind, due))
     for name in shape.scores:
         kind = shape.types[name]
         if not (is_list(kind) and is_float(kind.value_type) if shape.listed else is_float(kind)):
-            faults.append(_wrong_type(name, kind, "lists of float64" if shape.listed else "float64"))
+            faults.append(_wrong_type_problem(name, kind, "lists of float64" if shape.listed else "float64"))
     return faults
 
 
-def _wrong_type(name: str, kind: "pa.DataType", due: str) -> Problem:
+def _wrong_type_problem(name: str, kind: "pa.DataType", due: str) -> Problem:
     got = str(kind)[:60]
     message = f"The column {quote(name)} has the type {got}. Write {due}."
-    return problem("wrong_shape", message, Place(token(name)), expected=due, got=got)
+    return build_problem("wrong_shape", message, Location(pointer_token(name)), expected=due, got=got)
 
 
-def _take(
-    opened: Opened, shape: _Shape, reading: Reading
+def _read_values(
+    opened: OpenedArrowFile, shape: _ArrowColumnMapping, reading: ReaderContext
 ) -> tuple[dict[str, list[Any]], NDArray[np.float64] | list[Any] | None]:
     """The values of the columns that are used; scores as a matrix, or row by row where they are lists."""
     cells: dict[str, list[Any]] = {field: [] for field in shape.named}
     parts: list[NDArray[np.float64]] = []
     rows: list[Any] = []
-    checked = Checked(reading.limits, opened.share)
-    for part in together(_counted(opened.batches([*shape.named.values(), *shape.scores]), reading)):
+    checked = ArrowColumnValidator(reading.limits, opened.share)
+    for part in combine_batches(_check_batch_rows(opened.batches([*shape.named.values(), *shape.scores]), reading)):
         for field, name in shape.named.items():
             cells[field].extend(checked.values(name, part.column(name)))
         if shape.listed:
@@ -198,25 +200,25 @@ def _take(
         elif shape.scores:
             for name in shape.scores:
                 checked.check(name, part.column(name))
-            parts.append(_matrix(part, shape.scores))
+            parts.append(_score_matrix(part, shape.scores))
     if "weight" in cells:
-        cells["weight"] = shortest(cells["weight"], shape.types[shape.named["weight"]].to_pandas_dtype())
+        cells["weight"] = to_shortest_decimals(cells["weight"], shape.types[shape.named["weight"]].to_pandas_dtype())
     if shape.listed:
         return cells, rows
     width = len(shape.scores)
     return cells, (np.concatenate(parts) if parts else np.zeros((0, width))) if width else None
 
 
-def _counted(batches: Iterator["pa.RecordBatch"], reading: Reading) -> Iterator["pa.RecordBatch"]:
+def _check_batch_rows(batches: Iterator["pa.RecordBatch"], reading: ReaderContext) -> Iterator["pa.RecordBatch"]:
     """The batches, as long as they have no more rows than the phase can use."""
     rows = 0
     for batch in batches:
         rows += batch.num_rows
-        check_rows(rows, reading)
+        check_row_count(rows, reading)
         yield batch
 
 
-def _matrix(table: "pa.Table", names: Sequence[str]) -> NDArray[np.float64]:
+def _score_matrix(table: "pa.Table", names: Sequence[str]) -> NDArray[np.float64]:
     """The float columns of a table side by side; what is null is NaN."""
     found = np.empty((table.num_rows, len(names)))
     for at, name in enumerate(names):

@@ -6,69 +6,71 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from app.formats.columns import Cell, Columns, GivenScores, Reading, check_lists, check_rows
-from app.formats.layouts import ColumnLists, KeyedMap, Names, RecordList
-from app.formats.problems import FILE, Place, Problem, problem, quote, show, token
-from app.formats.readers.records import fault_message, from_records, refused_in_gold, sound_id
+from app.formats.columns import MissingValue, RawColumns, RawScores, ReaderContext, check_label_lists, check_row_count
+from app.formats.layouts import ColumnListsLayout, FieldNames, KeyedMapLayout, RecordListLayout
+from app.formats.problems import WHOLE_FILE_ROW, Location, Problem, build_problem, describe_value, pointer_token, quote
+from app.formats.readers.records import columns_from_records, fault_message, gold_field_refusal, valid_id
 from app.formats.readers.strict_json import (
-    ODD,
-    Path,
+    NESTED_OR_BAD_TYPES,
+    KeyPath,
     TooDeep,
     decoding_problem,
-    faults,
     has_repeated_key,
+    inspect_nesting,
+    iter_faults,
     json_decoder,
-    pointer,
-    survey,
+    json_pointer,
 )
-from app.formats.wrong_format import looks_like_table
+from app.formats.wrong_format import table_format_problem
 
 _RECORD_KEYS = ("predictions", "documents")
 
 
-def read_json(text: str, reading: Reading) -> Columns | None:
+def read_json(text: str, reading: ReaderContext) -> RawColumns | None:
     """Read a JSON text; None where it cannot be read at all (a problem says why)."""
     try:
         document = json_decoder(reading.limits, exact=reading.gold).decode(text)
-        return _columns(document, reading)
+        return _document_columns(document, reading)
     except (json.JSONDecodeError, RecursionError, TooDeep) as error:
-        reading.problems.add(looks_like_table(text, "JSON") or decoding_problem(error, text, reading.limits))
+        reading.problems.add(table_format_problem(text, "JSON") or decoding_problem(error, text, reading.limits))
     return None
 
 
-def _columns(document: Any, reading: Reading) -> Columns | None:
+def _document_columns(document: Any, reading: ReaderContext) -> RawColumns | None:
     if type(document) is list:
-        return _records(document, "", Names("id", reading.due), reading)
+        return _record_columns(document, "", FieldNames("id", reading.due), reading)
     if type(document) is not tuple:
         message = 'The file is a bare value. Write records: {"predictions": [{"id": "t1", …}, …]}, or the list alone.'
         reading.problems.add(
-            problem("wrong_shape", message, Place(""), expected="a list or object", got=show(document))
+            build_problem(
+                "wrong_shape", message, Location(""), expected="a list or object", got=describe_value(document)
+            )
         )
         return None
     fields: dict[str, Any] = dict(reversed(document))  # of a repeated key, the first value
     for key in _RECORD_KEYS:
         if type(fields.get(key)) is list:
-            names = Names(_id_name(key, fields[key]), reading.due)
-            columns = _records(fields[key], f"/{key}", names, reading)
+            names = FieldNames(_id_name(key, fields[key]), reading.due)
+            columns = _record_columns(fields[key], f"/{key}", names, reading)
             listed = columns.scores is not None and any(type(value) is list for value in columns.scores.values)
             named = _class_names(fields, reading) if listed else None
             if columns.scores and named is not None:  # without this, lists in another order would score as wrong ones
                 columns.scores.names = named
-            return _with_others(columns, document, {key, *(["classes"] if named is not None else [])}, reading)
+            return _check_other_keys(columns, document, {key, *(["classes"] if named is not None else [])}, reading)
     if type(fields.get("ids")) is list and list in {type(fields.get("labels")), type(fields.get("scores"))}:
         return _column_lists(fields, document, reading)
-    if fault := _misplaced(fields, document, reading):
+    if fault := _shape_problem(fields, document, reading):
         reading.problems.add(fault)
         return None
-    return _map(document, reading)
+    return _map_columns(document, reading)
 
 
-def _misplaced(fields: dict[str, Any], document: tuple[Any, ...], reading: Reading) -> Problem | None:
+def _shape_problem(fields: dict[str, Any], document: tuple[Any, ...], reading: ReaderContext) -> Problem | None:
     """What keeps an object from being a map; None where nothing does."""
     if lonely := _columns_without_ids(fields):
         message = "There are columns but no 'ids'. Give the ids as a list of the same length."
-        place, expected = Place(token(lonely)), "a list of ids beside it"
-        return problem("wrong_shape", message, place, expected=expected, got=show(fields[lonely]))
+        place, expected = Location(pointer_token(lonely)), "a list of ids beside it"
+        return build_problem("wrong_shape", message, place, expected=expected, got=describe_value(fields[lonely]))
     key = next((key for key in (*_RECORD_KEYS, "ids") if _cannot_be_answer(fields.get(key), reading)), None)
     key = key or _key_of_records(document)
     if not key:
@@ -77,7 +79,9 @@ def _misplaced(fields: dict[str, Any], document: tuple[Any, ...], reading: Readi
         f'{quote(key)} is not laid out as in any known shape. Records are {{"predictions": [{{…}}, …]}}, '
         'columns are {"ids": […], "labels": […]} or {"ids": […], "classes": […], "scores": [[…], …]}.'
     )
-    return problem("wrong_shape", message, Place(token(key)), expected="a list", got=show(fields[key]))
+    return build_problem(
+        "wrong_shape", message, Location(pointer_token(key)), expected="a list", got=describe_value(fields[key])
+    )
 
 
 def _columns_without_ids(fields: dict[str, Any]) -> str | None:
@@ -86,7 +90,7 @@ def _columns_without_ids(fields: dict[str, Any]) -> str | None:
     return next(iter(fields)) if known and set(map(type, fields.values())) == {list} else None
 
 
-def _cannot_be_answer(value: object, reading: Reading) -> bool:
+def _cannot_be_answer(value: object, reading: ReaderContext) -> bool:
     """Whether a value of a map can be no label (or set of labels), so that the file is meant otherwise."""
     return type(value) is tuple or (type(value) is list and not reading.sets)
 
@@ -99,9 +103,9 @@ def _key_of_records(document: tuple[Any, ...]) -> str | None:
     return str(key) if type(value) is list and value and type(value[0]) is tuple else None
 
 
-def _records(records: Sequence[Any], prefix: str, names: Names, reading: Reading) -> Columns:
+def _record_columns(records: Sequence[Any], prefix: str, names: FieldNames, reading: ReaderContext) -> RawColumns:
     outer = 2 if prefix else 1
-    return from_records(records, range(len(records)), RecordList(prefix, names), reading, outer)
+    return columns_from_records(records, range(len(records)), RecordListLayout(prefix, names), reading, outer)
 
 
 def _id_name(key: str, records: Sequence[Any]) -> str:
@@ -111,118 +115,126 @@ def _id_name(key: str, records: Sequence[Any]) -> str:
     return "pmid" if "pmid" in names and "id" not in names else "id"
 
 
-def _with_others(columns: Columns, document: tuple[Any, ...], used: set[str], reading: Reading) -> Columns:
+def _check_other_keys(
+    columns: RawColumns, document: tuple[Any, ...], used: set[str], reading: ReaderContext
+) -> RawColumns:
     """Check the keys beside those that are used: each once, none deep, none that gold must not ignore."""
     others = tuple(pair for pair in document if pair[0] not in used)
-    depth, faulty = survey([others])
+    depth, faulty = inspect_nesting([others])
     if depth > reading.limits.nesting:
         raise TooDeep
     if faulty or has_repeated_key(document):
         shallow = tuple((key, None if key in used else value) for key, value in document)
-        for code, path, value in faults(shallow, ()):
-            reading.problems.report(code, FILE, partial(_fault, code, path, value, shown=value is not None))
+        for code, path, value in iter_faults(shallow, ()):
+            reading.problems.report(
+                code, WHOLE_FILE_ROW, partial(_fault_problem, code, path, value, shown=value is not None)
+            )
     names = dict.fromkeys(key for key, _ in others)
-    beside_records = type(columns.layout) is RecordList  # where 'labels' may be anything, such as the vocabulary
+    beside_records = type(columns.layout) is RecordListLayout  # where 'labels' may be anything, such as the vocabulary
     for name in names:
         if beside_records and name in {"label", "labels"}:
             continue
-        if refusal := refused_in_gold(name, reading):
-            reading.problems.add(problem("wrong_shape", refusal, Place(token(name))), FILE)
+        if refusal := gold_field_refusal(name, reading):
+            reading.problems.add(build_problem("wrong_shape", refusal, Location(pointer_token(name))), WHOLE_FILE_ROW)
     columns.ignored = tuple(dict.fromkeys((*names, *columns.ignored)))
     return columns
 
 
-def _column_lists(fields: dict[str, Any], document: tuple[Any, ...], reading: Reading) -> Columns:
+def _column_lists(fields: dict[str, Any], document: tuple[Any, ...], reading: ReaderContext) -> RawColumns:
     """Lists of equal length: the ids, and what stands in the order of the ids."""
     labelled = type(fields.get("labels")) is list or reading.gold
     score = "scores" if reading.score_field({"scores"} & fields.keys(), labelled=labelled) else None
-    if labelled and reading.gold and reading.task == "multiclass" and _gives_sets(fields.get("labels")):
+    if labelled and reading.gold and reading.task == "multiclass" and _has_nested_lists(fields.get("labels")):
         reading = replace(reading, sets=True)
     split = reading.split_field(fields)
     named = _class_names(fields, reading) if score else None
     used = ["labels"] * labelled + ["scores"] * bool(score) + [split, "weight"] * reading.gold
     ids = fields["ids"]
-    check_rows(len(ids), reading)
-    check_lists(fields["labels"] if type(fields.get("labels")) is list else (), reading)
-    listed = {name: fields[name] for name in used if name in fields and _is_list(name, fields[name], reading)}
-    if max(survey(column)[0] for column in (ids, named or (), *listed.values())) + 2 > reading.limits.nesting:
+    check_row_count(len(ids), reading)
+    check_label_lists(fields["labels"] if type(fields.get("labels")) is list else (), reading)
+    listed = {name: fields[name] for name in used if name in fields and _check_is_list(name, fields[name], reading)}
+    if max(inspect_nesting(column)[0] for column in (ids, named or (), *listed.values())) + 2 > reading.limits.nesting:
         raise TooDeep
-    rows = _equal_length(listed, len(ids), reading)
+    rows = _common_length(listed, len(ids), reading)
     cut = {
-        name: _marked(column, partial(_under, name), ids, reading, texts=name in {"ids", "labels"})[:rows]
+        name: _mark_faults(column, partial(_column_path, name), ids, reading, texts=name in {"ids", "labels"})[:rows]
         for name, column in {"ids": ids, **listed}.items()
     }
-    columns = Columns(
+    columns = RawColumns(
         cut["ids"],
-        cut["labels"] if "labels" in cut else [Cell.ABSENT] * rows if labelled else None,
+        cut["labels"] if "labels" in cut else [MissingValue.ABSENT] * rows if labelled else None,
         range(rows),
-        ColumnLists(Names("ids", "labels", split)),
+        ColumnListsLayout(FieldNames("ids", "labels", split)),
         reading,
         splits=cut.get(split),
         weights=cut.get("weight"),
-        scores=GivenScores(cut["scores"], named) if "scores" in cut else None,
-        unreadable=len(ids) - rows,
+        scores=RawScores(cut["scores"], named) if "scores" in cut else None,
+        unreadable_rows=len(ids) - rows,
     )
-    return _with_others(columns, document, {"ids", *used, *(["classes"] if named is not None else [])}, reading)
+    return _check_other_keys(columns, document, {"ids", *used, *(["classes"] if named is not None else [])}, reading)
 
 
-def _under(name: str, row: int) -> Path:
+def _column_path(name: str, row: int) -> KeyPath:
     return name, row
 
 
-def _gives_sets(labels: object) -> bool:
+def _has_nested_lists(labels: object) -> bool:
     return isinstance(labels, list) and list in set(map(type, labels))
 
 
-def _is_list(name: str, value: object, reading: Reading) -> bool:
+def _check_is_list(name: str, value: object, reading: ReaderContext) -> bool:
     """Whether the value of a column is a list; a problem where it is not."""
     if type(value) is list:
         return True
     message = f"'{name}' must be a list with one value for each id."
-    found = problem("wrong_shape", message, Place(token(name)), expected="a list", got=show(value))
-    reading.problems.add(found, FILE)
+    found = build_problem(
+        "wrong_shape", message, Location(pointer_token(name)), expected="a list", got=describe_value(value)
+    )
+    reading.problems.add(found, WHOLE_FILE_ROW)
     return False
 
 
-def _class_names(fields: dict[str, Any], reading: Reading) -> list[Any] | None:
+def _class_names(fields: dict[str, Any], reading: ReaderContext) -> list[Any] | None:
     """The classes in the order of the columns of scores; None where the file does not name them."""
     classes = fields.get("classes")
-    return classes if classes is not None and _is_list("classes", classes, reading) else None
+    return classes if classes is not None and _check_is_list("classes", classes, reading) else None
 
 
-def _equal_length(columns: dict[str, list[Any]], count: int, reading: Reading) -> int:
+def _common_length(columns: dict[str, list[Any]], count: int, reading: ReaderContext) -> int:
     """How many rows all columns have; a problem for each that is shorter or longer than the ids."""
     rows = count
     for name, column in columns.items():
         if len(column) != count:
             message = f"'ids' has {count} values, '{name}' has {len(column)}. Give one value for each id."
-            place = Place(f"/{name}")
+            place = Location(f"/{name}")
             expected, got = f"{count} values", f"{len(column)} values"
-            reading.problems.add(problem("wrong_shape", message, place, expected=expected, got=got), FILE)
+            reading.problems.add(
+                build_problem("wrong_shape", message, place, expected=expected, got=got), WHOLE_FILE_ROW
+            )
             rows = min(rows, len(column))
     return rows
 
 
-def _marked(
-    values: Sequence[Any], path: Callable[[int], Path], ids: Sequence[Any], reading: Reading, *, texts: bool
+def _mark_faults(
+    values: Sequence[Any], path: Callable[[int], KeyPath], ids: Sequence[Any], reading: ReaderContext, *, texts: bool
 ) -> Sequence[Any]:
     """The values, with those that hold repeated keys or bad numbers reported (under their ids) and marked."""
-    if not survey(values)[1]:
+    if not inspect_nesting(values)[1]:
         return values
     marked = list(values)
     for row, value in enumerate(values):
-        if type(value) not in ODD:
+        if type(value) not in NESTED_OR_BAD_TYPES:
             continue
-        for code, found, wrong in faults(value, path(row)):
-            owner = partial(sound_id, ids[row] if row < len(ids) else None, reading)
-            reading.problems.report(code, row, partial(_fault, code, found, wrong, owner, text=texts))
-            marked[row] = Cell.FAULT
+        for code, found, wrong in iter_faults(value, path(row)):
+            owner = partial(valid_id, ids[row] if row < len(ids) else None, reading)
+            reading.problems.report(code, row, partial(_fault_problem, code, found, wrong, owner, text=texts))
+            marked[row] = MissingValue.FAULT
     return marked
 
 
-def _fault(
+def _fault_problem(
     code: str,
-    path: Path,
+    path: KeyPath,
     value: object,
     owner: Callable[[], str | None] = lambda: None,
     *,
@@ -230,21 +242,23 @@ def _fault(
     text: bool = False,
 ) -> Problem:
     """A repeated key or bad number at its place."""
-    got = show(value) if shown else None
-    return problem(code, fault_message(code, text=text), Place(pointer(path)), instance_id=owner(), got=got)
+    got = describe_value(value) if shown else None
+    return build_problem(
+        code, fault_message(code, text=text), Location(json_pointer(path)), instance_id=owner(), got=got
+    )
 
 
-def _map(document: tuple[Any, ...], reading: Reading) -> Columns:
-    check_rows(len(document), reading)
+def _map_columns(document: tuple[Any, ...], reading: ReaderContext) -> RawColumns:
+    check_row_count(len(document), reading)
     keys, values = zip(*document, strict=True) if document else ((), ())
-    check_lists(values, reading)
-    if survey(values)[0] + 1 > reading.limits.nesting:
+    check_label_lists(values, reading)
+    if inspect_nesting(values)[0] + 1 > reading.limits.nesting:
         raise TooDeep
     kinds = set(map(type, values))
     if reading.gold and reading.task == "multiclass" and list in kinds:
         reading = replace(reading, sets=True)
-    layout = KeyedMap(keys)
-    answers = _marked(values, lambda row: (keys[row],), keys, reading, texts=True)
+    layout = KeyedMapLayout(keys)
+    answers = _mark_faults(values, lambda row: (keys[row],), keys, reading, texts=True)
     if kinds == {tuple} and not reading.gold:
-        return Columns(list(keys), None, range(len(keys)), layout, reading, scores=GivenScores(answers))
-    return Columns(list(keys), answers, range(len(keys)), layout, reading)
+        return RawColumns(list(keys), None, range(len(keys)), layout, reading, scores=RawScores(answers))
+    return RawColumns(list(keys), answers, range(len(keys)), layout, reading)

@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from app.formats.columns import Cell, Columns, Reading, check_pairs
-from app.formats.decoding import composed
-from app.formats.layouts import Field, LongRows
-from app.formats.problems import Problem, problem, quote, show
+from app.formats.columns import MissingValue, RawColumns, ReaderContext, check_pair_counts
+from app.formats.decoding import to_nfc
+from app.formats.layouts import Field, LongTableLayout
+from app.formats.problems import Problem, build_problem, describe_value, quote
 
 
 @dataclass(slots=True)
-class _Instance:
+class _InstanceRows:
     """The rows of one id: positions of those that carry a label, and of those that say there is none."""
 
     labelled: list[int] = field(default_factory=list)
@@ -23,26 +23,26 @@ class _Instance:
         return min((*self.labelled[:1], *self.empty[:1]))
 
 
-class _Instances(dict[object, _Instance]):
+class _InstancesById(dict[object, _InstanceRows]):
     """The instances by the ids as they stand in the file: each id is composed once, however many rows have it."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
         self._most = most
-        self._by_text: dict[str, _Instance] = {}
+        self._by_text: dict[str, _InstanceRows] = {}
 
-    def __missing__(self, value: object) -> _Instance:
-        one = _Instance()
+    def __missing__(self, value: object) -> _InstanceRows:
+        one = _InstanceRows()
         if type(value) in {str, int}:
-            one = self._by_text.setdefault(composed(str(value), self._most), one)
+            one = self._by_text.setdefault(to_nfc(str(value), self._most), one)
         self[value] = one
         return one
 
 
-class PairCount:
+class PairCounter:
     """How many ids a table has so far, and how many rows each: told while it is read, so that reading can stop."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: ReaderContext) -> None:
         self._reading = reading
         self._rows: Counter[str] = Counter()
 
@@ -50,63 +50,65 @@ class PairCount:
         """Count the ids of further rows; raises TooManyRows."""
         rows = self._rows
         rows.update(ids)
-        check_pairs(len(rows) + rows[""], max(map(rows.__getitem__, {*ids} - {""}), default=0), self._reading)
+        check_pair_counts(len(rows) + rows[""], max(map(rows.__getitem__, {*ids} - {""}), default=0), self._reading)
 
 
-def grouped(columns: Columns) -> Columns:
+def group_by_id(columns: RawColumns) -> RawColumns:
     """One row per instance, in the order in which the ids first come; the labels of an id keep their order.
 
     An empty label alone says that an instance has none. Rows of one id that disagree on its split or weight, or that
     give a label beside the empty one, are problems. Raises TooManyRows.
     """
     assert columns.labels is not None
-    instances = _Instances(columns.reading.limits.text_length)
-    for position, (name, label) in enumerate(zip(_names(columns), columns.labels, strict=True)):
+    instances = _InstancesById(columns.reading.limits.text_length)
+    for position, (name, label) in enumerate(zip(_grouping_keys(columns), columns.labels, strict=True)):
         found = instances[name]
         (found.empty if label == "" else found.labelled).append(position)
     found_at = list({id(one): one for one in instances.values()}.values())
     most = max((len(one.labelled) + len(one.empty) for one in found_at), default=0)
-    check_pairs(len(found_at), most, columns.reading)
+    check_pair_counts(len(found_at), most, columns.reading)
     for one in found_at:
-        _check(one, columns)
+        _check_consistent(one, columns)
     chosen = [one.first for one in found_at]
     rows = columns.rows
     return replace(
         columns,
         ids=[columns.ids[at] for at in chosen],
-        labels=[[_one(columns, at) for at in one.labelled] for one in found_at],
+        labels=[[_label_at(columns, at) for at in one.labelled] for one in found_at],
         rows=[rows[at] for at in chosen],
-        layout=LongRows(columns.layout, {rows[one.first]: [rows[at] for at in one.labelled] for one in found_at}),
+        layout=LongTableLayout(
+            columns.layout, {rows[one.first]: [rows[at] for at in one.labelled] for one in found_at}
+        ),
         splits=None if columns.splits is None else [columns.splits[at] for at in chosen],
         weights=None if columns.weights is None else [columns.weights[at] for at in chosen],
     )
 
 
-class _NoId:
+class _MissingId:
     """Stands for a value that is no id: an instance of its own."""
 
 
-def _names(columns: Columns) -> Sequence[object]:
+def _grouping_keys(columns: RawColumns) -> Sequence[object]:
     """What rows of one instance share; raises TooManyRows."""
     values = columns.ids
     if set(map(type, values)) <= {str, int} and "" not in values:
         return values
-    check_pairs(sum(type(value) not in {str, int} or value == "" for value in values), 0, columns.reading)
-    return [value if type(value) in {str, int} and value != "" else _NoId() for value in values]
+    check_pair_counts(sum(type(value) not in {str, int} or value == "" for value in values), 0, columns.reading)
+    return [value if type(value) in {str, int} and value != "" else _MissingId() for value in values]
 
 
-def _one(columns: Columns, at: int) -> object:
+def _label_at(columns: RawColumns, at: int) -> object:
     """The label of a row; a list has no place there."""
     assert columns.labels is not None
     value = columns.labels[at]
     if type(value) is not list:
         return value
     message = "With layout=long, each row gives one label. Leave the layout away, or write one row for each label."
-    _report(columns, at, "wrong_shape", "label", message, expected="one label", got=show(value))
-    return Cell.FAULT
+    _report(columns, at, "wrong_shape", "label", message, expected="one label", got=describe_value(value))
+    return MissingValue.FAULT
 
 
-def _check(one: _Instance, columns: Columns) -> None:
+def _check_consistent(one: _InstanceRows, columns: RawColumns) -> None:
     """Report rows that contradict the first one of their instance."""
     if one.labelled:
         for at in one.empty:
@@ -119,19 +121,19 @@ def _check(one: _Instance, columns: Columns) -> None:
         _check_same(one, columns, "split" if name == "split" else "weight", values)
 
 
-def _check_same(one: _Instance, columns: Columns, name: Field, values: Sequence[object] | None) -> None:
+def _check_same(one: _InstanceRows, columns: RawColumns, name: Field, values: Sequence[object] | None) -> None:
     if values is None:
         return
     first = values[one.first]
     for at in sorted((*one.labelled, *one.empty)):
         if values[at] != first:
             message = f"Another row gives this id another {name}. Give the same {name} on all rows of an id."
-            expected, got = show(first), show(values[at])
+            expected, got = describe_value(first), describe_value(values[at])
             _report(columns, at, "wrong_shape", name, message, expected=expected, got=got)
 
 
 def _report(
-    columns: Columns,
+    columns: RawColumns,
     at: int,
     code: str,
     name: Field,
@@ -144,7 +146,7 @@ def _report(
 
     def build() -> Problem:
         place = columns.layout.place(row, name)
-        known = composed(str(owner), columns.reading.limits.text_length) if type(owner) in {str, int} else None
-        return problem(code, message, place, instance_id=known, expected=expected, got=got or quote(known or ""))
+        known = to_nfc(str(owner), columns.reading.limits.text_length) if type(owner) in {str, int} else None
+        return build_problem(code, message, place, instance_id=known, expected=expected, got=got or quote(known or ""))
 
     columns.reading.problems.report(code, row, build)

@@ -15,38 +15,45 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from app.formats.columns import Columns, GivenScores, Reading, check_rows, check_values, split_labels
-from app.formats.layouts import ColumnLists, Names
-from app.formats.problems import Place, Problems, problem, quote, shorten, token
-from app.formats.readers.records import refused_in_gold
+from app.formats.columns import (
+    RawColumns,
+    RawScores,
+    ReaderContext,
+    check_row_count,
+    check_value_count,
+    split_joined_labels,
+)
+from app.formats.layouts import ColumnListsLayout, FieldNames
+from app.formats.problems import Location, Problems, build_problem, pointer_token, quote, shorten
+from app.formats.readers.records import gold_field_refusal
 from app.formats.reading_rules import Limits
-from app.formats.weights import shortest
+from app.formats.weights import to_shortest_decimals
 
 Array = NDArray[Any]
-_PACKED = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
-_MEND = "Write the file with numpy.savez or numpy.savez_compressed."
-_MEMBERS = 1000
-_LAST_CHARACTER = 0x10FFFF
-_HEADER_FAULTS = (
+_SUPPORTED_COMPRESSIONS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+_REMEDY = "Write the file with numpy.savez or numpy.savez_compressed."
+_MAX_MEMBERS = 1000
+_MAX_CODE_POINT = 0x10FFFF
+_HEADER_ERRORS = (
     *(ValueError, TypeError, SyntaxError, KeyError, OverflowError, tokenize.TokenError),
     *(RecursionError, MemoryError),  # Python's parser says either of an expression that is nested too deeply
 )
-_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
-_LOCAL_SIZE, _NAME_SIZE = 30, 26
+_MEMORY_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
+_LOCAL_HEADER_BYTES, _NAME_LENGTH_OFFSET = 30, 26
 """Bytes of what stands before each file in an archive, and where it tells the length of what follows: name and extras."""
-_HEADER = 1 << 17
+_MAX_HEADER_BYTES = 1 << 17
 """Bytes of an array that are looked at for its header; NumPy refuses those of more than 10,000."""
-_LISTED = b"PK\x01\x02"
+_CENTRAL_DIRECTORY_MAGIC = b"PK\x01\x02"
 """How each entry of the list of files begins at the end of an archive."""
-_LAST = b"PK\x05\x06"
+_END_OF_DIRECTORY_MAGIC = b"PK\x05\x06"
 """How the last record of an archive begins, which tells the size of that list."""
-_BEYOND = 0xFFFFFFFF
+_ZIP64_SIZE_MARKER = 0xFFFFFFFF
 """What stands there for a size that another record tells, before this one, which takes so many bytes with its pointer."""
-_LONG_RECORDS = 76
-_KNOWN = ("ids", "classes", "scores", "labels", "split", "Usage", "weight")
+_ZIP64_RECORDS_BYTES = 76
+_KNOWN_ARRAYS = ("ids", "classes", "scores", "labels", "split", "Usage", "weight")
 
 
-class _Refused(Exception):
+class _NpzFileError(Exception):
     """The file, or one of its arrays, is not taken."""
 
     def __init__(self, code: str, message: str, name: str | None = None, got: str | None = None) -> None:
@@ -54,33 +61,33 @@ class _Refused(Exception):
         self.code, self.name, self.got = code, name, got
 
 
-def scores_alone(data: bytes, limits: Limits) -> tuple[Array, Array, list[str] | None] | None:
+def read_score_arrays(data: bytes, limits: Limits) -> tuple[Array, Array, list[str] | None] | None:
     """The arrays of ids and scores, and the names of the classes, of an .npz file that has nothing else; None for others.
 
     None too where the strict reader may have something to say of the archive or of an array. Ids are texts of any kind,
     scores (n or n × k) binary32 or binary64.
     """
-    reading = Reading("multilabel", gold=False, limits=limits, problems=Problems())
+    reading = ReaderContext("multilabel", gold=False, limits=limits, problems=Problems())
     try:
-        arrays = _arrays(data, reading)
+        arrays = _read_arrays(data, reading)
         if not {"ids", "scores"} <= arrays.keys() <= {"ids", "scores", "classes"}:
             return None
         ids, scores = arrays["ids"], arrays["scores"]
-        names = list(map(str, _texts("classes", arrays))) if "classes" in arrays else None
-    except _Refused:
+        names = list(map(str, _text_values("classes", arrays))) if "classes" in arrays else None
+    except _NpzFileError:
         return None
     kinds = ids.dtype.kind in "US" and scores.dtype.kind == "f" and scores.dtype.itemsize in {4, 8}
     return (ids, scores, names) if kinds and ids.ndim == 1 and len(ids) == len(scores) else None
 
 
-def read_npz(data: bytes, reading: Reading) -> Columns | None:
+def read_npz(data: bytes, reading: ReaderContext) -> RawColumns | None:
     """Read an .npz file; None where it is none, or lacks what is due (problems say so)."""
     try:
-        arrays = _arrays(data, reading)
-        return _columns(arrays, reading)
-    except _Refused as refused:
-        place = Place(None if refused.name is None else token(refused.name))
-        found = problem(refused.code, str(refused), place, got=refused.got)
+        arrays = _read_arrays(data, reading)
+        return _build_columns(arrays, reading)
+    except _NpzFileError as refused:
+        place = Location(None if refused.name is None else pointer_token(refused.name))
+        found = build_problem(refused.code, str(refused), place, got=refused.got)
         (reading.problems.stop if refused.code == "too_large" else reading.problems.add)(found)
     return None
 
@@ -88,18 +95,20 @@ def read_npz(data: bytes, reading: Reading) -> Columns | None:
 # ---- the archive --------------------------------------------------------------------------------
 
 
-def _arrays(data: bytes, reading: Reading) -> dict[str, Array]:
+def _read_arrays(data: bytes, reading: ReaderContext) -> dict[str, Array]:
     """All arrays by name; those that nobody asks for are not loaded and are empty here."""
     if not data:
-        raise _Refused("syntax", f"The file is empty. {_MEND}")
-    end = _end(data)
+        raise _NpzFileError("syntax", f"The file is empty. {_REMEDY}")
+    end = _archive_end(data)
     if end is not None and (not data.startswith(b"PK") or len(data) != end):
-        raise _Refused("syntax", f"Something stands before or behind the archive. {_MEND}")
-    if (entries := _listed(data)) > 2 * _MEMBERS:  # before a list of them is made; names may look like a few
-        raise _Refused("too_large", f"The archive holds {entries} files; at most {_MEMBERS} are allowed.")
+        raise _NpzFileError("syntax", f"Something stands before or behind the archive. {_REMEDY}")
+    if (
+        entries := _count_directory_entries(data)
+    ) > 2 * _MAX_MEMBERS:  # before a list of them is made; names may look like a few
+        raise _NpzFileError("too_large", f"The archive holds {entries} files; at most {_MAX_MEMBERS} are allowed.")
     try:
         archive = zipfile.ZipFile(BytesIO(data))
-        return _members(archive, data, reading)
+        return _load_members(archive, data, reading)
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -108,63 +117,63 @@ def _arrays(data: bytes, reading: Reading) -> dict[str, Array]:
         OSError,
         struct.error,
     ) as fault:
-        raise _Refused("syntax", f"This is no intact .npz file ({_plain(fault)}). {_MEND}") from None
+        raise _NpzFileError("syntax", f"This is no intact .npz file ({_error_text(fault)}). {_REMEDY}") from None
     except (UnicodeDecodeError, ValueError, OverflowError) as fault:
-        raise _Refused("syntax", f"The archive cannot be read ({_plain(fault)}). {_MEND}") from None
+        raise _NpzFileError("syntax", f"The archive cannot be read ({_error_text(fault)}). {_REMEDY}") from None
 
 
-def _end(data: bytes) -> int | None:
+def _archive_end(data: bytes) -> int | None:
     """Where the archive ends by its own account: behind its last record and the comment that this announces, if any."""
-    at = data.rfind(_LAST)
+    at = data.rfind(_END_OF_DIRECTORY_MAGIC)
     return at + 22 + int.from_bytes(data[at + 20 : at + 22], "little") if at >= 0 else None
 
 
-def _listed(data: bytes) -> int:
+def _count_directory_entries(data: bytes) -> int:
     """How many entries the list of files at the end of an archive has at most: numbers are not searched for them."""
-    at = data.rfind(_LAST)
+    at = data.rfind(_END_OF_DIRECTORY_MAGIC)
     if at < 0:
         return 0
     size = int.from_bytes(data[at + 12 : at + 16], "little")
-    start = 0 if size == _BEYOND else max(0, at - size - _LONG_RECORDS)
-    return data.count(_LISTED, start, at)
+    start = 0 if size == _ZIP64_SIZE_MARKER else max(0, at - size - _ZIP64_RECORDS_BYTES)
+    return data.count(_CENTRAL_DIRECTORY_MAGIC, start, at)
 
 
-def _plain(fault: Exception) -> str:
+def _error_text(fault: Exception) -> str:
     """What a library says, without addresses in memory, which differ each time and are nobody's business."""
-    return _ADDRESS.sub("", str(fault).split("\n", 1)[0]).rstrip(".")[:100] or type(fault).__name__
+    return _MEMORY_ADDRESS.sub("", str(fault).split("\n", 1)[0]).rstrip(".")[:100] or type(fault).__name__
 
 
-def _members(archive: zipfile.ZipFile, data: bytes, reading: Reading) -> dict[str, Array]:
+def _load_members(archive: zipfile.ZipFile, data: bytes, reading: ReaderContext) -> dict[str, Array]:
     members = archive.infolist()
-    if len(members) > _MEMBERS:
-        raise _Refused("too_large", f"The archive holds {len(members)} files; at most {_MEMBERS} are allowed.")
+    if len(members) > _MAX_MEMBERS:
+        raise _NpzFileError("too_large", f"The archive holds {len(members)} files; at most {_MAX_MEMBERS} are allowed.")
     names = [member.filename.removesuffix(".npy") for member in members]
     for name in names:
         if names.count(name) > 1:
-            raise _Refused("duplicate_key", f"The archive holds {quote(name)} twice. Keep one.", name)
+            raise _NpzFileError("duplicate_key", f"The archive holds {quote(name)} twice. Keep one.", name)
     most = reading.limits.expanded_bytes
     if sum(member.file_size for member in members) > most:
-        raise _Refused("too_large", f"The arrays have more than {most} bytes. Leave out what is not scored.")
+        raise _NpzFileError("too_large", f"The arrays have more than {most} bytes. Leave out what is not scored.")
     found = {}
     for name, member in zip(names, members, strict=True):
-        if name in _KNOWN:
-            found[name] = _array(archive, data, member, name)
+        if name in _KNOWN_ARRAYS:
+            found[name] = _load_array(archive, data, member, name)
         else:
             found[name] = np.zeros(0)
     return found
 
 
-def _array(archive: zipfile.ZipFile, data: bytes, member: zipfile.ZipInfo, name: str) -> Array:
+def _load_array(archive: zipfile.ZipFile, data: bytes, member: zipfile.ZipInfo, name: str) -> Array:
     """One array, read only if its header tells a plain type and just as many bytes as there are."""
     if member.flag_bits & 0x1:
-        raise _Refused("syntax", f"The archive is encrypted. {_MEND}", name)
-    if member.compress_type not in _PACKED:
-        raise _Refused("syntax", f"The archive uses a compression that NumPy does not. {_MEND}", name)
+        raise _NpzFileError("syntax", f"The archive is encrypted. {_REMEDY}", name)
+    if member.compress_type not in _SUPPORTED_COMPRESSIONS:
+        raise _NpzFileError("syntax", f"The archive uses a compression that NumPy does not. {_REMEDY}", name)
     with archive.open(member) as stream:
-        raw = _stored(data, member)
+        raw = _uncompressed_member(data, member)
         if raw is None:
             raw = memoryview(stream.read(member.file_size + 1))
-    body = BytesIO(raw[:_HEADER])
+    body = BytesIO(raw[:_MAX_HEADER_BYTES])
     try:
         version = npy.read_magic(body)
         if version not in {(1, 0), (2, 0), (3, 0)}:
@@ -173,38 +182,40 @@ def _array(archive: zipfile.ZipFile, data: bytes, member: zipfile.ZipInfo, name:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about headers of old files, which are read
             shape, fortran, dtype = read_header(body)
-    except _HEADER_FAULTS as fault:
-        raise _Refused("syntax", f"{quote(name)} is no NumPy array ({_plain(fault)}). {_MEND}", name) from None
+    except _HEADER_ERRORS as fault:
+        raise _NpzFileError(
+            "syntax", f"{quote(name)} is no NumPy array ({_error_text(fault)}). {_REMEDY}", name
+        ) from None
     if dtype.hasobject:
         message = f"{quote(name)} holds Python objects, which are never loaded. Make it an array of texts or numbers: "
-        raise _Refused("wrong_shape", f"{message}numpy.array(values, dtype=str).", name, "dtype object")
-    return _checked(name, raw[body.tell() :], shape, fortran, dtype)
+        raise _NpzFileError("wrong_shape", f"{message}numpy.array(values, dtype=str).", name, "dtype object")
+    return _build_array(name, raw[body.tell() :], shape, fortran, dtype)
 
 
-def _stored(data: bytes, member: zipfile.ZipInfo) -> memoryview | None:
+def _uncompressed_member(data: bytes, member: zipfile.ZipInfo) -> memoryview | None:
     """The bytes of a member as they stand in the archive, without a copy; None unless they stand there whole and plain."""
     start = member.header_offset
-    name, extra = struct.unpack_from("<HH", data, start + _NAME_SIZE)
-    start += _LOCAL_SIZE + name + extra
+    name, extra = struct.unpack_from("<HH", data, start + _NAME_LENGTH_OFFSET)
+    start += _LOCAL_HEADER_BYTES + name + extra
     found = memoryview(data)[start : start + member.file_size]
     plain = member.compress_type == zipfile.ZIP_STORED and member.compress_size == member.file_size == len(found)
     return found if plain and zlib.crc32(found) == member.CRC else None
 
 
-def _checked(name: str, body: memoryview, shape: tuple[int, ...], fortran: bool, dtype: np.dtype[Any]) -> Array:
+def _build_array(name: str, body: memoryview, shape: tuple[int, ...], fortran: bool, dtype: np.dtype[Any]) -> Array:
     if any(type(size) is not int for size in shape):  # True is a number to NumPy's reader
-        raise _Refused("syntax", f"{quote(name)} is no NumPy array (its shape holds no numbers). {_MEND}", name)
+        raise _NpzFileError("syntax", f"{quote(name)} is no NumPy array (its shape holds no numbers). {_REMEDY}", name)
     count = 1
     for size in shape:
         count *= size
     if dtype.itemsize == 0 and count:  # texts that are all empty: each would cost nothing, so there may be too many
         dtype, body = np.dtype("<U1"), memoryview(bytes(4 * min(count, len(body) + 1)))
     if any(size < 0 for size in shape) or count * dtype.itemsize != len(body):
-        message = f"{quote(name)} is said to have the shape {shorten(str(shape))}, but has {len(body)} bytes. {_MEND}"
-        raise _Refused("syntax", message, name)
+        message = f"{quote(name)} is said to have the shape {shorten(str(shape))}, but has {len(body)} bytes. {_REMEDY}"
+        raise _NpzFileError("syntax", message, name)
     if dtype.fields is not None or dtype.subdtype is not None or len(shape) not in {1, 2}:
         message = f"{quote(name)} must be a plain array of one or two dimensions. Give scores the shape (ids, classes)."
-        raise _Refused("wrong_shape", message, name, f"{dtype} of the shape {shape}"[:80])
+        raise _NpzFileError("wrong_shape", message, name, f"{dtype} of the shape {shape}"[:80])
     flat = np.frombuffer(body, dtype=dtype, count=count)
     return flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
 
@@ -212,46 +223,52 @@ def _checked(name: str, body: memoryview, shape: tuple[int, ...], fortran: bool,
 # ---- the columns --------------------------------------------------------------------------------
 
 
-def _columns(arrays: Mapping[str, Array], reading: Reading) -> Columns:
+def _build_columns(arrays: Mapping[str, Array], reading: ReaderContext) -> RawColumns:
     if "ids" not in arrays:
-        raise _Refused("wrong_shape", f"There is no array 'ids', but {_list(arrays)}. Write ids=… .", got=_list(arrays))
+        raise _NpzFileError(
+            "wrong_shape",
+            f"There is no array 'ids', but {_describe_arrays(arrays)}. Write ids=… .",
+            got=_describe_arrays(arrays),
+        )
     labelled = "labels" in arrays
     score = None if reading.gold else reading.score_field({"scores"} & arrays.keys(), labelled=labelled)
     if not labelled and score is None:
         due = "labels" if reading.gold else "scores (with classes) or labels"
-        raise _Refused("wrong_shape", f"There is no array {due}. Write ids and {due}.", got=_list(arrays))
+        raise _NpzFileError(
+            "wrong_shape", f"There is no array {due}. Write ids and {due}.", got=_describe_arrays(arrays)
+        )
     split = reading.split_field(arrays)
     named = [*(["labels"] if labelled else []), *(["scores"] if score else [])]
     named += [name for name in (split, "weight") if reading.gold and name in arrays]
     for name in ("ids", *named):
-        check_rows(len(arrays[name]), reading)
-        check_values(arrays[name].size, reading.limits)
-    ids = _texts("ids", arrays)
-    labels: list[Any] | None = _texts("labels", arrays) if labelled else None
+        check_row_count(len(arrays[name]), reading)
+        check_value_count(arrays[name].size, reading.limits)
+    ids = _text_values("ids", arrays)
+    labels: list[Any] | None = _text_values("labels", arrays) if labelled else None
     if labels is not None and reading.sets and not reading.long:
-        labels = split_labels(list(map(str, labels)), reading.limits)
-    rows = _equal_length(arrays, named, len(ids), reading.problems)
-    scores = _scores(arrays) if score else None
-    return Columns(
+        labels = split_joined_labels(list(map(str, labels)), reading.limits)
+    rows = _common_length(arrays, named, len(ids), reading.problems)
+    scores = _score_values(arrays) if score else None
+    return RawColumns(
         ids[:rows],
         None if labels is None else labels[:rows],
         range(rows),
-        ColumnLists(Names("ids", "labels", split), joined=True),
+        ColumnListsLayout(FieldNames("ids", "labels", split), joined=True),
         reading,
-        splits=_texts(split, arrays)[:rows] if split in named else None,
-        weights=_numbers(arrays["weight"])[:rows] if "weight" in named else None,
+        splits=_text_values(split, arrays)[:rows] if split in named else None,
+        weights=_weight_values(arrays["weight"])[:rows] if "weight" in named else None,
         scores=None if scores is None else replace(scores, values=scores.values[:rows]),
-        ignored=_ignored(arrays, {"ids", *named, *(["classes"] if score else [])}, reading),
-        unreadable=len(ids) - rows,
+        ignored=_ignored_arrays(arrays, {"ids", *named, *(["classes"] if score else [])}, reading),
+        unreadable_rows=len(ids) - rows,
     )
 
 
-def _list(arrays: Mapping[str, Array]) -> str:
+def _describe_arrays(arrays: Mapping[str, Array]) -> str:
     names = ", ".join(quote(name) for name in list(arrays)[:10])
     return names or "nothing"
 
 
-def _texts(name: str, arrays: Mapping[str, Array]) -> list[Any]:
+def _text_values(name: str, arrays: Mapping[str, Array]) -> list[Any]:
     """The texts or integers of a one-dimensional array; raises _Refused for another one."""
     array = arrays[name]
     if array.ndim != 1 or array.dtype.kind not in "USiu":
@@ -259,14 +276,16 @@ def _texts(name: str, arrays: Mapping[str, Array]) -> list[Any]:
             f"{quote(name)} must be a one-dimensional array of texts or integers. Use numpy.array(values, dtype=str)."
         )
         got = f"{array.dtype} of the shape {array.shape}"
-        raise _Refused("wrong_shape", message, name, got[:80])
-    if array.dtype.kind == "U" and array.size and int(_code_points(array).max()) > _LAST_CHARACTER:
-        raise _Refused("encoding", f"{quote(name)} holds numbers that are no characters. Write the texts again.", name)
+        raise _NpzFileError("wrong_shape", message, name, got[:80])
+    if array.dtype.kind == "U" and array.size and int(_code_points(array).max()) > _MAX_CODE_POINT:
+        raise _NpzFileError(
+            "encoding", f"{quote(name)} holds numbers that are no characters. Write the texts again.", name
+        )
     if array.dtype.kind == "S":
         try:
             return [text.decode() for text in array.tolist()]
         except UnicodeDecodeError:
-            raise _Refused(
+            raise _NpzFileError(
                 "encoding", f"{quote(name)} is not UTF-8. Use numpy.array(texts, dtype=str).", name
             ) from None
     return list(array.tolist())
@@ -277,40 +296,42 @@ def _code_points(array: Array) -> Array:
     return native.view(np.uint32)
 
 
-def _numbers(array: Array) -> list[Any]:
+def _weight_values(array: Array) -> list[Any]:
     """The weights of an array; what has two dimensions holds none, which is told of each row."""
-    return shortest(array.tolist(), array.dtype.type) if array.ndim == 1 else list(array.tolist())
+    return to_shortest_decimals(array.tolist(), array.dtype.type) if array.ndim == 1 else list(array.tolist())
 
 
-def _scores(arrays: Mapping[str, Array]) -> GivenScores:
+def _score_values(arrays: Mapping[str, Array]) -> RawScores:
     array = arrays["scores"]
     if array.dtype.kind != "f" or array.dtype.itemsize not in {4, 8}:
         message = "'scores' must be float32 or float64. Use numpy.asarray(scores, dtype=numpy.float64)."
-        raise _Refused("wrong_shape", message, "scores", f"dtype {array.dtype}"[:60])
-    names = _texts("classes", arrays) if "classes" in arrays else None
+        raise _NpzFileError("wrong_shape", message, "scores", f"dtype {array.dtype}"[:60])
+    names = _text_values("classes", arrays) if "classes" in arrays else None
     width = array.shape[1] if array.ndim == 2 else 1
     if names is not None and len(names) != width:
         message = f"'classes' names {len(names)} classes, 'scores' has {width} columns."
-        raise _Refused("wrong_class_count", f"{message} Give one column for each class.", "scores")
-    return GivenScores(array.astype(np.float64, copy=False), names)
+        raise _NpzFileError("wrong_class_count", f"{message} Give one column for each class.", "scores")
+    return RawScores(array.astype(np.float64, copy=False), names)
 
 
-def _equal_length(arrays: Mapping[str, Array], names: list[str], count: int, problems: Problems) -> int:
+def _common_length(arrays: Mapping[str, Array], names: list[str], count: int, problems: Problems) -> int:
     rows = count
     for name in names:
         size = len(arrays[name]) if arrays[name].ndim else 0
         if size != count:
             message = f"'ids' has {count} values, '{name}' has {size}. Give one value for each id."
             expected, got = f"{count} values", f"{size} values"
-            problems.add(problem("wrong_shape", message, Place(token(name)), expected=expected, got=got))
+            problems.add(
+                build_problem("wrong_shape", message, Location(pointer_token(name)), expected=expected, got=got)
+            )
             rows = min(rows, size)
     return rows
 
 
-def _ignored(arrays: Mapping[str, Array], used: set[str], reading: Reading) -> list[str]:
+def _ignored_arrays(arrays: Mapping[str, Array], used: set[str], reading: ReaderContext) -> list[str]:
     """The arrays that were not used; those that gold must not ignore are problems."""
     names = [name for name in arrays if name not in used]
     for name in names:
-        if refusal := refused_in_gold(name, reading):
-            reading.problems.add(problem("wrong_shape", refusal, Place(token(name))))
+        if refusal := gold_field_refusal(name, reading):
+            reading.problems.add(build_problem("wrong_shape", refusal, Location(pointer_token(name))))
     return names

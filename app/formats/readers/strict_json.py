@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from app.formats.problems import Place, Problem, problem, shorten, token
+from app.formats.problems import Location, Problem, build_problem, pointer_token, shorten
 from app.formats.reading_rules import Limits
 
-_DIGITS = 309
+_MAX_INTEGER_DIGITS = 309
 """Digits of the longest integer that binary64 holds: the time to read one grows with the square of their number."""
-_SURE = 16
+_EXACT_NUMBER_LENGTH = 16
 """Characters of a number with a point that binary64 tells in any case, as it tells 15 digits."""
-_LIKE_PYTHON = re.compile(r"True|False|None|'")
+_PYTHON_LITERAL = re.compile(r"True|False|None|'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class LongNumber:
 
 
 _CONTAINERS = frozenset({list, tuple})
-ODD = frozenset({list, tuple, BadNumber})
+NESTED_OR_BAD_TYPES = frozenset({list, tuple, BadNumber})
 """Types of values that need a closer look."""
 
 
@@ -57,7 +57,7 @@ def json_decoder(limits: Limits, *, exact: bool = False) -> json.JSONDecoder:
 
     `exact`: numbers of which binary64 does not tell every digit become LongNumber.
     """
-    most = min(limits.text_length, _DIGITS)
+    most = min(limits.text_length, _MAX_INTEGER_DIGITS)
 
     def real(text: str) -> float | BadNumber:
         value = float(text)
@@ -65,7 +65,7 @@ def json_decoder(limits: Limits, *, exact: bool = False) -> json.JSONDecoder:
 
     def exact_real(text: str) -> float | BadNumber | LongNumber:
         value = real(text)
-        sure = (len(text) <= _SURE and value) or type(value) is BadNumber or repr(value) == text
+        sure = (len(text) <= _EXACT_NUMBER_LENGTH and value) or type(value) is BadNumber or repr(value) == text
         return value if sure else LongNumber(text)
 
     def integer(text: str) -> int | BadNumber:
@@ -85,12 +85,17 @@ def json_decoder(limits: Limits, *, exact: bool = False) -> json.JSONDecoder:
 
 def syntax_problem(error: json.JSONDecodeError, *, line: int | None = None) -> Problem:
     """Say where the text stops being JSON; `line` replaces the line where the text is one line of a file."""
-    place = Place(None, line or error.lineno, error.colno)
+    place = Location(None, line or error.lineno, error.colno)
     rest = error.doc[error.pos : error.pos + 20]
-    return problem("syntax", f"This is not JSON: {_reason(error, rest, lines=line is not None)}", place, got=_got(rest))
+    return build_problem(
+        "syntax",
+        f"This is not JSON: {_syntax_reason(error, rest, lines=line is not None)}",
+        place,
+        got=_describe_rest(rest),
+    )
 
 
-def _got(rest: str) -> str:
+def _describe_rest(rest: str) -> str:
     return json.dumps(rest) if rest else "the end of the text"
 
 
@@ -100,7 +105,7 @@ _LINES_HINT = (
 )
 
 
-def _reason(error: json.JSONDecodeError, rest: str, *, lines: bool) -> str:
+def _syntax_reason(error: json.JSONDecodeError, rest: str, *, lines: bool) -> str:
     """What is wrong in a sentence, from the library's message and the text at the place."""
     message = error.msg.removesuffix(" at").removesuffix(" starting").lower()
     cases = (
@@ -113,7 +118,10 @@ def _reason(error: json.JSONDecodeError, rest: str, *, lines: bool) -> str:
             "a string begins here that nothing closes. Close it with a double quote, or send the text whole.",
         ),
         (not rest, "the text ends in the middle of a value. Send it whole."),
-        (_LIKE_PYTHON.match(rest), "it looks like Python. Write it with json.dump: double quotes, true, false, null."),
+        (
+            _PYTHON_LITERAL.match(rest),
+            "it looks like Python. Write it with json.dump: double quotes, true, false, null.",
+        ),
         (rest[:1] in {"]", "}"}, "a value or name is missing here. Remove the comma before it."),
         (message.startswith("invalid control"), "a line end or control character stands in a string. Escape it."),
         (True, f"{message}. Correct it at this place, or write the file with a JSON library."),
@@ -125,7 +133,7 @@ _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
 """A string, to the end of the text where nothing closes it (a search that fails would be repeated there), or a bracket."""
 
 
-def _too_deep_at(text: str, limits: Limits) -> int | None:
+def _too_deep_offset(text: str, limits: Limits) -> int | None:
     """Where the text goes deeper than `limits.nesting` levels; None where it does not."""
     if text.count("[") + text.count("{") <= limits.nesting:
         return None
@@ -138,10 +146,10 @@ def _too_deep_at(text: str, limits: Limits) -> int | None:
     return None
 
 
-def decoding_code(error: Exception, text: str, limits: Limits) -> str:
+def decoding_problem_code(error: Exception, text: str, limits: Limits) -> str:
     """The code of the problem that `decoding_problem` tells."""
     decoded = isinstance(error, json.JSONDecodeError)
-    return "syntax" if decoded and _too_deep_at(text[: error.pos], limits) is None else "too_deep"  # type: ignore[attr-defined]
+    return "syntax" if decoded and _too_deep_offset(text[: error.pos], limits) is None else "too_deep"  # type: ignore[attr-defined]
 
 
 def decoding_problem(error: Exception, text: str, limits: Limits, *, line: int | None = None) -> Problem:
@@ -151,17 +159,17 @@ def decoding_problem(error: Exception, text: str, limits: Limits, *, line: int |
     `line` as in syntax_problem.
     """
     decoded = isinstance(error, json.JSONDecodeError)
-    at = _too_deep_at(text[: error.pos] if decoded else text, limits)  # type: ignore[attr-defined]
+    at = _too_deep_offset(text[: error.pos] if decoded else text, limits)  # type: ignore[attr-defined]
     if at is None:
         if isinstance(error, json.JSONDecodeError):
             return syntax_problem(error, line=line)
-        return problem("too_deep", "The nesting is too deep. Flatten it.", Place())
-    place = Place(None, line or text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+        return build_problem("too_deep", "The nesting is too deep. Flatten it.", Location())
+    place = Location(None, line or text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
     message = f"Lists and objects are nested more than {limits.nesting} levels deep. Flatten them."
-    return problem("too_deep", message, place, expected=f"at most {limits.nesting} levels")
+    return build_problem("too_deep", message, place, expected=f"at most {limits.nesting} levels")
 
 
-def survey(values: Iterable[object]) -> tuple[int, bool]:
+def inspect_nesting(values: Iterable[object]) -> tuple[int, bool]:
     """How many levels of lists and objects these values hold, and whether any value inside is faulty.
 
     Faulty: a repeated key, or a BadNumber. Linear, without recursion.
@@ -193,14 +201,14 @@ def _is_flat(value: Any) -> bool:
     if type(value) is not tuple:
         return False
     fields = dict(value)
-    return len(fields) == len(value) and ODD.isdisjoint(map(type, fields.values()))
+    return len(fields) == len(value) and NESTED_OR_BAD_TYPES.isdisjoint(map(type, fields.values()))
 
 
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 """Keys and positions, from the outermost one."""
 
 
-def faults(value: Any, path: Path) -> Iterator[tuple[str, Path, object]]:
+def iter_faults(value: Any, path: KeyPath) -> Iterator[tuple[str, KeyPath, object]]:
     """Walk a value in file order and yield code, path and value of each repeated key and BadNumber in it.
 
     `value` must not be deeper than the nesting limit (see survey).
@@ -209,18 +217,18 @@ def faults(value: Any, path: Path) -> Iterator[tuple[str, Path, object]]:
         yield value.code, path, value
     elif type(value) is list:
         for number, item in enumerate(value):
-            if type(item) in ODD and not _is_flat(item):
-                yield from faults(item, (*path, number))
+            if type(item) in NESTED_OR_BAD_TYPES and not _is_flat(item):
+                yield from iter_faults(item, (*path, number))
     elif type(value) is tuple:
         seen: set[str] = set()
         for key, item in value:
             if key in seen:
                 yield "duplicate_key", (*path, key), item
             seen.add(key)
-            if type(item) in ODD:
-                yield from faults(item, (*path, key))
+            if type(item) in NESTED_OR_BAD_TYPES:
+                yield from iter_faults(item, (*path, key))
 
 
-def pointer(path: Path) -> str:
+def json_pointer(path: KeyPath) -> str:
     """The RFC 6901 pointer of a path."""
-    return "".join(map(token, map(str, path)))
+    return "".join(map(pointer_token, map(str, path)))

@@ -4,23 +4,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from app.formats.columns import Reading
-from app.formats.decoding import composed
-from app.formats.layouts import Cells, Names
-from app.formats.problems import Place, Problem, problem, quote
-from app.formats.readers.records import refused_in_gold
+from app.formats.columns import ReaderContext
+from app.formats.decoding import to_nfc
+from app.formats.layouts import DelimitedTableLayout, FieldNames
+from app.formats.problems import Location, Problem, build_problem, quote
+from app.formats.readers.records import gold_field_refusal
 
-Fault = tuple[str, Callable[[], Problem]]
+DeferredProblem = tuple[str, Callable[[], Problem]]
 """The code of a problem, and what builds it if it will be listed."""
-_OTHER_SIGNS = {";": "semicolon", "\t": "tab", "|": "vertical bar", ",": "comma"}
+_SEPARATOR_NAMES = {";": "semicolon", "\t": "tab", "|": "vertical bar", ",": "comma"}
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class TableHeader:
     """What the columns of a table are: `used` gives the position of each field, `scores` those of the scores."""
 
-    reading: Reading
-    layout: Cells
+    reading: ReaderContext
+    layout: DelimitedTableLayout
     width: int
     used: Mapping[str, int]
     scores: Sequence[int]
@@ -28,17 +28,17 @@ class Header:
     ignored: Sequence[str]
 
 
-def read_header(names: Sequence[str], separator: str, reading: Reading) -> Header | None:
+def read_header(names: Sequence[str], separator: str, reading: ReaderContext) -> TableHeader | None:
     """Tell the columns by the first line of a text; None (and problems there) where that is not clear."""
-    header, faults = tell_columns(names, reading, separator=separator)
+    header, faults = identify_columns(names, reading, separator=separator)
     for code, build in faults:
         reading.problems.report(code, 1, build)
     return header
 
 
-def tell_columns(
-    names: Sequence[str], reading: Reading, *, separator: str | None = None, listed: bool = False
-) -> tuple[Header | None, list[Fault]]:
+def identify_columns(
+    names: Sequence[str], reading: ReaderContext, *, separator: str | None = None, listed: bool = False
+) -> tuple[TableHeader | None, list[DeferredProblem]]:
     """Tell the columns by their names; the codes of problems and what builds these, where that is not clear.
 
     `separator` is what separates them on the first line of a text; without one they are named in another way, and the
@@ -47,36 +47,36 @@ def tell_columns(
     most = reading.limits.columns
     if len(names) > most:
         message = f"There are {len(names)} columns; at most {most} are allowed. Leave out what is not scored."
-        found = problem("too_large", message, Place(None, 1), expected=f"at most {most} columns")
+        found = build_problem("too_large", message, Location(None, 1), expected=f"at most {most} columns")
         return None, [("too_large", lambda: found)]
     if reading.acceptable(names):
         reading = replace(reading, sets=True)
-    meant = _found(names, reading, listed=listed)
-    faults = [*_repeated(names), *_unclear(names, meant, separator, reading)]
-    return (None if faults else _header(names, meant, reading)), faults
+    meant = _identify_columns(names, reading, listed=listed)
+    faults = [*_repeated_column_problems(names), *_header_problems(names, meant, separator, reading)]
+    return (None if faults else _build_header(names, meant, reading)), faults
 
 
-def _repeated(names: Sequence[str]) -> list[Fault]:
+def _repeated_column_problems(names: Sequence[str]) -> list[DeferredProblem]:
     seen: set[str] = set()
-    faults: list[Fault] = []
+    faults: list[DeferredProblem] = []
     for at, name in enumerate(names, start=1):
         if name in seen:
-            faults.append(("duplicate_key", partial(_twice, name, at)))
+            faults.append(("duplicate_key", partial(_repeated_column_problem, name, at)))
         seen.add(name)
     return faults
 
 
-def _twice(name: str, at: int) -> Problem:
+def _repeated_column_problem(name: str, at: int) -> Problem:
     message = f"Two columns are called {quote(name)}. Keep one of them."
-    return problem("duplicate_key", message, Place(None, 1, at), got=quote(name))
+    return build_problem("duplicate_key", message, Location(None, 1, at), got=quote(name))
 
 
-def _not_ignored(refusal: str, name: str, at: int) -> Problem:
-    return problem("wrong_shape", refusal, Place(None, 1, at), got=quote(name))
+def _refused_column_problem(refusal: str, name: str, at: int) -> Problem:
+    return build_problem("wrong_shape", refusal, Location(None, 1, at), got=quote(name))
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _IdentifiedColumns:
     """The names of the columns that were told apart."""
 
     id: str
@@ -87,39 +87,39 @@ class _Found:
     """Whether there need be no label: scores stand in a column of their own."""
 
 
-def _found(names: Sequence[str], reading: Reading, *, listed: bool) -> _Found:
+def _identify_columns(names: Sequence[str], reading: ReaderContext, *, listed: bool) -> _IdentifiedColumns:
     split = reading.split_field(names) if reading.gold else "split"
     if reading.gold and "label" not in names and split in names:
-        return _solution(names, split, reading)
+        return _kaggle_solution_columns(names, split, reading)
     label = _label_column(names, reading)
     if reading.gold or listed:
-        return _Found("id", label, split, (), alone=listed)
-    return _Found("id", label, split, _score_columns(names, label, reading))
+        return _IdentifiedColumns("id", label, split, (), alone=listed)
+    return _IdentifiedColumns("id", label, split, _score_columns(names, label, reading))
 
 
-def _solution(names: Sequence[str], split: str, reading: Reading) -> _Found:
+def _kaggle_solution_columns(names: Sequence[str], split: str, reading: ReaderContext) -> _IdentifiedColumns:
     """A solution file as competition sites have it: an id, Usage or split, and one column of labels of any name."""
     first = next((name for name in names if name.casefold() == "id"), names[0] if names[0] != split else "id")
     rest = [name for name in names if name not in {first, split, "weight"}]
     usual = "labels" if reading.sets and "labels" in names else "label"
-    return _Found(first, rest[0] if len(rest) == 1 else usual, split, ())
+    return _IdentifiedColumns(first, rest[0] if len(rest) == 1 else usual, split, ())
 
 
-def _label_column(names: Sequence[str], reading: Reading) -> str:
+def _label_column(names: Sequence[str], reading: ReaderContext) -> str:
     """In multi-label files it may be called `labels` too, as it must be beside the scores of a class called `label`."""
     classes, most = set(reading.classes or ()), reading.limits.text_length
-    scored = not reading.gold and "label" in classes and classes <= {composed(name, most) for name in names}
+    scored = not reading.gold and "label" in classes and classes <= {to_nfc(name, most) for name in names}
     return "labels" if reading.sets and "labels" in names and ("label" not in names or scored) else "label"
 
 
-def _score_columns(names: Sequence[str], label: str, reading: Reading) -> Sequence[str]:
+def _score_columns(names: Sequence[str], label: str, reading: ReaderContext) -> Sequence[str]:
     """The columns of scores: those named by classes, or the one of the positive label; all others, if some class lacks."""
     # without an id there is most likely no header at all; rows of pairs have no place for scores
     if "id" not in names or (reading.long and label in names):
         return ()
     others = [name for name in names if name != "id"]
     classes = None if reading.classes is None else set(reading.classes)
-    own = [name for name in others if classes is not None and composed(name, reading.limits.text_length) in classes]
+    own = [name for name in others if classes is not None and to_nfc(name, reading.limits.text_length) in classes]
     if classes and len(set(own)) == len(classes):
         labelled = label in names and label not in own
         return own if reading.wants_scores or not labelled else ()
@@ -130,16 +130,18 @@ def _score_columns(names: Sequence[str], label: str, reading: Reading) -> Sequen
     if reading.task == "binary" and "score" in others:
         return ("score",)
     if classes is None:
-        return () if labelled else [name for name in others if name != reading.other]
+        return () if labelled else [name for name in others if name != reading.other_answer_field]
     return [name for name in others if name != label] if own and not labelled else own
 
 
-def _unclear(names: Sequence[str], found: _Found, separator: str | None, reading: Reading) -> list[Fault]:
+def _header_problems(
+    names: Sequence[str], found: _IdentifiedColumns, separator: str | None, reading: ReaderContext
+) -> list[DeferredProblem]:
     """What is missing in a header, or must not be there."""
-    faults: list[Fault] = []
+    faults: list[DeferredProblem] = []
     for at, name in enumerate(names, start=1):
-        if name not in {found.split, found.label} and (refusal := refused_in_gold(name, reading)):
-            faults.append(("wrong_shape", partial(_not_ignored, refusal, name, at)))
+        if name not in {found.split, found.label} and (refusal := gold_field_refusal(name, reading)):
+            faults.append(("wrong_shape", partial(_refused_column_problem, refusal, name, at)))
     shown = ", ".join(quote(name) for name in names[:10])
     due = (found.id,) if found.scores or found.alone else (found.id, found.label)
     lacking = [name for name in due if name not in names]
@@ -151,20 +153,20 @@ def _unclear(names: Sequence[str], found: _Found, separator: str | None, reading
         mend = f"The first line must name the columns: id,label{scores}." if separator else f"Call it so{scores}."
         if near.get(name):
             mend = f"Rename {quote(near[name] or '')} to {name}."
-        if name == reading.due and reading.other in names:
-            mend = f"This task takes {reading.kind} per instance, not '{reading.other}'. {mend}"
+        if name == reading.due and reading.other_answer_field in names:
+            mend = f"This task takes {reading.kind} per instance, not '{reading.other_answer_field}'. {mend}"
         lack = "The header does not name" if separator else "There is no column"
-        message = f"{lack} '{name}'. {mend}{_other_separator(names, separator)}"
-        lacks = partial(problem, "wrong_shape", message, Place(None, 1), expected=f"'{name}'", got=shown)
+        message = f"{lack} '{name}'. {mend}{_separator_hint(names, separator)}"
+        lacks = partial(build_problem, "wrong_shape", message, Location(None, 1), expected=f"'{name}'", got=shown)
         faults.append(("wrong_shape", lacks))
     return faults
 
 
-def _other_separator(names: Sequence[str], separator: str | None) -> str:
+def _separator_hint(names: Sequence[str], separator: str | None) -> str:
     """A hint at another separator."""
     if separator is None:
         return ""
-    for sign, word in _OTHER_SIGNS.items():
+    for sign, word in _SEPARATOR_NAMES.items():
         if sign != separator and len(names) == 1 and sign in names[0]:
             use = "commas" if separator == "," else "tabs"
             name = " or send it as .tsv" if sign == "\t" else " or send it as .csv" if sign == "," else ""
@@ -172,7 +174,7 @@ def _other_separator(names: Sequence[str], separator: str | None) -> str:
     return ""
 
 
-def _header(names: Sequence[str], found: _Found, reading: Reading) -> Header:
+def _build_header(names: Sequence[str], found: _IdentifiedColumns, reading: ReaderContext) -> TableHeader:
     at = {name: number for number, name in enumerate(names)}
     called = {"id": found.id}
     if found.label in names and found.label not in found.scores:
@@ -182,8 +184,8 @@ def _header(names: Sequence[str], found: _Found, reading: Reading) -> Header:
     scores = [at[name] for name in found.scores]
     used = {*called.values(), *found.scores}
     single = list(found.scores) == ["score"] and "score" not in (reading.classes or ())
-    layout = Cells(names, Names(found.id, found.label, found.split, score="score"), scores)
-    return Header(
+    layout = DelimitedTableLayout(names, FieldNames(found.id, found.label, found.split, score="score"), scores)
+    return TableHeader(
         reading,
         layout,
         len(names),

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from app.scoring.declaration.metric import MetricCall
-from app.scoring.declaration.task import Task
+from app.scoring.declaration.task import TaskKind
 
-COMMON: dict[Task, tuple[str, ...]] = {
+COMMON_METRIC_KEYS: dict[TaskKind, tuple[str, ...]] = {
     "binary": (
         "accuracy",
         "balanced_accuracy",
@@ -52,7 +52,7 @@ COMMON: dict[Task, tuple[str, ...]] = {
 """Keys of the catalogue in the order in which they are shown; the two macro F1s stand next to each other."""
 
 
-def common(task: Task, calls: Sequence[MetricCall]) -> list[MetricCall]:
+def select_common_metrics(task: TaskKind, calls: Sequence[MetricCall]) -> list[MetricCall]:
     """Those of the calls that belong to the common metrics of the task, in their order."""
     by_key = {call.metric.key: call for call in calls}
-    return [by_key[key] for key in COMMON[task] if key in by_key]
+    return [by_key[key] for key in COMMON_METRIC_KEYS[task] if key in by_key]

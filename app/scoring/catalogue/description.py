@@ -9,26 +9,32 @@ from app.scoring.catalogue import worked_examples
 from app.scoring.declaration.metric import CATALOGUE, Metric, MetricCall, Param
 from app.scoring.declaration.options import DEFAULTS, OPTIONS, Option
 from app.scoring.declaration.presets import PRESETS
-from app.scoring.declaration.requirements import MEANINGS
-from app.scoring.declaration.task import Task
-from app.scoring.metrics import FAMILY_OF
-from app.scoring.metrics.equation_wording import conventions, equation_of, general, symbols_of, symbols_used
+from app.scoring.declaration.requirements import NEED_MEANINGS
+from app.scoring.declaration.task import TaskKind
+from app.scoring.metrics import FAMILY_BY_KEY
+from app.scoring.metrics.equation_wording import (
+    convention_sentences,
+    equation_of,
+    general_equation,
+    symbols_of_call,
+    symbols_of_metric,
+)
 
 
-def describe(metric: Metric) -> dict[str, Any]:
+def describe_metric(metric: Metric) -> dict[str, Any]:
     """Everything that is declared about a metric: the general equation, and the conventions that hold by default."""
-    return _described(metric, default_call(metric)) | {
-        "equation": equation(general(metric)),
-        "symbols": symbols_of(metric),
+    return _description(metric, default_call(metric)) | {
+        "equation": render_equation(general_equation(metric)),
+        "symbols": symbols_of_metric(metric),
     }
 
 
-def explain(call: MetricCall) -> dict[str, Any]:
+def explain_call(call: MetricCall) -> dict[str, Any]:
     """The same about a metric as it was asked for: the equation as used, each parameter and option with its value."""
-    return _described(call.metric, call) | {
+    return _description(call.metric, call) | {
         "key": call.text,
-        "equation": equation(equation_of(call)),
-        "symbols": symbols_used(call),
+        "equation": render_equation(equation_of(call)),
+        "symbols": symbols_of_call(call),
     }
 
 
@@ -38,24 +44,24 @@ def default_call(metric: Metric) -> MetricCall:
     return MetricCall(metric, params, DEFAULTS, metric.key, metric.key)
 
 
-def _described(metric: Metric, call: MetricCall) -> dict[str, Any]:
+def _description(metric: Metric, call: MetricCall) -> dict[str, Any]:
     properties = metric.properties
     return {
         "key": metric.key,
         "metric": metric.key,
-        "family": FAMILY_OF[metric.key].title,
+        "family": FAMILY_BY_KEY[metric.key].title,
         "name": metric.name,
         "names": list(metric.names),
         "equation": {},
         "symbols": {},
-        "conventions": conventions(call),
+        "conventions": convention_sentences(call),
         "tasks": list(metric.tasks),
         "hints": dict(metric.hints),
         "needs": list(metric.needs),
-        "needs_meanings": {need: MEANINGS[need] for need in metric.needs},
+        "needs_meanings": {need: NEED_MEANINGS[need] for need in metric.needs},
         "direction": metric.direction,
-        "range": _range(metric),
-        "params": [_param(param) | {"value": call.params.get(param.name)} for param in metric.params],
+        "range": _finite_range(metric),
+        "params": [_describe_param(param) | {"value": call.params.get(param.name)} for param in metric.params],
         "options": [describe_option(OPTIONS[name]) | {"value": call.options[name]} for name in metric.options],
         "properties": {
             "symmetric": properties.symmetric,
@@ -71,11 +77,11 @@ def _described(metric: Metric, call: MetricCall) -> dict[str, Any]:
         },
         "scalar": metric.scalar,
         "acceptable_sets": metric.acceptable,
-        "weights": metric.weighable,
+        "weights": metric.supports_weights,
         "source": metric.source,
         "peers": dict(metric.peers),
         "presets": presets_of(metric),
-        "example": _example(metric.key),
+        "example": _describe_example(metric.key),
     }
 
 
@@ -85,13 +91,13 @@ def describe_call(call: MetricCall) -> dict[str, Any]:
         "key": call.text,
         "metric": call.metric.key,
         "name": call.title or call.metric.name,
-        "equation": equation(equation_of(call)),
-        "symbols": symbols_used(call),
+        "equation": render_equation(equation_of(call)),
+        "symbols": symbols_of_call(call),
         "direction": call.metric.direction,
-        "range": _range(call.metric),
+        "range": _finite_range(call.metric),
         "params": dict(call.params),
         "options": {name: call.options[name] for name in call.metric.options},
-        "conventions": conventions(call),
+        "conventions": convention_sentences(call),
     }
 
 
@@ -108,7 +114,7 @@ def describe_option(option: Option) -> dict[str, Any]:
     }
 
 
-def matching(task: Task | None = None, needs: Collection[str] = (), words: str = "") -> list[Metric]:
+def search_metrics(task: TaskKind | None = None, needs: Collection[str] = (), words: str = "") -> list[Metric]:
     """The metrics for a task that have these needs and all these words in key, names, family or source."""
     wanted = words.lower().split()
     return [
@@ -116,34 +122,34 @@ def matching(task: Task | None = None, needs: Collection[str] = (), words: str =
         for metric in CATALOGUE.values()
         if (task is None or task in metric.tasks)
         and set(needs) <= set(metric.needs)
-        and all(word in _words(metric) for word in wanted)
+        and all(word in _search_text(metric) for word in wanted)
     ]
 
 
-def _words(metric: Metric) -> str:
-    family = FAMILY_OF[metric.key].title
+def _search_text(metric: Metric) -> str:
+    family = FAMILY_BY_KEY[metric.key].title
     return " ".join((metric.key, metric.name, *metric.names, family, metric.source)).lower()
 
 
-def equation(latex: str) -> dict[str, str]:
+def render_equation(latex: str) -> dict[str, str]:
     """An equation as LaTeX and as MathML."""
-    return {"latex": latex, "mathml": _mathml(latex)}
+    return {"latex": latex, "mathml": _latex_to_mathml(latex)}
 
 
 @lru_cache(maxsize=4096)  # the values of parameters are the askers', so there is no end to them
-def _mathml(latex: str) -> str:
+def _latex_to_mathml(latex: str) -> str:
     # imported when the first equation is shown: scoring and the command line's help do without it
     from latex2mathml.converter import convert  # noqa: PLC0415
 
     return str(convert(latex, display="block"))
 
 
-def _range(metric: Metric) -> list[float | None]:
+def _finite_range(metric: Metric) -> list[float | None]:
     """The least and the greatest value; None where there is no bound."""
     return [None if math.isinf(end) else end for end in metric.range]
 
 
-def _param(param: Param) -> dict[str, Any]:
+def _describe_param(param: Param) -> dict[str, Any]:
     bounds = None if param.bounds is None else [None if math.isinf(end) else end for end in param.bounds]
     meanings = dict(zip(param.values, param.value_meanings, strict=False))
     return {
@@ -157,7 +163,7 @@ def _param(param: Param) -> dict[str, Any]:
     }
 
 
-def hints(metric: Metric) -> dict[str, str]:
+def task_hints(metric: Metric) -> dict[str, str]:
     """What is meant for other tasks, each hint once with the tasks that it is for."""
     found: dict[str, list[str]] = {}
     for task, hint in metric.hints.items():
@@ -177,7 +183,7 @@ def presets_of(metric: Metric) -> list[dict[str, Any]]:
 
 
 @cache
-def _example(key: str) -> dict[str, Any]:
+def _describe_example(key: str) -> dict[str, Any]:
     metric = CATALOGUE[key]
     example = metric.example
     shown: dict[str, Any] = {
@@ -201,4 +207,9 @@ def _example(key: str) -> dict[str, Any]:
         shown["class_weights"] = dict(example.class_weights)
     if example.cost_matrix is not None:
         shown["cost_matrix"] = {label: dict(costs) for label, costs in example.cost_matrix.items()}
-    return {**shown, "params": dict(example.params), "value": example.value, **worked_examples.shown(metric)}
+    return {
+        **shown,
+        "params": dict(example.params),
+        "value": example.value,
+        **worked_examples.explain_example_value(metric),
+    }

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.scoring.declaration.metric import CATALOGUE, Metric, Param
-from app.scoring.declaration.metric_parser import settings
+from app.scoring.declaration.metric_parser import setting_declarations
 from app.scoring.declaration.options import OPTIONS
-from app.scoring.declaration.presets import Preset, fits
+from app.scoring.declaration.presets import Preset, key_matches
 
 
 def all_settings() -> dict[str, dict[Param, list[str]]]:
@@ -19,21 +19,21 @@ def all_settings() -> dict[str, dict[Param, list[str]]]:
     return dict(sorted(found.items()))
 
 
-def knows(metric: Metric, name: str) -> bool:
+def has_option(metric: Metric, name: str) -> bool:
     """Whether an option or a setting concerns a metric."""
     return name in metric.options or any(param.name == name for param in metric.params)
 
 
-def meaning_of(name: str, value: str) -> str:
+def value_meaning(name: str, value: str) -> str:
     """What a value of a convention or of a setting means."""
     if name in OPTIONS:
         values = dict(zip(OPTIONS[name].values, OPTIONS[name].value_meanings, strict=True))
         return values.get(value, OPTIONS[name].meaning)
-    for param in settings(name):
+    for param in setting_declarations(name):
         meanings = dict(zip(param.values, param.value_meanings, strict=False))
         if value in meanings:
             return meanings[value]
-    return next((param.meaning for param in settings(name)), "")
+    return next((param.meaning for param in setting_declarations(name)), "")
 
 
 def describe_preset(preset: Preset) -> dict[str, Any]:
@@ -41,48 +41,52 @@ def describe_preset(preset: Preset) -> dict[str, Any]:
     return {
         "name": preset.name,
         "tool": preset.tool,
-        "options": _meant(preset.options),
+        "options": _describe_options(preset.options),
         "by_key": [
-            {"keys": keys, "options": _meant(options)}
+            {"keys": keys, "options": _describe_options(options)}
             for pattern, options in preset.by_key
-            if (keys := _fitting(pattern, options))
+            if (keys := _matching_keys(pattern, options))
         ],
         "positive_first": preset.positive_first,
         "remark": preset.remark,
     }
 
 
-def _meant(options: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"name": name, "value": value, "meaning": meaning_of(name, value)} for name, value in options.items()]
+def _describe_options(options: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"name": name, "value": value, "meaning": value_meaning(name, value)} for name, value in options.items()]
 
 
-def _fitting(pattern: str, options: Mapping[str, str]) -> list[str]:
+def _matching_keys(pattern: str, options: Mapping[str, str]) -> list[str]:
     """The keys that fit a pattern and that its options concern."""
     return [
         metric.key
         for metric in CATALOGUE.values()
-        if fits(metric.key, pattern) and any(knows(metric, name) for name in options)
+        if key_matches(metric.key, pattern) and any(has_option(metric, name) for name in options)
     ]
 
 
-def span(bounds: Sequence[float | None]) -> str:
+def describe_bounds(bounds: Sequence[float | None]) -> str:
     """The words for a least and a greatest value, None where there is none."""
     low, high = bounds
     if low is None:
-        return "any number" if high is None else f"up to {_plain(high)}"
-    return f"from {_plain(low)}" if high is None else f"{_plain(low)} to {_plain(high)}"
+        return "any number" if high is None else f"up to {_format_bound(high)}"
+    return f"from {_format_bound(low)}" if high is None else f"{_format_bound(low)} to {_format_bound(high)}"
 
 
-def _plain(number: float) -> str:
+def _format_bound(number: float) -> str:
     return f"{number:,.6g}" if abs(number) < 1e6 else f"{number:,.15g}"
 
 
-def takes(param: Mapping[str, Any]) -> str:
+def describe_accepted_values(param: Mapping[str, Any]) -> str:
     """What a described parameter takes, and where it must be given."""
     kind = {"number": "a number", "whole": "a whole number", "label": "a label"}.get(param["kind"], "")
     if param["bounds"] is not None and kind:
         low, high = param["bounds"]
-        kind += f" {span(param['bounds'])}" if low is None or high is None else f" from {span(param['bounds'])}"
+        kind += (
+            f" {describe_bounds(param['bounds'])}"
+            if low is None or high is None
+            else f" from {describe_bounds(param['bounds'])}"
+        )
     usual = f"by default {param['default']}"
     due = f"needed for {', '.join(param['required_for'])}" if param["required_for"] else "may be left away"
     return "; ".join(filter(None, [kind, usual if param["default"] is not None else due]))

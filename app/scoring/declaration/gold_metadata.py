@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 
 from app.errors import InvalidContent, InvalidRequest
-from app.scoring.declaration.metric_syntax import counted
-from app.scoring.declaration.task import Task, TaskSpec
+from app.scoring.declaration.metric_syntax import pluralize
+from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import Grouping
 from app.scoring.hierarchy.hierarchy import Hierarchy
 
-LARGEST_COUNT = 2**53
-WEIGHTS = (1e-12, 1e12)  # the least and the greatest class weight that is not 0
-LARGEST_COST = 1e12
-MOST_FOLDS = 1000  # each is scored by itself
-_LISTED = 100  # faults told one by one
+MAX_TRAIN_FREQUENCY = 2**53
+CLASS_WEIGHT_RANGE = (1e-12, 1e12)  # the least and the greatest class weight that is not 0
+MAX_COST = 1e12
+MAX_FOLDS = 1000  # each is scored by itself
+_MAX_LISTED_FAULTS = 100  # faults told one by one
 _Faults = list[dict[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Accessory:
+class GoldMetadataKind:
     """One thing beside gold.
 
     `name` is its name in paths and options, `field` in JSON; `shape` shows how it is written, and `metavar` how the
@@ -36,24 +36,24 @@ class Accessory:
     meaning: str
     shape: str
     parse: Callable[[Any], Any]
-    by_label: bool = True
+    is_keyed_by_label: bool = True
 
 
-def _refuse(what: str, faults: _Faults, shape: str) -> None:
+def _raise_if_faults(what: str, faults: _Faults, shape: str) -> None:
     if faults:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         raise InvalidRequest(
             f"The {what} have faults: {faults[0]['pointer']} {faults[0]['detail']}{more}.",
             remedy=f"Write them like {shape}.",
-            errors=faults[:_LISTED],
+            errors=faults[:_MAX_LISTED_FAULTS],
         )
 
 
-def _pointer(*keys: str) -> str:
+def _json_pointer(*keys: str) -> str:
     return "".join("/" + key.replace("~", "~0").replace("/", "~1") for key in keys)
 
 
-def _object(value: Any, what: str, shape: str) -> dict[str, Any]:
+def _parse_object(value: Any, what: str, shape: str) -> dict[str, Any]:
     """A JSON object with its keys in NFC, of which no two are the same."""
     if not isinstance(value, dict) or not value:
         raise InvalidRequest(f"The {what} must be a JSON object that is not empty.", remedy=f"Write them like {shape}.")
@@ -67,62 +67,67 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1e300
 
 
-def _table(what: str, shape: str, valid: Callable[[Any], bool], must: str) -> Callable[[Any], dict[str, Any]]:
+def _object_parser(what: str, shape: str, valid: Callable[[Any], bool], must: str) -> Callable[[Any], dict[str, Any]]:
     """A parser of an object of one kind of values."""
 
     def parse(value: Any) -> dict[str, Any]:
-        found = _object(value, what, shape)
-        _refuse(
-            what, [{"pointer": _pointer(key), "detail": must} for key, item in found.items() if not valid(item)], shape
+        found = _parse_object(value, what, shape)
+        _raise_if_faults(
+            what,
+            [{"pointer": _json_pointer(key), "detail": must} for key, item in found.items() if not valid(item)],
+            shape,
         )
         return found
 
     return parse
 
 
-_FREQUENCIES = '{"cat": 812, "dog": 1044}'
-_WEIGHTS = '{"cat": 0.25, "dog": 0.75}'
-_COSTS = '{"cat": {"dog": 1}, "dog": {"cat": 5}}'
-_HIERARCHY = '{"parents": {"poodle": ["dog"], "dog": ["animal"]}}'
-_PARTS = '{"t1": "1", "t2": "2"}'
+_FREQUENCIES_EXAMPLE = '{"cat": 812, "dog": 1044}'
+_WEIGHTS_EXAMPLE = '{"cat": 0.25, "dog": 0.75}'
+_COST_MATRIX_EXAMPLE = '{"cat": {"dog": 1}, "dog": {"cat": 5}}'
+_HIERARCHY_EXAMPLE = '{"parents": {"poodle": ["dog"], "dog": ["animal"]}}'
+_PARTITION_EXAMPLE = '{"t1": "1", "t2": "2"}'
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_TRAIN_FREQUENCY
 
 
 def _is_weight(value: Any) -> bool:
-    return _is_number(value) and (value == 0 or WEIGHTS[0] <= value <= WEIGHTS[1])
+    return _is_number(value) and (value == 0 or CLASS_WEIGHT_RANGE[0] <= value <= CLASS_WEIGHT_RANGE[1])
 
 
-def _weights(value: Any) -> dict[str, Any]:
-    must = f"must be 0, or a number from {WEIGHTS[0]:g} to {WEIGHTS[1]:g}"
-    found = _table("class weights", _WEIGHTS, _is_weight, must)(value)
+def _parse_class_weights(value: Any) -> dict[str, Any]:
+    must = f"must be 0, or a number from {CLASS_WEIGHT_RANGE[0]:g} to {CLASS_WEIGHT_RANGE[1]:g}"
+    found = _object_parser("class weights", _WEIGHTS_EXAMPLE, _is_weight, must)(value)
     if not any(found.values()):
         raise InvalidRequest("All class weights are 0; give at least one class a weight.")
     return found
 
 
-def _costs(value: Any) -> dict[str, dict[str, Any]]:
+def _parse_cost_matrix(value: Any) -> dict[str, dict[str, Any]]:
     found, faults = {}, []
-    for gold, row in _object(value, "costs", _COSTS).items():
+    for gold, row in _parse_object(value, "costs", _COST_MATRIX_EXAMPLE).items():
         if not isinstance(row, dict):
-            faults.append({"pointer": _pointer(gold), "detail": "must be an object of a cost for each predicted label"})
+            faults.append(
+                {"pointer": _json_pointer(gold), "detail": "must be an object of a cost for each predicted label"}
+            )
             continue
-        found[gold] = _object(row, f"costs of {gold}", _COSTS) if row else {}
+        found[gold] = _parse_object(row, f"costs of {gold}", _COST_MATRIX_EXAMPLE) if row else {}
         for label, cost in found[gold].items():
-            if not _is_number(cost) or abs(cost) > LARGEST_COST:
-                detail = f"must be a number from -{LARGEST_COST:g} to {LARGEST_COST:g}"
-                faults.append({"pointer": _pointer(gold, label), "detail": detail})
-    _refuse("costs", faults, _COSTS)
+            if not _is_number(cost) or abs(cost) > MAX_COST:
+                detail = f"must be a number from -{MAX_COST:g} to {MAX_COST:g}"
+                faults.append({"pointer": _json_pointer(gold, label), "detail": detail})
+    _raise_if_faults("costs", faults, _COST_MATRIX_EXAMPLE)
     return found
 
 
-def _hierarchy(value: Any) -> dict[str, list[str]]:
+def _parse_hierarchy(value: Any) -> dict[str, list[str]]:
     """Children with their parents, of an object with `parents` (lists) or `parent` (one each); other keys are ignored."""
     if not isinstance(value, dict) or not ("parents" in value or "parent" in value):
         raise InvalidRequest(
-            'The hierarchy must be a JSON object with "parents" or "parent".', remedy=f"Write it like {_HIERARCHY}."
+            'The hierarchy must be a JSON object with "parents" or "parent".',
+            remedy=f"Write it like {_HIERARCHY_EXAMPLE}.",
         )
     if "parents" in value and "parent" in value:
         raise InvalidRequest('The hierarchy has both "parents" and "parent".', remedy="Give one of the two.")
@@ -130,20 +135,20 @@ def _hierarchy(value: Any) -> dict[str, list[str]]:
     given = value["parents" if several else "parent"]
     if not isinstance(given, dict):
         raise InvalidRequest(
-            f'"{"parents" if several else "parent"}" must be an object.', remedy=f"Write it like {_HIERARCHY}."
+            f'"{"parents" if several else "parent"}" must be an object.', remedy=f"Write it like {_HIERARCHY_EXAMPLE}."
         )
     if not several:
         given = {child: [] if parent is None else [parent] for child, parent in given.items()}
     return Hierarchy.of(given).to_json()
 
 
-def _parts(what: str, most: int | None = None) -> Callable[[Any], dict[str, str]]:
+def _partition_parser(what: str, most: int | None = None) -> Callable[[Any], dict[str, str]]:
     """A parser of names by id, of which at most so many are different."""
 
     def valid(value: Any) -> bool:
         return (isinstance(value, str) and bool(value)) or (isinstance(value, int) and not isinstance(value, bool))
 
-    read = _table(what, _PARTS, valid, "must be a name: a text or a whole number")
+    read = _object_parser(what, _PARTITION_EXAMPLE, valid, "must be a name: a text or a whole number")
 
     def parse(value: Any) -> dict[str, str]:
         found = {key: str(part) for key, part in read(value).items()}
@@ -151,7 +156,7 @@ def _parts(what: str, most: int | None = None) -> Callable[[Any], dict[str, str]
         if most is not None and different > most:
             raise InvalidRequest(
                 f"The {what} have {different} different names; at most {most} are scored.",
-                remedy=f"Name the part that an id belongs to, not the id itself, like {_PARTS}.",
+                remedy=f"Name the part that an id belongs to, not the id itself, like {_PARTITION_EXAMPLE}.",
             )
         return found
 
@@ -159,42 +164,59 @@ def _parts(what: str, most: int | None = None) -> Callable[[Any], dict[str, str]
 
 
 _DECLARED = (
-    Accessory(
+    GoldMetadataKind(
         "train-frequencies",
         "train_frequencies",
         "how often each label occurs in the training data",
-        _FREQUENCIES,
-        _table("training frequencies", _FREQUENCIES, _is_count, f"must be a whole number from 0 to {LARGEST_COUNT}"),
+        _FREQUENCIES_EXAMPLE,
+        _object_parser(
+            "training frequencies",
+            _FREQUENCIES_EXAMPLE,
+            _is_count,
+            f"must be a whole number from 0 to {MAX_TRAIN_FREQUENCY}",
+        ),
     ),
-    Accessory("class-weights", "class_weights", "how much each class weighs in weighted_accuracy", _WEIGHTS, _weights),
-    Accessory("cost-matrix", "cost_matrix", "what it costs to predict one label for another", _COSTS, _costs),
-    Accessory("hierarchy", "hierarchy", "the parents of each class", _HIERARCHY, _hierarchy),
-    Accessory(
+    GoldMetadataKind(
+        "class-weights",
+        "class_weights",
+        "how much each class weighs in weighted_accuracy",
+        _WEIGHTS_EXAMPLE,
+        _parse_class_weights,
+    ),
+    GoldMetadataKind(
+        "cost-matrix",
+        "cost_matrix",
+        "what it costs to predict one label for another",
+        _COST_MATRIX_EXAMPLE,
+        _parse_cost_matrix,
+    ),
+    GoldMetadataKind("hierarchy", "hierarchy", "the parents of each class", _HIERARCHY_EXAMPLE, _parse_hierarchy),
+    GoldMetadataKind(
         "folds",
         "folds",
         "the fold of cross-validation to which each id belongs",
-        _PARTS,
-        _parts("folds", MOST_FOLDS),
-        by_label=False,
+        _PARTITION_EXAMPLE,
+        _partition_parser("folds", MAX_FOLDS),
+        is_keyed_by_label=False,
     ),
-    Accessory(
+    GoldMetadataKind(
         "groups",
         "groups",
         "the group of each id: its document, patient, speaker",
-        _PARTS,
-        _parts("groups"),
-        by_label=False,
+        _PARTITION_EXAMPLE,
+        _partition_parser("groups"),
+        is_keyed_by_label=False,
     ),
 )
-ACCESSORIES: dict[str, Accessory] = {accessory.name: accessory for accessory in _DECLARED}
+GOLD_METADATA_KINDS: dict[str, GoldMetadataKind] = {accessory.name: accessory for accessory in _DECLARED}
 
 
-def check_labels(accessory: Accessory, value: Any, classes: Sequence[str]) -> None:
+def check_metadata_labels(accessory: GoldMetadataKind, value: Any, classes: Sequence[str]) -> None:
     """Raise InvalidRequest where an accessory names labels outside the vocabulary, or a hierarchy lacks a class."""
     if accessory.field == "hierarchy":
-        _check_nodes(value, classes)
+        _check_hierarchy_nodes(value, classes)
         return
-    if not accessory.by_label:
+    if not accessory.is_keyed_by_label:
         return
     known = set(classes)
     named = dict.fromkeys(value)
@@ -203,12 +225,15 @@ def check_labels(accessory: Accessory, value: Any, classes: Sequence[str]) -> No
     strange = [label for label in named if label not in known]
     if strange:
         raise InvalidRequest(
-            f"{counted(len(strange), 'label is', 'labels are')} not among the classes: {', '.join(map(repr, strange[:5]))}.",
-            errors=[{"pointer": _pointer(label), "detail": "is not among the classes"} for label in strange[:_LISTED]],
+            f"{pluralize(len(strange), 'label is', 'labels are')} not among the classes: {', '.join(map(repr, strange[:5]))}.",
+            errors=[
+                {"pointer": _json_pointer(label), "detail": "is not among the classes"}
+                for label in strange[:_MAX_LISTED_FAULTS]
+            ],
         )
 
 
-def _check_nodes(value: Mapping[str, Sequence[str]], classes: Sequence[str]) -> None:
+def _check_hierarchy_nodes(value: Mapping[str, Sequence[str]], classes: Sequence[str]) -> None:
     hierarchy = Hierarchy.of(value)
     strange = hierarchy.unknown(classes)
     if not strange:
@@ -217,14 +242,19 @@ def _check_nodes(value: Mapping[str, Sequence[str]], classes: Sequence[str]) -> 
     roots = [*strange, *(name for name in hierarchy.nodes if name not in listed)]
     shown = ", ".join(f"{json.dumps(name, ensure_ascii=False)}: []" for name in roots[:10])
     raise InvalidRequest(
-        f"{counted(len(strange), 'class is no node', 'classes are not nodes')} of the hierarchy: {', '.join(map(repr, strange[:5]))}.",
+        f"{pluralize(len(strange), 'class is no node', 'classes are not nodes')} of the hierarchy: {', '.join(map(repr, strange[:5]))}.",
         remedy=f"If they have no parents, list all roots beside the other nodes: {shown}{', …' if len(roots) > 10 else ''} "
         '(null in place of [] where the file has "parent").',
-        errors=[{"pointer": "/parents" + _pointer(label), "detail": "is missing"} for label in strange[:_LISTED]],
+        errors=[
+            {"pointer": "/parents" + _json_pointer(label), "detail": "is missing"}
+            for label in strange[:_MAX_LISTED_FAULTS]
+        ],
     )
 
 
-def spec_of(task: Task, classes: tuple[str, ...], positive_label: str | None, beside: Mapping[str, Any]) -> TaskSpec:
+def build_task_spec(
+    task: TaskKind, classes: tuple[str, ...], positive_label: str | None, beside: Mapping[str, Any]
+) -> TaskSpec:
     """The task with what stands beside the gold, canonical JSON values by field."""
     hierarchy = beside.get("hierarchy")
     return TaskSpec(
@@ -238,7 +268,7 @@ def spec_of(task: Task, classes: tuple[str, ...], positive_label: str | None, be
     )
 
 
-def grouping(parts: Mapping[str, str] | None, what: str, ids: Sequence[str]) -> Grouping | None:
+def build_grouping(parts: Mapping[str, str] | None, what: str, ids: Sequence[str]) -> Grouping | None:
     """The parts of the instances with these ids, named in the order of the table; raises InvalidContent where one has none.
 
     Ids that are not scored may be in the table.

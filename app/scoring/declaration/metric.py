@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from app.scoring.declaration.granularity import Granularity
-from app.scoring.declaration.task import Task
+from app.scoring.declaration.task import TaskKind
 from app.scoring.numeric.correct_rounding import Real
-from app.scoring.tally import Workspace
+from app.scoring.tally import EvaluationContext
 
 Direction = Literal["higher", "lower", "none"]
 
@@ -19,7 +19,7 @@ RANKING = "ranking"
 """Scores, or else the order in which the labels of a set were sent."""
 HIERARCHY = "hierarchy"
 COST_MATRIX = "cost_matrix"
-ACCEPTABLE = "acceptable"
+ACCEPTABLE_SETS = "acceptable"
 """No need, but a fact of gold that gives sets of acceptable answers: few metrics are defined for it."""
 FOLDS = "folds"
 GROUPS = "groups"
@@ -55,14 +55,14 @@ class Param:
     bounds: tuple[float, float] | None = None
     values: tuple[str, ...] = ()
     value_meanings: tuple[str, ...] = ()
-    required_for: tuple[Task, ...] = ()
+    required_for: tuple[TaskKind, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
     """A worked example: labels small enough to count by hand, and the exact value as a fraction or decimal."""
 
-    task: Task
+    task: TaskKind
     classes: tuple[str, ...]
     gold: tuple[Any, ...]
     predicted: tuple[Any, ...]
@@ -102,18 +102,18 @@ class MetricCall:
 
     `params` are canonical texts by name, settings included; `options` holds every convention option; `text` is the
     canonical string, without what is as the recipe or the declaration has it;
-    `asked` is the string as asked; `title` a display name given by the recipe.
+    `requested` is the string as asked; `title` a display name given by the recipe.
     """
 
     metric: "Metric"
     params: Mapping[str, str]
     options: Mapping[str, str]
     text: str
-    asked: str
+    requested: str
     title: str | None = None
 
 
-Compute = Callable[[Workspace, MetricCall], Result]
+Compute = Callable[[EvaluationContext, MetricCall], Result]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Metric:
     name: str
     names: tuple[str, ...]
     equation: str
-    tasks: tuple[Task, ...]
+    tasks: tuple[TaskKind, ...]
     needs: tuple[str, ...]
     direction: Direction
     granularity: Granularity
@@ -147,12 +147,12 @@ class Metric:
     hints: Mapping[str, str] = field(default_factory=dict)
     scalar: bool = True
     acceptable: bool = False
-    weighable: bool = True
+    supports_weights: bool = True
     floor: int = 0
     symbols: Mapping[str, str] = field(default_factory=dict)
     peers: Mapping[str, str] = field(default_factory=dict)
     shown: "Callable[[MetricCall], str] | None" = None
-    says_zero: bool = False
+    states_zero_division: bool = False
     check: "Callable[[Mapping[str, str]], str | None] | None" = None
 
     def __post_init__(self) -> None:
@@ -172,11 +172,11 @@ def register(metric: Metric) -> Metric:
     return metric
 
 
-def undefined(reason: str, *notes: str) -> Result:
+def undefined_result(reason: str, *notes: str) -> Result:
     """No value, with the reason."""
     return Result(None, reason, tuple(notes))
 
 
-def rounded_once(number: Real, notes: Iterable[str] = ()) -> Result:
+def rounded_result(number: Real, notes: Iterable[str] = ()) -> Result:
     """The nearest binary64 number as the value."""
     return Result(number.nearest(), None, tuple(notes), exact=number)

@@ -9,30 +9,30 @@ from typing import Any, TypeVar
 from unicodedata import normalize
 
 from app.errors import InvalidMetric
-from app.scoring.declaration.options import OPTIONS, decode, encode, join_labels
+from app.scoring.declaration.options import OPTIONS, decode_value, encode_value, join_labels
 
-_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_INVALID_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
-_DIGITS = 17
-_COMPARED = 500
-_SHORT = 64
+_MAX_DIGITS = 17
+_MAX_COMPARED_WORDS = 500
+_MAX_CACHED_LENGTH = 64
 
 T = TypeVar("T", bound=Hashable)
 R = TypeVar("R")
 
 
-def remembered(function: Callable[[T, str], R]) -> Callable[[T, str], R]:
+def cache_short_texts(function: Callable[[T, str], R]) -> Callable[[T, str], R]:
     """Remember what short texts mean, for a recipe says the same for each of its metrics; long ones would fill memory."""
     answers = lru_cache(1024)(function)
 
     @wraps(function)
     def answer(of: T, text: str) -> R:
-        return answers(of, text) if len(text) <= _SHORT else function(of, text)
+        return answers(of, text) if len(text) <= _MAX_CACHED_LENGTH else function(of, text)
 
     return answer
 
 
-def take_apart(text: str) -> tuple[str, dict[str, str]]:
+def split_metric_string(text: str) -> tuple[str, dict[str, str]]:
     """The key and the named values of a metric string, values still encoded; raises InvalidMetric."""
     key, colon, rest = text.partition(":")
     values: dict[str, str] = {}
@@ -45,26 +45,26 @@ def take_apart(text: str) -> tuple[str, dict[str, str]]:
             raise InvalidMetric(f"'{part}' in '{text}' is not of the form name=value.")
         if name in values:
             raise InvalidMetric(f"'{name}' is given twice in '{text}'.")
-        if "=" in value or ":" in value or _BAD_ESCAPE.search(value):
+        if "=" in value or ":" in value or _INVALID_ESCAPE.search(value):
             raise InvalidMetric(f"In '{text}' the value of '{name}' needs %XX for each of the characters , = : | %.")
         values[name] = value
     return key.strip(), values
 
 
-def plain(name: str, value: Any) -> str:
+def encode_json_value(name: str, value: Any) -> str:
     """A JSON value (of the object form of a metric, or of a recipe's options) as its encoded text."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float, Decimal)):
         return str(value)
     if isinstance(value, str):
-        return value if name in OPTIONS and not OPTIONS[name].values else encode(value)
+        return value if name in OPTIONS and not OPTIONS[name].values else encode_value(value)
     if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
-        return "|".join(encode(item) for item in value)
+        return "|".join(encode_value(item) for item in value)
     raise InvalidMetric(f"'{name}' must be a text, a number or a list of texts.")
 
 
-def number(
+def canonical_number(
     name: str,
     text: str,
     bounds: tuple[float, float] | None,
@@ -77,7 +77,7 @@ def number(
     `whole`: only integers; `words` that may stand in its place are named in the refusal.
     """
     try:
-        written = _NUMBER.fullmatch(decode(text).strip())
+        written = _NUMBER.fullmatch(decode_value(text).strip())
     except UnicodeDecodeError:
         written = None
     kind = ("a whole number" if whole else "a number") + "".join(f" or {word}" for word in words)
@@ -89,16 +89,16 @@ def number(
         raise InvalidMetric(f"'{name}' must be {kind} from {low:g} to {high:g}, not '{text}'.")
     if whole and value != value.to_integral_value():
         raise InvalidMetric(f"'{name}' must be {kind}, not '{text}'.")
-    if len(value.as_tuple().digits) > _DIGITS:
-        raise InvalidMetric(f"'{name}' has more than {_DIGITS} digits.")
-    if value and value.adjusted() > _DIGITS:
-        raise InvalidMetric(f"'{name}' is too large: it must be below 1e{_DIGITS + 1} in size.")
-    if value and value.adjusted() < -_DIGITS:
-        raise InvalidMetric(f"'{name}' is too near to 0: it must be 0, or at least 1e-{_DIGITS}.")
-    return shortest(value)
+    if len(value.as_tuple().digits) > _MAX_DIGITS:
+        raise InvalidMetric(f"'{name}' has more than {_MAX_DIGITS} digits.")
+    if value and value.adjusted() > _MAX_DIGITS:
+        raise InvalidMetric(f"'{name}' is too large: it must be below 1e{_MAX_DIGITS + 1} in size.")
+    if value and value.adjusted() < -_MAX_DIGITS:
+        raise InvalidMetric(f"'{name}' is too near to 0: it must be 0, or at least 1e-{_MAX_DIGITS}.")
+    return format_decimal(value)
 
 
-def shortest(value: Decimal) -> str:
+def format_decimal(value: Decimal) -> str:
     """A decimal in plain notation, very small ones with an exponent: 0.5, 2, 1e-5; never a superfluous zero."""
     if not value:
         return "0"
@@ -110,10 +110,10 @@ def shortest(value: Decimal) -> str:
     return f"{value:f}"
 
 
-def label(name: str, text: str) -> str:
+def canonical_label(name: str, text: str) -> str:
     """A label behind its encoding, in NFC; raises InvalidMetric where it is empty or not UTF-8."""
     try:
-        value = normalize("NFC", decode(text))
+        value = normalize("NFC", decode_value(text))
     except UnicodeDecodeError:
         raise InvalidMetric(f"The value of '{name}' is not UTF-8 behind its %XX signs.") from None
     if not value:
@@ -121,19 +121,19 @@ def label(name: str, text: str) -> str:
     return value
 
 
-@remembered
-def option(name: str, text: str) -> str:
+@cache_short_texts
+def canonical_option(name: str, text: str) -> str:
     """The canonical value of a convention option; raises InvalidMetric for a value it does not have."""
     declared = OPTIONS[name]
     if not declared.values:
-        return join_labels([label(name, part) for part in text.split("|")]) if text else ""
-    return one_of(name, text, declared.values)
+        return join_labels([canonical_label(name, part) for part in text.split("|")]) if text else ""
+    return canonical_choice(name, text, declared.values)
 
 
-def one_of(name: str, text: str, values: tuple[str, ...]) -> str:
+def canonical_choice(name: str, text: str, values: tuple[str, ...]) -> str:
     """One of several words; raises InvalidMetric for another."""
     try:
-        value = decode(text).strip()
+        value = decode_value(text).strip()
     except UnicodeDecodeError:
         value = text
     if value not in values:
@@ -141,22 +141,22 @@ def one_of(name: str, text: str, values: tuple[str, ...]) -> str:
     return value
 
 
-def put_together(key: str, params: Mapping[str, str], options: Mapping[str, str]) -> str:
+def format_metric_string(key: str, params: Mapping[str, str], options: Mapping[str, str]) -> str:
     """The canonical string: parameters as ordered, then options alphabetically."""
-    parts = [f"{name}={encode(value)}" for name, value in params.items()]
+    parts = [f"{name}={encode_value(value)}" for name, value in params.items()]
     for name in sorted(options):
         value = options[name]
-        parts.append(f"{name}={value if not OPTIONS[name].values else encode(value)}")
+        parts.append(f"{name}={value if not OPTIONS[name].values else encode_value(value)}")
     return f"{key}:{','.join(parts)}" if parts else key
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A hint in the middle of a sentence, or nothing; among very many known words the search would take too long."""
     words = list(known)
-    near = get_close_matches(word, words, n=3, cutoff=0.6) if len(words) <= _COMPARED else []
+    near = get_close_matches(word, words, n=3, cutoff=0.6) if len(words) <= _MAX_COMPARED_WORDS else []
     return f" (did you mean {' or '.join(near)}?)" if near else ""
 
 
-def counted(count: int, one: str, several: str | None = None) -> str:
+def pluralize(count: int, one: str, several: str | None = None) -> str:
     """A number with its noun: 1 class, 3 classes; `several` is needed where an s at the end is not enough."""
     return f"1 {one}" if count == 1 else f"{count} {several or one + 's'}"

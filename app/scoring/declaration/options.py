@@ -144,24 +144,24 @@ DEFAULTS: dict[str, str] = {option.name: option.default for option in _DECLARED}
 _RESERVED = str.maketrans({sign: quote(sign, safe="") for sign in ",=:|%"})
 
 
-def encode(value: str) -> str:
+def encode_value(value: str) -> str:
     """A value as it stands in a metric string: the characters , = : | % as %XX (contract: metric strings)."""
     return value.translate(_RESERVED)
 
 
-def decode(value: str) -> str:
+def decode_value(value: str) -> str:
     """The value behind its %XX signs; raises ValueError where they do not decode to UTF-8."""
     return unquote(value, errors="strict")
 
 
 def join_labels(labels: list[str] | tuple[str, ...] | set[str]) -> str:
     """Labels as the canonical value of a list option: each once, sorted, encoded, joined by |."""
-    return "|".join(encode(label) for label in sorted(set(labels)))
+    return "|".join(encode_value(label) for label in sorted(set(labels)))
 
 
 def split_labels(value: str) -> tuple[str, ...]:
     """The labels behind the value of a list option; an empty value is no labels."""
-    return tuple(decode(part) for part in value.split("|")) if value else ()
+    return tuple(decode_value(part) for part in value.split("|")) if value else ()
 
 
 def excluded_labels(value: str, classes: Container[str]) -> tuple[str, ...]:

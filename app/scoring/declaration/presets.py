@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-PRESET = "preset"
+PRESET_OPTION = "preset"
 """The name under which a preset stands among the options of a recipe."""
 
 
@@ -26,12 +26,12 @@ class Preset:
         """The options for the metric with this key."""
         found = dict(self.options)
         for pattern, options in self.by_key:
-            if fits(key, pattern):
+            if key_matches(key, pattern):
                 found |= options
         return found
 
 
-def fits(key: str, pattern: str) -> bool:
+def key_matches(key: str, pattern: str) -> bool:
     """Whether a key is one of those that a pattern, or several with | between them, means."""
     return any(fnmatchcase(key, one) for one in pattern.split("|"))
 

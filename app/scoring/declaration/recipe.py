@@ -6,21 +6,21 @@ from typing import Any, Literal
 
 from app.errors import InvalidMetric, InvalidRecipe
 from app.scoring.declaration import metric_syntax
-from app.scoring.declaration.decision_rules import DECISIONS
+from app.scoring.declaration.decision_rules import DECISION_RULES
 from app.scoring.declaration.metric import MetricCall
-from app.scoring.declaration.metric_parser import agreed, check_labels, parse_metric
+from app.scoring.declaration.metric_parser import check_label_parameters, parse_metric, parse_shared_options
 from app.scoring.declaration.options import excluded_labels
-from app.scoring.declaration.task import Task
-from app.scoring.reports.per_class_report import REPORTED
+from app.scoring.declaration.task import TaskKind
+from app.scoring.reports.per_class_report import REPORTED_METRICS
 
 Selection = Literal["best", "latest", "selected"]
 SELECTIONS: tuple[Selection, ...] = ("best", "latest", "selected")
 DEFAULT_DIGITS = 6
-_FIELDS = ("primary", "metrics", "tie_breakers", "options", "selection", "decision", "disclosure")
+_RECIPE_FIELDS = ("primary", "metrics", "tie_breakers", "options", "selection", "decision", "disclosure")
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class ScoringRecipe:
     """The agreed metrics of a challenge.
 
     `metrics` are all that is computed: as `listed`, the primary first if it is not listed, then tie-breakers that are
@@ -42,7 +42,7 @@ class Recipe:
         return next((call for call in self.metrics if call.text == text), None)
 
 
-class _Faults:
+class _FaultCollector:
     """The faults of a recipe, collected with their JSON pointers."""
 
     def __init__(self) -> None:
@@ -54,22 +54,22 @@ class _Faults:
 
 def parse_recipe(
     body: Mapping[str, Any],
-    spec_task: Task,
+    spec_task: TaskKind,
     *,
     positive_label: str | None = None,
     classes: Sequence[str] | None = None,
     stored: bool = False,
-) -> Recipe:
+) -> ScoringRecipe:
     """The recipe that a JSON object means; raises InvalidRecipe with all faults, each with its JSON pointer.
 
     A `stored` one was accepted before: it is not refused for what only makes it clumsy.
     """
-    faults = _Faults()
+    faults = _FaultCollector()
     body = {name: value for name, value in body.items() if value is not None}
-    _check_shape(body, spec_task, positive_label, faults)
+    _check_fields(body, spec_task, positive_label, faults)
     known = None if classes is None else frozenset(classes)
-    options = _shared_options(body.get("options", {}), known, faults)
-    reader = _Reader(options, spec_task, known, positive_label, stored, faults)
+    options = _parse_options(body.get("options", {}), known, faults)
+    reader = _MetricListParser(options, spec_task, known, positive_label, stored, faults)
     primary = reader.one(body["primary"], "/primary") if "primary" in body else None
     listed = reader.many(body.get("metrics", []), "/metrics")
     breakers = reader.many(body.get("tie_breakers", []), "/tie_breakers")
@@ -78,14 +78,14 @@ def parse_recipe(
     selection = body.get("selection", "best")
     if selection not in SELECTIONS:
         faults.add("/selection", f"Must be one of {', '.join(SELECTIONS)}.")
-    decision = _decision(body.get("decision"), spec_task, faults)
-    digits = _digits(body.get("disclosure", {}), faults)
+    decision = _parse_decision(body.get("decision"), spec_task, faults)
+    digits = _parse_digits(body.get("disclosure", {}), faults)
     if faults.found or primary is None:
         count = len(faults.found)
         raise InvalidRecipe(f"The recipe has {count} fault{'s' if count != 1 else ''}.", errors=faults.found)
-    return Recipe(
+    return ScoringRecipe(
         primary=primary.text,
-        metrics=_computed(primary, listed, breakers),
+        metrics=_merge_metrics(primary, listed, breakers),
         tie_breakers=tuple(call.text for call in breakers),
         options=options,
         selection=selection,
@@ -97,14 +97,15 @@ def parse_recipe(
 
 def disclosed_digits(stored: Mapping[str, Any]) -> int | None:
     """The digits that participants see by a stored recipe, None for all; the rest of it is not read."""
-    return _digits(stored.get("disclosure") or {}, _Faults())
+    return _parse_digits(stored.get("disclosure") or {}, _FaultCollector())
 
 
-def _check_shape(body: Mapping[str, Any], task: Task, positive_label: str | None, faults: _Faults) -> None:
+def _check_fields(body: Mapping[str, Any], task: TaskKind, positive_label: str | None, faults: _FaultCollector) -> None:
     for name in body:
-        if name not in _FIELDS:
+        if name not in _RECIPE_FIELDS:
             faults.add(
-                f"/{_escaped(name)}", f"A recipe has no field '{name}'{metric_syntax.did_you_mean(str(name), _FIELDS)}."
+                f"/{_escape_pointer(name)}",
+                f"A recipe has no field '{name}'{metric_syntax.did_you_mean(str(name), _RECIPE_FIELDS)}.",
             )
     if "primary" not in body:
         faults.add("/primary", "The recipe needs a primary metric, for example 'f1_macro'.")
@@ -112,7 +113,7 @@ def _check_shape(body: Mapping[str, Any], task: Task, positive_label: str | None
         faults.add("", "A binary task needs its positive_label.")
 
 
-def _shared_options(given: Any, classes: Collection[str] | None, faults: _Faults) -> dict[str, str]:
+def _parse_options(given: Any, classes: Collection[str] | None, faults: _FaultCollector) -> dict[str, str]:
     """The options that hold for all metrics: only those said, in canonical form."""
     options: dict[str, str] = {}
     if not isinstance(given, Mapping):
@@ -120,33 +121,35 @@ def _shared_options(given: Any, classes: Collection[str] | None, faults: _Faults
         return options
     for name, value in given.items():
         try:
-            options |= agreed({name: value})
-            check_labels({}, {name: options[name]}, classes)
+            options |= parse_shared_options({name: value})
+            check_label_parameters({}, {name: options[name]}, classes)
         except InvalidMetric as problem:
-            faults.add(f"/options/{_escaped(name)}", problem.detail)
+            faults.add(f"/options/{_escape_pointer(name)}", problem.detail)
     return options
 
 
-def _unranked(call: MetricCall) -> str:
+def _unrankable_reason(call: MetricCall) -> str:
     """Why a metric ranks nobody, and where it is to be had instead."""
     if call.metric.scalar:
         return "has no better direction: neither more nor less of it is better, so nobody can be ranked by it"
     where = (
-        "the report of a submission gives it" if call.metric.key in REPORTED else "'assay score --metric' computes it"
+        "the report of a submission gives it"
+        if call.metric.key in REPORTED_METRICS
+        else "'assay score --metric' computes it"
     )
     return f"is no single number that can be ranked; {where}"
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _MetricListParser:
     """Metrics of one recipe, read with its options, task and classes."""
 
     options: Mapping[str, str]
-    task: Task
+    task: TaskKind
     classes: Collection[str] | None
     positive_label: str | None
     stored: bool
-    faults: _Faults
+    faults: _FaultCollector
     names: dict[str, str] = field(default_factory=dict)  # the name by which each metric was called first
 
     def one(self, asked: Any, pointer: str) -> MetricCall | None:
@@ -160,9 +163,9 @@ class _Reader:
             self.faults.add(pointer, problem.detail)
             return None
         if not call.metric.scalar or call.metric.direction == "none":
-            self.faults.add(pointer, f"'{call.text}' {_unranked(call)}.")
+            self.faults.add(pointer, f"'{call.text}' {_unrankable_reason(call)}.")
             return None
-        first = self.names.setdefault(_same(call, self.positive_label, self.classes), call.text)
+        first = self.names.setdefault(_identity_key(call, self.positive_label, self.classes), call.text)
         if first != call.text and not self.stored:
             self.faults.add(pointer, f"'{call.text}' is the same metric as '{first}'; call it by one name.")
         return call
@@ -182,7 +185,7 @@ class _Reader:
         return list(calls.values())
 
 
-def _same(call: MetricCall, positive_label: str | None, classes: Collection[str] | None) -> str:
+def _identity_key(call: MetricCall, positive_label: str | None, classes: Collection[str] | None) -> str:
     """What names of one metric share: f1, f0_5, f2 are f_beta with that beta; in binary tasks no label is the positive."""
     params = {name: value for name, value in call.params.items() if (name, value) != ("label", positive_label)}
     key = call.metric.key
@@ -197,7 +200,7 @@ def _same(call: MetricCall, positive_label: str | None, classes: Collection[str]
     return f"{key} {sorted(params.items())} {sorted(options.items())}"
 
 
-def _computed(
+def _merge_metrics(
     primary: MetricCall, listed: Iterable[MetricCall], breakers: Iterable[MetricCall]
 ) -> tuple[MetricCall, ...]:
     calls = {call.text: call for call in listed}
@@ -208,30 +211,30 @@ def _computed(
     return tuple(calls.values())
 
 
-def _decision(given: Any, task: Task, faults: _Faults) -> Mapping[str, Any] | None:
+def _parse_decision(given: Any, task: TaskKind, faults: _FaultCollector) -> Mapping[str, Any] | None:
     """How hard labels follow from scores: the name of a rule, or {"rule": …} with what the rule takes."""
     found = {"rule": given} if isinstance(given, str) else given
     if found is None:
         return None
-    if not isinstance(found, Mapping) or found.get("rule") not in DECISIONS:
-        faults.add("/decision", f"Must name a rule: {', '.join(DECISIONS)}.")
+    if not isinstance(found, Mapping) or found.get("rule") not in DECISION_RULES:
+        faults.add("/decision", f"Must name a rule: {', '.join(DECISION_RULES)}.")
         return None
-    rule = DECISIONS[found["rule"]]
+    rule = DECISION_RULES[found["rule"]]
     if task not in rule.tasks:
         faults.add("/decision", f"'{found['rule']}' is not for {task} tasks.")
     for name, value in found.items():
-        if name != "rule" and not rule.takes(name, value):
-            faults.add(f"/decision/{_escaped(name)}", f"'{found['rule']}' does not take this: {rule.meaning}.")
+        if name != "rule" and not rule.accepts_field(name, value):
+            faults.add(f"/decision/{_escape_pointer(name)}", f"'{found['rule']}' does not take this: {rule.meaning}.")
     return dict(found)
 
 
-def _digits(disclosure: Any, faults: _Faults) -> int | None:
+def _parse_digits(disclosure: Any, faults: _FaultCollector) -> int | None:
     if not isinstance(disclosure, Mapping):
         faults.add("/disclosure", 'Must be an object such as {"digits": 6}.')
         return DEFAULT_DIGITS
     for name in disclosure:
         if name != "digits":
-            faults.add(f"/disclosure/{_escaped(name)}", f"Disclosure has no field '{name}'; it has 'digits'.")
+            faults.add(f"/disclosure/{_escape_pointer(name)}", f"Disclosure has no field '{name}'; it has 'digits'.")
     digits = disclosure.get("digits", DEFAULT_DIGITS)
     if digits == "full":
         return None
@@ -241,8 +244,8 @@ def _digits(disclosure: Any, faults: _Faults) -> int | None:
     return DEFAULT_DIGITS
 
 
-def _escaped(name: Any) -> str:
+def _escape_pointer(name: Any) -> str:
     return str(name).replace("~", "~0").replace("/", "~1")
 
 
-__all__ = ["DEFAULT_DIGITS", "SELECTIONS", "MetricCall", "Recipe", "parse_recipe"]
+__all__ = ["DEFAULT_DIGITS", "SELECTIONS", "MetricCall", "ScoringRecipe", "parse_recipe"]

@@ -13,9 +13,9 @@ from app.scoring.declaration.metric import (
     Metric,
 )
 from app.scoring.declaration.task import TaskSpec
-from app.scoring.evaluation_input import Case
+from app.scoring.evaluation_input import EvaluationInput
 
-MEANINGS = {
+NEED_MEANINGS = {
     LABELS: "hard labels, given or following from scores by the decision rule",
     SCORES: "a score for each class, or of the positive label",
     PROBABILITIES: "scores that are probabilities",
@@ -26,7 +26,7 @@ MEANINGS = {
     FOLDS: "the fold of each instance",
     GROUPS: "the group of each instance",
 }
-_LACKING = {
+_UNMET_REASONS = {
     SCORES: "the predictions give no scores",
     RANKING: "the predictions give neither scores nor lists of labels in their order",
     TRAIN_FREQUENCIES: "it needs the training frequencies of the labels, and none were given",
@@ -37,11 +37,11 @@ _LACKING = {
 }
 
 
-OPEN_REASONS = frozenset(_LACKING.values())
+PUBLIC_UNMET_REASONS = frozenset(_UNMET_REASONS.values())
 """Reasons that hang on no label of the gold: anybody may read them."""
 
 
-def met(spec: TaskSpec, *, scores: bool = False, folds: bool = False, groups: bool = False) -> frozenset[str]:
+def needs_met(spec: TaskSpec, *, scores: bool = False, folds: bool = False, groups: bool = False) -> frozenset[str]:
     """The needs that data meet: the task's own, and what the files give. Probabilities count wherever there are scores."""
     has = {
         LABELS: True,
@@ -57,9 +57,9 @@ def met(spec: TaskSpec, *, scores: bool = False, folds: bool = False, groups: bo
     return frozenset(need for need, holds in has.items() if holds)
 
 
-def met_by(case: Case) -> frozenset[str]:
+def needs_met_by(case: EvaluationInput) -> frozenset[str]:
     """The needs that a case meets."""
-    return met(
+    return needs_met(
         case.spec,
         scores=case.scores is not None,
         folds=case.folds is not None,
@@ -67,6 +67,6 @@ def met_by(case: Case) -> frozenset[str]:
     )
 
 
-def lacking(metric: Metric, has: frozenset[str]) -> str | None:
+def unmet_need_reason(metric: Metric, has: frozenset[str]) -> str | None:
     """Why a metric has no value where only these needs are met."""
-    return next((_LACKING[need] for need in metric.needs if need not in has), None)
+    return next((_UNMET_REASONS[need] for need in metric.needs if need not in has), None)

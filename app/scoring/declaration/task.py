@@ -6,8 +6,8 @@ from typing import Literal, get_args
 
 from app.scoring.hierarchy.hierarchy import Hierarchy
 
-Task = Literal["binary", "multiclass", "multilabel"]
-TASKS: tuple[Task, ...] = get_args(Task)
+TaskKind = Literal["binary", "multiclass", "multilabel"]
+TASK_KINDS: tuple[TaskKind, ...] = get_args(TaskKind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class TaskSpec:
     `cost_matrix` holds by gold and predicted label what such an answer costs (used by `expected_cost`).
     """
 
-    task: Task
+    task: TaskKind
     classes: tuple[str, ...]
     positive_label: str | None = None
     train_frequencies: Mapping[str, int] | None = None

@@ -11,20 +11,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from app.scoring.declaration.granularity import CLASS_TABLES, CONFUSION, INSTANCES, SIZES_FREE, Sizes, freed
+from app.scoring.declaration.granularity import (
+    CLASS_TABLES,
+    CONFUSION,
+    FREE_SIZE_OPTIONS,
+    INSTANCES,
+    GoldSize,
+    active_free_size_options,
+)
 from app.scoring.declaration.metric import MetricCall
-from app.scoring.declaration.recipe import Recipe
+from app.scoring.declaration.recipe import ScoringRecipe
 
-Board = Literal["public", "hidden", "after_close"]
-LEAST_TEAMS = 100
+BoardVisibility = Literal["public", "hidden", "after_close"]
+MIN_RIVALS = 100
 """So many rows of others are counted with at least: the more there are, the more a place among them says."""
-BINARY64 = 64.0
+BINARY64_BITS = 64.0
 _DECADES_BELOW_1 = 324  # the least positive binary64 is 4.9e-324
 _DECADES_ABOVE_1 = 309
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class DisclosureRules:
     """What a phase lets a team see: how many of its submissions are scored (None: any number), and what is shown of each.
 
     `rivals`: rows of others that its own stands among on a board after the close; `closed_teams`: organizers decide who
@@ -33,11 +40,11 @@ class Rules:
     """
 
     submissions: int | None
-    board: Board
+    board: BoardVisibility
     reports: Sequence[str]
-    rivals: int = LEAST_TEAMS
+    rivals: int = MIN_RIVALS
     closed_teams: bool = False
-    divided: bool = False
+    has_partitions: bool = False
     sets: bool = False
     phases: int = 1
 
@@ -52,7 +59,7 @@ class MetricBound:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class InferenceBound:
     """The bound for one team in one phase. `sizes` are those of the gold whose scores are shown, where they are known.
 
     Bits are infinite where nothing bounds them. `per_submission` is what one more submission can tell; `once` what the
@@ -61,9 +68,9 @@ class Bound:
     """
 
     digits: int | None
-    sizes: Sizes | None
+    sizes: GoldSize | None
     weighted: bool
-    rules: Rules
+    rules: DisclosureRules
     metrics: tuple[MetricBound, ...]
     reports: dict[str, float]
     per_submission: float
@@ -90,7 +97,7 @@ class Bound:
         )
 
     @property
-    def grows(self) -> bool:
+    def can_grow(self) -> bool:
         """Whether more submissions can tell more."""
         return self.per_submission > 0 or (self.once > 0 and "scores" not in self.rules.reports)
 
@@ -100,20 +107,24 @@ class Bound:
         return self.rules.board == "public" or "scores" in self.rules.reports
 
     @property
-    def everything(self) -> bool:
+    def is_unbounded(self) -> bool:
         """Whether the bound is no bound: nothing that is known keeps a team from all labels."""
         return self.total >= (math.inf if self.sizes is None else self.sizes.bits) > 0
 
 
-def bound(recipe: Recipe, rules: Rules, sizes: Sizes | None = None, *, weighted: bool = False) -> Bound:
+def compute_inference_bound(
+    recipe: ScoringRecipe, rules: DisclosureRules, sizes: GoldSize | None = None, *, weighted: bool = False
+) -> InferenceBound:
     """The bound for a team under these rules; without `sizes` that of the digits alone.
 
     `weighted`: instances of the gold have weights, and then every sum of them can tell its labels apart.
     """
     most = math.inf if sizes is None else sizes.bits
-    metrics = tuple(_metric(call, recipe.digits, rules, sizes, weighted=weighted) for call in recipe.metrics)
+    metrics = tuple(_metric_bound(call, recipe.digits, rules, sizes, weighted=weighted) for call in recipe.metrics)
     reports = {
-        name: _report(name, recipe, rules, sizes, weighted=weighted) for name in REPORTS if name in rules.reports
+        name: _report_bits(name, recipe, rules, sizes, weighted=weighted)
+        for name in DETAILED_REPORTS
+        if name in rules.reports
     }
     own, public = "scores" in rules.reports, rules.board == "public"
     values = math.fsum(one.shown for one in metrics)
@@ -125,7 +136,7 @@ def bound(recipe: Recipe, rules: Rules, sizes: Sizes | None = None, *, weighted:
         choice = 0.0 if own else math.log2(max(1, answered))
         once = ranked - values if own else ranked + choice
     total = (answered * per_submission if per_submission else 0.0) + once
-    return Bound(
+    return InferenceBound(
         digits=recipe.digits,
         sizes=sizes,
         weighted=weighted,
@@ -146,49 +157,57 @@ def digit_bits(digits: int | None, span: tuple[float, float], least: float = 0.0
     else to the least positive binary64.
     """
     if digits is None:
-        return BINARY64
+        return BINARY64_BITS
     low, high = span
     greatest = max(abs(low), abs(high))
     above = _DECADES_ABOVE_1 if math.isinf(greatest) else max(0, math.ceil(math.log10(greatest)))
     below = min(_DECADES_BELOW_1, math.ceil(-math.log10(least))) if least else _DECADES_BELOW_1
     one_sign = 9 * 10 ** (digits - 1) * (below + above) + 1
-    return min(BINARY64, math.log2(one_sign * (2 if low < 0 else 1) + 2))
+    return min(BINARY64_BITS, math.log2(one_sign * (2 if low < 0 else 1) + 2))
 
 
-def place_bits(rivals: int) -> float:
+def rank_bits(rivals: int) -> float:
     """log2 of how many places a row can have among others: between two of them, at an end, or level with one."""
     return math.log2(2 * rivals + 1)
 
 
-def _metric(call: MetricCall, digits: int | None, rules: Rules, sizes: Sizes | None, *, weighted: bool) -> MetricBound:
+def _metric_bound(
+    call: MetricCall, digits: int | None, rules: DisclosureRules, sizes: GoldSize | None, *, weighted: bool
+) -> MetricBound:
     """A value as shown holds what its digits hold, but no more than the value itself.
 
     The board ranks at full precision. While it is shown and files are taken, rows of others can be moved beside a row
     until they tell its value exactly; after the close each row has one place.
     """
-    exact, least = BINARY64, 0.0
+    exact, least = BINARY64_BITS, 0.0
     if sizes is not None:
         bits = call.metric.granularity.bits(sizes, call, weighted=weighted)
-        exact = min(exact, sizes.bits, math.log2(2.0**bits + 1) if bits < BINARY64 else bits)  # null is a value too
-        small = weighted or (sizes.multilabel and freed(call))  # divisors that the sizes of the gold do not bound
+        exact = min(
+            exact, sizes.bits, math.log2(2.0**bits + 1) if bits < BINARY64_BITS else bits
+        )  # null is a value too
+        small = weighted or (
+            sizes.multilabel and active_free_size_options(call)
+        )  # divisors that the sizes of the gold do not bound
         floor = 0 if small else call.metric.floor
         least = 1 / (sizes.instances * sizes.classes + 1) ** floor if floor else 0.0
     shown = min(exact, digit_bits(digits, call.metric.range, least))
-    once = min(exact, shown + place_bits(rules.rivals))
+    once = min(exact, shown + rank_bits(rules.rivals))
     return MetricBound(call, shown, {"public": exact, "after_close": once, "hidden": shown}[rules.board])
 
 
-REPORTS = ("per_class", "confusion", "curves")
+DETAILED_REPORTS = ("per_class", "confusion", "curves")
 """The reports that show more of a submission than its scores."""
 
 
-def _report(name: str, recipe: Recipe, rules: Rules, sizes: Sizes | None, *, weighted: bool) -> float:
+def _report_bits(
+    name: str, recipe: ScoringRecipe, rules: DisclosureRules, sizes: GoldSize | None, *, weighted: bool
+) -> float:
     """What a report of one submission can hold; its counts have all their digits."""
     if sizes is None:
         return math.inf
-    if name == "curves" or weighted or (name == "per_class" and rules.divided):
+    if name == "curves" or weighted or (name == "per_class" and rules.has_partitions):
         return sizes.bits
-    if sizes.multilabel and any(SIZES_FREE.items() & call.options.items() for call in recipe.metrics):
+    if sizes.multilabel and any(FREE_SIZE_OPTIONS.items() & call.options.items() for call in recipe.metrics):
         return sizes.bits
     shown = (CONFUSION,) if name == "confusion" else (CLASS_TABLES, INSTANCES) if sizes.multilabel else (CLASS_TABLES,)
     return min(sizes.bits, math.fsum(one.bits(sizes) for one in shown))

@@ -3,95 +3,99 @@
 import math
 from collections.abc import Iterator
 
-from app.scoring.declaration.metric_syntax import counted
-from app.scoring.disclosure.inference_bound import Bound
+from app.scoring.declaration.metric_syntax import pluralize
+from app.scoring.disclosure.inference_bound import InferenceBound
 
-_ERROR = 1e-6
+_LOGARITHM_ERROR = 1e-6
 OTHER_PHASES = "What other phases tell of the same instances is added to that."
 NOT_AN_ATTACK = "This bounds the information, on average over equally likely labellings; it describes no attack."
 
 
-def rounded_up(bits: float) -> float:
+def round_bits_up(bits: float) -> float:
     """Bits at two decimals, rounded up but for the error of their logarithms."""
-    return math.ceil(bits * 100 - _ERROR) / 100
+    return math.ceil(bits * 100 - _LOGARITHM_ERROR) / 100
 
 
-def statement(bound: Bound) -> str:
+def describe_inference_bound(bound: InferenceBound) -> str:
     """The bound in numbers, for one team in one phase."""
     if not bound.per_submission and not bound.once:
         return "Participants are shown nothing that depends on the gold labels."
     phases = [OTHER_PHASES] if bound.rules.phases > 1 else []
-    return " ".join([*_each(bound), _whole(bound), _teams(bound), *phases, NOT_AN_ATTACK])
+    return " ".join(
+        [*_describe_sources(bound), _describe_total(bound), _describe_further_teams(bound), *phases, NOT_AN_ATTACK]
+    )
 
 
-def _each(bound: Bound) -> Iterator[str]:
+def _describe_sources(bound: InferenceBound) -> Iterator[str]:
     if bound.per_submission:
-        yield f"One submission tells a team at most {_bits(bound.per_submission)} about the gold{_parts(bound)}."
+        yield f"One submission tells a team at most {_format_bits(bound.per_submission)} about the gold{_describe_parts(bound)}."
     if bound.once:
         named = ", as it names one of all its files" if bound.choice else ""
-        yield f"The board tells it at most {_bits(bound.once)} once, after the close{named}."
+        yield f"The board tells it at most {_format_bits(bound.once)} once, after the close{named}."
 
 
-def _parts(bound: Bound) -> str:
+def _describe_parts(bound: InferenceBound) -> str:
     """What the bits of a submission are those of; on a board that files still move, values count at full precision."""
     public, parts = bound.rules.board == "public", []
     if bound.shows_values:
-        values = ", ".join(f"{one.call.text} {_number(one.ranked if public else one.shown)}" for one in bound.metrics)
-        digits = "full precision" if bound.digits is None else counted(bound.digits, "digit", "digits")
+        values = ", ".join(
+            f"{one.call.text} {_format_number(one.ranked if public else one.shown)}" for one in bound.metrics
+        )
+        digits = "full precision" if bound.digits is None else pluralize(bound.digits, "digit", "digits")
         ranked = "the full precision by which the board ranks, whatever its digits"
         parts.append(f"{values}, at {ranked if public else digits}")
-    parts += [f"the report {name} {_number(bits)}" for name, bits in bound.reports.items()]
+    parts += [f"the report {name} {_format_number(bits)}" for name, bits in bound.reports.items()]
     return f" ({'; '.join(parts)})"
 
 
-def _whole(bound: Bound) -> str:
+def _describe_total(bound: InferenceBound) -> str:
     """What all submissions of a team come to."""
     number = bound.rules.submissions
     if bound.sizes is None:
         later = "how many labels that is at most is said once the gold is known"
-        if not bound.grows:
+        if not bound.can_grow:
             return f"{later.capitalize()}."
         if number is None:
             return f"Nothing ends the submissions of a team, so that it can come to know all labels; {later}."
-        return f"The {number} that it may send tell at most {_bits(bound.total)}; {later}."
+        return f"The {number} that it may send tell at most {_format_bits(bound.total)}; {later}."
     most = bound.sizes.labels
     what = "decisions whether an instance has a label" if bound.sizes.multilabel else "labels"
-    holds = "" if bound.sizes.multilabel else f", each of {_bits(bound.sizes.bits_per_label)}"
-    if not bound.grows:
+    holds = "" if bound.sizes.multilabel else f", each of {_format_bits(bound.sizes.bits_per_label)}"
+    if not bound.can_grow:
         return f"It can come to know at most {bound.labels} of {most} {what}{holds}."
     if number is None:
         return f"Nothing ends its submissions, so that it can come to know all {most} {what}{holds}."
-    return f"With {counted(number, 'submission', 'submissions')} it can come to know at most {bound.labels} of {most} {what}{holds}."
+    return f"With {pluralize(number, 'submission', 'submissions')} it can come to know at most {bound.labels} of {most} {what}{holds}."
 
 
-def _teams(bound: Bound) -> str:
+def _describe_further_teams(bound: InferenceBound) -> str:
     if bound.rules.closed_teams:
         return "Each further team that the organizers let in can tell as much again."
     return "Each further team can tell as much again, and every account may found one."
 
 
-def lowered_by(bound: Bound) -> list[str]:
+def suggest_reductions(bound: InferenceBound) -> list[str]:
     """What would lower the bound, the most effective first."""
     if not bound.per_submission and not bound.once:
         return []
-    return list(_levers(bound))
+    return list(_reductions(bound))
 
 
-def alarm(bound: Bound) -> str | None:
+def inference_warning(bound: InferenceBound) -> str | None:
     """What to say of metrics whose value may differ for every labelling, where they bring all labels within the bound."""
     shown = bound.shows_values or bound.rules.board == "after_close"
     unknown = bound.sizes is None and bound.shows_values
-    if not (bound.separating and shown and (unknown or bound.everything)):
+    if not (bound.separating and shown and (unknown or bound.is_unbounded)):
         return None
     names = ", ".join(one.call.text for one in bound.separating)
     why = ", since its instances have weights" if bound.weighted else ""
     return (
-        f"shows {names}, whose value may differ for every labelling of the gold{why}: {' '.join(_each(bound))} "
-        f"{_whole(bound)}"
+        f"shows {names}, whose value may differ for every labelling of the gold{why}: {' '.join(_describe_sources(bound))} "
+        f"{_describe_total(bound)}"
     )
 
 
-def _levers(bound: Bound) -> Iterator[str]:
+def _reductions(bound: InferenceBound) -> Iterator[str]:
     rules = bound.rules
     if rules.submissions is None:
         yield "a quota in total, or one per day and a closing date"
@@ -112,11 +116,11 @@ def _levers(bound: Bound) -> Iterator[str]:
     yield "a private split, which tells nothing before the final release"
 
 
-def _bits(bits: float) -> str:
+def _format_bits(bits: float) -> str:
     """A number with its unit."""
-    number = _number(bits)
+    number = _format_number(bits)
     return f"{number} bit" if number == "1" else f"{number} bits"
 
 
-def _number(bits: float) -> str:
-    return "all" if math.isinf(bits) else f"{math.ceil(bits * 10 - _ERROR) / 10:g}"
+def _format_number(bits: float) -> str:
+    return "all" if math.isinf(bits) else f"{math.ceil(bits * 10 - _LOGARITHM_ERROR) / 10:g}"

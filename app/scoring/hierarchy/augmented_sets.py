@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from app.scoring.hierarchy.ancestry import Ancestry
 from app.scoring.numeric.exact import Integers
-from app.scoring.tally import distinct
+from app.scoring.tally import distinct_keys
 
 Int = NDArray[np.int64]
-_BLOCK = 2_000_000  # nodes of extended sets that are sorted at once
+_BLOCK_NODES = 2_000_000  # nodes of extended sets that are sorted at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class LabelSets:
 
 
 @dataclass(frozen=True, slots=True)
-class Overlap:
+class AugmentedOverlap:
     """How many nodes the extended sets of each instance hold, and share; notes on how they were made."""
 
     gold: Integers
@@ -44,14 +44,14 @@ class Overlap:
 
 
 @dataclass(frozen=True, slots=True)
-class Closures:
+class AncestorClosures:
     """The nodes that each label stands for, itself and ancestors: label k has `nodes[ends[k]:ends[k + 1]]`."""
 
     ends: Int
     nodes: Int
 
     @classmethod
-    def of(cls, labels: Int, tree: Ancestry, levels: int | None, left_out: set[int]) -> "Closures":
+    def of(cls, labels: Int, tree: Ancestry, levels: int | None, left_out: set[int]) -> "AncestorClosures":
         """Those of the labels that occur; others stand for nothing."""
         sizes = np.zeros(len(tree.parents) + 1, dtype=np.int64)
         rows = []
@@ -70,26 +70,26 @@ class Closures:
         sizes = self.sizes(labels)
         starts = np.cumsum(sizes) - sizes
         at = np.arange(int(sizes.sum()), dtype=np.int64) + np.repeat(self.ends[labels] - starts, sizes)
-        return distinct(np.repeat(rows, sizes) * len(self.ends) + self.nodes[at], counted=False)[0]
+        return distinct_keys(np.repeat(rows, sizes) * len(self.ends) + self.nodes[at], counted=False)[0]
 
 
-def overlap(gold: LabelSets, predicted: LabelSets, closures: Closures) -> Overlap:
+def count_overlap(gold: LabelSets, predicted: LabelSets, closures: AncestorClosures) -> AugmentedOverlap:
     """The sizes of the extended sets of each instance and of what they share; labels outside extend to themselves."""
     n = len(gold.outside)
     found = np.zeros((3, n), dtype=np.int64)
-    for first, last in _blocks(gold, predicted, closures):
-        left, right = (_keys(side, closures, first, last) for side in (gold, predicted))
+    for first, last in _instance_blocks(gold, predicted, closures):
+        left, right = (_augmented_keys(side, closures, first, last) for side in (gold, predicted))
         for k, keys in enumerate((left, right, np.intersect1d(left, right, assume_unique=True))):
             found[k, first:last] = np.bincount(keys // len(closures.ends), minlength=last - first)
-    return Overlap(found[0] + gold.outside, found[1] + predicted.outside, found[2])
+    return AugmentedOverlap(found[0] + gold.outside, found[1] + predicted.outside, found[2])
 
 
-def _keys(side: LabelSets, closures: Closures, first: int, last: int) -> Int:
+def _augmented_keys(side: LabelSets, closures: AncestorClosures, first: int, last: int) -> Int:
     start, end = np.searchsorted(side.rows, [first, last])
     return closures.expand(side.nodes[start:end], side.rows[start:end] - first)
 
 
-def _blocks(gold: LabelSets, predicted: LabelSets, closures: Closures) -> Iterator[tuple[int, int]]:
+def _instance_blocks(gold: LabelSets, predicted: LabelSets, closures: AncestorClosures) -> Iterator[tuple[int, int]]:
     """Runs of instances that together extend to not too many nodes."""
     n = len(gold.outside)
     ends = np.zeros(n + 1, dtype=np.int64)
@@ -98,6 +98,6 @@ def _blocks(gold: LabelSets, predicted: LabelSets, closures: Closures) -> Iterat
     np.cumsum(ends, out=ends)
     first = 0
     while first < n:
-        last = max(first + 1, int(np.searchsorted(ends, ends[first] + _BLOCK, side="right")) - 1)
+        last = max(first + 1, int(np.searchsorted(ends, ends[first] + _BLOCK_NODES, side="right")) - 1)
         yield first, last
         first = last

@@ -7,13 +7,13 @@ from functools import cached_property
 
 from app.errors import InvalidContent
 
-Problem = dict[str, str]
+HierarchyFault = dict[str, str]
 
-_SHOWN = 100  # problems that are told one by one
-_STEPS = 10  # nodes of a cycle that are named
+_MAX_LISTED_FAULTS = 100  # problems that are told one by one
+_MAX_SHOWN_CYCLE_NODES = 10  # nodes of a cycle that are named
 _REMEDY = 'Write every child with the list of its parents, e.g. {"poodle": ["dog"], "dog": ["animal"]}.'
-_LIST_ALL = 'Where one node is listed as a root, list every node, e.g. {"poodle": ["dog"], "dog": []}.'
-_ACYCLIC = "Take one of these steps out: no label may be an ancestor of itself."
+_LIST_ALL_REMEDY = 'Where one node is listed as a root, list every node, e.g. {"poodle": ["dog"], "dog": []}.'
+_CYCLE_REMEDY = "Take one of these steps out: no label may be an ancestor of itself."
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class Hierarchy:
         InvalidContent, with `errors` that point to each fault (RFC 6901), for names that are no strings or empty, a
         parent listed twice, a parent that is not listed, and for cycles, with their path.
         """
-        listed, problems = _checked(parents)
+        listed, problems = _validate_declaration(parents)
         if problems:
-            raise _refusal(problems, _REMEDY)
-        if problems := _unlisted(listed):
-            raise _refusal(problems, _LIST_ALL)
+            raise _invalid_hierarchy(problems, _REMEDY)
+        if problems := _unlisted_parents(listed):
+            raise _invalid_hierarchy(problems, _LIST_ALL_REMEDY)
         names = dict.fromkeys(name for child, above in listed.items() for name in (child, *above))
         position = {name: number for number, name in enumerate(names)}
         up = [tuple(position[name] for name in listed.get(node, ())) for node in names]
@@ -67,7 +67,7 @@ class Hierarchy:
         return {name: number for number, name in enumerate(self.nodes)}
 
     @cached_property
-    def downward(self) -> tuple[int, ...]:
+    def topological_order(self) -> tuple[int, ...]:
         """The nodes in an order where parents come before their children; nodes in or below a cycle are left out."""
         below: list[list[int]] = [[] for _ in self.nodes]
         for child, above in enumerate(self.parents):
@@ -83,9 +83,9 @@ class Hierarchy:
         return tuple(order)
 
     def _refuse_cycles(self) -> None:
-        if len(self.downward) == len(self.nodes):
+        if len(self.topological_order) == len(self.nodes):
             return
-        sound = set(self.downward)
+        sound = set(self.topological_order)
         node = next(number for number in range(len(self.nodes)) if number not in sound)
         seen: dict[int, int] = {}
         while node not in seen:  # whatever is left has a parent that is left: going up ends in a cycle
@@ -94,70 +94,78 @@ class Hierarchy:
         cycle = list(seen)[seen[node] :]
         first = cycle.index(min(cycle))
         path = [self.nodes[number] for number in cycle[first:] + cycle[:first]]
-        told = path if len(path) <= _STEPS else [*path[: _STEPS - 1], f"… ({len(path) - _STEPS} more) …", path[-1]]
+        told = (
+            path
+            if len(path) <= _MAX_SHOWN_CYCLE_NODES
+            else [*path[: _MAX_SHOWN_CYCLE_NODES - 1], f"… ({len(path) - _MAX_SHOWN_CYCLE_NODES} more) …", path[-1]]
+        )
         detail = "a cycle: " + " -> ".join([*told, path[0]])
-        problem = {"pointer": _pointer(path[0]), "detail": detail}
-        raise InvalidContent(f"The hierarchy has {detail}.", remedy=_ACYCLIC, errors=[problem])
+        problem = {"pointer": _json_pointer(path[0]), "detail": detail}
+        raise InvalidContent(f"The hierarchy has {detail}.", remedy=_CYCLE_REMEDY, errors=[problem])
 
 
-def _refusal(problems: list[Problem], remedy: str) -> InvalidContent:
+def _invalid_hierarchy(problems: list[HierarchyFault], remedy: str) -> InvalidContent:
     more = "" if len(problems) == 1 else f" (and {len(problems) - 1} more problems)"
     message = f"The hierarchy is not valid: {problems[0]['detail']}{more}."
-    return InvalidContent(message, remedy=remedy, errors=problems[:_SHOWN])
+    return InvalidContent(message, remedy=remedy, errors=problems[:_MAX_LISTED_FAULTS])
 
 
-def _checked(parents: Mapping[str, Sequence[str]]) -> tuple[dict[str, tuple[str, ...]], list[Problem]]:
+def _validate_declaration(
+    parents: Mapping[str, Sequence[str]],
+) -> tuple[dict[str, tuple[str, ...]], list[HierarchyFault]]:
     """The declaration with NFC names, and what is wrong with it."""
     listed: dict[str, tuple[str, ...]] = {}
-    problems: list[Problem] = []
+    problems: list[HierarchyFault] = []
     if not parents:
         problems.append({"pointer": "/parents", "detail": "it has no nodes"})
     for key, value in parents.items():
-        child, fault = _name(key)
+        child, fault = _normalize_name(key)
         if fault or child in listed:
             fault = fault or f"the child {child} is listed twice (Unicode forms compare equal after NFC)"
-            problems.append({"pointer": _pointer(str(key)), "detail": fault})
+            problems.append({"pointer": _json_pointer(str(key)), "detail": fault})
             continue
         if isinstance(value, str) or not isinstance(value, Sequence):
-            problems.append({"pointer": _pointer(key), "detail": f"the parents of {child} are not a list"})
+            problems.append({"pointer": _json_pointer(key), "detail": f"the parents of {child} are not a list"})
             continue
-        listed[child] = _parents(key, child, value, problems)
+        listed[child] = _validate_parent_list(key, child, value, problems)
     return listed, problems
 
 
-def _parents(key: str, child: str, value: Sequence[str], problems: list[Problem]) -> tuple[str, ...]:
+def _validate_parent_list(
+    key: str, child: str, value: Sequence[str], problems: list[HierarchyFault]
+) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for number, entry in enumerate(value):
-        parent, fault = _name(entry)
+        parent, fault = _normalize_name(entry)
         if not fault and parent in found:
             fault = f"{child} lists its parent {parent} twice"
         if fault:
-            problems.append({"pointer": _pointer(key, number), "detail": fault})
+            problems.append({"pointer": _json_pointer(key, number), "detail": fault})
         else:
             found[parent] = None
     return tuple(found)
 
 
-def _name(value: object) -> tuple[str, str]:
+def _normalize_name(value: object) -> tuple[str, str]:
     """The NFC name and what is wrong with it, if anything."""
     if not isinstance(value, str):
         return "", f"a name has to be a string, not {type(value).__name__}"
     return unicodedata.normalize("NFC", value), "" if value else "a name is empty"
 
 
-def _unlisted(listed: Mapping[str, tuple[str, ...]]) -> list[Problem]:
+def _unlisted_parents(listed: Mapping[str, tuple[str, ...]]) -> list[HierarchyFault]:
     """Parents that are not listed themselves, where the declaration lists its roots."""
     if all(listed.values()):
         return []
     return [
-        {"pointer": _pointer(child, number), "detail": f"{child} -> {parent}, and {parent} is not listed"}
+        {"pointer": _json_pointer(child, number), "detail": f"{child} -> {parent}, and {parent} is not listed"}
         for child, above in listed.items()
         for number, parent in enumerate(above)
         if parent not in listed
     ]
 
 
-def _pointer(child: str, number: int | None = None) -> str:
+def _json_pointer(child: str, number: int | None = None) -> str:
     """The JSON pointer of a child's list of parents, or of one of them."""
     written = "/parents/" + child.replace("~", "~0").replace("/", "~1")
     return written if number is None else f"{written}/{number}"

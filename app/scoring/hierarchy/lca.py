@@ -13,9 +13,9 @@ steps in all are links; there may be several.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from app.scoring.hierarchy.ancestry import Ancestry, Steps, way
+from app.scoring.hierarchy.ancestry import AncestorPaths, Ancestry, path_to_ancestor
 
-Sets = tuple[frozenset[int], frozenset[int]]
+LabelSetPair = tuple[frozenset[int], frozenset[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,10 @@ class Link:
 
     top: int
     length: int
-    own: Steps
+    own: AncestorPaths
 
 
-class Nearest:
+class NearestLabels:
     """For each ancestor of the labels of a set, themselves included, the `steps` to the nearest of them."""
 
     def __init__(self, labels: Iterable[int], ancestry: Ancestry) -> None:
@@ -49,20 +49,20 @@ class Nearest:
         """The labels that are nearest to an ancestor; raises TooFarError after too many searches."""
         row = [top]
         for _ in range(self.steps[top]):
-            self._ancestry.walk(len(row))
+            self._ancestry.count_visited(len(row))
             row = list(dict.fromkeys(node for above in row for node in self._below[above]))
         return row
 
 
-def links(label: int, near: Nearest, ancestry: Ancestry) -> list[Link]:
+def shortest_links(label: int, near: NearestLabels, ancestry: Ancestry) -> list[Link]:
     """The shortest links of a label to the set whose nearest labels these are; none if no ancestor is shared."""
-    own = ancestry.climb(label, near.steps)
+    own = ancestry.shortest_paths_up(label, near.steps)
     lengths = {node: up + near.steps[node] for node, (up, _) in own.items() if node in near.steps}
     least = min(lengths.values(), default=0)
     return [Link(top, least, own) for top, length in lengths.items() if length == least]
 
 
-def without_ancestors(labels: frozenset[int], ancestry: Ancestry) -> frozenset[int]:
+def remove_ancestors(labels: frozenset[int], ancestry: Ancestry) -> frozenset[int]:
     """The labels that are no ancestors of another label of the set."""
     if len(labels) < 2:
         return labels
@@ -75,13 +75,13 @@ def without_ancestors(labels: frozenset[int], ancestry: Ancestry) -> frozenset[i
     return labels - seen
 
 
-class _Joining:
+class _LcaCandidates:
     """Which labels could meet at which ancestor, and by which ways."""
 
-    def __init__(self, sets: Sets, ancestry: Ancestry) -> None:
+    def __init__(self, sets: LabelSetPair, ancestry: Ancestry) -> None:
         self.sets = sets
-        self.meeting: dict[int, set[int]] = {}
-        self.ways: tuple[dict[int, dict[int, Steps]], ...] = ({}, {})
+        self.labels_by_ancestor: dict[int, set[int]] = {}
+        self.ways: tuple[dict[int, dict[int, AncestorPaths]], ...] = ({}, {})
         for side in (0, 1):
             self._link(side, ancestry)
 
@@ -89,16 +89,16 @@ class _Joining:
         lone = self.sets[side] - self.sets[1 - side]
         if not lone:
             return
-        near = Nearest(self.sets[1 - side], ancestry)
+        near = NearestLabels(self.sets[1 - side], ancestry)
         tops: set[int] = set()
         for label in lone:
-            for link in links(label, near, ancestry):
-                self.meeting.setdefault(link.top, set()).add(label)
+            for link in shortest_links(label, near, ancestry):
+                self.labels_by_ancestor.setdefault(link.top, set()).add(label)
                 self.ways[side].setdefault(link.top, {})[label] = link.own
                 tops.add(link.top)
         for top in tops:
             partners = near.labels(top)
-            self.meeting[top].update(partners)
+            self.labels_by_ancestor[top].update(partners)
             theirs = self.ways[1 - side].setdefault(top, {})
             for partner in partners:
                 theirs.setdefault(partner, ancestry.reach(partner))
@@ -109,15 +109,15 @@ class _Joining:
         Where most labels meet is looked at first; among equals the one declared last, so that the first stays.
         """
         choices: dict[int, int] = {}
-        for labels in self.meeting.values():
+        for labels in self.labels_by_ancestor.values():
             for label in labels:
                 choices[label] = choices.get(label, 0) + 1
         kept = []
-        for top in sorted(self.meeting, key=lambda top: (-len(self.meeting[top]), -top)):
-            if any(choices[label] == 1 for label in self.meeting[top]):
+        for top in sorted(self.labels_by_ancestor, key=lambda top: (-len(self.labels_by_ancestor[top]), -top)):
+            if any(choices[label] == 1 for label in self.labels_by_ancestor[top]):
                 kept.append(top)
                 continue
-            for label in self.meeting[top]:
+            for label in self.labels_by_ancestor[top]:
                 choices[label] -= 1
         return kept
 
@@ -135,7 +135,7 @@ class _Joining:
             if len(served[0]) + len(served[1]) == goal:
                 break
             before = len(served[0]) + len(served[1])
-            for label in sorted(self.meeting[top]):
+            for label in sorted(self.labels_by_ancestor[top]):
                 for side in (0, 1):
                     if label in members[side] and label not in served[side]:
                         members[side].add(top)
@@ -145,13 +145,13 @@ class _Joining:
         return sorted(found)
 
 
-def joined(sets: Sets, ancestry: Ancestry) -> tuple[set[int], set[int]]:
+def augment_to_lcas(sets: LabelSetPair, ancestry: Ancestry) -> tuple[set[int], set[int]]:
     """Both sets extended along the ways to the ancestors at which they meet.
 
     Each label is linked at the first ancestor chosen for it. Where an ancestor so gets labels of one set only, the
     nearest label of the other set is linked too, the one declared first among equals.
     """
-    joining = _Joining(sets, ancestry)
+    joining = _LcaCandidates(sets, ancestry)
     graphs = set(sets[0]), set(sets[1])
     linked = [set(sets[0] & sets[1]) for _ in sets]
     for top in joining.chosen():
@@ -162,12 +162,12 @@ def joined(sets: Sets, ancestry: Ancestry) -> tuple[set[int], set[int]]:
             if not labels and fresh[1 - side]:
                 labels = [min((steps[top][0], label) for label, steps in ways[side].items())[1]]
             for label in labels:
-                graphs[side].update(way(ways[side][label], top))
+                graphs[side].update(path_to_ancestor(ways[side][label], top))
             linked[side].update(labels)
     return graphs
 
 
-def graph_error(sets: Sets, most: int, ancestry: Ancestry) -> int:
+def graph_induced_error(sets: LabelSetPair, most: int, ancestry: Ancestry) -> int:
     """The error of a prediction by its matches: HEMKit's multi-label graph-induced error, from 0.
 
     Each label that the other set lacks is matched with its nearest counterparts, or costs `most` if they are that far
@@ -179,19 +179,19 @@ def graph_error(sets: Sets, most: int, ancestry: Ancestry) -> int:
     error = 0
     for side in (0, 1):
         lone = sets[side] - both
-        near = Nearest(sets[1 - side] if lone else (), ancestry)
+        near = NearestLabels(sets[1 - side] if lone else (), ancestry)
         for label in lone:
-            found = links(label, near, ancestry)
+            found = shortest_links(label, near, ancestry)
             if not found or found[0].length >= most:
                 error += most
                 continue
             for partner in (partner for link in found for partner in near.labels(link.top)):
                 pair = (label, partner) if side == 0 else (partner, label)
                 matches[pair] = min(found[0].length, matches.get(pair, most))
-    return error + _sum_of_kept(matches)
+    return error + _sum_kept_matches(matches)
 
 
-def _sum_of_kept(matches: dict[tuple[int, int], int]) -> int:
+def _sum_kept_matches(matches: dict[tuple[int, int], int]) -> int:
     degrees: tuple[dict[int, int], ...] = ({}, {})
     for pair in matches:
         for side, label in enumerate(pair):

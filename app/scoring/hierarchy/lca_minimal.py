@@ -20,18 +20,18 @@ from operator import and_
 
 from app.scoring.hierarchy.ancestry import Ancestry
 
-Sets = tuple[frozenset[int], frozenset[int]]
-Way = frozenset[int]
+LabelSetPair = tuple[frozenset[int], frozenset[int]]
+PathNodes = frozenset[int]
 """What a link adds to the graph: 2 × node for the gold set, 2 × node + 1 for the predicted set."""
-Ways = frozenset[Way]
+PathChoices = frozenset[PathNodes]
 """The ways among which a label takes one."""
 
-_NO_WAY_NEEDED: Ways = frozenset((frozenset(),))
-_HELD = 1_000_000  # nodes above single labels that are kept
-_TRIAL = 3  # nodes that are passed in the time of one choice of ways
+_EMPTY_PATH_ONLY: PathChoices = frozenset((frozenset(),))
+_MAX_CACHED_NODES = 1_000_000  # nodes above single labels that are kept
+_VISITS_PER_COMBINATION = 3  # nodes that are passed in the time of one choice of ways
 
 
-class _Above:
+class _AncestorDistances:
     """The nodes above some labels: how `far` the nearest of them is below each, and the next nodes on the ways there."""
 
     def __init__(self, labels: Iterable[int], ancestry: Ancestry) -> None:
@@ -49,18 +49,20 @@ class _Above:
                     self.below[parent].append(node)
 
 
-class _Down:
+class _DownwardPaths:
     """The shortest ways from nodes down to the nearest of some labels, as what they add to the set of these labels."""
 
-    def __init__(self, above: _Above, side: int, held: frozenset[int], hold: Callable[[int, int], None]) -> None:
+    def __init__(
+        self, above: _AncestorDistances, side: int, held: frozenset[int], hold: Callable[[int, int], None]
+    ) -> None:
         """`held`: nodes that the set has anyway; `hold` is told how many ways are made, and how long they are."""
         self._above = above
         self._side = side
         self._held = held
         self._hold = hold
-        self._known: dict[int, Ways] = {}
+        self._known: dict[int, PathChoices] = {}
 
-    def ways(self, top: int) -> Ways:
+    def ways(self, top: int) -> PathChoices:
         """The ways from one node; raises TooFarError where they are too many."""
         waiting = [] if top in self._known else [top]
         while waiting:
@@ -71,12 +73,12 @@ class _Down:
                 waiting += ahead
                 continue
             self._hold(sum(len(self._known[child]) for child in children), self._above.far[node])
-            further = frozenset(way for child in children for way in self._known[child]) or _NO_WAY_NEEDED
+            further = frozenset(way for child in children for way in self._known[child]) or _EMPTY_PATH_ONLY
             self._known[node] = frozenset(way | passed for way in further)
             waiting.pop()
         return self._known[top]
 
-    def _alone(self, node: int) -> tuple[Way, int]:
+    def _alone(self, node: int) -> tuple[PathNodes, int]:
         """What the ways from a node add until they part, and where they do so, or end."""
         far, below = self._above.far, self._above.below
         passed = []
@@ -90,7 +92,7 @@ class _Down:
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class GraphSizes:
     """How many nodes the smallest graphs have: `nodes` in both sets together, `shared` in each of the two.
 
     `gold` and `predicted` are the most that the gold and the predicted set have in one of these graphs.
@@ -102,64 +104,67 @@ class Sizes:
     nodes: int
 
 
-class Linking:
+class MinimalGraphFinder:
     """Finds the smallest graphs of label sets over one ancestry."""
 
     def __init__(self, ancestry: Ancestry) -> None:
         self._ancestry = ancestry
-        self._single: dict[int, _Above] = {}
+        self._single: dict[int, _AncestorDistances] = {}
         self._held = 0
 
-    def sizes(self, sets: Sets) -> Sizes:
+    def sizes(self, sets: LabelSetPair) -> GraphSizes:
         """The sizes of the smallest graphs of gold and predicted labels; raises TooFarError for too many choices."""
         graph = {2 * node for node in sets[0]} | {2 * node + 1 for node in sets[1]}
         links = [link for side in (0, 1) for link in self._links(sets, side)]
-        found = [least(part, graph, self._ancestry) for part in parts(settled(links, graph, self._ancestry))]
+        found = [
+            smallest_addition(part, graph, self._ancestry)
+            for part in independent_groups(prune_links(links, graph, self._ancestry))
+        ]
         predicted = {item >> 1 for item in graph if item & 1}
         gold = {item >> 1 for item in graph if not item & 1}
-        return Sizes(
+        return GraphSizes(
             len(gold) + sum(one.gold for one in found),
             len(predicted) + sum(one.predicted for one in found),
             len(gold & predicted) + sum(one.shared for one in found),
             len(graph) + sum(one.nodes for one in found),
         )
 
-    def _links(self, sets: Sets, side: int) -> list[Ways]:
+    def _links(self, sets: LabelSetPair, side: int) -> list[PathChoices]:
         """For each label that the other set lacks the ways to its nearest counterparts, if it has any."""
         lone = sets[side] - sets[1 - side]
         if not lone or not sets[1 - side]:
             return []
-        theirs = _Above(sets[1 - side], self._ancestry)
-        down = _Down(theirs, 1 - side, frozenset(), self._hold)
+        theirs = _AncestorDistances(sets[1 - side], self._ancestry)
+        down = _DownwardPaths(theirs, 1 - side, frozenset(), self._hold)
         found = []
         for label in lone:
             mine = self._above(label)
             lengths = {node: up + theirs.far[node] for node, up in mine.far.items() if node in theirs.far}
-            least = min(lengths.values(), default=-1)
-            tops = [node for node, length in lengths.items() if length == least]
+            shortest = min(lengths.values(), default=-1)
+            tops = [node for node, length in lengths.items() if length == shortest]
             if tops:
-                up = _Down(mine, side, sets[side], self._hold)
+                up = _DownwardPaths(mine, side, sets[side], self._hold)
                 found.append(frozenset(way for top in tops for way in self._both(up.ways(top), down.ways(top))))
         return found
 
-    def _both(self, up: Ways, down: Ways) -> Iterable[Way]:
+    def _both(self, up: PathChoices, down: PathChoices) -> Iterable[PathNodes]:
         self._hold(len(up) * len(down), 0)
         return (one | other for one in up for other in down)
 
     def _hold(self, ways: int, long: int) -> None:
-        self._ancestry.walk(ways * (1 + long))
+        self._ancestry.count_visited(ways * (1 + long))
 
-    def _above(self, label: int) -> _Above:
+    def _above(self, label: int) -> _AncestorDistances:
         if label not in self._single:
-            if self._held > _HELD:
+            if self._held > _MAX_CACHED_NODES:
                 self._single.clear()
                 self._held = 0
-            self._single[label] = _Above((label,), self._ancestry)
+            self._single[label] = _AncestorDistances((label,), self._ancestry)
             self._held += len(self._single[label].far)
         return self._single[label]
 
 
-def settled(links: Iterable[Ways], graph: set[int], ancestry: Ancestry) -> list[Ways]:
+def prune_links(links: Iterable[PathChoices], graph: set[int], ancestry: Ancestry) -> list[PathChoices]:
     """The links that leave a choice, each with what its ways add yet; `graph` gets what every choice needs.
 
     Each round looks at all links before it changes the graph, so that no order of them changes the steps.
@@ -168,20 +173,20 @@ def settled(links: Iterable[Ways], graph: set[int], ancestry: Ancestry) -> list[
     while True:
         before = len(graph), sum(map(len, left))
         graph.update(*(way for ways in left if len(ways) == 1 for way in ways))
-        left = [smallest(frozenset(way - graph for way in ways), ancestry) for ways in left if len(ways) > 1]
+        left = [drop_supersets(frozenset(way - graph for way in ways), ancestry) for ways in left if len(ways) > 1]
         graph.update(*(reduce(and_, ways) for ways in left))
-        left = without_costly(left, ancestry)
+        left = drop_dominated_paths(left, ancestry)
         if (len(graph), sum(map(len, left))) == before:
-            return without_implied(left, ancestry)
+            return drop_implied_links(left, ancestry)
 
 
-def smallest(ways: Ways, ancestry: Ancestry) -> Ways:
+def drop_supersets(ways: PathChoices, ancestry: Ancestry) -> PathChoices:
     """Those that hold no other one: whoever takes a larger one gets the same graph or a larger one."""
-    ancestry.walk(len(ways) ** 2)
+    ancestry.count_visited(len(ways) ** 2)
     return frozenset(way for way in ways if not any(other < way for other in ways))
 
 
-def without_costly(links: Sequence[Ways], ancestry: Ancestry) -> list[Ways]:
+def drop_dominated_paths(links: Sequence[PathChoices], ancestry: Ancestry) -> list[PathChoices]:
     """The links without the ways in whose place another one makes every graph smaller.
 
     What a way needs and no other link can need is saved with it; what the other way needs beyond it is added at most.
@@ -189,26 +194,26 @@ def without_costly(links: Sequence[Ways], ancestry: Ancestry) -> list[Ways]:
     wanted = Counter(item for ways in links for item in frozenset().union(*ways))
     left = []
     for ways in links:
-        ancestry.walk(len(ways) ** 2)
+        ancestry.count_visited(len(ways) ** 2)
         own = {way: frozenset(item for item in way if wanted[item] == 1) for way in ways}
         left.append(frozenset(way for way in ways if not any(len(to - way) < len(own[way] - to) for to in ways)))
     return left
 
 
-def without_implied(links: Sequence[Ways], ancestry: Ancestry) -> list[Ways]:
+def drop_implied_links(links: Sequence[PathChoices], ancestry: Ancestry) -> list[PathChoices]:
     """The links without those that another one serves, whichever of its ways is taken."""
-    ancestry.walk(sum(map(len, links)) ** 2)
+    ancestry.count_visited(sum(map(len, links)) ** 2)
     distinct = list(dict.fromkeys(links))
 
-    def serves(other: Ways, link: Ways) -> bool:
+    def serves(other: PathChoices, link: PathChoices) -> bool:
         return other is not link and all(any(way <= taken for way in link) for taken in other)
 
     return [link for link in distinct if not any(serves(other, link) for other in distinct)]
 
 
-def parts(links: Sequence[Ways]) -> list[list[Ways]]:
+def independent_groups(links: Sequence[PathChoices]) -> list[list[PathChoices]]:
     """The links in groups that have no node in common, so that each may be decided for itself."""
-    group: dict[int, list[Ways]] = {}
+    group: dict[int, list[PathChoices]] = {}
     for link in links:
         nodes = {item >> 1 for way in link for item in way}
         merged = [link]
@@ -219,49 +224,49 @@ def parts(links: Sequence[Ways]) -> list[list[Ways]]:
     return list({id(each): each for each in group.values()}.values())
 
 
-class _Search:
+class _CombinationSearch:
     """Tries the ways of a few links together; what the ways add are bits of numbers, the gold half below."""
 
-    def __init__(self, links: Sequence[Ways], graph: set[int]) -> None:
+    def __init__(self, links: Sequence[PathChoices], graph: set[int]) -> None:
         nodes = sorted({item >> 1 for link in links for way in link for item in way})
-        self._wide = len(nodes)
-        place = {2 * node + side: at + side * self._wide for at, node in enumerate(nodes) for side in (0, 1)}
-        self._there = sum(1 << at for item, at in place.items() if item in graph)
+        self._node_count = len(nodes)
+        place = {2 * node + side: at + side * self._node_count for at, node in enumerate(nodes) for side in (0, 1)}
+        self._graph_bits = sum(1 << at for item, at in place.items() if item in graph)
         masks = [sorted((sum(1 << place[item] for item in way) for way in link), key=int.bit_count) for link in links]
         self._links = sorted(masks, key=len)
-        self._least = (2 * self._wide + 1, 0)  # nodes added, and less how many of them both sets have then
+        self._best_found = (2 * self._node_count + 1, 0)  # nodes added, and less how many of them both sets have then
         self._predicted: set[int] = set()
 
-    def run(self) -> Sizes:
+    def run(self) -> GraphSizes:
         """What the best choices add."""
-        self._try(0, 0)
-        nodes, shared = self._least
-        alone = (self._there & self._there >> self._wide).bit_count()
-        return Sizes(nodes - min(self._predicted), max(self._predicted), -shared - alone, nodes)
+        self._extend(0, 0)
+        nodes, shared = self._best_found
+        alone = (self._graph_bits & self._graph_bits >> self._node_count).bit_count()
+        return GraphSizes(nodes - min(self._predicted), max(self._predicted), -shared - alone, nodes)
 
-    def _try(self, at: int, added: int) -> None:
-        if added.bit_count() > self._least[0]:
+    def _extend(self, at: int, added: int) -> None:
+        if added.bit_count() > self._best_found[0]:
             return
         while at < len(self._links) and any(way & ~added == 0 for way in self._links[at]):
             at += 1  # served by what the links before add
         if at == len(self._links):
-            self._weigh(added)
+            self._record_if_best(added)
             return
         for way in self._links[at]:
-            self._try(at + 1, added | way)
+            self._extend(at + 1, added | way)
 
-    def _weigh(self, added: int) -> None:
-        both = added | self._there
-        found = (added.bit_count(), -(both & both >> self._wide).bit_count())
-        if found > self._least:
+    def _record_if_best(self, added: int) -> None:
+        both = added | self._graph_bits
+        found = (added.bit_count(), -(both & both >> self._node_count).bit_count())
+        if found > self._best_found:
             return
-        if found < self._least:
-            self._least = found
+        if found < self._best_found:
+            self._best_found = found
             self._predicted = set()
-        self._predicted.add((added >> self._wide).bit_count())
+        self._predicted.add((added >> self._node_count).bit_count())
 
 
-def least(links: Sequence[Ways], graph: set[int], ancestry: Ancestry) -> Sizes:
+def smallest_addition(links: Sequence[PathChoices], graph: set[int], ancestry: Ancestry) -> GraphSizes:
     """What the best choices of one way for each of these links add to the graph."""
-    ancestry.walk(_TRIAL * prod(map(len, links)))
-    return _Search(links, graph).run()
+    ancestry.count_visited(_VISITS_PER_COMBINATION * prod(map(len, links)))
+    return _CombinationSearch(links, graph).run()

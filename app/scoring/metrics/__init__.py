@@ -7,7 +7,7 @@ from importlib import import_module
 
 from app.scoring.declaration.metric import CATALOGUE
 
-_DECLARED: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+_FAMILY_MODULES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("one_class", "One class against the rest", ("labels.base_measures",)),
     ("ratios", "More measures of one class against the rest", ("labels.ratios",)),
     ("f_of_averages", "F of averaged precision and recall", ("labels.f_of_averages",)),
@@ -43,7 +43,7 @@ _DECLARED: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class MetricFamily:
     """The metrics that some modules register; `meaning` are the sentences with which these open."""
 
     name: str
@@ -52,21 +52,21 @@ class Family:
     keys: tuple[str, ...]
 
 
-def _families() -> Iterator[Family]:
+def _import_families() -> Iterator[MetricFamily]:
     """Import one module after the other: what the catalogue holds afterwards and not before is of its family."""
-    for name, title, modules in _DECLARED:
+    for name, title, modules in _FAMILY_MODULES:
         before = len(CATALOGUE)
-        meaning = " ".join(_opened(f"{__name__}.{module}") for module in modules)
-        yield Family(name, title, meaning, tuple(CATALOGUE)[before:])
+        meaning = " ".join(_import_summary(f"{__name__}.{module}") for module in modules)
+        yield MetricFamily(name, title, meaning, tuple(CATALOGUE)[before:])
 
 
-def _opened(path: str) -> str:
+def _import_summary(path: str) -> str:
     """Import a module for the first time; the sentence with which it opens."""
     if path in sys.modules:
         raise ImportError(f"{path} was imported by a family listed before it; list it first")
     return " ".join((import_module(path).__doc__ or "").partition("\n\n")[0].split())
 
 
-FAMILIES: tuple[Family, ...] = tuple(family for family in _families() if family.keys)
-FAMILY_OF: dict[str, Family] = {key: family for family in FAMILIES for key in family.keys}
+FAMILIES: tuple[MetricFamily, ...] = tuple(family for family in _import_families() if family.keys)
+FAMILY_BY_KEY: dict[str, MetricFamily] = {key: family for family in FAMILIES for key in family.keys}
 """The family of each key."""

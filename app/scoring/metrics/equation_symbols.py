@@ -30,21 +30,21 @@ GREEK = {
     "Omega": "Ω",
 }
 _WORD = re.compile(r"\\(?:mathrm|operatorname|mathit|mathsf)\{([^{}]*)\}")
-_ACCENTED = re.compile(rf"\\({'|'.join(_ACCENTS)})\{{\{{?(\w|\\\w+)\}}?\}}")
+_ACCENTED_LETTER = re.compile(rf"\\({'|'.join(_ACCENTS)})\{{\{{?(\w|\\\w+)\}}?\}}")
 _COMMAND = re.compile(r"\\text\{[^{}]*\}|\\(?:begin|end)\{\w+\}|\\[A-Za-z]+|\\.")
-_BEHIND = re.compile(r"[∈=(\[^]")
-_HIGH = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]")
-_START = re.compile(r"⟨([^⟩]*)⟩|([^\W\d_][\u0300-\u036f]?)")
+_SYMBOL_END = re.compile(r"[∈=(\[^]")
+_SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]")
+_SYMBOL_START = re.compile(r"⟨([^⟩]*)⟩|([^\W\d_][\u0300-\u036f]?)")
 
 
-class Letter(NamedTuple):
+class EquationSymbol(NamedTuple):
     """What a number, set or index is called in an equation: its sign with the index, such as n_j, and without."""
 
     sign: str
     base: str
 
 
-class _Meaning(NamedTuple):
+class _UsualMeaning(NamedTuple):
     """What a sign means everywhere: `pattern` fits the sign, `where` is in the LaTeX too."""
 
     pattern: re.Pattern[str]
@@ -53,8 +53,8 @@ class _Meaning(NamedTuple):
     where: str = ""
 
 
-_MEANINGS = tuple(
-    _Meaning(re.compile(pattern), *rest)
+_USUAL_MEANINGS = tuple(
+    _UsualMeaning(re.compile(pattern), *rest)
     for pattern, *rest in (
         ("TP.*", "TP", "true positives"),
         ("FP.*", "FP", "false positives"),
@@ -91,39 +91,39 @@ _MEANINGS = tuple(
         ("β", "β", "weight of recall against precision"),
     )
 )
-_PLUS = ("=+", "+", "the positive label")
+_POSITIVE_LABEL_SIGN = ("=+", "+", "the positive label")
 
 
-def letters(latex: str) -> Iterator[Letter]:
+def find_symbols(latex: str) -> Iterator[EquationSymbol]:
     """Every letter and word of an equation in the order of reading, repetitions included; functions such as ln are none."""
     text = _WORD.sub(r"⟨\1⟩", latex)
-    text = _ACCENTED.sub(lambda found: " " + _unicode(found.group(2)) + _ACCENTS[found.group(1)], text)
+    text = _ACCENTED_LETTER.sub(lambda found: " " + _unicode(found.group(2)) + _ACCENTS[found.group(1)], text)
     text = _COMMAND.sub(lambda found: GREEK.get(found.group()[1:], " "), text)
-    return _scanned(text)
+    return _scan_symbols(text)
 
 
 def _unicode(letter: str) -> str:
     return GREEK.get(letter.removeprefix("\\"), letter)
 
 
-def _scanned(text: str) -> Iterator[Letter]:
+def _scan_symbols(text: str) -> Iterator[EquationSymbol]:
     """The letters of a text in which commands are gone and words stand in angle brackets."""
     at = 0
-    while (found := _START.search(text, at)) is not None:
+    while (found := _SYMBOL_START.search(text, at)) is not None:
         base, at = found.group(1) or found.group(2), found.end()
         index, inner = "", []
         while text[at : at + 1] in {"_", "^", "'"} and text[at:]:
             mark = text[at]
-            group, at = _group(text, at + 1) if mark != "'" else ("", at + 1)
+            group, at = _read_group(text, at + 1) if mark != "'" else ("", at + 1)
             inner.append(group)
             index = group if mark == "_" else index
-        plain = _plain(index)
-        yield Letter(f"{base}_{plain}" if plain else base, base)
+        plain = _strip_braces(index)
+        yield EquationSymbol(f"{base}_{plain}" if plain else base, base)
         for group in inner:
-            yield from _scanned(group)
+            yield from _scan_symbols(group)
 
 
-def _group(text: str, at: int) -> tuple[str, int]:
+def _read_group(text: str, at: int) -> tuple[str, int]:
     """What stands at a place: one sign, or what its braces hold; and the place behind it."""
     if text[at : at + 1] != "{":
         return text[at : at + 1], at + 1
@@ -135,14 +135,14 @@ def _group(text: str, at: int) -> tuple[str, int]:
     return text[at + 1 :], len(text)
 
 
-def _plain(text: str) -> str:
+def _strip_braces(text: str) -> str:
     return re.sub(r"[{}⟨⟩\s]", "", text)
 
 
-def named(key: str) -> list[str]:
+def signs_of_key(key: str) -> list[str]:
     """The signs that a key of an explanation stands for: "s_u, s_v" for two, "u∈+" for u, "rank_i(y)" for rank_i."""
     parts = re.split(r",\s+", unicodedata.normalize("NFD", key))
-    return [_plain(_HIGH.sub("", _BEHIND.split(part)[0])) for part in parts]
+    return [_strip_braces(_SUPERSCRIPT.sub("", _SYMBOL_END.split(part)[0])) for part in parts]
 
 
 def symbols(latex: str, own: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -152,11 +152,11 @@ def symbols(latex: str, own: Mapping[str, str] | None = None) -> dict[str, str]:
     does not occur in the equation is left out.
     """
     own = own or {}
-    keys = {sign: key for key in own for sign in named(key)}
+    keys = {sign: key for key in own for sign in signs_of_key(key)}
     words = {sign.partition("_")[0]: key for sign, key in keys.items()}
     found: dict[str, str] = {}
-    for letter in letters(latex):
-        usual = _usual(letter.sign, latex)
+    for letter in find_symbols(latex):
+        usual = _usual_meaning(letter.sign, latex)
         key = keys.get(letter.base) or (words.get(letter.base) if len(letter.base) > 1 else None)
         if letter.sign in keys:
             found[keys[letter.sign]] = own[keys[letter.sign]]
@@ -164,13 +164,13 @@ def symbols(latex: str, own: Mapping[str, str] | None = None) -> dict[str, str]:
             found.setdefault(*usual)
         elif key is not None:
             found[key] = own[key]
-    mark, sign, meaning = _PLUS
+    mark, sign, meaning = _POSITIVE_LABEL_SIGN
     return found | ({sign: meaning} if mark in latex else {})
 
 
-def _usual(sign: str, latex: str) -> tuple[str, str] | None:
+def _usual_meaning(sign: str, latex: str) -> tuple[str, str] | None:
     """A sign that means the same everywhere, as it is shown, and its meaning."""
-    for known in _MEANINGS:
+    for known in _USUAL_MEANINGS:
         fits = known.pattern.fullmatch(sign)
         if fits and known.where in latex:
             return known.shown.format(*fits.groups()), known.meaning.format(*fits.groups())

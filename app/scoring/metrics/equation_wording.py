@@ -7,46 +7,46 @@ from fractions import Fraction
 from app.scoring.declaration.metric import Metric, MetricCall
 from app.scoring.declaration.options import OPTIONS, split_labels
 from app.scoring.metrics.equation_symbols import GREEK, symbols
-from app.scoring.numeric.exact import fraction
+from app.scoring.numeric.exact import to_fraction
 
 _PARAM = re.compile(r"([_^]?)\\param\{(\w+)\}")
 _NUMBER = re.compile(r"(-?[0-9.]+)(?:e(-?[0-9]+))?")
-_COUNT = re.compile(r"(\\mathrm\{(?:TP|FP|FN|TN)\})(?!_)")
-_WEIGHED = re.compile(r"\\sum_\{([jk])\}(?= ?[a-z]_)")
-_CHOSEN = {"label_set": "declared", "absent_gold": "include", "exclude_labels": ""}
-_AS_CLASS = {
+_UNINDEXED_COUNT = re.compile(r"(\\mathrm\{(?:TP|FP|FN|TN)\})(?!_)")
+_WEIGHTED_SUM = re.compile(r"\\sum_\{([jk])\}(?= ?[a-z]_)")
+_ALL_LABELS_OPTIONS = {"label_set": "declared", "absent_gold": "include", "exclude_labels": ""}
+_EMPTY_CLASS_MEANINGS = {
     "number of declared labels": "number of labels: the declared ones and, of label sets, 'no label' for the empty one",
     "gold label set of instance i": "gold label set of instance i; that of 'no label' alone where it is empty",
     "predicted label set of instance i": "predicted label set of instance i; that of 'no label' alone where it is empty",
 }
 """What changes in the meaning of letters where the empty set is a class of its own."""
-_SKIPPED = ("both_empty", "one_empty", "degenerate_instance")
+_SKIP_OPTIONS = ("both_empty", "one_empty", "degenerate_instance")
 
 
-def symbols_of(metric: Metric) -> dict[str, str]:
+def symbols_of_metric(metric: Metric) -> dict[str, str]:
     """What the letters of the general equation mean."""
-    return symbols(general(metric), _own(metric))
+    return symbols(general_equation(metric), _declared_symbols(metric))
 
 
-def symbols_used(call: MetricCall) -> dict[str, str]:
+def symbols_of_call(call: MetricCall) -> dict[str, str]:
     """What the letters of the equation of a call mean."""
-    found = symbols(equation_of(call), _own(call.metric))
+    found = symbols(equation_of(call), _declared_symbols(call.metric))
     if "empty_label" not in call.metric.options or call.options["empty_label"] != "as_class":
         return found
-    return {sign: _AS_CLASS.get(meaning, meaning) for sign, meaning in found.items()}
+    return {sign: _EMPTY_CLASS_MEANINGS.get(meaning, meaning) for sign, meaning in found.items()}
 
 
-def _own(metric: Metric) -> dict[str, str]:
+def _declared_symbols(metric: Metric) -> dict[str, str]:
     """The letters that a metric explains; a parameter is what its declaration says."""
     return {GREEK.get(param.name, param.name): param.meaning for param in metric.params} | dict(metric.symbols)
 
 
-def general(metric: Metric) -> str:
+def general_equation(metric: Metric) -> str:
     """The equation as declared, with the names of its parameters."""
-    return _PARAM.sub(lambda found: _placed(found.group(1), _name(found.group(2))), metric.equation)
+    return _PARAM.sub(lambda found: _with_mark(found.group(1), _param_name_latex(found.group(2))), metric.equation)
 
 
-def _name(name: str) -> str:
+def _param_name_latex(name: str) -> str:
     """The name of a parameter as a letter with an index, or as a word: k, α, n with the index train, bins."""
     if name in GREEK:
         return rf"\{name}"
@@ -55,7 +55,7 @@ def _name(name: str) -> str:
     return letter + (rf"_{{\mathrm{{{rest.replace('_', ' ')}}}}}" if rest else "")
 
 
-def _placed(mark: str, written: str) -> str:
+def _with_mark(mark: str, written: str) -> str:
     """What replaces a parameter; as an index or exponent it stays together."""
     return f"{mark}{{{written}}}" if mark else written
 
@@ -63,23 +63,23 @@ def _placed(mark: str, written: str) -> str:
 def equation_of(call: MetricCall) -> str:
     """The equation with its parameters filled in, and the label set L in place of 1 … m where it is not all labels."""
     latex = call.metric.shown(call) if call.metric.shown else call.metric.equation
-    latex = _PARAM.sub(lambda found: _placed(found.group(1), _value(call, found.group(2))), latex)
+    latex = _PARAM.sub(lambda found: _with_mark(found.group(1), _param_value_latex(call, found.group(2))), latex)
     if "beta" in call.params:
-        latex = _with_beta(latex, fraction(call.params["beta"]))
-    latex = _narrowed(latex, call)
+        latex = _fill_in_beta(latex, to_fraction(call.params["beta"]))
+    latex = _narrow_sums(latex, call)
     if "label" in call.params:
-        latex = _COUNT.sub(r"\1_{L}", latex)
-    replacement = None if call.metric.says_zero else replacement_of(call)
+        latex = _UNINDEXED_COUNT.sub(r"\1_{L}", latex)
+    replacement = None if call.metric.states_zero_division else zero_division_replacement(call)
     if replacement is not None:
         latex += rf",\quad \tfrac{{0}}{{0}}:={replacement}"
     return latex
 
 
-def _value(call: MetricCall, name: str) -> str:
+def _param_value_latex(call: MetricCall, name: str) -> str:
     """A parameter's value in an equation; labels are a user's words and stay out."""
     value = call.params.get(name)
     if value is None:
-        return _name(name)
+        return _param_name_latex(name)
     number = _NUMBER.fullmatch(value)
     if number is None:
         return rf"\text{{{value.replace('_', ' ')}}}" if re.fullmatch("[a-z_]+", value) and name != "label" else "L"
@@ -89,23 +89,23 @@ def _value(call: MetricCall, name: str) -> str:
     return f"({written})" if written.startswith("-") else written
 
 
-def _narrowed(latex: str, call: MetricCall) -> str:
+def _narrow_sums(latex: str, call: MetricCall) -> str:
     """The equation over the labels L or the instances I that enter the average, where those need not be all."""
     said = {name: call.options[name] for name in call.metric.options} | dict(call.params)
     skips = said.get("zero_division") == "skip"
-    chosen = any(said.get(name, usual) != usual for name, usual in _CHOSEN.items())
+    chosen = any(said.get(name, usual) != usual for name, usual in _ALL_LABELS_OPTIONS.items())
     if chosen or skips:
         latex = latex.replace(r"\frac{1}{m}\sum_{j=1}^{m}", r"\frac{1}{|L|}\sum_{j\in L}")
-        latex = _WEIGHED.sub(r"\\sum_{\1\\in L}", latex)
+        latex = _WEIGHTED_SUM.sub(r"\\sum_{\1\\in L}", latex)
     if chosen:
         latex = latex.replace(r"\sum_{j}", r"\sum_{j\in L}").replace(r"\sum_{k}", r"\sum_{k\in L}")
         latex = latex.replace(r"\{j:", r"\{j\in L:").replace(r"\{k:", r"\{k\in L:")
-    if any(said.get(name) == "skip" for name in _SKIPPED) or (skips and "both_empty" not in said):
+    if any(said.get(name) == "skip" for name in _SKIP_OPTIONS) or (skips and "both_empty" not in said):
         latex = latex.replace(r"\frac{1}{n}\sum_{i=1}^{n}", r"\frac{1}{|I|}\sum_{i\in I}")
     return latex
 
 
-def conventions(call: MetricCall) -> list[str]:
+def convention_sentences(call: MetricCall) -> list[str]:
     """One sentence for each convention that concerns the metric, in the words of its declaration."""
     sentences = [f"label={call.params['label']}: the class meant."] if "label" in call.params else []
     for param in call.metric.params:
@@ -122,19 +122,19 @@ def conventions(call: MetricCall) -> list[str]:
     return sentences
 
 
-def _with_beta(latex: str, beta: Fraction) -> str:
+def _fill_in_beta(latex: str, beta: Fraction) -> str:
     square = beta * beta
-    return latex.replace(r"(1+\beta^{2})", _number(1 + square)).replace(r"\beta^{2}", _number(square))
+    return latex.replace(r"(1+\beta^{2})", _fraction_latex(1 + square)).replace(r"\beta^{2}", _fraction_latex(square))
 
 
-def _number(value: Fraction) -> str:
+def _fraction_latex(value: Fraction) -> str:
     if value.denominator == 1:
         return str(value.numerator)
     text = f"{float(value):.6g}"
-    return text if fraction(text) == value else rf"\tfrac{{{value.numerator}}}{{{value.denominator}}}"
+    return text if to_fraction(text) == value else rf"\tfrac{{{value.numerator}}}{{{value.denominator}}}"
 
 
-def replacement_of(call: MetricCall) -> str | None:
+def zero_division_replacement(call: MetricCall) -> str | None:
     """What 0/0 counts as in a ratio of the metric; None where it is left out, or its value would be infinite."""
     per_instance = "both_empty" in call.metric.options and call.params.get("pooled") != "true"
     if per_instance:  # nothing else is 0/0 there than two empty sets

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from app.scoring.declaration.metric import Example
 
-BINARY = Example(
+BINARY_EXAMPLE = Example(
     task="binary",
     classes=("spam", "ham"),
     gold=("spam", "spam", "spam", "spam", "ham", "ham", "ham", "ham", "ham", "ham"),
@@ -12,7 +12,7 @@ BINARY = Example(
     value="",
     positive_label="spam",
 )
-MULTICLASS = Example(
+MULTICLASS_EXAMPLE = Example(
     task="multiclass",
     classes=("cat", "dog", "mouse"),
     gold=("cat", "cat", "cat", "cat", "dog", "dog", "dog", "mouse", "mouse"),
@@ -20,24 +20,24 @@ MULTICLASS = Example(
     value="",
     train_frequencies={"cat": 2, "dog": 1, "mouse": 1},
 )
-MULTILABEL = Example(
+MULTILABEL_EXAMPLE = Example(
     task="multilabel",
     classes=("art", "law", "war"),
     gold=(("art", "law"), ("law",), ("art", "war"), ("war",)),
     predicted=(("art",), ("law", "war"), ("art",), ("war",)),
     value="",
 )
-_DATA = {"": BINARY, "samples": MULTILABEL}
-_ORDER = ("", "macro", "micro", "weighted", "weighted_by_predicted", "lfb_train", "samples")
+_EXAMPLE_BY_AVERAGE = {"": BINARY_EXAMPLE, "samples": MULTILABEL_EXAMPLE}
+_AVERAGE_ORDER = ("", "macro", "micro", "weighted", "weighted_by_predicted", "lfb_train", "samples")
 
 
-def per_average(*values: str) -> dict[str, str]:
+def values_per_average(*values: str) -> dict[str, str]:
     """Exact values of a measure for one class, then under each average; weights from test data are the support's."""
-    found = dict(zip(_ORDER, values, strict=False))
+    found = dict(zip(_AVERAGE_ORDER, values, strict=False))
     return {**found, "lfb_test": found["weighted"]} if "weighted" in found else found
 
 
-def worked(data: Example, value: str, params: Mapping[str, str] | None = None) -> Example:
+def worked_example(data: Example, value: str, params: Mapping[str, str] | None = None) -> Example:
     """This data set with the value that a metric has on it."""
     return Example(
         data.task,
@@ -53,6 +53,6 @@ def worked(data: Example, value: str, params: Mapping[str, str] | None = None) -
     )
 
 
-def example(suffix: str, values: Mapping[str, str], params: Mapping[str, str]) -> Example:
+def average_example(suffix: str, values: Mapping[str, str], params: Mapping[str, str]) -> Example:
     """The worked example of an average: one class on binary data, `samples` on label sets, else on three classes."""
-    return worked(_DATA.get(suffix, MULTICLASS), values[suffix], params)
+    return worked_example(_EXAMPLE_BY_AVERAGE.get(suffix, MULTICLASS_EXAMPLE), values[suffix], params)

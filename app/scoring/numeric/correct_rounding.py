@@ -19,19 +19,21 @@ from typing import Union
 
 import numpy as np
 
-from app.scoring.numeric.exact import Integers, times, total
+from app.scoring.numeric.exact import Integers, multiply, total
 
 Bounds = tuple[int, int]
 """A number lies from the first to the second, in units of 2^-bits."""
 Operand = Union["Real", int, Fraction]
 
-_LEVELS = (96, 192, 1152)
-_KEPT = 1088  # what is halfway between two binary64 numbers is a multiple of 2^-1075
-_FEW = 24  # up to so many quotients Python is quicker than numpy
-_AT_ONCE = 1 << 14  # quotients divided at a time: they stay in the cache, and their digits add up below 2^53
-_EXACT = 52  # integers of so many bits are exact as binary64, and so are their sums, products and floored quotients
-_DIGIT = 38  # bits of a digit at most: 2^14 of them add up without rounding
-_SHORTEST = 8
+_PRECISION_LEVELS = (96, 192, 1152)
+_FINAL_BITS = 1088  # what is halfway between two binary64 numbers is a multiple of 2^-1075
+_MIN_NUMPY_LENGTH = 24  # up to so many quotients Python is quicker than numpy
+_CHUNK_LENGTH = 1 << 14  # quotients divided at a time: they stay in the cache, and their digits add up below 2^53
+_EXACT_BITS = (
+    52  # integers of so many bits are exact as binary64, and so are their sums, products and floored quotients
+)
+_MAX_DIGIT_BITS = 38  # bits of a digit at most: 2^14 of them add up without rounding
+_MIN_DIGIT_BITS = 8
 
 
 class Real:
@@ -51,7 +53,7 @@ class Real:
 
     def nearest(self) -> float:
         """The nearest binary64 number, that with the even last place where two are as near."""
-        for bits in _LEVELS:
+        for bits in _PRECISION_LEVELS:
             try:
                 low, high = self.bounds(bits)
             except ZeroDivisionError:
@@ -59,12 +61,12 @@ class Real:
             found = low / (1 << bits)
             if found == high / (1 << bits):
                 return found + 0.0
-        low, high = self.bounds(_LEVELS[-1])
-        dropped = _LEVELS[-1] - _KEPT + 1  # of the sum of both ends, which is twice the middle
-        return ((low + high + (1 << (dropped - 1))) >> dropped) / (1 << _KEPT) + 0.0
+        low, high = self.bounds(_PRECISION_LEVELS[-1])
+        dropped = _PRECISION_LEVELS[-1] - _FINAL_BITS + 1  # of the sum of both ends, which is twice the middle
+        return ((low + high + (1 << (dropped - 1))) >> dropped) / (1 << _FINAL_BITS) + 0.0
 
     def __add__(self, other: Operand) -> "Real":
-        return summed([self, other])
+        return sum_reals([self, other])
 
     def __mul__(self, other: Operand) -> "Real":
         def bounds(bits: int) -> Bounds:
@@ -87,7 +89,7 @@ class Real:
         return Real(bounds)
 
 
-def real(value: int | Fraction) -> Real:
+def to_real(value: int | Fraction) -> Real:
     """A rational number as a real one."""
     return Real(lambda bits: _bounds_of(value, bits))
 
@@ -99,7 +101,7 @@ def _bounds_of(value: Operand, bits: int) -> Bounds:
     return above // value.denominator, -(-above // value.denominator)
 
 
-def summed(parts: Iterable[Operand]) -> Real:
+def sum_reals(parts: Iterable[Operand]) -> Real:
     """The sum of numbers."""
     every = list(parts)
 
@@ -110,7 +112,7 @@ def summed(parts: Iterable[Operand]) -> Real:
     return Real(bounds)
 
 
-def later(make: Callable[[], Real]) -> Real:
+def lazy_real(make: Callable[[], Real]) -> Real:
     """A number that is made anew each time that its bounds are asked for, and takes no memory in between."""
     return Real(lambda bits: make().bounds(bits))
 
@@ -122,18 +124,18 @@ def quotient_sum(numerators: Integers, denominators: Integers) -> Real:
     """
     assert len(numerators) == len(denominators)
     if not len(numerators):
-        return real(0)
+        return to_real(0)
     widest = int(denominators.max()).bit_length()
-    width = min(_DIGIT, _EXACT - widest)
+    width = min(_MAX_DIGIT_BITS, _EXACT_BITS - widest)
     wide = np.object_ in {numerators.dtype.type, denominators.dtype.type}
-    if len(numerators) <= _FEW or wide or width < _SHORTEST:
-        return Real(lambda bits: _by_terms(numerators, denominators, bits))
-    return Real(lambda bits: _by_digits(numerators, denominators, bits, width))
+    if len(numerators) <= _MIN_NUMPY_LENGTH or wide or width < _MIN_DIGIT_BITS:
+        return Real(lambda bits: _sum_by_terms(numerators, denominators, bits))
+    return Real(lambda bits: _sum_by_digits(numerators, denominators, bits, width))
 
 
 def weighted_sum(numerators: Integers, denominators: Integers, weights: Integers | None) -> Real:
     """The sum of weight × numerator / denominator; without weights each term counts once."""
-    return quotient_sum(numerators if weights is None else times(weights, numerators), denominators)
+    return quotient_sum(numerators if weights is None else multiply(weights, numerators), denominators)
 
 
 def power_sum(numerators: Integers, denominators: Integers, weights: Integers | None, *, power: int) -> Real:
@@ -168,7 +170,7 @@ def _power(ends: Bounds, power: int, bits: int) -> Bounds:
     return low, high
 
 
-def _by_terms(numerators: Integers, denominators: Integers, bits: int) -> Bounds:
+def _sum_by_terms(numerators: Integers, denominators: Integers, bits: int) -> Bounds:
     low = inexact = 0
     for a, b in zip(numerators.tolist(), denominators.tolist(), strict=True):
         units, rest = divmod(a << bits, b)
@@ -177,13 +179,13 @@ def _by_terms(numerators: Integers, denominators: Integers, bits: int) -> Bounds
     return low, low + inexact
 
 
-def _by_digits(numerators: Integers, denominators: Integers, bits: int, width: int) -> Bounds:
+def _sum_by_digits(numerators: Integers, denominators: Integers, bits: int, width: int) -> Bounds:
     """The same by digits of `width` bits, many quotients at a time; every step is exact in binary64."""
-    large = max(int(numerators.max()), -int(numerators.min())) >= 1 << _EXACT
+    large = max(int(numerators.max()), -int(numerators.min())) >= 1 << _EXACT_BITS
     widths = [width] * (bits // width) + ([bits % width] if bits % width else [])
     sums, inexact, whole = [0] * len(widths), 0, 0
-    for at in range(0, len(numerators), _AT_ONCE):
-        above, below = numerators[at : at + _AT_ONCE], denominators[at : at + _AT_ONCE]
+    for at in range(0, len(numerators), _CHUNK_LENGTH):
+        above, below = numerators[at : at + _CHUNK_LENGTH], denominators[at : at + _CHUNK_LENGTH]
         if large:
             units = above // below
             whole += total(units)
@@ -191,7 +193,7 @@ def _by_digits(numerators: Integers, denominators: Integers, bits: int, width: i
         rest, divisor = above.astype(np.float64), below.astype(np.float64)
         if not large:
             digit = np.floor(rest / divisor)
-            whole += sum(map(int, digit.tolist())) if len(digit) <= _FEW else total(digit.astype(np.int64))
+            whole += sum(map(int, digit.tolist())) if len(digit) <= _MIN_NUMPY_LENGTH else total(digit.astype(np.int64))
             rest -= digit * divisor
         for place, size in enumerate(widths):
             rest *= 1 << size

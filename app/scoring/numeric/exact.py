@@ -19,37 +19,37 @@ from numpy.typing import NDArray
 Integers = NDArray[Any]  # int64, or Python integers (dtype object) where int64 could overflow
 Floats = NDArray[np.float64]
 
-_SHORT = 24  # up to so many values Python is quicker than numpy
-_EXACT = 2**53  # integers below it are exact as binary64, so an IEEE division rounds once
+_MIN_NUMPY_LENGTH = 24  # up to so many values Python is quicker than numpy
+_EXACT_INTEGER_LIMIT = 2**53  # integers below it are exact as binary64, so an IEEE division rounds once
 
 
-def combine(coefficients: tuple[int, ...], columns: tuple[Integers, ...]) -> Integers:
+def linear_combination(coefficients: tuple[int, ...], columns: tuple[Integers, ...]) -> Integers:
     """The sum of coefficient × column, exact: in int64 while that is safe, else in Python integers."""
     used = [(c, column) for c, column in zip(coefficients, columns, strict=True) if c]
     # at least 1 as the peak: the coefficient itself has to fit even where all counts are 0
-    bound = sum(abs(c) * max(1, _peak(column)) for c, column in used)
+    bound = sum(abs(c) * max(1, _max_magnitude(column)) for c, column in used)
     if not used:
         return np.zeros(len(columns[0]), dtype=np.int64)
-    terms = ((c, column if bound < _EXACT else column.astype(object)) for c, column in used)
+    terms = ((c, column if bound < _EXACT_INTEGER_LIMIT else column.astype(object)) for c, column in used)
     return np.asarray(reduce(np.add, (column if c == 1 else c * column for c, column in terms)))
 
 
-def times(left: Integers, right: Integers) -> Integers:
+def multiply(left: Integers, right: Integers) -> Integers:
     """The elementwise product, exact."""
-    if _peak(left) * _peak(right) < _EXACT:
+    if _max_magnitude(left) * _max_magnitude(right) < _EXACT_INTEGER_LIMIT:
         return np.asarray(left * right)
     return np.asarray(left.astype(object) * right.astype(object))
 
 
-def quotients(numerator: Integers, denominator: Integers) -> Floats:
+def divide(numerator: Integers, denominator: Integers) -> Floats:
     """Elementwise correctly rounded numerator / denominator; the denominators are not 0."""
-    if _peak(numerator) < _EXACT and _peak(denominator) < _EXACT:
+    if _max_magnitude(numerator) < _EXACT_INTEGER_LIMIT and _max_magnitude(denominator) < _EXACT_INTEGER_LIMIT:
         return np.asarray(numerator.astype(np.float64) / denominator.astype(np.float64))
     pairs = zip(numerator.tolist(), denominator.tolist(), strict=True)
     return np.array([a / b for a, b in pairs], dtype=np.float64)
 
 
-def repeated(values: Floats, weights: NDArray[np.int64] | None) -> list[float]:
+def weighted_terms(values: Floats, weights: NDArray[np.int64] | None) -> list[float]:
     """Terms whose exact sum is that of the values, each as often as it weighs; only finite values.
 
     Value and weight are split into halves (Veltkamp), whose products binary64 holds exactly: so `fsum` of the terms is
@@ -66,19 +66,19 @@ def repeated(values: Floats, weights: NDArray[np.int64] | None) -> list[float]:
     return [*np.concatenate(halves).tolist()]
 
 
-def over(total: float, divisor: int) -> float:
+def divide_sum(total: float, divisor: int) -> float:
     """A sum divided by an integer of any size, rounded once."""
-    return total / divisor if divisor < _EXACT else float(Fraction(total) / divisor)
+    return total / divisor if divisor < _EXACT_INTEGER_LIMIT else float(Fraction(total) / divisor)
 
 
 def total(values: Integers) -> int:
     """The exact sum of integers as a Python integer."""
-    if _peak(values) * len(values) < 2**63:
+    if _max_magnitude(values) * len(values) < 2**63:
         return int(values.sum())
     return sum(values.tolist())
 
 
-def rounded(value: float) -> float:
+def round_to_12_digits(value: float) -> float:
     """To 12 significant digits: logarithms, powers and the like differ in the last bits from machine to machine."""
     return float(f"{value:.12g}") + 0.0
 
@@ -99,21 +99,21 @@ def quotient_root(a: int, b: int) -> float:
     return (2 * root + inexact) / (1 << (shift + 1))
 
 
-def fraction(value: float | str | Decimal) -> Fraction:
+def to_fraction(value: float | str | Decimal) -> Fraction:
     """The rational number that a decimal text means; a float means its shortest decimal text."""
     return Fraction(repr(value) if isinstance(value, float) else value)
 
 
 def integer_weights(weights: Iterable[float]) -> list[int]:
     """Weights scaled to integers in exactly the same proportion, from their decimal texts."""
-    exact = [fraction(weight) for weight in weights]
+    exact = [to_fraction(weight) for weight in weights]
     scale = math.lcm(*(weight.denominator for weight in exact)) if exact else 1
     whole = [int(weight * scale) for weight in exact]
     common = math.gcd(*whole) or 1
     return [weight // common for weight in whole]
 
 
-def _peak(column: Integers) -> int:
-    if len(column) <= _SHORT:
+def _max_magnitude(column: Integers) -> int:
+    if len(column) <= _MIN_NUMPY_LENGTH:
         return max(map(abs, column.tolist()), default=0)
     return max(int(np.maximum.reduce(column)), -int(np.minimum.reduce(column)))

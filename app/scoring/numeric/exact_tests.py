@@ -4,45 +4,50 @@ from collections.abc import Iterable
 from decimal import Decimal, localcontext
 from functools import lru_cache
 
-from app.scoring.numeric.exact import rounded
-from app.scoring.numeric.special_functions import CONTEXT, beta_quantile, incomplete_beta, upper_gamma
+from app.scoring.numeric.exact import round_to_12_digits
+from app.scoring.numeric.special_functions import (
+    DECIMAL_CONTEXT,
+    beta_quantile,
+    incomplete_beta,
+    upper_incomplete_gamma,
+)
 
-TAIL = Decimal("0.025")
+TAIL_PROBABILITY = Decimal("0.025")
 """What a 95 % interval leaves on either side."""
-_KEPT = 256  # several metrics ask for the same interval
+_CACHE_SIZE = 256  # several metrics ask for the same interval
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def clopper_pearson(successes: int, n: int) -> tuple[float, float]:
     """The exact 95 % interval of a share, 0 ≤ successes ≤ n and n > 0 (Clopper & Pearson 1934)."""
-    with localcontext(CONTEXT):
-        upper = 1 - _lower(n - successes, n)  # of the failures, turned
-        return rounded(float(_lower(successes, n))), rounded(float(upper))
+    with localcontext(DECIMAL_CONTEXT):
+        upper = 1 - _lower_bound(n - successes, n)  # of the failures, turned
+        return round_to_12_digits(float(_lower_bound(successes, n))), round_to_12_digits(float(upper))
 
 
-def _lower(successes: int, n: int) -> Decimal:
-    return beta_quantile(TAIL, Decimal(successes), Decimal(n - successes + 1)) if successes else Decimal(0)
+def _lower_bound(successes: int, n: int) -> Decimal:
+    return beta_quantile(TAIL_PROBABILITY, Decimal(successes), Decimal(n - successes + 1)) if successes else Decimal(0)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def binomial_tail(successes: int, n: int, likely: int) -> float:
     """The chance of at least so many successes in n trials, each with the probability likely / n."""
     if successes == 0:
         return 1.0
-    with localcontext(CONTEXT):
+    with localcontext(DECIMAL_CONTEXT):
         rate = Decimal(likely) / Decimal(n)
-        return rounded(float(incomplete_beta(Decimal(successes), Decimal(n - successes + 1), rate)))
+        return round_to_12_digits(float(incomplete_beta(Decimal(successes), Decimal(n - successes + 1), rate)))
 
 
-def symmetry(pairs: Iterable[tuple[int, int]]) -> float:
+def bowker_test(pairs: Iterable[tuple[int, int]]) -> float:
     """The p-value that a square table is symmetric, from both cells of each pair of classes (Bowker 1948).
 
     Of a single pair with continuity correction where the two differ (McNemar 1947; Edwards 1948). No pair may be 0, 0.
     """
     each = sorted((abs(one - other), one + other) for one, other in pairs)
-    with localcontext(CONTEXT):
+    with localcontext(DECIMAL_CONTEXT):
         statistic = Decimal(0)
         for gap, both in each:
             corrected = gap - 1 if len(each) == 1 and gap else gap
             statistic += Decimal(corrected * corrected) / both
-        return rounded(float(upper_gamma(Decimal(len(each)) / 2, statistic / 2)))
+        return round_to_12_digits(float(upper_incomplete_gamma(Decimal(len(each)) / 2, statistic / 2)))

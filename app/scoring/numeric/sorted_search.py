@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 Int = NDArray[np.int64]
 
 
-def places(keys: Int, others: Int) -> tuple[Int, NDArray[np.bool_]]:
+def search_sorted(keys: Int, others: Int) -> tuple[Int, NDArray[np.bool_]]:
     """For each key a place among the others, which are in order, and whether it is there.
 
     Time and memory follow from the numbers of both alone: the others may be private labels, and whether a file can be

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from itertools import count
 
-CONTEXT = Context(prec=50, Emin=MIN_EMIN, Emax=MAX_EMAX)
-_CLOSE = Decimal(10) ** -46
-_NEAR_ROOT = Decimal(10) ** -22  # the next step of Newton's method doubles these digits
+DECIMAL_CONTEXT = Context(prec=50, Emin=MIN_EMIN, Emax=MAX_EMAX)
+_CONVERGENCE_TOLERANCE = Decimal(10) ** -46
+_NEWTON_TOLERANCE = Decimal(10) ** -22  # the next step of Newton's method doubles these digits
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510582")
-_SHIFT = 40  # from here on the asymptotic series of ln Γ is good to 43 digits
+_ASYMPTOTIC_MINIMUM = 40  # from here on the asymptotic series of ln Γ is good to 43 digits
 _BERNOULLI = (
     (1, 6),
     (-1, 30),
@@ -34,9 +34,9 @@ _BERNOULLI = (
 
 def log_gamma(z: Decimal) -> Decimal:
     """The natural logarithm of Γ(z) for z > 0."""
-    with localcontext(CONTEXT):
+    with localcontext(DECIMAL_CONTEXT):
         below = Decimal(1)
-        while z < _SHIFT:
+        while z < _ASYMPTOTIC_MINIMUM:
             below *= z
             z += 1
         series = sum(
@@ -48,12 +48,12 @@ def log_gamma(z: Decimal) -> Decimal:
 
 def incomplete_beta(a: Decimal, b: Decimal, x: Decimal) -> Decimal:
     """The regularized incomplete beta function I_x(a, b) for a, b > 0 and 0 ≤ x ≤ 1, the distribution of Beta(a, b)."""
-    with localcontext(CONTEXT):
+    with localcontext(DECIMAL_CONTEXT):
         if x in (0, 1):
             return x
         if x * (a + b + 2) > a + 1:
             return 1 - incomplete_beta(b, a, 1 - x)
-        return _beta_power(a, b, x) / a / _continued(_beta_terms(a, b, x))
+        return _beta_power(a, b, x) / a / _continued_fraction(_beta_terms(a, b, x))
 
 
 def _beta_power(a: Decimal, b: Decimal, x: Decimal) -> Decimal:
@@ -70,7 +70,7 @@ def _beta_terms(a: Decimal, b: Decimal, x: Decimal) -> Iterator[tuple[Decimal, D
         yield k * (b - k) * x / ((a + 2 * k - 1) * (a + 2 * k)), Decimal(1)
 
 
-def _continued(terms: Iterator[tuple[Decimal, Decimal]], first: Decimal = Decimal(1)) -> Decimal:
+def _continued_fraction(terms: Iterator[tuple[Decimal, Decimal]], first: Decimal = Decimal(1)) -> Decimal:
     """The fraction first + p1/(q1 + p2/(q2 + …)) by the recurrence of Lentz; no partial denominator may be 0."""
     value = ratio = first
     inverse = Decimal(0)
@@ -78,22 +78,22 @@ def _continued(terms: Iterator[tuple[Decimal, Decimal]], first: Decimal = Decima
         inverse = 1 / (q + p * inverse)
         ratio = q + p / ratio
         value *= ratio * inverse
-        if abs(ratio * inverse - 1) < _CLOSE:
+        if abs(ratio * inverse - 1) < _CONVERGENCE_TOLERANCE:
             break
     return value
 
 
-def upper_gamma(a: Decimal, x: Decimal) -> Decimal:
+def upper_incomplete_gamma(a: Decimal, x: Decimal) -> Decimal:
     """The regularized upper incomplete gamma function Q(a, x) for a > 0 and x ≥ 0: χ² with 2a degrees beyond 2x."""
-    with localcontext(CONTEXT):
+    with localcontext(DECIMAL_CONTEXT):
         if x == 0:
             return Decimal(1)
         power = (a * x.ln() - x - log_gamma(a)).exp()
         if x >= a + 1:
-            return power / _continued(_gamma_terms(a, x), x + 1 - a)
+            return power / _continued_fraction(_gamma_terms(a, x), x + 1 - a)
         term = total = 1 / a
         k = a
-        while term > total * _CLOSE:
+        while term > total * _CONVERGENCE_TOLERANCE:
             k += 1
             term *= x / k
             total += term
@@ -107,7 +107,7 @@ def _gamma_terms(a: Decimal, x: Decimal) -> Iterator[tuple[Decimal, Decimal]]:
 
 def beta_quantile(share: Decimal, a: Decimal, b: Decimal) -> Decimal:
     """The x with I_x(a, b) = share, for 0 < share < 1: Newton's method on logarithms, kept between bounds."""
-    with localcontext(CONTEXT):
+    with localcontext(DECIMAL_CONTEXT):
         low, high, x = Decimal(0), Decimal(1), a / (a + b)
         while True:
             reached = incomplete_beta(a, b, x)
@@ -115,6 +115,6 @@ def beta_quantile(share: Decimal, a: Decimal, b: Decimal) -> Decimal:
             step = (share / reached).ln() * reached / _beta_power(a, b, x) * (1 - x)
             moved = x * step.exp() if abs(step) < 1 else x * (2 if step > 0 else Decimal("0.5"))
             moved = moved if low < moved < high else (low + high) / 2
-            if abs(moved - x) < _NEAR_ROOT * x:
+            if abs(moved - x) < _NEWTON_TOLERANCE * x:
                 return moved
             x = moved

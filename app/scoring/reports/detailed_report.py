@@ -10,30 +10,30 @@ import numpy as np
 from app.scoring.association import association
 from app.scoring.crosstab import confusion
 from app.scoring.declaration.metric import CATALOGUE, Result
-from app.scoring.declaration.metric_parser import parse_metric, standing
+from app.scoring.declaration.metric_parser import effective_options, parse_metric
 from app.scoring.evaluate import evaluate
-from app.scoring.evaluation_input import Case, Labels
+from app.scoring.evaluation_input import EvaluationInput, Labels
 from app.scoring.numeric.exact import total
-from app.scoring.numeric.weight_scaling import as_number
+from app.scoring.numeric.weight_scaling import to_json_number
 from app.scoring.probability_rows import are_probabilities
-from app.scoring.reports.per_class_report import SHOWN, per_class
-from app.scoring.reports.report_size import too_large
-from app.scoring.standings import rounded
-from app.text.spreadsheet_cells import text_cell
+from app.scoring.reports.per_class_report import PART_METRICS, per_class_report
+from app.scoring.reports.report_size import reason_too_large
+from app.scoring.standings import round_significant
+from app.text.spreadsheet_cells import escape_formula
 
 Row = Mapping[str, Any]
 Options = Mapping[str, str]
-Make = Callable[[Case, Options], Any]
+PartBuilder = Callable[[EvaluationInput, Options], Any]
 
 
-def _values(case: Case, options: Options, keys: Sequence[str]) -> dict[str, Result]:
+def _metric_results(case: EvaluationInput, options: Options, keys: Sequence[str]) -> dict[str, Result]:
     """Results by key of the metrics that are for the task."""
-    calls = [parse_metric(key, options=options, task=case.spec.task) for key in keys if _asks_nothing(key, case)]
+    calls = [parse_metric(key, options=options, task=case.spec.task) for key in keys if _needs_no_parameter(key, case)]
     found = evaluate(case, calls)
     return {call.metric.key: found[call.text] for call in calls}
 
 
-def _asks_nothing(key: str, case: Case) -> bool:
+def _needs_no_parameter(key: str, case: EvaluationInput) -> bool:
     """Whether a metric is for the task and needs no parameter that somebody has to choose."""
     metric, task = CATALOGUE[key], case.spec.task
     return task in metric.tasks and not any(
@@ -41,12 +41,12 @@ def _asks_nothing(key: str, case: Case) -> bool:
     )
 
 
-def class_table(case: Case, options: Options) -> dict[str, dict[str, float | int | None]]:
+def per_class_table(case: EvaluationInput, options: Options) -> dict[str, dict[str, float | int | None]]:
     """For each label its counts and measures under a recipe's options; empty for acceptable answers."""
-    return per_class(case, standing(CATALOGUE["f1_macro"], options))
+    return per_class_report(case, effective_options(CATALOGUE["f1_macro"], options))
 
 
-def _label_sets(case: Case, options: Options) -> Any:
+def _build_label_sets(case: EvaluationInput, options: Options) -> Any:
     """Sizes of the label sets in gold and predictions, how many are empty, how many instances are wholly right.
 
     Of weighted instances both are sums of weights.
@@ -54,31 +54,38 @@ def _label_sets(case: Case, options: Options) -> Any:
     if case.spec.task != "multilabel":
         return None
     keys = [f"label_{size}_{side}" for size in ("cardinality", "density") for side in ("gold", "predicted")]
-    found = {key: result.value for key, result in _values(case, options, keys).items()}
-    empty = {side: _empty(case, labels) for side, labels in (("gold", case.gold), ("predicted", case.predicted))}
-    return found | {"empty": empty, "status": _data("instance_status")(case, options)}
+    found = {key: result.value for key, result in _metric_results(case, options, keys).items()}
+    empty = {
+        side: _count_empty_sets(case, labels) for side, labels in (("gold", case.gold), ("predicted", case.predicted))
+    }
+    return found | {"empty": empty, "status": _metric_data_builder("instance_status")(case, options)}
 
 
-def _empty(case: Case, labels: Labels) -> int | float:
+def _count_empty_sets(case: EvaluationInput, labels: Labels) -> int | float:
     """How many of the sets are empty, or what their instances weigh."""
     offsets = labels.as_sets().offsets
     assert offsets is not None
     empty = np.diff(offsets) == 0
-    return int(empty.sum()) if case.weights is None else as_number(total(case.weights[empty]) * case.weight_unit)
+    return int(empty.sum()) if case.weights is None else to_json_number(total(case.weights[empty]) * case.weight_unit)
 
 
-_TABLE = 500  # classes
+_MAX_ASSOCIATION_CLASSES = 500  # classes
 
 
-def _groups(case: Case, options: Options) -> Any:
+def _build_groups(case: EvaluationInput, options: Options) -> Any:
     """How far being right depends on the group of an instance."""
-    found = _values(case, options, ("chi_squared", "cramers_v"))
+    found = _metric_results(case, options, ("chi_squared", "cramers_v"))
     return None if case.groups is None else {key: result.value for key, result in found.items()}
 
 
-def _association(case: Case, _: Options) -> Any:
+def _build_association(case: EvaluationInput, _: Options) -> Any:
     """How far gold and predicted labels depend on each other; for tables that are small enough."""
-    if case.spec.task == "multilabel" or case.acceptable or len(case.spec.classes) > _TABLE or case.weights is not None:
+    if (
+        case.spec.task == "multilabel"
+        or case.acceptable
+        or len(case.spec.classes) > _MAX_ASSOCIATION_CLASSES
+        or case.weights is not None
+    ):
         return None
     found = association(confusion(case)["matrix"])
     return {
@@ -88,30 +95,30 @@ def _association(case: Case, _: Options) -> Any:
     }
 
 
-def _data(*keys: str) -> Make:
+def _metric_data_builder(*keys: str) -> PartBuilder:
     """What the first of these metrics that is for the task has to show; nothing where it is not defined."""
 
-    def made(case: Case, options: Options) -> Any:
-        found = _values(case, options, keys[:])
+    def made(case: EvaluationInput, options: Options) -> Any:
+        found = _metric_results(case, options, keys[:])
         return next((result.data for result in found.values() if result.data is not None), None)
 
     return made
 
 
-def _calibration(case: Case, options: Options) -> Any:
+def _build_calibration(case: EvaluationInput, options: Options) -> Any:
     """The bins of the positive or else of the best label; of label sets they would be of one label, which nobody names."""
-    bins = _data(*SHOWN["calibration"])
+    bins = _metric_data_builder(*PART_METRICS["calibration"])
     return None if case.scores is None or case.spec.task == "multilabel" else bins(case, options)
 
 
-NEEDS_PROBABILITIES = "calibration"
+PROBABILITY_PART = "calibration"
 """The part that is left out where the scores of exclusive classes are no probabilities."""
 
 
-def _left_out(case: Case, options: Options, part: str, *, alone: bool) -> str | None:
+def _omission_reason(case: EvaluationInput, options: Options, part: str, *, alone: bool) -> str | None:
     """Why a report leaves out a part that the data may have."""
-    if part != NEEDS_PROBABILITIES or case.scores is None or case.spec.task == "multilabel":
-        return too_large(case, part, alone=alone)
+    if part != PROBABILITY_PART or case.scores is None or case.spec.task == "multilabel":
+        return reason_too_large(case, part, alone=alone)
     if options.get("score_direction") == "lower":
         return "it needs probabilities, and of those a lower one is never surer (score_direction=lower)"
     if are_probabilities(case.scores):
@@ -119,23 +126,23 @@ def _left_out(case: Case, options: Options, part: str, *, alone: bool) -> str | 
     return "it needs probabilities: scores from 0 to 1, which sum to 1 where an instance has one for each class"
 
 
-_MAKE: dict[str, tuple[str, Make]] = {
-    "per_class": ("per_class", lambda case, options: class_table(case, options) or None),
-    "label_sets": ("per_class", _label_sets),
-    "cross_validation": ("per_class", _data(*SHOWN["cross_validation"])),
-    "groups": ("per_class", _groups),
-    "association": ("confusion", _association),
-    "confusion": ("confusion", _data(*SHOWN["confusion"])),
-    "roc_curve": ("curves", _data(*SHOWN["roc_curve"])),
-    "pr_curve": ("curves", _data(*SHOWN["pr_curve"])),
-    "calibration": ("curves", _calibration),
+_PART_BUILDERS: dict[str, tuple[str, PartBuilder]] = {
+    "per_class": ("per_class", lambda case, options: per_class_table(case, options) or None),
+    "label_sets": ("per_class", _build_label_sets),
+    "cross_validation": ("per_class", _metric_data_builder(*PART_METRICS["cross_validation"])),
+    "groups": ("per_class", _build_groups),
+    "association": ("confusion", _build_association),
+    "confusion": ("confusion", _metric_data_builder(*PART_METRICS["confusion"])),
+    "roc_curve": ("curves", _metric_data_builder(*PART_METRICS["roc_curve"])),
+    "pr_curve": ("curves", _metric_data_builder(*PART_METRICS["pr_curve"])),
+    "calibration": ("curves", _build_calibration),
 }
-PARTS: dict[str, str] = {name: allowed_by for name, (allowed_by, _) in _MAKE.items()}
+REPORT_PARTS: dict[str, str] = {name: allowed_by for name, (allowed_by, _) in _PART_BUILDERS.items()}
 """The parts of a report, each with the report of a phase that allows participants to see it."""
 
 
-def detailed(
-    case: Case,
+def build_detailed_report(
+    case: EvaluationInput,
     options: Options | None = None,
     parts: Sequence[str] | None = None,
     digits: int | None = None,
@@ -151,48 +158,48 @@ def detailed(
     found: dict[str, Any] = {"task": case.spec.task}
     if size:
         found["instances"] = case.gold.n
-    asked = tuple(PARTS if parts is None else parts)
+    asked = tuple(REPORT_PARTS if parts is None else parts)
     if len(asked) != 1:
         found["classes"] = list(case.spec.classes)
     for name in asked:
-        reason = _left_out(case, options or {}, name, alone=len(asked) == 1)
+        reason = _omission_reason(case, options or {}, name, alone=len(asked) == 1)
         if reason is not None:
             found.setdefault("left_out", []).append({"part": name, "reason": reason})
             continue
-        made = _MAKE[name][1](case, options or {})
+        made = _PART_BUILDERS[name][1](case, options or {})
         if made is not None:
-            found[name] = _shown(made, digits)
+            found[name] = _round_numbers(made, digits)
     return found
 
 
-def _shown(value: Any, digits: int | None) -> Any:
+def _round_numbers(value: Any, digits: int | None) -> Any:
     """A JSON value with its numbers at so many digits."""
     if digits is None:
         return value
     if isinstance(value, float):
-        return rounded(value, digits)
+        return round_significant(value, digits)
     if isinstance(value, dict):
-        return {key: _shown(item, digits) for key, item in value.items()}
-    return [_shown(item, digits) for item in value] if isinstance(value, list) else value
+        return {key: _round_numbers(item, digits) for key, item in value.items()}
+    return [_round_numbers(item, digits) for item in value] if isinstance(value, list) else value
 
 
 def write_csv(report: Mapping[str, Any], part: str, target: TextIO) -> None:
     """One part of a report as a table with a header; nothing but an empty file where the part does not apply."""
-    rows = iter(() if part not in report else rows_of(report[part]))
+    rows = iter(() if part not in report else table_rows(report[part]))
     first = next(rows, None)
     if first is None:
         return
     table = csv.DictWriter(target, fieldnames=list(first), lineterminator="\n", extrasaction="ignore", restval="")
     for row in chain([{name: name for name in first}, first], rows):
-        table.writerow({name: text_cell(item) if isinstance(item, str) else item for name, item in row.items()})
+        table.writerow({name: escape_formula(item) if isinstance(item, str) else item for name, item in row.items()})
 
 
-def rows_of(value: Any) -> Iterator[Row]:
+def table_rows(value: Any) -> Iterator[Row]:
     """A part, or the data of a metric, laid out as rows: cells, points of curves, bins, folds, a row for each label."""
     if isinstance(value.get("labels"), list):  # classes may be called so too, but have rows of their own
-        return _cells(value)
+        return _cell_rows(value)
     if isinstance(value.get("curves"), list):
-        return _points(value["curves"])
+        return _curve_rows(value["curves"])
     listed = next(
         (item for item in value.values() if isinstance(item, list) and item and isinstance(item[0], dict)), None
     )
@@ -200,17 +207,17 @@ def rows_of(value: Any) -> Iterator[Row]:
         return iter(listed)
     if all(isinstance(item, dict) for item in value.values()):
         return ({"label": label, **row} for label, row in value.items())
-    return iter([_flat(value)])
+    return iter([_flatten(value)])
 
 
-def _flat(value: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+def _flatten(value: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, item in value.items():
-        found |= _flat(item, f"{before}{key}_") if isinstance(item, dict) else {f"{before}{key}": item}
+        found |= _flatten(item, f"{before}{key}_") if isinstance(item, dict) else {f"{before}{key}": item}
     return found
 
 
-def _cells(table: Mapping[str, Any]) -> Iterator[Row]:
+def _cell_rows(table: Mapping[str, Any]) -> Iterator[Row]:
     """The cells that are not 0."""
     names, kinds = (
         table["labels"],
@@ -227,7 +234,7 @@ def _cells(table: Mapping[str, Any]) -> Iterator[Row]:
             yield {"gold": names[at], "predicted": names[to], **dict(zip(kinds, counts, strict=True))}
 
 
-def _points(curves: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+def _curve_rows(curves: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
     for curve in curves:
         columns = {name: item for name, item in curve.items() if isinstance(item, list)}
         for values in zip(*columns.values(), strict=True):

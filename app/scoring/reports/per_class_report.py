@@ -8,15 +8,15 @@ import numpy as np
 
 from app.scoring.crosstab import confusion
 from app.scoring.declaration.options import DEFAULTS
-from app.scoring.evaluation_input import Case
-from app.scoring.metrics.labels.base_measures import BASES, Base
-from app.scoring.metrics.labels.ratios import RATIOS
-from app.scoring.numeric.weight_scaling import real_counts
-from app.scoring.tally import Counts, Workspace
+from app.scoring.evaluation_input import EvaluationInput
+from app.scoring.metrics.labels.base_measures import BASE_MEASURES, BaseMeasure
+from app.scoring.metrics.labels.ratios import DERIVED_MEASURES
+from app.scoring.numeric.weight_scaling import scale_weighted_counts
+from app.scoring.tally import ConfusionCounts, EvaluationContext
 
-_SHOWN = tuple(base for base in (*BASES, *RATIOS) if not base.takes_beta)
+_BASE_MEASURES = tuple(base for base in (*BASE_MEASURES, *DERIVED_MEASURES) if not base.takes_beta)
 
-SHOWN = {
+PART_METRICS = {
     "cross_validation": ("cv_table",),
     "confusion": ("confusion_matrix", "confusion_split"),
     "roc_curve": ("roc_curve",),
@@ -24,11 +24,13 @@ SHOWN = {
     "calibration": ("calibration_bins",),
 }
 """The metrics that are parts of a report: of each part, those of which the first that is for the task is shown."""
-REPORTED = frozenset({*chain.from_iterable(SHOWN.values()), "instance_status"})
+REPORTED_METRICS = frozenset({*chain.from_iterable(PART_METRICS.values()), "instance_status"})
 """The metrics that are no numbers and that a report gives."""
 
 
-def per_class(case: Case, options: Mapping[str, str] | None = None) -> dict[str, dict[str, float | int | None]]:
+def per_class_report(
+    case: EvaluationInput, options: Mapping[str, str] | None = None
+) -> dict[str, dict[str, float | int | None]]:
     """For each declared label tp, fp, fn, tn, support, predicted and the base measures.
 
     A measure that is 0/0 follows zero_division; under `skip` and `error` it is None, and so is one without a worst value.
@@ -36,7 +38,7 @@ def per_class(case: Case, options: Mapping[str, str] | None = None) -> dict[str,
     if case.acceptable:
         return {}  # what is right is no class of its own
     options = {**DEFAULTS, **(options or {})}
-    tally = Workspace(case).tally(options)
+    tally = EvaluationContext(case).tally(options)
     counts = tally.classes
     columns: dict[str, list[Any]] = {
         "tp": counts.tp.tolist(),
@@ -46,16 +48,16 @@ def per_class(case: Case, options: Mapping[str, str] | None = None) -> dict[str,
         "support": counts.support.tolist(),
         "predicted": counts.predicted.tolist(),
     }
-    for base in _SHOWN:
-        columns[base.key] = _measure(base, counts, options["zero_division"])
+    for base in _BASE_MEASURES:
+        columns[base.key] = _measure_column(base, counts, options["zero_division"])
     found = {
         name: dict(zip(columns, row, strict=True))
         for name, row in zip(tally.names, zip(*columns.values(), strict=True), strict=True)
     }
-    return {name: real_counts(row, case.weight_unit) for name, row in found.items()}
+    return {name: scale_weighted_counts(row, case.weight_unit) for name, row in found.items()}
 
 
-def _measure(base: Base, counts: Counts, rule: str) -> list[float | None]:
+def _measure_column(base: BaseMeasure, counts: ConfusionCounts, rule: str) -> list[float | None]:
     ratio = base.ratio()
     numerator, denominator = ratio.parts(counts.columns)
     worst = base.range[0] if base.direction == "higher" else base.range[1]
@@ -68,4 +70,4 @@ def _measure(base: Base, counts: Counts, rule: str) -> list[float | None]:
     return values
 
 
-__all__ = ["confusion", "per_class"]
+__all__ = ["confusion", "per_class_report"]

@@ -2,32 +2,38 @@
 
 import numpy as np
 
-from app.scoring.evaluation_input import Case, Labels
+from app.scoring.evaluation_input import EvaluationInput, Labels
 from app.scoring.tally import Int
 
-POINTS = 200_000
+MAX_CURVE_POINTS = 200_000
 """The points of all curves of one part of a report."""
-CELLS = 1_000_000
+MAX_CONFUSION_CELLS = 1_000_000
 """The cells of a confusion matrix in a report."""
-ALONE = 10  # so many times the points where a curve is all that is asked for
-CURVES = ("roc_curve", "pr_curve")
+SINGLE_PART_FACTOR = 10  # so many times the points where a curve is all that is asked for
+CURVE_PARTS = ("roc_curve", "pr_curve")
 
 
-def too_large(case: Case, part: str, *, alone: bool) -> str | None:
+def reason_too_large(case: EvaluationInput, part: str, *, alone: bool) -> str | None:
     """Why a report leaves this part out; None where it is small enough."""
     if part == "confusion":
-        cells = _cells(case, CELLS)
-        return f"it may have {cells:,} cells; a report holds at most {CELLS:,}" if cells > CELLS else None
-    if part not in CURVES or case.scores is None:
+        cells = _count_cells(case, MAX_CONFUSION_CELLS)
+        return (
+            f"it may have {cells:,} cells; a report holds at most {MAX_CONFUSION_CELLS:,}"
+            if cells > MAX_CONFUSION_CELLS
+            else None
+        )
+    if part not in CURVE_PARTS or case.scores is None:
         return None
-    most = POINTS * ALONE if alone else POINTS
-    if not _more_points(case, most):
+    most = MAX_CURVE_POINTS * SINGLE_PART_FACTOR if alone else MAX_CURVE_POINTS
+    if not _exceeds_points(case, most):
         return None
-    more = "" if alone else f", and at most {POINTS * ALONE:,} where this part alone is asked for"
-    return f"it has more than {POINTS * ALONE if alone else POINTS:,} points, as many as a report holds{more}"
+    more = (
+        "" if alone else f", and at most {MAX_CURVE_POINTS * SINGLE_PART_FACTOR:,} where this part alone is asked for"
+    )
+    return f"it has more than {MAX_CURVE_POINTS * SINGLE_PART_FACTOR if alone else MAX_CURVE_POINTS:,} points, as many as a report holds{more}"
 
 
-def _more_points(case: Case, most: int) -> bool:
+def _exceeds_points(case: EvaluationInput, most: int) -> bool:
     """Whether the curves of all classes (of a binary task: of the positive label) have more points than that."""
     assert case.scores is not None
     n, m = case.scores.shape
@@ -46,13 +52,13 @@ def _more_points(case: Case, most: int) -> bool:
     return False
 
 
-def _cells(case: Case, most: int) -> int:
+def _count_cells(case: EvaluationInput, most: int) -> int:
     """At most how many cells are listed; exact for single labels where it matters."""
     m = len(case.spec.classes) + 2
     if (m - 2) ** 2 <= most:
         return (m - 2) ** 2
     if case.spec.task == "multilabel":
-        pairs = np.maximum(_sizes(case.gold), 1) * np.maximum(_sizes(case.predicted), 1)
+        pairs = np.maximum(_label_set_sizes(case.gold), 1) * np.maximum(_label_set_sizes(case.predicted), 1)
         return min(m * m, int(pairs.sum()))
     if case.gold.n <= most or case.acceptable:
         return min(m * m, case.gold.n)
@@ -60,7 +66,7 @@ def _cells(case: Case, most: int) -> int:
     return 1 + int(np.count_nonzero(places[1:] != places[:-1]))
 
 
-def _sizes(labels: Labels) -> Int:
+def _label_set_sizes(labels: Labels) -> Int:
     """How many labels each instance has."""
     offsets = labels.as_sets().offsets
     assert offsets is not None

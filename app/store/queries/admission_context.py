@@ -12,7 +12,7 @@ from app.store.tables import Challenge, GoldVersion, Organizer, Phase, Recipe, R
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class AdmissionContext:
     """One phase as it stands for one user; what there is none of is None."""
 
     challenge_id: str
@@ -65,8 +65,8 @@ _COLUMNS: dict[str, InstrumentedAttribute[Any]] = {
     "team": Team.name,
 }
 _USER: BindParameter[str] = bindparam("user_id")
-_FACTS: Select[Any] = (
-    select(*(_COLUMNS[field.name].__clause_element__().label(field.name) for field in fields(Facts)))
+_CONTEXT_QUERY: Select[Any] = (
+    select(*(_COLUMNS[field.name].__clause_element__().label(field.name) for field in fields(AdmissionContext)))
     .select_from(Challenge.__table__)
     .join(Phase.__table__, and_(Phase.challenge_id == Challenge.id, Phase.slug == bindparam("phase")))
     .join(Recipe.__table__, and_(Recipe.challenge_id == Challenge.id, Recipe.status == "active"))
@@ -78,7 +78,11 @@ _FACTS: Select[Any] = (
 )
 
 
-def facts(session: ReadSession, challenge: str, phase: str, user_id: str | None) -> Facts | None:
+def load_context(session: ReadSession, challenge: str, phase: str, user_id: str | None) -> AdmissionContext | None:
     """The facts of a phase by the slugs; None where there are none such."""
-    row = session.connection().execute(_FACTS, {"challenge": challenge, "phase": phase, "user_id": user_id}).first()
-    return None if row is None else Facts(*row)
+    row = (
+        session.connection()
+        .execute(_CONTEXT_QUERY, {"challenge": challenge, "phase": phase, "user_id": user_id})
+        .first()
+    )
+    return None if row is None else AdmissionContext(*row)

@@ -93,9 +93,9 @@ def open_phases(session: ReadSession, challenge_id: str, now: datetime) -> list[
 
 def is_open(phase: Phase, now: datetime) -> bool:
     """Whether the window [opens_at, closes_at) holds this moment."""
-    return within(phase.opens_at, phase.closes_at, now)
+    return is_within_window(phase.opens_at, phase.closes_at, now)
 
 
-def within(opens_at: datetime, closes_at: datetime | None, now: datetime) -> bool:
+def is_within_window(opens_at: datetime, closes_at: datetime | None, now: datetime) -> bool:
     """Whether [opens_at, closes_at) holds this moment."""
     return opens_at <= now and (closes_at is None or now < closes_at)

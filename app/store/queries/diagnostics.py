@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 from sqlalchemy import func, or_, select
 
 from app.store import clock
-from app.store.queries.tasks import due
+from app.store.queries.tasks import due_condition
 from app.store.session import ReadSession
 from app.store.tables import Challenge, GoldVersion, Phase, ScoreTask, Submission, WorkerRow
-from app.task_priorities import RESCORING
+from app.task_priorities import RESCORING_PRIORITY
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class WorkListStatus:
     """The work list at a moment; `oldest` is how long the oldest new submission that may start has waited."""
 
     queued: int
@@ -24,7 +24,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class ReferencedFile:
     """A file that a row names."""
 
     key: str
@@ -32,15 +32,15 @@ class Named:
     size: int
 
 
-def work(session: ReadSession) -> Work:
+def work_list_status(session: ReadSession) -> WorkListStatus:
     """What waits and what is at work."""
     now = clock.now(session)
     counts = session.execute(select(ScoreTask.status, func.count()).group_by(ScoreTask.status))
     by_status = {status: count for status, count in counts}  # noqa: C416 - a row is no pair to the type checker
     oldest = select(func.min(func.coalesce(ScoreTask.not_before, ScoreTask.created_at)))
-    since = session.scalar(oldest.where(due(now), ScoreTask.priority < RESCORING))
+    since = session.scalar(oldest.where(due_condition(now), ScoreTask.priority < RESCORING_PRIORITY))
     late = (ScoreTask.status == "running") & (ScoreTask.lease_until < now)
-    return Work(
+    return WorkListStatus(
         queued=by_status.get("queued", 0),
         running=by_status.get("running", 0),
         oldest=None if since is None else max(now - since, timedelta()),
@@ -48,20 +48,20 @@ def work(session: ReadSession) -> Work:
     )
 
 
-def installed(session: ReadSession, scorer_version: int) -> tuple[int, int]:
+def count_other_scorer_versions(session: ReadSession, scorer_version: int) -> tuple[int, int]:
     """How many phases are in force at an older, and at a newer scorer version."""
     counts = select(func.count(Phase.id))
     older = session.scalars(counts.where(Phase.scorer_version < scorer_version)).one()
     return older, session.scalars(counts.where(Phase.scorer_version > scorer_version)).one()
 
 
-def living(session: ReadSession, lease: timedelta) -> list[WorkerRow]:
+def live_workers(session: ReadSession, lease: timedelta) -> list[WorkerRow]:
     """The workers that gave a sign of life within their lease."""
     alive = WorkerRow.heartbeat_at > clock.steady(session) - lease
     return list(session.scalars(select(WorkerRow).where(alive).order_by(WorkerRow.name)))
 
 
-def failures(session: ReadSession, span: timedelta) -> Counter[str]:
+def recent_failures(session: ReadSession, span: timedelta) -> Counter[str]:
     """How many submissions failed lately, by the code of the reason."""
     query = select(Submission.failure).where(
         Submission.status == "failed", Submission.finished_at >= clock.now(session) - span
@@ -69,16 +69,16 @@ def failures(session: ReadSession, span: timedelta) -> Counter[str]:
     return Counter(str((failure or {}).get("code", "unknown")) for failure in session.scalars(query))
 
 
-def named_files(session: ReadSession, newest: int | None = None) -> list[Named]:
+def referenced_files(session: ReadSession, newest: int | None = None) -> list[ReferencedFile]:
     """The files that rows name: all, or those of the newest rows of each kind."""
-    found: list[Named] = []
+    found: list[ReferencedFile] = []
     for row in (Submission, GoldVersion):
         query = select(row.file_key, row.sha256, row.size).order_by(row.id.desc()).limit(newest)
-        found += [Named(*columns) for columns in session.execute(query)]
+        found += [ReferencedFile(*columns) for columns in session.execute(query)]
     return found
 
 
-def phases_to_come(session: ReadSession, now: datetime) -> list[Phase]:
+def unclosed_phases(session: ReadSession, now: datetime) -> list[Phase]:
     """The phases of published challenges that have not closed."""
     lasting = or_(Phase.closes_at.is_(None), Phase.closes_at > now)
     query = select(Phase).join(Challenge, Challenge.id == Phase.challenge_id)

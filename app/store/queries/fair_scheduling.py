@@ -18,8 +18,8 @@ from sqlalchemy import BindParameter, Row, TextClause, bindparam, select, text, 
 from app.store import clock, locks
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import ScoreTask, Submission
-from app.store.types import id_of
-from app.task_priorities import WAITING
+from app.store.types import id_at
+from app.task_priorities import WAITING_CONDITION
 
 _ORGANIZERS = "organizers"
 
@@ -42,21 +42,21 @@ class Lane:
         return cls(_ORGANIZERS, user_id)
 
 
-class Place(NamedTuple):
+class TaskTurn(NamedTuple):
     """Where a task stands: the round of its lane, and the round of its part within the lane."""
 
     turn: int
     subturn: int
 
 
-class Chosen(NamedTuple):
+class ChosenTask(NamedTuple):
     """The task whose turn it is, and the one of its lane that holds this turn."""
 
     task: Row[Any]
     holder: Row[Any]
 
 
-_STANDING = """
+_LANE_STATE = """
     SELECT (SELECT max(served_turn) FROM score_tasks {served} WHERE served_turn IS NOT NULL) AS served,
            (SELECT max(turn) FROM score_tasks {lane} WHERE {waiting} AND lane = :lane) AS last,
            (SELECT min(subturn) FROM score_tasks {subturn} WHERE {waiting} AND lane = :lane) AS part_first,
@@ -81,21 +81,21 @@ _CLOSE_GAP = """
         ORDER BY turn DESC LIMIT 1 {locked}
     )
 """
-_GIVE = (
+_SET_TURN = (
     update(ScoreTask.__table__)
     .where(ScoreTask.id == bindparam("task"))
     .values(turn=bindparam("given"), ticket=bindparam("with_ticket"))
 )
-_ALIKE = "{waiting} AND lane = my_lane AND priority = my_priority"
-_HELD = f"""
+_SAME_LANE = "{waiting} AND lane = my_lane AND priority = my_priority"
+_EFFECTIVE_TURN = f"""
     WITH mine AS (
         SELECT id AS my_id, lane AS my_lane, priority AS my_priority, subturn AS my_subturn
         FROM score_tasks WHERE id = :id AND {{waiting}}
     )
-    SELECT priority, turn, ticket FROM mine CROSS JOIN score_tasks {{lane}} WHERE {_ALIKE}
+    SELECT priority, turn, ticket FROM mine CROSS JOIN score_tasks {{lane}} WHERE {_SAME_LANE}
     ORDER BY turn, ticket LIMIT 1 OFFSET (
         SELECT count(*) FROM mine CROSS JOIN score_tasks {{subturn}}
-        WHERE {_ALIKE} AND (subturn, id) < (my_subturn, my_id)
+        WHERE {_SAME_LANE} AND (subturn, id) < (my_subturn, my_id)
     )
 """  # noqa: S608 - constants
 _AHEAD = """
@@ -105,20 +105,20 @@ _AHEAD = """
 _MOMENT: BindParameter[Any] = bindparam("moment", type_=ScoreTask.not_before.type)
 
 
-def _said(dialect: str) -> dict[str, TextClause]:
+def _statements(dialect: str) -> dict[str, TextClause]:
     """The statements for this kind of database. SQLite is told which index to follow: it would sort all that wait."""
     names = ("turn", "lane", "subturn", "sublane", "served")
     own = {name: f"INDEXED BY ix_score_tasks_{name}" if dialect == "sqlite" else "" for name in names}
-    own |= {"waiting": WAITING, "locked": "" if dialect == "sqlite" else "FOR UPDATE SKIP LOCKED"}
-    statements = {"standing": _STANDING, "just": _JUST_SERVED, "head": _HEAD, "in_lane": _IN_LANE, "gap": _CLOSE_GAP}
-    statements |= {"held": _HELD, "ahead": _AHEAD}
+    own |= {"waiting": WAITING_CONDITION, "locked": "" if dialect == "sqlite" else "FOR UPDATE SKIP LOCKED"}
+    statements = {"standing": _LANE_STATE, "just": _JUST_SERVED, "head": _HEAD, "in_lane": _IN_LANE, "gap": _CLOSE_GAP}
+    statements |= {"held": _EFFECTIVE_TURN, "ahead": _AHEAD}
     made = {name: text(statement.format(**own)) for name, statement in statements.items()}
     return made | {name: made[name].bindparams(_MOMENT) for name in ("head", "in_lane")}
 
 
-_SQL = {dialect: _said(dialect) for dialect in ("sqlite", "postgresql")}
+_SQL = {dialect: _statements(dialect) for dialect in ("sqlite", "postgresql")}
 # Until PostgreSQL has counted rows that came in a gust it takes them for few, and would sort them all for each claim.
-_FOLLOW_THE_INDEX = text(
+_DISABLE_SORT = text(
     "SELECT set_config('enable_sort', 'off', true), set_config('enable_incremental_sort', 'off', true)"
 )
 
@@ -134,12 +134,12 @@ def lane_of(session: ReadSession, submission_id: str) -> Lane:
     return Lane(*found)
 
 
-def is_organizers(task: Row[Any]) -> bool:
+def is_in_organizers_lane(task: Row[Any]) -> bool:
     """Whether a task is in the lane of all that organizers enter or order."""
     return bool(task.lane == _ORGANIZERS)
 
 
-def take(session: WriteSession, lane: Lane) -> Place:
+def take_turn(session: WriteSession, lane: Lane) -> TaskTurn:
     """The next free place in this lane, held until the transaction ends.
 
     A lane that waits for nothing begins with the round that is being served, or with the one after it if it was served
@@ -154,28 +154,28 @@ def take(session: WriteSession, lane: Lane) -> Place:
     elif row.served is not None:
         turn += connection.execute(said["just"], {"turn": turn, "lane": lane.name}).first() is not None
     subturn = max(row.part_first or 0, 0 if row.part_last is None else row.part_last + 1)
-    return Place(turn, subturn)
+    return TaskTurn(turn, subturn)
 
 
-def retake(session: WriteSession, task: ScoreTask) -> None:
+def take_another_turn(session: WriteSession, task: ScoreTask) -> None:
     """A task that had its turn and comes again takes another one of its lane; within the lane it stays where it was."""
-    task.turn, task.ticket = take(session, Lane(task.lane, task.sublane)).turn, id_of(clock.steady(session))
+    task.turn, task.ticket = take_turn(session, Lane(task.lane, task.sublane)).turn, id_at(clock.steady(session))
 
 
-def choose(session: WriteSession, scorer_version: int, moment: datetime) -> Chosen | None:
+def choose_task(session: WriteSession, scorer_version: int, moment: datetime) -> ChosenTask | None:
     """The due task whose turn it is, locked; what others are claiming at this moment is passed over."""
     connection, dialect = session.connection(), session.get_bind().dialect.name
     if dialect == "postgresql":
-        connection.execute(_FOLLOW_THE_INDEX)
+        connection.execute(_DISABLE_SORT)
     named = {"scorer": scorer_version, "moment": moment}
     head = connection.execute(_SQL[dialect]["head"], named).one_or_none()
     if head is None:
         return None
     named |= {"lane": head.lane, "priority": head.priority}
-    return Chosen(connection.execute(_SQL[dialect]["in_lane"], named).one(), head)
+    return ChosenTask(connection.execute(_SQL[dialect]["in_lane"], named).one(), head)
 
 
-def exchange(session: WriteSession, chosen: Chosen) -> None:
+def swap_turns(session: WriteSession, chosen: ChosenTask) -> None:
     """Let the chosen task have the turn that is due, and who held it have the other one."""
     task, holder = chosen
     if task.id != holder.id:
@@ -183,16 +183,16 @@ def exchange(session: WriteSession, chosen: Chosen) -> None:
             {"task": one.id, "given": other.turn, "with_ticket": other.ticket}
             for one, other in ((task, holder), (holder, task))
         ]
-        session.connection().execute(_GIVE, given)
+        session.connection().execute(_SET_TURN, given)
 
 
-def leave(session: WriteSession, task: ScoreTask) -> None:
+def release_turn(session: WriteSession, task: ScoreTask) -> None:
     """A task that is not queued any more gives its turn back: the last of its lane takes it, so that none is left out."""
     statement = _SQL[session.get_bind().dialect.name]["gap"]
     session.connection().execute(statement, {"turn": task.turn, "ticket": task.ticket, "lane": task.lane})
 
 
-def position(session: ReadSession, task_id: str) -> int | None:
+def queue_position(session: ReadSession, task_id: str) -> int | None:
     """How many queued tasks go before a queued one if nothing more comes, plus one; None for one that waits no more.
 
     A writer on PostgreSQL sees what others commit between its statements: a worker may have claimed the task just now.

@@ -8,7 +8,7 @@ from app.store.session import ReadSession
 from app.store.tables import GoldVersion, Submission
 
 
-def with_rows(session: ReadSession, keys: Collection[str]) -> set[str]:
+def referenced_keys(session: ReadSession, keys: Collection[str]) -> set[str]:
     """Those of the keys that a submission or a gold version points to."""
     query = union_all(
         select(Submission.file_key).where(Submission.file_key.in_(keys)),

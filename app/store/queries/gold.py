@@ -27,7 +27,7 @@ def by_version(session: ReadSession, phase_id: str, version: int) -> GoldVersion
     return session.scalar(select(GoldVersion).where(GoldVersion.phase_id == phase_id, GoldVersion.version == version))
 
 
-def named_classes(session: ReadSession, challenge_id: str) -> bool:
+def has_inferred_classes(session: ReadSession, challenge_id: str) -> bool:
     """Whether labels of gold that was put in force became the classes of the challenge, for nobody had declared any."""
     query = (
         select(GoldVersion.id).join(Phase, Phase.id == GoldVersion.phase_id).where(Phase.challenge_id == challenge_id)
@@ -36,7 +36,7 @@ def named_classes(session: ReadSession, challenge_id: str) -> bool:
     return session.scalar(named.limit(1)) is not None
 
 
-def opened(session: ReadSession, challenge_id: str, now: datetime) -> bool:
+def has_opened(session: ReadSession, challenge_id: str, now: datetime) -> bool:
     """Whether a phase with gold in force has opened."""
     query = (
         select(GoldVersion.id).join(Phase, Phase.id == GoldVersion.phase_id).where(Phase.challenge_id == challenge_id)

@@ -10,15 +10,15 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import KnownAddress
 
-MOST = 20  # address blocks of one user; the least recent one is forgotten
-LIFE = timedelta(days=90)  # after the last login from there
+MAX_BLOCKS_PER_USER = 20  # address blocks of one user; the least recent one is forgotten
+BLOCK_LIFETIME = timedelta(days=90)  # after the last login from there
 INSERTS: dict[str, Any] = {"sqlite": sqlite_insert, "postgresql": postgresql_insert}
 
 
-def knows(session: ReadSession, user_id: str, block: str, now: datetime) -> bool:
+def is_known(session: ReadSession, user_id: str, block: str, now: datetime) -> bool:
     """Whether the user logged in from this address block lately."""
     row = session.get(KnownAddress, (user_id, block))
-    return row is not None and row.last_at > now - LIFE
+    return row is not None and row.last_at > now - BLOCK_LIFETIME
 
 
 def remember(session: WriteSession, user_id: str, block: str, now: datetime) -> None:
@@ -32,10 +32,10 @@ def remember(session: WriteSession, user_id: str, block: str, now: datetime) -> 
         select(KnownAddress.block)
         .where(KnownAddress.user_id == user_id)
         .order_by(KnownAddress.last_at.desc(), KnownAddress.block)
-        .limit(MOST)
+        .limit(MAX_BLOCKS_PER_USER)
     )
     own = KnownAddress.user_id == user_id
     session.execute(delete(KnownAddress).where(own, KnownAddress.block.not_in(kept)))
     row = (KnownAddress.user_id, KnownAddress.block)
-    old = select(*row).where(KnownAddress.last_at <= now - LIFE).with_for_update(skip_locked=True)
+    old = select(*row).where(KnownAddress.last_at <= now - BLOCK_LIFETIME).with_for_update(skip_locked=True)
     session.execute(delete(KnownAddress).where(tuple_(*row).in_(old)))  # passing over what another login holds

@@ -11,7 +11,7 @@ from app.store.tables import Base
 
 Row = TypeVar("Row", bound=Base)
 
-CURSOR = re.compile(r"[0-9a-f]{32}")
+CURSOR_PATTERN = re.compile(r"[0-9a-f]{32}")
 
 
 def page(
@@ -20,7 +20,7 @@ def page(
     """Up to `limit` rows after the cursor and the next cursor, None at the end; raises errors.BadCursor."""
     column = table.__table__.c.id
     if cursor is not None:
-        if not CURSOR.fullmatch(cursor):
+        if not CURSOR_PATTERN.fullmatch(cursor):
             raise BadCursor
         query = query.where(column < cursor)
     rows = list(session.scalars(query.order_by(column.desc()).limit(limit + 1)))

@@ -9,16 +9,16 @@ from app.store.session import ReadSession, WriteSession
 from app.store.tables import QuotaEntry, Submission
 from app.store.types import new_id, utcnow
 
-COUNTED_FAILURES = ("cpu_limit", "time_limit", "memory_limit", "aborted")
+FAILURES_COUNTED_AS_INVALID = ("cpu_limit", "time_limit", "memory_limit", "aborted")
 """Failures that a file brings about: no charge, but they count as invalid, or such files could be sent for ever."""
 CANCELLED = "cancelled"
 """By its own team: no charge, but it counts as invalid, or files could be sent and given up for ever."""
-INVALID = ("rejected", CANCELLED, *COUNTED_FAILURES)
+INVALID_REASONS = ("rejected", CANCELLED, *FAILURES_COUNTED_AS_INVALID)
 """The reasons in the ledger that count against `invalid_per_day`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class QuotaUsage:
     """Submissions that count against each limit of the quota."""
 
     per_day: int
@@ -27,19 +27,19 @@ class Usage:
     invalid_per_day: int
 
 
-def usage(session: ReadSession, phase_id: str, team_id: str, day: str) -> Usage:
+def usage(session: ReadSession, phase_id: str, team_id: str, day: str) -> QuotaUsage:
     """What the team has used in the phase, and on this day of the challenge's calendar."""
     names = {"phase_id": phase_id, "team_id": team_id, "day": day}
-    row = session.connection().execute(_USAGE, names).one()
-    return Usage(per_day=int(row[1]), total=int(row[0]), concurrent=int(row[3]), invalid_per_day=int(row[2]))
+    row = session.connection().execute(_USAGE_QUERY, names).one()
+    return QuotaUsage(per_day=int(row[1]), total=int(row[0]), concurrent=int(row[3]), invalid_per_day=int(row[2]))
 
 
-def _usage() -> Select[Any]:
+def _usage_query() -> Select[Any]:
     kind, reason = QuotaEntry.__table__.c.kind, QuotaEntry.__table__.c.reason
     today = QuotaEntry.__table__.c.day == bindparam("day")
     weight = case((kind == "reserve", 1), (kind == "refund", -1), else_=0)
     at_work = case((kind == "reserve", 1), else_=-1)  # a charge or a refund ends what was reserved
-    invalid = (kind == "refund") & reason.in_(INVALID)
+    invalid = (kind == "refund") & reason.in_(INVALID_REASONS)
     return select(
         func.coalesce(func.sum(weight), 0),
         func.coalesce(func.sum(case((today, weight), else_=0)), 0),
@@ -51,7 +51,7 @@ def _usage() -> Select[Any]:
     )
 
 
-_USAGE = _usage()
+_USAGE_QUERY = _usage_query()
 
 
 def entries(session: ReadSession, phase_id: str, team_id: str) -> list[QuotaEntry]:
@@ -62,7 +62,7 @@ def entries(session: ReadSession, phase_id: str, team_id: str) -> list[QuotaEntr
 
 def reserve(session: WriteSession, submission: Submission, day: str) -> None:
     """Take one from the quota at admission."""
-    entry = _of(submission.id) | {"phase_id": submission.phase_id, "team_id": submission.team_id, "day": day}
+    entry = _entry_values(submission.id) | {"phase_id": submission.phase_id, "team_id": submission.team_id, "day": day}
     session.connection().execute(_RESERVE, entry | {"kind": "reserve", "reason": "admitted"})
 
 
@@ -73,27 +73,27 @@ def settle(session: WriteSession, submission_id: str, ended: str, failure: str |
     Organizers' entries are never charged: where nothing was reserved nothing is written.
     """
     kind = "charge" if ended == "finished" else "refund"
-    reason = failure if failure in COUNTED_FAILURES else ended
-    session.connection().execute(_SETTLE, _of(submission_id) | {"kind": kind, "reason": reason})
+    reason = failure if failure in FAILURES_COUNTED_AS_INVALID else ended
+    session.connection().execute(_SETTLE, _entry_values(submission_id) | {"kind": kind, "reason": reason})
 
 
-def day_given_back(session: ReadSession, submission_id: str) -> str | None:
+def refunded_day(session: ReadSession, submission_id: str) -> str | None:
     """The day whose quota a submission was taken from that has been given back; None where nothing was."""
     given_back = (QuotaEntry.submission_id == submission_id) & (QuotaEntry.kind == "refund")
     return session.scalar(select(QuotaEntry.day).where(given_back))
 
 
-def take_back(session: WriteSession, submission_id: str) -> None:
+def cancel_refund(session: WriteSession, submission_id: str) -> None:
     """A submission that was given back is to be scored after all: its reservation stands again."""
     given_back = (QuotaEntry.submission_id == submission_id) & (QuotaEntry.kind == "refund")
     session.execute(delete(QuotaEntry).where(given_back))
 
 
-def _of(submission_id: str) -> dict[str, Any]:
+def _entry_values(submission_id: str) -> dict[str, Any]:
     return {"id": new_id(), "submission_id": submission_id, "created_at": utcnow()}
 
 
-def _settlement() -> Insert:
+def _settle_statement() -> Insert:
     """The opposite entry to a reservation that has none, in its phase, team and day."""
     table = QuotaEntry.__table__
     other = table.alias()
@@ -106,4 +106,4 @@ def _settlement() -> Insert:
 
 
 _RESERVE = insert(QuotaEntry.__table__)
-_SETTLE = _settlement()
+_SETTLE = _settle_statement()

@@ -9,23 +9,28 @@ from sqlalchemy import ColumnElement, func, select, update
 from sqlalchemy.orm import lazyload
 
 from app.store import clock
-from app.store.queries.score_provenance import Origin
-from app.store.queries.tasks import due
+from app.store.queries.score_provenance import ScoreProvenance
+from app.store.queries.tasks import due_condition
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import Rerun, Score, ScoreTask, Submission
-from app.task_priorities import RESCORING
+from app.task_priorities import RESCORING_PRIORITY
 
-Held = Sequence[tuple[ScoreTask, Submission]]
-
-
-def _waiting(scorer_version: int, moment: datetime) -> ColumnElement[bool]:
-    return due(moment) & (ScoreTask.scorer_version == scorer_version) & (ScoreTask.priority >= RESCORING)
+LockedTasks = Sequence[tuple[ScoreTask, Submission]]
 
 
-def any_waits(session: ReadSession, scorer_version: int) -> bool:
+def _due_condition(scorer_version: int, moment: datetime) -> ColumnElement[bool]:
+    return (
+        due_condition(moment)
+        & (ScoreTask.scorer_version == scorer_version)
+        & (ScoreTask.priority >= RESCORING_PRIORITY)
+    )
+
+
+def has_due(session: ReadSession, scorer_version: int) -> bool:
     """Whether something is to be scored again now."""
     return (
-        session.scalar(select(ScoreTask.id).where(_waiting(scorer_version, clock.steady(session))).limit(1)) is not None
+        session.scalar(select(ScoreTask.id).where(_due_condition(scorer_version, clock.steady(session))).limit(1))
+        is not None
     )
 
 
@@ -34,7 +39,7 @@ def claim(
 ) -> list[tuple[ScoreTask, Submission]]:
     """Take some due tasks of one gold and one recipe, together no larger than so many bytes, or one larger one."""
     moment = clock.steady(session)
-    waiting = _waiting(scorer_version, moment)
+    waiting = _due_condition(scorer_version, moment)
     in_line = (ScoreTask.priority, ScoreTask.id)
     first = session.execute(
         select(ScoreTask.gold_id, ScoreTask.recipe_id).where(waiting).order_by(*in_line).limit(1)
@@ -64,13 +69,13 @@ def claim(
 
 def _start(session: WriteSession, taken: Sequence[ScoreTask], until: datetime | None) -> None:
     values = {"status": "running", "started_at": clock.now(session), "lease_until": until}
-    _change(session, [task.id for task in taken], **values, attempt=ScoreTask.attempt + 1)
+    _update_tasks(session, [task.id for task in taken], **values, attempt=ScoreTask.attempt + 1)
     for task in taken:  # as they are stored now: what a commit leaves to be read again would be read one by one
         session.expunge(task)
         task.attempt += 1
 
 
-def hold(session: WriteSession, claims: Iterable[tuple[str, int]]) -> dict[str, ScoreTask]:
+def lock_owned(session: WriteSession, claims: Iterable[tuple[str, int]]) -> dict[str, ScoreTask]:
     """Those of these claims that still own their tasks, locked, by the id of the task."""
     attempts = dict(claims)
     mine = (ScoreTask.id.in_(attempts)) & (ScoreTask.status == "running")
@@ -78,7 +83,7 @@ def hold(session: WriteSession, claims: Iterable[tuple[str, int]]) -> dict[str, 
     return {task.id: task for task in held if task.attempt == attempts[task.id]}
 
 
-def stored(session: ReadSession, like: Collection[ScoreTask]) -> dict[str, list[Score]]:
+def stored_scores(session: ReadSession, like: Collection[ScoreTask]) -> dict[str, list[Score]]:
     """The scores that were stored under the keys of these tasks of one gold and one recipe, by submission."""
     found: dict[str, list[Score]] = {}
     for one in list(like)[:1]:
@@ -90,19 +95,19 @@ def stored(session: ReadSession, like: Collection[ScoreTask]) -> dict[str, list[
     return found
 
 
-def done(session: WriteSession, ids: Sequence[str], now: datetime) -> None:
+def mark_done(session: WriteSession, ids: Sequence[str], now: datetime) -> None:
     """These came out as they are stored, or for the first time."""
-    _change(
+    _update_tasks(
         session, ids, status="done", finished_at=now, compared_at=now, lease_until=None, difference=None, failure=None
     )
 
 
 def release(session: WriteSession, claims: Iterable[tuple[str, int]]) -> None:
     """Give back what was not begun; that is no interruption."""
-    _change(session, list(hold(session, claims)), status="queued", lease_until=None)
+    _update_tasks(session, list(lock_owned(session, claims)), status="queued", lease_until=None)
 
 
-def _change(session: WriteSession, ids: Sequence[str], **values: object) -> None:
+def _update_tasks(session: WriteSession, ids: Sequence[str], **values: object) -> None:
     if ids:
         changed = update(ScoreTask).where(ScoreTask.id.in_(ids)).values(**values)
         session.execute(changed, execution_options={"synchronize_session": False})
@@ -112,7 +117,7 @@ def _change(session: WriteSession, ids: Sequence[str], **values: object) -> None
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class RescoringResult:
     """What became of one task."""
 
     rerun_id: str | None
@@ -120,7 +125,7 @@ class Settled:
     different: bool = False
 
 
-def count(session: WriteSession, settled: Iterable[Settled], now: datetime) -> None:
+def add_to_progress(session: WriteSession, settled: Iterable[RescoringResult], now: datetime) -> None:
     """Add what settled in this transaction to the orders that it belongs to; the last one finishes its order."""
     sums: dict[str, Counter[str]] = {}
     for each in settled:
@@ -139,39 +144,41 @@ def count(session: WriteSession, settled: Iterable[Settled], now: datetime) -> N
     session.flush()
 
 
-def newest(session: ReadSession, phase_id: str) -> Rerun | None:
+def newest_order(session: ReadSession, phase_id: str) -> Rerun | None:
     """The order given last."""
     return session.scalar(select(Rerun).where(Rerun.phase_id == phase_id).order_by(Rerun.id.desc()).limit(1))
 
 
-def last_finished(session: ReadSession, phase_id: str) -> Rerun | None:
+def last_finished_order(session: ReadSession, phase_id: str) -> Rerun | None:
     """The last order that came to its end with something done."""
     whole = Rerun.finished_at.is_not(None) & Rerun.cancelled_at.is_(None) & (Rerun.done > 0)
     return session.scalar(select(Rerun).where(Rerun.phase_id == phase_id, whole).order_by(Rerun.id.desc()).limit(1))
 
 
-def _again(phase_id: str, origin: Origin) -> ColumnElement[bool]:
+def _rescorable_condition(phase_id: str, origin: ScoreProvenance) -> ColumnElement[bool]:
     """The settled tasks, of this origin, of the phase's finished submissions."""
     finished = select(Submission.id).where(Submission.phase_id == phase_id, Submission.status == "finished")
     settled = ScoreTask.status.in_(("done", "failed"))
-    return origin.of_task() & settled & ScoreTask.submission_id.in_(finished)
+    return origin.task_condition() & settled & ScoreTask.submission_id.in_(finished)
 
 
-def countable(session: ReadSession, phase_id: str, origin: Origin) -> int:
+def count_rescorable(session: ReadSession, phase_id: str, origin: ScoreProvenance) -> int:
     """How many can be scored again now."""
-    return session.scalars(select(func.count()).select_from(ScoreTask).where(_again(phase_id, origin))).one()
+    return session.scalars(
+        select(func.count()).select_from(ScoreTask).where(_rescorable_condition(phase_id, origin))
+    ).one()
 
 
-def queue_again(session: WriteSession, rerun: Rerun, origin: Origin) -> int:
+def queue_order(session: WriteSession, rerun: Rerun, origin: ScoreProvenance) -> int:
     """Queue them all for this order; gives how many."""
-    fresh = {"status": "queued", "priority": RESCORING, "crashes": 0, "interruptions": 0}
+    fresh = {"status": "queued", "priority": RESCORING_PRIORITY, "crashes": 0, "interruptions": 0}
     blank = dict.fromkeys(("not_before", "lease_until", "finished_at"))
-    which = _again(rerun.phase_id, origin)
+    which = _rescorable_condition(rerun.phase_id, origin)
     changed = update(ScoreTask).where(which).values(**fresh, **blank, rerun_id=rerun.id).returning(ScoreTask.id)
     return len(session.execute(changed, execution_options={"synchronize_session": False}).all())
 
 
-def stand_down(session: WriteSession, rerun_id: str, now: datetime) -> None:
+def withdraw_order(session: WriteSession, rerun_id: str, now: datetime) -> None:
     """Take back what is still queued for this order: it is again what it was, done or failed, and of no order."""
     mine = (ScoreTask.rerun_id == rerun_id) & (ScoreTask.status == "queued")
     before = {"finished_at": now, "not_before": None, "rerun_id": None}
@@ -194,12 +201,12 @@ def different(session: ReadSession, rerun_id: str, most: int) -> list[tuple[Scor
     return [(task, submission) for task, submission in session.execute(query.order_by(Submission.id).limit(most))]
 
 
-def all_different(session: ReadSession) -> int:
+def count_differing(session: ReadSession) -> int:
     """How many tasks gave other values than those stored when they were last computed again."""
     return session.scalars(select(func.count(ScoreTask.id)).where(ScoreTask.difference.is_not(None))).one()
 
 
-def seconds_each(session: ReadSession, phase_id: str, newest_of: int = 100) -> float | None:
+def mean_scoring_seconds(session: ReadSession, phase_id: str, newest_of: int = 100) -> float | None:
     """What the first scoring of the phase's newest submissions took on average; None where there is none."""
     query = (
         select(Submission.started_at, Submission.finished_at)

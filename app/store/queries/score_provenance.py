@@ -9,21 +9,21 @@ from app.store.tables import Score, ScoreTask
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ScoreProvenance:
     """Scores of one origin may stand on one board."""
 
     gold_id: str
     recipe_ids: Collection[str]
     scorer_version: int
 
-    def of_task(self) -> ColumnElement[bool]:
+    def task_condition(self) -> ColumnElement[bool]:
         """Whether a task is to give scores of this origin."""
-        return self._of(ScoreTask)
+        return self._condition(ScoreTask)
 
-    def of_score(self) -> ColumnElement[bool]:
+    def score_condition(self) -> ColumnElement[bool]:
         """Whether a score is of this origin."""
-        return self._of(Score)
+        return self._condition(Score)
 
-    def _of(self, row: type[ScoreTask] | type[Score]) -> ColumnElement[bool]:
+    def _condition(self, row: type[ScoreTask] | type[Score]) -> ColumnElement[bool]:
         recipes = row.recipe_id.in_(self.recipe_ids)
         return (row.gold_id == self.gold_id) & recipes & (row.scorer_version == self.scorer_version)

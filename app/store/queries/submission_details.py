@@ -24,7 +24,7 @@ from app.store.tables import (
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class SubmissionContext:
     """What stands around a submission: its phase, the gold and recipe in force, its newest task, the reader's part."""
 
     challenge: str
@@ -53,15 +53,15 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class SubmissionDetails:
     """A submission, what stands around it, and by split the values of its scores in force."""
 
     submission: Submission
-    around: Surroundings
+    context: SubmissionContext
     scores: dict[str, dict[str, Any]]
 
 
-_COLUMNS: dict[str, InstrumentedAttribute[Any]] = {
+_CONTEXT_COLUMNS: dict[str, InstrumentedAttribute[Any]] = {
     "challenge": Challenge.slug,
     "phase_id": Phase.id,
     "phase": Phase.slug,
@@ -86,18 +86,20 @@ _COLUMNS: dict[str, InstrumentedAttribute[Any]] = {
     "difference": ScoreTask.difference,
     "task_failure": ScoreTask.failure,
 }
-_OWN = tuple(Submission.__table__.c)
-_NAMES = tuple(column.name for column in _OWN)
+_SUBMISSION_COLUMNS = tuple(Submission.__table__.c)
+_SUBMISSION_COLUMN_NAMES = tuple(column.name for column in _SUBMISSION_COLUMNS)
 _IDS: BindParameter[str] = bindparam("ids", expanding=True)
 
 
-def _rows() -> Select[Any]:
+def _details_query() -> Select[Any]:
     user: BindParameter[str] = bindparam("user_id")
     newest = ScoreTask.__table__.alias()
     task = select(func.max(newest.c.id)).where(newest.c.submission_id == Submission.id).scalar_subquery()
-    around = [_COLUMNS[field.name].__clause_element__().label(f"_{field.name}") for field in fields(Surroundings)]
+    around = [
+        _CONTEXT_COLUMNS[field.name].__clause_element__().label(f"_{field.name}") for field in fields(SubmissionContext)
+    ]
     return (
-        select(*_OWN, *around)
+        select(*_SUBMISSION_COLUMNS, *around)
         .select_from(Submission.__table__)
         .join(Phase.__table__, Phase.id == Submission.phase_id)
         .join(Challenge.__table__, Challenge.id == Phase.challenge_id)
@@ -113,7 +115,7 @@ def _rows() -> Select[Any]:
     )
 
 
-def _scores() -> Select[Any]:
+def _scores_query() -> Select[Any]:
     """In force: of the active gold, of recipes that compute the same, of the scorer version in force."""
     scores, recipes = Score.__table__, Recipe.__table__
     return (
@@ -130,26 +132,28 @@ def _scores() -> Select[Any]:
 
 
 # Built once, and of tables rather than objects: whoever waits for scores asks them at the end of every wait.
-_ROWS, _SCORES = _rows(), _scores()
+_DETAILS_QUERY, _SCORES_QUERY = _details_query(), _scores_query()
 
 
-def followed(session: ReadSession, ids: Sequence[str], user_id: str | None) -> dict[str, Followed]:
+def load_submission_details(
+    session: ReadSession, ids: Sequence[str], user_id: str | None
+) -> dict[str, SubmissionDetails]:
     """Submissions of one phase by id, as they stand for this user; those that there are."""
-    rows = session.connection().execute(_ROWS, {"ids": ids, "user_id": user_id}).all()
-    stood = {row[0]: (row, Surroundings(*row[len(_NAMES) :])) for row in rows}
-    found = {name: (_submission(row, around.team), around) for name, (row, around) in stood.items()}
+    rows = session.connection().execute(_DETAILS_QUERY, {"ids": ids, "user_id": user_id}).all()
+    stood = {row[0]: (row, SubmissionContext(*row[len(_SUBMISSION_COLUMN_NAMES) :])) for row in rows}
+    found = {name: (_detached_submission(row, around.team), around) for name, (row, around) in stood.items()}
     finished = [name for name, (submission, _) in found.items() if submission.status == "finished"]
     scores: dict[str, dict[str, Any]] = {name: {} for name in found}
     if finished and found[finished[0]][1].gold_id is not None:
         around = found[finished[0]][1]
         wanted = {name: getattr(around, name) for name in ("gold_id", "fingerprint", "scorer_version")}
-        for name, split, metrics in session.connection().execute(_SCORES, wanted | {"ids": finished}):
+        for name, split, metrics in session.connection().execute(_SCORES_QUERY, wanted | {"ids": finished}):
             scores[name][split] = metrics
-    return {name: Followed(submission, around, scores[name]) for name, (submission, around) in found.items()}
+    return {name: SubmissionDetails(submission, around, scores[name]) for name, (submission, around) in found.items()}
 
 
-def _submission(row: Any, team: str) -> Submission:
+def _detached_submission(row: Any, team: str) -> Submission:
     """The row as an object outside the session, with the name of its team."""
-    made = Submission(**dict(zip(_NAMES, row, strict=False)))
+    made = Submission(**dict(zip(_SUBMISSION_COLUMN_NAMES, row, strict=False)))
     made.team = Team(id=made.team_id, name=team)
     return made

@@ -14,19 +14,19 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import lazyload
 
 from app.store import clock
-from app.store.board_invalidation import UNSEEN
+from app.store.board_invalidation import NO_BOARD_CHANGE
 from app.store.queries import fair_scheduling
 from app.store.queries.fair_scheduling import Lane
 from app.store.session import ReadSession, WriteSession
 from app.store.tables import GoldVersion, Phase, Recipe, ScoreTask, Submission
-from app.store.types import id_of
-from app.task_priorities import RESCORING, SUBMITTED
+from app.store.types import id_at
+from app.task_priorities import RESCORING_PRIORITY, SUBMISSION_PRIORITY
 
 _ADD = {
     "sqlite": sqlite_insert(ScoreTask.__table__).on_conflict_do_nothing().returning(ScoreTask.__table__.c.id),
     "postgresql": postgresql_insert(ScoreTask.__table__).on_conflict_do_nothing().returning(ScoreTask.__table__.c.id),
 }
-_WITH_ALL = (
+_CLAIMED_QUERY = (
     select(Submission, GoldVersion, Phase, Recipe)
     .select_from(ScoreTask)
     .join(Submission, Submission.id == ScoreTask.submission_id)
@@ -39,25 +39,27 @@ _WITH_ALL = (
 )
 
 
-def due(moment: "datetime | BindParameter[datetime]") -> ColumnElement[bool]:
+def due_condition(moment: "datetime | BindParameter[datetime]") -> ColumnElement[bool]:
     """Queued, and not to wait any longer."""
     ready = or_(ScoreTask.not_before.is_(None), ScoreTask.not_before <= moment)
     return (ScoreTask.status == "queued") & ready
 
 
-def for_submissions(
+def due_submission_condition(
     scorer_version: "int | BindParameter[int]", moment: "datetime | BindParameter[datetime]"
 ) -> ColumnElement[bool]:
     """Due at this moment, of this scorer version, and no scoring again."""
-    return due(moment) & (ScoreTask.scorer_version == scorer_version) & (ScoreTask.priority < RESCORING)
+    return (
+        due_condition(moment) & (ScoreTask.scorer_version == scorer_version) & (ScoreTask.priority < RESCORING_PRIORITY)
+    )
 
 
 _SCORER: BindParameter[int] = bindparam("scorer", type_=ScoreTask.scorer_version.type)
 _MOMENT: BindParameter[datetime] = bindparam("moment", type_=ScoreTask.not_before.type)
 _STARTED: BindParameter[datetime] = bindparam("now", type_=ScoreTask.started_at.type)
-_DUE = for_submissions(_SCORER, _MOMENT)
-_ANY = select(ScoreTask.id).where(_DUE).limit(1)
-_ANY_OLD = _ANY.where(ScoreTask.created_at <= _MOMENT)
+_DUE = due_submission_condition(_SCORER, _MOMENT)
+_ANY_DUE = select(ScoreTask.id).where(_DUE).limit(1)
+_ANY_DUE_SINCE = _ANY_DUE.where(ScoreTask.created_at <= _MOMENT)
 _START = (
     update(ScoreTask.__table__)
     .where(ScoreTask.id == bindparam("task"))
@@ -74,7 +76,7 @@ _SHOW_STARTED = (
     .where(Submission.id == bindparam("submission"), Submission.status == "queued")
     .values(status="running", started_at=_STARTED, attempt=Submission.attempt + bindparam("tries"))
 )
-_END = (
+_FINISH = (
     update(ScoreTask.__table__)
     .where(ScoreTask.id == bindparam("task"), ScoreTask.attempt == bindparam("fence"))
     .where(ScoreTask.status == "running")
@@ -99,7 +101,7 @@ def add(
     gold_id: str,
     recipe_id: str,
     scorer_version: int,
-    priority: int = SUBMITTED,
+    priority: int = SUBMISSION_PRIORITY,
     status: str = "queued",
     lane: Lane | None = None,
     moment: datetime | None = None,
@@ -109,9 +111,9 @@ def add(
     The `lane` is that of the submission unless it is said; `moment` is the steady one, where the caller has read it.
     """
     lane = lane or fair_scheduling.lane_of(session, submission_id)
-    place = fair_scheduling.take(session, lane)
+    place = fair_scheduling.take_turn(session, lane)
     now = moment or clock.steady(session)
-    task_id = id_of(now)
+    task_id = id_at(now)
     values: dict[str, Any] = {
         "id": task_id,
         "ticket": task_id,
@@ -133,15 +135,15 @@ def add(
     return added.scalar_one_or_none()
 
 
-def any_due(session: ReadSession, scorer_version: int, longer: timedelta = timedelta()) -> bool:
+def has_due(session: ReadSession, scorer_version: int, longer: timedelta = timedelta()) -> bool:
     """Whether a queued task of a new submission may start, and might have started so long ago."""
     moment = clock.steady(session) - longer
     # Their age only then: a row made before somebody set the clock back seems to be of a time to come.
-    query = _ANY_OLD if longer else _ANY
+    query = _ANY_DUE_SINCE if longer else _ANY_DUE
     return session.connection().execute(query, {"moment": moment, "scorer": scorer_version}).first() is not None
 
 
-def expired(session: WriteSession) -> list[ScoreTask]:
+def lock_expired(session: WriteSession) -> list[ScoreTask]:
     """Running tasks whose worker gave no sign of life for as long as its lease lasted; locked for their return."""
     lost = (ScoreTask.status == "running") & (ScoreTask.lease_until < clock.steady(session))
     return list(session.scalars(select(ScoreTask).where(lost).with_for_update(skip_locked=True)))
@@ -158,7 +160,9 @@ def backlog(session: ReadSession) -> Backlog:
     unfinished = ScoreTask.status.in_(("queued", "running"))
     counts = select(ScoreTask.status, func.count()).where(unfinished).group_by(ScoreTask.status)
     depth = {row[0]: row[1] for row in session.execute(counts)}
-    oldest = session.scalar(select(func.min(ScoreTask.created_at)).where(due(now), ScoreTask.priority < RESCORING))
+    oldest = session.scalar(
+        select(func.min(ScoreTask.created_at)).where(due_condition(now), ScoreTask.priority < RESCORING_PRIORITY)
+    )
     age = 0.0 if oldest is None else max(0.0, (now - oldest).total_seconds())
     return Backlog(queued=depth.get("queued", 0), running=depth.get("running", 0), oldest_seconds=age)
 
@@ -174,20 +178,20 @@ def claim(session: WriteSession, scorer_version: int, count: int) -> list[tuple[
 def claim_next(session: WriteSession, scorer_version: int, lease: timedelta | None) -> tuple[str, int] | None:
     """Take the due task whose turn it is for as long as the lease lasts; None where there is none."""
     moment, connection = clock.read(session), session.connection()
-    chosen = fair_scheduling.choose(session, scorer_version, moment.steady)
+    chosen = fair_scheduling.choose_task(session, scorer_version, moment.steady)
     if chosen is None:
         return None
-    fair_scheduling.exchange(session, chosen)
+    fair_scheduling.swap_turns(session, chosen)
     until = None if lease is None else moment.steady + lease
     task = chosen.task
     connection.execute(_START, {"task": task.id, "now": moment.now, "until": until})
     # What an organizer has scored once more is no attempt of its team's; the first try of what they enter is one.
-    tries = 0 if fair_scheduling.is_organizers(task) and task.attempt else 1
+    tries = 0 if fair_scheduling.is_in_organizers_lane(task) and task.attempt else 1
     connection.execute(_SHOW_STARTED, {"submission": task.submission_id, "now": moment.now, "tries": tries})
     return task.id, task.attempt + 1
 
 
-def renew(session: WriteSession, claims: Iterable[tuple[str, int]], lease: timedelta) -> None:
+def renew_leases(session: WriteSession, claims: Iterable[tuple[str, int]], lease: timedelta) -> None:
     """Prolong the leases of what a worker is at; what it has lost in the meantime stays lost.
 
     A task that somebody holds is settled, given back or deleted just now: it is passed over, for one who waits for a
@@ -201,7 +205,7 @@ def renew(session: WriteSession, claims: Iterable[tuple[str, int]], lease: timed
             task.lease_until = until
 
 
-def hold_all(session: WriteSession, phase_ids: Collection[str]) -> None:
+def lock_phase_tasks(session: WriteSession, phase_ids: Collection[str]) -> None:
     """Hold every task of these phases, before any other row of theirs.
 
     Whoever works on a task holds it first and then reaches for its submission, gold and recipe; one who deleted those
@@ -212,7 +216,7 @@ def hold_all(session: WriteSession, phase_ids: Collection[str]) -> None:
     session.execute(held)
 
 
-def hold_unfinished(session: WriteSession, submission_ids: Collection[str]) -> list[ScoreTask]:
+def lock_unfinished(session: WriteSession, submission_ids: Collection[str]) -> list[ScoreTask]:
     """The queued and running tasks of these submissions, locked."""
     unfinished = ScoreTask.submission_id.in_(submission_ids) & ScoreTask.status.in_(("queued", "running"))
     query = select(ScoreTask).where(unfinished).order_by(ScoreTask.id).with_for_update()
@@ -221,15 +225,15 @@ def hold_unfinished(session: WriteSession, submission_ids: Collection[str]) -> l
 
 def cancel(session: WriteSession, task: ScoreTask, now: datetime) -> None:
     """A task that is held is not to be done; who works on it owns it no longer, and stores nothing."""
-    waited = task.status == "queued" and task.priority < RESCORING
+    waited = task.status == "queued" and task.priority < RESCORING_PRIORITY
     task.status, task.finished_at, task.lease_until, task.not_before = "cancelled", now, None, None
     session.flush()
     if waited:
         session.refresh(task, ["turn", "ticket"])  # another that left a moment ago may have moved it up
-        fair_scheduling.leave(session, task)
+        fair_scheduling.release_turn(session, task)
 
 
-def owned(session: WriteSession, task_id: str, attempt: int) -> ScoreTask | None:
+def lock_owned(session: WriteSession, task_id: str, attempt: int) -> ScoreTask | None:
     """The task, if this attempt still owns it; locked, so that nobody takes it before the transaction ends."""
     query = select(ScoreTask).where(
         ScoreTask.id == task_id, ScoreTask.attempt == attempt, ScoreTask.status == "running"
@@ -237,17 +241,17 @@ def owned(session: WriteSession, task_id: str, attempt: int) -> ScoreTask | None
     return session.scalar(query.with_for_update())
 
 
-def newer_waits(session: ReadSession, task: ScoreTask) -> bool:
+def has_newer_waiting(session: ReadSession, task: ScoreTask) -> bool:
     """Whether a newer scorer version has still to say what becomes of the submission."""
     newer = (ScoreTask.submission_id == task.submission_id) & (ScoreTask.scorer_version > task.scorer_version)
     undone = newer & ScoreTask.status.in_(("queued", "running"))
     return session.scalar(select(ScoreTask.id).where(undone).limit(1)) is not None
 
 
-def end(session: WriteSession, task_id: str, attempt: int, now: datetime) -> dict[str, Any] | None:
+def finish(session: WriteSession, task_id: str, attempt: int, now: datetime) -> dict[str, Any] | None:
     """The task is done; gives the key that its scores carry, None where this attempt does not own it."""
     names = {"task": task_id, "fence": attempt, "now": now}
-    row = session.connection().execute(_END, names).mappings().one_or_none()
+    row = session.connection().execute(_FINISH, names).mappings().one_or_none()
     return None if row is None else {**row}
 
 
@@ -257,24 +261,26 @@ def fail(session: WriteSession, task_id: str, now: datetime, failure: dict[str, 
     session.execute(ended.values(status="failed", finished_at=now, lease_until=None, failure=failure))
 
 
-def with_all(session: ReadSession, task_id: str, attempt: int) -> tuple[Submission, GoldVersion, Phase, Recipe] | None:
+def load_claimed(
+    session: ReadSession, task_id: str, attempt: int
+) -> tuple[Submission, GoldVersion, Phase, Recipe] | None:
     """What this attempt works with, if it still owns the task."""
-    row = session.execute(_WITH_ALL, {"task_id": task_id, "attempt": attempt}).one_or_none()
+    row = session.execute(_CLAIMED_QUERY, {"task_id": task_id, "attempt": attempt}).one_or_none()
     return None if row is None else (row[0], row[1], row[2], row[3])
 
 
-def forget_waits(session: WriteSession) -> None:
+def clear_delays(session: WriteSession) -> None:
     """Let every queued task start at once: after a restart its wait was measured by the clock of an earlier life."""
     session.execute(
         update(ScoreTask).where(ScoreTask.status == "queued", ScoreTask.not_before.is_not(None)).values(not_before=None)
     )
 
 
-def forget_claims(session: WriteSession) -> int:
+def requeue_unfinished(session: WriteSession) -> int:
     """Queue what was running elsewhere when these rows were copied, and let all start at once; gives how many wait."""
     undone = ScoreTask.status.in_(("queued", "running"))
     fresh = {"status": "queued", "lease_until": None, "not_before": None}
     waiting = session.execute(update(ScoreTask).where(undone).values(fresh).returning(ScoreTask.id)).all()
     running = update(Submission).where(Submission.status == "running").values(status="queued")
-    session.execute(running.execution_options(**UNSEEN))
+    session.execute(running.execution_options(**NO_BOARD_CHANGE))
     return len(waiting)

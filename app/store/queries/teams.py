@@ -13,7 +13,7 @@ def by_name(session: ReadSession, challenge_id: str, name: str, *, baseline: boo
     return session.scalar(select(Team).where(*named))
 
 
-def alike(session: ReadSession, challenge_id: str, name: str) -> Team | None:
+def find_confusable(session: ReadSession, challenge_id: str, name: str) -> Team | None:
     """A team, no baseline, whose name reads or looks the same as this one."""
     same = or_(Team.name_key == name_key(name), Team.look_key == look_key(name))
     query = select(Team).where(Team.challenge_id == challenge_id, Team.baseline.is_(False), same)
@@ -47,6 +47,6 @@ def registrations_of(challenge_id: str, user_id: str | None = None) -> Select[Re
     return query if user_id is None else query.where(Registration.user_id == user_id)
 
 
-def number_of(session: ReadSession, challenge_id: str) -> int:
+def count_teams(session: ReadSession, challenge_id: str) -> int:
     """How many teams a challenge has."""
     return session.scalars(select(func.count(Team.id)).where(Team.challenge_id == challenge_id)).one()

@@ -8,19 +8,19 @@ from sqlalchemy import Select, bindparam, case, func, select
 
 from app.store.session import ReadSession
 from app.store.tables import Token, User
-from app.text.email_addresses import spellings
+from app.text.email_addresses import email_spellings
 
 ADMINISTRATOR_EMAIL = "administrator@localhost"
 
 
 def by_email(session: ReadSession, email: str) -> User | None:
     """The account of this address, however it was written."""
-    known = spellings(email)
+    known = email_spellings(email)
     found = session.scalars(select(User).where(User.email.in_(known)))
     return min(found, key=lambda user: known.index(user.email), default=None)
 
 
-def share_of_hashes(session: ReadSession, beginning: str) -> float:
+def password_hash_share(session: ReadSession, beginning: str) -> float:
     """The share of stored password hashes that begin like this; 1 where there are none."""
     alike = func.sum(case((User.password_hash.startswith(beginning, autoescape=True), 1), else_=0))
     counted, total = session.execute(
@@ -35,7 +35,7 @@ def administrator(session: ReadSession) -> User | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Bearer:
+class BearerToken:
     """What a token says, and whose it is."""
 
     secret_hash: str
@@ -49,7 +49,7 @@ class Bearer:
     approved: bool
 
 
-_BEARER: Select[Any] = (
+_BEARER_QUERY: Select[Any] = (
     select(
         *(Token.__table__.c[name] for name in ("secret_hash", "scopes", "expires_at", "revoked_at")),
         *(User.__table__.c[name] for name in ("id", "email", "name", "admin", "approved")),
@@ -59,10 +59,10 @@ _BEARER: Select[Any] = (
 )  # every request asks it
 
 
-def live_token(session: ReadSession, token_id: str, now: datetime) -> Bearer | None:
+def live_token(session: ReadSession, token_id: str, now: datetime) -> BearerToken | None:
     """A token that is neither revoked nor expired."""
-    row = session.connection().execute(_BEARER, {"token_id": token_id}).first()
-    found = None if row is None else Bearer(*row)
+    row = session.connection().execute(_BEARER_QUERY, {"token_id": token_id}).first()
+    found = None if row is None else BearerToken(*row)
     return found if found is not None and found.revoked_at is None and found.expires_at > now else None
 
 

@@ -9,7 +9,7 @@ from app.store.session import ReadSession, WriteSession
 from app.store.tables import WorkerRow
 
 
-def seen(
+def record_heartbeat(
     session: WriteSession, worker_id: str, *, name: str, slots: int, now: datetime, claimed_at: datetime | None
 ) -> None:
     """A sign of life; a worker that was taken for dead comes back this way."""
@@ -21,12 +21,12 @@ def seen(
     row.claimed_at = claimed_at
 
 
-def known(session: ReadSession) -> list[WorkerRow]:
+def all_workers(session: ReadSession) -> list[WorkerRow]:
     """All on the list, the oldest first."""
     return list(session.scalars(select(WorkerRow).order_by(WorkerRow.started_at, WorkerRow.id)))
 
 
-def alive(session: ReadSession, silent: timedelta) -> int:
+def count_alive(session: ReadSession, silent: timedelta) -> int:
     """How many gave a sign of life within this time."""
     query = select(func.count()).select_from(WorkerRow)
     return session.scalars(query.where(WorkerRow.heartbeat_at > clock.steady(session) - silent)).one()
@@ -47,6 +47,6 @@ def remove_all(session: WriteSession) -> None:
     session.execute(delete(WorkerRow))
 
 
-def remove_silent(session: WriteSession, before: datetime) -> None:
+def remove_expired(session: WriteSession, before: datetime) -> None:
     """Take those off the list whose last sign of life is older."""
     session.execute(delete(WorkerRow).where(WorkerRow.heartbeat_at < before))

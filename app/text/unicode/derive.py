@@ -24,7 +24,7 @@ def _rows(path: Path) -> Iterator[list[str]]:
             yield fields
 
 
-def _signs(field: str) -> range:
+def _code_points(field: str) -> range:
     first, _, last = field.partition("..")
     return range(int(first, 16), int(last or first, 16) + 1)
 
@@ -36,10 +36,10 @@ def _confusables(folder: Path) -> str:
 
 def _scripts(folder: Path) -> str:
     codes = {long: short for name, short, long, *_ in _rows(folder / "PropertyValueAliases.txt") if name == "sc"}
-    own = {sign: codes[name] for field, name, *_ in _rows(folder / "Scripts.txt") for sign in _signs(field)}
+    own = {sign: codes[name] for field, name, *_ in _rows(folder / "Scripts.txt") for sign in _code_points(field)}
     told = {sign: own[sign] for sign in own}
     for field, names, *_ in _rows(folder / "ScriptExtensions.txt"):
-        told |= {sign: f"{own[sign]} {' '.join(sorted(names.split()))}" for sign in _signs(field)}
+        told |= {sign: f"{own[sign]} {' '.join(sorted(names.split()))}" for sign in _code_points(field)}
     lines = []
     for (names, _), run in groupby(enumerate(sorted(told)), key=lambda pair: (told[pair[1]], pair[1] - pair[0])):
         signs = [sign for _, sign in run]

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from app.formats.detection import FileKind
 from app.formats.problems import Problems
 from app.formats.reader import read_table
-from app.formats.reading_rules import DEFAULT_LIMITS, Limits, Rules
-from app.formats.table_validation import check
-from app.formats.vectorized.labels import read_quickly
-from app.formats.vectorized.labels.json_framing import HEAD
-from app.pipeline import Source, tables_of, validate
-from app.scoring.declaration.task import Task, TaskSpec
+from app.formats.reading_rules import DEFAULT_LIMITS, Limits, ReadingRules
+from app.formats.table_validation import validate_table
+from app.formats.vectorized.labels import read_labels
+from app.formats.vectorized.labels.json_framing import HEAD_BYTES
+from app.pipeline import SourceFile, build_lookup_tables, validate_predictions
+from app.scoring.declaration.task import TaskKind, TaskSpec
 from app.scoring.evaluation_input import IdIndex
-from tests.formats.support import agree, packed, task_of
+from tests.formats.reading import compress, count_agreeing_windows, task_of
 
 CLASSES = ("cat", "dog", "a label of more than eight bytes", "éé")
 Answers = Mapping[str, Any]
@@ -77,13 +77,13 @@ def _pairs(answers: Answers, sign: str, end: str, *, turned: bool = False) -> by
     return end.join(sign.join(reversed(row) if turned else row) for row in rows).encode()
 
 
-def _both(data: bytes, kind: FileKind, ids: Sequence[str], task: Task, limits: Limits = DEFAULT_LIMITS) -> int:
+def _both(data: bytes, kind: FileKind, ids: Sequence[str], task: TaskKind, limits: Limits = DEFAULT_LIMITS) -> int:
     """Read a file in both tiers; gives for how many sizes of windows the fast one read it."""
     spec = TaskSpec(task, CLASSES)
     problems = Problems()
     table = read_table(io.BytesIO(data), kind, task=task, gold=False, problems=problems, classes=CLASSES, limits=limits)
-    found = check(table, IdIndex(ids), spec, rules=Rules(), problems=problems)
-    return agree(data, kind, spec, ids, found, notes=table.notes, limits=limits)
+    found = validate_table(table, IdIndex(ids), spec, rules=ReadingRules(), problems=problems)
+    return count_agreeing_windows(data, kind, spec, ids, found, notes=table.notes, limits=limits)
 
 
 def _answers(count: int, *, several: bool) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def test_a_plain_file_is_read_by_the_fast_tier(shape: str, several: bool, style:
     assert _both(data, FileKind(form), ids, "multilabel" if several else "multiclass") >= 1
     for encoding in ("gzip", "zstd"):
         kind = FileKind(form, encoding)
-        assert _both(packed(data, encoding), kind, list(answers), "multilabel" if several else "multiclass") >= 1
+        assert _both(compress(data, encoding), kind, list(answers), "multilabel" if several else "multiclass") >= 1
 
 
 def _at(data: bytes, chance: random.Random, change: Callable[[bytes], bytes], length: int) -> bytes:
@@ -203,13 +203,13 @@ def test_whatever_ids_and_labels_are_called(
     several = several and shape in WRITERS
     draw: Callable[[], Any] = (lambda: chance.sample(classes, 1)) if several else lambda: chance.choice(classes)
     data = write({name: draw() for name in ids}, "labels" if several else "label", STYLES[style])
-    task: Task = "multilabel" if several else "multiclass"
+    task: TaskKind = "multilabel" if several else "multiclass"
     spec, problems = TaskSpec(task, tuple(classes)), Problems()
     kind = FileKind(form)
     table = read_table(io.BytesIO(data), kind, task=task, gold=False, problems=problems, classes=classes)
     known = chance.sample(ids, len(ids))
-    found = check(table, IdIndex(known), spec, rules=Rules(), problems=problems)
-    agree(data, kind, spec, known, found, notes=table.notes)
+    found = validate_table(table, IdIndex(known), spec, rules=ReadingRules(), problems=problems)
+    count_agreeing_windows(data, kind, spec, known, found, notes=table.notes)
 
 
 @pytest.mark.parametrize(
@@ -248,15 +248,15 @@ def test_what_follows_much_space_behind_the_last_column_is_seen(several: bool) -
     for first, second in (('"ids": ["t1"]', f'"labels": [{label}]'), (f'"labels": [{label}]', '"ids": ["t1"]')):
         data, task = f"{{{first}, {second}}}".encode(), task_of(multilabel=several)
         assert _both(data + b" " * 20_000, FileKind("json"), ["t1"], task) > 0
-        for space in (*range(40), *range(60, 100), HEAD - 3, HEAD - 2, HEAD - 1, HEAD, 20_000):
+        for space in (*range(40), *range(60, 100), HEAD_BYTES - 3, HEAD_BYTES - 2, HEAD_BYTES - 1, HEAD_BYTES, 20_000):
             assert _both(data + b" " * space + b"x", FileKind("json"), ["t1"], task) == 0
 
 
 def test_a_class_that_no_file_may_name_is_left_to_the_strict_reader(tmp_path: Path) -> None:
     spec, data = TaskSpec("multiclass", ("", "cat")), b'[{"id": "t1", "label": ""}, {"id": "t2", "label": "cat"}]'
-    source, ids = Source(tmp_path / "labels.json", FileKind("json")), IdIndex(["t1", "t2"])
+    source, ids = SourceFile(tmp_path / "labels.json", FileKind("json")), IdIndex(["t1", "t2"])
     source.path.write_bytes(data)
-    found, problems, _ = validate(ids, spec, source, tables=tables_of(ids, spec.classes))
+    found, problems, _ = validate_predictions(ids, spec, source, tables=build_lookup_tables(ids, spec.classes))
     assert found is None
     assert dict(problems.total) == {"empty_label": 1}
 
@@ -278,7 +278,7 @@ def test_a_table_has_two_columns_at_least() -> None:
 
 def test_much_space_is_read_in_a_time_that_grows_with_it_alone() -> None:
     """A pattern that tries every way to divide a stretch of space would not come to an end here."""
-    tables = tables_of(IdIndex(["t1", "t2"]), CLASSES)
+    tables = build_lookup_tables(IdIndex(["t1", "t2"]), CLASSES)
     assert tables is not None
     space = b" \n" * 400_000
     for data in (
@@ -290,5 +290,5 @@ def test_much_space_is_read_in_a_time_that_grows_with_it_alone() -> None:
         b'{"t1": ["cat"], "t2": ["cat"' + space + b"x",
     ):
         for several in (False, True):
-            quick = read_quickly(io.BytesIO(data), FileKind("json"), tables, sets=several, limits=DEFAULT_LIMITS)
+            quick = read_labels(io.BytesIO(data), FileKind("json"), tables, sets=several, limits=DEFAULT_LIMITS)
             assert quick is None

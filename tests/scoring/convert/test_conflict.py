@@ -7,52 +7,54 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from app.analysis.convert.claims import Claim, Problem
-from app.analysis.convert.constraints import WHOLE, measured, side_of
-from app.analysis.convert.contradictions import Conflict, Question, explain, solve_any
-from app.analysis.convert.measures import CONVENTIONS, Undefined
-from app.analysis.convert.printed_figures import read_count, read_figure
-from tests.scoring.convert.drawn import Tables, every, holds, problems
+from app.analysis.convert.claims import CountsProblem, FigureClaim
+from app.analysis.convert.constraints import WHOLE_TASK_MEASURES, compare_with_figure, measure_value
+from app.analysis.convert.contradictions import FigureContradiction, ProblemVariants, explain_contradiction, solve_any
+from app.analysis.convert.measures import ZERO_DIVISION_RULES, ZeroDivisionRule
+from app.analysis.convert.printed_figures import parse_count, parse_figure
+from tests.scoring.convert.strategies import Tables, all_tables, drawn_problems, satisfies_claims
 
 
-def asked(n: int, positives: int | None, **figures: str) -> Problem:
-    claims = (Claim(key, read_figure(text), None if key in WHOLE else 0) for key, text in figures.items())
-    return Problem(n, None if positives is None else (positives, n - positives), tuple(claims))
+def asked(n: int, positives: int | None, **figures: str) -> CountsProblem:
+    claims = (
+        FigureClaim(key, parse_figure(text), None if key in WHOLE_TASK_MEASURES else 0) for key, text in figures.items()
+    )
+    return CountsProblem(n, None if positives is None else (positives, n - positives), tuple(claims))
 
 
-def why(problem: Problem) -> Conflict:
-    question = Question(problem, CONVENTIONS)
+def why(problem: CountsProblem) -> FigureContradiction:
+    question = ProblemVariants(problem, ZERO_DIVISION_RULES)
     assert solve_any(question).fits is False
-    return explain(question)
+    return explain_contradiction(question)
 
 
 @settings(max_examples=80, deadline=None)
-@given(problems(most=3), st.booleans())
+@given(drawn_problems(most=3), st.booleans())
 def test_a_contradiction_is_one_none_can_be_spared_and_the_nearest_values_are(
-    drawn: tuple[Problem, Tables], single: bool
+    drawn: tuple[CountsProblem, Tables], single: bool
 ) -> None:
     problem, _ = drawn
-    wrong = tuple(replace(one, figure=read_figure("0.61")) for one in problem.claims[:1])
+    wrong = tuple(replace(one, figure=parse_figure("0.61")) for one in problem.claims[:1])
     problem = replace(problem, claims=(*wrong, *problem.claims[1:]))
-    conventions = (problem.undefined,) if single else CONVENTIONS
-    question = Question(problem, conventions)
+    conventions = (problem.undefined,) if single else ZERO_DIVISION_RULES
+    question = ProblemVariants(problem, conventions)
     assume(solve_any(question).fits is False)
-    found = explain(question)
+    found = explain_contradiction(question)
     few = tuple(one.claim for one in found.figures)
-    tables = every(problem)
+    tables = all_tables(problem)
 
-    def fitting(claims: tuple[Claim, ...]) -> dict[Undefined, set[Tables]]:
+    def fitting(claims: tuple[FigureClaim, ...]) -> dict[ZeroDivisionRule, set[Tables]]:
         each = {one: replace(problem, claims=claims, undefined=one) for one in conventions}
-        return {one: {table for table in tables if holds(stated, table)} for one, stated in each.items()}
+        return {one: {table for table in tables if satisfies_claims(stated, table)} for one, stated in each.items()}
 
     assert not any(fitting(few).values())
     for one in found.figures:
         others = fitting(tuple(other for other in few if other is not one.claim))
         assert any(others.values())
-        measures = {measured(one.claim, table, how) for how, fit in others.items() for table in fit}
+        measures = {measure_value(one.claim, table, how) for how, fit in others.items() for table in fit}
         values = {value for value in measures if value is not None}
-        below = (value for value in values if side_of(one.claim, value) < 0)
-        above = (value for value in values if side_of(one.claim, value) > 0)
+        below = (value for value in values if compare_with_figure(one.claim, value) < 0)
+        above = (value for value in values if compare_with_figure(one.claim, value) > 0)
         assert (one.below and one.below.value) == max(below, default=None)
         assert (one.above and one.above.value) == min(above, default=None)
         spared = fitting(tuple(each for each in problem.claims if each is not one.claim))
@@ -70,11 +72,11 @@ def test_a_figure_that_no_count_can_have() -> None:
 @pytest.mark.parametrize("limit", [1, 3, 20, 10_000])
 def test_no_figure_is_named_that_can_be_spared_however_short_the_search(limit: int) -> None:
     figures = {"f1_of_averages_macro": "0.6", "f1_weighted": "0.2", "jaccard_macro": "0.2"}
-    tp = Claim("tp", read_count("2"), 0)
+    tp = FigureClaim("tp", parse_count("2"), 0)
     problem = asked(5, 5, **figures)
-    question = Question(replace(problem, claims=(*problem.claims, tp)), CONVENTIONS)
+    question = ProblemVariants(replace(problem, claims=(*problem.claims, tp)), ZERO_DIVISION_RULES)
     assert solve_any(question, limit=limit).fits is False
-    assert [one.claim.key for one in explain(question, limit=limit).figures] == ["f1_weighted"]
+    assert [one.claim.key for one in explain_contradiction(question, limit=limit).figures] == ["f1_weighted"]
 
 
 def test_the_figure_without_which_all_others_fit_is_told_with_what_it_would_be() -> None:
@@ -100,23 +102,23 @@ def test_an_unknown_number_of_positives_makes_no_difference_to_a_contradiction()
 
 def test_the_figures_of_one_class_are_told_apart_from_the_others() -> None:
     claims = tuple(
-        Claim(key, read_figure(text), row)
+        FigureClaim(key, parse_figure(text), row)
         for row, texts in enumerate((("0.5", "0.5"), ("0.5", "0.93"), ("0.5", "0.5")))
         for key, text in zip(("precision", "recall"), texts, strict=True)
     )
-    found = why(Problem(30, (10, 10, 10), claims))
+    found = why(CountsProblem(30, (10, 10, 10), claims))
     assert (found.row, found.joint) == (1, False)
     assert [(one.claim.key, one.claim.row) for one in found.figures] == [("recall", 1)]
 
 
 def test_figures_of_the_whole_task_are_held_against_those_of_the_classes() -> None:
-    rows = [Claim(key, read_count(text), row) for row in range(3) for key, text in (("tp", "8"), ("fp", "2"))]
-    found = why(Problem(30, (10, 10, 10), (*rows, Claim("f1_macro", read_figure("0.90")))))
+    rows = [FigureClaim(key, parse_count(text), row) for row in range(3) for key, text in (("tp", "8"), ("fp", "2"))]
+    found = why(CountsProblem(30, (10, 10, 10), (*rows, FigureClaim("f1_macro", parse_figure("0.90")))))
     (one,) = found.figures
     assert (found.row, found.joint, one.claim.key) == (None, True, "f1_macro")
     assert one.below is not None
     assert one.below.value == Fraction(4, 5)
-    found = why(Problem(30, (10, 10, 10), tuple(replace(one, figure=read_count("8")) for one in rows)))
+    found = why(CountsProblem(30, (10, 10, 10), tuple(replace(one, figure=parse_count("8")) for one in rows)))
     assert (found.figures, found.joint) == ((), True)
 
 
@@ -124,15 +126,21 @@ def test_figures_of_the_whole_task_are_held_against_those_of_the_classes() -> No
 def test_a_figure_that_follows_from_the_right_answers_names_the_nearest(
     key: str, text: str, below: str, above: str
 ) -> None:
-    (one,) = why(Problem(30, (10, 10, 10), (Claim(key, read_figure(text)),))).figures
+    (one,) = why(CountsProblem(30, (10, 10, 10), (FigureClaim(key, parse_figure(text)),))).figures
     assert one.below is not None
     assert one.above is not None
     assert (one.below.value, one.above.value) == (Fraction(below), Fraction(above))
 
 
 def test_a_kappa_that_is_nothing_divided_by_nothing_is_told_from_one_that_contradicts() -> None:
-    claims = (Claim("cohen_kappa", read_figure("0")), Claim("fp", read_count("0"), 0), Claim("tp", read_count("0"), 0))
-    found = why(Problem(1, (1, 0), (*claims, Claim("recall", read_figure("0.61"), 0))))
+    claims = (
+        FigureClaim("cohen_kappa", parse_figure("0")),
+        FigureClaim("fp", parse_count("0"), 0),
+        FigureClaim("tp", parse_count("0"), 0),
+    )
+    found = why(CountsProblem(1, (1, 0), (*claims, FigureClaim("recall", parse_figure("0.61"), 0))))
     assert [one.claim.key for one in found.figures] == ["recall"]
-    certain = Problem(1, (1, 0), (Claim("cohen_kappa", read_figure("0.5")), Claim("tp", read_count("1"), 0)))
+    certain = CountsProblem(
+        1, (1, 0), (FigureClaim("cohen_kappa", parse_figure("0.5")), FigureClaim("tp", parse_count("1"), 0))
+    )
     assert [one.claim.key for one in why(certain).figures] == ["cohen_kappa"]

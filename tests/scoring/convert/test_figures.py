@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.analysis.convert.printed_figures import read_count, read_figure
+from app.analysis.convert.printed_figures import parse_count, parse_figure
 from app.errors import InvalidContent
 
 
@@ -28,39 +28,39 @@ from app.errors import InvalidContent
     ],
 )
 def test_a_figure_stands_for_all_that_is_rounded_to_it(text: str, low: str, high: str) -> None:
-    figure = read_figure(text)
+    figure = parse_figure(text)
     assert (figure.low, figure.high) == (Fraction(low), Fraction(high))
 
 
 def test_percentages_and_zeros_that_are_not_printed_can_be_said() -> None:
-    assert read_figure("66", percent=True, decimals=2).high == Fraction("0.66005")
-    assert read_figure("0,5", percent=True, decimals=2).low == Fraction("0.00495")
-    assert read_figure("0.5", decimals=3).high == Fraction("0.5005")
+    assert parse_figure("66", percent=True, decimals=2).high == Fraction("0.66005")
+    assert parse_figure("0,5", percent=True, decimals=2).low == Fraction("0.00495")
+    assert parse_figure("0.5", decimals=3).high == Fraction("0.5005")
 
 
 def test_digits_that_were_cut_off_only_lower_a_value() -> None:
-    figure = read_figure("0.78", cut=True)
+    figure = parse_figure("0.78", cut=True)
     assert (figure.low, figure.high) == (Fraction("0.78"), Fraction("0.79"))
-    assert read_figure("-0.78", cut=True).low == Fraction("-0.79")
-    assert read_figure("0.0", cut=True).low == Fraction("-0.1")
+    assert parse_figure("-0.78", cut=True).low == Fraction("-0.79")
+    assert parse_figure("0.0", cut=True).low == Fraction("-0.1")
 
 
 @pytest.mark.parametrize("text", ["", "x", "0.7.8", "1e-3", "0.78.", "7/0", "nan", "٣", "." * 50, "%", "--1", "1/2/3"])
 def test_what_is_no_figure_is_refused_with_examples(text: str) -> None:
     with pytest.raises(InvalidContent) as caught:
-        read_figure(text)
+        parse_figure(text)
     assert "0.78" in caught.value.advice
 
 
 def test_more_decimals_than_were_said_are_refused() -> None:
     with pytest.raises(InvalidContent, match="more than 2 decimals"):
-        read_figure("0.123", decimals=2)
+        parse_figure("0.123", decimals=2)
 
 
 @pytest.mark.parametrize("text", ["1.5", "-1", "1/2", "", "x", "1" * 19])
 def test_a_count_is_whole(text: str) -> None:
     with pytest.raises(InvalidContent, match="is no count"):
-        read_count(text)
+        parse_count(text)
 
 
 @given(st.fractions(0, 1), st.integers(0, 8), st.booleans())
@@ -70,7 +70,7 @@ def test_however_a_value_is_rounded_its_figure_holds_it(value: Fraction, decimal
     tie = (value * scale * 10**decimals * 2).denominator == 1
     for rule in (ROUND_HALF_UP, ROUND_HALF_EVEN):
         text = f"{exact.quantize(Decimal(1).scaleb(-decimals), rule):f}" + ("%" if percent else "")
-        figure = read_figure(text)
+        figure = parse_figure(text)
         assert figure.holds(value), (text, value)
         if rule == ROUND_HALF_UP or not tie:
             assert figure.printed(value) == text

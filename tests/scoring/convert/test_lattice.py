@@ -5,7 +5,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.analysis.convert.lattice_points import Region, floor_sum
+from app.analysis.convert.lattice_points import LatticeRegion, floor_sum
 
 CUTS = st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9), st.integers(-20, 60)), max_size=5)
 
@@ -19,7 +19,7 @@ def test_a_floor_sum_is_the_sum_of_its_floors(terms: int, slope: int, shift: int
 def test_a_region_holds_exactly_the_points_inside_all_half_planes(
     width: int, height: int, cuts: list[tuple[int, int, int]]
 ) -> None:
-    region = Region.of(width, height, cuts)
+    region = LatticeRegion.of(width, height, cuts)
     inside = [
         (x, y) for x in range(width + 1) for y in range(height + 1) if all(a * x + b * y <= c for a, b, c in cuts)
     ]
@@ -38,7 +38,7 @@ def test_a_thin_and_endless_strip_is_counted_without_walking_along_it() -> None:
         (high.denominator - high.numerator, -high.numerator, 0),  # x / (x + y) at most high
         (low.numerator - low.denominator, low.numerator, 0),
     ]
-    region = Region.of(size, size, cuts)
+    region = LatticeRegion.of(size, size, cuts)
     area = size * size * (1 / low - 1 / high) / 2
     assert abs(region.count() / area - 1) < 1e-6
     assert next(region.points()) == (0, 0)

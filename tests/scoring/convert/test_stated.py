@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from app.analysis.convert.report import report
-from app.analysis.convert.statements import Printing, Statement, problem_of
+from app.analysis.convert.statements import FigureFormat, PublishedFigures, parse_problem
 from app.errors import InvalidContent
 
-PLAIN = Printing()
+PLAIN = FigureFormat()
 ROWS = (
     {"label": "cat", "size": "10", "precision": "0.50", "recall": "0.90"},
     {"label": "dog", "size": "20", "precision": "0.63", "recall": "0.60"},
@@ -19,59 +19,61 @@ ROWS = (
 
 
 def test_figures_without_a_table_are_of_the_positive_class_or_of_both() -> None:
-    stated = Statement(whole={"Sensitivity": "0.5", "PPV": "50%", "acc uracy": " "}, n=8, positives=4)
+    stated = PublishedFigures(whole={"Sensitivity": "0.5", "PPV": "50%", "acc uracy": " "}, n=8, positives=4)
     with pytest.raises(InvalidContent, match="acc_uracy"):
-        problem_of(Statement(whole={"acc uracy": "0.5"}, n=8), PLAIN)
-    problem, labels = problem_of(stated, PLAIN)
+        parse_problem(PublishedFigures(whole={"acc uracy": "0.5"}, n=8), PLAIN)
+    problem, labels = parse_problem(stated, PLAIN)
     assert (labels, problem.sizes) == (("positive", "rest"), (4, 4))
     assert [(claim.key, claim.row) for claim in problem.claims] == [("recall", 0), ("precision", 0)]
 
 
 def test_classes_that_exclude_each_other_sum_to_all_instances() -> None:
-    problem, labels = problem_of(Statement(ROWS, {"f1-macro": "0.684"}), PLAIN)
+    problem, labels = parse_problem(PublishedFigures(ROWS, {"f1-macro": "0.684"}), PLAIN)
     assert (problem.n, problem.sizes, labels) == (60, (10, 20, 30), ("cat", "dog", "emu"))
     assert problem.claims[-1].key == "f1_macro"
     assert problem.claims[-1].row is None
     with pytest.raises(InvalidContent, match="sum to 60, but there are 50") as caught:
-        problem_of(Statement(ROWS, n=50), PLAIN)
+        parse_problem(PublishedFigures(ROWS, n=50), PLAIN)
     assert "--multilabel" in caught.value.advice
-    assert problem_of(Statement(ROWS, n=50, exclusive=False), PLAIN)[0].n == 50
+    assert parse_problem(PublishedFigures(ROWS, n=50, exclusive=False), PLAIN)[0].n == 50
 
 
 def test_one_class_is_held_against_the_rest() -> None:
-    problem, labels = problem_of(Statement(ROWS[:1], {"accuracy": "0.8"}, n=60), PLAIN)
+    problem, labels = parse_problem(PublishedFigures(ROWS[:1], {"accuracy": "0.8"}, n=60), PLAIN)
     assert (labels, problem.sizes) == (("cat", "rest"), (10, 50))
-    assert problem_of(Statement(({"label": "rest", "recall": "0.5"},), n=9), PLAIN)[1] == ("rest", "others")
+    assert parse_problem(PublishedFigures(({"label": "rest", "recall": "0.5"},), n=9), PLAIN)[1] == ("rest", "others")
 
 
 @pytest.mark.parametrize(
     ("stated", "detail", "remedy"),
     [
-        (Statement(n=10), "No figure", "--precision"),
-        (Statement(whole={"recall": "0.5"}), "number of instances", "--n"),
-        (Statement(whole={"recall": "0.5"}, n=10, positives=11), "more than all 10", "--n"),
-        (Statement(whole={"recall": "78.3"}, n=10), "outside the range", "--percent"),
-        (Statement(whole={"recal": "0.5"}, n=10), "did you mean recall", "docs/convert.md"),
-        (Statement(whole={"recall": "0.5", "tpr": "0.5"}, n=10), "given twice", "once"),
-        (Statement(ROWS, {"f1": "0.5"}), "f1_macro, f1_micro or f1_weighted", "docs/convert.md"),
-        (Statement(ROWS, {"accuracy": "0.5"}, 60, exclusive=False), "one label per instance", "--multilabel"),
-        (Statement(whole={"accuracy": "0.5"}, n=9, exclusive=False), "several classes", "--table"),
-        (Statement((*ROWS, ROWS[0])), "a name of its own", "1000"),
-        (Statement(tuple({**row, "size": ""} for row in ROWS), n=60), "sizes of the classes", "size"),
-        (Statement(({**ROWS[0], "size": "ten"},), n=60), "'ten'", "whole numbers"),
-        (Statement(({**ROWS[0], "accuracy": "0.9"},), n=60), "belongs to the whole task", "docs/convert.md"),
-        (Statement(whole={"correct": "0.5"}, n=10), "is no count", "whole number"),
-        (Statement(whole={"recall": "0.5"}, n=10**16), "There cannot be", "1000000000000000"),
+        (PublishedFigures(n=10), "No figure", "--precision"),
+        (PublishedFigures(whole={"recall": "0.5"}), "number of instances", "--n"),
+        (PublishedFigures(whole={"recall": "0.5"}, n=10, positives=11), "more than all 10", "--n"),
+        (PublishedFigures(whole={"recall": "78.3"}, n=10), "outside the range", "--percent"),
+        (PublishedFigures(whole={"recal": "0.5"}, n=10), "did you mean recall", "docs/convert.md"),
+        (PublishedFigures(whole={"recall": "0.5", "tpr": "0.5"}, n=10), "given twice", "once"),
+        (PublishedFigures(ROWS, {"f1": "0.5"}), "f1_macro, f1_micro or f1_weighted", "docs/convert.md"),
+        (PublishedFigures(ROWS, {"accuracy": "0.5"}, 60, exclusive=False), "one label per instance", "--multilabel"),
+        (PublishedFigures(whole={"accuracy": "0.5"}, n=9, exclusive=False), "several classes", "--table"),
+        (PublishedFigures((*ROWS, ROWS[0])), "a name of its own", "1000"),
+        (PublishedFigures(tuple({**row, "size": ""} for row in ROWS), n=60), "sizes of the classes", "size"),
+        (PublishedFigures(({**ROWS[0], "size": "ten"},), n=60), "'ten'", "whole numbers"),
+        (PublishedFigures(({**ROWS[0], "accuracy": "0.9"},), n=60), "belongs to the whole task", "docs/convert.md"),
+        (PublishedFigures(whole={"correct": "0.5"}, n=10), "is no count", "whole number"),
+        (PublishedFigures(whole={"recall": "0.5"}, n=10**16), "There cannot be", "1000000000000000"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_with_a_way_to_mend_it(stated: Statement, detail: str, remedy: str) -> None:
+def test_what_cannot_be_meant_is_refused_with_a_way_to_mend_it(
+    stated: PublishedFigures, detail: str, remedy: str
+) -> None:
     with pytest.raises(InvalidContent, match=detail) as caught:
-        problem_of(stated, PLAIN)
+        parse_problem(stated, PLAIN)
     assert remedy in caught.value.advice
 
 
 def told(whole: Mapping[str, str], **how: Any) -> dict[str, Any]:
-    return report(Statement(whole=whole, n=10, positives=5), Printing(**how))
+    return report(PublishedFigures(whole=whole, n=10, positives=5), FigureFormat(**how))
 
 
 def test_a_report_lists_counts_and_between_what_they_lie() -> None:
@@ -114,7 +116,7 @@ def test_conventions_with_the_same_counts_are_told_together_in_every_order_of_th
         "f2_weighted": "0.5556",
     }
     for first, order in product((1, 10), permutations(rows)):
-        found = report(Statement(order, whole, 2, None, True), Printing(), first=first)
+        found = report(PublishedFigures(order, whole, 2, None, True), FigureFormat(), first=first)
         assert (found["undefined"], found["otherwise"]) == (["worst", "0", "1", "skip"], [])
         assert (found["count"], len(found["counts"])) == (2, min(first, 2))
         listed = [[list(table.values()) for table in tables.values()] for tables in found["counts"]]

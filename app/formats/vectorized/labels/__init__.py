@@ -5,7 +5,7 @@ through and whose every id and label is, byte for byte, a known one, and leaves 
 can be quick without being trusted: what it accepts the strict reader reads to the same labels (tests/formats/fast).
 """
 
-from app.formats.vectorized.labels.id_join import Tables
-from app.formats.vectorized.labels.label_reader import read_quickly
+from app.formats.vectorized.labels.id_join import LookupTables
+from app.formats.vectorized.labels.label_reader import read_labels
 
-__all__ = ["Tables", "read_quickly"]
+__all__ = ["LookupTables", "read_labels"]

@@ -5,25 +5,25 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from app.formats.vectorized.labels.span_window import Doubt
-from app.scoring.string_table import Int, Spans, TextTable
+from app.formats.vectorized.labels.span_window import UnsupportedLabelLayout
+from app.scoring.string_table import Int, Spans, StringTable
 
 Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class LookupTables:
     """The texts that a file may hold: the ids of its n instances, and the classes."""
 
-    ids: TextTable
-    classes: TextTable
+    ids: StringTable
+    classes: StringTable
 
 
 @dataclass(slots=True)
-class Join:
+class IdJoin:
     """Rows and labels in the order of the file; raises Doubt for every text that is not known."""
 
-    tables: Tables
+    tables: LookupTables
     rows: Codes = field(init=False)
     codes: list[Codes] = field(default_factory=list)
     counts: list[Int] = field(default_factory=list)
@@ -41,7 +41,7 @@ class Join:
         end = self.told + len(spans)
         found = None if end > len(self.rows) else self.tables.ids.rows(spans, likely=self.told)
         if found is None:
-            raise Doubt
+            raise UnsupportedLabelLayout
         self.rows[self.told : end] = found
         self.told = end
 
@@ -49,10 +49,10 @@ class Join:
         """The labels that come next."""
         self.given += len(spans)
         if self.given > len(self.tables.ids) * len(self.tables.classes):
-            raise Doubt  # one comes twice
+            raise UnsupportedLabelLayout  # one comes twice
         found = self.tables.classes.rows(spans)
         if found is None:
-            raise Doubt
+            raise UnsupportedLabelLayout
         self.codes.append(found)
 
     def finish(self) -> tuple[Codes, Codes, Int | None]:
@@ -64,5 +64,5 @@ class Join:
         seen[self.rows[: self.told]] = True
         given = len(codes) if counts is None else len(counts)
         if self.told != len(self.rows) or given != self.told or not seen.all():
-            raise Doubt
+            raise UnsupportedLabelLayout
         return self.rows, codes, counts

@@ -3,16 +3,18 @@
 import re
 from dataclasses import dataclass
 
-HEAD = 1 << 14
+HEAD_BYTES = 1 << 14
 """Bytes by which a file is told; its first two records must fit."""
-SPACE = rb"[ \t\n\r]*+"
-_IN_LINE = rb"[ \t\r]*+"
-_OPENING = re.compile(SPACE.join([rb"", rb"(?:\{", rb'"(predictions|documents)"', rb":", rb")?\[", rb"(?=\{)"]))
-_MAP = re.compile(SPACE.join([rb"", rb"\{", rb'(?=")']))
+WHITESPACE = rb"[ \t\n\r]*+"
+_INLINE_WHITESPACE = rb"[ \t\r]*+"
+_RECORDS_OPENING = re.compile(
+    WHITESPACE.join([rb"", rb"(?:\{", rb'"(predictions|documents)"', rb":", rb")?\[", rb"(?=\{)"])
+)
+_MAP_OPENING = re.compile(WHITESPACE.join([rb"", rb"\{", rb'(?=")']))
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class JsonFraming:
     """The frame of records, lines or a map; the parts are patterns.
 
     `start`: where the first record begins: its brace, or the first key of a map. `space`: what may stand between the
@@ -31,25 +33,27 @@ class Frame:
         return self.space.join([b"", *signs, b""])
 
 
-def json_frame(head: bytes) -> Frame | None:
+def detect_json_framing(head: bytes) -> JsonFraming | None:
     """The frame of a JSON file that begins so; None where it is none of those known here."""
-    found = _OPENING.match(head)
+    found = _RECORDS_OPENING.match(head)
     if found is not None:
-        close = SPACE.join([b"", rb"\}", rb"\]", *([rb"\}"] if found[1] else []), rb"\Z"])
-        joint = SPACE.join([b"", rb"\}", b",", rb"\{", b""])
+        close = WHITESPACE.join([b"", rb"\}", rb"\]", *([rb"\}"] if found[1] else []), rb"\Z"])
+        joint = WHITESPACE.join([b"", rb"\}", b",", rb"\{", b""])
         names = (b"id", b"pmid") if found[1] == b"documents" else (b"id",)
-        return Frame(found.end(), SPACE, joint, close, names)
-    found = _MAP.match(head)
+        return JsonFraming(found.end(), WHITESPACE, joint, close, names)
+    found = _MAP_OPENING.match(head)
     if found is not None:
-        return Frame(found.end(), SPACE, SPACE + b"," + SPACE, SPACE.join([b"", rb"\}", rb"\Z"]), ())
+        return JsonFraming(
+            found.end(), WHITESPACE, WHITESPACE + b"," + WHITESPACE, WHITESPACE.join([b"", rb"\}", rb"\Z"]), ()
+        )
     return None
 
 
-def lines_frame(head: bytes) -> Frame | None:
+def detect_json_lines_framing(head: bytes) -> JsonFraming | None:
     """The frame of a JSON Lines file."""
-    space = _IN_LINE
+    space = _INLINE_WHITESPACE
     found = re.match(space + rb"(?=\{)", head)
     if found is None:
         return None
     joint = space.join([b"", rb"\}", rb"\n", rb"\{", b""])
-    return Frame(found.end(), space, joint, space.join([b"", rb"\}", rb"\n?\Z"]), (b"id",))
+    return JsonFraming(found.end(), space, joint, space.join([b"", rb"\}", rb"\n?\Z"]), (b"id",))

@@ -4,79 +4,85 @@ from typing import BinaryIO
 
 import numpy as np
 
-from app.formats.columns import check_sets
-from app.formats.decompression import Refused, pieces
+from app.formats.columns import check_set_label_count
+from app.formats.decompression import DecompressionError, iter_decompressed
 from app.formats.detection import FileKind
 from app.formats.reading_rules import Limits
-from app.formats.table_validation import assemble, repeats
-from app.formats.vectorized.labels.delimited_pairs import read_pairs
-from app.formats.vectorized.labels.id_join import Join, Tables
-from app.formats.vectorized.labels.json_columns import is_columns, read_lists
-from app.formats.vectorized.labels.json_framing import HEAD, json_frame, lines_frame
-from app.formats.vectorized.labels.label_sets import read_sets
-from app.formats.vectorized.labels.single_label import read_units
-from app.formats.vectorized.labels.span_window import SIZE, Doubt, Window
+from app.formats.table_validation import assemble_labels, has_repeated_labels
+from app.formats.vectorized.labels.delimited_pairs import read_delimited_pairs
+from app.formats.vectorized.labels.id_join import IdJoin, LookupTables
+from app.formats.vectorized.labels.json_columns import is_json_columns, read_json_columns
+from app.formats.vectorized.labels.json_framing import HEAD_BYTES, detect_json_framing, detect_json_lines_framing
+from app.formats.vectorized.labels.label_sets import read_label_sets
+from app.formats.vectorized.labels.single_label import read_single_labels
+from app.formats.vectorized.labels.span_window import SPAN_WINDOW_BYTES, SpanWindow, UnsupportedLabelLayout
 from app.scoring.evaluation_input import Labels
-from app.scoring.string_table import LONGEST, PAD, Spans, words_of
+from app.scoring.string_table import MAX_STRING_BYTES, PADDING_BYTES, Spans, words_of
 
-_SEPARATORS = {"csv": ",", "tsv": "\t"}
-_MEANT_OTHERWISE = (b"predictions", b"documents", b"ids", b"labels", b"scores", b"classes", b"label", b"id")
+_SEPARATOR_OF_FORMAT = {"csv": ",", "tsv": "\t"}
+_RESERVED_NAMES = (b"predictions", b"documents", b"ids", b"labels", b"scores", b"classes", b"label", b"id")
 """Names that mean something in a file: where an instance or class is called so, the strict reader tells what is meant."""
 
 
-def read_quickly(
-    stream: BinaryIO, kind: FileKind, tables: Tables, *, sets: bool, limits: Limits, window: int = SIZE
+def read_labels(
+    stream: BinaryIO,
+    kind: FileKind,
+    tables: LookupTables,
+    *,
+    sets: bool,
+    limits: Limits,
+    window: int = SPAN_WINDOW_BYTES,
 ) -> Labels | None:
     """The labels of n instances in the order of their table; None at the first doubt, which says nothing of the file.
 
     `sets`: each instance has a list of labels. So many bytes are looked at together (`window`). Raises TooManyRows.
     """
-    few = limits.records >= len(tables.ids) and limits.text_length >= LONGEST and limits.nesting >= 8
+    few = limits.records >= len(tables.ids) and limits.text_length >= MAX_STRING_BYTES and limits.nesting >= 8
     few = few and limits.columns >= 2
-    if not few or kind.layout or kind.format not in {"json", "jsonl", *_SEPARATORS}:
+    if not few or kind.layout or kind.format not in {"json", "jsonl", *_SEPARATOR_OF_FORMAT}:
         return None
-    join = Join(tables)
-    never = b'"' if kind.format in _SEPARATORS else b"\\"
+    join = IdJoin(tables)
+    never = b'"' if kind.format in _SEPARATOR_OF_FORMAT else b"\\"
     try:
-        bytes_of = pieces(stream, kind.encoding, limits)
-        _read(Window(bytes_of, never, window), kind.format, join, sets=sets)
+        bytes_of = iter_decompressed(stream, kind.encoding, limits)
+        _read_by_format(SpanWindow(bytes_of, never, window), kind.format, join, sets=sets)
         rows, codes, counts = join.finish()
-    except (Doubt, Refused):
+    except (UnsupportedLabelLayout, DecompressionError):
         return None
     if counts is None:
-        return assemble(rows, codes, None, len(rows))
-    check_sets(len(codes), limits)
+        return assemble_labels(rows, codes, None, len(rows))
+    check_set_label_count(len(codes), limits)
     sizes = counts.tolist()
-    if repeats(codes, sizes, len(tables.classes)):
+    if has_repeated_labels(codes, sizes, len(tables.classes)):
         return None
-    return assemble(rows, codes, sizes, len(rows))
+    return assemble_labels(rows, codes, sizes, len(rows))
 
 
-def _read(window: Window, form: str, join: Join, *, sets: bool) -> None:
+def _read_by_format(window: SpanWindow, form: str, join: IdJoin, *, sets: bool) -> None:
     """Take the file in the way that its beginning tells; raises Doubt."""
     tables = join.tables
-    if form in _SEPARATORS:
-        if sets or _has(tables, _MEANT_OTHERWISE):
-            raise Doubt
-        read_pairs(window, join, _SEPARATORS[form])
+    if form in _SEPARATOR_OF_FORMAT:
+        if sets or _contains_any_name(tables, _RESERVED_NAMES):
+            raise UnsupportedLabelLayout
+        read_delimited_pairs(window, join, _SEPARATOR_OF_FORMAT[form])
         return
-    if not (tables.ids.plain and tables.classes.plain):
-        raise Doubt  # what has to be escaped never stands in a file as it is
+    if not (tables.ids.is_json_safe and tables.classes.is_json_safe):
+        raise UnsupportedLabelLayout  # what has to be escaped never stands in a file as it is
     window.fill()
-    head = window.text(0, HEAD)
-    if form == "json" and is_columns(head):
-        read_lists(window, join, sets=sets)
+    head = window.text(0, HEAD_BYTES)
+    if form == "json" and is_json_columns(head):
+        read_json_columns(window, join, sets=sets)
         return
-    frame = lines_frame(head) if form == "jsonl" else json_frame(head)
-    if frame is None or (not frame.names and _has(tables, _MEANT_OTHERWISE)):
-        raise Doubt
-    (read_sets if sets else read_units)(window, frame, join)
+    frame = detect_json_lines_framing(head) if form == "jsonl" else detect_json_framing(head)
+    if frame is None or (not frame.names and _contains_any_name(tables, _RESERVED_NAMES)):
+        raise UnsupportedLabelLayout
+    (read_label_sets if sets else read_single_labels)(window, frame, join)
 
 
-def _has(tables: Tables, names: tuple[bytes, ...]) -> bool:
+def _contains_any_name(tables: LookupTables, names: tuple[bytes, ...]) -> bool:
     """Whether an id or class is one of these names."""
     for name in names:
-        buffer = np.frombuffer(name + bytes(PAD), dtype=np.uint8)
+        buffer = np.frombuffer(name + bytes(PADDING_BYTES), dtype=np.uint8)
         asked = Spans(words_of(buffer), np.array([0]), np.array([len(name)]))
         if tables.ids.rows(asked) is not None or tables.classes.rows(asked) is not None:
             return True

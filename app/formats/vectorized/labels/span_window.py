@@ -5,29 +5,29 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scoring.string_table import PAD, Bytes, Int, Spans, Words, words_of
+from app.scoring.string_table import PADDING_BYTES, Bytes, Int, Spans, Words, words_of
 
-SIZE = 1 << 20
+SPAN_WINDOW_BYTES = 1 << 20
 """Bytes looked at together: the arrays made of them stay in the processor's cache."""
 _QUOTE = ord('"')
 
 
-class Doubt(Exception):
+class UnsupportedLabelLayout(Exception):
     """Something that only the strict reader may judge."""
 
 
-class Window:
+class SpanWindow:
     """The bytes of a file from where reading is, at least `size` of them unless the file ends before.
 
     Raises Doubt for a byte that never stands in a file of the fast tier (`never`).
     """
 
-    def __init__(self, pieces: Iterator[bytes], never: bytes, size: int = SIZE) -> None:
+    def __init__(self, pieces: Iterator[bytes], never: bytes, size: int = SPAN_WINDOW_BYTES) -> None:
         self._pieces = pieces
         self._never = never
-        self._due = size
+        self._target_size = size
         self._pending = b""
-        self._buffer = np.zeros(2 * size + PAD, dtype=np.uint8)
+        self._buffer = np.zeros(2 * size + PADDING_BYTES, dtype=np.uint8)
         self._size = 0
         self.ended = False
 
@@ -43,22 +43,22 @@ class Window:
 
     def fill(self) -> None:
         """Read on until the window is full or the file ends."""
-        while self._size < self._due and not self.ended:
+        while self._size < self._target_size and not self.ended:
             if not self._pending:
                 piece = next(self._pieces, None)
                 self.ended = piece is None
                 self._pending = piece or b""
                 if self._never in self._pending:
-                    raise Doubt
-            room = 2 * self._due - self._size
+                    raise UnsupportedLabelLayout
+            room = 2 * self._target_size - self._size
             self.append(self._pending[:room])
             self._pending = self._pending[room:]
 
     def append(self, piece: bytes) -> None:
         """Put bytes after the last one."""
         end = self._size + len(piece)
-        if end > len(self._buffer) - PAD:
-            raise Doubt
+        if end > len(self._buffer) - PADDING_BYTES:
+            raise UnsupportedLabelLayout
         self._buffer[self._size : end] = np.frombuffer(piece, dtype=np.uint8)
         self._size = end
 
@@ -67,7 +67,7 @@ class Window:
         self._buffer[: self._size - count] = self._buffer[count : self._size].copy()
         self._size -= count
 
-    def end_with(self, count: int, piece: bytes) -> None:
+    def replace_tail(self, count: int, piece: bytes) -> None:
         """Put these bytes in the place of all after the first `count`."""
         self._size = count
         self.append(piece)
@@ -86,9 +86,9 @@ class Window:
 
     def same(self, begins: Int, ends: Int, span: bytes) -> bool:
         """Whether all of these places hold this span, of which `begins` and `ends` are the first and last byte."""
-        return bool((ends - begins == len(span) - 1).all() and self.equal(begins, span).all())
+        return bool((ends - begins == len(span) - 1).all() and self.matches_at(begins, span).all())
 
-    def equal(self, begins: Int, span: bytes) -> NDArray[np.bool_]:
+    def matches_at(self, begins: Int, span: bytes) -> NDArray[np.bool_]:
         """Whether the bytes from each place on are this span."""
         view = self.view
         if len(span) < 8:

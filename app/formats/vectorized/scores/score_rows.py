@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from app.scoring.declaration.task import TaskSpec
 from app.scoring.numeric.exact import Floats
 from app.scoring.probability_rows import sums_to_one
-from app.scoring.string_table import Spans, TextTable
+from app.scoring.string_table import Spans, StringTable
 
 
-class Collected:
+class ScoreRowCollector:
     """The ids and scores of n rows, which may come together or one after the other."""
 
-    def __init__(self, ids: TextTable, spec: TaskSpec, *, probabilities: bool) -> None:
+    def __init__(self, ids: StringTable, spec: TaskSpec, *, probabilities: bool) -> None:
         self.due = len(ids)
         self.width = len(spec.classes)
         """The most scores that a row can have."""
@@ -24,7 +24,7 @@ class Collected:
         self.given = 0
         """How many rows have given their scores."""
         self._matrix: Floats | None = None
-        self._placed = True
+        self._is_placed = True
         self._ids = ids
         self._task = spec.task
         self._probabilities = probabilities
@@ -55,10 +55,10 @@ class Collected:
         part = slice(self.given, self.given + len(scores))
         if self._matrix is None:
             self._matrix = np.empty((self.due, scores.shape[1]))
-            self._placed = self.known >= part.stop
-        if self._matrix.shape[1] != scores.shape[1] or (self._placed and self.known < part.stop):
+            self._is_placed = self.known >= part.stop
+        if self._matrix.shape[1] != scores.shape[1] or (self._is_placed and self.known < part.stop):
             return False
-        self._matrix[self.targets[part] if self._placed else part] = scores
+        self._matrix[self.targets[part] if self._is_placed else part] = scores
         self.given = part.stop
         return True
 
@@ -73,23 +73,23 @@ class Collected:
 
     def matrix(self) -> Floats | None:
         """The scores, n × m in the order of the classes or n × 1; None unless every instance has come exactly once."""
-        if not self.whole or self._matrix is None or not _all_different(self.targets):
+        if not self.whole or self._matrix is None or not _is_permutation(self.targets):
             return None
-        if self._placed:
+        if self._is_placed:
             return self._matrix
         placed = np.empty_like(self._matrix)
         placed[self.targets] = self._matrix
         return placed
 
 
-def _all_different(targets: NDArray[np.int32]) -> bool:
+def _is_permutation(targets: NDArray[np.int32]) -> bool:
     """Whether n row numbers below n are all there are."""
     seen = np.zeros(len(targets), dtype=bool)
     seen[targets] = True
     return bool(seen.all())
 
 
-def order_of(names: Sequence[str], classes: Sequence[str]) -> list[int] | None:
+def class_order(names: Sequence[str], classes: Sequence[str]) -> list[int] | None:
     """For each class the place of its name, None where that is the order already; ValueError where names are others."""
     if tuple(names) == tuple(classes):
         return None

@@ -3,54 +3,60 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from app.scoring.declaration.granularity import PARTS
+from app.scoring.declaration.granularity import INSTANCE_PARTITION
 from app.scoring.declaration.metric import FOLDS, LABELS, Example, Metric, MetricCall, Properties, Result, register
-from app.scoring.declaration.task import TASKS
+from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.folds.cv_table import cv_table
-from app.scoring.metrics.folds.fold_values import F1, UNDEFINED, mean, of_average, of_label
-from app.scoring.metrics.labels.averages import BARE, MACRO, MICRO, Average, bare
-from app.scoring.metrics.labels.base_measures import LABEL
-from app.scoring.metrics.labels.whole_task import SETS, UNIT
-from app.scoring.tally import Workspace
+from app.scoring.metrics.folds.fold_values import (
+    F1,
+    UNDEFINED_PARAM,
+    average_f1_by_fold,
+    label_f1_by_fold,
+    mean_over_folds,
+)
+from app.scoring.metrics.labels.averages import MACRO, MICRO, SINGLE_CLASS, Average, single_class
+from app.scoring.metrics.labels.base_measures import LABEL_PARAM
+from app.scoring.metrics.labels.whole_task import LABEL_SET_OPTIONS, UNIT_RANGE
+from app.scoring.tally import EvaluationContext
 
 
-def _of_label(ws: Workspace, call: MetricCall) -> Result:
-    return mean(of_label(ws, call), call)
+def _mean_of_label(ws: EvaluationContext, call: MetricCall) -> Result:
+    return mean_over_folds(label_f1_by_fold(ws, call), call)
 
 
-def _of(average: Average) -> Callable[[Workspace, MetricCall], Result]:
-    return lambda ws, call: mean(of_average(ws, call, average), call)
+def _mean_of_average(average: Average) -> Callable[[EvaluationContext, MetricCall], Result]:
+    return lambda ws, call: mean_over_folds(average_f1_by_fold(ws, call, average), call)
 
 
-def _pooled(ws: Workspace, call: MetricCall) -> Result:
-    return bare(ws, call, F1.ratio(call))
+def _pooled_f1(ws: EvaluationContext, call: MetricCall) -> Result:
+    return single_class(ws, call, F1.ratio(call))
 
 
-def _zero_shown(equation: str) -> Callable[[MetricCall], str]:
+def _equation_with_zero_rule(equation: str) -> Callable[[MetricCall], str]:
     """The equation, and under undefined=zero what then holds for a fold without a value."""
-    return lambda call: equation + (_ZERO if call.params["undefined"] == "zero" else "")
+    return lambda call: equation + (_ZERO_RULE_EQUATION if call.params["undefined"] == "zero" else "")
 
 
-def _written(index: str) -> str:
+def _f1_equation(index: str) -> str:
     tp, fp, fn = (rf"\mathrm{{{name}}}{index}^{{(k)}}" for name in ("TP", "FP", "FN"))
     return rf"\frac{{2\,{tp}}}{{2\,{tp}+{fp}+{fn}}}"
 
 
 _FOLD_MEAN = r"\frac{1}{K}\sum_{k=1}^{K} "
-_SUMS = r"\frac{2\,\sum_{k=1}^{K} \mathrm{TP}^{(k)}}{\sum_{k=1}^{K} (2\,\mathrm{TP}^{(k)}+\mathrm{FP}^{(k)}+\mathrm{FN}^{(k)})}"
-_MACRO = _FOLD_MEAN + r"\frac{1}{m}\sum_{j=1}^{m} " + _written("_{j}")
-_MICRO = (
+_POOLED_EQUATION = r"\frac{2\,\sum_{k=1}^{K} \mathrm{TP}^{(k)}}{\sum_{k=1}^{K} (2\,\mathrm{TP}^{(k)}+\mathrm{FP}^{(k)}+\mathrm{FN}^{(k)})}"
+_MACRO_EQUATION = _FOLD_MEAN + r"\frac{1}{m}\sum_{j=1}^{m} " + _f1_equation("_{j}")
+_MICRO_EQUATION = (
     _FOLD_MEAN + r"\frac{2\,\sum_{j} \mathrm{TP}_{j}^{(k)}}"
     r"{\sum_{j} (2\,\mathrm{TP}_{j}^{(k)}+\mathrm{FP}_{j}^{(k)}+\mathrm{FN}_{j}^{(k)})}"
 )
-_TABLE = (
+_TABLE_EQUATION = (
     _FOLD_MEAN + r"F^{(k)},\quad \sqrt{\frac{\sum_{k=1}^{K} (F^{(k)}-\bar{F})^{2}}{K-1}},\quad "
     r"\sqrt{\frac{\sum_{k=1}^{K} (F^{(k)}-\bar{F})^{2}}{K}}"
 )
 _SOURCE = "Van Asch 2013 sec 7"
 _SYMBOLS = {"k": "runs over the folds", "K": "number of folds that have a value", "F^{(k)}": "F1 of fold k"}
-_ZERO = r",\quad F^{(k)}:=0\text{ in a fold without gold positives}"
-_SPAM = Example(
+_ZERO_RULE_EQUATION = r",\quad F^{(k)}:=0\text{ in a fold without gold positives}"
+_BINARY_EXAMPLE = Example(
     task="binary",
     classes=("spam", "ham"),
     gold=("spam", "spam", "spam", "ham", "spam", "ham", "ham", "ham"),
@@ -59,7 +65,7 @@ _SPAM = Example(
     positive_label="spam",
     folds=("1", "1", "1", "1", "2", "2", "3", "3"),
 )
-_TOPICS = Example(
+_MULTILABEL_EXAMPLE = Example(
     task="multilabel",
     classes=("art", "law", "war"),
     gold=(("art", "law"), ("law",), ("art", "law"), ("war",), (), ()),
@@ -74,18 +80,18 @@ register(
         key="f1_cv_pooled",
         name="F1 pooled over folds",
         names=("F_tp,fp", "micro-style cross-validated F1"),
-        equation=_SUMS,
-        tasks=TASKS,
+        equation=_POOLED_EQUATION,
+        tasks=TASK_KINDS,
         needs=(LABELS, FOLDS),
         direction="higher",
-        granularity=PARTS,
-        range=UNIT,
-        params=(LABEL,),
-        options=BARE.options,
+        granularity=INSTANCE_PARTITION,
+        range=UNIT_RANGE,
+        params=(LABEL_PARAM,),
+        options=SINGLE_CLASS.options,
         properties=Properties(symmetric=True, prevalence_sensitive=True),
         source=f"{_SOURCE} eq 27; Forman & Scholz 2010, Apples-to-apples in cross-validation studies",
-        example=replace(_SPAM, value="2/3"),
-        compute=_pooled,
+        example=replace(_BINARY_EXAMPLE, value="2/3"),
+        compute=_pooled_f1,
         symbols={**_SYMBOLS, "K": "number of folds"},
         peers={"scikit-learn": "cross_val_predict, then f1_score; cross_val_score gives f1_cv_mean:undefined=zero"},
     )
@@ -95,43 +101,43 @@ register(
         key="f1_cv_mean",
         name="mean F1 of folds",
         names=("F_avg", "macro-style cross-validated F1"),
-        equation=_FOLD_MEAN + _written(""),
-        tasks=TASKS,
+        equation=_FOLD_MEAN + _f1_equation(""),
+        tasks=TASK_KINDS,
         needs=(LABELS, FOLDS),
         direction="higher",
-        granularity=PARTS,
-        range=UNIT,
-        params=(LABEL, UNDEFINED),
-        options=SETS,
+        granularity=INSTANCE_PARTITION,
+        range=UNIT_RANGE,
+        params=(LABEL_PARAM, UNDEFINED_PARAM),
+        options=LABEL_SET_OPTIONS,
         properties=Properties(symmetric=False, prevalence_sensitive=True),
         source=f"{_SOURCE} eq 29 (which writes tp_N for tp_B)",
-        example=replace(_SPAM, value="11/15"),
-        compute=_of_label,
+        example=replace(_BINARY_EXAMPLE, value="11/15"),
+        compute=_mean_of_label,
         symbols=_SYMBOLS,
-        shown=_zero_shown(_FOLD_MEAN + _written("")),
+        shown=_equation_with_zero_rule(_FOLD_MEAN + _f1_equation("")),
         peers={"scikit-learn": "cross_val_score counts a fold without positives as 0: undefined=zero"},
     )
 )
-for _average, _equation, _value in ((MACRO, _MACRO, "7/9"), (MICRO, _MICRO, "13/14")):
+for _average, _equation, _value in ((MACRO, _MACRO_EQUATION, "7/9"), (MICRO, _MICRO_EQUATION, "13/14")):
     register(
         Metric(
             key=f"f1_cv_mean_{_average.suffix}",
             name=f"mean {_average.name} F1 of folds",
             names=(f"{_average.name} F1 averaged over folds",),
             equation=_equation,
-            tasks=TASKS,
+            tasks=TASK_KINDS,
             needs=(LABELS, FOLDS),
             direction="higher",
-            granularity=PARTS,
-            range=UNIT,
-            params=(UNDEFINED,),
+            granularity=INSTANCE_PARTITION,
+            range=UNIT_RANGE,
+            params=(UNDEFINED_PARAM,),
             options=_average.options,
             properties=Properties(symmetric=False, prevalence_sensitive=True),
             source=f"{_SOURCE} eq 29, of the {_average.name} F1",
-            example=replace(_TOPICS, value=_value),
-            compute=_of(_average),
+            example=replace(_MULTILABEL_EXAMPLE, value=_value),
+            compute=_mean_of_average(_average),
             symbols=_SYMBOLS,
-            shown=_zero_shown(_equation),
+            shown=_equation_with_zero_rule(_equation),
             peers={"scikit-learn": "cross_val_score takes the labels of each fold: label_set=gold_or_predicted"}
             if _average is MACRO
             else {},
@@ -142,19 +148,19 @@ register(
         key="cv_table",
         name="table of the cross-validation",
         names=("fold table",),
-        equation=_TABLE,
-        tasks=TASKS,
+        equation=_TABLE_EQUATION,
+        tasks=TASK_KINDS,
         needs=(LABELS, FOLDS),
         direction="none",
-        granularity=PARTS,
-        range=UNIT,
-        params=(replace(LABEL, required_for=()), UNDEFINED),
+        granularity=INSTANCE_PARTITION,
+        range=UNIT_RANGE,
+        params=(replace(LABEL_PARAM, required_for=()), UNDEFINED_PARAM),
         options=MACRO.options,
         properties=Properties(symmetric=False, prevalence_sensitive=True),
         source=f"{_SOURCE} eq 26-31",
-        example=_SPAM,
+        example=_BINARY_EXAMPLE,
         compute=cv_table,
-        shown=_zero_shown(_TABLE),
+        shown=_equation_with_zero_rule(_TABLE_EQUATION),
         scalar=False,
         symbols={
             **_SYMBOLS,

@@ -7,16 +7,22 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.scoring.declaration.metric import MetricCall, Param, Result, rounded_once
+from app.scoring.declaration.metric import MetricCall, Param, Result, rounded_result
 from app.scoring.metrics.labels.averages import Average
-from app.scoring.metrics.labels.base_measures import BASES
-from app.scoring.metrics.labels.undefined_rules import LISTED, UndefinedError, excluded, listed, table_of
-from app.scoring.numeric.correct_rounding import Real, real, summed
-from app.scoring.numeric.exact import rounded
-from app.scoring.tally import Workspace
+from app.scoring.metrics.labels.base_measures import BASE_MEASURES
+from app.scoring.metrics.labels.undefined_rules import (
+    MAX_LISTED_NAMES,
+    UndefinedError,
+    excluded_mask,
+    join_names,
+    table_of,
+)
+from app.scoring.numeric.correct_rounding import Real, sum_reals, to_real
+from app.scoring.numeric.exact import round_to_12_digits
+from app.scoring.tally import EvaluationContext
 
-F1 = next(base for base in BASES if base.key == "f1")
-UNDEFINED = Param(
+F1 = next(base for base in BASE_MEASURES if base.key == "f1")
+UNDEFINED_PARAM = Param(
     "undefined",
     "choice",
     "what a fold without a value does, such as one whose gold has no positives",
@@ -31,11 +37,11 @@ class Fold:
     """The instances of one fold."""
 
     name: str
-    ws: Workspace
+    ws: EvaluationContext
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class FoldValues:
     """One measure in each fold, None where it has no value there, with a reason; and the notes of the folds.
 
     `refused` says why there may be no mean at all.
@@ -47,10 +53,10 @@ class Values:
     notes: tuple[str, ...] = ()
     refused: str | None = None
 
-    def entering(self, call: MetricCall) -> list[Real]:
+    def averaged_values(self, call: MetricCall) -> list[Real]:
         """The values that enter the mean."""
         zero = call.params["undefined"] == "zero"
-        return [real(0) if value is None else value for value in self.found if zero or value is not None]
+        return [to_real(0) if value is None else value for value in self.found if zero or value is not None]
 
     @property
     def undefined(self) -> list[str]:
@@ -58,26 +64,26 @@ class Values:
         return [name for name, value in zip(self.names, self.found, strict=True) if value is None]
 
 
-def folds_of(ws: Workspace) -> list[Fold]:
+def folds_of(ws: EvaluationContext) -> list[Fold]:
     """The folds that have instances, each with counts of its own, in the order in which they were named."""
-    return ws.shared("folds", lambda: _divided(ws))
+    return ws.shared("folds", lambda: _split_into_folds(ws))
 
 
-def _divided(ws: Workspace) -> list[Fold]:
+def _split_into_folds(ws: EvaluationContext) -> list[Fold]:
     folds = ws.case.folds
     assert folds is not None, "checked among the needs of the metric"
     order = np.argsort(folds.codes, kind="stable")
     ends = np.searchsorted(folds.codes[order], np.arange(len(folds.names) + 1))
     spans = zip(folds.names, ends[:-1].tolist(), ends[1:].tolist(), strict=True)
-    return [Fold(name, Workspace(ws.case.take(order[start:end]))) for name, start, end in spans if end > start]
+    return [Fold(name, EvaluationContext(ws.case.take(order[start:end]))) for name, start, end in spans if end > start]
 
 
-def label_of(ws: Workspace, call: MetricCall) -> str | None:
+def label_of(ws: EvaluationContext, call: MetricCall) -> str | None:
     """The class that is meant: `label`, or the positive label of a binary task."""
     return call.params.get("label") or (ws.spec.positive_label if ws.spec.task == "binary" else None)
 
 
-def label_table(ws: Workspace, call: MetricCall, label: str) -> tuple[int, int, int, int]:
+def label_table(ws: EvaluationContext, call: MetricCall, label: str) -> tuple[int, int, int, int]:
     """The tp, fp, fn, tn of one class; raises UndefinedError where it is not declared."""
     tally = ws.tally(call.options)
     if label not in tally.names:
@@ -88,20 +94,20 @@ def label_table(ws: Workspace, call: MetricCall, label: str) -> tuple[int, int, 
 def fold_f1(table: tuple[int, int, int, int]) -> Real | None:
     """F1 of one table; None where gold has no positives, whatever the false positives (catalogue, row 33)."""
     tp, fp, fn, _ = table
-    return real(Fraction(2 * tp, 2 * tp + fp + fn)) if tp + fn else None
+    return to_real(Fraction(2 * tp, 2 * tp + fp + fn)) if tp + fn else None
 
 
-def of_label(ws: Workspace, call: MetricCall) -> Values:
+def label_f1_by_fold(ws: EvaluationContext, call: MetricCall) -> FoldValues:
     """F1 of one class in each fold."""
     label = label_of(ws, call)
     if label is None:
         raise UndefinedError("it needs label=… to say which class is meant")
     folds = folds_of(ws)
     found = tuple(fold_f1(label_table(fold.ws, call, label)) for fold in folds)
-    return Values(tuple(fold.name for fold in folds), found, f"none has gold instances of {label}")
+    return FoldValues(tuple(fold.name for fold in folds), found, f"none has gold instances of {label}")
 
 
-def of_average(ws: Workspace, call: MetricCall, average: Average) -> Values:
+def average_f1_by_fold(ws: EvaluationContext, call: MetricCall, average: Average) -> FoldValues:
     """The macro or micro F1 in each fold; a fold whose gold has none of the labels has none."""
     found: list[Real | None] = []
     notes: dict[str, list[str]] = {}
@@ -110,7 +116,7 @@ def of_average(ws: Workspace, call: MetricCall, average: Average) -> Values:
     for fold in folds:
         tally = fold.ws.tally(call.options)
         value = None
-        if tally.classes.support[~excluded(tally, call)].any():
+        if tally.classes.support[~excluded_mask(tally, call)].any():
             try:
                 result = average.compute(fold.ws, call, F1.ratio(call))
             except UndefinedError as problem:
@@ -121,37 +127,37 @@ def of_average(ws: Workspace, call: MetricCall, average: Average) -> Values:
                 for note in result.notes:
                     notes.setdefault(note, []).append(fold.name)
         found.append(value)
-    told = [note if len(at) == len(folds) else f"{note} (in folds {listed(at)})" for note, at in notes.items()]
-    return Values(tuple(fold.name for fold in folds), tuple(found), reason, _short(told), refused)
+    told = [note if len(at) == len(folds) else f"{note} (in folds {join_names(at)})" for note, at in notes.items()]
+    return FoldValues(tuple(fold.name for fold in folds), tuple(found), reason, _truncate_notes(told), refused)
 
 
-def _short(notes: list[str]) -> tuple[str, ...]:
-    more = (f"and {len(notes) - LISTED} more notes on folds",) if len(notes) > LISTED else ()
-    return (*notes[:LISTED], *more)
+def _truncate_notes(notes: list[str]) -> tuple[str, ...]:
+    more = (f"and {len(notes) - MAX_LISTED_NAMES} more notes on folds",) if len(notes) > MAX_LISTED_NAMES else ()
+    return (*notes[:MAX_LISTED_NAMES], *more)
 
 
-def mean(values: Values, call: MetricCall) -> Result:
+def mean_over_folds(values: FoldValues, call: MetricCall) -> Result:
     """The plain mean over folds, each counting once (V eq 29)."""
-    entering = values.entering(call)
+    entering = values.averaged_values(call)
     if values.refused is not None:
         raise UndefinedError(values.refused)
     if not entering:
         raise UndefinedError(f"no fold has a value: {values.reason}")
     effect = "counted as 0" if call.params["undefined"] == "zero" else "left out"
     undefined = values.undefined
-    note = f"folds without a value, {effect} (undefined={call.params['undefined']}): {listed(undefined)}"
-    return rounded_once(middle(entering), ((note,) if undefined else ()) + values.notes)
+    note = f"folds without a value, {effect} (undefined={call.params['undefined']}): {join_names(undefined)}"
+    return rounded_result(mean_of_values(entering), ((note,) if undefined else ()) + values.notes)
 
 
-def middle(values: Sequence[Real]) -> Real:
+def mean_of_values(values: Sequence[Real]) -> Real:
     """The mean of at least one value."""
-    return summed(values) / len(values)
+    return sum_reals(values) / len(values)
 
 
-def deviations(values: Sequence[Real]) -> dict[str, float | None]:
+def standard_deviations(values: Sequence[Real]) -> dict[str, float | None]:
     """The standard deviation of at least one value, of the sample (n - 1) and of the population (n), to 12 digits."""
-    less = middle(values) * -1
+    less = mean_of_values(values) * -1
     gaps = [value + less for value in values]
-    squares = summed(gap * gap for gap in gaps)
-    sample = rounded(math.sqrt((squares / (len(values) - 1)).nearest())) if len(values) > 1 else None
-    return {"sample": sample, "population": rounded(math.sqrt((squares / len(values)).nearest()))}
+    squares = sum_reals(gap * gap for gap in gaps)
+    sample = round_to_12_digits(math.sqrt((squares / (len(values) - 1)).nearest())) if len(values) > 1 else None
+    return {"sample": sample, "population": round_to_12_digits(math.sqrt((squares / len(values)).nearest()))}

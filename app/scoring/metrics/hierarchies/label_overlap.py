@@ -5,19 +5,19 @@ from collections.abc import Callable
 import numpy as np
 
 from app.scoring.declaration.metric import MetricCall, Param, Result
-from app.scoring.declaration.metric_syntax import counted
+from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.evaluation_input import Labels
 from app.scoring.hierarchy.ancestry import Ancestry
-from app.scoring.hierarchy.augmented_sets import LabelSets, Overlap
-from app.scoring.hierarchy.cost_limit import Effort
-from app.scoring.metrics.labels.averages import Fixed, empties, over_instances
-from app.scoring.metrics.labels.undefined_rules import UndefinedError, listed, single_ratio
-from app.scoring.numeric.exact import Integers, times, total
-from app.scoring.tally import TALLY_OPTIONS, Workspace, distinct
+from app.scoring.hierarchy.augmented_sets import AugmentedOverlap, LabelSets
+from app.scoring.hierarchy.cost_limit import HierarchyCostEstimate
+from app.scoring.metrics.labels.averages import FixedInstances, average_instances, empty_set_values
+from app.scoring.metrics.labels.undefined_rules import UndefinedError, join_names, ratio_or_substitute
+from app.scoring.numeric.exact import Integers, multiply, total
+from app.scoring.tally import TALLY_OPTIONS, EvaluationContext, distinct_keys
 
-READING = ("unknown_label", "missing", "duplicates", "empty_label")
-EMPTIES = ("both_empty", "one_empty")
-COUNT_ROOT = Param(
+LABEL_SET_OPTIONS = ("unknown_label", "missing", "duplicates", "empty_label")
+EMPTY_SET_OPTIONS = ("both_empty", "one_empty")
+COUNT_ROOT_PARAM = Param(
     name="count_root",
     kind="choice",
     meaning="whether a virtual root stands above all roots",
@@ -30,31 +30,31 @@ COUNT_ROOT = Param(
 )
 
 
-def joins(call: MetricCall) -> bool:
+def has_virtual_root(call: MetricCall) -> bool:
     """Whether a virtual root joins all trees."""
     return call.params["count_root"] == "true"
 
 
-def ancestry(ws: Workspace, *, joined: bool) -> Ancestry:
+def ancestry(ws: EvaluationContext, *, joined: bool) -> Ancestry:
     """The hierarchy over the classes of the task; raises UndefinedError where classes are missing in it."""
     hierarchy, classes = ws.spec.hierarchy, ws.spec.classes
     assert hierarchy is not None, "checked among the needs of the metric"
     lost = hierarchy.unknown(classes)
     if len(lost) > 1:
         raise UndefinedError(
-            f"{counted(len(lost), 'class is no node', 'classes are no nodes')} of the hierarchy: {listed(lost)}; list them as roots"
+            f"{pluralize(len(lost), 'class is no node', 'classes are no nodes')} of the hierarchy: {join_names(lost)}; list them as roots"
         )
     if lost:
         raise UndefinedError(f'class {lost[0]} is not a node of the hierarchy; list it as a root: "{lost[0]}": []')
     return ws.common(("ancestry", joined), lambda: Ancestry(hierarchy, classes, joined=joined))
 
 
-def reading(call: MetricCall) -> tuple[str, ...]:
+def label_set_key(call: MetricCall) -> tuple[str, ...]:
     """The options that decide which labels an instance has."""
     return tuple(call.options[name] for name in TALLY_OPTIONS)
 
 
-def label_sets(ws: Workspace, call: MetricCall) -> tuple[LabelSets, LabelSets]:
+def label_sets(ws: EvaluationContext, call: MetricCall) -> tuple[LabelSets, LabelSets]:
     """The label sets of gold and predictions under the call's reading; a repeated label counts once."""
     as_class = ws.spec.task == "multilabel" and call.options["empty_label"] == "as_class"
     drop = call.options["unknown_label"] == "drop"
@@ -62,37 +62,37 @@ def label_sets(ws: Workspace, call: MetricCall) -> tuple[LabelSets, LabelSets]:
 
     def make() -> tuple[LabelSets, LabelSets]:
         return (
-            _read(ws.case.gold, m, drop=False, as_class=as_class),
-            _read(ws.case.predicted, m, drop=drop, as_class=as_class),
+            _to_label_sets(ws.case.gold, m, drop=False, as_class=as_class),
+            _to_label_sets(ws.case.predicted, m, drop=drop, as_class=as_class),
         )
 
-    return ws.shared(("label sets", *reading(call)), make)
+    return ws.shared(("label sets", *label_set_key(call)), make)
 
 
-TOO_LARGE = (
+TOO_LARGE_REASON = (
     "linking the label sets would take too long: there are many more predicted labels than gold labels, or a label has "
     "too many equally near counterparts"
 )
-TOO_DEEP = "the sets are so large, or so deep in the hierarchy, that adding all ancestors would take too long"
-TOO_FAR = (
+TOO_DEEP_REASON = "the sets are so large, or so deep in the hierarchy, that adding all ancestors would take too long"
+TOO_FAR_REASON = (
     "so many instances over a hierarchy so deep, with so many nodes that have several parents, would take too long, "
     "whatever their labels"
 )
 
 
-def effort(ws: Workspace, call: MetricCall) -> Effort:
+def effort(ws: EvaluationContext, call: MetricCall) -> HierarchyCostEstimate:
     """What it costs to walk from the labels of the sets to their ancestors."""
-    tree = ancestry(ws, joined=joins(call))
-    climbed: dict[int, float] = ws.common(("climbed", joins(call)), dict)
+    tree = ancestry(ws, joined=has_virtual_root(call))
+    climbed: dict[int, float] = ws.common(("climbed", has_virtual_root(call)), dict)
 
-    def make() -> Effort:
+    def make() -> HierarchyCostEstimate:
         gold, predicted = label_sets(ws, call)
-        return Effort(tree, np.concatenate([gold.nodes, predicted.nodes]), climbed)
+        return HierarchyCostEstimate(tree, np.concatenate([gold.nodes, predicted.nodes]), climbed)
 
-    return ws.shared(("effort", joins(call), *reading(call)), make)
+    return ws.shared(("effort", has_virtual_root(call), *label_set_key(call)), make)
 
 
-def _read(labels: Labels, m: int, *, drop: bool, as_class: bool) -> LabelSets:
+def _to_label_sets(labels: Labels, m: int, *, drop: bool, as_class: bool) -> LabelSets:
     labels = labels.as_sets()
     assert labels.offsets is not None
     n = labels.n
@@ -105,47 +105,47 @@ def _read(labels: Labels, m: int, *, drop: bool, as_class: bool) -> LabelSets:
         empty = np.flatnonzero((np.bincount(rows, minlength=n) == 0) & (outside == 0))
         rows = np.concatenate([rows, empty])
         codes = np.concatenate([codes, np.full(len(empty), m, dtype=np.int64)])
-    keys, _ = distinct(rows * (m + 1) + codes, counted=False)
+    keys, _ = distinct_keys(rows * (m + 1) + codes, counted=False)
     return LabelSets(keys // (m + 1), keys % (m + 1) + 1, outside)
 
 
-Terms = Callable[[Overlap], tuple[Integers, Integers]]
+OverlapTerms = Callable[[AugmentedOverlap], tuple[Integers, Integers]]
 
 
-def precision(overlap: Overlap) -> tuple[Integers, Integers]:
+def precision_terms(overlap: AugmentedOverlap) -> tuple[Integers, Integers]:
     """The share of the predicted nodes that gold has too."""
     return overlap.shared, overlap.predicted
 
 
-def recall(overlap: Overlap) -> tuple[Integers, Integers]:
+def recall_terms(overlap: AugmentedOverlap) -> tuple[Integers, Integers]:
     """The share of the gold nodes that were predicted."""
     return overlap.shared, overlap.gold
 
 
-def f1(overlap: Overlap) -> tuple[Integers, Integers]:
+def f1_terms(overlap: AugmentedOverlap) -> tuple[Integers, Integers]:
     """The harmonic mean of the two, by counts."""
     return 2 * overlap.shared, overlap.gold + overlap.predicted
 
 
-def empty_sets(ws: Workspace, call: MetricCall, overlap: Overlap) -> list[Fixed]:
+def empty_set_instances(ws: EvaluationContext, call: MetricCall, overlap: AugmentedOverlap) -> list[FixedInstances]:
     """What the options both_empty and one_empty make of instances with empty sets."""
-    return empties(call, overlap.gold, overlap.predicted, overlap.predicted - label_sets(ws, call)[1].outside)
+    return empty_set_values(call, overlap.gold, overlap.predicted, overlap.predicted - label_sets(ws, call)[1].outside)
 
 
-def averaged(ws: Workspace, call: MetricCall, overlap: Overlap, terms: Terms) -> Result:
+def average_share(ws: EvaluationContext, call: MetricCall, overlap: AugmentedOverlap, terms: OverlapTerms) -> Result:
     """The mean over instances of a share of nodes."""
     numerator, denominator = terms(overlap)
-    found = over_instances(numerator, denominator, empty_sets(ws, call, overlap), ws.case.weights)
+    found = average_instances(numerator, denominator, empty_set_instances(ws, call, overlap), ws.case.weights)
     return Result(found.value, found.reason, (*overlap.notes, *found.notes))
 
 
-def pooled(ws: Workspace, call: MetricCall, overlap: Overlap, terms: Terms) -> Result:
+def pooled_share(ws: EvaluationContext, call: MetricCall, overlap: AugmentedOverlap, terms: OverlapTerms) -> Result:
     """The share of the nodes of all instances together."""
-    numerator, denominator = (weighed(ws, column) for column in terms(overlap))
-    value, notes = single_ratio(call, "higher", numerator, denominator, f"pooled {call.metric.name}")
+    numerator, denominator = (weighted_total(ws, column) for column in terms(overlap))
+    value, notes = ratio_or_substitute(call, "higher", numerator, denominator, f"pooled {call.metric.name}")
     return Result(value, None, (*overlap.notes, *notes))
 
 
-def weighed(ws: Workspace, counts: Integers) -> int:
+def weighted_total(ws: EvaluationContext, counts: Integers) -> int:
     """The sum of counts per instance, each as often as its instance weighs."""
-    return total(counts if ws.case.weights is None else times(counts, ws.case.weights))
+    return total(counts if ws.case.weights is None else multiply(counts, ws.case.weights))

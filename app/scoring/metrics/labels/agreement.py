@@ -6,18 +6,20 @@ import numpy as np
 
 from app.scoring.declaration.granularity import CLASS_TABLES, CONFUSION
 from app.scoring.declaration.metric import LABELS, Metric, MetricCall, Param, Properties, Result, register
-from app.scoring.metrics.example_data import MULTICLASS, worked
-from app.scoring.metrics.labels.confusion_cells import cells_of
+from app.scoring.metrics.example_data import MULTICLASS_EXAMPLE, worked_example
+from app.scoring.metrics.labels.confusion_cells import confusion_cells
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.labels.whole_task import READING, SINGLE
-from app.scoring.numeric.exact import square_root, times, total
-from app.scoring.tally import Tally, Workspace
+from app.scoring.metrics.labels.whole_task import SINGLE_LABEL_OPTIONS, SINGLE_LABEL_TASKS
+from app.scoring.numeric.exact import multiply, square_root, total
+from app.scoring.tally import EvaluationContext, Tally
 
-SIGNED = (-1.0, 1.0)
-OUTSIDE = "a label outside the vocabulary and a missing prediction are categories of their own"
-ALONE = "a label outside the vocabulary and a missing prediction agree with nothing and are no class of the sum"
-ONE_CLASS = "gold and predictions are one and the same single class, so chance agreement is 1 (0/0)"
-WEIGHTS = Param(
+SIGNED_RANGE = (-1.0, 1.0)
+OUTSIDE_IS_CATEGORY = "a label outside the vocabulary and a missing prediction are categories of their own"
+OUTSIDE_NEVER_AGREES = (
+    "a label outside the vocabulary and a missing prediction agree with nothing and are no class of the sum"
+)
+ONE_CLASS_REASON = "gold and predictions are one and the same single class, so chance agreement is 1 (0/0)"
+WEIGHTS_PARAM = Param(
     "weights",
     "choice",
     "how much a disagreement weighs",
@@ -31,33 +33,33 @@ WEIGHTS = Param(
 )
 
 
-def _chance(tally: Tally) -> int:
+def _chance_agreement(tally: Tally) -> int:
     """The sum over classes of (times predicted) × (times in gold)."""
-    return total(times(tally.classes.predicted, tally.classes.support))
+    return total(multiply(tally.classes.predicted, tally.classes.support))
 
 
-def cohen_kappa(ws: Workspace, call: MetricCall) -> Result:
+def cohen_kappa(ws: EvaluationContext, call: MetricCall) -> Result:
     """(p_o - p_e) / (1 - p_e) as one division of integers; no value where chance agreement is 1.
 
     With weights it is 1 less weighted disagreement over that of chance (Cohen 1968), classes in declared order.
     """
     tally = ws.tally(call.options)
     if call.params["weights"] == "none":
-        return Result(kappa_of(tally))
-    cells = cells_of(ws, tally, "place on the scale of their order")
+        return Result(unweighted_kappa(tally))
+    cells = confusion_cells(ws, tally, "place on the scale of their order")
     power = 1 if call.params["weights"] == "linear" else 2
-    observed = total(times(np.abs(cells.gold - cells.predicted) ** power, cells.counts))
+    observed = total(multiply(np.abs(cells.gold - cells.predicted) ** power, cells.counts))
     expected = _expected_distance(tally, power)
     if expected == 0:
-        raise UndefinedError(ONE_CLASS)
+        raise UndefinedError(ONE_CLASS_REASON)
     return Result((expected - tally.n * observed) / expected)
 
 
-def kappa_of(tally: Tally) -> float:
+def unweighted_kappa(tally: Tally) -> float:
     """Cohen's kappa of the counts, unweighted; raises UndefinedError where chance agreement is 1."""
-    chance = _chance(tally)
+    chance = _chance_agreement(tally)
     if tally.n**2 == chance:
-        raise UndefinedError(ONE_CLASS)
+        raise UndefinedError(ONE_CLASS_REASON)
     return (tally.n * tally.exact - chance) / (tally.n**2 - chance)
 
 
@@ -76,23 +78,23 @@ def _expected_distance(tally: Tally, power: int) -> int:
     return tally.n * (gold_second + second) - 2 * gold_first * first
 
 
-def scott_pi(ws: Workspace, call: MetricCall) -> Result:
+def scott_pi(ws: EvaluationContext, call: MetricCall) -> Result:
     """Like kappa, with one distribution for both sides as chance: (4nE - S) / (4n² - S), S the squared sums."""
     tally = ws.tally(call.options)
-    both = _both(tally)
+    both = _class_totals(tally)
     chance = sum(count**2 for count in both)
     if chance == 4 * tally.n**2:
-        raise UndefinedError(ONE_CLASS)
+        raise UndefinedError(ONE_CLASS_REASON)
     return Result((4 * tally.n * tally.exact - chance) / (4 * tally.n**2 - chance))
 
 
-def gwet_ac1(ws: Workspace, call: MetricCall) -> Result:
+def gwet_ac1(ws: EvaluationContext, call: MetricCall) -> Result:
     """Like kappa, with the chance that is highest where all classes are as common: the mean of π(1 - π) over K - 1.
 
     The classes are the declared ones: what stands in neither vocabulary is agreed on by nobody.
     """
     tally = ws.tally(call.options)
-    both = _both(tally)[: len(tally.names)]
+    both = _class_totals(tally)[: len(tally.names)]
     others = len(both) - 1
     if others == 0:
         raise UndefinedError("there is only one class, so chance agreement is 0/0")
@@ -101,22 +103,24 @@ def gwet_ac1(ws: Workspace, call: MetricCall) -> Result:
     return Result((4 * others * tally.n * tally.exact - chance) / (everything - chance))
 
 
-def _both(tally: Tally) -> list[int]:
+def _class_totals(tally: Tally) -> list[int]:
     """How often each class stands in gold and predictions together, then what stands in neither vocabulary."""
     sums = [int(g) + int(p) for g, p in zip(tally.classes.support, tally.classes.predicted, strict=True)]
-    return [*sums, tally.outside_fp, tally.outside_fn, tally.nothing]
+    return [*sums, tally.outside_fp, tally.outside_fn, tally.without_prediction]
 
 
-def mcc(ws: Workspace, call: MetricCall) -> Result:
+def mcc(ws: EvaluationContext, call: MetricCall) -> Result:
     """The multi-class R_K with a correctly rounded square root; 0 and flagged where a side is constant (row 30).
 
     A label outside the vocabulary and a missing prediction count as categories of their own.
     """
     tally = ws.tally(call.options)
     gold, predicted = tally.classes.support, tally.classes.predicted
-    covariance = tally.n * tally.exact - _chance(tally)
-    spread_predicted = tally.n**2 - total(times(predicted, predicted)) - tally.outside_fp**2 - tally.nothing**2
-    spread_gold = tally.n**2 - total(times(gold, gold)) - tally.outside_fn**2
+    covariance = tally.n * tally.exact - _chance_agreement(tally)
+    spread_predicted = (
+        tally.n**2 - total(multiply(predicted, predicted)) - tally.outside_fp**2 - tally.without_prediction**2
+    )
+    spread_gold = tally.n**2 - total(multiply(gold, gold)) - tally.outside_fn**2
     if spread_predicted == 0 or spread_gold == 0:
         side = "gold" if spread_gold == 0 else "the predictions"
         return Result(0.0, None, (f"all of {side} is one class: the correlation is 0/0 and counts as 0",))
@@ -126,17 +130,17 @@ def mcc(ws: Workspace, call: MetricCall) -> Result:
 
 _OBSERVED = r"p_{o}=\frac{1}{n}\sum_{j} \mathrm{TP}_{j}"
 _BEYOND = r"\frac{p_{o}-p_{e}}{1-p_{e}},\quad " + _OBSERVED
-_COMMON = r"\pi_{j}=\frac{n_{j}+p_{j}}{2\,n}"
-_LETTERS = {"p_o": "observed agreement", "p_e": "agreement expected by chance"}
-_PI = {**_LETTERS, "π_j": "share of class j in gold and predictions together"}
-_WEIGHTED = {
+_POOLED_SHARE = r"\pi_{j}=\frac{n_{j}+p_{j}}{2\,n}"
+_AGREEMENT_SYMBOLS = {"p_o": "observed agreement", "p_e": "agreement expected by chance"}
+_PI_SYMBOLS = {**_AGREEMENT_SYMBOLS, "π_j": "share of class j in gold and predictions together"}
+_WEIGHTED_KAPPA_SYMBOLS = {
     "p_k": "predictions of class k",
     "w_jk": "weight of class j in gold and k predicted",
     "n_jk": "instances of class j predicted as k",
 }
 
 
-def _shown_kappa(call: MetricCall) -> str:
+def _kappa_equation(call: MetricCall) -> str:
     """The weighted form where weights are asked for."""
     weights = call.params["weights"]
     if weights == "none":
@@ -154,26 +158,26 @@ register(
         name="Cohen's kappa",
         names=("kappa", "chance-corrected agreement", "weighted kappa", "quadratic weighted kappa", "QWK"),
         equation=rf"{_BEYOND},\;p_{{e}}=\frac{{1}}{{n^{{2}}}}\sum_{{j}} p_{{j}}\,n_{{j}}",
-        tasks=SINGLE,
+        tasks=SINGLE_LABEL_TASKS,
         needs=(LABELS,),
         direction="higher",
         granularity=CONFUSION,
-        range=SIGNED,
-        params=(WEIGHTS,),
-        options=READING,
+        range=SIGNED_RANGE,
+        params=(WEIGHTS_PARAM,),
+        options=SINGLE_LABEL_OPTIONS,
         properties=Properties(symmetric=True, prevalence_sensitive=True, ordinal=True),
-        source=f"Cohen 1960, A coefficient of agreement for nominal scales; Cohen 1968, Weighted kappa; {OUTSIDE}",
-        example=worked(MULTICLASS, "4/13"),
+        source=f"Cohen 1960, A coefficient of agreement for nominal scales; Cohen 1968, Weighted kappa; {OUTSIDE_IS_CATEGORY}",
+        example=worked_example(MULTICLASS_EXAMPLE, "4/13"),
         compute=cohen_kappa,
         hints={"multilabel": "kappa is for one label per instance"},
-        symbols={**_LETTERS, **_WEIGHTED},
+        symbols={**_AGREEMENT_SYMBOLS, **_WEIGHTED_KAPPA_SYMBOLS},
         peers={
             "scikit-learn": "cohen_kappa_score; where it is 0/0, nan. Weighted, it numbers the classes that occur, so that "
             "one that does not brings its neighbours closer, unless labels= names all",
             "PyCM": 'Kappa, weighted_kappa; "None" where it is 0/0',
             "caret": "Kappa; NaN where it is 0/0",
         },
-        shown=_shown_kappa,
+        shown=_kappa_equation,
     )
 )
 register(
@@ -181,20 +185,20 @@ register(
         key="scott_pi",
         name="Scott's pi",
         names=("Kappa Unbiased", "unbiased kappa"),
-        equation=rf"{_BEYOND},\;p_{{e}}=\sum_{{j}} \pi_{{j}}^{{2}},\;{_COMMON}",
-        tasks=SINGLE,
+        equation=rf"{_BEYOND},\;p_{{e}}=\sum_{{j}} \pi_{{j}}^{{2}},\;{_POOLED_SHARE}",
+        tasks=SINGLE_LABEL_TASKS,
         needs=(LABELS,),
         direction="higher",
         granularity=CLASS_TABLES,
-        range=SIGNED,
+        range=SIGNED_RANGE,
         params=(),
-        options=READING,
+        options=SINGLE_LABEL_OPTIONS,
         properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source=f"Scott 1955, Reliability of content analysis; {OUTSIDE}",
-        example=worked(MULTICLASS, "29/101"),
+        source=f"Scott 1955, Reliability of content analysis; {OUTSIDE_IS_CATEGORY}",
+        example=worked_example(MULTICLASS_EXAMPLE, "29/101"),
         compute=scott_pi,
         hints={"multilabel": "this agreement is for one label per instance"},
-        symbols=_PI,
+        symbols=_PI_SYMBOLS,
         peers={"PyCM": 'Scott PI; "None" where it is 0/0'},
     )
 )
@@ -203,20 +207,20 @@ register(
         key="gwet_ac1",
         name="Gwet's AC1",
         names=("AC1", "first-order agreement coefficient"),
-        equation=rf"{_BEYOND},\;p_{{e}}=\frac{{1}}{{K-1}}\sum_{{j}} \pi_{{j}}\,(1-\pi_{{j}}),\;{_COMMON}",
-        tasks=SINGLE,
+        equation=rf"{_BEYOND},\;p_{{e}}=\frac{{1}}{{K-1}}\sum_{{j}} \pi_{{j}}\,(1-\pi_{{j}}),\;{_POOLED_SHARE}",
+        tasks=SINGLE_LABEL_TASKS,
         needs=(LABELS,),
         direction="higher",
         granularity=CLASS_TABLES,
-        range=SIGNED,
+        range=SIGNED_RANGE,
         params=(),
-        options=READING,
+        options=SINGLE_LABEL_OPTIONS,
         properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source=f"Gwet 2008, Computing inter-rater reliability and its variance; {ALONE}",
-        example=worked(MULTICLASS, "79/223"),
+        source=f"Gwet 2008, Computing inter-rater reliability and its variance; {OUTSIDE_NEVER_AGREES}",
+        example=worked_example(MULTICLASS_EXAMPLE, "79/223"),
         compute=gwet_ac1,
         hints={"multilabel": "this agreement is for one label per instance"},
-        symbols={**_PI, "K": "number of declared classes"},
+        symbols={**_PI_SYMBOLS, "K": "number of declared classes"},
         peers={
             "PyCM": "Gwet AC1; of vectors it takes K as the number of classes that occur, here it is those declared"
         },
@@ -228,17 +232,17 @@ register(
         name="Matthews correlation coefficient",
         names=("phi coefficient", "R_K"),
         equation=r"\frac{n\sum_{j} \mathrm{TP}_{j}-\sum_{j} p_{j}\,n_{j}}{\sqrt{(n^{2}-\sum_{j} p_{j}^{2})(n^{2}-\sum_{j} n_{j}^{2})}}",
-        tasks=SINGLE,
+        tasks=SINGLE_LABEL_TASKS,
         needs=(LABELS,),
         direction="higher",
         granularity=CLASS_TABLES,
-        range=SIGNED,
+        range=SIGNED_RANGE,
         params=(),
-        options=READING,
+        options=SINGLE_LABEL_OPTIONS,
         properties=Properties(symmetric=True, prevalence_sensitive=True),
         source="Gorodkin 2004, Comparing two K-category assignments by a K-category correlation coefficient; "
-        f"{OUTSIDE}",
-        example=worked(MULTICLASS, "0.32714432804381227"),
+        f"{OUTSIDE_IS_CATEGORY}",
+        example=worked_example(MULTICLASS_EXAMPLE, "0.32714432804381227"),
         compute=mcc,
         hints={"multilabel": "the correlation is for one label per instance"},
         peers={

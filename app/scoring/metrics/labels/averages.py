@@ -10,24 +10,24 @@ from fractions import Fraction
 import numpy as np
 
 from app.scoring.declaration.granularity import CLASS_TABLES, INSTANCES, ONE_TABLE, POOLED_TABLE, Granularity
-from app.scoring.declaration.metric import LABELS, TRAIN_FREQUENCIES, MetricCall, Result, rounded_once
-from app.scoring.declaration.task import TASKS, Task
-from app.scoring.metrics.labels.ratio_forms import Ratio, Table, single
+from app.scoring.declaration.metric import LABELS, TRAIN_FREQUENCIES, MetricCall, Result, rounded_result
+from app.scoring.declaration.task import TASK_KINDS, TaskKind
+from app.scoring.metrics.labels.ratio_forms import ConfusionTable, RatioMeasure, single_table
 from app.scoring.metrics.labels.undefined_rules import (
     Mask,
     UndefinedError,
     averaged_labels,
-    excluded,
-    listed,
-    named,
-    single_ratio,
-    substitute,
+    class_names,
+    excluded_mask,
+    join_names,
+    ratio_or_substitute,
     table_of,
     train_weights,
+    zero_division_value,
 )
-from app.scoring.numeric.correct_rounding import Real, real, weighted_sum
+from app.scoring.numeric.correct_rounding import Real, to_real, weighted_sum
 from app.scoring.numeric.exact import Integers, square_root, total
-from app.scoring.tally import Tally, Workspace
+from app.scoring.tally import EvaluationContext, Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +43,18 @@ class Average:
     names: tuple[str, ...]
     equation: str
     index: str
-    tasks: tuple[Task, ...]
+    tasks: tuple[TaskKind, ...]
     needs: tuple[str, ...]
     options: tuple[str, ...]
-    moves: bool
+    is_prevalence_sensitive: bool
     symmetric: bool
     source: str
     granularity: Granularity
-    compute: Callable[[Workspace, MetricCall, Ratio], Result]
+    compute: Callable[[EvaluationContext, MetricCall, RatioMeasure], Result]
     hint: str = ""
 
 
-def bare(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
+def single_class(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Result:
     """The value of one class: of `label`, else of the positive label of a binary task."""
     label = call.params.get("label") or (ws.spec.positive_label if ws.spec.task == "binary" else None)
     if label is None:
@@ -63,22 +63,24 @@ def bare(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
     if label not in tally.names:
         raise UndefinedError(f"'{label}' is not a declared class")
     table = table_of(tally.classes, tally.names.index(label))
-    return _one(call, ratio, table, f"{ratio.name} of {label}")
+    return _table_result(call, ratio, table, f"{ratio.name} of {label}")
 
 
-def _one(call: MetricCall, ratio: Ratio, table: Table, what: str) -> Result:
+def _table_result(call: MetricCall, ratio: RatioMeasure, table: ConfusionTable, what: str) -> Result:
     """The measure of one table under the zero-division rule, with the note if the rule fired."""
-    numerator, denominator = (int(part[0]) for part in ratio.parts(single(table)))
+    numerator, denominator = (int(part[0]) for part in ratio.parts(single_table(table)))
     if not denominator and not ratio.replaceable:
         raise UndefinedError(f"{what} is {'x' if numerator else '0'}/0")
     if denominator and ratio.root:
         return Result(square_root(Fraction(numerator, denominator)))
-    value, notes = single_ratio(call, ratio.direction, numerator, denominator, what, lowest=ratio.lowest)
-    return Result(value, None, notes, exact=real(Fraction(numerator, denominator) if denominator else Fraction(value)))
+    value, notes = ratio_or_substitute(call, ratio.direction, numerator, denominator, what, lowest=ratio.lowest)
+    return Result(
+        value, None, notes, exact=to_real(Fraction(numerator, denominator) if denominator else Fraction(value))
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class _Labels:
+class _AveragedLabels:
     """The classes that enter an average, what each weighs, and the notes so far."""
 
     mask: Mask
@@ -86,42 +88,42 @@ class _Labels:
     notes: list[str]
 
 
-def macro(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
+def macro(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Result:
     """The plain mean over the label set (W eq 12, 15, 19; V eq 8)."""
     tally = ws.tally(call.options)
     mask, notes = averaged_labels(ws, tally, call, by_label_set=True)
     weights = np.ones(len(tally.names), dtype=np.int64)
-    return _over_classes(tally, call, ratio, _Labels(mask, weights, notes))
+    return _average_classes(tally, call, ratio, _AveragedLabels(mask, weights, notes))
 
 
-def weighted(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
+def weighted(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Result:
     """The mean weighted by gold support (W eq 13, 21, Fig 10)."""
     tally = ws.tally(call.options)
     mask, notes = averaged_labels(ws, tally, call, by_label_set=False, absent_matters=False)
-    return _over_classes(tally, call, ratio, _Labels(mask, tally.classes.support, notes))
+    return _average_classes(tally, call, ratio, _AveragedLabels(mask, tally.classes.support, notes))
 
 
-def weighted_by_predicted(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
+def weighted_by_predicted(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Result:
     """The mean weighted by how often each class was predicted (W eq 16 as printed); others weigh 0."""
     tally = ws.tally(call.options)
     mask, notes = averaged_labels(ws, tally, call, by_label_set=False)
-    return _over_classes(tally, call, ratio, _Labels(mask, tally.classes.predicted, notes))
+    return _average_classes(tally, call, ratio, _AveragedLabels(mask, tally.classes.predicted, notes))
 
 
-def lfb_train(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
+def lfb_train(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Result:
     """The mean weighted by training frequency (V eq 10); labels that training lacks weigh 0."""
     tally = ws.tally(call.options)
     weights = train_weights(ws, tally)
     mask, notes = averaged_labels(ws, tally, call, by_label_set=False)
     if (mask & (weights == 0)).any():
-        notes.append(f"absent from the training data, so of weight 0: {named(tally, mask & (weights == 0))}")
+        notes.append(f"absent from the training data, so of weight 0: {class_names(tally, mask & (weights == 0))}")
     strange = sorted(set(ws.spec.train_frequencies or ()) - set(ws.spec.classes))
     if strange:
-        notes.append(f"in the training data but not declared, so ignored: {listed(strange)}")
-    return _over_classes(tally, call, ratio, _Labels(mask, weights, notes))
+        notes.append(f"in the training data but not declared, so ignored: {join_names(strange)}")
+    return _average_classes(tally, call, ratio, _AveragedLabels(mask, weights, notes))
 
 
-def _over_classes(tally: Tally, call: MetricCall, ratio: Ratio, over_these: _Labels) -> Result:
+def _average_classes(tally: Tally, call: MetricCall, ratio: RatioMeasure, over_these: _AveragedLabels) -> Result:
     """The sum of weight × numerator / denominator, divided by the sum of the weights."""
     mask, weights, notes = over_these.mask, over_these.weights, over_these.notes
     numerator, denominator = tally.part(ratio.numerator), tally.part(ratio.denominator)
@@ -129,62 +131,64 @@ def _over_classes(tally: Tally, call: MetricCall, ratio: Ratio, over_these: _Lab
     fired = matters & (denominator == 0)
     value = None
     if fired.any():
-        what = f"{ratio.name} is 0/0 for {named(tally, fired)}"
-        value = substitute(call, ratio.direction, what, lowest=ratio.lowest)
-        notes.append(zero_note(call, what, value))
+        what = f"{ratio.name} is 0/0 for {class_names(tally, fired)}"
+        value = zero_division_value(call, ratio.direction, what, lowest=ratio.lowest)
+        notes.append(zero_division_note(call, what, value))
     defined = matters & ~fired
     divisor = total(weights[matters if value is not None else defined])
     if divisor == 0:
         raise UndefinedError("no label with a defined value is left to average over")
     terms = ratio.summed(numerator[defined], denominator[defined], weights[defined])
     extra = int(value or 0) * total(weights[fired])
-    return rounded_once((terms + extra) / divisor, notes)
+    return rounded_result((terms + extra) / divisor, notes)
 
 
-def zero_note(call: MetricCall, what: str, value: float | None) -> str:
+def zero_division_note(call: MetricCall, what: str, value: float | None) -> str:
     """The sentence that says where the zero-division rule fired and what it did."""
     effect = "left out" if value is None else f"counted as {value:g}"
     return f"{what}; {effect} (zero_division={call.options['zero_division']})"
 
 
-def micro(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
+def micro(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Result:
     """The measure of the summed counts (W eq 11, 14, 17, 18; V eq 9); the sums over instances are the same."""
     tally = ws.tally(call.options)
-    left_out = excluded(tally, call)
+    left_out = excluded_mask(tally, call)
     kept = ~left_out
     if not kept.any():
         raise UndefinedError("no label is left to pool")
     tp, fp, fn, tn = (total(column[kept]) for column in tally.classes.columns)
     table = (tp, fp + tally.outside_fp, fn + tally.outside_fn, max(tn - tally.outside_tn, 0))
-    found = _one(call, ratio, table, f"pooled {ratio.name}")
+    found = _table_result(call, ratio, table, f"pooled {ratio.name}")
     notes = found.notes
     if left_out.any():
-        notes = (*notes, f"left out by exclude_labels: {named(tally, left_out)}")
-    elif ratio.agree and ws.spec.task != "multilabel" and not tally.nothing:
+        notes = (*notes, f"left out by exclude_labels: {class_names(tally, left_out)}")
+    elif ratio.is_accuracy_when_pooled and ws.spec.task != "multilabel" and not tally.without_prediction:
         notes = (*notes, "with one label per instance micro precision, recall and F all equal accuracy")
     return Result(found.value, None, notes, exact=found.exact)
 
 
-def samples(ws: Workspace, call: MetricCall, ratio: Ratio) -> Result:
+def samples(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Result:
     """The mean over instances (W eq 23-28; Z), with its own rules for empty sets."""
     tally = ws.tally(call.options)
     instances = tally.instances
     numerator, denominator = ratio.parts(instances.counts.columns)
-    fixed: list[Fixed] = []
+    fixed: list[FixedInstances] = []
     if ratio.set_like:
-        fixed = empties(call, instances.gold_size, instances.predicted_size, instances.known_size)
+        fixed = empty_set_values(call, instances.gold_size, instances.predicted_size, instances.known_size)
     elif (denominator == 0).any():
         setting = f"zero_division={call.options['zero_division']}"
-        value = substitute(call, ratio.direction, f"{ratio.name} is 0/0 for some instances", lowest=ratio.lowest)
+        value = zero_division_value(
+            call, ratio.direction, f"{ratio.name} is 0/0 for some instances", lowest=ratio.lowest
+        )
         fixed.append((np.asarray(denominator == 0), value, setting))
-    return over_instances(numerator, denominator, fixed, instances.weights, summed=ratio.summed)
+    return average_instances(numerator, denominator, fixed, instances.weights, summed=ratio.summed)
 
 
-Fixed = tuple[Mask, float | None, str]
+FixedInstances = tuple[Mask, float | None, str]
 """Some instances, the value that each of them has (None: it is left out), and the option that says so."""
 
 
-def empties(call: MetricCall, gold: Integers, predicted: Integers, known: Integers) -> list[Fixed]:
+def empty_set_values(call: MetricCall, gold: Integers, predicted: Integers, known: Integers) -> list[FixedInstances]:
     """What the options both_empty and one_empty make of instances with empty sets, by the sizes of their sets.
 
     `known` counts predicted labels without those outside the vocabulary. If two empty sets count 0, so does nothing but
@@ -192,17 +196,17 @@ def empties(call: MetricCall, gold: Integers, predicted: Integers, known: Intege
     """
     no_gold, no_prediction = gold == 0, predicted == 0
     both = no_gold & (known == 0 if call.options["both_empty"] == "0" else no_prediction)
-    fixed: list[Fixed] = []
+    fixed: list[FixedInstances] = []
     for rule, mask in (("both_empty", both), ("one_empty", (no_gold ^ no_prediction) & ~both)):
         setting = call.options[rule]
         fixed.append((np.asarray(mask), None if setting == "skip" else float(setting), f"{rule}={setting}"))
     return fixed
 
 
-def over_instances(
+def average_instances(
     numerator: Integers,
     denominator: Integers,
-    fixed: list[Fixed],
+    fixed: list[FixedInstances],
     weights: Integers | None,
     summed: Callable[[Integers, Integers, Integers | None], Real] = weighted_sum,
 ) -> Result:
@@ -220,43 +224,43 @@ def over_instances(
         if count and value is not None:
             weight = count if weights is None else total(weights[mask])
             extra, divisor = extra + int(value) * weight, divisor + weight
-            notes.append(f"{_instances(count)} counted as {value:g} ({setting})")
+            notes.append(f"{_instance_count_text(count)} counted as {value:g} ({setting})")
         elif count:
-            notes.append(f"{_instances(count)} left out ({setting})")
+            notes.append(f"{_instance_count_text(count)} left out ({setting})")
     heavy = None if weights is None else weights[free]
     divisor += int(free.sum()) if heavy is None else total(heavy)
     if not divisor:
         raise UndefinedError("no instance is left to average over")
-    return rounded_once((summed(numerator[free], denominator[free], heavy) + extra) / divisor, notes)
+    return rounded_result((summed(numerator[free], denominator[free], heavy) + extra) / divisor, notes)
 
 
-def _instances(count: int) -> str:
+def _instance_count_text(count: int) -> str:
     return "1 instance" if count == 1 else f"{count} instances"
 
 
-def harmonic(precision: Real, recall: Real, beta: Fraction) -> Real:
+def f_beta_of(precision: Real, recall: Real, beta: Fraction) -> Real:
     """F_beta of two averages that are not both 0."""
     square = beta * beta
     return precision * recall * (1 + square) / (precision * square + recall)
 
 
-_READING = ("unknown_label", "missing", "duplicates", "empty_label")
-_OVER_LABELS = ("zero_division", "exclude_labels", *_READING)
+_READING_OPTIONS = ("unknown_label", "missing", "duplicates", "empty_label")
+_LABEL_AVERAGE_OPTIONS = ("zero_division", "exclude_labels", *_READING_OPTIONS)
 
-BARE = Average(
+SINGLE_CLASS = Average(
     suffix="",
     name="",
     names=(),
     equation="{B}",
     index="",
-    tasks=TASKS,
+    tasks=TASK_KINDS,
     needs=(LABELS,),
-    options=("zero_division", *_READING[:3]),
-    moves=False,
+    options=("zero_division", *_READING_OPTIONS[:3]),
+    is_prevalence_sensitive=False,
     symmetric=True,
     source="",
     granularity=ONE_TABLE,
-    compute=bare,
+    compute=single_class,
 )
 MACRO = Average(
     suffix="macro",
@@ -264,10 +268,10 @@ MACRO = Average(
     names=("macro-averaged", "label-macro", "unweighted mean over classes"),
     equation=r"\frac{1}{m}\sum_{j=1}^{m} {B}",
     index="j",
-    tasks=TASKS,
+    tasks=TASK_KINDS,
     needs=(LABELS,),
-    options=("label_set", "absent_gold", *_OVER_LABELS),
-    moves=False,
+    options=("label_set", "absent_gold", *_LABEL_AVERAGE_OPTIONS),
+    is_prevalence_sensitive=False,
     symmetric=True,
     source="Wenzel eq 12, 15, 19; Van Asch 2013 eq 8",
     granularity=CLASS_TABLES,
@@ -279,10 +283,10 @@ MICRO = Average(
     names=("micro-averaged", "pooled"),
     equation="{B}",
     index="",
-    tasks=TASKS,
+    tasks=TASK_KINDS,
     needs=(LABELS,),
-    options=("zero_division", "exclude_labels", *_READING),
-    moves=True,
+    options=("zero_division", "exclude_labels", *_READING_OPTIONS),
+    is_prevalence_sensitive=True,
     symmetric=True,
     source="Wenzel eq 11, 14, 17, 18; Van Asch 2013 eq 9",
     granularity=POOLED_TABLE,
@@ -294,10 +298,10 @@ WEIGHTED = Average(
     names=("weighted", "macro_weighted"),
     equation=r"\frac{1}{\sum_{j} n_{j}}\sum_{j} n_{j}\,{B}",
     index="j",
-    tasks=TASKS,
+    tasks=TASK_KINDS,
     needs=(LABELS,),
-    options=_OVER_LABELS,
-    moves=True,
+    options=_LABEL_AVERAGE_OPTIONS,
+    is_prevalence_sensitive=True,
     symmetric=False,
     source="Wenzel eq 13, 21, Fig 10",
     granularity=CLASS_TABLES,
@@ -309,10 +313,10 @@ WEIGHTED_BY_PREDICTED = Average(
     names=("weighted by predictions",),
     equation=r"\frac{1}{\sum_{j} p_{j}}\sum_{j} p_{j}\,{B}",
     index="j",
-    tasks=TASKS,
+    tasks=TASK_KINDS,
     needs=(LABELS,),
-    options=("absent_gold", *_OVER_LABELS),
-    moves=True,
+    options=("absent_gold", *_LABEL_AVERAGE_OPTIONS),
+    is_prevalence_sensitive=True,
     symmetric=False,
     source="Wenzel eq 16 as printed (its example weights by support, as _weighted does)",
     granularity=CLASS_TABLES,
@@ -324,10 +328,10 @@ LFB_TRAIN = Average(
     names=("label-frequency-based micro", "TiMBL micro", "Daelemans micro"),
     equation=r"\sum_{j} f_{j}\,{B},\quad f_{j}=\frac{c_{j}}{\sum_{k} c_{k}}",
     index="j",
-    tasks=TASKS,
+    tasks=TASK_KINDS,
     needs=(LABELS, TRAIN_FREQUENCIES),
-    options=("absent_gold", *_OVER_LABELS),
-    moves=False,
+    options=("absent_gold", *_LABEL_AVERAGE_OPTIONS),
+    is_prevalence_sensitive=False,
     symmetric=True,
     source="Van Asch 2013 eq 10",
     granularity=CLASS_TABLES,
@@ -339,10 +343,10 @@ LFB_TEST = Average(
     names=("label-frequency-based micro with test frequencies",),
     equation=r"\sum_{j} f_{j}\,{B},\quad f_{j}=\frac{n_{j}}{\sum_{k} n_{k}}",
     index="j",
-    tasks=TASKS,
+    tasks=TASK_KINDS,
     needs=(LABELS,),
-    options=_OVER_LABELS,
-    moves=True,
+    options=_LABEL_AVERAGE_OPTIONS,
+    is_prevalence_sensitive=True,
     symmetric=False,
     source="Van Asch 2013 sec 3.3.2; the same number as _weighted",
     granularity=CLASS_TABLES,
@@ -356,12 +360,12 @@ SAMPLES = Average(
     index="i",
     tasks=("multilabel",),
     needs=(LABELS,),
-    options=("zero_division", "both_empty", "one_empty", *_READING),
-    moves=True,
+    options=("zero_division", "both_empty", "one_empty", *_READING_OPTIONS),
+    is_prevalence_sensitive=True,
     symmetric=True,
     source="Wenzel eq 23-28; Zhang & Zhou 2014 sec 2.2.2",
     granularity=INSTANCES,
     compute=samples,
     hint="the mean over instances is for multi-label tasks; with one label per instance use the _micro key",
 )
-AVERAGES = (BARE, MACRO, MICRO, WEIGHTED, WEIGHTED_BY_PREDICTED, LFB_TRAIN, LFB_TEST, SAMPLES)
+AVERAGES = (SINGLE_CLASS, MACRO, MICRO, WEIGHTED, WEIGHTED_BY_PREDICTED, LFB_TRAIN, LFB_TEST, SAMPLES)

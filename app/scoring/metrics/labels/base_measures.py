@@ -16,11 +16,11 @@ from app.scoring.declaration.metric import (
     Result,
     register,
 )
-from app.scoring.declaration.task import TASKS, Task
-from app.scoring.metrics.example_data import example, per_average, worked
-from app.scoring.metrics.labels.averages import AVERAGES, BARE, LFB_TRAIN, MICRO, SAMPLES, Average
+from app.scoring.declaration.task import TASK_KINDS, TaskKind
+from app.scoring.metrics.example_data import average_example, values_per_average, worked_example
+from app.scoring.metrics.labels.averages import AVERAGES, LFB_TRAIN, MICRO, SAMPLES, SINGLE_CLASS, Average
 from app.scoring.metrics.labels.ratio_forms import (
-    ALL,
+    ALL_COUNTS,
     FN,
     FP,
     IN_GOLD,
@@ -28,26 +28,26 @@ from app.scoring.metrics.labels.ratio_forms import (
     PREDICTED,
     TN,
     TP,
-    Form,
-    Ratio,
+    CountForm,
+    RatioMeasure,
     linear,
     plus,
 )
-from app.scoring.numeric.exact import fraction
-from app.scoring.tally import Workspace
+from app.scoring.numeric.exact import to_fraction
+from app.scoring.tally import EvaluationContext
 
-BETA = Param(
+BETA_PARAM = Param(
     "beta",
     "number",
     "how many times as important recall is as precision",
     bounds=(0, 1_000_000),
     required_for=("binary", "multiclass", "multilabel"),
 )
-LABEL = Param("label", "label", "the class meant", required_for=("multiclass", "multilabel"))
+LABEL_PARAM = Param("label", "label", "the class meant", required_for=("multiclass", "multilabel"))
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class BaseMeasure:
     """A measure of one 2×2 table: two exact integer functions of TP, FP, FN, TN, one divided by the other.
 
     `equation` writes TP, FP, FN, TN, which the averages index; `own_class`: it depends on the instances of its own
@@ -61,56 +61,56 @@ class Base:
     name: str
     names: tuple[str, ...]
     equation: str
-    numerator: Form
-    denominator: Form
+    numerator: CountForm
+    denominator: CountForm
     source: str
     examples: Mapping[str, str]
     direction: Direction = "higher"
     set_like: bool = False
-    agree: bool = False
+    is_accuracy_when_pooled: bool = False
     symmetric: bool = False
     own_class: bool = False
     sensitive: bool = True
     can_be_undefined: bool = True
     takes_beta: bool = False
-    called: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    average_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     root: bool = False
     range: tuple[float, float] = (0.0, 1.0)
     replaceable: bool = True
     averages: tuple[Average, ...] = AVERAGES
-    tasks: tuple[Task, ...] = TASKS
+    tasks: tuple[TaskKind, ...] = TASK_KINDS
     hints: Mapping[str, str] = field(default_factory=dict)
     peers: Mapping[str, str] = field(default_factory=dict)
     example_data: Mapping[str, Example] = field(default_factory=dict)
 
-    def ratio(self, call: MetricCall | None = None) -> Ratio:
+    def ratio(self, call: MetricCall | None = None) -> RatioMeasure:
         """The measure with its functions; β comes from the call where it is a parameter."""
         numerator, denominator = self.numerator, self.denominator
         if self.takes_beta:
             assert call is not None, "β is a parameter"
-            numerator, denominator = f_forms(fraction(call.params["beta"]))
-        return Ratio(
+            numerator, denominator = f_beta_forms(to_fraction(call.params["beta"]))
+        return RatioMeasure(
             self.name,
             numerator,
             denominator,
             self.direction,
             set_like=self.set_like,
-            agree=self.agree,
+            is_accuracy_when_pooled=self.is_accuracy_when_pooled,
             root=self.root,
             lowest=self.range[0],
             replaceable=self.replaceable,
         )
 
 
-def f_forms(beta: Fraction) -> tuple[Form, Form]:
+def f_beta_forms(beta: Fraction) -> tuple[CountForm, CountForm]:
     """F_beta by counts, scaled to integers: (1+β²)TP / ((1+β²)TP + FP + β²FN) (V eq 4 with FP and FN unswapped)."""
     p, q = beta.numerator**2, beta.denominator**2
     return linear(p + q, 0, 0, 0), linear(p + q, q, p, 0)
 
 
-def _f(key: str, beta: str, equation: str, names: tuple[str, ...], examples: Mapping[str, str]) -> Base:
-    numerator, denominator = f_forms(Fraction(beta))
-    return Base(
+def _f_measure(key: str, beta: str, equation: str, names: tuple[str, ...], examples: Mapping[str, str]) -> BaseMeasure:
+    numerator, denominator = f_beta_forms(Fraction(beta))
+    return BaseMeasure(
         key,
         f"F{beta}",
         names,
@@ -120,12 +120,12 @@ def _f(key: str, beta: str, equation: str, names: tuple[str, ...], examples: Map
         "Wenzel eq 9-10; Van Asch 2013 eq 3-4 (eq 4 swaps FP and FN); Zhang & Zhou 2014 sec 2.2.2",
         examples,
         set_like=True,
-        agree=True,
+        is_accuracy_when_pooled=True,
         symmetric=beta == "1",
     )
 
 
-RECALL = Base(
+RECALL = BaseMeasure(
     "recall",
     "recall",
     ("sensitivity", "true positive rate", "TPR", "hit rate"),
@@ -133,14 +133,14 @@ RECALL = Base(
     TP,
     IN_GOLD,
     "Wenzel eq 1; Van Asch 2013 eq 2, 5",
-    per_average("3/4", "5/9", "5/9", "5/9", "16/27", "13/24", "3/4"),
-    called={"": ("per-class accuracy",), "macro": ("CR",), "micro": ("OR",), "samples": ("EBR",)},
+    values_per_average("3/4", "5/9", "5/9", "5/9", "16/27", "13/24", "3/4"),
+    average_names={"": ("per-class accuracy",), "macro": ("CR",), "micro": ("OR",), "samples": ("EBR",)},
     set_like=True,
-    agree=True,
+    is_accuracy_when_pooled=True,
     own_class=True,
     sensitive=False,
 )
-PRECISION = Base(
+PRECISION = BaseMeasure(
     "precision",
     "precision",
     ("positive predictive value", "PPV"),
@@ -148,36 +148,36 @@ PRECISION = Base(
     TP,
     PREDICTED,
     "Wenzel eq 5; Van Asch 2013 eq 1",
-    per_average("3/5", "31/45", "5/9", "88/135", "5/9", "41/60", "7/8"),
-    called={"macro": ("CP",), "micro": ("OP",), "samples": ("EBP",)},
+    values_per_average("3/5", "31/45", "5/9", "88/135", "5/9", "41/60", "7/8"),
+    average_names={"macro": ("CP",), "micro": ("OP",), "samples": ("EBP",)},
     set_like=True,
-    agree=True,
+    is_accuracy_when_pooled=True,
 )
-BASES = (
+BASE_MEASURES = (
     RECALL,
     PRECISION,
-    _f(
+    _f_measure(
         "f1",
         "1",
         r"\frac{2\,TP}{2\,TP+FP+FN}",
         ("F-score", "F-measure", "F1-score", "Dice coefficient"),
-        per_average("2/3", "73/126", "5/9", "215/378", "205/378", "97/168", "3/4"),
+        values_per_average("2/3", "73/126", "5/9", "215/378", "205/378", "97/168", "3/4"),
     ),
-    _f(
+    _f_measure(
         "f0_5",
         "0.5",
         r"\frac{1.25\,TP}{1.25\,TP+FP+0.25\,FN}",
         ("F0.5-score",),
-        per_average("5/8", "1045/1656", "5/9", "755/1242", "2695/4968", "695/1104", "29/36"),
+        values_per_average("5/8", "1045/1656", "5/9", "755/1242", "2695/4968", "695/1104", "29/36"),
     ),
-    _f(
+    _f_measure(
         "f2",
         "2",
         r"\frac{5\,TP}{5\,TP+FP+4\,FN}",
         ("F2-score",),
-        per_average("5/7", "4855/8721", "5/9", "14480/26163", "14755/26163", "6385/11628", "53/72"),
+        values_per_average("5/7", "4855/8721", "5/9", "14480/26163", "14755/26163", "6385/11628", "53/72"),
     ),
-    Base(
+    BaseMeasure(
         "f_beta",
         "F-beta",
         ("F-score with β", "complement of van Rijsbergen's effectiveness"),
@@ -185,12 +185,12 @@ BASES = (
         TP,
         PREDICTED,
         "Wenzel eq 10; Van Asch 2013 eq 3-4 (eq 4 swaps FP and FN); Zhang & Zhou 2014 sec 2.2.2",
-        per_average("5/8", "1045/1656", "5/9", "755/1242", "2695/4968", "695/1104", "29/36"),
+        values_per_average("5/8", "1045/1656", "5/9", "755/1242", "2695/4968", "695/1104", "29/36"),
         set_like=True,
-        agree=True,
+        is_accuracy_when_pooled=True,
         takes_beta=True,
     ),
-    Base(
+    BaseMeasure(
         "jaccard",
         "Jaccard index",
         ("IoU", "intersection over union", "critical success index", "threat score"),
@@ -198,12 +198,12 @@ BASES = (
         TP,
         linear(1, 1, 1, 0),
         "Wenzel eq 26; Sefidian, macro and micro accuracy code",
-        per_average("1/2", "37/90", "5/13", "2/5", "101/270", "49/120", "5/8"),
-        called={"samples": ("example-based accuracy", "BioASQ Acc.", "Jaccard similarity")},
+        values_per_average("1/2", "37/90", "5/13", "2/5", "101/270", "49/120", "5/8"),
+        average_names={"samples": ("example-based accuracy", "BioASQ Acc.", "Jaccard similarity")},
         set_like=True,
         symmetric=True,
     ),
-    Base(
+    BaseMeasure(
         "specificity",
         "specificity",
         ("true negative rate", "TNR", "selectivity", "inverse recall"),
@@ -211,30 +211,30 @@ BASES = (
         TN,
         NOT_IN_GOLD,
         "Wenzel eq 2; Döring",
-        per_average("2/3", "23/30", "7/9", "67/90", "59/90", "31/40", "7/8"),
+        values_per_average("2/3", "23/30", "7/9", "67/90", "59/90", "31/40", "7/8"),
         sensitive=False,
     ),
-    Base(
+    BaseMeasure(
         "accuracy_ovr",
         "one-vs-rest accuracy",
         ("binary accuracy", "label-wise accuracy"),
         r"\frac{TP+TN}{TP+TN+FP+FN}",
         plus(TP, TN),
-        ALL,
+        ALL_COUNTS,
         "Wenzel eq 7, 17; Van Asch 2013 eq 7",
-        per_average("7/10", "19/27", "19/27", "55/81", "17/27", "25/36", "3/4"),
+        values_per_average("7/10", "19/27", "19/27", "55/81", "17/27", "25/36", "3/4"),
         symmetric=True,
         can_be_undefined=False,
     ),
-    Base(
+    BaseMeasure(
         "error_rate_ovr",
         "one-vs-rest error rate",
         ("binary error rate", "misclassification rate"),
         r"\frac{FP+FN}{TP+TN+FP+FN}",
         plus(FP, FN),
-        ALL,
+        ALL_COUNTS,
         "Wenzel eq 8",
-        per_average("3/10", "8/27", "8/27", "26/81", "10/27", "11/36", "1/4"),
+        values_per_average("3/10", "8/27", "8/27", "26/81", "10/27", "11/36", "1/4"),
         direction="lower",
         symmetric=True,
         can_be_undefined=False,
@@ -242,7 +242,7 @@ BASES = (
 )
 
 
-def written(base: Base, average: Average) -> str:
+def averaged_equation(base: BaseMeasure, average: Average) -> str:
     """The equation of a base measure under an average, in LaTeX: the counts get the average's index."""
     if average is MICRO:
         index = r"\\sum_{j} \\mathrm{\1}_{j}"
@@ -251,7 +251,7 @@ def written(base: Base, average: Average) -> str:
     return average.equation.replace("{B}", re.sub(r"\b(TP|FP|FN|TN)\b", index, base.equation))
 
 
-def metric_of(base: Base, average: Average) -> Metric:
+def averaged_metric(base: BaseMeasure, average: Average) -> Metric:
     """The metric that this average makes of this base measure."""
     drop = set() if base.can_be_undefined and base.replaceable else {"zero_division"}
     if average is SAMPLES:
@@ -260,17 +260,17 @@ def metric_of(base: Base, average: Average) -> Metric:
         key=f"{base.key}_{average.suffix}" if average.suffix else base.key,
         name=f"{average.name} {base.name}".strip(),
         names=_names(base, average),
-        equation=written(base, average),
+        equation=averaged_equation(base, average),
         tasks=tuple(task for task in average.tasks if task in base.tasks),
         needs=average.needs,
         direction=base.direction,
         granularity=average.granularity,
         range=base.range,
-        params=((BETA,) if base.takes_beta else ()) + ((_label(base),) if average is BARE else ()),
+        params=((BETA_PARAM,) if base.takes_beta else ()) + ((_label_param(base),) if average is SINGLE_CLASS else ()),
         options=tuple(option for option in average.options if option not in drop),
         properties=Properties(
-            symmetric=_symmetric(base, average),
-            prevalence_sensitive=_sensitive(base, average),
+            symmetric=_is_symmetric(base, average),
+            prevalence_sensitive=_is_prevalence_sensitive(base, average),
         ),
         source="; ".join(part for part in (base.source, average.source) if part),
         example=_example(base, average),
@@ -281,48 +281,48 @@ def metric_of(base: Base, average: Average) -> Metric:
     )
 
 
-def _label(base: Base) -> Param:
-    return replace(LABEL, required_for=tuple(task for task in LABEL.required_for if task in base.tasks))
+def _label_param(base: BaseMeasure) -> Param:
+    return replace(LABEL_PARAM, required_for=tuple(task for task in LABEL_PARAM.required_for if task in base.tasks))
 
 
-def _example(base: Base, average: Average) -> Example:
+def _example(base: BaseMeasure, average: Average) -> Example:
     params = {"beta": "0.5"} if base.takes_beta else {}
     if average.suffix in base.example_data:
-        return worked(base.example_data[average.suffix], base.examples[average.suffix], params)
-    return example(average.suffix, base.examples, params)
+        return worked_example(base.example_data[average.suffix], base.examples[average.suffix], params)
+    return average_example(average.suffix, base.examples, params)
 
 
-def _names(base: Base, average: Average) -> tuple[str, ...]:
+def _names(base: BaseMeasure, average: Average) -> tuple[str, ...]:
     """Its own names, then those of the average with the measure's, then the average with the measure's other names."""
-    own = base.called.get(average.suffix, ())
+    own = base.average_names.get(average.suffix, ())
     averages = tuple(f"{name} {base.name}" for name in average.names)
     return tuple(dict.fromkeys((*own, *averages, *(f"{average.name} {name}".strip() for name in base.names))))
 
 
-def _symmetric(base: Base, average: Average) -> bool:
+def _is_symmetric(base: BaseMeasure, average: Average) -> bool:
     # with one label per instance there are as many false positives as false negatives over all classes
     return (base.symmetric and average.symmetric) or (average is MICRO and "multilabel" not in base.tasks)
 
 
-def _sensitive(base: Base, average: Average) -> bool:
-    if average is BARE:
+def _is_prevalence_sensitive(base: BaseMeasure, average: Average) -> bool:
+    if average is SINGLE_CLASS:
         return base.sensitive
-    return average.moves or not base.own_class
+    return average.is_prevalence_sensitive or not base.own_class
 
 
-def _compute(base: Base, compute: Callable[[Workspace, MetricCall, Ratio], Result]) -> Compute:
-    def value(ws: Workspace, call: MetricCall) -> Result:
+def _compute(base: BaseMeasure, compute: Callable[[EvaluationContext, MetricCall, RatioMeasure], Result]) -> Compute:
+    def value(ws: EvaluationContext, call: MetricCall) -> Result:
         return compute(ws, call, base.ratio(call))
 
     return value
 
 
-def register_all(bases: tuple[Base, ...]) -> None:
+def register_averages(bases: tuple[BaseMeasure, ...]) -> None:
     """Enter what the averages make of these measures into the catalogue, where they have a task in common."""
     for base in bases:
         for average in base.averages:
             if set(average.tasks) & set(base.tasks):
-                register(metric_of(base, average))
+                register(averaged_metric(base, average))
 
 
-register_all(BASES)
+register_averages(BASE_MEASURES)

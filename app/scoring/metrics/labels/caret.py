@@ -20,16 +20,16 @@ from app.scoring.declaration.metric import (
     Result,
     register,
 )
-from app.scoring.metrics.example_data import BINARY, MULTICLASS, worked
-from app.scoring.metrics.labels.agreement import kappa_of
-from app.scoring.metrics.labels.confusion_cells import cells_of
+from app.scoring.metrics.example_data import BINARY_EXAMPLE, MULTICLASS_EXAMPLE, worked_example
+from app.scoring.metrics.labels.agreement import unweighted_kappa
+from app.scoring.metrics.labels.confusion_cells import confusion_cells
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, table_of
-from app.scoring.metrics.labels.whole_task import READING, SINGLE
-from app.scoring.numeric.exact import fraction
-from app.scoring.numeric.exact_tests import binomial_tail, clopper_pearson, symmetry
-from app.scoring.tally import Tally, Workspace
+from app.scoring.metrics.labels.whole_task import SINGLE_LABEL_OPTIONS, SINGLE_LABEL_TASKS
+from app.scoring.numeric.exact import to_fraction
+from app.scoring.numeric.exact_tests import binomial_tail, bowker_test, clopper_pearson
+from app.scoring.tally import EvaluationContext, Tally
 
-BY_CLASS = (
+BY_CLASS_NAMES = (
     "Sensitivity",
     "Specificity",
     "Pos Pred Value",
@@ -43,7 +43,7 @@ BY_CLASS = (
     "Balanced Accuracy",
 )
 """The names of caret, in its order."""
-PREVALENCE = Param(
+PREVALENCE_PARAM = Param(
     "prevalence",
     "number",
     "the prevalence from which Pos Pred Value and Neg Pred Value follow: of the positive label, or of each class in turn",
@@ -55,7 +55,7 @@ PREVALENCE = Param(
 _Table = tuple[int, int, int, int]
 
 
-def no_information_rate(ws: Workspace, call: MetricCall) -> Result:
+def no_information_rate(ws: EvaluationContext, call: MetricCall) -> Result:
     """The share of the most frequent gold class: the accuracy of always saying it."""
     tally = ws.tally(call.options)
     return Result(_most_frequent(tally) / tally.n)
@@ -80,17 +80,17 @@ def accuracy_p_value(tally: Tally) -> float:
     return binomial_tail(tally.exact, tally.n, _most_frequent(tally))
 
 
-def mcnemar_confusion(ws: Workspace, call: MetricCall) -> Result:
+def mcnemar_confusion(ws: EvaluationContext, call: MetricCall) -> Result:
     """The p-value of the test that gold × predicted is symmetric (McNemar 1947; Bowker 1948), as R's mcnemar.test.
 
     Two classes: with continuity correction, unless both errors are as many. A pair of classes never taken for each
     other leaves 0/0 in the sum, and no value.
     """
-    return Result(_mcnemar(ws, ws.tally(call.options)))
+    return Result(_mcnemar_p_value(ws, ws.tally(call.options)))
 
 
-def _mcnemar(ws: Workspace, tally: Tally) -> float:
-    cells = cells_of(ws, tally, "cell in the square table of the test")
+def _mcnemar_p_value(ws: EvaluationContext, tally: Tally) -> float:
+    cells = confusion_cells(ws, tally, "cell in the square table of the test")
     m = len(tally.names)
     pairs = m * (m - 1) // 2
     if m < 2:
@@ -103,20 +103,20 @@ def _mcnemar(ws: Workspace, tally: Tally) -> float:
     for j, k, count in zip(*(side.tolist() for side in (cells.gold, cells.predicted, cells.counts)), strict=True):
         if j != k:
             taken.setdefault((min(j, k), max(j, k)), [0, 0])[j > k] = count
-    return symmetry((one, other) for one, other in taken.values())
+    return bowker_test((one, other) for one, other in taken.values())
 
 
-def caret_overall(ws: Workspace, call: MetricCall) -> Result:
+def caret_overall(ws: EvaluationContext, call: MetricCall) -> Result:
     """The seven values of `overall`, each None where caret says NA or NaN, with the reason among the notes."""
     tally = ws.tally(call.options)
     parts: dict[str, Callable[[], float]] = {
         "Accuracy": lambda: tally.exact / tally.n,
-        "Kappa": lambda: kappa_of(tally),
+        "Kappa": lambda: unweighted_kappa(tally),
         "AccuracyLower": lambda: accuracy_lower(tally),
         "AccuracyUpper": lambda: accuracy_upper(tally),
         "AccuracyNull": lambda: _most_frequent(tally) / tally.n,
         "AccuracyPValue": lambda: accuracy_p_value(tally),
-        "McnemarPValue": lambda: _mcnemar(ws, tally),
+        "McnemarPValue": lambda: _mcnemar_p_value(ws, tally),
     }
     data: dict[str, float | None] = {}
     notes = []
@@ -129,34 +129,34 @@ def caret_overall(ws: Workspace, call: MetricCall) -> Result:
     return Result(None, None, tuple(notes), data)
 
 
-def caret_by_class(ws: Workspace, call: MetricCall) -> Result:
+def caret_by_class(ws: EvaluationContext, call: MetricCall) -> Result:
     """The eleven values of `byClass` of each class against the rest; None where caret says NA or NaN."""
     tally = ws.tally(call.options)
     data = {}
     for position, name in enumerate(tally.names):
         table = table_of(tally.classes, position)
-        data[name] = _by_class(table, _prevalence(ws, call, name, table))
+        data[name] = _class_statistics(table, _class_prevalence(ws, call, name, table))
     return Result(None, None, (), data)
 
 
-def _prevalence(ws: Workspace, call: MetricCall, name: str, table: _Table) -> Fraction:
+def _class_prevalence(ws: EvaluationContext, call: MetricCall, name: str, table: _Table) -> Fraction:
     given = call.params["prevalence"]
     if given == "data":
         return Fraction(table[0] + table[2], sum(table))
-    own = fraction(given)
+    own = to_fraction(given)
     return 1 - own if ws.spec.task == "binary" and name != ws.spec.positive_label else own
 
 
-def _by_class(table: _Table, prevalence: Fraction) -> dict[str, float | None]:
+def _class_statistics(table: _Table, prevalence: Fraction) -> dict[str, float | None]:
     tp, fp, fn, tn = table
     n = sum(table)
-    hit, free = _part(tp, tp + fn), _part(tn, tn + fp)
+    hit, free = _quotient(tp, tp + fn), _quotient(tn, tn + fp)
     found = (
         hit,
         free,
-        _bayes(hit, free, prevalence),
-        _bayes(free, hit, 1 - prevalence),
-        _part(tp, tp + fp),
+        _predictive_value(hit, free, prevalence),
+        _predictive_value(free, hit, 1 - prevalence),
+        _quotient(tp, tp + fp),
         hit,
         Fraction(2 * tp, 2 * tp + fp + fn) if tp else None,  # caret says NaN where precision and recall are 0
         prevalence,
@@ -164,14 +164,14 @@ def _by_class(table: _Table, prevalence: Fraction) -> dict[str, float | None]:
         Fraction(tp + fp, n),
         None if hit is None or free is None else (hit + free) / 2,
     )
-    return {name: None if value is None else float(value) for name, value in zip(BY_CLASS, found, strict=True)}
+    return {name: None if value is None else float(value) for name, value in zip(BY_CLASS_NAMES, found, strict=True)}
 
 
-def _part(above: int, below: int) -> Fraction | None:
+def _quotient(above: int, below: int) -> Fraction | None:
     return Fraction(above, below) if below else None
 
 
-def _bayes(hit: Fraction | None, free: Fraction | None, prevalence: Fraction) -> Fraction | None:
+def _predictive_value(hit: Fraction | None, free: Fraction | None, prevalence: Fraction) -> Fraction | None:
     """The share of right ones among those found: hit·p / (hit·p + (1 - free)(1 - p)); None where a part is."""
     if hit is None or free is None:
         return None
@@ -179,14 +179,14 @@ def _bayes(hit: Fraction | None, free: Fraction | None, prevalence: Fraction) ->
     return hit * prevalence / below if below else None
 
 
-def _of(make: Callable[[Tally], float]) -> Compute:
-    def value(ws: Workspace, call: MetricCall) -> Result:
+def _compute_from_tally(make: Callable[[Tally], float]) -> Compute:
+    def value(ws: EvaluationContext, call: MetricCall) -> Result:
         return Result(make(ws.tally(call.options)))
 
     return value
 
 
-_OVERALL = {
+_OVERALL_EXAMPLE = {
     "Accuracy": 5 / 9,
     "Kappa": 4 / 13,
     "AccuracyLower": 0.212008506779,
@@ -195,11 +195,11 @@ _OVERALL = {
     "AccuracyPValue": 0.365506905341,
     "McnemarPValue": None,
 }
-_BY_CLASS = {
+_BY_CLASS_EXAMPLE = {
     "spam": (3 / 4, 2 / 3, 3 / 5, 4 / 5, 3 / 5, 3 / 4, 2 / 3, 2 / 5, 3 / 10, 1 / 2, 17 / 24),
     "ham": (2 / 3, 3 / 4, 4 / 5, 3 / 5, 4 / 5, 2 / 3, 8 / 11, 3 / 5, 2 / 5, 1 / 2, 17 / 24),
 }
-_ERRORS = Example(
+_MCNEMAR_EXAMPLE = Example(
     task="binary",
     classes=("spam", "ham"),
     gold=("spam",) * 6 + ("ham",) * 4,
@@ -207,24 +207,24 @@ _ERRORS = Example(
     value="0.220671361920",
     positive_label="spam",
 )
-_SINGLE_ONLY = {"multilabel": "caret's confusionMatrix is for one label per instance"}
-_DROPPED = "instances without a prediction are left out there, and count as wrong here"
-_TAILS = Properties(symmetric=True, prevalence_sensitive=True, count_based=False, significant_digits=12)
-_RIGHT = {"x": "number of right answers", "k": "numbers of right answers"}
-_BINOMIAL = {**_RIGHT, "θ": "an accuracy that would make so few or so many right answers rare"}
-_BESIDE = {
+_SINGLE_LABEL_HINTS = {"multilabel": "caret's confusionMatrix is for one label per instance"}
+_DROPPED_NOTE = "instances without a prediction are left out there, and count as wrong here"
+_TEST_PROPERTIES = Properties(symmetric=True, prevalence_sensitive=True, count_based=False, significant_digits=12)
+_RIGHT_ANSWER_SYMBOLS = {"x": "number of right answers", "k": "numbers of right answers"}
+_BINOMIAL_SYMBOLS = {**_RIGHT_ANSWER_SYMBOLS, "θ": "an accuracy that would make so few or so many right answers rare"}
+_OVERALL_SYMBOLS = {
     "p_o": "observed agreement",
     "p_e": "agreement expected by chance",
     "…": "the other values, by their names in caret",
 }
 
 
-def _declared(key: str, equation: str, example: Example, compute: Compute, **more: Any) -> None:
+def _register_caret_metric(key: str, equation: str, example: Example, compute: Compute, **more: Any) -> None:
     """One of caret's values, none of which says by itself which of two systems is better."""
     given = {
         "source": "Kuhn 2008, Building predictive models in R using the caret package",
         "range": (0.0, 1.0),
-        "properties": _TAILS,
+        "properties": _TEST_PROPERTIES,
         "params": (),
         **more,
     }
@@ -232,72 +232,72 @@ def _declared(key: str, equation: str, example: Example, compute: Compute, **mor
         Metric(
             key=key,
             equation=equation,
-            tasks=SINGLE,
+            tasks=SINGLE_LABEL_TASKS,
             needs=(LABELS,),
             direction="none",
             granularity=CONFUSION,
-            options=READING,
+            options=SINGLE_LABEL_OPTIONS,
             example=example,
             compute=compute,
-            hints=_SINGLE_ONLY,
+            hints=_SINGLE_LABEL_HINTS,
             **given,
         )
     )
 
 
-_declared(
+_register_caret_metric(
     "no_information_rate",
     r"\frac{1}{n}\max_{j} n_{j}",
-    worked(MULTICLASS, "4/9"),
+    worked_example(MULTICLASS_EXAMPLE, "4/9"),
     no_information_rate,
     name="no-information rate",
     names=("NIR", "AccuracyNull", "majority class baseline"),
     properties=Properties(symmetric=False, prevalence_sensitive=True),
     peers={"caret": "AccuracyNull", "PyCM": "NIR"},
 )
-_declared(
+_register_caret_metric(
     "accuracy_lower",
     r"\sup\{\theta: \sum_{k=x}^{n} \binom{n}{k}\theta^{k}(1-\theta)^{n-k}\leq 0.025\}",
-    worked(MULTICLASS, "0.212008506779"),
-    _of(accuracy_lower),
+    worked_example(MULTICLASS_EXAMPLE, "0.212008506779"),
+    _compute_from_tally(accuracy_lower),
     name="lower end of the exact 95 % interval of the accuracy",
     names=("AccuracyLower", "Clopper-Pearson lower bound"),
     source="Clopper & Pearson 1934, The use of confidence or fiducial limits",
-    symbols=_BINOMIAL,
-    weighable=False,
-    peers={"caret": f"AccuracyLower; {_DROPPED}", "PyCM": "95% CI is another: the normal approximation"},
+    symbols=_BINOMIAL_SYMBOLS,
+    supports_weights=False,
+    peers={"caret": f"AccuracyLower; {_DROPPED_NOTE}", "PyCM": "95% CI is another: the normal approximation"},
 )
-_declared(
+_register_caret_metric(
     "accuracy_upper",
     r"\inf\{\theta: \sum_{k=0}^{x} \binom{n}{k}\theta^{k}(1-\theta)^{n-k}\leq 0.025\}",
-    worked(MULTICLASS, "0.863004337735"),
-    _of(accuracy_upper),
+    worked_example(MULTICLASS_EXAMPLE, "0.863004337735"),
+    _compute_from_tally(accuracy_upper),
     name="upper end of the exact 95 % interval of the accuracy",
     names=("AccuracyUpper", "Clopper-Pearson upper bound"),
     source="Clopper & Pearson 1934, The use of confidence or fiducial limits",
-    symbols=_BINOMIAL,
-    weighable=False,
-    peers={"caret": f"AccuracyUpper; {_DROPPED}", "PyCM": "95% CI is another: the normal approximation"},
+    symbols=_BINOMIAL_SYMBOLS,
+    supports_weights=False,
+    peers={"caret": f"AccuracyUpper; {_DROPPED_NOTE}", "PyCM": "95% CI is another: the normal approximation"},
 )
-_declared(
+_register_caret_metric(
     "accuracy_p_value",
     r"\sum_{k=x}^{n} \binom{n}{k}\theta_{0}^{k}(1-\theta_{0})^{n-k},\quad \theta_{0}=\frac{1}{n}\max_{j} n_{j}",
-    worked(MULTICLASS, "0.365506905341"),
-    _of(accuracy_p_value),
+    worked_example(MULTICLASS_EXAMPLE, "0.365506905341"),
+    _compute_from_tally(accuracy_p_value),
     name="p-value of the accuracy against the no-information rate",
     names=("AccuracyPValue", "P-Value [Acc > NIR]"),
-    properties=replace(_TAILS, symmetric=False),
-    symbols={**_RIGHT, "θ_0": "the no-information rate"},
-    weighable=False,
+    properties=replace(_TEST_PROPERTIES, symmetric=False),
+    symbols={**_RIGHT_ANSWER_SYMBOLS, "θ_0": "the no-information rate"},
+    supports_weights=False,
     peers={
-        "caret": f"AccuracyPValue; {_DROPPED}",
+        "caret": f"AccuracyPValue; {_DROPPED_NOTE}",
         "PyCM": "P-Value; a difference from 1 there, so only 16 places after the point",
     },
 )
-_declared(
+_register_caret_metric(
     "mcnemar_confusion",
     r"P(\chi^{2}_{d}\geq s),\quad s=\sum_{j<k} \frac{(n_{jk}-n_{kj})^{2}}{n_{jk}+n_{kj}},\;d=\frac{m\,(m-1)}{2}",
-    _ERRORS,
+    _MCNEMAR_EXAMPLE,
     mcnemar_confusion,
     name="McNemar's test of gold × predicted",
     names=("McnemarPValue", "Bowker's test of symmetry"),
@@ -309,39 +309,42 @@ _declared(
         "m": "number of declared labels",
         "d": "degrees of freedom",
     },
-    weighable=False,
+    supports_weights=False,
     peers={
-        "caret": f"McnemarPValue; NaN where it is null here, as with any pair of classes never taken for each other; {_DROPPED}",
+        "caret": f"McnemarPValue; NaN where it is null here, as with any pair of classes never taken for each other; {_DROPPED_NOTE}",
         "statsmodels": "SquareTable.symmetry has no continuity correction, and adds 0.5 to every cell where one is 0",
     },
 )
-_declared(
+_register_caret_metric(
     "caret_overall",
     r"\frac{1}{n}\sum_{j} \mathrm{TP}_{j},\;\frac{p_{o}-p_{e}}{1-p_{e}},\;\ldots",
-    worked(MULTICLASS, json.dumps(_OVERALL)),
+    worked_example(MULTICLASS_EXAMPLE, json.dumps(_OVERALL_EXAMPLE)),
     caret_overall,
     name="caret's overall statistics",
     names=("confusionMatrix overall",),
-    properties=replace(_TAILS, symmetric=False),
+    properties=replace(_TEST_PROPERTIES, symmetric=False),
     range=(-1.0, 1.0),
     scalar=False,
-    weighable=False,
-    symbols=_BESIDE,
-    peers={"caret": f"confusionMatrix()$overall; NA and NaN are null here; {_DROPPED}"},
+    supports_weights=False,
+    symbols=_OVERALL_SYMBOLS,
+    peers={"caret": f"confusionMatrix()$overall; NA and NaN are null here; {_DROPPED_NOTE}"},
 )
-_declared(
+_register_caret_metric(
     "caret_by_class",
     r"\frac{\mathrm{TP}_{j}}{\mathrm{TP}_{j}+\mathrm{FN}_{j}},\;\frac{\mathrm{TN}_{j}}{\mathrm{TN}_{j}+\mathrm{FP}_{j}},\;\ldots",
-    worked(BINARY, json.dumps({name: dict(zip(BY_CLASS, row, strict=True)) for name, row in _BY_CLASS.items()})),
+    worked_example(
+        BINARY_EXAMPLE,
+        json.dumps({name: dict(zip(BY_CLASS_NAMES, row, strict=True)) for name, row in _BY_CLASS_EXAMPLE.items()}),
+    ),
     caret_by_class,
     name="caret's statistics by class",
     names=("confusionMatrix byClass",),
     properties=Properties(symmetric=False, prevalence_sensitive=True),
-    params=(PREVALENCE,),
+    params=(PREVALENCE_PARAM,),
     scalar=False,
     symbols={"…": "the other values, by their names in caret"},
     peers={
         "caret": "confusionMatrix()$byClass; of two classes it shows the positive one; NA and NaN are null here, also F1 "
-        f"where precision and recall are 0; with more than two classes it takes a prevalence for each; {_DROPPED}"
+        f"where precision and recall are 0; with more than two classes it takes a prevalence for each; {_DROPPED_NOTE}"
     },
 )

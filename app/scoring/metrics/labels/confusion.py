@@ -4,24 +4,31 @@ from typing import Any
 
 import numpy as np
 
-from app.scoring.crosstab import DENSE, SplitTable, TooLargeError, confusion, sparse_confusion, split_confusion
+from app.scoring.crosstab import (
+    MAX_DENSE_CELLS,
+    SplitTable,
+    TooManyLabelPairsError,
+    confusion,
+    sparse_confusion,
+    split_confusion,
+)
 from app.scoring.declaration.granularity import CONFUSION
 from app.scoring.declaration.metric import LABELS, Metric, MetricCall, Properties, Result, register
-from app.scoring.metrics.example_data import MULTICLASS, MULTILABEL
+from app.scoring.metrics.example_data import MULTICLASS_EXAMPLE, MULTILABEL_EXAMPLE
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.labels.whole_task import READING, SINGLE
-from app.scoring.tally import Workspace
+from app.scoring.metrics.labels.whole_task import SINGLE_LABEL_OPTIONS, SINGLE_LABEL_TASKS
+from app.scoring.tally import EvaluationContext
 
-UNBOUNDED = (0.0, float("inf"))
+COUNT_RANGE = (0.0, float("inf"))
 
 
-def confusion_matrix(ws: Workspace, call: MetricCall) -> Result:
+def confusion_matrix(ws: EvaluationContext, call: MetricCall) -> Result:
     """The m × m counts, rows gold; with more than a million cells only those that are not 0, as `cells`.
 
     `one_vs_rest` holds the 2×2 table of each class, `outside` and `nothing` what stands in no column.
     """
     tally = ws.tally(call.options)
-    found = (confusion if len(ws.spec.classes) ** 2 <= DENSE else sparse_confusion)(ws.case)
+    found = (confusion if len(ws.spec.classes) ** 2 <= MAX_DENSE_CELLS else sparse_confusion)(ws.case)
     if call.options["unknown_label"] == "drop":
         found["nothing"] = [a + b for a, b in zip(found["nothing"], found["outside"], strict=True)]
         found["outside"] = [0] * len(found["outside"])
@@ -29,16 +36,16 @@ def confusion_matrix(ws: Workspace, call: MetricCall) -> Result:
     return Result(None, data={**found, "one_vs_rest": {name: column.tolist() for name, column in columns}})
 
 
-def confusion_split(ws: Workspace, call: MetricCall) -> Result:
+def confusion_split(ws: EvaluationContext, call: MetricCall) -> Result:
     """The matrix of label sets with row and column counts; with more than a million cells those that are not 0."""
     try:
         table = split_confusion(ws.case, call.options)
-    except TooLargeError:
+    except TooManyLabelPairsError:
         raise UndefinedError("the sets are so large that the matrix would have more than ten million parts") from None
-    return Result(None, data=_written(table, len(ws.spec.classes)))
+    return Result(None, data=_split_table_json(table, len(ws.spec.classes)))
 
 
-def _written(table: SplitTable, m: int) -> dict[str, Any]:
+def _split_table_json(table: SplitTable, m: int) -> dict[str, Any]:
     """As JSON; the names beyond the classes only where they occur, as `labels` after the classes."""
     kept = [at for at in range(m + 2) if at < m or table.row_totals[at] or table.column_totals[at]]
     place = np.zeros(m + 2, dtype=np.int64)
@@ -52,7 +59,7 @@ def _written(table: SplitTable, m: int) -> dict[str, Any]:
         "column_totals": [table.column_totals[at] for at in kept],
         "grand_total": {"by_rows": sum(table.row_totals), "by_columns": sum(table.column_totals)},
     }
-    if len(kept) ** 2 > DENSE:
+    if len(kept) ** 2 > MAX_DENSE_CELLS:
         counts = zip(cells.tolist(), table.row_counts, table.column_counts, strict=True)
         return {**found, "cells": [[*cell, by_row, by_column] for cell, by_row, by_column in counts]}
     for name, values in (("row_counts", table.row_counts), ("column_counts", table.column_counts)):
@@ -68,16 +75,16 @@ register(
         name="confusion matrix",
         names=("contingency table", "error matrix", "cross table"),
         equation=r"M_{j,k}=\sum_{i=1}^{n} [y_{i}=j\wedge\hat{y}_{i}=k]",
-        tasks=SINGLE,
+        tasks=SINGLE_LABEL_TASKS,
         needs=(LABELS,),
         direction="none",
         granularity=CONFUSION,
-        range=UNBOUNDED,
+        range=COUNT_RANGE,
         params=(),
-        options=READING,
+        options=SINGLE_LABEL_OPTIONS,
         properties=Properties(symmetric=False, prevalence_sensitive=True, ordinal=True),
         source="Wenzel Fig 2-3 (rows predicted there); Döring; rows are gold here",
-        example=MULTICLASS,
+        example=MULTICLASS_EXAMPLE,
         compute=confusion_matrix,
         hints={"multilabel": "for label sets say confusion_split"},
         scalar=False,
@@ -103,14 +110,14 @@ register(
         needs=(LABELS,),
         direction="none",
         granularity=CONFUSION,
-        range=UNBOUNDED,
+        range=COUNT_RANGE,
         params=(),
-        options=(*READING, "duplicates"),
+        options=(*SINGLE_LABEL_OPTIONS, "duplicates"),
         properties=Properties(symmetric=False, prevalence_sensitive=True, ordinal=True),
         source="Van Asch 2013 sec 5.2, 5.5, Tables 6-7",
-        example=MULTILABEL,
+        example=MULTILABEL_EXAMPLE,
         compute=confusion_split,
-        hints=dict.fromkeys(SINGLE, "with one label per instance say confusion_matrix"),
+        hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance say confusion_matrix"),
         scalar=False,
         symbols={
             "R_{j,k}": "row count of gold label j and predicted label k; a row sums to how often j is gold. On the "

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scoring.crosstab import summed
+from app.scoring.crosstab import sum_by_key
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.tally import Tally, Workspace
+from app.scoring.tally import EvaluationContext, Tally
 
 Int = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class ConfusionCells:
     """The cells of the confusion matrix that are not 0: positions of the gold and the predicted class, and the count."""
 
     gold: Int
@@ -21,20 +21,20 @@ class Cells:
     counts: Int
 
 
-def cells_of(ws: Workspace, tally: Tally, place: str) -> Cells:
+def confusion_cells(ws: EvaluationContext, tally: Tally, place: str) -> ConfusionCells:
     """The cells of single-label data, by gold and then predicted class; weights counted.
 
     Raises UndefinedError where an instance has no declared class on either side; `place` is what it therefore lacks.
     """
-    if tally.nothing or tally.outside_fp or tally.outside_fn:
+    if tally.without_prediction or tally.outside_fp or tally.outside_fn:
         raise UndefinedError(f"some instances have no label among the declared classes, and so no {place}")
-    return ws.shared("cells", lambda: _count(ws))
+    return ws.shared("cells", lambda: _count_cells(ws))
 
 
-def _count(ws: Workspace) -> Cells:
+def _count_cells(ws: EvaluationContext) -> ConfusionCells:
     m = len(ws.spec.classes)
     keys = ws.case.gold.codes.astype(np.int64)
     keys *= m
     keys += ws.case.predicted.codes
-    found, counts = summed(keys, ws.case.weights)
-    return Cells(found // m, found % m, counts)
+    found, counts = sum_by_key(keys, ws.case.weights)
+    return ConfusionCells(found // m, found % m, counts)

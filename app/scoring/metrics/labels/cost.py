@@ -17,17 +17,17 @@ from app.scoring.declaration.metric import (
     Properties,
     Result,
     register,
-    rounded_once,
+    rounded_result,
 )
-from app.scoring.metrics.example_data import worked
-from app.scoring.metrics.labels.confusion_cells import cells_of
-from app.scoring.metrics.labels.undefined_rules import UndefinedError, excluded, listed, named
-from app.scoring.metrics.labels.whole_task import READING, SINGLE
+from app.scoring.metrics.example_data import worked_example
+from app.scoring.metrics.labels.confusion_cells import confusion_cells
+from app.scoring.metrics.labels.undefined_rules import UndefinedError, class_names, excluded_mask, join_names
+from app.scoring.metrics.labels.whole_task import SINGLE_LABEL_OPTIONS, SINGLE_LABEL_TASKS
 from app.scoring.numeric.correct_rounding import quotient_sum
-from app.scoring.numeric.exact import fraction, times, total
-from app.scoring.tally import Workspace
+from app.scoring.numeric.exact import multiply, to_fraction, total
+from app.scoring.tally import EvaluationContext
 
-COSTS = Example(
+COST_EXAMPLE = Example(
     task="multiclass",
     classes=("cat", "dog", "mouse"),
     gold=("cat", "cat", "dog", "mouse"),
@@ -38,20 +38,20 @@ COSTS = Example(
 _SCALE = "place on the scale of their order"
 
 
-def expected_cost(ws: Workspace, call: MetricCall) -> Result:
+def expected_cost(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean over instances of the cost of their cell: an exact sum of the decimal costs, divided once.
 
     Right answers that the matrix does not name cost 0; without another cost of a class that occurs there is no value.
     """
     tally = ws.tally(call.options)
-    cells = cells_of(ws, tally, "cost")
+    cells = confusion_cells(ws, tally, "cost")
     given, names = ws.spec.cost_matrix or {}, ws.spec.classes
     _check_costs(given, names, np.flatnonzero(tally.classes.support).tolist())
     sums = Fraction(0)
     for gold, predicted, count in zip(
         *(side.tolist() for side in (cells.gold, cells.predicted, cells.counts)), strict=True
     ):
-        sums += count * fraction(given.get(names[gold], {}).get(names[predicted], 0))
+        sums += count * to_fraction(given.get(names[gold], {}).get(names[predicted], 0))
     return Result(float(sums / tally.n))
 
 
@@ -63,38 +63,38 @@ def _check_costs(given: Mapping[str, Mapping[str, float]], names: tuple[str, ...
         lacking += [f"{gold} taken for {name}" for name in names if name not in row and name != gold]
         strange += [f"{gold} taken for {name}" for name in names if not math.isfinite(row.get(name, 0))]
     if lacking:
-        raise UndefinedError(f"the cost matrix lacks {listed(lacking)}")
+        raise UndefinedError(f"the cost matrix lacks {join_names(lacking)}")
     if strange:
-        raise UndefinedError(f"the cost matrix gives no finite number for {listed(strange)}")
+        raise UndefinedError(f"the cost matrix gives no finite number for {join_names(strange)}")
 
 
-def mean_absolute_class_distance(ws: Workspace, call: MetricCall) -> Result:
+def mean_absolute_class_distance(ws: EvaluationContext, call: MetricCall) -> Result:
     """How many places of the declared order the prediction is away from gold, on average."""
     tally = ws.tally(call.options)
-    cells = cells_of(ws, tally, _SCALE)
-    return Result(total(times(np.abs(cells.gold - cells.predicted), cells.counts)) / tally.n)
+    cells = confusion_cells(ws, tally, _SCALE)
+    return Result(total(multiply(np.abs(cells.gold - cells.predicted), cells.counts)) / tally.n)
 
 
-def mean_absolute_class_distance_macro(ws: Workspace, call: MetricCall) -> Result:
+def mean_absolute_class_distance_macro(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean over the classes that occur in gold of the mean distance of their instances (Baccianella et al.)."""
     tally = ws.tally(call.options)
-    cells = cells_of(ws, tally, _SCALE)
-    left_out = excluded(tally, call)
+    cells = confusion_cells(ws, tally, _SCALE)
+    left_out = excluded_mask(tally, call)
     mask = np.asarray(tally.classes.support > 0) & ~left_out
     if not mask.any():
         raise UndefinedError("no label that occurs in gold is left to average over")
     absent = ~mask & ~left_out
-    notes = [f"absent from gold, so not averaged: {named(tally, absent)}"] if absent.any() else []
+    notes = [f"absent from gold, so not averaged: {class_names(tally, absent)}"] if absent.any() else []
     if left_out.any():
-        notes.append(f"left out by exclude_labels: {named(tally, left_out)}")
-    distances = times(np.abs(cells.gold - cells.predicted), cells.counts)
+        notes.append(f"left out by exclude_labels: {class_names(tally, left_out)}")
+    distances = multiply(np.abs(cells.gold - cells.predicted), cells.counts)
     sums = np.zeros(len(tally.names), dtype=object if total(distances) >= 2**62 else np.int64)
     np.add.at(sums, cells.gold, distances)
     distance = quotient_sum(sums[mask], tally.classes.support[mask])
-    return rounded_once(distance / int(mask.sum()), notes)
+    return rounded_result(distance / int(mask.sum()), notes)
 
 
-_MEANT = {"multilabel": "it is for one label per instance"}
+_SINGLE_LABEL_HINTS = {"multilabel": "it is for one label per instance"}
 
 register(
     Metric(
@@ -102,18 +102,18 @@ register(
         name="expected cost",
         names=("mean cost", "cost-sensitive error"),
         equation=r"\frac{1}{n}\sum_{i=1}^{n} C(y_{i},\hat{y}_{i})",
-        tasks=SINGLE,
+        tasks=SINGLE_LABEL_TASKS,
         needs=(LABELS, COST_MATRIX),
         direction="lower",
         granularity=CONFUSION,
         range=(-math.inf, math.inf),
         params=(),
-        options=READING,
+        options=SINGLE_LABEL_OPTIONS,
         properties=Properties(symmetric=False, prevalence_sensitive=True),
         source="Elkan 2001, The foundations of cost-sensitive learning; without a value where a prediction is no class",
-        example=worked(COSTS, "33/20"),
+        example=worked_example(COST_EXAMPLE, "33/20"),
         compute=expected_cost,
-        hints=_MEANT,
+        hints=_SINGLE_LABEL_HINTS,
         symbols={
             "C(y, ŷ)": "cost of the second class where the first is right",
             "ŷ_i": "predicted class of instance i",
@@ -132,18 +132,18 @@ for _macro in (False, True):
                 if _macro
                 else r"\frac{1}{n}\sum_{i=1}^{n} |c(y_{i})-c(\hat{y}_{i})|"
             ),
-            tasks=SINGLE,
+            tasks=SINGLE_LABEL_TASKS,
             needs=(LABELS,),
             direction="lower",
             granularity=CONFUSION,
             range=(0.0, math.inf),
             params=(),
-            options=("exclude_labels", *READING) if _macro else READING,
+            options=("exclude_labels", *SINGLE_LABEL_OPTIONS) if _macro else SINGLE_LABEL_OPTIONS,
             properties=Properties(symmetric=not _macro, prevalence_sensitive=not _macro, ordinal=True),
             source="Baccianella, Esuli & Sebastiani 2009, Evaluation measures for ordinal regression; classes in declared order",
-            example=worked(replace(COSTS, cost_matrix=None), "7/6" if _macro else "1"),
+            example=worked_example(replace(COST_EXAMPLE, cost_matrix=None), "7/6" if _macro else "1"),
             compute=mean_absolute_class_distance_macro if _macro else mean_absolute_class_distance,
-            hints=_MEANT,
+            hints=_SINGLE_LABEL_HINTS,
             symbols={
                 "c(y)": "position of a class in the declared order",
                 "ŷ_i": "predicted class of instance i",

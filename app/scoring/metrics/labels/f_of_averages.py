@@ -4,28 +4,28 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from app.scoring.declaration.metric import Metric, MetricCall, Properties, Result, register, rounded_once
-from app.scoring.metrics.example_data import example
-from app.scoring.metrics.labels.averages import LFB_TEST, LFB_TRAIN, MACRO, SAMPLES, WEIGHTED, Average, harmonic
-from app.scoring.metrics.labels.base_measures import BETA, PRECISION, RECALL
-from app.scoring.numeric.exact import fraction
-from app.scoring.tally import Workspace
+from app.scoring.declaration.metric import Metric, MetricCall, Properties, Result, register, rounded_result
+from app.scoring.metrics.example_data import average_example
+from app.scoring.metrics.labels.averages import LFB_TEST, LFB_TRAIN, MACRO, SAMPLES, WEIGHTED, Average, f_beta_of
+from app.scoring.metrics.labels.base_measures import BETA_PARAM, PRECISION, RECALL
+from app.scoring.numeric.exact import to_fraction
+from app.scoring.tally import EvaluationContext
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class _FMeasure:
     """One choice of β: fixed, or (None) the parameter `beta`; `called`: names that it has under an average."""
 
     prefix: str
     name: str
     beta: Fraction | None
     equation: str
-    called: dict[str, tuple[str, ...]]
+    average_names: dict[str, tuple[str, ...]]
     examples: dict[str, str]
 
 
-_KINDS = (
-    _Kind(
+_F_MEASURES = (
+    _FMeasure(
         "f1",
         "F1",
         Fraction(1),
@@ -39,7 +39,7 @@ _KINDS = (
             "lfb_train": "533/882",
         },
     ),
-    _Kind(
+    _FMeasure(
         "f0_5",
         "F0.5",
         Fraction(1, 2),
@@ -53,7 +53,7 @@ _KINDS = (
             "lfb_train": "2665/4104",
         },
     ),
-    _Kind(
+    _FMeasure(
         "f2",
         "F2",
         Fraction(2),
@@ -67,7 +67,7 @@ _KINDS = (
             "lfb_train": "2665/4716",
         },
     ),
-    _Kind(
+    _FMeasure(
         "f_beta",
         "F-beta",
         None,
@@ -84,7 +84,7 @@ _KINDS = (
 )
 
 
-def f_of(ws: Workspace, call: MetricCall, average: Average, beta: Fraction) -> Result:
+def compute_f_of_averages(ws: EvaluationContext, call: MetricCall, average: Average, beta: Fraction) -> Result:
     """F_beta of the averaged precision and recall (W eq 20, 29; D; Z), rounded once and not in between."""
     precision = average.compute(ws, call, PRECISION.ratio(call))
     recall = average.compute(ws, call, RECALL.ratio(call))
@@ -92,59 +92,61 @@ def f_of(ws: Workspace, call: MetricCall, average: Average, beta: Fraction) -> R
     assert precision.exact is not None
     assert recall.exact is not None
     if recall.value or (precision.value and beta):
-        return rounded_once(harmonic(precision.exact, recall.exact, beta), notes)
+        return rounded_result(f_beta_of(precision.exact, recall.exact, beta), notes)
     # no recall is an answer that is wholly wrong, whatever 0/0 counts as elsewhere: by counts F is 0 too
     zero = "average recall is" if precision.value else "average precision and recall are both"
     return Result(0.0, None, (*notes, f"{zero} 0, and so is their F"))
 
 
-def metric_of(kind: _Kind, average: Average) -> Metric:
+def f_of_averages_metric(kind: _FMeasure, average: Average) -> Metric:
     """The metric that this average and this β make."""
 
-    def value(ws: Workspace, call: MetricCall) -> Result:
-        return f_of(ws, call, average, kind.beta if kind.beta is not None else fraction(call.params["beta"]))
+    def value(ws: EvaluationContext, call: MetricCall) -> Result:
+        return compute_f_of_averages(
+            ws, call, average, kind.beta if kind.beta is not None else to_fraction(call.params["beta"])
+        )
 
     never = {"zero_division"} if average is SAMPLES else set()  # there the empty sets have options of their own
     options = [name for name in average.options if name not in never]
     return Metric(
         key=f"{kind.prefix}_of_averages_{average.suffix}",
         name=f"{kind.name} of {average.name} precision and recall",
-        names=(*kind.called.get(average.suffix, ()), f"{kind.name} of {average.name} averages"),
-        equation=kind.equation + r",\quad " + _averaged(average),
+        names=(*kind.average_names.get(average.suffix, ()), f"{kind.name} of {average.name} averages"),
+        equation=kind.equation + r",\quad " + _averages_equation(average),
         tasks=average.tasks,
         needs=average.needs,
         direction="higher",
         granularity=average.granularity,
         range=(0.0, 1.0),
-        params=(BETA,) if kind.beta is None else (),
+        params=(BETA_PARAM,) if kind.beta is None else (),
         options=tuple(dict.fromkeys(options)),
         properties=Properties(
             symmetric=kind.beta == 1 and average.symmetric,
             prevalence_sensitive=True,
         ),
         source="Wenzel eq 20, 29, Fig 10; Döring; Zhang & Zhou 2014 sec 2.2.2",
-        example=example(average.suffix, kind.examples, {"beta": "0.5"} if kind.beta is None else {}),
+        example=average_example(average.suffix, kind.examples, {"beta": "0.5"} if kind.beta is None else {}),
         compute=value,
         hints=dict.fromkeys(("binary", "multiclass"), average.hint) if average.hint else {},
         floor=0 if average is LFB_TRAIN else 3,
-        shown=_shown(kind, average),
-        says_zero=True,
+        shown=_equation_of_call(kind, average),
+        states_zero_division=True,
     )
 
 
-def _averaged(average: Average) -> str:
+def _averages_equation(average: Average) -> str:
     """What the bars mean under this average, in LaTeX."""
-    return r",\;".join(_bars(average).values())
+    return r",\;".join(_bar_equations(average).values())
 
 
-def _bars(average: Average) -> dict[str, str]:
+def _bar_equations(average: Average) -> dict[str, str]:
     template = average.equation.split(r",\quad")[0]
     return {
         letter: rf"\bar{{{letter}}}=" + template.replace("{B}", rf"{letter}_{{{average.index}}}") for letter in "PR"
     }
 
 
-def _shown(kind: _Kind, average: Average) -> Callable[[MetricCall], str]:
+def _equation_of_call(kind: _FMeasure, average: Average) -> Callable[[MetricCall], str]:
     """The equation of a call, with what 0/0 counts as.
 
     The rule for 0/0 is for precision and recall, of which each may leave out other classes. It is not for F: that is 0
@@ -152,16 +154,20 @@ def _shown(kind: _Kind, average: Average) -> Callable[[MetricCall], str]:
     """
 
     def written(call: MetricCall) -> str:
-        bars = {letter: _over_chosen(letter, bar, call) for letter, bar in _bars(average).items()}
-        rules = [kind.equation, r",\;".join(bars.values()), *_replaced(average, call), _BOTH_0]
+        bars = {letter: _narrow_average(letter, bar, call) for letter, bar in _bar_equations(average).items()}
+        rules = [kind.equation, r",\;".join(bars.values()), *_zero_division_equations(average, call), _ZERO_F_EQUATION]
         return r",\quad ".join(rules)
 
     return written
 
 
-def _over_chosen(letter: str, bar: str, call: MetricCall) -> str:
+def _narrow_average(letter: str, bar: str, call: MetricCall) -> str:
     """The average of precision or of recall over the classes that it leaves in, with the divisor that it then has."""
-    if any(call.options.get(name, usual) != usual for name, usual in _ALL.items() if name in call.metric.options):
+    if any(
+        call.options.get(name, usual) != usual
+        for name, usual in _ALL_LABELS_OPTIONS.items()
+        if name in call.metric.options
+    ):
         bar = bar.replace(r"=\sum_{j} f_{j}", r"=\frac{1}{\sum_{j} f_{j}}\sum_{j} f_{j}")
     if "both_empty" in call.metric.options or call.options["zero_division"] != "skip":
         return bar
@@ -170,7 +176,7 @@ def _over_chosen(letter: str, bar: str, call: MetricCall) -> str:
     return bar.replace(r"\sum_{j}", rf"\sum_{{j\in L_{{{letter}}}}}")
 
 
-def _replaced(average: Average, call: MetricCall) -> list[str]:
+def _zero_division_equations(average: Average, call: MetricCall) -> list[str]:
     """What stands for a precision or recall that is 0/0."""
     if average is not SAMPLES:
         value = {"worst": "0", "0": "0", "1": "1"}.get(call.options["zero_division"])
@@ -180,9 +186,9 @@ def _replaced(average: Average, call: MetricCall) -> list[str]:
     return [rf"P_{{i}}=R_{{i}}:={value}{text}" for text, value in said.items() if value != "skip"]
 
 
-_BOTH_0 = r"0\text{ for }\bar{P}=\bar{R}=0"
-_ALL = {"absent_gold": "include", "exclude_labels": ""}
+_ZERO_F_EQUATION = r"0\text{ for }\bar{P}=\bar{R}=0"
+_ALL_LABELS_OPTIONS = {"absent_gold": "include", "exclude_labels": ""}
 
-for _kind in _KINDS:
+for _kind in _F_MEASURES:
     for _average in (MACRO, WEIGHTED, SAMPLES, LFB_TRAIN, LFB_TEST):
-        register(metric_of(_kind, _average))
+        register(f_of_averages_metric(_kind, _average))

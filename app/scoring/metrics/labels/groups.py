@@ -6,15 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.scoring.association import Association, association
-from app.scoring.declaration.granularity import PARTS
+from app.scoring.declaration.granularity import INSTANCE_PARTITION
 from app.scoring.declaration.metric import GROUPS, LABELS, Example, Metric, MetricCall, Properties, Result, register
-from app.scoring.declaration.task import TASKS
+from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.labels.whole_task import SETS
-from app.scoring.tally import Workspace
+from app.scoring.metrics.labels.whole_task import LABEL_SET_OPTIONS
+from app.scoring.tally import EvaluationContext
 
 
-def _right(ws: Workspace, call: MetricCall) -> NDArray[np.bool_]:
+def _right_mask(ws: EvaluationContext, call: MetricCall) -> NDArray[np.bool_]:
     """For each instance whether its label is right or among the acceptable ones, or its sets are equal."""
     if ws.spec.task == "multilabel":
         counts = ws.tally({**call.options, "duplicates": "set"}).instances.counts
@@ -26,8 +26,8 @@ def _right(ws: Workspace, call: MetricCall) -> NDArray[np.bool_]:
     return np.bincount(owner[hits], minlength=gold.n) > 0
 
 
-def _by_group(ws: Workspace, call: MetricCall) -> Association:
-    groups, right = ws.case.groups, _right(ws, call)
+def _outcome_by_group(ws: EvaluationContext, call: MetricCall) -> Association:
+    groups, right = ws.case.groups, _right_mask(ws, call)
     assert groups is not None, "checked among the needs of the metric"
     weights = np.ones(ws.case.gold.n, dtype=np.int64) if ws.case.weights is None else ws.case.weights
     table = np.zeros((2, len(groups.names)), dtype=np.int64)
@@ -46,19 +46,19 @@ def _note(found: Association) -> str:
     return f"right or wrong in {found.columns} groups, {found.degrees_of_freedom} degrees of freedom"
 
 
-def chi_squared(ws: Workspace, call: MetricCall) -> Result:
+def chi_squared(ws: EvaluationContext, call: MetricCall) -> Result:
     """Pearson's chi-squared of right or wrong × group, without continuity correction."""
-    found = _by_group(ws, call)
+    found = _outcome_by_group(ws, call)
     return Result(found.chi_squared, None, (_note(found),))
 
 
-def cramers_v(ws: Workspace, call: MetricCall) -> Result:
+def cramers_v(ws: EvaluationContext, call: MetricCall) -> Result:
     """Cramér's V of right or wrong × group: of two rows, the root of chi-squared / n (Wenzel sec 4)."""
-    found = _by_group(ws, call)
+    found = _outcome_by_group(ws, call)
     return Result(found.cramers_v, None, (_note(found),))
 
 
-_TOPICS = Example(
+_GROUPS_EXAMPLE = Example(
     task="multiclass",
     classes=("yes", "no", "unsure"),
     gold=("yes", "yes", "no", "no", "unsure", "yes"),
@@ -67,7 +67,7 @@ _TOPICS = Example(
     groups=("sport", "sport", "sport", "music", "music", "sport"),
 )
 _SOURCE = "Wenzel sec 4 (Usbeck et al., QALD-6: outcome × topic); Pearson 1900; Cramér 1946"
-_COUNTS = {
+_COUNT_SYMBOLS = {
     "O_{r,g}": "instances of outcome r (right or wrong) and group g",
     "E_{r,g}": "row total × column total / n: how many those would be if the group did not matter",
 }
@@ -79,20 +79,29 @@ def _metric(key: str, name: str, names: tuple[str, ...], *, equation: str, most:
         name=name,
         names=names,
         equation=equation,
-        tasks=TASKS,
+        tasks=TASK_KINDS,
         needs=(LABELS, GROUPS),
         direction="none",
-        granularity=PARTS,
+        granularity=INSTANCE_PARTITION,
         range=(0.0, most),
         params=(),
-        options=SETS,
+        options=LABEL_SET_OPTIONS,
         properties=Properties(symmetric=True, prevalence_sensitive=True),
         source=_SOURCE,
-        example=Example(_TOPICS.task, _TOPICS.classes, _TOPICS.gold, _TOPICS.predicted, value, groups=_TOPICS.groups),
+        example=Example(
+            _GROUPS_EXAMPLE.task,
+            _GROUPS_EXAMPLE.classes,
+            _GROUPS_EXAMPLE.gold,
+            _GROUPS_EXAMPLE.predicted,
+            value,
+            groups=_GROUPS_EXAMPLE.groups,
+        ),
         compute=chi_squared if key == "chi_squared" else cramers_v,
         acceptable=True,
-        weighable=key == "cramers_v",
-        symbols=_COUNTS if key == "chi_squared" else {"χ²": "chi-squared of outcome and group", "G": "the groups"},
+        supports_weights=key == "cramers_v",
+        symbols=_COUNT_SYMBOLS
+        if key == "chi_squared"
+        else {"χ²": "chi-squared of outcome and group", "G": "the groups"},
         peers={
             "scipy": "chi2_contingency(correction=False), stats.contingency.association",
             "PyCM": "its Chi-Squared and Cramer's V are those of gold × predicted",

@@ -5,35 +5,41 @@ from typing import Any
 
 import numpy as np
 
-from app.scoring.declaration.granularity import DECISIONS, INSTANCES, RIGHT
+from app.scoring.declaration.granularity import CORRECT_DECISIONS, CORRECT_INSTANCES, INSTANCES
 from app.scoring.declaration.metric import LABELS, Compute, Example, Metric, MetricCall, Properties, Result, register
-from app.scoring.declaration.task import TASKS
-from app.scoring.edit_distance import TooFarError, edit_distances
-from app.scoring.metrics.example_data import MULTILABEL, worked
-from app.scoring.metrics.labels.averages import over_instances
-from app.scoring.metrics.labels.undefined_rules import UndefinedError, substitute
-from app.scoring.metrics.labels.whole_task import SETS, SINGLE, UNIT, shown_capped, strange_decisions
-from app.scoring.numeric.exact import Integers, combine, times, total
-from app.scoring.tally import Instances, Workspace, pairs_of
+from app.scoring.declaration.task import TASK_KINDS
+from app.scoring.edit_distance import EditDistanceCostLimitError, edit_distances
+from app.scoring.metrics.example_data import MULTILABEL_EXAMPLE, worked_example
+from app.scoring.metrics.labels.averages import average_instances
+from app.scoring.metrics.labels.undefined_rules import UndefinedError, zero_division_value
+from app.scoring.metrics.labels.whole_task import (
+    LABEL_SET_OPTIONS,
+    SINGLE_LABEL_TASKS,
+    UNIT_RANGE,
+    capped_equation,
+    unknown_label_note,
+)
+from app.scoring.numeric.exact import Integers, linear_combination, multiply, total
+from app.scoring.tally import EvaluationContext, InstanceCounts, sorted_label_pairs
 
-UNBOUNDED = (0.0, math.inf)
-_STATUS = r"\frac{1}{n}\sum_{i=1}^{n} [P_{i}=Y_{i}],\quad \frac{1}{n}\sum_{i=1}^{n} [P_{i}\cap Y_{i}\neq\emptyset\wedge P_{i}\neq Y_{i}]"
+COUNT_RANGE = (0.0, math.inf)
+_STATUS_EQUATION = r"\frac{1}{n}\sum_{i=1}^{n} [P_{i}=Y_{i}],\quad \frac{1}{n}\sum_{i=1}^{n} [P_{i}\cap Y_{i}\neq\emptyset\wedge P_{i}\neq Y_{i}]"
 _STATUS_SOURCE = "Wenzel sec 2.3, where the three overlap; here the first that fits counts"
-_PARTLY = Example(
+_STATUS_EXAMPLE = Example(
     task="multilabel",
     classes=("art", "law", "war"),
     gold=(("art", "law"), ("law",), ("art", "war"), ("war",)),
     predicted=(("art",), (), ("war",), ("war",)),
     value="",
 )
-_TWO = Example(
+_HARMONIC_EXAMPLE = Example(
     task="multilabel",
     classes=("a", "b", "c", "d"),
     gold=(("a",), ("a", "b")),
     predicted=(("a", "b"), ("a", "c")),
     value="",
 )
-_SHIFTED = Example(
+_LEVENSHTEIN_EXAMPLE = Example(
     task="multilabel",
     classes=("a", "b", "c", "d"),
     gold=(("b", "d"), ("a",)),
@@ -42,13 +48,13 @@ _SHIFTED = Example(
 )
 
 
-def hamming_score(ws: Workspace, call: MetricCall) -> Result:
+def hamming_score(ws: EvaluationContext, call: MetricCall) -> Result:
     """The share of right (instance, label) decisions: 1 less the Hamming loss, divided once."""
     tally = ws.tally(call.options)
-    return Result((tally.cells - tally.wrong_cells) / tally.cells, None, strange_decisions(tally))
+    return Result((tally.cells - tally.wrong_cells) / tally.cells, None, unknown_label_note(tally))
 
 
-def harmonic_accuracy(ws: Workspace, call: MetricCall) -> Result:
+def harmonic_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean over instances of the harmonic mean of their recall and their specificity (MEKA, P_Harmonic).
 
     Where both are 0 so is their harmonic mean; where the gold set is empty or full one of them is 0/0.
@@ -58,95 +64,96 @@ def harmonic_accuracy(ws: Workspace, call: MetricCall) -> Result:
     lacking = (tp + fn == 0) | (tn + fp == 0)
     fixed = []
     if lacking.any():
-        value = substitute(call, "higher", "recall or specificity is 0/0 for some instances")
+        value = zero_division_value(call, "higher", "recall or specificity is 0/0 for some instances")
         fixed.append((lacking, value, f"zero_division={call.options['zero_division']}"))
-    numerator = 2 * times(tp, tn)
-    denominator = combine((1, 1), (times(tp, tn + fp), times(tn, tp + fn)))
+    numerator = 2 * multiply(tp, tn)
+    denominator = linear_combination((1, 1), (multiply(tp, tn + fp), multiply(tn, tp + fn)))
     denominator[(denominator == 0) & ~lacking] = 1
-    return over_instances(numerator, denominator, fixed, instances.weights)
+    return average_instances(numerator, denominator, fixed, instances.weights)
 
 
-def levenshtein(ws: Workspace, call: MetricCall) -> Result:
+def levenshtein(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean edit distance of the two label vectors, divided by their length (MEKA, L_LevenshteinDistance).
 
     A label outside the vocabulary is one more step, until there are as many as labels.
     """
     tally, weights = ws.tally(call.options), ws.case.weights
     distances = ws.shared(
-        ("edit distances", call.options["empty_label"], call.options["unknown_label"]), lambda: _distances(ws, call)
+        ("edit distances", call.options["empty_label"], call.options["unknown_label"]),
+        lambda: _edit_distances(ws, call),
     )
-    apart = total(distances) if weights is None else total(times(distances, weights))
-    return Result(apart / tally.cells, None, strange_decisions(tally))
+    apart = total(distances) if weights is None else total(multiply(distances, weights))
+    return Result(apart / tally.cells, None, unknown_label_note(tally))
 
 
-def _distances(ws: Workspace, call: MetricCall) -> Integers:
+def _edit_distances(ws: EvaluationContext, call: MetricCall) -> Integers:
     m, as_sets = len(ws.spec.classes), {**call.options, "duplicates": "set"}
     drop = call.options["unknown_label"] == "drop"
-    gold = pairs_of(ws.case.gold, m, as_sets, drop_unknown=False)
-    predicted = pairs_of(ws.case.predicted, m, as_sets, drop_unknown=drop)
+    gold = sorted_label_pairs(ws.case.gold, m, as_sets, drop_unknown=False)
+    predicted = sorted_label_pairs(ws.case.predicted, m, as_sets, drop_unknown=drop)
     keys = [pairs.rows * (m + 1) + pairs.codes for pairs in (gold, predicted)]
     size = m + (call.options["empty_label"] == "as_class")
     try:
         apart = edit_distances(keys[0], keys[1], ws.case.gold.n, m + 1)
-    except TooFarError:
+    except EditDistanceCostLimitError:
         raise UndefinedError("the sets differ in too many labels of too many to find the distances in time") from None
     found: Integers = np.minimum(apart + gold.outside + predicted.outside, size)
     return found
 
 
-def _size(side: str, *, density: bool) -> Compute:
+def _mean_set_size(side: str, *, density: bool) -> Compute:
     """The mean size of the gold or predicted sets; as a share of the labels for the density."""
 
-    def value(ws: Workspace, call: MetricCall) -> Result:
+    def value(ws: EvaluationContext, call: MetricCall) -> Result:
         tally = ws.tally(call.options)
         sizes = getattr(tally.instances, f"{side}_size")
         divisor = tally.n * len(tally.names) if density else tally.n
-        return Result(_sum(tally.instances, sizes) / divisor)
+        return Result(_weighted_sum(tally.instances, sizes) / divisor)
 
     return value
 
 
-def _sum(instances: Instances, values: Integers) -> int:
+def _weighted_sum(instances: InstanceCounts, values: Integers) -> int:
     """The sum over instances, each as often as it weighs."""
-    return total(values) if instances.weights is None else total(times(values, instances.weights))
+    return total(values) if instances.weights is None else total(multiply(values, instances.weights))
 
 
-def empty_predictions(ws: Workspace, call: MetricCall) -> Result:
+def empty_predictions(ws: EvaluationContext, call: MetricCall) -> Result:
     """How many instances were given no label at all, whether the empty set is a class or not."""
     instances = ws.tally({**call.options, "empty_label": "not_a_label"}).instances
-    return Result(float(_sum(instances, (instances.predicted_size == 0).astype(np.int64))))
+    return Result(float(_weighted_sum(instances, (instances.predicted_size == 0).astype(np.int64))))
 
 
-def _status(ws: Workspace, call: MetricCall) -> dict[str, int]:
+def _status_counts(ws: EvaluationContext, call: MetricCall) -> dict[str, int]:
     """How many instances are right in full, else in part, else not at all."""
     tally = ws.tally(call.options)
     instances = tally.instances
-    touched = _sum(instances, (instances.counts.tp > 0).astype(np.int64))
+    touched = _weighted_sum(instances, (instances.counts.tp > 0).astype(np.int64))
     both_empty = (instances.gold_size == 0) & (instances.predicted_size == 0)
     full = tally.exact
-    partial = touched - (full - _sum(instances, both_empty.astype(np.int64)))
+    partial = touched - (full - _weighted_sum(instances, both_empty.astype(np.int64)))
     return {"full": full, "partial": partial, "none": tally.n - full - partial}
 
 
-def instance_status(ws: Workspace, call: MetricCall) -> Result:
+def instance_status(ws: EvaluationContext, call: MetricCall) -> Result:
     """Counts and shares of instances that are fully, partly and not at all right."""
-    counts = _status(ws, call)
+    counts = _status_counts(ws, call)
     return Result(None, data={name: {"count": count, "share": count / ws.total} for name, count in counts.items()})
 
 
-def _share(status: str) -> Compute:
-    def value(ws: Workspace, call: MetricCall) -> Result:
-        return Result(_status(ws, call)[status] / ws.total)
+def _status_share(status: str) -> Compute:
+    def value(ws: EvaluationContext, call: MetricCall) -> Result:
+        return Result(_status_counts(ws, call)[status] / ws.total)
 
     return value
 
 
-_MULTILABEL: dict[str, Any] = {
+_MULTILABEL_DEFAULTS: dict[str, Any] = {
     "tasks": ("multilabel",),
     "needs": (LABELS,),
     "params": (),
-    "options": SETS,
-    "hints": dict.fromkeys(SINGLE, "it is about sets of labels, and here each instance has one"),
+    "options": LABEL_SET_OPTIONS,
+    "hints": dict.fromkeys(SINGLE_LABEL_TASKS, "it is about sets of labels, and here each instance has one"),
 }
 
 register(
@@ -155,18 +162,18 @@ register(
         name="Hamming score",
         names=("label-wise accuracy over all decisions", "label accuracy of MEKA"),
         equation=r"1-\frac{1}{n\,m}\sum_{i=1}^{n} |P_{i}\,\triangle\,Y_{i}|",
-        tasks=TASKS,
+        tasks=TASK_KINDS,
         needs=(LABELS,),
         direction="higher",
-        granularity=DECISIONS,
-        range=UNIT,
+        granularity=CORRECT_DECISIONS,
+        range=UNIT_RANGE,
         params=(),
-        options=SETS,
+        options=LABEL_SET_OPTIONS,
         properties=Properties(symmetric=True, prevalence_sensitive=True),
         source="MEKA, Metrics.P_Hamming; 1 less the Hamming loss of Zhang & Zhou 2014",
-        example=worked(MULTILABEL, "3/4"),
+        example=worked_example(MULTILABEL_EXAMPLE, "3/4"),
         compute=hamming_score,
-        shown=shown_capped,
+        shown=capped_equation,
         peers={"torchmetrics": "what it calls the accuracy of multi-label data, per label, is this for each label"},
     )
 )
@@ -180,14 +187,14 @@ register(
         r"s_{i}=\frac{\mathrm{TN}_{i}}{\mathrm{TN}_{i}+\mathrm{FP}_{i}}",
         direction="higher",
         granularity=INSTANCES,
-        range=UNIT,
+        range=UNIT_RANGE,
         properties=Properties(symmetric=False, prevalence_sensitive=True),
         source="MEKA, Metrics.P_Harmonic",
-        example=worked(_TWO, "13/20"),
+        example=worked_example(_HARMONIC_EXAMPLE, "13/20"),
         compute=harmonic_accuracy,
         symbols={"r_i": "recall of instance i", "s_i": "specificity of instance i"},
         peers={"MEKA": "leaves out instances whose gold set is empty or holds every label: zero_division=skip"},
-        **{**_MULTILABEL, "options": ("zero_division", *SETS)},
+        **{**_MULTILABEL_DEFAULTS, "options": ("zero_division", *LABEL_SET_OPTIONS)},
     )
 )
 register(
@@ -197,11 +204,11 @@ register(
         names=("edit distance", "Levenshtein loss"),
         equation=r"\frac{1}{n\,m}\sum_{i=1}^{n} \mathrm{lev}(p_{i},y_{i})",
         direction="lower",
-        granularity=DECISIONS,
-        range=UNIT,
+        granularity=CORRECT_DECISIONS,
+        range=UNIT_RANGE,
         properties=Properties(symmetric=True, prevalence_sensitive=True, ordinal=True),
         source="MEKA, Metrics.L_LevenshteinDistance; Levenshtein 1966",
-        example=worked(_SHIFTED, "3/8"),
+        example=worked_example(_LEVENSHTEIN_EXAMPLE, "3/8"),
         compute=levenshtein,
         symbols={
             "lev": "fewest insertions, deletions and substitutions that make one vector of the other; a label outside "
@@ -209,7 +216,7 @@ register(
             "p_i": "prediction for instance i as 0 or 1 for each label in declared order",
             "y_i": "gold of instance i as 0 or 1 for each label in declared order",
         },
-        **_MULTILABEL,
+        **_MULTILABEL_DEFAULTS,
     )
 )
 for _side, _letter in (("gold", "Y"), ("predicted", "P")):
@@ -220,13 +227,13 @@ for _side, _letter in (("gold", "Y"), ("predicted", "P")):
             names=(f"mean number of {_side} labels",),
             equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} |{_letter}_{{i}}|",
             direction="none",
-            granularity=DECISIONS,
-            range=UNBOUNDED,
+            granularity=CORRECT_DECISIONS,
+            range=COUNT_RANGE,
             properties=Properties(symmetric=False, prevalence_sensitive=True),
             source="Tsoumakas & Katakis 2007, Multi-label classification: an overview; Zhang & Zhou 2014 sec 2.1; MEKA, LCard",
-            example=worked(MULTILABEL, "3/2" if _side == "gold" else "5/4"),
-            compute=_size(_side, density=False),
-            **_MULTILABEL,
+            example=worked_example(MULTILABEL_EXAMPLE, "3/2" if _side == "gold" else "5/4"),
+            compute=_mean_set_size(_side, density=False),
+            **_MULTILABEL_DEFAULTS,
         )
     )
     register(
@@ -236,13 +243,13 @@ for _side, _letter in (("gold", "Y"), ("predicted", "P")):
             names=(f"share of the labels that are {_side}",),
             equation=rf"\frac{{1}}{{n\,m}}\sum_{{i=1}}^{{n}} |{_letter}_{{i}}|",
             direction="none",
-            granularity=DECISIONS,
-            range=UNBOUNDED,
+            granularity=CORRECT_DECISIONS,
+            range=COUNT_RANGE,
             properties=Properties(symmetric=False, prevalence_sensitive=True),
             source="Tsoumakas & Katakis 2007, Multi-label classification: an overview; Zhang & Zhou 2014 sec 2.1",
-            example=worked(MULTILABEL, "1/2" if _side == "gold" else "5/12"),
-            compute=_size(_side, density=True),
-            **_MULTILABEL,
+            example=worked_example(MULTILABEL_EXAMPLE, "1/2" if _side == "gold" else "5/12"),
+            compute=_mean_set_size(_side, density=True),
+            **_MULTILABEL_DEFAULTS,
         )
     )
 register(
@@ -252,14 +259,14 @@ register(
         names=("instances without a predicted label",),
         equation=r"\sum_{i=1}^{n} [P_{i}=\emptyset]",
         direction="none",
-        granularity=RIGHT,
-        range=UNBOUNDED,
+        granularity=CORRECT_INSTANCES,
+        range=COUNT_RANGE,
         properties=Properties(symmetric=False, prevalence_sensitive=True),
         source="MEKA, MLEvalUtils, percent no-labels (there a share)",
-        example=worked(_PARTLY, "1"),
+        example=worked_example(_STATUS_EXAMPLE, "1"),
         compute=empty_predictions,
-        weighable=False,
-        **_MULTILABEL,
+        supports_weights=False,
+        **_MULTILABEL_DEFAULTS,
     )
 )
 register(
@@ -267,16 +274,16 @@ register(
         key="instance_status",
         name="status of instances",
         names=("fully, partially and not at all correct instances",),
-        equation=_STATUS,
+        equation=_STATUS_EQUATION,
         direction="none",
         granularity=INSTANCES,
-        range=UNIT,
+        range=UNIT_RANGE,
         properties=Properties(symmetric=True, prevalence_sensitive=True),
         source=_STATUS_SOURCE,
-        example=worked(_PARTLY, ""),
+        example=worked_example(_STATUS_EXAMPLE, ""),
         compute=instance_status,
         scalar=False,
-        **_MULTILABEL,
+        **_MULTILABEL_DEFAULTS,
     )
 )
 register(
@@ -286,13 +293,13 @@ register(
         names=("partially correct instances",),
         equation=r"\frac{1}{n}\sum_{i=1}^{n} [P_{i}\cap Y_{i}\neq\emptyset\wedge P_{i}\neq Y_{i}]",
         direction="none",
-        granularity=RIGHT,
-        range=UNIT,
+        granularity=CORRECT_INSTANCES,
+        range=UNIT_RANGE,
         properties=Properties(symmetric=True, prevalence_sensitive=True),
         source=_STATUS_SOURCE,
-        example=worked(_PARTLY, "1/2"),
-        compute=_share("partial"),
-        **_MULTILABEL,
+        example=worked_example(_STATUS_EXAMPLE, "1/2"),
+        compute=_status_share("partial"),
+        **_MULTILABEL_DEFAULTS,
     )
 )
 register(
@@ -302,12 +309,12 @@ register(
         names=("wrong instances",),
         equation=r"\frac{1}{n}\sum_{i=1}^{n} [P_{i}\cap Y_{i}=\emptyset\wedge P_{i}\neq Y_{i}]",
         direction="lower",
-        granularity=RIGHT,
-        range=UNIT,
+        granularity=CORRECT_INSTANCES,
+        range=UNIT_RANGE,
         properties=Properties(symmetric=True, prevalence_sensitive=True),
         source=_STATUS_SOURCE,
-        example=worked(_PARTLY, "1/4"),
-        compute=_share("none"),
-        **_MULTILABEL,
+        example=worked_example(_STATUS_EXAMPLE, "1/4"),
+        compute=_status_share("none"),
+        **_MULTILABEL_DEFAULTS,
     )
 )

@@ -8,43 +8,43 @@ import numpy as np
 
 from app.scoring.declaration.metric import Direction
 from app.scoring.numeric.correct_rounding import Real, root_sum, weighted_sum
-from app.scoring.numeric.exact import Floats, Integers, combine, quotient_root, quotients, times
+from app.scoring.numeric.exact import Floats, Integers, divide, linear_combination, multiply, quotient_root
 
-Columns = tuple[Integers, Integers, Integers, Integers]
+TableColumns = tuple[Integers, Integers, Integers, Integers]
 """tp, fp, fn, tn of tables side by side, each of the same length."""
-Table = tuple[int, int, int, int]
-Form = Callable[[Columns], Integers]
+ConfusionTable = tuple[int, int, int, int]
+CountForm = Callable[[TableColumns], Integers]
 """An exact integer function of the counts, table by table."""
 
 
-def linear(tp: int, fp: int, fn: int, tn: int) -> Form:
+def linear(tp: int, fp: int, fn: int, tn: int) -> CountForm:
     """The sum of coefficient × count."""
-    return lambda columns: combine((tp, fp, fn, tn), columns)
+    return lambda columns: linear_combination((tp, fp, fn, tn), columns)
 
 
-def product(*factors: Form) -> Form:
+def product(*factors: CountForm) -> CountForm:
     """The product of forms."""
-    return lambda columns: reduce(times, (factor(columns) for factor in factors))
+    return lambda columns: reduce(multiply, (factor(columns) for factor in factors))
 
 
-def plus(left: Form, right: Form) -> Form:
+def plus(left: CountForm, right: CountForm) -> CountForm:
     """The sum of two forms."""
-    return lambda columns: combine((1, 1), (left(columns), right(columns)))
+    return lambda columns: linear_combination((1, 1), (left(columns), right(columns)))
 
 
-def minus(left: Form, right: Form) -> Form:
+def minus(left: CountForm, right: CountForm) -> CountForm:
     """The difference of two forms."""
-    return lambda columns: combine((1, -1), (left(columns), right(columns)))
+    return lambda columns: linear_combination((1, -1), (left(columns), right(columns)))
 
 
 TP, FP, FN, TN = linear(1, 0, 0, 0), linear(0, 1, 0, 0), linear(0, 0, 1, 0), linear(0, 0, 0, 1)
 IN_GOLD, NOT_IN_GOLD = linear(1, 0, 1, 0), linear(0, 1, 0, 1)
 PREDICTED, NOT_PREDICTED = linear(1, 1, 0, 0), linear(0, 0, 1, 1)
-ALL = linear(1, 1, 1, 1)
+ALL_COUNTS = linear(1, 1, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Ratio:
+class RatioMeasure:
     """A measure on one 2×2 table: `numerator` / `denominator`, or with `root` the square root of that.
 
     The denominator is 0 exactly where the measure, or a part of it, is undefined. `set_like` measures (precision,
@@ -54,35 +54,35 @@ class Ratio:
     """
 
     name: str
-    numerator: Form
-    denominator: Form
+    numerator: CountForm
+    denominator: CountForm
     direction: Direction
     set_like: bool = False
-    agree: bool = False
+    is_accuracy_when_pooled: bool = False
     root: bool = False
     lowest: float = 0.0
     replaceable: bool = True
 
-    def parts(self, columns: Columns) -> tuple[Integers, Integers]:
+    def parts(self, columns: TableColumns) -> tuple[Integers, Integers]:
         """Numerator and denominator, table by table."""
         return self.numerator(columns), self.denominator(columns)
 
     def values(self, numerator: Integers, denominator: Integers) -> Floats:
         """The measure of each pair, rounded once; the denominators are not 0."""
         if not self.root:
-            return quotients(numerator, denominator)
+            return divide(numerator, denominator)
         pairs = zip(numerator.tolist(), denominator.tolist(), strict=True)
         return np.array([quotient_root(above, below) for above, below in pairs], dtype=np.float64)
 
     def summed(self, numerator: Integers, denominator: Integers, weights: Integers | None = None) -> Real:
         """The sum of weight × measure over the pairs; the denominators are above 0, the weights at least 0."""
         if self.root:
-            squares = None if weights is None else times(weights, weights)
-            return root_sum(numerator if squares is None else times(squares, numerator), denominator)
+            squares = None if weights is None else multiply(weights, weights)
+            return root_sum(numerator if squares is None else multiply(squares, numerator), denominator)
         return weighted_sum(numerator, denominator, weights)
 
 
-def single(table: Table) -> Columns:
+def single_table(table: ConfusionTable) -> TableColumns:
     """One table as columns of length 1, in Python's integers."""
     tp, fp, fn, tn = (np.array([count], dtype=object) for count in table)
     return tp, fp, fn, tn

@@ -3,12 +3,12 @@
 import math
 from dataclasses import replace
 
-from app.scoring.declaration.task import Task
-from app.scoring.metrics.example_data import MULTILABEL, per_average
-from app.scoring.metrics.labels.averages import BARE
-from app.scoring.metrics.labels.base_measures import Base, register_all
+from app.scoring.declaration.task import TaskKind
+from app.scoring.metrics.example_data import MULTILABEL_EXAMPLE, values_per_average
+from app.scoring.metrics.labels.averages import SINGLE_CLASS
+from app.scoring.metrics.labels.base_measures import BaseMeasure, register_averages
 from app.scoring.metrics.labels.ratio_forms import (
-    ALL,
+    ALL_COUNTS,
     FN,
     FP,
     IN_GOLD,
@@ -22,14 +22,17 @@ from app.scoring.metrics.labels.ratio_forms import (
     product,
 )
 
-_SINGLE: tuple[Task, ...] = ("binary", "multiclass")
-_WHERE_0 = 'says "None" where this would divide by 0, and its macro mean is then "None" too'
-_AGREEMENT = minus(product(TP, TN), product(FP, FN))
-_SETS = {"macro": MULTILABEL, "micro": MULTILABEL}  # with one label per instance these two are 1/m whatever happens
-_SIGNED = "worst, for 0/0, is -1: the lowest value"
+_SINGLE_LABEL_TASKS: tuple[TaskKind, ...] = ("binary", "multiclass")
+_PYCM_ZERO_NOTE = 'says "None" where this would divide by 0, and its macro mean is then "None" too'
+_DETERMINANT = minus(product(TP, TN), product(FP, FN))
+_LABEL_SET_EXAMPLES = {
+    "macro": MULTILABEL_EXAMPLE,
+    "micro": MULTILABEL_EXAMPLE,
+}  # with one label per instance these two are 1/m whatever happens
+_SIGNED_WORST_NOTE = "worst, for 0/0, is -1: the lowest value"
 
-RATIOS = (
-    Base(
+DERIVED_MEASURES = (
+    BaseMeasure(
         "npv",
         "negative predictive value",
         ("NPV", "inverse precision", "true negative accuracy", "TNA"),
@@ -37,10 +40,10 @@ RATIOS = (
         TN,
         NOT_PREDICTED,
         "Wenzel eq 6",
-        per_average("4/5", "55/72", "7/9", "20/27", "53/72", "71/96", "3/4"),
-        peers={"PyCM": f"NPV; {_WHERE_0}", "caret": "Neg Pred Value, NA where recall or specificity is 0/0"},
+        values_per_average("4/5", "55/72", "7/9", "20/27", "53/72", "71/96", "3/4"),
+        peers={"PyCM": f"NPV; {_PYCM_ZERO_NOTE}", "caret": "Neg Pred Value, NA where recall or specificity is 0/0"},
     ),
-    Base(
+    BaseMeasure(
         "fdr",
         "false discovery rate",
         ("FDR",),
@@ -48,11 +51,11 @@ RATIOS = (
         FP,
         PREDICTED,
         "Wenzel eq 5",
-        per_average("2/5", "14/45", "4/9", "47/135", "4/9", "19/60", "1/8"),
+        values_per_average("2/5", "14/45", "4/9", "47/135", "4/9", "19/60", "1/8"),
         direction="lower",
-        peers={"PyCM": f"FDR; {_WHERE_0}"},
+        peers={"PyCM": f"FDR; {_PYCM_ZERO_NOTE}"},
     ),
-    Base(
+    BaseMeasure(
         "for",
         "false omission rate",
         ("FOR",),
@@ -60,11 +63,11 @@ RATIOS = (
         FN,
         NOT_PREDICTED,
         "Wenzel eq 6",
-        per_average("1/5", "17/72", "2/9", "7/27", "19/72", "25/96", "1/4"),
+        values_per_average("1/5", "17/72", "2/9", "7/27", "19/72", "25/96", "1/4"),
         direction="lower",
-        peers={"PyCM": f"FOR; {_WHERE_0}"},
+        peers={"PyCM": f"FOR; {_PYCM_ZERO_NOTE}"},
     ),
-    Base(
+    BaseMeasure(
         "fpr",
         "false positive rate",
         ("FPR", "false alarm rate", "fall-out"),
@@ -72,12 +75,12 @@ RATIOS = (
         FP,
         NOT_IN_GOLD,
         "Wenzel eq 3",
-        per_average("1/3", "7/30", "2/9", "23/90", "31/90", "9/40", "1/8"),
+        values_per_average("1/3", "7/30", "2/9", "23/90", "31/90", "9/40", "1/8"),
         direction="lower",
         sensitive=False,
-        peers={"PyCM": f"FPR; {_WHERE_0}"},
+        peers={"PyCM": f"FPR; {_PYCM_ZERO_NOTE}"},
     ),
-    Base(
+    BaseMeasure(
         "fnr",
         "false negative rate",
         ("FNR", "miss rate"),
@@ -85,56 +88,58 @@ RATIOS = (
         FN,
         IN_GOLD,
         "Wenzel eq 4",
-        per_average("1/4", "4/9", "4/9", "4/9", "11/27", "11/24", "1/4"),
+        values_per_average("1/4", "4/9", "4/9", "4/9", "11/27", "11/24", "1/4"),
         direction="lower",
         own_class=True,
         sensitive=False,
-        peers={"PyCM": f"FNR; {_WHERE_0}"},
+        peers={"PyCM": f"FNR; {_PYCM_ZERO_NOTE}"},
     ),
-    Base(
+    BaseMeasure(
         "prevalence",
         "prevalence",
         ("base rate", "share of the class in gold"),
         r"\frac{TP+FN}{TP+FP+FN+TN}",
         IN_GOLD,
-        ALL,
+        ALL_COUNTS,
         "Kuhn 2008, Building predictive models in R using the caret package",
-        per_average("2/5", "1/2", "1/2", "29/81", "29/81", "13/36", "1/2"),
+        values_per_average("2/5", "1/2", "1/2", "29/81", "29/81", "13/36", "1/2"),
         direction="none",
         can_be_undefined=False,
-        example_data=_SETS,
+        example_data=_LABEL_SET_EXAMPLES,
         peers={"PyCM": "PRE", "caret": "Prevalence"},
     ),
-    Base(
+    BaseMeasure(
         "detection_rate",
         "detection rate",
         ("share of true positives",),
         r"\frac{TP}{TP+FP+FN+TN}",
         TP,
-        ALL,
+        ALL_COUNTS,
         "Kuhn 2008, Building predictive models in R using the caret package",
-        per_average("3/10", "5/27", "5/27", "16/81", "17/81", "7/36", "5/12"),
+        values_per_average("3/10", "5/27", "5/27", "16/81", "17/81", "7/36", "5/12"),
         direction="none",
-        example_data={"samples": replace(MULTILABEL, predicted=(("art", "law"), *MULTILABEL.predicted[1:]))},
+        example_data={
+            "samples": replace(MULTILABEL_EXAMPLE, predicted=(("art", "law"), *MULTILABEL_EXAMPLE.predicted[1:]))
+        },
         symmetric=True,
         can_be_undefined=False,
         peers={"caret": "Detection Rate"},
     ),
-    Base(
+    BaseMeasure(
         "detection_prevalence",
         "detection prevalence",
         ("share of the class in the predictions",),
         r"\frac{TP+FP}{TP+FP+FN+TN}",
         PREDICTED,
-        ALL,
+        ALL_COUNTS,
         "Kuhn 2008, Building predictive models in R using the caret package",
-        per_average("1/2", "5/12", "5/12", "29/81", "35/81", "1/3", "5/12"),
+        values_per_average("1/2", "5/12", "5/12", "29/81", "35/81", "1/3", "5/12"),
         direction="none",
         can_be_undefined=False,
-        example_data=_SETS,
+        example_data=_LABEL_SET_EXAMPLES,
         peers={"caret": "Detection Prevalence"},
     ),
-    Base(
+    BaseMeasure(
         "balanced_accuracy_ovr",
         "one-vs-rest balanced accuracy",
         ("balanced accuracy of one class", "single-point AUC"),
@@ -142,38 +147,38 @@ RATIOS = (
         plus(product(TP, NOT_IN_GOLD), product(TN, IN_GOLD)),
         product(plus(IN_GOLD, IN_GOLD), NOT_IN_GOLD),
         "Döring; Brodersen et al. 2010; the single-point AUC of confusionmatrix.py (Van Asch)",
-        per_average("17/24", "119/180", "2/3", "13/20", "337/540", "79/120"),
+        values_per_average("17/24", "119/180", "2/3", "13/20", "337/540", "79/120"),
         sensitive=False,
-        tasks=_SINGLE,
+        tasks=_SINGLE_LABEL_TASKS,
         hints={"multilabel": "for label sets say recall_macro and specificity_macro"},
-        peers={"PyCM": f"AUC; {_WHERE_0}", "caret": "Balanced Accuracy, NA where a class is absent"},
+        peers={"PyCM": f"AUC; {_PYCM_ZERO_NOTE}", "caret": "Balanced Accuracy, NA where a class is absent"},
     ),
-    Base(
+    BaseMeasure(
         "informedness",
         "informedness",
         ("Youden's J", "bookmaker informedness", "BM", "true skill statistic"),
         r"\frac{TP}{TP+FN}+\frac{TN}{TN+FP}-1",
-        _AGREEMENT,
+        _DETERMINANT,
         product(IN_GOLD, NOT_IN_GOLD),
-        f"Youden 1950, Index for rating diagnostic tests; Powers 2011; {_SIGNED}",
-        per_average("5/12", "29/90", "1/3", "3/10", "67/270", "19/60", "5/8"),
+        f"Youden 1950, Index for rating diagnostic tests; Powers 2011; {_SIGNED_WORST_NOTE}",
+        values_per_average("5/12", "29/90", "1/3", "3/10", "67/270", "19/60", "5/8"),
         range=(-1.0, 1.0),
         sensitive=False,
-        peers={"PyCM": f"BM; {_WHERE_0}"},
+        peers={"PyCM": f"BM; {_PYCM_ZERO_NOTE}"},
     ),
-    Base(
+    BaseMeasure(
         "markedness",
         "markedness",
         ("MK", "delta P"),
         r"\frac{TP}{TP+FP}+\frac{TN}{TN+FN}-1",
-        _AGREEMENT,
+        _DETERMINANT,
         product(PREDICTED, NOT_PREDICTED),
-        f"Powers 2011, Evaluation: from precision, recall and F-measure to ROC; {_SIGNED}",
-        per_average("2/5", "163/360", "1/3", "53/135", "7/24", "203/480", "5/8"),
+        f"Powers 2011, Evaluation: from precision, recall and F-measure to ROC; {_SIGNED_WORST_NOTE}",
+        values_per_average("2/5", "163/360", "1/3", "53/135", "7/24", "203/480", "5/8"),
         range=(-1.0, 1.0),
-        peers={"PyCM": f"MK; {_WHERE_0}"},
+        peers={"PyCM": f"MK; {_PYCM_ZERO_NOTE}"},
     ),
-    Base(
+    BaseMeasure(
         "fowlkes_mallows",
         "Fowlkes-Mallows index",
         ("FM", "G-measure", "geometric mean of precision and recall", "Ochiai coefficient"),
@@ -181,7 +186,7 @@ RATIOS = (
         product(TP, TP),
         product(PREDICTED, IN_GOLD),
         "Fowlkes & Mallows 1983, A method for comparing two hierarchical clusterings",
-        per_average(
+        values_per_average(
             "0.67082039324993690892",
             "0.60028494329016518008",
             "5/9",
@@ -193,11 +198,11 @@ RATIOS = (
         symmetric=True,
         root=True,
         peers={
-            "PyCM": f"G (its GM is another: the root of recall × specificity); {_WHERE_0}",
+            "PyCM": f"G (its GM is another: the root of recall × specificity); {_PYCM_ZERO_NOTE}",
             "scikit-learn": "fowlkes_mallows_score is of two clusterings, counts pairs of instances and differs",
         },
     ),
-    Base(
+    BaseMeasure(
         "lr_plus",
         "positive likelihood ratio",
         ("LR+", "PLR"),
@@ -205,14 +210,14 @@ RATIOS = (
         product(TP, NOT_IN_GOLD),
         product(FP, IN_GOLD),
         "Pepe 2003, The statistical evaluation of medical tests; no value where it would divide by 0",
-        per_average("9/4"),
+        values_per_average("9/4"),
         range=(0.0, math.inf),
         sensitive=False,
         replaceable=False,
-        averages=(BARE,),
+        averages=(SINGLE_CLASS,),
         peers={"PyCM": 'PLR; "None" where null here', "scikit-learn": "class_likelihood_ratios; nan where null here"},
     ),
-    Base(
+    BaseMeasure(
         "lr_minus",
         "negative likelihood ratio",
         ("LR-", "NLR"),
@@ -220,15 +225,15 @@ RATIOS = (
         product(FN, NOT_IN_GOLD),
         product(TN, IN_GOLD),
         "Pepe 2003, The statistical evaluation of medical tests; no value where it would divide by 0",
-        per_average("3/8"),
+        values_per_average("3/8"),
         direction="lower",
         range=(0.0, math.inf),
         sensitive=False,
         replaceable=False,
-        averages=(BARE,),
+        averages=(SINGLE_CLASS,),
         peers={"PyCM": 'NLR; "None" where null here', "scikit-learn": "class_likelihood_ratios; nan where null here"},
     ),
-    Base(
+    BaseMeasure(
         "dor",
         "diagnostic odds ratio",
         ("DOR", "odds ratio"),
@@ -236,14 +241,14 @@ RATIOS = (
         product(TP, TN),
         product(FP, FN),
         "Glas et al. 2003, The diagnostic odds ratio; no value where it would divide by 0",
-        per_average("6"),
+        values_per_average("6"),
         range=(0.0, math.inf),
         symmetric=True,
         sensitive=False,
         replaceable=False,
-        averages=(BARE,),
+        averages=(SINGLE_CLASS,),
         peers={"PyCM": 'DOR = PLR / NLR, so "None" also where TN is 0; 0 here unless FP or FN is 0'},
     ),
 )
 
-register_all(RATIOS)
+register_averages(DERIVED_MEASURES)

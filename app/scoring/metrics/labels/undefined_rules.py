@@ -7,17 +7,17 @@ from numpy.typing import NDArray
 
 from app.scoring.declaration.metric import Direction, MetricCall
 from app.scoring.declaration.options import excluded_labels
-from app.scoring.tally import Counts, Tally, Workspace
+from app.scoring.tally import ConfusionCounts, EvaluationContext, Tally
 
 Mask = NDArray[np.bool_]
-LISTED = 10  # names spelled out in a note before it says how many more there are
+MAX_LISTED_NAMES = 10  # names spelled out in a note before it says how many more there are
 
 
 class UndefinedError(Exception):
     """The value does not exist for these data; the message is the reason."""
 
 
-def substitute(call: MetricCall, direction: Direction, what: str, *, lowest: float = 0.0) -> float | None:
+def zero_division_value(call: MetricCall, direction: Direction, what: str, *, lowest: float = 0.0) -> float | None:
     """What 0/0 counts as under the call's zero-division rule; None means: leave it out (docs/conventions.md).
 
     `what` says what is 0/0: it is the reason where the rule is `error`. `lowest` is the worst value where higher is
@@ -33,31 +33,31 @@ def substitute(call: MetricCall, direction: Direction, what: str, *, lowest: flo
     return float(rule)
 
 
-def single_ratio(
+def ratio_or_substitute(
     call: MetricCall, direction: Direction, numerator: int, denominator: int, what: str, *, lowest: float = 0.0
 ) -> tuple[float, tuple[str, ...]]:
     """One quotient of integers under the zero-division rule, and the note if the rule fired."""
     if denominator:
         return numerator / denominator, ()
-    value = substitute(call, direction, f"{what} is 0/0", lowest=lowest)
+    value = zero_division_value(call, direction, f"{what} is 0/0", lowest=lowest)
     if value is None:
         raise UndefinedError(f"{what} is 0/0, and zero_division=skip leaves nothing")
     return value, (f"{what} is 0/0; zero_division={call.options['zero_division']} makes it {value:g}",)
 
 
-def listed(names: Iterable[str]) -> str:
+def join_names(names: Iterable[str]) -> str:
     """Names joined for a sentence; a long list is cut, with the number of those left out."""
     names = list(names)
-    shown = ", ".join(names[:LISTED])
-    return shown if len(names) <= LISTED else f"{shown} and {len(names) - LISTED} more"
+    shown = ", ".join(names[:MAX_LISTED_NAMES])
+    return shown if len(names) <= MAX_LISTED_NAMES else f"{shown} and {len(names) - MAX_LISTED_NAMES} more"
 
 
-def named(tally: Tally, mask: Mask) -> str:
+def class_names(tally: Tally, mask: Mask) -> str:
     """The names of the classes in a mask, for a note."""
-    return listed(tally.names[position] for position in np.flatnonzero(mask))
+    return join_names(tally.names[position] for position in np.flatnonzero(mask))
 
 
-def excluded(tally: Tally, call: MetricCall) -> Mask:
+def excluded_mask(tally: Tally, call: MetricCall) -> Mask:
     """The classes that exclude_labels names; a name that is no class has no value."""
     wanted = excluded_labels(call.options["exclude_labels"], tally.names)
     mask = np.zeros(len(tally.names), dtype=bool)
@@ -66,36 +66,36 @@ def excluded(tally: Tally, call: MetricCall) -> Mask:
     position = {name: at for at, name in enumerate(tally.names)}
     strange = [name for name in wanted if name not in position]
     if strange:
-        raise UndefinedError(f"exclude_labels names what is not a declared class: {listed(strange)}")
+        raise UndefinedError(f"exclude_labels names what is not a declared class: {join_names(strange)}")
     mask[[position[name] for name in wanted]] = True
     return mask
 
 
 def averaged_labels(
-    ws: Workspace, tally: Tally, call: MetricCall, *, by_label_set: bool, absent_matters: bool = True
+    ws: EvaluationContext, tally: Tally, call: MetricCall, *, by_label_set: bool, absent_matters: bool = True
 ) -> tuple[Mask, list[str]]:
     """The classes that enter an average, and notes on those that do not."""
-    mask = ~excluded(tally, call)
+    mask = ~excluded_mask(tally, call)
     notes = []
     if not mask.all():
-        notes.append(f"left out by exclude_labels: {named(tally, ~mask)}")
+        notes.append(f"left out by exclude_labels: {class_names(tally, ~mask)}")
     if by_label_set:
-        allowed = _label_set(ws, tally, call.options["label_set"])
+        allowed = _label_set_mask(ws, tally, call.options["label_set"])
         if (mask & ~allowed).any():
-            notes.append(f"left out by label_set={call.options['label_set']}: {named(tally, mask & ~allowed)}")
+            notes.append(f"left out by label_set={call.options['label_set']}: {class_names(tally, mask & ~allowed)}")
         mask = mask & allowed
     absent = mask & (tally.classes.support == 0) & absent_matters
     if absent.any() and call.options["absent_gold"] == "skip":
-        notes.append(f"absent from gold and left out by absent_gold=skip: {named(tally, absent)}")
+        notes.append(f"absent from gold and left out by absent_gold=skip: {class_names(tally, absent)}")
         mask = mask & ~absent
     elif absent.any():
-        notes.append(f"absent from gold: {named(tally, absent)}")
+        notes.append(f"absent from gold: {class_names(tally, absent)}")
     if not mask.any():
         raise UndefinedError("no label is left to average over")
     return mask, notes
 
 
-def _label_set(ws: Workspace, tally: Tally, rule: str) -> Mask:
+def _label_set_mask(ws: EvaluationContext, tally: Tally, rule: str) -> Mask:
     counts = tally.classes
     if rule == "gold":
         return np.asarray(counts.support > 0)
@@ -108,7 +108,7 @@ def _label_set(ws: Workspace, tally: Tally, rule: str) -> Mask:
     return np.ones(len(tally.names), dtype=bool)
 
 
-def train_weights(ws: Workspace, tally: Tally) -> NDArray[np.int64]:
+def train_weights(ws: EvaluationContext, tally: Tally) -> NDArray[np.int64]:
     """The training frequency of each class; a class that training lacks weighs 0."""
     if ws.train_frequencies is None:
         raise UndefinedError("it needs the training frequencies of the labels, and none were given")
@@ -118,7 +118,7 @@ def train_weights(ws: Workspace, tally: Tally) -> NDArray[np.int64]:
     return np.append(ws.train_frequencies, np.zeros(beyond, dtype=np.int64))
 
 
-def table_of(counts: Counts, position: int) -> tuple[int, int, int, int]:
+def table_of(counts: ConfusionCounts, position: int) -> tuple[int, int, int, int]:
     """One class's tp, fp, fn, tn as Python integers."""
     tp, fp, fn, tn = (int(column[position]) for column in counts.columns)
     return tp, fp, fn, tn

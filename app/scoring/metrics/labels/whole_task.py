@@ -7,54 +7,63 @@ from decimal import Context, Decimal, localcontext
 
 import numpy as np
 
-from app.scoring.declaration.granularity import CLASS_TABLES, DECISIONS, RIGHT
-from app.scoring.declaration.metric import LABELS, Metric, MetricCall, Param, Properties, Result, register, rounded_once
-from app.scoring.declaration.task import TASKS, Task
-from app.scoring.metrics.example_data import MULTICLASS, MULTILABEL, worked
-from app.scoring.metrics.labels.undefined_rules import Mask, UndefinedError, excluded, listed, named
+from app.scoring.declaration.granularity import CLASS_TABLES, CORRECT_DECISIONS, CORRECT_INSTANCES
+from app.scoring.declaration.metric import (
+    LABELS,
+    Metric,
+    MetricCall,
+    Param,
+    Properties,
+    Result,
+    register,
+    rounded_result,
+)
+from app.scoring.declaration.task import TASK_KINDS, TaskKind
+from app.scoring.metrics.example_data import MULTICLASS_EXAMPLE, MULTILABEL_EXAMPLE, worked_example
+from app.scoring.metrics.labels.undefined_rules import Mask, UndefinedError, class_names, excluded_mask, join_names
 from app.scoring.numeric.correct_rounding import quotient_sum, weighted_sum
-from app.scoring.numeric.exact import Integers, integer_weights, rounded, total
-from app.scoring.tally import Tally, Workspace
+from app.scoring.numeric.exact import Integers, integer_weights, round_to_12_digits, total
+from app.scoring.tally import EvaluationContext, Tally
 
-READING = ("unknown_label", "missing")
-SETS = (*READING, "duplicates", "empty_label")
-SINGLE: tuple[Task, ...] = ("binary", "multiclass")
-UNIT = (0.0, 1.0)
-DECIMALS = Context(prec=40)
-LARGEST_WEIGHT = 10**150  # products with counts stay within binary64
+SINGLE_LABEL_OPTIONS = ("unknown_label", "missing")
+LABEL_SET_OPTIONS = (*SINGLE_LABEL_OPTIONS, "duplicates", "empty_label")
+SINGLE_LABEL_TASKS: tuple[TaskKind, ...] = ("binary", "multiclass")
+UNIT_RANGE = (0.0, 1.0)
+DECIMAL_CONTEXT = Context(prec=40)
+MAX_CLASS_WEIGHT = 10**150  # products with counts stay within binary64
 
 
-def _right(ws: Workspace, call: MetricCall) -> int:
+def _right_weight(ws: EvaluationContext, call: MetricCall) -> int:
     """The weight of the instances whose answer is right."""
-    return ws.accepted if ws.case.acceptable else ws.tally(call.options).exact
+    return ws.accepted_weight if ws.case.acceptable else ws.tally(call.options).exact
 
 
-def accuracy(ws: Workspace, call: MetricCall) -> Result:
+def accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
     """The share of instances whose label is right, or one of the acceptable answers (V eq 6; D)."""
-    return Result(_right(ws, call) / ws.total)
+    return Result(_right_weight(ws, call) / ws.total)
 
 
-def error_rate(ws: Workspace, call: MetricCall) -> Result:
+def error_rate(ws: EvaluationContext, call: MetricCall) -> Result:
     """The share of instances whose label is wrong, divided once rather than subtracted from 1 (W sec 3.2.3)."""
-    return Result((ws.total - _right(ws, call)) / ws.total)
+    return Result((ws.total - _right_weight(ws, call)) / ws.total)
 
 
-def hamming_loss(ws: Workspace, call: MetricCall) -> Result:
+def hamming_loss(ws: EvaluationContext, call: MetricCall) -> Result:
     """The share of wrong (instance, label) decisions; single labels are read as sets of one (W eq 27; S; Z)."""
     tally = ws.tally(call.options)
-    return Result(tally.wrong_cells / tally.cells, None, strange_decisions(tally))
+    return Result(tally.wrong_cells / tally.cells, None, unknown_label_note(tally))
 
 
-def strange_decisions(tally: Tally) -> tuple[str, ...]:
+def unknown_label_note(tally: Tally) -> tuple[str, ...]:
     """The note on labels outside the vocabulary, where there are any."""
-    if not tally.strange:
+    if not tally.unknown_labels:
         return ()
     return (
         "each label outside the vocabulary is a wrong decision more, of an instance at most as many as there are labels",
     )
 
 
-def shown_capped(call: MetricCall) -> str:
+def capped_equation(call: MetricCall) -> str:
     """The equation, with the most decisions of an instance where labels outside the vocabulary may be more."""
     if call.options["unknown_label"] != "count_as_fp":
         return call.metric.equation
@@ -73,83 +82,83 @@ class _Recalls:
     notes: tuple[str, ...]
 
 
-def _recalls(ws: Workspace, call: MetricCall) -> _Recalls:
+def _recalls(ws: EvaluationContext, call: MetricCall) -> _Recalls:
     """What the recalls of the classes that occur in gold are made of; absent ones are listed."""
     tally = ws.tally(call.options)
     occurs = np.asarray(tally.classes.support > 0)
-    left_out = excluded(tally, call)
+    left_out = excluded_mask(tally, call)
     absent, mask = ~occurs & ~left_out, occurs & ~left_out
     if not mask.any():
         raise UndefinedError("no label that occurs in gold is left to average over")
-    notes = [f"absent from gold, so not averaged: {named(tally, absent)}"] if absent.any() else []
+    notes = [f"absent from gold, so not averaged: {class_names(tally, absent)}"] if absent.any() else []
     if left_out.any():
-        notes.append(f"left out by exclude_labels: {named(tally, left_out)}")
+        notes.append(f"left out by exclude_labels: {class_names(tally, left_out)}")
     return _Recalls(tally, mask, tally.classes.tp[mask], tally.classes.support[mask], tuple(notes))
 
 
-def _weights(ws: Workspace, tally: Tally, mask: Mask) -> Integers:
+def _class_weights(ws: EvaluationContext, tally: Tally, mask: Mask) -> Integers:
     given = ws.spec.class_weights
     names = [tally.names[position] for position in np.flatnonzero(mask)]
     if given is None:
         return np.ones(len(names), dtype=np.int64)
     lacking = [name for name in names if name not in given]
     if lacking:
-        raise UndefinedError(f"the class weights lack {listed(lacking)}")
+        raise UndefinedError(f"the class weights lack {join_names(lacking)}")
     if any(not 0 <= given[name] < math.inf for name in names):
         raise UndefinedError("a class weight is negative or not a finite number")
     whole = integer_weights(given[name] for name in names)
-    if max(whole, default=0) > LARGEST_WEIGHT:
+    if max(whole, default=0) > MAX_CLASS_WEIGHT:
         raise UndefinedError("the class weights lie too far apart: the largest is more than 10^150 times the unit")
     return np.array(whole, dtype=object)
 
 
-def balanced_accuracy(ws: Workspace, call: MetricCall) -> Result:
+def balanced_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean recall of the classes that occur in gold; adjusted, on a scale where one class for all is 0."""
     recalls = _recalls(ws, call)
     k = len(recalls.found)
     recall = quotient_sum(recalls.found, recalls.support)
     if call.params["adjusted"] == "false":
-        return rounded_once(recall / k, recalls.notes)
+        return rounded_result(recall / k, recalls.notes)
     if k == 1:
         raise UndefinedError("only one class is averaged, so chance is always right and the adjusted value is 0/0")
-    return rounded_once((recall + -1) / (k - 1), recalls.notes)
+    return rounded_result((recall + -1) / (k - 1), recalls.notes)
 
 
-def weighted_accuracy(ws: Workspace, call: MetricCall) -> Result:
+def weighted_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
     """The recalls weighted by the class weights, uniform without; D's printed form lacks the 1/n_k."""
     recalls = _recalls(ws, call)
-    weights = _weights(ws, recalls.tally, recalls.mask)
+    weights = _class_weights(ws, recalls.tally, recalls.mask)
     divisor = total(weights)
     if divisor == 0:
         raise UndefinedError("the class weights of the labels that occur in gold sum to 0")
-    return rounded_once(weighted_sum(recalls.found, recalls.support, weights) / divisor, recalls.notes)
+    return rounded_result(weighted_sum(recalls.found, recalls.support, weights) / divisor, recalls.notes)
 
 
-def gmean_recall(ws: Workspace, call: MetricCall) -> Result:
+def gmean_recall(ws: EvaluationContext, call: MetricCall) -> Result:
     """The geometric mean of the recalls of the classes that occur in gold; 0 where one of them is never found."""
     recalls = _recalls(ws, call)
     pairs = sorted(Counter(zip(recalls.found.tolist(), recalls.support.tolist(), strict=True)).items())
-    with localcontext(DECIMALS):  # the same digits on every machine, whatever the order of the classes
+    with localcontext(DECIMAL_CONTEXT):  # the same digits on every machine, whatever the order of the classes
         # also where the value is 0 anyway: the time must not tell that a last class was found
-        logarithms = [_logarithm(*pair) * times for pair, times in pairs if pair[0]]
+        logarithms = [_log_recall(*pair) * times for pair, times in pairs if pair[0]]
         if not recalls.found.all():
             return Result(0.0, None, recalls.notes)
         mean = sum(logarithms, Decimal(0)) / len(recalls.found)
-        return Result(rounded(float(mean.exp())), None, recalls.notes)
+        return Result(round_to_12_digits(float(mean.exp())), None, recalls.notes)
 
 
-def _logarithm(found: int, support: int) -> Decimal:
+def _log_recall(found: int, support: int) -> Decimal:
     """That of a recall, to the digits of the context."""
     return (Decimal(found) / Decimal(support)).ln()
 
 
-def subset_accuracy(ws: Workspace, call: MetricCall) -> Result:
+def subset_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
     """The share of instances whose predicted set equals the gold set, repetitions aside (W eq 25; S; Z)."""
     tally = ws.tally(call.options)
     return Result(tally.exact / tally.n)
 
 
-ADJUSTED = Param(
+ADJUSTED_PARAM = Param(
     "adjusted",
     "choice",
     "whether chance counts as 0",
@@ -162,7 +171,7 @@ ADJUSTED = Param(
 )
 
 
-def _shown_balanced(call: MetricCall) -> str:
+def _balanced_accuracy_equation(call: MetricCall) -> str:
     """The equation with the adjustment where it is asked for."""
     latex = call.metric.equation
     if call.params["adjusted"] == "false":
@@ -171,12 +180,14 @@ def _shown_balanced(call: MetricCall) -> str:
     return rf"\frac{{{value}-\frac{{1}}{{|G|}}}}{{1-\frac{{1}}{{|G|}}}},\quad {where}"
 
 
-_MEANT_SETS = {
+_ACCURACY_HINTS = {
     "multilabel": "'accuracy' has several meanings for label sets: say subset_accuracy, jaccard_samples, "
     "hamming_loss or accuracy_ovr_micro"
 }
-_MEANT_RECALL = {"multilabel": "for label sets the mean recall over labels is recall_macro"}
-_MEANT_SINGLE: dict[str, str] = dict.fromkeys(SINGLE, "with one label per instance this is accuracy (or error_rate)")
+_RECALL_HINTS = {"multilabel": "for label sets the mean recall over labels is recall_macro"}
+_LABEL_SET_HINTS: dict[str, str] = dict.fromkeys(
+    SINGLE_LABEL_TASKS, "with one label per instance this is accuracy (or error_rate)"
+)
 
 register(
     Metric(
@@ -184,19 +195,19 @@ register(
         name="accuracy",
         names=("overall accuracy", "trace accuracy"),
         equation=r"\frac{1}{n}\sum_{j=1}^{m} \mathrm{TP}_{j}",
-        tasks=SINGLE,
+        tasks=SINGLE_LABEL_TASKS,
         needs=(LABELS,),
         direction="higher",
-        granularity=RIGHT,
+        granularity=CORRECT_INSTANCES,
         floor=3,
-        range=UNIT,
+        range=UNIT_RANGE,
         params=(),
-        options=READING,
+        options=SINGLE_LABEL_OPTIONS,
         properties=Properties(symmetric=True, prevalence_sensitive=True),
         source="Van Asch 2013 eq 6; Döring",
-        example=worked(MULTICLASS, "5/9"),
+        example=worked_example(MULTICLASS_EXAMPLE, "5/9"),
         compute=accuracy,
-        hints=_MEANT_SETS,
+        hints=_ACCURACY_HINTS,
         acceptable=True,
     )
 )
@@ -206,17 +217,17 @@ register(
         name="error rate",
         names=("misclassification rate",),
         equation=r"1-\frac{1}{n}\sum_{j=1}^{m} \mathrm{TP}_{j}",
-        tasks=SINGLE,
+        tasks=SINGLE_LABEL_TASKS,
         needs=(LABELS,),
         direction="lower",
-        granularity=RIGHT,
+        granularity=CORRECT_INSTANCES,
         floor=3,
-        range=UNIT,
+        range=UNIT_RANGE,
         params=(),
-        options=READING,
+        options=SINGLE_LABEL_OPTIONS,
         properties=Properties(symmetric=True, prevalence_sensitive=True),
         source="Wenzel sec 3.2.3",
-        example=worked(MULTICLASS, "4/9"),
+        example=worked_example(MULTICLASS_EXAMPLE, "4/9"),
         compute=error_rate,
         hints={"multilabel": "for label sets say zero_one_loss or hamming_loss"},
         acceptable=True,
@@ -228,24 +239,24 @@ register(
         name="balanced accuracy",
         names=("mean recall", "mean per-class accuracy", "unweighted average recall", "UAR"),
         equation=r"\frac{1}{|G|}\sum_{j\in G} \frac{\mathrm{TP}_{j}}{\mathrm{TP}_{j}+\mathrm{FN}_{j}},\quad G=\{j: \mathrm{TP}_{j}+\mathrm{FN}_{j}>0\}",
-        tasks=SINGLE,
+        tasks=SINGLE_LABEL_TASKS,
         needs=(LABELS,),
         direction="higher",
         granularity=CLASS_TABLES,
         range=(-1.0, 1.0),
-        params=(ADJUSTED,),
-        options=("exclude_labels", *READING),
+        params=(ADJUSTED_PARAM,),
+        options=("exclude_labels", *SINGLE_LABEL_OPTIONS),
         properties=Properties(symmetric=False, prevalence_sensitive=False),
         source="Döring; Brodersen et al. 2010, The balanced accuracy and its posterior distribution",
-        example=worked(MULTICLASS, "5/9"),
+        example=worked_example(MULTICLASS_EXAMPLE, "5/9"),
         compute=balanced_accuracy,
-        hints=_MEANT_RECALL,
+        hints=_RECALL_HINTS,
         symbols={"G": "the classes that occur in gold"},
         peers={
             "scikit-learn": "balanced_accuracy_score; its adjusted value of a gold with one class is nan or -inf",
             "caret": "Balanced Accuracy is of one class: balanced_accuracy_ovr",
         },
-        shown=_shown_balanced,
+        shown=_balanced_accuracy_equation,
     )
 )
 register(
@@ -254,18 +265,18 @@ register(
         name="geometric mean of recalls",
         names=("G-mean", "geometric mean score"),
         equation=r"\left(\prod_{j\in G} \frac{\mathrm{TP}_{j}}{\mathrm{TP}_{j}+\mathrm{FN}_{j}}\right)^{1/|G|},\quad G=\{j: \mathrm{TP}_{j}+\mathrm{FN}_{j}>0\}",
-        tasks=SINGLE,
+        tasks=SINGLE_LABEL_TASKS,
         needs=(LABELS,),
         direction="higher",
         granularity=CLASS_TABLES,
-        range=UNIT,
+        range=UNIT_RANGE,
         params=(),
-        options=("exclude_labels", *READING),
+        options=("exclude_labels", *SINGLE_LABEL_OPTIONS),
         properties=Properties(symmetric=False, prevalence_sensitive=False, significant_digits=12),
         source="Kubat & Matwin 1997, Addressing the curse of imbalanced training sets",
-        example=worked(MULTICLASS, "0.550321208149"),
+        example=worked_example(MULTICLASS_EXAMPLE, "0.550321208149"),
         compute=gmean_recall,
-        hints=_MEANT_RECALL,
+        hints=_RECALL_HINTS,
         symbols={"G": "the classes that occur in gold"},
         peers={
             "imbalanced-learn": 'geometric_mean_score with average="multiclass"; a class that is only predicted makes it 0',
@@ -279,20 +290,20 @@ register(
         name="class-weighted accuracy",
         names=("weighted accuracy",),
         equation=r"\frac{\sum_{k\in G} w_{k}\,\frac{\mathrm{TP}_{k}}{n_{k}}}{\sum_{k\in G} w_{k}},\quad G=\{k: n_{k}>0\}",
-        tasks=SINGLE,
+        tasks=SINGLE_LABEL_TASKS,
         needs=(LABELS,),
         direction="higher",
         granularity=CLASS_TABLES,
-        range=UNIT,
+        range=UNIT_RANGE,
         params=(),
-        options=("exclude_labels", *READING),
+        options=("exclude_labels", *SINGLE_LABEL_OPTIONS),
         properties=Properties(symmetric=False, prevalence_sensitive=False),
         source="Döring (its printed form lacks the factor 1/n_k)",
-        example=worked(
-            replace(MULTICLASS, train_frequencies=None, class_weights={"cat": 1, "dog": 3, "mouse": 2}), "7/12"
+        example=worked_example(
+            replace(MULTICLASS_EXAMPLE, train_frequencies=None, class_weights={"cat": 1, "dog": 3, "mouse": 2}), "7/12"
         ),
         compute=weighted_accuracy,
-        hints=_MEANT_RECALL,
+        hints=_RECALL_HINTS,
     )
 )
 register(
@@ -304,16 +315,16 @@ register(
         tasks=("multilabel",),
         needs=(LABELS,),
         direction="higher",
-        granularity=RIGHT,
+        granularity=CORRECT_INSTANCES,
         floor=3,
-        range=UNIT,
+        range=UNIT_RANGE,
         params=(),
-        options=SETS,
+        options=LABEL_SET_OPTIONS,
         properties=Properties(symmetric=True, prevalence_sensitive=True),
         source="Wenzel eq 25; Sefidian; Zhang & Zhou 2014",
-        example=worked(MULTILABEL, "1/4"),
+        example=worked_example(MULTILABEL_EXAMPLE, "1/4"),
         compute=subset_accuracy,
-        hints=_MEANT_SINGLE,
+        hints=_LABEL_SET_HINTS,
     )
 )
 register(
@@ -325,16 +336,16 @@ register(
         tasks=("multilabel",),
         needs=(LABELS,),
         direction="lower",
-        granularity=RIGHT,
+        granularity=CORRECT_INSTANCES,
         floor=3,
-        range=UNIT,
+        range=UNIT_RANGE,
         params=(),
-        options=SETS,
+        options=LABEL_SET_OPTIONS,
         properties=Properties(symmetric=True, prevalence_sensitive=True),
         source="Sefidian",
-        example=worked(MULTILABEL, "3/4"),
+        example=worked_example(MULTILABEL_EXAMPLE, "3/4"),
         compute=error_rate,
-        hints=_MEANT_SINGLE,
+        hints=_LABEL_SET_HINTS,
     )
 )
 register(
@@ -343,18 +354,18 @@ register(
         name="Hamming loss",
         names=("label-wise error rate",),
         equation=r"\frac{1}{n\,m}\sum_{i=1}^{n} |P_{i}\,\triangle\,Y_{i}|",
-        tasks=TASKS,
+        tasks=TASK_KINDS,
         needs=(LABELS,),
         direction="lower",
-        granularity=DECISIONS,
+        granularity=CORRECT_DECISIONS,
         floor=3,
-        range=UNIT,
+        range=UNIT_RANGE,
         params=(),
-        options=SETS,
+        options=LABEL_SET_OPTIONS,
         properties=Properties(symmetric=True, prevalence_sensitive=True),
         source="Wenzel eq 27; Sefidian; Zhang & Zhou 2014",
-        example=worked(MULTILABEL, "1/4"),
+        example=worked_example(MULTILABEL_EXAMPLE, "1/4"),
         compute=hamming_loss,
-        shown=shown_capped,
+        shown=capped_equation,
     )
 )

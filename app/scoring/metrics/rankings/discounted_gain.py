@@ -10,39 +10,39 @@ import numpy as np
 
 from app.scoring.declaration.granularity import LABEL_WEIGHTS
 from app.scoring.declaration.metric import RANKING, Metric, MetricCall, Result, register
-from app.scoring.label_ranking import Int, Ranks
+from app.scoring.label_ranking import Int, LabelRanks
 from app.scoring.metrics.rankings.instance_means import (
-    COUNTED,
-    DEPTH,
-    EMPTY,
-    HINTS,
-    LISTED,
-    PAD,
-    SETS,
-    TO_12_DIGITS,
-    UNIT,
-    K,
-    Means,
+    COUNTED_INSTANCES_SYMBOLS,
+    DEPTH_SYMBOLS,
+    K_PARAM,
+    MULTILABEL_TASKS,
+    PAD_PARAM,
+    RANKING_HINTS,
+    RANKING_OPTIONS,
+    ROUNDED_PROPERTIES,
+    UNIT_RANGE,
+    WITHOUT_RELEVANT_LABELS,
+    InstanceMeans,
     degenerate,
-    depth,
-    ranks_of,
-    ties,
-    worked,
+    ranking_depth,
+    ranking_example,
+    ranks_of_case,
+    ties_param,
 )
-from app.scoring.numeric.exact import rounded
-from app.scoring.tally import Workspace
-from app.scoring.tie_rules import RULES, positions
+from app.scoring.numeric.exact import round_to_12_digits
+from app.scoring.tally import EvaluationContext
+from app.scoring.tie_rules import TIE_RULES, positions
 
-GRAIN = 2**46
+DISCOUNT_UNITS = 2**46
 
 
 def discounts(k: int) -> Int:
     """The discount of each position from 0 (which has none) to k, in whole units of 1 / GRAIN."""
     positions = np.arange(1, k + 1)
-    return np.concatenate([[0], np.rint(GRAIN / np.log2(positions + 1.0))]).astype(np.int64)
+    return np.concatenate([[0], np.rint(DISCOUNT_UNITS / np.log2(positions + 1.0))]).astype(np.int64)
 
 
-def gains(ranks: Ranks, k: int, rule: str, place: Int | None = None) -> Int:
+def gains(ranks: LabelRanks, k: int, rule: str, place: Int | None = None) -> Int:
     """What each relevant label gains, in units of 1 / GRAIN; nothing beyond position k.
 
     `place` orders the relevant labels that are tied with each other, where not as the classes are.
@@ -57,33 +57,33 @@ def gains(ranks: Ranks, k: int, rule: str, place: Int | None = None) -> Int:
     return np.asarray(shared // ranks.tied + (2 * (shared % ranks.tied) >= ranks.tied))
 
 
-def ideal(ranks: Ranks, k: int) -> Int:
+def ideal_gains(ranks: LabelRanks, k: int) -> Int:
     """The greatest gain of each instance: all its relevant labels first, in units of 1 / GRAIN."""
     return np.asarray(np.cumsum(discounts(k))[np.minimum(ranks.sizes, k)])
 
 
-def dcg_at_k(ws: Workspace, call: MetricCall) -> Result:
+def dcg_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean over instances of the summed discounts of their relevant labels among the k ranked first."""
-    k, ranks = depth(ws, call), ranks_of(ws, call)
+    k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
     found = ranks.sums(gains(ranks, k, call.params["ties"]))
-    return _rounded(Means(ws, call).of_ratios(found, np.full(len(found), GRAIN)))
+    return _round_result(InstanceMeans(ws, call).mean_of_ratios(found, np.full(len(found), DISCOUNT_UNITS)))
 
 
-def ndcg_at_k(ws: Workspace, call: MetricCall) -> Result:
+def ndcg_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
     """The gain of each instance divided by the greatest that it could have; then the mean."""
-    k, ranks = depth(ws, call), ranks_of(ws, call)
+    k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
     found = ranks.sums(gains(ranks, k, call.params["ties"]))
-    return _rounded(Means(ws, call, ranks.sizes == 0).of_ratios(found, ideal(ranks, k)))
+    return _round_result(InstanceMeans(ws, call, ranks.sizes == 0).mean_of_ratios(found, ideal_gains(ranks, k)))
 
 
-def _rounded(result: Result) -> Result:
+def _round_result(result: Result) -> Result:
     assert result.value is not None
-    return Result(rounded(result.value), None, result.notes)
+    return Result(round_to_12_digits(result.value), None, result.notes)
 
 
 _DCG = r"\sum_{p=1}^{\param{k}} \frac{y_{ip}}{\log_{2}(1+p)}"
 _SYMBOLS = {
-    **DEPTH,
+    **DEPTH_SYMBOLS,
     "p": "runs over the positions of the ranking",
     "y_{ip}": "1 where the label at position p is relevant for instance i, else 0",
 }
@@ -94,18 +94,18 @@ register(
         name="discounted cumulative gain at k",
         names=("DCG@k", "DCG", "dcg_score"),
         equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} {_DCG}",
-        tasks=SETS,
+        tasks=MULTILABEL_TASKS,
         needs=(RANKING,),
         direction="higher",
         granularity=LABEL_WEIGHTS,
         range=(0.0, math.inf),
-        params=(K, ties(*RULES, default="average"), PAD),
-        options=LISTED,
-        properties=TO_12_DIGITS,
+        params=(K_PARAM, ties_param(*TIE_RULES, default="average"), PAD_PARAM),
+        options=RANKING_OPTIONS,
+        properties=ROUNDED_PROPERTIES,
         source="Järvelin & Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques; ties: McSherry & Najork 2008",
-        example=worked("0.753953169048", k="2"),
+        example=ranking_example("0.753953169048", k="2"),
         compute=dcg_at_k,
-        hints=HINTS,
+        hints=RANKING_HINTS,
         symbols=_SYMBOLS,
         peers={
             "scikit-learn": "dcg_score with k, ties averaged too unless ignore_ties, which leaves them to argsort",
@@ -119,20 +119,25 @@ register(
         name="normalized discounted cumulative gain at k",
         names=("nDCG@k", "nDCG", "ndcg_score"),
         equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} \frac{{{_DCG}}}{{\sum_{{p=1}}^{{\min(\param{{k}},|Y_{{i}}|)}} \frac{{1}}{{\log_{{2}}(1+p)}}}}",
-        tasks=SETS,
+        tasks=MULTILABEL_TASKS,
         needs=(RANKING,),
         direction="higher",
         granularity=LABEL_WEIGHTS,
-        range=UNIT,
-        params=(K, ties("average", "declared", default="average"), PAD, degenerate(EMPTY, "0")),
-        options=LISTED,
-        properties=TO_12_DIGITS,
+        range=UNIT_RANGE,
+        params=(
+            K_PARAM,
+            ties_param("average", "declared", default="average"),
+            PAD_PARAM,
+            degenerate(WITHOUT_RELEVANT_LABELS, "0"),
+        ),
+        options=RANKING_OPTIONS,
+        properties=ROUNDED_PROPERTIES,
         source="Järvelin & Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques; linear gains; ties: "
         "McSherry & Najork 2008",
-        example=worked("0.54364325119", k="2"),
+        example=ranking_example("0.54364325119", k="2"),
         compute=ndcg_at_k,
-        hints=HINTS,
-        symbols={**_SYMBOLS, **COUNTED},
+        hints=RANKING_HINTS,
+        symbols={**_SYMBOLS, **COUNTED_INSTANCES_SYMBOLS},
         peers={
             "scikit-learn": "ndcg_score with k, with degenerate_instance=best_value; ties are averaged there too unless "
             "ignore_ties",

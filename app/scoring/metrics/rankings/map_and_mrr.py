@@ -7,56 +7,62 @@ import numpy as np
 
 from app.scoring.declaration.granularity import HITS, ORDER
 from app.scoring.declaration.metric import RANKING, Metric, MetricCall, Result, register
-from app.scoring.label_ranking import NOWHERE
+from app.scoring.label_ranking import UNLISTED
 from app.scoring.metrics.rankings.instance_means import (
-    COUNTED,
-    DEPTH,
-    EMPTY,
-    HINTS,
-    LISTED,
-    PAD,
-    PROPERTIES,
-    SETS,
-    TIES,
-    UNIT,
-    K,
-    Means,
+    COUNTED_INSTANCES_SYMBOLS,
+    DEPTH_SYMBOLS,
+    K_PARAM,
+    MULTILABEL_TASKS,
+    PAD_PARAM,
+    RANKING_HINTS,
+    RANKING_OPTIONS,
+    SCORE_PROPERTIES,
+    TIES_PARAM,
+    UNIT_RANGE,
+    WITHOUT_RELEVANT_LABELS,
+    InstanceMeans,
     degenerate,
-    depth,
-    ranks_of,
-    worked,
+    ranking_depth,
+    ranking_example,
+    ranks_of_case,
 )
-from app.scoring.numeric.correct_rounding import Real, later, summed
-from app.scoring.numeric.exact import times
-from app.scoring.tally import Workspace
-from app.scoring.tie_rules import Terms, expected_reciprocal, first_positions, leaders, precisions_within
+from app.scoring.numeric.correct_rounding import Real, lazy_real, sum_reals
+from app.scoring.numeric.exact import multiply
+from app.scoring.tally import EvaluationContext
+from app.scoring.tie_rules import (
+    Terms,
+    best_relevant_labels,
+    expected_reciprocal_rank,
+    first_positions,
+    precisions_within,
+)
 
 
-def map_at_k(ws: Workspace, call: MetricCall) -> Result:
+def map_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
     """The precisions at the positions of relevant labels among the k first, over as many as could be there."""
-    k, ranks = depth(ws, call), ranks_of(ws, call)
-    means, possible = Means(ws, call, ranks.sizes == 0), np.clip(ranks.sizes, 1, k)
+    k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
+    means, possible = InstanceMeans(ws, call, ranks.sizes == 0), np.clip(ranks.sizes, 1, k)
 
     def of(terms: Callable[[], Terms]) -> Real:
         rows, numerator, denominator = terms()
-        return means.sum_of(rows, numerator, times(denominator, possible[rows]))
+        return means.sum_of_terms(rows, numerator, multiply(denominator, possible[rows]))
 
     parts = precisions_within(ranks, k, call.params["ties"])
-    return means.of_sum(summed([later(partial(of, terms)) for terms in parts]))
+    return means.mean_of_sum(sum_reals([lazy_real(partial(of, terms)) for terms in parts]))
 
 
-def mrr(ws: Workspace, call: MetricCall) -> Result:
+def mrr(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean of 1 / position of the first relevant label; 0 where none was sent."""
-    ranks = ranks_of(ws, call)
-    means = Means(ws, call, ranks.sizes == 0)
+    ranks = ranks_of_case(ws, call)
+    means = InstanceMeans(ws, call, ranks.sizes == 0)
     if call.params["ties"] == "average":
-        rows, above, others = leaders(ranks)
-        known = means.sum_of(rows, np.ones(len(rows), dtype=np.int64), above + 1)
-        tied = [expected_reciprocal(*place) * means.weight_of(np.array(own)) for place, own in others.items()]
-        return means.of_sum(summed([known, *tied]))
+        rows, above, others = best_relevant_labels(ranks)
+        known = means.sum_of_terms(rows, np.ones(len(rows), dtype=np.int64), above + 1)
+        tied = [expected_reciprocal_rank(*place) * means.total_weight(np.array(own)) for place, own in others.items()]
+        return means.mean_of_sum(sum_reals([known, *tied]))
     first = first_positions(ranks, call.params["ties"])
-    found = first < NOWHERE
-    return means.of_ratios(found.astype(np.int64), np.where(found, first, 1))
+    found = first < UNLISTED
+    return means.mean_of_ratios(found.astype(np.int64), np.where(found, first, 1))
 
 
 register(
@@ -65,25 +71,25 @@ register(
         name="mean average precision at k",
         names=("MAP@k", "AP@k", "MAP"),
         equation=r"\frac{1}{n}\sum_{i=1}^{n} \frac{1}{\min(\param{k},|Y_{i}|)}\sum_{p=1}^{\param{k}} y_{ip}\,\frac{|\mathrm{top}_{p}(i)\cap Y_{i}|}{p}",
-        tasks=SETS,
+        tasks=MULTILABEL_TASKS,
         needs=(RANKING,),
         direction="higher",
         granularity=ORDER,
-        range=UNIT,
-        params=(K, TIES, PAD, degenerate(EMPTY, "0")),
-        options=LISTED,
-        properties=PROPERTIES,
+        range=UNIT_RANGE,
+        params=(K_PARAM, TIES_PARAM, PAD_PARAM, degenerate(WITHOUT_RELEVANT_LABELS, "0")),
+        options=RANKING_OPTIONS,
+        properties=SCORE_PROPERTIES,
         source="Manning, Raghavan & Schütze 2008, Introduction to information retrieval, sec 8.4, cut off at k; ties: "
         "McSherry & Najork 2008",
-        example=worked("1/2", k="2"),
+        example=ranking_example("1/2", k="2"),
         compute=map_at_k,
-        hints=HINTS,
+        hints=RANKING_HINTS,
         symbols={
-            **DEPTH,
+            **DEPTH_SYMBOLS,
             "p": "runs over the positions of the ranking",
             "y_{ip}": "1 where the label at position p is relevant for instance i, else 0",
             "top_p(i)": "the p labels ranked first for instance i",
-            **COUNTED,
+            **COUNTED_INSTANCES_SYMBOLS,
         },
         peers={
             "torchmetrics": "retrieval_average_precision with top_k divides by the number of relevant labels among the k "
@@ -99,23 +105,23 @@ register(
         name="mean reciprocal rank",
         names=("MRR", "reciprocal rank"),
         equation=r"\frac{1}{n}\sum_{i=1}^{n} \frac{1}{\min\{p: y_{ip}=1\}}",
-        tasks=SETS,
+        tasks=MULTILABEL_TASKS,
         needs=(RANKING,),
         direction="higher",
         granularity=HITS,
-        range=UNIT,
-        params=(TIES, degenerate(EMPTY, "0")),
-        options=LISTED,
-        properties=PROPERTIES,
+        range=UNIT_RANGE,
+        params=(TIES_PARAM, degenerate(WITHOUT_RELEVANT_LABELS, "0")),
+        options=RANKING_OPTIONS,
+        properties=SCORE_PROPERTIES,
         source="Voorhees 1999, The TREC-8 question answering track report; ties: McSherry & Najork 2008",
-        example=worked("11/18"),
+        example=ranking_example("11/18"),
         compute=mrr,
-        hints=HINTS,
+        hints=RANKING_HINTS,
         symbols={
-            "i": DEPTH["i"],
+            "i": DEPTH_SYMBOLS["i"],
             "p": "a position of the ranking",
             "y_{ip}": "1 where the label at position p is relevant for instance i, else 0",
-            **COUNTED,
+            **COUNTED_INSTANCES_SYMBOLS,
         },
         peers={
             "torchmetrics": "retrieval_reciprocal_rank, with degenerate_instance=best_value; in which order tied labels "

@@ -6,75 +6,75 @@ from app.scoring.declaration.granularity import HITS
 from app.scoring.declaration.metric import RANKING, Metric, MetricCall, Result, register
 from app.scoring.label_ranking import Int
 from app.scoring.metrics.rankings.instance_means import (
-    COUNTED,
-    EMPTY,
-    HINTS,
-    LISTED,
-    PAD,
-    PROPERTIES,
-    SETS,
-    TIES,
-    TOP,
-    UNIT,
-    K,
-    Means,
+    COUNTED_INSTANCES_SYMBOLS,
+    K_PARAM,
+    MULTILABEL_TASKS,
+    PAD_PARAM,
+    RANKING_HINTS,
+    RANKING_OPTIONS,
+    SCORE_PROPERTIES,
+    TIES_PARAM,
+    TOP_K_SYMBOLS,
+    UNIT_RANGE,
+    WITHOUT_RELEVANT_LABELS,
+    InstanceMeans,
     degenerate,
-    depth,
-    ranks_of,
-    worked,
+    ranking_depth,
+    ranking_example,
+    ranks_of_case,
 )
-from app.scoring.tally import Workspace
+from app.scoring.tally import EvaluationContext
 from app.scoring.tie_rules import hits_within
 
 
-def _same(ws: Workspace, k: int) -> Int:
+def _constant_k(ws: EvaluationContext, k: int) -> Int:
     """The same k for each instance."""
     return np.full(ws.case.gold.n, k, dtype=np.int64)
 
 
-def precision_at_k(ws: Workspace, call: MetricCall) -> Result:
+def precision_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
     """The share of relevant labels among the k ranked first, however many were sent."""
-    k = depth(ws, call)
-    hits, whole = hits_within(ranks_of(ws, call), _same(ws, k), call.params["ties"])
-    return Means(ws, call).of_ratios(hits, whole * k)
+    k = ranking_depth(ws, call)
+    hits, whole = hits_within(ranks_of_case(ws, call), _constant_k(ws, k), call.params["ties"])
+    return InstanceMeans(ws, call).mean_of_ratios(hits, whole * k)
 
 
-def recall_at_k(ws: Workspace, call: MetricCall) -> Result:
+def recall_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
     """The share of the relevant labels that are among the k ranked first."""
-    k, ranks = depth(ws, call), ranks_of(ws, call)
-    hits, whole = hits_within(ranks, _same(ws, k), call.params["ties"])
-    return Means(ws, call, ranks.sizes == 0).of_ratios(hits, whole * ranks.sizes)
+    k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
+    hits, whole = hits_within(ranks, _constant_k(ws, k), call.params["ties"])
+    return InstanceMeans(ws, call, ranks.sizes == 0).mean_of_ratios(hits, whole * ranks.sizes)
 
 
-def r_precision(ws: Workspace, call: MetricCall) -> Result:
+def r_precision(ws: EvaluationContext, call: MetricCall) -> Result:
     """The precision of as many labels ranked first as the instance has relevant ones: there it equals the recall."""
-    ranks = ranks_of(ws, call)
+    ranks = ranks_of_case(ws, call)
     hits, whole = hits_within(ranks, ranks.sizes, call.params["ties"])
-    return Means(ws, call, ranks.sizes == 0).of_ratios(hits, whole * ranks.sizes)
+    return InstanceMeans(ws, call, ranks.sizes == 0).mean_of_ratios(hits, whole * ranks.sizes)
 
 
 _SOURCE = "Bhatia et al. 2016, The extreme classification repository; ties: McSherry & Najork 2008"
-_TOP = r"\mathrm{top}_{\param{k}}(i)"
+_TOP_K_LATEX = r"\mathrm{top}_{\param{k}}(i)"
 
 register(
     Metric(
         key="precision_at_k",
         name="precision at k",
         names=("P@k", "precision@k"),
-        equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} \frac{{|{_TOP}\cap Y_{{i}}|}}{{\param{{k}}}}",
-        tasks=SETS,
+        equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} \frac{{|{_TOP_K_LATEX}\cap Y_{{i}}|}}{{\param{{k}}}}",
+        tasks=MULTILABEL_TASKS,
         needs=(RANKING,),
         direction="higher",
         granularity=HITS,
-        range=UNIT,
-        params=(K, TIES, PAD),
-        options=LISTED,
-        properties=PROPERTIES,
+        range=UNIT_RANGE,
+        params=(K_PARAM, TIES_PARAM, PAD_PARAM),
+        options=RANKING_OPTIONS,
+        properties=SCORE_PROPERTIES,
         source=_SOURCE,
-        example=worked("1/2", k="2"),
+        example=ranking_example("1/2", k="2"),
         compute=precision_at_k,
-        hints=HINTS,
-        symbols=TOP,
+        hints=RANKING_HINTS,
+        symbols=TOP_K_SYMBOLS,
         peers={
             "XML repository": "precision_k, the same; labels that score 0 are not ranked there, and in which order tied ones "
             "come is left to sorting",
@@ -90,20 +90,20 @@ register(
         key="recall_at_k",
         name="recall at k",
         names=("R@k", "recall@k"),
-        equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} \frac{{|{_TOP}\cap Y_{{i}}|}}{{|Y_{{i}}|}}",
-        tasks=SETS,
+        equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} \frac{{|{_TOP_K_LATEX}\cap Y_{{i}}|}}{{|Y_{{i}}|}}",
+        tasks=MULTILABEL_TASKS,
         needs=(RANKING,),
         direction="higher",
         granularity=HITS,
-        range=UNIT,
-        params=(K, TIES, PAD, degenerate(EMPTY, "0")),
-        options=LISTED,
-        properties=PROPERTIES,
+        range=UNIT_RANGE,
+        params=(K_PARAM, TIES_PARAM, PAD_PARAM, degenerate(WITHOUT_RELEVANT_LABELS, "0")),
+        options=RANKING_OPTIONS,
+        properties=SCORE_PROPERTIES,
         source=_SOURCE,
-        example=worked("2/3", k="2"),
+        example=ranking_example("2/3", k="2"),
         compute=recall_at_k,
-        hints=HINTS,
-        symbols={**TOP, **COUNTED},
+        hints=RANKING_HINTS,
+        symbols={**TOP_K_SYMBOLS, **COUNTED_INSTANCES_SYMBOLS},
         peers={
             "napkinXC": "recall_at_k counts an instance without relevant labels as 0: degenerate_instance=best_value",
             "pyxclib": "recall, with degenerate_instance=best_value",
@@ -117,19 +117,19 @@ register(
         name="R-precision",
         names=("R-Prec", "precision at R"),
         equation=r"\frac{1}{n}\sum_{i=1}^{n} \frac{|\mathrm{top}_{|Y_{i}|}(i)\cap Y_{i}|}{|Y_{i}|}",
-        tasks=SETS,
+        tasks=MULTILABEL_TASKS,
         needs=(RANKING,),
         direction="higher",
         granularity=HITS,
-        range=UNIT,
-        params=(TIES, degenerate(EMPTY, "0")),
-        options=LISTED,
-        properties=PROPERTIES,
+        range=UNIT_RANGE,
+        params=(TIES_PARAM, degenerate(WITHOUT_RELEVANT_LABELS, "0")),
+        options=RANKING_OPTIONS,
+        properties=SCORE_PROPERTIES,
         source="Buckley & Voorhees 2000, Evaluating evaluation measure stability; ties: McSherry & Najork 2008",
-        example=worked("1/3"),
+        example=ranking_example("1/3"),
         compute=r_precision,
-        hints=HINTS,
-        symbols={"top_r(i)": "the r labels ranked first for instance i", **COUNTED},
+        hints=RANKING_HINTS,
+        symbols={"top_r(i)": "the r labels ranked first for instance i", **COUNTED_INSTANCES_SYMBOLS},
         peers={
             "torchmetrics": "retrieval_r_precision, with degenerate_instance=best_value; in which order tied labels come "
             "is left to argsort",

@@ -11,59 +11,61 @@ import numpy as np
 
 from app.scoring.declaration.granularity import LABEL_WEIGHTS
 from app.scoring.declaration.metric import RANKING, TRAIN_FREQUENCIES, Metric, MetricCall, Param, Result, register
-from app.scoring.label_ranking import Int, Ranks
+from app.scoring.label_ranking import Int, LabelRanks
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.rankings.discounted_gain import GRAIN, discounts, gains
+from app.scoring.metrics.rankings.discounted_gain import DISCOUNT_UNITS, discounts, gains
 from app.scoring.metrics.rankings.instance_means import (
-    HINTS,
-    LISTED,
-    PAD,
-    SETS,
-    TIES,
-    TO_12_DIGITS,
-    TOP,
-    K,
-    depth,
-    in_order_sent,
-    ranks_of,
-    ties,
-    worked,
+    K_PARAM,
+    MULTILABEL_TASKS,
+    PAD_PARAM,
+    RANKING_HINTS,
+    RANKING_OPTIONS,
+    ROUNDED_PROPERTIES,
+    TIES_PARAM,
+    TOP_K_SYMBOLS,
+    ranking_depth,
+    ranking_example,
+    ranks_of_case,
+    submitted_order_note,
+    ties_param,
 )
-from app.scoring.numeric.exact import Floats, over, quotients, rounded
-from app.scoring.tally import Workspace
-from app.scoring.tie_rules import RULES, positions, room_within
+from app.scoring.numeric.exact import Floats, divide, divide_sum, round_to_12_digits
+from app.scoring.tally import EvaluationContext
+from app.scoring.tie_rules import TIE_RULES, positions, tied_positions_within
 
 
-def psp_at_k(ws: Workspace, call: MetricCall) -> Result:
+def psp_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
     """The summed inverse propensities of the relevant labels among the k ranked first, divided by k."""
-    k, ranks = depth(ws, call), ranks_of(ws, call)
-    inverse, rule = _inverse(ws, call, ranks), call.params["ties"]
+    k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
+    inverse, rule = _inverse_propensities(ws, call, ranks), call.params["ties"]
     if rule == "average":
         limit = np.full(len(ranks.sizes), k, dtype=np.int64)
-        shares = quotients(room_within(ranks, limit), ranks.tied)
+        shares = divide(tied_positions_within(ranks, limit), ranks.tied)
     else:
-        shares = (positions(ranks, rule, _place(ranks, inverse, rule)) <= k).astype(np.float64)
-    found = _sum(ws, ranks.rows, inverse * shares)
+        shares = (positions(ranks, rule, _order_in_ties(ranks, inverse, rule)) <= k).astype(np.float64)
+    found = _weighted_sum(ws, ranks.rows, inverse * shares)
     if call.params["normalized"] == "false":
-        return _said(ws, rounded(over(found, k * ws.total)))
-    rows, best, place = _best(ranks, inverse)
-    return _normalized(ws, found, _sum(ws, rows, np.where(place < k, best, 0.0)))
+        return _result_with_note(ws, round_to_12_digits(divide_sum(found, k * ws.total)))
+    rows, best, place = _ideal_ranking(ranks, inverse)
+    return _normalized_result(ws, found, _weighted_sum(ws, rows, np.where(place < k, best, 0.0)))
 
 
-def psndcg_at_k(ws: Workspace, call: MetricCall) -> Result:
+def psndcg_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
     """The DCG to which each relevant label gives its inverse propensity, divided by the sum of the k discounts."""
-    k, ranks = depth(ws, call), ranks_of(ws, call)
-    inverse, rule = _inverse(ws, call, ranks), call.params["ties"]
-    gained = gains(ranks, k, rule, _place(ranks, inverse, rule))
-    found = _sum(ws, ranks.rows, inverse * (gained / GRAIN))
-    discount = discounts(k) / GRAIN
+    k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
+    inverse, rule = _inverse_propensities(ws, call, ranks), call.params["ties"]
+    gained = gains(ranks, k, rule, _order_in_ties(ranks, inverse, rule))
+    found = _weighted_sum(ws, ranks.rows, inverse * (gained / DISCOUNT_UNITS))
+    discount = discounts(k) / DISCOUNT_UNITS
     if call.params["normalized"] == "false":
-        return _said(ws, rounded(over(found, ws.total) / math.fsum(discount.tolist())))
-    rows, best, place = _best(ranks, inverse)
-    return _normalized(ws, found, _sum(ws, rows, np.where(place < k, best * discount[np.minimum(place + 1, k)], 0.0)))
+        return _result_with_note(ws, round_to_12_digits(divide_sum(found, ws.total) / math.fsum(discount.tolist())))
+    rows, best, place = _ideal_ranking(ranks, inverse)
+    return _normalized_result(
+        ws, found, _weighted_sum(ws, rows, np.where(place < k, best * discount[np.minimum(place + 1, k)], 0.0))
+    )
 
 
-def _inverse(ws: Workspace, call: MetricCall, ranks: Ranks) -> Floats:
+def _inverse_propensities(ws: EvaluationContext, call: MetricCall, ranks: LabelRanks) -> Floats:
     """1 / p of each relevant label: 1 + C (N_l + b)^-a with C = (ln N - 1) (b + 1)^a."""
     counts, n_train = ws.train_frequencies, int(call.params["n_train"])
     assert counts is not None, "checked among the needs of the metric"
@@ -82,7 +84,7 @@ def _inverse(ws: Workspace, call: MetricCall, ranks: Ranks) -> Floats:
     return np.asarray(inverse)
 
 
-def _place(ranks: Ranks, inverse: Floats, rule: str) -> Int:
+def _order_in_ties(ranks: LabelRanks, inverse: Floats, rule: str) -> Int:
     """The order of relevant labels that are tied with each other: the heaviest last under `worst`, first under `best`."""
     first = np.arange(len(ranks.rows)) - ranks.place
     order = np.lexsort((-inverse if rule == "best" else inverse, first))
@@ -91,37 +93,39 @@ def _place(ranks: Ranks, inverse: Floats, rule: str) -> Int:
     return place
 
 
-def _best(ranks: Ranks, inverse: Floats) -> tuple[Int, Floats, Int]:
+def _ideal_ranking(ranks: LabelRanks, inverse: Floats) -> tuple[Int, Floats, Int]:
     """The relevant labels of each instance, the heaviest first: instances, inverse propensities, places from 0."""
     order = np.lexsort((-inverse, ranks.rows))
     starts = (np.cumsum(ranks.sizes) - ranks.sizes)[ranks.rows]
     return ranks.rows, inverse[order], np.arange(len(order)) - starts
 
 
-def _sum(ws: Workspace, rows: Int, terms: Floats) -> float:
+def _weighted_sum(ws: EvaluationContext, rows: Int, terms: Floats) -> float:
     """The sum of terms, each as often as its instance weighs."""
     weights = ws.case.weights
     return math.fsum((terms if weights is None else terms * weights[rows]).tolist())
 
 
-def _normalized(ws: Workspace, found: float, best: float) -> Result:
+def _normalized_result(ws: EvaluationContext, found: float, best: float) -> Result:
     if not best:
         raise UndefinedError("no instance has a relevant label, so the best attainable value is 0")
-    return _said(ws, rounded(found / best))
+    return _result_with_note(ws, round_to_12_digits(found / best))
 
 
-def _said(ws: Workspace, value: float) -> Result:
-    return Result(value, None, in_order_sent(ws))
+def _result_with_note(ws: EvaluationContext, value: float) -> Result:
+    return Result(value, None, submitted_order_note(ws))
 
 
-_N_TRAIN = Param("n_train", "whole", "the number of training instances", bounds=(3, 10**12), required_for=SETS)
-_A = Param(
+_N_TRAIN_PARAM = Param(
+    "n_train", "whole", "the number of training instances", bounds=(3, 10**12), required_for=MULTILABEL_TASKS
+)
+_A_PARAM = Param(
     "a", "number", "the exponent a of the propensities: 0.5 for Wikipedia, 0.6 for Amazon", "0.55", bounds=(0, 10)
 )
-_B = Param(
+_B_PARAM = Param(
     "b", "number", "the offset b of the propensities: 0.4 for Wikipedia, 2.6 for Amazon", "1.5", bounds=(0, 1000)
 )
-_NORMALIZED = Param(
+_NORMALIZED_PARAM = Param(
     "normalized",
     "choice",
     "whether it is divided by the best attainable value",
@@ -134,7 +138,7 @@ _NORMALIZED = Param(
 )
 _PROPENSITY = r",\quad \frac{1}{p_{y}}=1+C\,(N_{y}+\param{b})^{-\param{a}},\quad C=(\ln N-1)\,(\param{b}+1)^{\param{a}}"
 _SYMBOLS = {
-    **TOP,
+    **TOP_K_SYMBOLS,
     "y": "runs over the labels",
     "p_y": "propensity of label y",
     "N": "number of training instances, n_train",
@@ -148,13 +152,13 @@ _PSP = rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} \frac{{1}}{{\param{{k}}}}{_HITS}{_PR
 _PSNDCG = rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} G_{{i}},\quad G_{{i}}=\frac{{{_GAIN}}}{{{_DISCOUNTS}}}{_PROPENSITY}"
 
 
-def _psp_shown(call: MetricCall) -> str:
+def _psp_equation(call: MetricCall) -> str:
     if call.params["normalized"] == "false":
         return _PSP
     return rf"\frac{{\sum_{{i}} {_HITS}}}{{\sum_{{i}} \max {_HITS}}}{_PROPENSITY}"
 
 
-def _psndcg_shown(call: MetricCall) -> str:
+def _psndcg_equation(call: MetricCall) -> str:
     if call.params["normalized"] == "false":
         return _PSNDCG
     return _PSNDCG.replace(r"\frac{1}{n}\sum_{i=1}^{n} G_{i}", r"\frac{\sum_{i} G_{i}}{\sum_{i} \max G_{i}}", 1)
@@ -166,19 +170,19 @@ register(
         name="propensity-scored precision at k",
         names=("PSP@k", "PSprecision@k", "propensity-scored precision"),
         equation=_PSP,
-        tasks=SETS,
+        tasks=MULTILABEL_TASKS,
         needs=(RANKING, TRAIN_FREQUENCIES),
         direction="higher",
         granularity=LABEL_WEIGHTS,
         range=(0.0, math.inf),
-        params=(K, _N_TRAIN, _A, _B, TIES, _NORMALIZED, PAD),
-        options=LISTED,
-        properties=TO_12_DIGITS,
+        params=(K_PARAM, _N_TRAIN_PARAM, _A_PARAM, _B_PARAM, TIES_PARAM, _NORMALIZED_PARAM, PAD_PARAM),
+        options=RANKING_OPTIONS,
+        properties=ROUNDED_PROPERTIES,
         source="Jain, Prabhu & Varma 2016, Extreme multi-label loss functions, sec 4; Bhatia et al. 2016, The extreme "
         "classification repository",
-        example=worked("1.04536517513", k="2", n_train="12"),
+        example=ranking_example("1.04536517513", k="2", n_train="12"),
         compute=psp_at_k,
-        hints=HINTS,
+        hints=RANKING_HINTS,
         symbols=_SYMBOLS,
         peers={
             "XML repository": "precision_wt_k gives normalized=true: the mean divided by the mean of the best attainable",
@@ -186,7 +190,7 @@ register(
             "module measures takes the greatest label number of lists for the number of training instances",
             "pyxclib": "psprecision gives normalized=true always",
         },
-        shown=_psp_shown,
+        shown=_psp_equation,
     )
 )
 register(
@@ -195,19 +199,27 @@ register(
         name="propensity-scored nDCG at k",
         names=("PSnDCG@k", "PSN@k", "propensity-scored normalized discounted cumulative gain"),
         equation=_PSNDCG,
-        tasks=SETS,
+        tasks=MULTILABEL_TASKS,
         needs=(RANKING, TRAIN_FREQUENCIES),
         direction="higher",
         granularity=LABEL_WEIGHTS,
         range=(0.0, math.inf),
-        params=(K, _N_TRAIN, _A, _B, ties(*RULES, default="average"), _NORMALIZED, PAD),
-        options=LISTED,
-        properties=TO_12_DIGITS,
+        params=(
+            K_PARAM,
+            _N_TRAIN_PARAM,
+            _A_PARAM,
+            _B_PARAM,
+            ties_param(*TIE_RULES, default="average"),
+            _NORMALIZED_PARAM,
+            PAD_PARAM,
+        ),
+        options=RANKING_OPTIONS,
+        properties=ROUNDED_PROPERTIES,
         source="Jain, Prabhu & Varma 2016, Extreme multi-label loss functions, sec 4; Bhatia et al. 2016, The extreme "
         "classification repository",
-        example=worked("0.937985405339", k="2", n_train="12"),
+        example=ranking_example("0.937985405339", k="2", n_train="12"),
         compute=psndcg_at_k,
-        hints=HINTS,
+        hints=RANKING_HINTS,
         symbols={
             **_SYMBOLS,
             "r": "runs over the positions of the ranking",
@@ -220,6 +232,6 @@ register(
             "labels) positions, and gives normalized=true of that unless told otherwise",
             "pyxclib": "psndcg divides as napkinXC does, and gives normalized=true of that always",
         },
-        shown=_psndcg_shown,
+        shown=_psndcg_equation,
     )
 )

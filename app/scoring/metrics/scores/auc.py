@@ -4,11 +4,19 @@ from dataclasses import replace
 
 from app.scoring.declaration.granularity import PAIRS, PAIRS_BY_CLASS, POOLED_PAIRS
 from app.scoring.declaration.metric import SCORES, Example, Metric, MetricCall, Param, Properties, register
-from app.scoring.declaration.task import Task
-from app.scoring.metrics.scores.curve_areas import DIRECTION, EXCLUDE, LABEL, Area, of_label, over_labels, pooled
-from app.scoring.score_ranks import Ranks, doubled_wins
+from app.scoring.declaration.task import TaskKind
+from app.scoring.metrics.scores.curve_areas import (
+    EXCLUDE_LABELS_OPTION,
+    LABEL_PARAM,
+    SCORE_DIRECTION_OPTION,
+    AreaMeasure,
+    label_area,
+    mean_area,
+    pooled_area,
+)
+from app.scoring.score_ranks import ScoreRanks, doubled_wins
 
-TIES = Param(
+TIES_PARAM = Param(
     "ties",
     "choice",
     "What a positive and a negative with the same score count.",
@@ -16,22 +24,22 @@ TIES = Param(
     values=("half", "full", "zero"),
     value_meanings=("half a win", "a win, as in Zhang & Zhou's definition by ≥", "nothing"),
 )
-_WON = {
+_WIN_TERMS = {
     "half": r"\left([s_{u}>s_{v}]+\tfrac{1}{2}[s_{u}=s_{v}]\right)",
     "full": r"[s_{u}\ge s_{v}]",
     "zero": r"[s_{u}>s_{v}]",
 }
-SYMBOLS = {
+AUC_SYMBOLS = {
     "s_u, s_v": "scores of the label for instances u and v",
     "u∈+": "runs over the positives: instances whose gold has the label",
     "v∈-": "runs over the negatives, the other instances",
     "n_+, n_-": "number of positives and of negatives",
 }
-OVER = {"D": "declared labels with both positives and negatives in gold, less excluded ones"}
-SOURCE = "Hanley & McNeil 1982; Mann & Whitney 1947; Döring"
-TASKS: tuple[Task, ...] = ("binary", "multilabel")
-PROPERTIES = Properties(symmetric=False, prevalence_sensitive=True, count_based=False)
-BINARY = Example(
+AVERAGED_LABELS_SYMBOLS = {"D": "declared labels with both positives and negatives in gold, less excluded ones"}
+AUC_SOURCE = "Hanley & McNeil 1982; Mann & Whitney 1947; Döring"
+AUC_TASKS: tuple[TaskKind, ...] = ("binary", "multilabel")
+SCORE_PROPERTIES = Properties(symmetric=False, prevalence_sensitive=True, count_based=False)
+SCORED_BINARY_EXAMPLE = Example(
     task="binary",
     classes=("spam", "ham"),
     gold=("spam", "spam", "ham", "spam", "ham", "ham"),
@@ -40,7 +48,7 @@ BINARY = Example(
     positive_label="spam",
     scores=((0.9,), (0.8,), (0.8,), (0.4,), (0.3,), (0.2,)),
 )
-MULTILABEL = Example(
+SCORED_MULTILABEL_EXAMPLE = Example(
     task="multilabel",
     classes=("art", "law"),
     gold=(("art",), ("art", "law"), ("law",), (), ("art",)),
@@ -48,7 +56,7 @@ MULTILABEL = Example(
     value="",
     scores=((0.9, 0.3), (0.4, 0.8), (0.5, 0.6), (0.2, 0.6), (0.7, 0.1)),
 )
-MULTICLASS = Example(
+SCORED_MULTICLASS_EXAMPLE = Example(
     task="multiclass",
     classes=("mouse", "dog", "cat"),
     gold=("cat", "cat", "cat", "dog", "dog", "mouse", "mouse", "mouse"),
@@ -73,48 +81,48 @@ _PEERS = {
 }
 
 
-def _parts(ranks: Ranks, call: MetricCall) -> tuple[int, int]:
+def _wins_and_pairs(ranks: ScoreRanks, call: MetricCall) -> tuple[int, int]:
     return doubled_wins(ranks, call.params["ties"]), 2 * ranks.positives * ranks.negatives
 
 
-AREA = Area(_parts, contrast=True)
+ROC_AREA = AreaMeasure(_wins_and_pairs, needs_negatives=True)
 
 
-def one_auc(ties: str) -> str:
+def auc_equation(ties: str) -> str:
     """The AUC of one label in LaTeX."""
-    return rf"\frac{{1}}{{n_{{+}}n_{{-}}}}\sum_{{u\in +}}\sum_{{v\in -}} {_WON[ties]}"
+    return rf"\frac{{1}}{{n_{{+}}n_{{-}}}}\sum_{{u\in +}}\sum_{{v\in -}} {_WIN_TERMS[ties]}"
 
 
-def _macro(ties: str) -> str:
-    return rf"\frac{{1}}{{|D|}}\sum_{{j\in D}} \mathrm{{AUC}}_{{j}},\quad \mathrm{{AUC}}_{{j}}={one_auc(ties)}"
+def _macro_equation(ties: str) -> str:
+    return rf"\frac{{1}}{{|D|}}\sum_{{j\in D}} \mathrm{{AUC}}_{{j}},\quad \mathrm{{AUC}}_{{j}}={auc_equation(ties)}"
 
 
-def _weighted(ties: str) -> str:
+def _weighted_equation(ties: str) -> str:
     means = r"\frac{1}{\sum_{j\in D} n_{j}}\sum_{j\in D} n_{j}\,\mathrm{AUC}_{j}"
-    return rf"{means},\quad \mathrm{{AUC}}_{{j}}={one_auc(ties)}"
+    return rf"{means},\quad \mathrm{{AUC}}_{{j}}={auc_equation(ties)}"
 
 
 _AUC = Metric(
     key="auc",
     name="AUC",
     names=("area under the ROC curve", "AUROC", "ROC AUC", "c-statistic", "concordance"),
-    equation=one_auc("half"),
-    tasks=TASKS,
+    equation=auc_equation("half"),
+    tasks=AUC_TASKS,
     needs=(SCORES,),
     direction="higher",
     granularity=PAIRS,
     floor=3,
     range=(0.0, 1.0),
-    params=(LABEL, TIES),
-    options=(DIRECTION,),
-    properties=replace(PROPERTIES, prevalence_sensitive=False),
-    source=SOURCE,
-    example=replace(BINARY, value="5/6"),
-    compute=of_label(AREA),
+    params=(LABEL_PARAM, TIES_PARAM),
+    options=(SCORE_DIRECTION_OPTION,),
+    properties=replace(SCORE_PROPERTIES, prevalence_sensitive=False),
+    source=AUC_SOURCE,
+    example=replace(SCORED_BINARY_EXAMPLE, value="5/6"),
+    compute=label_area(ROC_AREA),
     hints={"multiclass": "say auc_ovr:label=… for one class against the rest, auc_ovr_macro or auc_ovo_macro for all"},
-    symbols=SYMBOLS,
+    symbols=AUC_SYMBOLS,
     peers=_PEERS | {"pROC": "auc; turns the direction round where that gives more, unless it is told one"},
-    shown=lambda call: one_auc(call.params["ties"]),
+    shown=lambda call: auc_equation(call.params["ties"]),
 )
 _MACRO = replace(
     _AUC,
@@ -122,17 +130,17 @@ _MACRO = replace(
     granularity=PAIRS_BY_CLASS,
     name="macro AUC",
     names=("mean AUC over labels", "AUC-macro", "macro AUROC"),
-    equation=_macro("half"),
-    params=(TIES,),
-    options=(DIRECTION, EXCLUDE),
-    properties=PROPERTIES,
+    equation=_macro_equation("half"),
+    params=(TIES_PARAM,),
+    options=(SCORE_DIRECTION_OPTION, EXCLUDE_LABELS_OPTION),
+    properties=SCORE_PROPERTIES,
     source="Zhang & Zhou 2014 sec. 2.2.3 (with ties=full)",
-    example=replace(MULTILABEL, value="7/8"),
-    compute=over_labels(AREA),
+    example=replace(SCORED_MULTILABEL_EXAMPLE, value="7/8"),
+    compute=mean_area(ROC_AREA),
     hints={"multiclass": "say auc_ovr_macro or auc_ovo_macro"},
-    symbols=SYMBOLS | OVER,
+    symbols=AUC_SYMBOLS | AVERAGED_LABELS_SYMBOLS,
     peers=_PEERS,
-    shown=lambda call: _macro(call.params["ties"]),
+    shown=lambda call: _macro_equation(call.params["ties"]),
 )
 _WEIGHTED = replace(
     _MACRO,
@@ -140,12 +148,12 @@ _WEIGHTED = replace(
     granularity=PAIRS_BY_CLASS,
     name="support-weighted AUC",
     names=("weighted AUC", "weighted AUROC"),
-    equation=_weighted("half"),
+    equation=_weighted_equation("half"),
     source="scikit-learn, roc_auc_score(average='weighted')",
-    example=replace(MULTILABEL, value="13/15"),
-    compute=over_labels(AREA, by_support=True),
+    example=replace(SCORED_MULTILABEL_EXAMPLE, value="13/15"),
+    compute=mean_area(ROC_AREA, by_support=True),
     hints={"multiclass": "say auc_ovr_weighted"},
-    shown=lambda call: _weighted(call.params["ties"]),
+    shown=lambda call: _weighted_equation(call.params["ties"]),
 )
 _MICRO = replace(
     _MACRO,
@@ -153,9 +161,9 @@ _MICRO = replace(
     granularity=POOLED_PAIRS,
     name="micro AUC",
     names=("pooled AUC", "AUC-micro", "micro AUROC"),
-    equation=one_auc("half"),
-    example=replace(MULTILABEL, value="9/10"),
-    compute=pooled(AREA),
+    equation=auc_equation("half"),
+    example=replace(SCORED_MULTILABEL_EXAMPLE, value="9/10"),
+    compute=pooled_area(ROC_AREA),
     hints={"multiclass": "say auc_ovr_micro"},
     symbols={
         "s_u, s_v": "scores of pairs u and v of an instance and a label",
@@ -163,11 +171,11 @@ _MICRO = replace(
         "v∈-": "runs over the other pairs",
         "n_+, n_-": "number of such pairs and of the others",
     },
-    shown=lambda call: one_auc(call.params["ties"]),
+    shown=lambda call: auc_equation(call.params["ties"]),
 )
 
 
-def _ovr(metric: Metric, source: str, example: Example) -> Metric:
+def _one_vs_rest(metric: Metric, source: str, example: Example) -> Metric:
     """The same measure for exclusive classes, each against the rest."""
     return replace(
         metric,
@@ -175,10 +183,10 @@ def _ovr(metric: Metric, source: str, example: Example) -> Metric:
         name=f"one-vs-rest {metric.name}",
         names=tuple(f"one-vs-rest {other}" for other in metric.names),
         tasks=("multiclass",),
-        properties=PROPERTIES,
+        properties=SCORE_PROPERTIES,
         source=source,
         example=example,
-        hints=dict.fromkeys(TASKS, f"say {metric.key}"),
+        hints=dict.fromkeys(AUC_TASKS, f"say {metric.key}"),
     )
 
 
@@ -186,7 +194,15 @@ register(_AUC)
 register(_MACRO)
 register(_WEIGHTED)
 register(_MICRO)
-register(_ovr(_AUC, SOURCE, replace(MULTICLASS, value="11/15", params={"label": "cat"})))
-register(_ovr(_MACRO, "Fawcett 2006 sec. 9; Döring (one against all)", replace(MULTICLASS, value="77/90")))
-register(_ovr(_WEIGHTED, "Provost & Domingos 2001", replace(MULTICLASS, value="103/120")))
-register(_ovr(_MICRO, "scikit-learn, roc_auc_score(average='micro')", replace(MULTICLASS, value="217/256")))
+register(_one_vs_rest(_AUC, AUC_SOURCE, replace(SCORED_MULTICLASS_EXAMPLE, value="11/15", params={"label": "cat"})))
+register(
+    _one_vs_rest(
+        _MACRO, "Fawcett 2006 sec. 9; Döring (one against all)", replace(SCORED_MULTICLASS_EXAMPLE, value="77/90")
+    )
+)
+register(_one_vs_rest(_WEIGHTED, "Provost & Domingos 2001", replace(SCORED_MULTICLASS_EXAMPLE, value="103/120")))
+register(
+    _one_vs_rest(
+        _MICRO, "scikit-learn, roc_auc_score(average='micro')", replace(SCORED_MULTICLASS_EXAMPLE, value="217/256")
+    )
+)

@@ -5,40 +5,40 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.scoring.declaration.granularity import NUMBERS
+from app.scoring.declaration.granularity import SCORE_VALUES
 from app.scoring.declaration.metric import Metric, MetricCall, Result, register
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.labels.whole_task import SINGLE
+from app.scoring.metrics.labels.whole_task import SINGLE_LABEL_TASKS
 from app.scoring.metrics.scores.oriented_scores import positive_code
 from app.scoring.metrics.scores.probability_forecasts import (
-    NEEDS,
-    OPTIONS,
-    PROPERTIES,
-    THREE,
-    TWO,
+    BINARY_FORECASTS,
+    MULTICLASS_FORECASTS,
+    PROBABILITY_NEEDS,
+    SCORE_OPTIONS,
+    SCORE_PROPERTIES,
+    forecast_example,
     has_class,
     probabilities,
-    worked,
 )
-from app.scoring.numeric.exact import Floats, Integers, times, total
+from app.scoring.numeric.exact import Floats, Integers, multiply, total
 from app.scoring.numeric.float_sums import exact_square_sum, exact_sum
-from app.scoring.tally import Workspace
+from app.scoring.tally import EvaluationContext
 
 
-def brier(ws: Workspace, call: MetricCall) -> Result:
+def brier(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean squared difference of the positive label's probability from 0 or 1."""
     given, notes = probabilities(ws, call)
-    return Result(float(_squares(ws, given) / ws.total), None, notes)
+    return Result(float(_binary_squared_error(ws, given) / ws.total), None, notes)
 
 
-def _squares(ws: Workspace, given: Floats) -> Fraction:
+def _binary_squared_error(ws: EvaluationContext, given: Floats) -> Fraction:
     """The sum of the squared differences of the positive label's probability from 0 or 1."""
     code = positive_code(ws)
     own, holds, weights = given[:, code], has_class(ws, code), ws.case.weights
-    return _apart(own, own[holds], weights, None if weights is None else weights[holds])
+    return _squared_error(own, own[holds], weights, None if weights is None else weights[holds])
 
 
-def _apart(given: Floats, right: Floats, weights: Integers | None, own: Integers | None) -> Fraction:
+def _squared_error(given: Floats, right: Floats, weights: Integers | None, own: Integers | None) -> Fraction:
     """The sum of (p - 1)² over the probabilities of what is right and of p² over the others, as p² - 2p + 1: exact.
 
     `given` are all of them, with their `weights`; `right` those of what is right, with their `own`.
@@ -47,32 +47,32 @@ def _apart(given: Floats, right: Floats, weights: Integers | None, own: Integers
     return exact_square_sum(given, weights) - 2 * exact_sum(right, own) + count
 
 
-def brier_multiclass_sum(ws: Workspace, call: MetricCall) -> Result:
+def brier_multiclass_sum(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean over instances of the squared differences of all classes, summed."""
     given, notes = probabilities(ws, call)
-    return Result(float(_sums_of_squares(ws, given) / ws.total), None, notes)
+    return Result(float(_multiclass_squared_error(ws, given) / ws.total), None, notes)
 
 
-def _sums_of_squares(ws: Workspace, given: Floats) -> Fraction:
+def _multiclass_squared_error(ws: EvaluationContext, given: Floats) -> Fraction:
     """The sum of the squared differences of all classes from 0 or 1."""
     weights = ws.case.weights
     every = None if weights is None else np.repeat(weights, given.shape[1])
-    return _apart(given.ravel(), given[np.arange(len(given)), ws.case.gold.codes], every, weights)
+    return _squared_error(given.ravel(), given[np.arange(len(given)), ws.case.gold.codes], every, weights)
 
 
-def brier_skill(ws: Workspace, call: MetricCall) -> Result:
+def brier_skill(ws: EvaluationContext, call: MetricCall) -> Result:
     """1 less the Brier score over that of always forecasting the shares of the classes in gold; rounded once.
 
     Whether two classes are counted once or twice (binary and sum form) cancels.
     """
     given, notes = probabilities(ws, call)
     support = ws.tally(call.options).classes.support
-    squares = ws.total**2 - total(times(support, support))  # n² times the sum form of the reference
+    squares = ws.total**2 - total(multiply(support, support))  # n² times the sum form of the reference
     if ws.spec.task == "binary":
         squares //= 2
     if squares == 0:
         raise UndefinedError("gold is all one class: the forecast that it is compared with is perfect, so this is x/0")
-    cost = _squares(ws, given) if ws.spec.task == "binary" else _sums_of_squares(ws, given)
+    cost = _binary_squared_error(ws, given) if ws.spec.task == "binary" else _multiclass_squared_error(ws, given)
     return Result(float(1 - cost * ws.total / squares), None, notes)
 
 
@@ -83,15 +83,15 @@ register(
         names=("mean squared error of probabilities",),
         equation=r"\frac{1}{n}\sum_{i=1}^{n} (p_{i}-[y_{i}=+])^{2}",
         tasks=("binary",),
-        needs=NEEDS,
+        needs=PROBABILITY_NEEDS,
         direction="lower",
-        granularity=NUMBERS,
+        granularity=SCORE_VALUES,
         range=(0.0, 1.0),
         params=(),
-        options=OPTIONS,
-        properties=PROPERTIES,
+        options=SCORE_OPTIONS,
+        properties=SCORE_PROPERTIES,
         source="Brier 1950, Verification of forecasts expressed in terms of probability; halved for two classes",
-        example=worked(TWO, "0.15625"),
+        example=forecast_example(BINARY_FORECASTS, "0.15625"),
         compute=brier,
         hints=dict.fromkeys(("multiclass", "multilabel"), "with more than two classes say brier_multiclass_sum"),
         peers={
@@ -106,16 +106,16 @@ register(
         name="Brier score, summed over classes",
         names=("multi-class Brier score", "quadratic score"),
         equation=r"\frac{1}{n}\sum_{i=1}^{n}\sum_{k=1}^{m} (p_{i,k}-[y_{i}=k])^{2}",
-        tasks=SINGLE,
-        needs=NEEDS,
+        tasks=SINGLE_LABEL_TASKS,
+        needs=PROBABILITY_NEEDS,
         direction="lower",
-        granularity=NUMBERS,
+        granularity=SCORE_VALUES,
         range=(0.0, 2.0),
         params=(),
-        options=OPTIONS,
-        properties=PROPERTIES,
+        options=SCORE_OPTIONS,
+        properties=SCORE_PROPERTIES,
         source="Brier 1950, Verification of forecasts expressed in terms of probability",
-        example=worked(THREE, "0.625"),
+        example=forecast_example(MULTICLASS_FORECASTS, "0.625"),
         compute=brier_multiclass_sum,
         hints={"multilabel": "the Brier score is for exactly one label per instance"},
         symbols={"k": "runs over the classes"},
@@ -132,17 +132,17 @@ register(
         name="Brier skill score",
         names=("scaled Brier score", "index of prediction accuracy", "IPA"),
         equation=r"1-\frac{\sum_{i=1}^{n}\sum_{k=1}^{m} (p_{i,k}-[y_{i}=k])^{2}}{\sum_{i=1}^{n}\sum_{k=1}^{m} (\frac{n_{k}}{n}-[y_{i}=k])^{2}}",
-        tasks=SINGLE,
-        needs=NEEDS,
+        tasks=SINGLE_LABEL_TASKS,
+        needs=PROBABILITY_NEEDS,
         direction="higher",
-        granularity=NUMBERS,
+        granularity=SCORE_VALUES,
         range=(-math.inf, 1.0),
         params=(),
-        options=OPTIONS,
-        properties=PROPERTIES,
+        options=SCORE_OPTIONS,
+        properties=SCORE_PROPERTIES,
         source="Murphy 1973, Hedging and skill scores for probability forecasts; the forecast that it is held against "
         "gives each class its share in gold",
-        example=worked(TWO, "0.375"),
+        example=forecast_example(BINARY_FORECASTS, "0.375"),
         compute=brier_skill,
         hints={"multilabel": "the Brier score is for exactly one label per instance"},
         peers={

@@ -5,28 +5,39 @@ from typing import Any
 
 import numpy as np
 
-from app.scoring.calibration_bins import Bin, expected_gap, fill, widest_gap
+from app.scoring.calibration_bins import (
+    CalibrationBin,
+    expected_calibration_error,
+    fill_bins,
+    maximum_calibration_error,
+)
 from app.scoring.declaration.granularity import CALIBRATION_BINS, CALIBRATION_BINS_BY_CLASS
 from app.scoring.declaration.metric import Example, Metric, MetricCall, Param, Properties, Result, register
-from app.scoring.declaration.task import TASKS
+from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
 from app.scoring.metrics.scores.oriented_scores import positive_code, scores_of
-from app.scoring.metrics.scores.probability_forecasts import NEEDS, OPTIONS, has_class, probabilities
+from app.scoring.metrics.scores.probability_forecasts import PROBABILITY_NEEDS, SCORE_OPTIONS, has_class, probabilities
 from app.scoring.numeric.exact import Floats
-from app.scoring.tally import Workspace
+from app.scoring.tally import EvaluationContext
 
-Bins = tuple[Bin, ...]
-BINS = Param("bins", "whole", "into how many bins of equal width the probabilities go", default="15", bounds=(1, 1000))
-LABEL = Param("label", "label", "the class whose probability is held against its share", required_for=("multilabel",))
-PROPERTIES = Properties(symmetric=False, prevalence_sensitive=True, count_based=False)
-ORDINAL = replace(PROPERTIES, ordinal=True)  # of several best labels the one declared first is the top one
-SYMBOLS = {
+Bins = tuple[CalibrationBin, ...]
+BINS_PARAM = Param(
+    "bins", "whole", "into how many bins of equal width the probabilities go", default="15", bounds=(1, 1000)
+)
+LABEL_PARAM = Param(
+    "label", "label", "the class whose probability is held against its share", required_for=("multilabel",)
+)
+SCORE_PROPERTIES = Properties(symmetric=False, prevalence_sensitive=True, count_based=False)
+ORDINAL_PROPERTIES = replace(
+    SCORE_PROPERTIES, ordinal=True
+)  # of several best labels the one declared first is the top one
+BIN_SYMBOLS = {
     "b": "runs over the bins: bin b holds what lies above (b-1)/bins, up to b/bins; 0 lies in the first",
     "n_b": "number of instances whose probability lies in bin b",
     "c_b": "mean probability in bin b: of the positive label, of the class asked for, or else of the best label",
     "a_b": "the share of bin b that came true: instances that have this class, or whose best label is right",
 }
-FOUR = Example(
+CALIBRATION_EXAMPLE = Example(
     task="binary",
     classes=("rain", "dry"),
     gold=("rain", "dry", "rain", "dry"),
@@ -36,43 +47,43 @@ FOUR = Example(
     positive_label="rain",
     scores=((1.0,), (1.0,), (0.5,), (0.25,)),
 )
-TORCHMETRICS = (
+TORCHMETRICS_NOTE = (
     "bins closed on the left, those of p = 1 in one of their own; edges and sums in binary32; rows are not divided by "
     "their sum"
 )
-CURVE = (
+CALIBRATION_CURVE_NOTE = (
     "calibration_curve(strategy='uniform') gives the bins that are not empty of the same division, with the edges of "
     "linspace, some of which are one unit in the last place away"
 )
 
 
-def ece(ws: Workspace, call: MetricCall) -> Result:
+def ece(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean gap between probability and share in the bin that an instance lies in."""
-    bins, notes = _bins(ws, call)
-    return Result(float(expected_gap(bins, ws.total)), None, notes)
+    bins, notes = _bins_of_call(ws, call)
+    return Result(float(expected_calibration_error(bins, ws.total)), None, notes)
 
 
-def mce(ws: Workspace, call: MetricCall) -> Result:
+def mce(ws: EvaluationContext, call: MetricCall) -> Result:
     """The widest gap between mean probability and share in any bin."""
-    bins, notes = _bins(ws, call)
-    return Result(float(widest_gap(bins)), None, notes)
+    bins, notes = _bins_of_call(ws, call)
+    return Result(float(maximum_calibration_error(bins)), None, notes)
 
 
-def classwise_ece(ws: Workspace, call: MetricCall) -> Result:
+def classwise_ece(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean over classes of the calibration error of each against the rest."""
     given, notes = probabilities(ws, call)
     classes = range(len(ws.spec.classes))
-    every = [one for code in classes for one in _of_class(ws, call, given, code)]
-    return Result(float(expected_gap(every, ws.total) / len(classes)), None, notes)
+    every = [one for code in classes for one in _bins_of_class(ws, call, given, code)]
+    return Result(float(expected_calibration_error(every, ws.total) / len(classes)), None, notes)
 
 
-def calibration_bins(ws: Workspace, call: MetricCall) -> Result:
+def calibration_bins(ws: EvaluationContext, call: MetricCall) -> Result:
     """What a reliability diagram shows: of each bin its edges, weight, mean probability, share and gap."""
-    bins, notes = _bins(ws, call)
-    return Result(None, None, notes, {"label": call.params.get("label"), "bins": [_row(one) for one in bins]})
+    bins, notes = _bins_of_call(ws, call)
+    return Result(None, None, notes, {"label": call.params.get("label"), "bins": [_bin_json(one) for one in bins]})
 
 
-def _row(one: Bin) -> dict[str, Any]:
+def _bin_json(one: CalibrationBin) -> dict[str, Any]:
     empty = one.weight == 0
     return {
         "lower": one.lower,
@@ -84,40 +95,40 @@ def _row(one: Bin) -> dict[str, Any]:
     }
 
 
-def _bins(ws: Workspace, call: MetricCall) -> tuple[Bins, tuple[str, ...]]:
+def _bins_of_call(ws: EvaluationContext, call: MetricCall) -> tuple[Bins, tuple[str, ...]]:
     """The bins of the class asked for, of the positive label, or else of each instance's best label."""
     given, notes = probabilities(ws, call)
     label = call.params.get("label")
     if label is not None:
         if label not in ws.spec.classes:
             raise UndefinedError(f"'{label}' is not a declared class")
-        return _of_class(ws, call, given, ws.spec.classes.index(label)), notes
+        return _bins_of_class(ws, call, given, ws.spec.classes.index(label)), notes
     if ws.spec.task == "multilabel":
         raise UndefinedError("it needs label=… to say which class is meant")
     if ws.spec.task == "binary":
-        return _of_class(ws, call, given, positive_code(ws)), notes
-    return ws.shared(("top bins", call.params["bins"]), lambda: _of_best(ws, call, given)), notes
+        return _bins_of_class(ws, call, given, positive_code(ws)), notes
+    return ws.shared(("top bins", call.params["bins"]), lambda: _bins_of_top_label(ws, call, given)), notes
 
 
-def _of_class(ws: Workspace, call: MetricCall, given: Floats, code: int) -> Bins:
+def _bins_of_class(ws: EvaluationContext, call: MetricCall, given: Floats, code: int) -> Bins:
     def make() -> Bins:
-        return fill(given[:, code], has_class(ws, code), ws.case.weights, int(call.params["bins"]))
+        return fill_bins(given[:, code], has_class(ws, code), ws.case.weights, int(call.params["bins"]))
 
     return ws.shared(("bins", call.params["bins"], code), make)
 
 
-def _of_best(ws: Workspace, call: MetricCall, given: Floats) -> Bins:
+def _bins_of_top_label(ws: EvaluationContext, call: MetricCall, given: Floats) -> Bins:
     """The best label is that of the scores as sent: division by the sum may make two of them equal."""
     best = np.argmax(scores_of(ws, call), axis=1)
     right = best == ws.case.gold.codes
-    return fill(given[np.arange(len(best)), best], right, ws.case.weights, int(call.params["bins"]))
+    return fill_bins(given[np.arange(len(best)), best], right, ws.case.weights, int(call.params["bins"]))
 
 
-def _worked(value: str) -> Example:
-    return replace(FOUR, value=value)
+def _calibration_example(value: str) -> Example:
+    return replace(CALIBRATION_EXAMPLE, value=value)
 
 
-_SHOWN = """{"label": null, "bins": [
+_EXAMPLE_BINS = """{"label": null, "bins": [
 {"lower": 0.0, "upper": 0.5, "weight": 2, "confidence": 0.375, "accuracy": 0.5, "gap": -0.125},
 {"lower": 0.5, "upper": 1.0, "weight": 2, "confidence": 1.0, "accuracy": 0.5, "gap": 0.5}]}"""
 
@@ -128,22 +139,22 @@ register(
         name="expected calibration error",
         names=("ECE", "top-label calibration error", "confidence ECE"),
         equation=r"\sum_{b=1}^{\mathrm{\param{bins}}} \frac{n_{b}}{n}\,|a_{b}-c_{b}|",
-        tasks=TASKS,
-        needs=NEEDS,
+        tasks=TASK_KINDS,
+        needs=PROBABILITY_NEEDS,
         direction="lower",
         granularity=CALIBRATION_BINS,
         range=(0.0, 1.0),
-        params=(BINS, LABEL),
-        options=OPTIONS,
-        properties=ORDINAL,
+        params=(BINS_PARAM, LABEL_PARAM),
+        options=SCORE_OPTIONS,
+        properties=ORDINAL_PROPERTIES,
         source="Naeini et al. 2015, Obtaining well calibrated probabilities using Bayesian binning; Guo et al. 2017, On "
         "calibration of modern neural networks, eq 3",
-        example=_worked("5/16"),
+        example=_calibration_example("5/16"),
         compute=ece,
-        symbols=SYMBOLS,
+        symbols=BIN_SYMBOLS,
         peers={
-            "torchmetrics": f"BinaryCalibrationError, MulticlassCalibrationError with norm='l1': {TORCHMETRICS}",
-            "scikit-learn": f"has none; {CURVE}",
+            "torchmetrics": f"BinaryCalibrationError, MulticlassCalibrationError with norm='l1': {TORCHMETRICS_NOTE}",
+            "scikit-learn": f"has none; {CALIBRATION_CURVE_NOTE}",
         },
     )
 )
@@ -153,21 +164,21 @@ register(
         name="maximum calibration error",
         names=("MCE",),
         equation=r"\max_{1\le b\le \mathrm{\param{bins}},\; n_{b}>0} |a_{b}-c_{b}|",
-        tasks=TASKS,
-        needs=NEEDS,
+        tasks=TASK_KINDS,
+        needs=PROBABILITY_NEEDS,
         direction="lower",
         granularity=CALIBRATION_BINS,
         range=(0.0, 1.0),
-        params=(BINS, LABEL),
-        options=OPTIONS,
-        properties=ORDINAL,
+        params=(BINS_PARAM, LABEL_PARAM),
+        options=SCORE_OPTIONS,
+        properties=ORDINAL_PROPERTIES,
         source="Naeini et al. 2015, Obtaining well calibrated probabilities using Bayesian binning; Guo et al. 2017, On "
         "calibration of modern neural networks, eq 5",
-        example=_worked("1/2"),
+        example=_calibration_example("1/2"),
         compute=mce,
-        symbols=SYMBOLS,
+        symbols=BIN_SYMBOLS,
         peers={
-            "torchmetrics": f"BinaryCalibrationError, MulticlassCalibrationError with norm='max': {TORCHMETRICS}",
+            "torchmetrics": f"BinaryCalibrationError, MulticlassCalibrationError with norm='max': {TORCHMETRICS_NOTE}",
         },
     )
 )
@@ -177,20 +188,20 @@ register(
         name="classwise expected calibration error",
         names=("classwise-ECE", "static calibration error", "SCE", "marginal calibration error"),
         equation=r"\frac{1}{m}\sum_{j=1}^{m}\sum_{b=1}^{\mathrm{\param{bins}}} \frac{n_{b,j}}{n}\,|a_{b,j}-c_{b,j}|",
-        tasks=TASKS,
-        needs=NEEDS,
+        tasks=TASK_KINDS,
+        needs=PROBABILITY_NEEDS,
         direction="lower",
         granularity=CALIBRATION_BINS_BY_CLASS,
         range=(0.0, 1.0),
-        params=(BINS,),
-        options=OPTIONS,
-        properties=PROPERTIES,
+        params=(BINS_PARAM,),
+        options=SCORE_OPTIONS,
+        properties=SCORE_PROPERTIES,
         source="Kull et al. 2019, Beyond temperature scaling (classwise-ECE); the same as the static calibration error of "
         "Nixon et al. 2019, Measuring calibration in deep learning, whose accuracy in a bin is the share of the class",
-        example=_worked("1/4"),
+        example=_calibration_example("1/4"),
         compute=classwise_ece,
         symbols={
-            "b": SYMBOLS["b"],
+            "b": BIN_SYMBOLS["b"],
             "j": "runs over the classes",
             "n_{b,j}": "number of instances whose probability of class j lies in bin b",
             "c_{b,j}": "their mean probability of class j",
@@ -205,20 +216,20 @@ register(
         name="calibration bins",
         names=("reliability diagram", "calibration curve"),
         equation=r"(c_{b},\,a_{b}),\quad b=1,\dots,\mathrm{\param{bins}}",
-        tasks=TASKS,
-        needs=NEEDS,
+        tasks=TASK_KINDS,
+        needs=PROBABILITY_NEEDS,
         direction="none",
         granularity=CALIBRATION_BINS,
         range=(0.0, 1.0),
-        params=(BINS, LABEL),
-        options=OPTIONS,
-        properties=ORDINAL,
+        params=(BINS_PARAM, LABEL_PARAM),
+        options=SCORE_OPTIONS,
+        properties=ORDINAL_PROPERTIES,
         source="Murphy & Winkler 1977, Reliability of subjective probability forecasts; Guo et al. 2017, On calibration "
         "of modern neural networks, sec 2",
-        example=_worked(_SHOWN),
+        example=_calibration_example(_EXAMPLE_BINS),
         compute=calibration_bins,
         scalar=False,
-        symbols={letter: meaning for letter, meaning in SYMBOLS.items() if letter != "n_b"},
-        peers={"scikit-learn": CURVE},
+        symbols={letter: meaning for letter, meaning in BIN_SYMBOLS.items() if letter != "n_b"},
+        peers={"scikit-learn": CALIBRATION_CURVE_NOTE},
     )
 )

@@ -4,81 +4,81 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from app.scoring.declaration.metric import Compute, MetricCall, Param, Result, rounded_once
-from app.scoring.metrics.labels.undefined_rules import UndefinedError, listed
-from app.scoring.metrics.scores.score_columns import Columns, code_of, codes_kept, columns_of
-from app.scoring.numeric.correct_rounding import Real, real, summed
-from app.scoring.score_ranks import Ranks
-from app.scoring.tally import Workspace
+from app.scoring.declaration.metric import Compute, MetricCall, Param, Result, rounded_result
+from app.scoring.metrics.labels.undefined_rules import UndefinedError, join_names
+from app.scoring.metrics.scores.score_columns import ScoreColumns, averaged_codes, class_code, score_columns
+from app.scoring.numeric.correct_rounding import Real, sum_reals, to_real
+from app.scoring.score_ranks import ScoreRanks
+from app.scoring.tally import EvaluationContext
 
-LABEL = Param("label", "label", "the class meant", required_for=("multiclass", "multilabel"))
-DIRECTION = "score_direction"
-EXCLUDE = "exclude_labels"
+LABEL_PARAM = Param("label", "label", "the class meant", required_for=("multiclass", "multilabel"))
+SCORE_DIRECTION_OPTION = "score_direction"
+EXCLUDE_LABELS_OPTION = "exclude_labels"
 
 
 @dataclass(frozen=True, slots=True)
-class Area:
+class AreaMeasure:
     """A measure of the ranks of one label: what `parts` gives is a sum and the integer that it is divided by.
 
     `contrast`: it needs negatives too; positives it always needs.
     """
 
-    parts: Callable[[Ranks, MetricCall], tuple[Real | int, int]]
-    contrast: bool
+    parts: Callable[[ScoreRanks, MetricCall], tuple[Real | int, int]]
+    needs_negatives: bool
 
-    def of(self, ranks: Ranks, call: MetricCall) -> Real:
+    def of(self, ranks: ScoreRanks, call: MetricCall) -> Real:
         """The area of a label for whose ranks it is defined."""
         above, below = self.parts(ranks, call)
-        return above / below if isinstance(above, Real) else real(Fraction(above, below))
+        return above / below if isinstance(above, Real) else to_real(Fraction(above, below))
 
-    def lacking(self, ranks: Ranks) -> str | None:
+    def lacking(self, ranks: ScoreRanks) -> str | None:
         """Why it is undefined for these ranks, as words on a label."""
         if ranks.positives == 0:
             return "never right in gold"
-        return "always right in gold" if self.contrast and ranks.negatives == 0 else None
+        return "always right in gold" if self.needs_negatives and ranks.negatives == 0 else None
 
 
-def of_label(area: Area) -> Compute:
+def label_area(area: AreaMeasure) -> Compute:
     """The area of one label: of `label`, else of the positive label of a binary task."""
 
-    def compute(ws: Workspace, call: MetricCall) -> Result:
-        code, columns = code_of(ws, call), columns_of(ws, call)
+    def compute(ws: EvaluationContext, call: MetricCall) -> Result:
+        code, columns = class_code(ws, call), score_columns(ws, call)
         ranks = columns.ranks(code)
         lack = area.lacking(ranks)
         if lack is not None:
             raise UndefinedError(f"'{columns.names[code]}' is {lack}")
-        return rounded_once(area.of(ranks, call), turned(columns, code))
+        return rounded_result(area.of(ranks, call), reversed_scores_note(columns, code))
 
     return compute
 
 
-def turned(columns: Columns, code: int) -> tuple[str, ...]:
+def reversed_scores_note(columns: ScoreColumns, code: int) -> tuple[str, ...]:
     """The note where a class is ranked by the scores of the other one."""
     if columns.single in {None, code}:
         return ()
     return (f"'{columns.names[code]}' is ranked by the scores of the positive label, lowest first",)
 
 
-def over_labels(area: Area, *, by_support: bool = False) -> Compute:
+def mean_area(area: AreaMeasure, *, by_support: bool = False) -> Compute:
     """The mean of the areas of the labels for which it is defined; `by_support` weighs each by its instances."""
 
-    def compute(ws: Workspace, call: MetricCall) -> Result:
-        codes, notes = codes_kept(ws, call)
-        columns = columns_of(ws, call)
-        defined, left_out = split(area.lacking, columns, codes)
+    def compute(ws: EvaluationContext, call: MetricCall) -> Result:
+        codes, notes = averaged_codes(ws, call)
+        columns = score_columns(ws, call)
+        defined, left_out = split_defined(area.lacking, columns, codes)
         if not defined:
             raise UndefinedError(f"there is no label left to average over: {'; '.join(left_out)}")
         supports = [columns.ranks(code).positives if by_support else 1 for code in defined]
         areas = [area.of(columns.ranks(code), call) for code in defined]
-        weighed = summed(one * support for one, support in zip(areas, supports, strict=True))
-        other = [note for code in defined for note in turned(columns, code)]
-        return rounded_once(weighed / sum(supports), (*notes, *left_out, *other))
+        weighed = sum_reals(one * support for one, support in zip(areas, supports, strict=True))
+        other = [note for code in defined for note in reversed_scores_note(columns, code)]
+        return rounded_result(weighed / sum(supports), (*notes, *left_out, *other))
 
     return compute
 
 
-def split(
-    lacking: Callable[[Ranks], str | None], columns: Columns, codes: list[int]
+def split_defined(
+    lacking: Callable[[ScoreRanks], str | None], columns: ScoreColumns, codes: list[int]
 ) -> tuple[list[int], tuple[str, ...]]:
     """The classes for which something is defined, and notes on the others: how many, which, and why (catalogue, row 19)."""
     why = {code: lacking(columns.ranks(code)) for code in codes}
@@ -87,18 +87,18 @@ def split(
         if lack is not None:
             groups.setdefault(lack, []).append(columns.names[code])
     notes = tuple(
-        f"{len(names)} of {len(codes)} labels left out, {lack}: {listed(names)}" for lack, names in groups.items()
+        f"{len(names)} of {len(codes)} labels left out, {lack}: {join_names(names)}" for lack, names in groups.items()
     )
     return [code for code in codes if why[code] is None], notes
 
 
-def pooled(area: Area) -> Compute:
+def pooled_area(area: AreaMeasure) -> Compute:
     """The area over all pairs of an instance and a label at once, positive where the gold has the label."""
 
-    def compute(ws: Workspace, call: MetricCall) -> Result:
-        codes, notes = codes_kept(ws, call)
-        columns = columns_of(ws, call)
-        key = ("pooled", call.options[DIRECTION], tuple(codes))
+    def compute(ws: EvaluationContext, call: MetricCall) -> Result:
+        codes, notes = averaged_codes(ws, call)
+        columns = score_columns(ws, call)
+        key = ("pooled", call.options[SCORE_DIRECTION_OPTION], tuple(codes))
         ranks = ws.shared(key, lambda: columns.pooled(codes))
         lack = area.lacking(ranks)
         if lack is not None:
@@ -106,6 +106,6 @@ def pooled(area: Area) -> Compute:
         for code in codes:
             if columns.single not in {None, code}:
                 notes = (*notes, f"'{columns.names[code]}' has 1 less the score of the positive label")
-        return rounded_once(area.of(ranks, call), notes)
+        return rounded_result(area.of(ranks, call), notes)
 
     return compute

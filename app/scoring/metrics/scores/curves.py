@@ -7,24 +7,29 @@ from typing import Any
 
 import numpy as np
 
-from app.scoring.curves import Steps, bends, ends
+from app.scoring.curves import ThresholdCounts, corner_mask, run_end_mask
 from app.scoring.declaration.granularity import ORDER
 from app.scoring.declaration.metric import SCORES, Compute, Metric, MetricCall, Param, Properties, Result, register
-from app.scoring.declaration.task import TASKS
+from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.scores.auc import AREA, BINARY
-from app.scoring.metrics.scores.curve_areas import DIRECTION, EXCLUDE, split, turned
-from app.scoring.metrics.scores.precision_recall_areas import STEPS
-from app.scoring.metrics.scores.score_columns import code_of, codes_kept, columns_of
-from app.scoring.numeric.exact import Integers, quotients
-from app.scoring.score_ranks import Mask, Ranks
-from app.scoring.tally import Workspace
+from app.scoring.metrics.scores.auc import ROC_AREA, SCORED_BINARY_EXAMPLE
+from app.scoring.metrics.scores.curve_areas import (
+    EXCLUDE_LABELS_OPTION,
+    SCORE_DIRECTION_OPTION,
+    reversed_scores_note,
+    split_defined,
+)
+from app.scoring.metrics.scores.precision_recall_areas import STEP_AREA
+from app.scoring.metrics.scores.score_columns import averaged_codes, class_code, score_columns
+from app.scoring.numeric.exact import Integers, divide
+from app.scoring.score_ranks import Mask, ScoreRanks
+from app.scoring.tally import EvaluationContext
 
-Curve = dict[str, list[float]]
-LABEL = Param(
+CurvePoints = dict[str, list[float]]
+OPTIONAL_LABEL_PARAM = Param(
     "label", "label", "the class meant; without it the positive label of a binary task, else each class of its own"
 )
-COLLINEAR = Param(
+COLLINEAR_PARAM = Param(
     "collinear",
     "choice",
     "What happens to points that lie on the straight line between others.",
@@ -34,30 +39,33 @@ COLLINEAR = Param(
 )
 
 
-def _share(counts: Integers, of: int) -> list[float]:
-    found: list[float] = quotients(counts, np.full(len(counts), of)).tolist()
+def _rates(counts: Integers, of: int) -> list[float]:
+    found: list[float] = divide(counts, np.full(len(counts), of)).tolist()
     return found
 
 
-def _roc(steps: Steps) -> tuple[Curve, Mask]:
+def _roc(steps: ThresholdCounts) -> tuple[CurvePoints, Mask]:
     tp, fp = np.append(0, steps.tp), np.append(0, steps.fp)
-    return {"fpr": _share(fp, steps.negatives), "tpr": _share(tp, steps.positives)}, bends(fp, tp)
+    return {"fpr": _rates(fp, steps.negatives), "tpr": _rates(tp, steps.positives)}, corner_mask(fp, tp)
 
 
-def _det(steps: Steps) -> tuple[Curve, Mask]:
+def _det(steps: ThresholdCounts) -> tuple[CurvePoints, Mask]:
     tp, fp = np.append(0, steps.tp), np.append(0, steps.fp)
     missed = steps.positives - tp
-    return {"fpr": _share(fp, steps.negatives), "fnr": _share(missed, steps.positives)}, bends(fp, tp)
+    return {"fpr": _rates(fp, steps.negatives), "fnr": _rates(missed, steps.positives)}, corner_mask(fp, tp)
 
 
-def _pr(steps: Steps) -> tuple[Curve, Mask]:
-    precision: list[float] = quotients(steps.tp, steps.tp + steps.fp).tolist()
+def _pr(steps: ThresholdCounts) -> tuple[CurvePoints, Mask]:
+    precision: list[float] = divide(steps.tp, steps.tp + steps.fp).tolist()
     tp = np.append(0, steps.tp)
-    return {"recall": _share(tp, steps.positives), "precision": [1.0, *precision]}, ends(tp)
+    return {"recall": _rates(tp, steps.positives), "precision": [1.0, *precision]}, run_end_mask(tp)
 
 
-def _points(
-    steps: Steps, thresholds: list[float], curve: Callable[[Steps], tuple[Curve, Mask]], call: MetricCall
+def _curve_json(
+    steps: ThresholdCounts,
+    thresholds: list[float],
+    curve: Callable[[ThresholdCounts], tuple[CurvePoints, Mask]],
+    call: MetricCall,
 ) -> Any:
     """One curve as lists of equal length; its first point, at no threshold, is where nothing is called positive."""
     lists, kept = curve(steps)
@@ -72,29 +80,31 @@ def _points(
     }
 
 
-def _curves(curve: Callable[[Steps], tuple[Curve, Mask]], lacking: Callable[[Ranks], str | None]) -> Compute:
+def _compute_curves(
+    curve: Callable[[ThresholdCounts], tuple[CurvePoints, Mask]], lacking: Callable[[ScoreRanks], str | None]
+) -> Compute:
     """The curve of the class meant, or of each class, as {"curves": [{"label", …}]}."""
 
-    def compute(ws: Workspace, call: MetricCall) -> Result:
-        columns = columns_of(ws, call)
+    def compute(ws: EvaluationContext, call: MetricCall) -> Result:
+        columns = score_columns(ws, call)
         alone = "label" in call.params or ws.spec.task == "binary"
-        codes, notes = ([code_of(ws, call)], ()) if alone else codes_kept(ws, call)
-        defined, left_out = split(lacking, columns, codes)
+        codes, notes = ([class_code(ws, call)], ()) if alone else averaged_codes(ws, call)
+        defined, left_out = split_defined(lacking, columns, codes)
         if not defined:
             raise UndefinedError(f"there is no curve: {'; '.join(left_out)}")
         found = []
         for code in defined:
             steps = columns.steps(code)
             thresholds = columns.sent(code, steps.thresholds).tolist()
-            found.append({"label": columns.names[code], **_points(steps, thresholds, curve, call)})
-            notes = (*notes, *turned(columns, code))
+            found.append({"label": columns.names[code], **_curve_json(steps, thresholds, curve, call)})
+            notes = (*notes, *reversed_scores_note(columns, code))
         count = f"{sum(one['points'] for one in found)} points in all"
         return Result(None, None, (*notes, *left_out, count), {"curves": found})
 
     return compute
 
 
-def _worked(**lists: list[float]) -> str:
+def _example_value(**lists: list[float]) -> str:
     """The data of the example: three positives and three negatives, two of them tied."""
     curve = {"label": "spam", "positives": 3, "negatives": 3, "points": 6}
     return json.dumps({"curves": [{**curve, "threshold": [None, 0.9, 0.8, 0.4, 0.3, 0.2], **lists}]})
@@ -102,25 +112,28 @@ def _worked(**lists: list[float]) -> str:
 
 _FPR, _TPR = [0.0, 0.0, 1 / 3, 1 / 3, 2 / 3, 1.0], [0.0, 1 / 3, 2 / 3, 1.0, 1.0, 1.0]
 _FNR = [1.0, 2 / 3, 1 / 3, 0.0, 0.0, 0.0]
-_T = "runs over the distinct scores, the highest first, after a threshold that none reaches"
+_THRESHOLD_MEANING = "runs over the distinct scores, the highest first, after a threshold that none reaches"
 _ROC = Metric(
     key="roc_curve",
     name="ROC curve",
     names=("receiver operating characteristic",),
     equation=r"\left(\mathrm{FPR}_{t},\mathrm{TPR}_{t}\right)",
-    tasks=TASKS,
+    tasks=TASK_KINDS,
     needs=(SCORES,),
     direction="none",
     granularity=ORDER,
     range=(0.0, 1.0),
-    params=(LABEL, COLLINEAR),
-    options=(DIRECTION, EXCLUDE),
+    params=(OPTIONAL_LABEL_PARAM, COLLINEAR_PARAM),
+    options=(SCORE_DIRECTION_OPTION, EXCLUDE_LABELS_OPTION),
     properties=Properties(symmetric=False, prevalence_sensitive=False, count_based=False),
     source="Fawcett 2006; Döring",
-    example=replace(BINARY, value=_worked(fpr=_FPR, tpr=_TPR)),
-    compute=_curves(_roc, AREA.lacking),
+    example=replace(SCORED_BINARY_EXAMPLE, value=_example_value(fpr=_FPR, tpr=_TPR)),
+    compute=_compute_curves(_roc, ROC_AREA.lacking),
     scalar=False,
-    symbols={"FPR_t, TPR_t": "false and true positive rate where scores of at least t are called positive", "t": _T},
+    symbols={
+        "FPR_t, TPR_t": "false and true positive rate where scores of at least t are called positive",
+        "t": _THRESHOLD_MEANING,
+    },
     peers={
         "scikit-learn": "roc_curve drops points on a line unless drop_intermediate=False; its first threshold is infinity"
     },
@@ -132,12 +145,14 @@ _PR = replace(
     names=("PR curve", "one-vs-all precision-recall curves"),
     equation=r"\left(R_{t},P_{t}\right)",
     source="Döring; Davis & Goadrich 2006",
-    example=replace(BINARY, value=_worked(recall=_TPR, precision=[1.0, 1.0, 2 / 3, 3 / 4, 3 / 5, 1 / 2])),
-    compute=_curves(_pr, STEPS.lacking),
+    example=replace(
+        SCORED_BINARY_EXAMPLE, value=_example_value(recall=_TPR, precision=[1.0, 1.0, 2 / 3, 3 / 4, 3 / 5, 1 / 2])
+    ),
+    compute=_compute_curves(_pr, STEP_AREA.lacking),
     properties=replace(_ROC.properties, prevalence_sensitive=True),
     symbols={
         "R_t, P_t": "recall and precision where scores of at least t are called positive",
-        "t": f"{_T}: there recall is 0 and precision counts as 1",
+        "t": f"{_THRESHOLD_MEANING}: there recall is 0 and precision counts as 1",
     },
     peers={
         "scikit-learn": "precision_recall_curve lists the points the other way round; its drop_intermediate=True is "
@@ -152,11 +167,11 @@ _DET = replace(
     names=("DET curve",),
     equation=r"\left(\mathrm{FPR}_{t},\mathrm{FNR}_{t}\right)",
     source="Martin et al. 1997, The DET curve in assessment of detection task performance",
-    example=replace(BINARY, value=_worked(fpr=_FPR, fnr=_FNR)),
-    compute=_curves(_det, AREA.lacking),
+    example=replace(SCORED_BINARY_EXAMPLE, value=_example_value(fpr=_FPR, fnr=_FNR)),
+    compute=_compute_curves(_det, ROC_AREA.lacking),
     symbols={
         "FPR_t, FNR_t": "rates of false alarms and of misses where scores of at least t are called positive",
-        "t": _T,
+        "t": _THRESHOLD_MEANING,
     },
     peers={"scikit-learn": "det_curve leaves out the points before the first false alarm and after the last miss"},
 )

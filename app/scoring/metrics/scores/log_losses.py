@@ -4,34 +4,34 @@ import math
 
 import numpy as np
 
-from app.scoring.declaration.granularity import NUMBERS
+from app.scoring.declaration.granularity import SCORE_VALUES
 from app.scoring.declaration.metric import Metric, MetricCall, Param, Result, register
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.labels.whole_task import SINGLE
+from app.scoring.metrics.labels.whole_task import SINGLE_LABEL_TASKS
 from app.scoring.metrics.scores.probability_forecasts import (
-    NEEDS,
-    OPTIONS,
-    SETS,
-    THREE,
-    TO_12_DIGITS,
+    MULTICLASS_FORECASTS,
+    MULTILABEL_FORECASTS,
+    PROBABILITY_NEEDS,
+    ROUNDED_PROPERTIES,
+    SCORE_OPTIONS,
+    forecast_example,
     has_class,
-    mean,
+    mean_per_instance,
     probabilities,
-    worked,
 )
-from app.scoring.numeric.exact import Floats, over, repeated, rounded
-from app.scoring.tally import Workspace
+from app.scoring.numeric.exact import Floats, divide_sum, round_to_12_digits, weighted_terms
+from app.scoring.tally import EvaluationContext
 
-CELLS = r"\frac{1}{n\,m}\sum_{i=1}^{n}\sum_{j=1}^{m}"
-CAPPED = rf"{CELLS} \min(-\ln q_{{i,j}},C)"
-OF_CELLS = {
+MEAN_OVER_CELLS = r"\frac{1}{n\,m}\sum_{i=1}^{n}\sum_{j=1}^{m}"
+CAPPED_EQUATION = rf"{MEAN_OVER_CELLS} \min(-\ln q_{{i,j}},C)"
+CELL_SYMBOLS = {
     "i": "runs over the instances",
     "j": "runs over the labels",
     "q_{i,j}": "the probability given to what holds: that of label j where instance i has it, else 1 less it",
 }
-SMALLEST = 2.0**-52
+MIN_PROBABILITY = 2.0**-52
 """Probabilities below it count as it (catalogue, row 28)."""
-CAP = Param(
+CAP_PARAM = Param(
     "cap",
     "choice",
     "how much one answer can cost at most",
@@ -44,44 +44,44 @@ CAP = Param(
 )
 
 
-def log_loss(ws: Workspace, call: MetricCall) -> Result:
+def log_loss(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean of -ln of the probability given to the gold class, at least 2^-52."""
     given, notes = probabilities(ws, call)
     own = given[np.arange(len(given)), ws.case.gold.codes]
-    return Result(rounded(mean(ws, _surprise(own))), None, notes)
+    return Result(round_to_12_digits(mean_per_instance(ws, _negative_logs(own))), None, notes)
 
 
-def _surprise(own: Floats, most: float = math.inf) -> Floats:
+def _negative_logs(own: Floats, most: float = math.inf) -> Floats:
     """-ln of each probability, and `most` at most."""
-    return np.array([min(-math.log(max(p, SMALLEST)), most) for p in own.tolist()])
+    return np.array([min(-math.log(max(p, MIN_PROBABILITY)), most) for p in own.tolist()])
 
 
-def log_loss_multilabel(ws: Workspace, call: MetricCall) -> Result:
+def log_loss_multilabel(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean over all instances and labels of -ln of the probability given to what holds, at least 2^-52."""
-    return Result(_over_cells(ws, call, math.inf))
+    return Result(_mean_over_cells(ws, call, math.inf))
 
 
-def log_loss_meka(ws: Workspace, call: MetricCall) -> Result:
+def log_loss_meka(ws: EvaluationContext, call: MetricCall) -> Result:
     """The same under a cap, the logarithm of the number of labels or of instances (MEKA)."""
     cap = call.params["cap"]
     most = math.log(len(ws.spec.classes) if cap == "labels" else ws.case.gold.n)
     if most == 0:
         raise UndefinedError(f"with one of the {cap} the cap is ln 1 = 0, under which everything costs nothing")
-    return Result(_over_cells(ws, call, most))
+    return Result(_mean_over_cells(ws, call, most))
 
 
-def _over_cells(ws: Workspace, call: MetricCall, most: float) -> float:
+def _mean_over_cells(ws: EvaluationContext, call: MetricCall, most: float) -> float:
     given, _ = probabilities(ws, call)
     sums = []
     for k in range(len(ws.spec.classes)):
         own = np.where(has_class(ws, k), given[:, k], 1 - given[:, k])
-        sums.append(math.fsum(repeated(_surprise(own, most), ws.case.weights)))
-    return rounded(over(math.fsum(sums), ws.total * len(sums)))
+        sums.append(math.fsum(weighted_terms(_negative_logs(own, most), ws.case.weights)))
+    return round_to_12_digits(divide_sum(math.fsum(sums), ws.total * len(sums)))
 
 
-def _capped(call: MetricCall) -> str:
+def _capped_equation(call: MetricCall) -> str:
     """MEKA's log loss with its cap."""
-    return CAPPED.replace("C", r"\ln m" if call.params["cap"] == "labels" else r"\ln n")
+    return CAPPED_EQUATION.replace("C", r"\ln m" if call.params["cap"] == "labels" else r"\ln n")
 
 
 register(
@@ -90,16 +90,16 @@ register(
         name="log loss",
         names=("cross-entropy", "logistic loss", "negative log-likelihood"),
         equation=r"-\frac{1}{n}\sum_{i=1}^{n} \ln\max(p_{i,y_{i}},2^{-52})",
-        tasks=SINGLE,
-        needs=NEEDS,
+        tasks=SINGLE_LABEL_TASKS,
+        needs=PROBABILITY_NEEDS,
         direction="lower",
-        granularity=NUMBERS,
+        granularity=SCORE_VALUES,
         range=(0.0, 52 * math.log(2)),
         params=(),
-        options=OPTIONS,
-        properties=TO_12_DIGITS,
+        options=SCORE_OPTIONS,
+        properties=ROUNDED_PROPERTIES,
         source="Good 1952, Rational decisions; clipped as scikit-learn clips",
-        example=worked(THREE, "1.03972077084"),
+        example=forecast_example(MULTICLASS_FORECASTS, "1.03972077084"),
         compute=log_loss,
         hints={"multilabel": "for label sets say log_loss_multilabel"},
         peers={
@@ -114,20 +114,20 @@ register(
         key="log_loss_multilabel",
         name="log loss of label sets",
         names=("binary cross-entropy", "multi-label cross-entropy"),
-        equation=rf"-{CELLS} \ln\max(q_{{i,j}},2^{{-52}})",
+        equation=rf"-{MEAN_OVER_CELLS} \ln\max(q_{{i,j}},2^{{-52}})",
         tasks=("multilabel",),
-        needs=NEEDS,
+        needs=PROBABILITY_NEEDS,
         direction="lower",
-        granularity=NUMBERS,
+        granularity=SCORE_VALUES,
         range=(0.0, 52 * math.log(2)),
         params=(),
-        options=OPTIONS,
-        properties=TO_12_DIGITS,
+        options=SCORE_OPTIONS,
+        properties=ROUNDED_PROPERTIES,
         source="Good 1952, Rational decisions, label by label; clipped as log_loss",
-        example=worked(SETS, "0.591780903533"),
+        example=forecast_example(MULTILABEL_FORECASTS, "0.591780903533"),
         compute=log_loss_multilabel,
-        hints=dict.fromkeys(SINGLE, "with one label per instance say log_loss"),
-        symbols=OF_CELLS,
+        hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance say log_loss"),
+        symbols=CELL_SYMBOLS,
         peers={
             "scikit-learn": "log_loss takes an indicator matrix, but adds up only the labels that an instance has; the "
             "mean of its values for each label alone is this",
@@ -140,26 +140,26 @@ register(
         key="log_loss_meka",
         name="capped log loss of label sets",
         names=("MEKA's log loss", "log loss lim. L", "log loss lim. D"),
-        equation=CAPPED,
+        equation=CAPPED_EQUATION,
         tasks=("multilabel",),
-        needs=NEEDS,
+        needs=PROBABILITY_NEEDS,
         direction="lower",
-        granularity=NUMBERS,
+        granularity=SCORE_VALUES,
         range=(0.0, 52 * math.log(2)),
-        params=(CAP,),
-        options=OPTIONS,
-        properties=TO_12_DIGITS,
+        params=(CAP_PARAM,),
+        options=SCORE_OPTIONS,
+        properties=ROUNDED_PROPERTIES,
         source="Read 2010, Scalable multi-label classification (thesis, Waikato), as in MEKA",
-        example=worked(SETS, "0.418494108393"),
+        example=forecast_example(MULTILABEL_FORECASTS, "0.418494108393"),
         compute=log_loss_meka,
-        hints=dict.fromkeys(SINGLE, "with one label per instance say log_loss"),
-        weighable=False,
-        symbols=OF_CELLS
+        hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance say log_loss"),
+        supports_weights=False,
+        symbols=CELL_SYMBOLS
         | {"C": "the most that one answer can cost: ln m, or the logarithm of the number of instances"},
         peers={
             "MEKA": "L_LogLossL is cap=labels, L_LogLossD cap=instances; early versions divided by n only, and what is "
             "within 1e-6 of the truth costs nothing there",
         },
-        shown=_capped,
+        shown=_capped_equation,
     )
 )

@@ -5,15 +5,23 @@ from dataclasses import dataclass, replace
 
 from app.scoring.declaration.granularity import ORDER
 from app.scoring.declaration.metric import SCORES, Example, Metric, MetricCall, register
-from app.scoring.declaration.task import TASKS
-from app.scoring.metrics.scores.auc import BINARY, MULTILABEL, PROPERTIES
-from app.scoring.metrics.scores.curve_areas import DIRECTION, EXCLUDE, LABEL, Area, of_label, over_labels, pooled
+from app.scoring.declaration.task import TASK_KINDS
+from app.scoring.metrics.scores.auc import SCORE_PROPERTIES, SCORED_BINARY_EXAMPLE, SCORED_MULTILABEL_EXAMPLE
+from app.scoring.metrics.scores.curve_areas import (
+    EXCLUDE_LABELS_OPTION,
+    LABEL_PARAM,
+    SCORE_DIRECTION_OPTION,
+    AreaMeasure,
+    label_area,
+    mean_area,
+    pooled_area,
+)
 from app.scoring.numeric.correct_rounding import Real
-from app.scoring.score_ranks import Ranks, step_sum, trapezoid_sum
+from app.scoring.score_ranks import ScoreRanks, average_precision_sum, trapezoid_sum
 
 
 @dataclass(frozen=True, slots=True)
-class _Measure:
+class _PrecisionRecallArea:
     """One way of taking the area, with the equation of the area of one label and the exact values of its examples."""
 
     key: str
@@ -22,34 +30,40 @@ class _Measure:
     macro_names: tuple[str, ...]
     equation: str
     symbol: str
-    area: Area
+    area: AreaMeasure
     source: str
     peers: Mapping[str, str]
     values: Mapping[str, str]
 
 
-def _steps(ranks: Ranks, _: MetricCall) -> tuple[Real, int]:
-    return step_sum(ranks), ranks.positives
+def _step_parts(ranks: ScoreRanks, _: MetricCall) -> tuple[Real, int]:
+    return average_precision_sum(ranks), ranks.positives
 
 
-def _lines(ranks: Ranks, _: MetricCall) -> tuple[Real, int]:
+def _trapezoid_parts(ranks: ScoreRanks, _: MetricCall) -> tuple[Real, int]:
     return trapezoid_sum(ranks), 2 * ranks.positives
 
 
-STEPS, LINES = Area(_steps, contrast=False), Area(_lines, contrast=False)
-_POINTS = {
+STEP_AREA, TRAPEZOID_AREA = (
+    AreaMeasure(_step_parts, needs_negatives=False),
+    AreaMeasure(_trapezoid_parts, needs_negatives=False),
+)
+_CURVE_SYMBOLS = {
     "R_t, P_t": "recall and precision where scores of at least t are called positive",
     "t": "runs over the distinct scores, the highest first; t-1 is the next higher one",
 }
-_OVER = {"D": "declared labels that occur in gold, less excluded ones", "j": "runs over these labels"}
-_AP = _Measure(
+_AVERAGED_LABELS_SYMBOLS = {
+    "D": "declared labels that occur in gold, less excluded ones",
+    "j": "runs over these labels",
+}
+_AVERAGE_PRECISION = _PrecisionRecallArea(
     key="average_precision",
     name="average precision",
     names=("AP", "AUPRC by steps", "area under the precision-recall curve"),
     macro_names=("mAP", "mean average precision"),
     equation=r"\sum_{t} (R_{t}-R_{t-1})\,P_{t},\quad R_{0}=0",
     symbol="AP",
-    area=STEPS,
+    area=STEP_AREA,
     source="Zhu 2004; scikit-learn, average_precision_score; Döring",
     peers={
         "scikit-learn": "average_precision_score; a label that never occurs in gold counts 0 there, with a warning",
@@ -59,14 +73,14 @@ _AP = _Measure(
     },
     values={"": "29/36", "macro": "7/8", "weighted": "53/60", "micro": "158/175"},
 )
-_TRAPEZOID = _Measure(
+_TRAPEZOID = _PrecisionRecallArea(
     key="auprc_trapezoid",
     name="area under the precision-recall curve by straight lines",
     names=("AUPRC by trapezoids", "aucpr"),
     macro_names=("mean AUPRC by trapezoids",),
     equation=r"\sum_{t} (R_{t}-R_{t-1})\,\frac{P_{t}+P_{t-1}}{2},\quad R_{0}=0,\;P_{0}=1",
     symbol="A",
-    area=LINES,
+    area=TRAPEZOID_AREA,
     source="ROCR, performance(measure='aucpr'); Döring; too optimistic, see Davis & Goadrich 2006",
     peers={
         "scikit-learn": "auc(recall, precision) of precision_recall_curve, which begins at (0, 1) too",
@@ -79,7 +93,7 @@ _TRAPEZOID = _Measure(
 _AVERAGES = {"macro": "macro", "weighted": "support-weighted", "micro": "micro"}
 
 
-def _equation(measure: _Measure, suffix: str) -> str:
+def _equation(measure: _PrecisionRecallArea, suffix: str) -> str:
     one = rf"\mathrm{{{measure.symbol}}}_{{j}}"
     means = {
         "macro": rf"\frac{{1}}{{|D|}}\sum_{{j\in D}} {one}",
@@ -91,65 +105,65 @@ def _equation(measure: _Measure, suffix: str) -> str:
 def _symbols(suffix: str) -> dict[str, str]:
     if suffix == "micro":
         return {
-            **_POINTS,
+            **_CURVE_SYMBOLS,
             "R_t, P_t": "recall and precision of all pairs of an instance and a label, where scores of at least t are called positive",
         }
-    return _POINTS if suffix == "" else _POINTS | _OVER
+    return _CURVE_SYMBOLS if suffix == "" else _CURVE_SYMBOLS | _AVERAGED_LABELS_SYMBOLS
 
 
-def _names(measure: _Measure, suffix: str) -> tuple[str, ...]:
+def _names(measure: _PrecisionRecallArea, suffix: str) -> tuple[str, ...]:
     own = measure.macro_names if suffix == "macro" else ()
     return (*own, *(f"{_AVERAGES[suffix]} {name}" for name in measure.names))
 
 
-def _example(measure: _Measure, suffix: str) -> Example:
-    return replace(MULTILABEL if suffix else BINARY, value=measure.values[suffix])
+def _example(measure: _PrecisionRecallArea, suffix: str) -> Example:
+    return replace(SCORED_MULTILABEL_EXAMPLE if suffix else SCORED_BINARY_EXAMPLE, value=measure.values[suffix])
 
 
-def _one(measure: _Measure) -> Metric:
+def _one_label_metric(measure: _PrecisionRecallArea) -> Metric:
     return Metric(
         key=measure.key,
         name=measure.name,
         names=measure.names,
         equation=measure.equation,
-        tasks=TASKS,
+        tasks=TASK_KINDS,
         needs=(SCORES,),
         direction="higher",
         granularity=ORDER,
         floor=3,
         range=(0.0, 1.0),
-        params=(LABEL,),
-        options=(DIRECTION,),
-        properties=PROPERTIES,
+        params=(LABEL_PARAM,),
+        options=(SCORE_DIRECTION_OPTION,),
+        properties=SCORE_PROPERTIES,
         source=measure.source,
         example=_example(measure, ""),
-        compute=of_label(measure.area),
+        compute=label_area(measure.area),
         symbols=_symbols(""),
         peers=measure.peers,
     )
 
 
-def _average(measure: _Measure, suffix: str) -> Metric:
+def _averaged_metric(measure: _PrecisionRecallArea, suffix: str) -> Metric:
     computes = {
-        "macro": over_labels(measure.area),
-        "weighted": over_labels(measure.area, by_support=True),
-        "micro": pooled(measure.area),
+        "macro": mean_area(measure.area),
+        "weighted": mean_area(measure.area, by_support=True),
+        "micro": pooled_area(measure.area),
     }
     return replace(
-        _one(measure),
+        _one_label_metric(measure),
         key=f"{measure.key}_{suffix}",
         name=f"{_AVERAGES[suffix]} {measure.name}",
         names=_names(measure, suffix),
         equation=_equation(measure, suffix),
         params=(),
-        options=(DIRECTION, EXCLUDE),
+        options=(SCORE_DIRECTION_OPTION, EXCLUDE_LABELS_OPTION),
         example=_example(measure, suffix),
         compute=computes[suffix],
         symbols=_symbols(suffix),
     )
 
 
-for _measure in (_AP, _TRAPEZOID):
-    register(_one(_measure))
+for _measure in (_AVERAGE_PRECISION, _TRAPEZOID):
+    register(_one_label_metric(_measure))
     for _suffix in _AVERAGES:
-        register(_average(_measure, _suffix))
+        register(_averaged_metric(_measure, _suffix))

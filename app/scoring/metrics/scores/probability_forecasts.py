@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 
 from app.scoring.declaration.metric import PROBABILITIES, SCORES, Example, MetricCall, Properties
 from app.scoring.metrics.scores.oriented_scores import positive_code, scores_of
-from app.scoring.numeric.exact import Floats, over, repeated
-from app.scoring.probability_rows import both_classes, distributions
-from app.scoring.tally import Workspace
+from app.scoring.numeric.exact import Floats, divide_sum, weighted_terms
+from app.scoring.probability_rows import normalize_rows, scores_of_both_classes
+from app.scoring.tally import EvaluationContext
 
-NEEDS = (SCORES, PROBABILITIES)
-OPTIONS = ("score_direction",)
-PROPERTIES = Properties(symmetric=False, prevalence_sensitive=True, count_based=False)
-TO_12_DIGITS = replace(PROPERTIES, significant_digits=12)
-THREE = Example(
+PROBABILITY_NEEDS = (SCORES, PROBABILITIES)
+SCORE_OPTIONS = ("score_direction",)
+SCORE_PROPERTIES = Properties(symmetric=False, prevalence_sensitive=True, count_based=False)
+ROUNDED_PROPERTIES = replace(SCORE_PROPERTIES, significant_digits=12)
+MULTICLASS_FORECASTS = Example(
     task="multiclass",
     classes=("cat", "dog", "mouse"),
     gold=("cat", "dog"),
@@ -24,7 +24,7 @@ THREE = Example(
     value="",
     scores=((0.5, 0.25, 0.25), (0.5, 0.25, 0.25)),
 )
-TWO = Example(
+BINARY_FORECASTS = Example(
     task="binary",
     classes=("spam", "ham"),
     gold=("spam", "ham"),
@@ -33,7 +33,7 @@ TWO = Example(
     positive_label="spam",
     scores=((0.5,), (0.25,)),
 )
-SETS = Example(
+MULTILABEL_FORECASTS = Example(
     task="multilabel",
     classes=("art", "law"),
     gold=(("art",), ("art", "law")),
@@ -43,12 +43,12 @@ SETS = Example(
 )
 
 
-def worked(data: Example, value: str) -> Example:
+def forecast_example(data: Example, value: str) -> Example:
     """One of the small data sets with the value that a metric has on it."""
     return replace(data, value=value)
 
 
-def probabilities(ws: Workspace, call: MetricCall) -> tuple[Floats, tuple[str, ...]]:
+def probabilities(ws: EvaluationContext, call: MetricCall) -> tuple[Floats, tuple[str, ...]]:
     """The n × m probabilities of all instances, and what there is to note.
 
     Those of exclusive classes are divided by their sum, which is noted; where those of the positive label were sent alone,
@@ -57,24 +57,24 @@ def probabilities(ws: Workspace, call: MetricCall) -> tuple[Floats, tuple[str, .
     sent = scores_of(ws, call)
     if ws.spec.task == "multilabel":
         return sent, ()
-    found, changed = ws.shared("probabilities", lambda: _distributions(ws, sent))
+    found, changed = ws.shared("probabilities", lambda: _class_probabilities(ws, sent))
     notes = (f"the scores of {changed} instances did not sum to exactly 1 and were divided by their sum",)
     return found, notes if changed else ()
 
 
-def _distributions(ws: Workspace, sent: Floats) -> tuple[Floats, int]:
+def _class_probabilities(ws: EvaluationContext, sent: Floats) -> tuple[Floats, int]:
     if ws.spec.task == "binary" and sent.shape[1] == 1:
-        return both_classes(sent[:, 0], positive_code(ws)), 0
-    return distributions(sent)
+        return scores_of_both_classes(sent[:, 0], positive_code(ws)), 0
+    return normalize_rows(sent)
 
 
-def has_class(ws: Workspace, code: int) -> NDArray[np.bool_]:
+def has_class(ws: EvaluationContext, code: int) -> NDArray[np.bool_]:
     """Whether the gold of each instance has the class; n."""
     if ws.spec.task == "multilabel":
-        return ws.truths[:, code]
+        return ws.gold_matrix[:, code]
     return np.asarray(ws.case.gold.codes == code)
 
 
-def mean(ws: Workspace, terms: Floats, parts: int = 1) -> float:
+def mean_per_instance(ws: EvaluationContext, terms: Floats, parts: int = 1) -> float:
     """The mean of a term per instance, each as often as it weighs, or a `parts`-th of it."""
-    return over(math.fsum(repeated(terms, ws.case.weights)), parts * ws.total)
+    return divide_sum(math.fsum(weighted_terms(terms, ws.case.weights)), parts * ws.total)

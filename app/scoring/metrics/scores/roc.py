@@ -4,22 +4,29 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-from app.scoring.curves import corners_of, delong_variance, equal_error, fp_at_recall, partial_area, standardized
+from app.scoring.curves import (
+    delong_variance,
+    equal_error_rate,
+    fp_at_recall,
+    partial_roc_area,
+    roc_corners,
+    standardize_partial_area,
+)
 from app.scoring.declaration.granularity import ORDER
 from app.scoring.declaration.metric import SCORES, Compute, Metric, MetricCall, Param, Properties, Result, register
-from app.scoring.declaration.task import TASKS
+from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.scores.auc import AREA, BINARY, SYMBOLS
-from app.scoring.metrics.scores.curve_areas import DIRECTION, LABEL, turned
-from app.scoring.metrics.scores.score_columns import code_of, columns_of
-from app.scoring.numeric.exact import fraction
-from app.scoring.score_ranks import Ranks
-from app.scoring.tally import Workspace
+from app.scoring.metrics.scores.auc import AUC_SYMBOLS, ROC_AREA, SCORED_BINARY_EXAMPLE
+from app.scoring.metrics.scores.curve_areas import LABEL_PARAM, SCORE_DIRECTION_OPTION, reversed_scores_note
+from app.scoring.metrics.scores.score_columns import class_code, score_columns
+from app.scoring.numeric.exact import to_fraction
+from app.scoring.score_ranks import ScoreRanks
+from app.scoring.tally import EvaluationContext
 
-MAX_FPR = Param(
-    "max_fpr", "number", "the false positive rate up to which the area is taken", bounds=(0, 1), required_for=TASKS
+MAX_FPR_PARAM = Param(
+    "max_fpr", "number", "the false positive rate up to which the area is taken", bounds=(0, 1), required_for=TASK_KINDS
 )
-STANDARDIZED = Param(
+STANDARDIZED_PARAM = Param(
     "standardized",
     "choice",
     "What a part of the area is held against.",
@@ -27,52 +34,52 @@ STANDARDIZED = Param(
     values=("false", "true"),
     value_meanings=("the area itself, at most max_fpr", "McClish's correction: chance is 1/2, a perfect ranking 1"),
 )
-SENSITIVITY = Param(
-    "sensitivity", "number", "the share of the positives that has to be found", bounds=(0, 1), required_for=TASKS
+SENSITIVITY_PARAM = Param(
+    "sensitivity", "number", "the share of the positives that has to be found", bounds=(0, 1), required_for=TASK_KINDS
 )
 
 
-def _read(take: Callable[[Ranks, MetricCall], Fraction]) -> Compute:
+def _read_off_curve(take: Callable[[ScoreRanks, MetricCall], Fraction]) -> Compute:
     """A value that is read off the curve of one label, exact and then rounded once."""
 
-    def compute(ws: Workspace, call: MetricCall) -> Result:
-        code, columns = code_of(ws, call), columns_of(ws, call)
+    def compute(ws: EvaluationContext, call: MetricCall) -> Result:
+        code, columns = class_code(ws, call), score_columns(ws, call)
         ranks = columns.ranks(code)
-        lack = AREA.lacking(ranks)
+        lack = ROC_AREA.lacking(ranks)
         if lack is not None:
             raise UndefinedError(f"'{columns.names[code]}' is {lack}")
-        return Result(float(take(ranks, call)), None, turned(columns, code))
+        return Result(float(take(ranks, call)), None, reversed_scores_note(columns, code))
 
     return compute
 
 
-def _partial(ranks: Ranks, call: MetricCall) -> Fraction:
-    most = fraction(call.params["max_fpr"])
+def _partial_auc(ranks: ScoreRanks, call: MetricCall) -> Fraction:
+    most = to_fraction(call.params["max_fpr"])
     if most == 0:
         raise UndefinedError("max_fpr=0 leaves no area")
-    area = partial_area(corners_of(ranks), most)
-    return standardized(area, most) if call.params["standardized"] == "true" else area
+    area = partial_roc_area(roc_corners(ranks), most)
+    return standardize_partial_area(area, most) if call.params["standardized"] == "true" else area
 
 
-def _specificity(ranks: Ranks, call: MetricCall) -> Fraction:
-    accepted = fp_at_recall(ranks, fraction(call.params["sensitivity"]))
+def _specificity_at_sensitivity(ranks: ScoreRanks, call: MetricCall) -> Fraction:
+    accepted = fp_at_recall(ranks, to_fraction(call.params["sensitivity"]))
     return Fraction(ranks.negatives - accepted, ranks.negatives)
 
 
-def _equal(ranks: Ranks, _: MetricCall) -> Fraction:
-    return equal_error(corners_of(ranks))
+def _equal_error_rate(ranks: ScoreRanks, _: MetricCall) -> Fraction:
+    return equal_error_rate(roc_corners(ranks))
 
 
-def delong(ws: Workspace, call: MetricCall) -> Result:
+def auc_variance(ws: EvaluationContext, call: MetricCall) -> Result:
     """The estimated variance of the AUC; it needs two positives and two negatives."""
-    code, columns = code_of(ws, call), columns_of(ws, call)
+    code, columns = class_code(ws, call), score_columns(ws, call)
     steps = columns.steps(code)
     if steps.positives < 2 or steps.negatives < 2:
         raise UndefinedError("it needs at least two positives and two negatives")
     return Result(float(delong_variance(steps)))
 
 
-def _area(limit: str, *, standard: bool) -> str:
+def _partial_auc_equation(limit: str, *, standard: bool) -> str:
     integral = rf"\int_{{0}}^{{{limit}}} \mathrm{{TPR}}(x)\,dx"
     if not standard:
         return integral
@@ -81,26 +88,26 @@ def _area(limit: str, *, standard: bool) -> str:
     return rf"\frac{{1}}{{2}}\left(1+{fraction_}\right),\quad A={integral}"
 
 
-_CURVE = {
+_CURVE_SYMBOLS = {
     "TPR(x)": "true positive rate of the ROC curve at false positive rate x, on straight lines between its points"
 }
-_PARTIAL = Metric(
+_PARTIAL_AUC = Metric(
     key="partial_auc",
     name="partial AUC",
     names=("pAUC", "area under a part of the ROC curve"),
-    equation=_area("f", standard=False),
-    tasks=TASKS,
+    equation=_partial_auc_equation("f", standard=False),
+    tasks=TASK_KINDS,
     needs=(SCORES,),
     direction="higher",
     granularity=ORDER,
     range=(0.0, 1.0),
-    params=(MAX_FPR, LABEL, STANDARDIZED),
-    options=(DIRECTION,),
+    params=(MAX_FPR_PARAM, LABEL_PARAM, STANDARDIZED_PARAM),
+    options=(SCORE_DIRECTION_OPTION,),
     properties=Properties(symmetric=False, prevalence_sensitive=False, count_based=False),
     source="McClish 1989",
-    example=replace(BINARY, value="1/3", params={"max_fpr": "0.5"}),
-    compute=_read(_partial),
-    symbols=_CURVE
+    example=replace(SCORED_BINARY_EXAMPLE, value="1/3", params={"max_fpr": "0.5"}),
+    compute=_read_off_curve(_partial_auc),
+    symbols=_CURVE_SYMBOLS
     | {"f": "max_fpr, the greatest false positive rate", "A": "the area itself, where it is standardized"},
     peers={
         "scikit-learn": "roc_auc_score(max_fpr=…) is standardized=true",
@@ -108,18 +115,18 @@ _PARTIAL = Metric(
         "below that of chance is NA there",
         "ROCR": "performance(measure='auc', fpr.stop=max_fpr)",
     },
-    shown=lambda call: _area(r"\param{max_fpr}", standard=call.params["standardized"] == "true"),
+    shown=lambda call: _partial_auc_equation(r"\param{max_fpr}", standard=call.params["standardized"] == "true"),
 )
 _SPECIFICITY = replace(
-    _PARTIAL,
+    _PARTIAL_AUC,
     key="specificity_at_sensitivity",
     name="specificity at a sensitivity",
     names=("specificity at fixed recall", "true negative rate at a true positive rate"),
     equation=r"\max_{t:\,\mathrm{TPR}_{t}\ge r} \mathrm{TNR}_{t}",
-    params=(SENSITIVITY, LABEL),
+    params=(SENSITIVITY_PARAM, LABEL_PARAM),
     source="Hanley & McNeil 1982; Pepe 2003",
-    example=replace(BINARY, value="2/3", params={"sensitivity": "0.5"}),
-    compute=_read(_specificity),
+    example=replace(SCORED_BINARY_EXAMPLE, value="2/3", params={"sensitivity": "0.5"}),
+    compute=_read_off_curve(_specificity_at_sensitivity),
     symbols={
         "t": "runs over the distinct scores, and a threshold that none reaches",
         "TPR_t, TNR_t": "sensitivity and specificity where scores of at least t are called positive",
@@ -128,18 +135,18 @@ _SPECIFICITY = replace(
     peers={"pROC": "coords(input='sensitivity', ret='specificity') takes points on the lines between thresholds too"},
     shown=lambda _: r"\max_{t:\,\mathrm{TPR}_{t}\ge \param{sensitivity}} \mathrm{TNR}_{t}",
 )
-_EQUAL = replace(
-    _PARTIAL,
+_EQUAL_ERROR_RATE = replace(
+    _PARTIAL_AUC,
     key="equal_error_rate",
     name="equal error rate",
     names=("EER", "crossover error rate"),
     equation=r"x:\quad x=1-\mathrm{TPR}(x)",
     direction="lower",
-    params=(LABEL,),
+    params=(LABEL_PARAM,),
     source="Martin et al. 1997, The DET curve in assessment of detection task performance",
-    example=replace(BINARY, value="1/3"),
-    compute=_read(_equal),
-    symbols=_CURVE | {"x": "the false positive rate that equals the rate of positives missed"},
+    example=replace(SCORED_BINARY_EXAMPLE, value="1/3"),
+    compute=_read_off_curve(_equal_error_rate),
+    symbols=_CURVE_SYMBOLS | {"x": "the false positive rate that equals the rate of positives missed"},
     peers={
         "BOSARIS": "takes the convex hull of the ROC curve, whose equal error rate is never higher",
         "others": "some take the threshold where the two rates are nearest, and their mean there",
@@ -147,7 +154,7 @@ _EQUAL = replace(
     shown=None,
 )
 _DELONG = replace(
-    _PARTIAL,
+    _PARTIAL_AUC,
     key="delong_variance",
     name="DeLong variance of the AUC",
     names=("variance of the AUC", "DeLong's variance"),
@@ -158,11 +165,11 @@ _DELONG = replace(
     params=(),
     properties=Properties(symmetric=False, prevalence_sensitive=True, count_based=False),
     source="DeLong, DeLong & Clarke-Pearson 1988; Sun & Xu 2014",
-    example=replace(BINARY, value="1/27"),
-    compute=delong,
+    example=replace(SCORED_BINARY_EXAMPLE, value="1/27"),
+    compute=auc_variance,
     hints=dict.fromkeys(("multiclass", "multilabel"), "it is about one AUC of a binary task"),
-    weighable=False,
-    symbols={name: meaning for name, meaning in SYMBOLS.items() if name != "s_u, s_v"}
+    supports_weights=False,
+    symbols={name: meaning for name, meaning in AUC_SYMBOLS.items() if name != "s_u, s_v"}
     | {
         "θ": "the AUC, ties counted half",
         "V_u": "share of the negatives that score lower than positive u, ties counted half",
@@ -171,5 +178,5 @@ _DELONG = replace(
     peers={"pROC": "var(method='delong') is the same"},
     shown=None,
 )
-for _metric in (_PARTIAL, _SPECIFICITY, _EQUAL, _DELONG):
+for _metric in (_PARTIAL_AUC, _SPECIFICITY, _EQUAL_ERROR_RATE, _DELONG):
     register(_metric)

@@ -4,34 +4,34 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.scoring.curves import Steps, steps_of
+from app.scoring.curves import ThresholdCounts, threshold_counts
 from app.scoring.declaration.metric import MetricCall
 from app.scoring.declaration.options import excluded_labels
-from app.scoring.metrics.labels.undefined_rules import UndefinedError, listed
+from app.scoring.metrics.labels.undefined_rules import UndefinedError, join_names
 from app.scoring.metrics.scores.oriented_scores import positive_code, scores_of
 from app.scoring.numeric.exact import Floats
-from app.scoring.probability_rows import both_classes
-from app.scoring.score_ranks import Mask, Ranks, ranks_of
-from app.scoring.tally import Workspace
+from app.scoring.probability_rows import scores_of_both_classes
+from app.scoring.score_ranks import Mask, ScoreRanks, rank_positives
+from app.scoring.tally import EvaluationContext
 
-_SAFE = 2**61  # twice such a sum of weights stays within int64
+_MAX_INT64_WEIGHT = 2**61  # twice such a sum of weights stays within int64
 
 
-class Columns:
+class ScoreColumns:
     """The scores (higher is surer) and the truth of each class; a column is sorted when it is first asked for.
 
     Where a binary task has one score per instance, of the class `single`, the other one is ranked by it the other way
     round.
     """
 
-    def __init__(self, ws: Workspace, scores: Floats, *, lower: bool) -> None:
+    def __init__(self, ws: EvaluationContext, scores: Floats, *, lower: bool) -> None:
         self.names = ws.spec.classes
         self._lower = lower
         self.single = positive_code(ws) if ws.spec.task == "binary" and scores.shape[1] == 1 else None
         self._scores = scores
         self._ws = ws
         self._weights = ws.case.weights
-        self._ranks: dict[int, Ranks] = {}
+        self._ranks: dict[int, ScoreRanks] = {}
 
     def values(self, code: int) -> Floats:
         """The scores of a class, one per instance."""
@@ -42,24 +42,24 @@ class Columns:
     def own(self, code: int) -> Mask:
         """Which instances have this class in gold."""
         gold = self._ws.case.gold
-        return np.asarray(gold.codes == code if gold.offsets is None else self._ws.truths[:, code])
+        return np.asarray(gold.codes == code if gold.offsets is None else self._ws.gold_matrix[:, code])
 
     def sent(self, code: int, scores: Floats) -> Floats:
         """Scores of a class as they stood in the file."""
         turned = self._lower != (self.single not in {None, code})
         return 0.0 - scores if turned else scores + 0.0  # never -0.0, which is the same score as 0.0
 
-    def ranks(self, code: int) -> Ranks:
+    def ranks(self, code: int) -> ScoreRanks:
         """The ranks of the instances of a class among all."""
         if code not in self._ranks:
-            self._ranks[code] = ranks_of(self.values(code), self.own(code), self._weights)
+            self._ranks[code] = rank_positives(self.values(code), self.own(code), self._weights)
         return self._ranks[code]
 
-    def steps(self, code: int) -> Steps:
+    def steps(self, code: int) -> ThresholdCounts:
         """What each threshold finds of a class."""
-        return steps_of(self.values(code), self.own(code), self._weights)
+        return threshold_counts(self.values(code), self.own(code), self._weights)
 
-    def pooled(self, codes: Sequence[int]) -> Ranks:
+    def pooled(self, codes: Sequence[int]) -> ScoreRanks:
         """The ranks of the right (instance, class) pairs among all those of these classes.
 
         A binary task with one score s per instance has 1 - s for the other class; UndefinedError where that is none.
@@ -67,11 +67,11 @@ class Columns:
         every = len(codes) == len(self.names)
         scores = self._scores if self.single is None else self._both()
         values = (scores if every else scores[:, codes]).ravel()
-        own = (self._ws.truths if every else self._ws.truths[:, codes]).ravel()
+        own = (self._ws.gold_matrix if every else self._ws.gold_matrix[:, codes]).ravel()
         weights = None if self._weights is None else np.repeat(self._weights, len(codes))
-        if weights is not None and self._ws.total * len(codes) >= _SAFE:
+        if weights is not None and self._ws.total * len(codes) >= _MAX_INT64_WEIGHT:
             weights = weights.astype(object)
-        return ranks_of(values, own, weights)
+        return rank_positives(values, own, weights)
 
     def _both(self) -> Floats:
         """The scores of both classes where those of one were sent, by which the other has 1 - s."""
@@ -80,17 +80,17 @@ class Columns:
             raise UndefinedError(
                 "the positive label alone has scores, and not all from 0 to 1: pooling needs one for each class"
             )
-        both = both_classes(sent, positive_code(self._ws))
+        both = scores_of_both_classes(sent, positive_code(self._ws))
         return 0.0 - both if self._lower else both
 
 
-def columns_of(ws: Workspace, call: MetricCall) -> Columns:
+def score_columns(ws: EvaluationContext, call: MetricCall) -> ScoreColumns:
     """The columns of a case, made once for each score_direction; UndefinedError where an instance has no scores."""
     scores, direction = scores_of(ws, call), call.options["score_direction"]
-    return ws.shared(("columns", direction), lambda: Columns(ws, scores, lower=direction == "lower"))
+    return ws.shared(("columns", direction), lambda: ScoreColumns(ws, scores, lower=direction == "lower"))
 
 
-def code_of(ws: Workspace, call: MetricCall) -> int:
+def class_code(ws: EvaluationContext, call: MetricCall) -> int:
     """The class meant: `label`, else the positive label of a binary task; UndefinedError where it is no class."""
     label = call.params.get("label")
     if label is None and ws.spec.task == "binary":
@@ -102,14 +102,14 @@ def code_of(ws: Workspace, call: MetricCall) -> int:
     return ws.spec.classes.index(label)
 
 
-def codes_kept(ws: Workspace, call: MetricCall) -> tuple[list[int], tuple[str, ...]]:
+def averaged_codes(ws: EvaluationContext, call: MetricCall) -> tuple[list[int], tuple[str, ...]]:
     """The classes that exclude_labels leaves, and the note on those that it does not."""
     wanted = excluded_labels(call.options["exclude_labels"], ws.spec.classes)
     strange = [name for name in wanted if name not in ws.spec.classes]
     if strange:
-        raise UndefinedError(f"exclude_labels names what is not a declared class: {listed(strange)}")
+        raise UndefinedError(f"exclude_labels names what is not a declared class: {join_names(strange)}")
     kept = [code for code, name in enumerate(ws.spec.classes) if name not in wanted]
     if not kept:
         raise UndefinedError("no label is left to average over")
     left_out = [name for name in ws.spec.classes if name in wanted]
-    return kept, (f"left out by exclude_labels: {listed(left_out)}",) if left_out else ()
+    return kept, (f"left out by exclude_labels: {join_names(left_out)}",) if left_out else ()

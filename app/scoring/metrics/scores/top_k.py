@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.scoring.declaration.decision_rules import Decided, decide
+from app.scoring.declaration.decision_rules import ConfiguredDecisionRule, decide_labels
 from app.scoring.declaration.metric import (
     CATALOGUE,
     RANKING,
@@ -19,20 +19,20 @@ from app.scoring.declaration.metric import (
     register,
 )
 from app.scoring.evaluation_input import Labels
-from app.scoring.label_ranking import places_taken
-from app.scoring.metrics.labels.whole_task import SINGLE
-from app.scoring.metrics.rankings.instance_means import in_order_sent
-from app.scoring.tally import Workspace
+from app.scoring.label_ranking import occupied_positions
+from app.scoring.metrics.labels.whole_task import SINGLE_LABEL_TASKS
+from app.scoring.metrics.rankings.instance_means import submitted_order_note
+from app.scoring.tally import EvaluationContext
 
-MOST = 1_000_000
-K = Param(
+MAX_K = 1_000_000
+K_PARAM = Param(
     "k",
     "whole",
     "how many of the best-scored labels count as predicted",
-    bounds=(1, MOST),
+    bounds=(1, MAX_K),
     required_for=("multilabel",),
 )
-_TWO_BEST = Example(
+_TOP_K_EXAMPLE = Example(
     task="multilabel",
     classes=("art", "law", "war"),
     gold=(("art", "law"), ("law",), ("art", "war"), ("law", "war")),
@@ -40,7 +40,7 @@ _TWO_BEST = Example(
     value="",
     scores=((0.9, 0.4, 0.1), (0.2, 0.8, 0.3), (0.7, 0.6, 0.2), (0.4, 0.1, 0.5)),
 )
-_WORKED = {
+_EXAMPLE_VALUES = {
     "recall_macro": "13/18",
     "recall_micro": "5/7",
     "recall_weighted": "5/7",
@@ -78,7 +78,7 @@ _WORKED = {
 """Each measure that comes in this form, with its value on the example for k = 2."""
 
 
-def of_the_best(ws: Workspace, call: MetricCall) -> Workspace:
+def top_k_workspace(ws: EvaluationContext, call: MetricCall) -> EvaluationContext:
     """The case with the k best labels of each instance as its predictions; counts made of it are shared.
 
     By scores, the label declared first before others with the same; without scores the first k labels of each list
@@ -87,20 +87,21 @@ def of_the_best(ws: Workspace, call: MetricCall) -> Workspace:
     k, options = int(call.params["k"]), call.options
     if ws.case.scores is None:
         key = ("first k", k, options["unknown_label"], options["duplicates"])
-        return ws.shared(key, lambda: Workspace(replace(ws.case, predicted=_first(ws, k, options))))
+        return ws.shared(key, lambda: EvaluationContext(replace(ws.case, predicted=_first_k_labels(ws, k, options))))
     scores, direction = ws.case.scores, options["score_direction"]
-    rule = Decided("top_k", k=k, lower=direction == "lower")
+    rule = ConfiguredDecisionRule("top_k", k=k, lower=direction == "lower")
     return ws.shared(
-        ("top k", k, direction), lambda: Workspace(replace(ws.case, predicted=decide(rule, ws.spec, scores, 0)))
+        ("top k", k, direction),
+        lambda: EvaluationContext(replace(ws.case, predicted=decide_labels(rule, ws.spec, scores, 0))),
     )
 
 
-def _first(ws: Workspace, k: int, options: Mapping[str, str]) -> Labels:
+def _first_k_labels(ws: EvaluationContext, k: int, options: Mapping[str, str]) -> Labels:
     """The first k labels of each list, counted as the measures of rankings count them."""
     lists = ws.case.predicted.as_sets()
     assert lists.offsets is not None
     rows = np.repeat(np.arange(lists.n), np.diff(lists.offsets))
-    taken = places_taken(lists, rows, len(ws.spec.classes), options)
+    taken = occupied_positions(lists, rows, len(ws.spec.classes), options)
     before = np.concatenate([[0], np.cumsum(taken)])
     near = taken & (before[:-1] - before[lists.offsets[rows]] < k)
     sizes = np.bincount(rows[near], minlength=lists.n)
@@ -108,23 +109,23 @@ def _first(ws: Workspace, k: int, options: Mapping[str, str]) -> Labels:
 
 
 def _compute(base: Metric) -> Compute:
-    def value(ws: Workspace, call: MetricCall) -> Result:
-        found = base.compute(of_the_best(ws, call), call)
-        return replace(found, notes=(*found.notes, *in_order_sent(ws)))
+    def value(ws: EvaluationContext, call: MetricCall) -> Result:
+        found = base.compute(top_k_workspace(ws, call), call)
+        return replace(found, notes=(*found.notes, *submitted_order_note(ws)))
 
     return value
 
 
-def _equation(base: Metric) -> tuple[str, str]:
+def _top_k_equation(base: Metric) -> tuple[str, str]:
     """The measure's equation with what its predicted sets are, and the letter of those."""
     written = any(use in base.equation for use in ("[P_{i}", "|P_{i}"))
     sign, name = (r"P_{i}", "P_i") if written else (r"\hat{Y}_{i}", "Ŷ_i")
     return rf"{base.equation},\quad {sign}=\{{y:\mathrm{{rank}}_{{i}}(y)\leq \param{{k}}\}}", name
 
 
-def top_k(base: Metric, value: str) -> Metric:
+def top_k_metric(base: Metric, value: str) -> Metric:
     """A measure of hard labels as a measure of the k best labels."""
-    equation, name = _equation(base)
+    equation, name = _top_k_equation(base)
     return replace(
         base,
         key=f"{base.key}_top_k",
@@ -133,13 +134,13 @@ def top_k(base: Metric, value: str) -> Metric:
         equation=equation,
         tasks=("multilabel",),
         needs=(RANKING,),
-        params=(*base.params, K),
+        params=(*base.params, K_PARAM),
         options=(*base.options, "score_direction"),
         properties=Properties(symmetric=False, prevalence_sensitive=True, ordinal=True),
         source=f"{base.source}; Wenzel sec 4 (top-3 evaluation of SS-GRL)",
-        example=replace(_TWO_BEST, value=value, params={**base.example.params, "k": "2"}),
+        example=replace(_TOP_K_EXAMPLE, value=value, params={**base.example.params, "k": "2"}),
         compute=_compute(base),
-        hints=dict.fromkeys(SINGLE, "with one label per instance say top_k_accuracy"),
+        hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance say top_k_accuracy"),
         symbols={
             **base.symbols,
             "k": "how many of the best-scored labels count as predicted",
@@ -149,5 +150,5 @@ def top_k(base: Metric, value: str) -> Metric:
     )
 
 
-for _key, _value in _WORKED.items():
-    register(top_k(CATALOGUE[_key], _value))
+for _key, _value in _EXAMPLE_VALUES.items():
+    register(top_k_metric(CATALOGUE[_key], _value))

@@ -2,33 +2,39 @@
 
 from app.scoring.declaration.granularity import HITS
 from app.scoring.declaration.metric import SCORES, Example, Metric, MetricCall, Param, Result, register
-from app.scoring.declaration.task import Task
-from app.scoring.label_ranking import Ranks, Relevant, rank_by_scores
+from app.scoring.declaration.task import TaskKind
+from app.scoring.label_ranking import LabelRanks, RelevantLabels, rank_by_scores
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.rankings.instance_means import PROPERTIES, RANKED, TIES, UNIT, Means
+from app.scoring.metrics.rankings.instance_means import (
+    SCORE_OPTIONS,
+    SCORE_PROPERTIES,
+    TIES_PARAM,
+    UNIT_RANGE,
+    InstanceMeans,
+)
 from app.scoring.metrics.scores.oriented_scores import Scores, positive_code, scores_of
-from app.scoring.probability_rows import both_classes
-from app.scoring.tally import Workspace
-from app.scoring.tie_rules import chance_of_a_hit
+from app.scoring.probability_rows import scores_of_both_classes
+from app.scoring.tally import EvaluationContext
+from app.scoring.tie_rules import hit_probability
 
-SINGLE: tuple[Task, ...] = ("binary", "multiclass")
+SINGLE_LABEL_TASKS: tuple[TaskKind, ...] = ("binary", "multiclass")
 
 
-def top_k_accuracy(ws: Workspace, call: MetricCall) -> Result:
+def top_k_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
     """The share of instances of which the right label, or any acceptable one, is among the k best."""
     k, m = int(call.params["k"]), len(ws.spec.classes)
     direction = call.options["score_direction"]
-    ranks = ws.shared(("ranks of classes", direction), lambda: _ranks(ws, call))
-    found = Means(ws, call).of_ratios(*chance_of_a_hit(ranks, k, call.params["ties"]))
+    ranks = ws.shared(("ranks of classes", direction), lambda: _class_ranks(ws, call))
+    found = InstanceMeans(ws, call).mean_of_ratios(*hit_probability(ranks, k, call.params["ties"]))
     notes = (f"k={k} takes in all {m} classes",) if k >= m else ()
     return Result(found.value, None, notes)
 
 
-def _ranks(ws: Workspace, call: MetricCall) -> Ranks:
-    return rank_by_scores(_both(ws, call), Relevant.of(ws.case.gold, len(ws.spec.classes)))
+def _class_ranks(ws: EvaluationContext, call: MetricCall) -> LabelRanks:
+    return rank_by_scores(_scores_of_both(ws, call), RelevantLabels.of(ws.case.gold, len(ws.spec.classes)))
 
 
-def _both(ws: Workspace, call: MetricCall) -> Scores:
+def _scores_of_both(ws: EvaluationContext, call: MetricCall) -> Scores:
     """The scores of all classes: of a single one of the positive label, that and 1 less it."""
     scores = scores_of(ws, call)
     if scores.shape[1] > 1 or ws.spec.task != "binary":
@@ -39,7 +45,7 @@ def _both(ws: Workspace, call: MetricCall) -> Scores:
         raise UndefinedError(
             "the one score given is held against 1 less it, which takes scores from 0 to 1; give those of both classes"
         )
-    both = both_classes(own, positive_code(ws))
+    both = scores_of_both_classes(own, positive_code(ws))
     return 0.0 - both if lower else both
 
 
@@ -49,23 +55,23 @@ register(
         name="top-k accuracy",
         names=("top-k categorical accuracy", "hit rate at k", "top_k_accuracy_score", "accuracy at k"),
         equation=r"\frac{1}{n}\sum_{i=1}^{n} [r_{i}\le \param{k}]",
-        tasks=SINGLE,
+        tasks=SINGLE_LABEL_TASKS,
         needs=(SCORES,),
         direction="higher",
         granularity=HITS,
-        range=UNIT,
+        range=UNIT_RANGE,
         params=(
             Param(
                 "k",
                 "whole",
                 "how many of the classes ranked first count",
                 bounds=(1, 1_000_000),
-                required_for=SINGLE,
+                required_for=SINGLE_LABEL_TASKS,
             ),
-            TIES,
+            TIES_PARAM,
         ),
-        options=RANKED,
-        properties=PROPERTIES,
+        options=SCORE_OPTIONS,
+        properties=SCORE_PROPERTIES,
         source="Russakovsky et al. 2015, ImageNet large scale visual recognition challenge; ties: McSherry & Najork 2008",
         example=Example(
             task="multiclass",

@@ -1,0 +1,116 @@
+"""A small installation with a row in every table and the files they name, its commands, and a look at all of it."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select, text, update
+
+from app.files import FileStore
+from app.runtime.data_folder import open_file_store
+from app.settings import Settings
+from app.store.migrate import upgrade
+from app.store.session import Database
+from app.store.tables import Base, GoldVersion, Submission
+from tests.cli.run_command import CommandResult, run_assay
+from tests.store.sample_rows import fill_tables
+
+CONTENTS = {Submission: b'{"t1": "cat", "t2": "dog"}', GoldVersion: b'[{"id": "t1", "label": "cat"}]'}
+ADMIN_TOKEN = "the token of the administrator, long enough"
+PASSED_SETTINGS = ("database_url", "files_shared", "files_url", "s3_endpoint", "s3_access_key")
+
+
+@contextmanager
+def open_database(settings: Settings) -> Iterator[Database]:
+    """The database of an installation."""
+    db = Database(settings)
+    try:
+        yield db
+    finally:
+        db.close()
+
+
+def fill_installation(settings: Settings) -> Settings:
+    """Fill an empty database and the files beside it."""
+    upgrade(settings)
+    files = file_store_of(settings)
+    with open_database(settings) as db, db.write() as session:
+        fill_tables(session)
+        session.flush()
+        session.execute(text("DELETE FROM workers"))
+        for owner, content in CONTENTS.items():
+            coming = files.begin()
+            coming.write(content)
+            stored = coming.finish()
+            session.execute(update(owner).values(file_key=stored.key, sha256=stored.sha256, size=stored.size))
+    (settings.data_dir / "admin-token").write_text(f"{ADMIN_TOKEN}\n")
+    return settings
+
+
+def all_rows(settings: Settings) -> dict[str, list[Any]]:
+    """All rows of all tables."""
+    with open_database(settings) as db, db.read() as session:
+        found = {table.name: session.execute(select(table)).all() for table in Base.metadata.sorted_tables}
+    return {name: sorted(map(tuple, rows), key=repr) for name, rows in found.items()}
+
+
+def file_key_of(settings: Settings, owner: type[Submission | GoldVersion]) -> str:
+    """The key of its file."""
+    with open_database(settings) as db, db.read() as session:
+        return str(session.scalar(select(owner.file_key)))
+
+
+def file_store_of(settings: Settings) -> FileStore:
+    """Its store of files."""
+    return open_file_store(settings, settings.data_dir / "of-the-test")
+
+
+def stored(settings: Settings) -> dict[str, bytes]:
+    """The files of an installation by their keys."""
+    files, found = file_store_of(settings), {}
+    for key in files.keys(older=-60):
+        with files.local_path(key) as path:
+            found[key] = path.read_bytes()
+    return found
+
+
+def make_old(path: Path) -> None:
+    """As if it had been stored two days ago."""
+    moment = time.time() - 2 * 24 * 3600
+    os.utime(path, (moment, moment))
+
+
+@contextmanager
+def command_environment(settings: Settings) -> Iterator[None]:
+    """The environment of commands on an installation."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("ASSAY_MIN_FREE", "0")
+        for name in PASSED_SETTINGS:
+            environment.setenv(f"ASSAY_{name.upper()}", str(getattr(settings, name)))
+        if settings.s3_secret_key is not None:
+            environment.setenv("ASSAY_S3_SECRET_KEY", settings.s3_secret_key.get_secret_value())
+        yield
+
+
+def run_on_installation(settings: Settings, *words: object) -> CommandResult:
+    with command_environment(settings):
+        return run_assay(*words, "--data-dir", settings.data_dir, "--json")
+
+
+def backup(settings: Settings, folder: Path, *more: object) -> CommandResult:
+    return run_on_installation(settings, "backup", folder, *more)
+
+
+def restore(settings: Settings, folder: Path, *more: object) -> CommandResult:
+    return run_on_installation(settings, "restore", folder, *more)
+
+
+def require_refused(ran: CommandResult, code: str, said: str) -> None:
+    value = ran.value()
+    assert (ran.status, value["code"]) == (1, code), value
+    assert said in value["detail"]
+    assert value["remedy"]

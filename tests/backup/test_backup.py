@@ -1,0 +1,210 @@
+"""backup: rows and files of an installation at work, there and back; what it leaves out, and what it refuses."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from sqlalchemy import delete, select, update
+from sqlalchemy.engine import make_url
+
+from app.actions.operations.back_up import back_up
+from app.actions.operations.backup_folder import file_sha256
+from app.actions.operations.sweep_files import OrphanFileSweeper
+from app.files.folder import FolderFileStore
+from app.runtime.data_folder import PREPARED_GOLD_FOLDER
+from app.settings import Settings
+from app.store import migrate
+from app.store.tables import IdempotencyKey, QuotaEntry, Score, ScoreTask, Submission
+from app.store.types import utcnow
+from tests.backup.installation import (
+    ADMIN_TOKEN,
+    CONTENTS,
+    all_rows,
+    backup,
+    file_key_of,
+    make_old,
+    open_database,
+    require_refused,
+    restore,
+    stored,
+)
+
+# ---- there and back -----------------------------------------------------------------------------
+
+
+def test_every_row_and_file_comes_back_through_either_kind_of_database(
+    source: Settings, whole: Path, target: Settings, tmp_path: Path
+) -> None:
+    before = all_rows(source)
+    assert all(rows for name, rows in before.items() if name != "workers")
+    assert restore(target, whole).value()["waiting"] == 1
+    assert all_rows(target) == before
+    again, home = tmp_path / "again", Settings(data_dir=tmp_path / "home")
+    assert backup(target, again).value()["source"] == make_url(target.database).get_backend_name()
+    assert restore(home, again).status == 0
+    assert all_rows(home) == before
+    assert stored(home) == stored(target) == stored(source)
+    assert sorted(stored(source).values()) == sorted(CONTENTS.values())
+
+
+def test_a_backup_says_what_it_holds_and_anybody_can_check_its_bytes(whole: Path) -> None:
+    manifest = json.loads((whole / "manifest.json").read_text())
+    assert manifest["revision"] == migrate.head_revision()
+    assert (manifest["files"], manifest["bytes"]) == (2, sum(map(len, CONTENTS.values())))
+    assert manifest["counts"]["submissions"] == 1
+    sums = [line.split("  ") for line in (whole / "SHA256SUMS").read_text().splitlines()]
+    assert {name for _, name in sums} == {
+        str(path.relative_to(whole))
+        for path in whole.rglob("*")
+        if path.is_file() and path.name not in {"manifest.json", "SHA256SUMS"}
+    }
+    assert all(file_sha256(whole / name) == digest for digest, name in sums)
+
+
+def test_a_backup_is_for_its_owner_alone_and_holds_no_key(source: Settings, folder: Path, tmp_path: Path) -> None:
+    assert "--keys" in backup(source, folder).err
+    for path in [folder, *folder.rglob("*")]:
+        assert path.stat().st_mode & 0o077 == 0, path
+        assert path.is_dir() or ADMIN_TOKEN.encode() not in path.read_bytes()
+    keys = tmp_path / "keys.json"
+    assert backup(source, tmp_path / "second", "--keys", keys).status == 0
+    assert keys.stat().st_mode & 0o077 == 0
+    assert ADMIN_TOKEN in keys.read_text()
+
+
+def test_what_can_be_made_again_is_not_in_a_backup(source: Settings, folder: Path) -> None:
+    made = source.data_dir / PREPARED_GOLD_FOLDER / "0.gold"
+    made.parent.mkdir()
+    made.write_bytes(b"gold that is ready to score with")
+    assert backup(source, folder).status == 0
+    assert not [path for path in folder.rglob("*") if path.is_file() and made.read_bytes() in path.read_bytes()]
+
+
+def test_keys_come_back_where_they_are_given(source: Settings, folder: Path, tmp_path: Path) -> None:
+    keys, new = tmp_path / "keys.json", Settings(data_dir=tmp_path / "new")
+    backup(source, folder, "--keys", keys)
+    assert restore(new, folder, "--keys", keys).value()["keys"] == ["admin-token"]
+    token = new.data_dir / "admin-token"
+    assert (token.read_text(), token.stat().st_mode & 0o777) == (f"{ADMIN_TOKEN}\n", 0o600)
+
+
+def test_what_was_running_is_queued_again_without_an_interruption(
+    source: Settings, folder: Path, target: Settings
+) -> None:
+    later = utcnow().replace(year=2999)
+    with open_database(source) as db, db.write() as session:
+        session.execute(update(ScoreTask).values(status="running", attempt=2, lease_until=later, not_before=later))
+        session.execute(update(Submission).values(status="running"))
+    backup(source, folder)
+    assert restore(target, folder).value()["waiting"] == 1
+    with open_database(target) as db, db.read() as session:
+        task = session.scalars(select(ScoreTask)).one()
+        assert (task.status, task.attempt, task.interruptions) == ("queued", 2, 0)
+        assert (task.lease_until, task.not_before) == (None, None)
+        assert session.scalars(select(Submission)).one().status == "queued"
+
+
+# ---- while the service is at work ---------------------------------------------------------------
+
+
+def test_no_file_is_swept_while_a_backup_wants_it(source: Settings, folder: Path) -> None:
+    swept: list[int] = []
+    key = file_key_of(source, Submission)
+    files = FolderFileStore(source)
+    with open_database(source) as db:
+
+        def meanwhile(_done: int, _all: int) -> None:
+            with db.write() as session:  # nobody else waits for a backup
+                for each in (IdempotencyKey, QuotaEntry, Score, ScoreTask, Submission):
+                    session.execute(delete(each))
+            make_old(source.files_dir / key)
+            swept.append(OrphanFileSweeper(db, files).sweep_at_start())
+
+        manifest = back_up(source, db, files, folder, meanwhile)
+        assert swept == [0, 0]
+        assert (manifest.counts["submissions"], manifest.files) == (1, 2)
+        assert OrphanFileSweeper(db, files).sweep_at_start() == 1
+    assert not (source.files_dir / key).exists()
+    assert (folder / "files" / key).read_bytes() == CONTENTS[Submission]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files for others")
+def test_a_backup_made_by_root_leaves_nothing_that_shuts_the_service_out(source: Settings, folder: Path) -> None:
+    database = source.data_dir / "assay.sqlite3"
+    os.chown(database, 65534, 65534)
+    assert backup(source, folder).status == 0
+    assert {path.stat().st_uid for path in source.data_dir.glob("assay.sqlite3*")} == {65534}
+
+
+@pytest.mark.parametrize("fault", ["missing", "damaged"])
+def test_a_file_that_the_installation_lost_is_named_and_the_rest_is_kept(
+    source: Settings, folder: Path, tmp_path: Path, fault: str
+) -> None:
+    key = file_key_of(source, Submission)
+    path = source.files_dir / key
+    path.unlink() if fault == "missing" else path.write_bytes(b"x" * len(CONTENTS[Submission]))
+    ran = backup(source, folder)
+    assert ran.status == 1
+    [lost] = ran.value()["lost"]
+    assert (lost["key"], lost["fault"].split(":")[0]) == (key, fault)
+    assert key in ran.err
+    assert all_rows(source)["submissions"][0][0] in lost["owner"]
+    new = Settings(data_dir=tmp_path / "new")
+    again = restore(new, folder)
+    assert (again.status, again.value()["lost"]) == (0, [lost])
+    assert list(stored(new).values()) == [b'[{"id": "t1", "label": "cat"}]']
+    assert all_rows(new) == all_rows(source)
+
+
+# ---- refused ------------------------------------------------------------------------------------
+
+
+def test_a_folder_with_anything_in_it_is_not_backed_up_into(source: Settings, whole: Path) -> None:
+    before = sorted(whole.rglob("*"))
+    require_refused(backup(source, whole), "folder_taken", str(whole))
+    assert sorted(whole.rglob("*")) == before
+
+
+def test_a_backup_that_fails_leaves_nothing_that_looks_like_one(source: Settings, folder: Path) -> None:
+    def fails(_done: int, _all: int) -> None:
+        raise OSError("the disk is full")
+
+    with open_database(source) as db, pytest.raises(OSError, match="full"):
+        back_up(source, db, FolderFileStore(source), folder, fails)
+    assert list(folder.iterdir()) == []
+    assert backup(source, folder).status == 0
+
+
+def test_nothing_is_backed_up_where_there_is_no_database(tmp_path: Path, folder: Path) -> None:
+    require_refused(backup(Settings(data_dir=tmp_path / "none"), folder), "no_database", str(tmp_path / "none"))
+    assert not folder.exists()
+    assert not (tmp_path / "none").exists()
+
+
+def test_keys_are_never_written_into_the_backup_nor_over_a_file(source: Settings, folder: Path, tmp_path: Path) -> None:
+    require_refused(backup(source, folder, "--keys", folder / "keys.json"), "keys_misplaced", "inside")
+    (tmp_path / "there").write_text("mine")
+    require_refused(backup(source, folder, "--keys", tmp_path / "there"), "keys_misplaced", "exists")
+    (source.data_dir / "admin-token").unlink()
+    require_refused(backup(source, folder, "--keys", tmp_path / "keys.json"), "no_keys", str(source.data_dir))
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"format": 1, "keys": {}}', '{"format": 1, "keys": {"../lock": "x"}}'])
+def test_a_file_that_holds_no_keys_is_refused(whole: Path, tmp_path: Path, text: str) -> None:
+    keys, new = tmp_path / "keys.json", Settings(data_dir=tmp_path / "new")
+    keys.write_text(text)
+    require_refused(restore(new, whole, "--keys", keys), "keys_unreadable", str(keys))
+    assert not new.data_dir.exists()
+
+
+def test_a_key_that_is_there_is_not_replaced_by_another(source: Settings, folder: Path, tmp_path: Path) -> None:
+    keys, new = tmp_path / "keys.json", Settings(data_dir=tmp_path / "new")
+    backup(source, folder, "--keys", keys)
+    new.data_dir.mkdir()
+    (new.data_dir / "admin-token").write_text("another")
+    require_refused(restore(new, folder, "--keys", keys), "keys_differ", "admin-token")
+    assert (new.data_dir / "admin-token").read_text() == "another"
+    (new.data_dir / "admin-token").unlink()
+    assert restore(new, folder, "--keys", keys).status == 0

@@ -1,0 +1,131 @@
+"""Looking at a service from outside: its processes in /proc, its rows in SQLite, its files on disk."""
+
+import contextlib
+import fcntl
+import os
+import signal
+import sqlite3
+import termios
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.live_service import MAX_WAIT_SECONDS, Caller, Live, eventually, open_challenge
+
+GOLD = [{"id": f"t{number}", "label": "cat" if number % 3 else "dog"} for number in range(12)]
+CORRECT_PREDICTIONS = {row["id"]: row["label"] for row in GOLD}
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that ended with all its threads and waits to be collected does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        threads = len(list(Path(f"/proc/{pid}/task").iterdir()))
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state not in {"Z", "X"} or threads > 1
+
+
+def children_of(pid: int) -> list[int]:
+    """Process ids of the direct children of a process."""
+    found: list[int] = []
+    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
+        found.extend(int(each) for each in listing.read_text().split())
+    return [each for each in found if is_alive(each)]
+
+
+def cpu_ticks(pid: int) -> int:
+    """Processor time that a process has used, in clock ticks."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def is_idle(pid: int) -> bool:
+    """Whether a process sleeps and uses no processor for a moment: a child that has started and waits to be asked."""
+    before = cpu_ticks(pid)
+    for _ in range(4):
+        if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "S":
+            return False
+        time.sleep(0.02)
+    return cpu_ticks(pid) == before
+
+
+def pid_of(service: Live) -> int:
+    """The process id of a service that runs."""
+    assert service.process is not None
+    return service.process.pid
+
+
+def query_rows(service: Live, query: str) -> list[tuple[Any, ...]]:
+    """The rows of a query, read beside the service."""
+    connection = sqlite3.connect(
+        f"file:{service.data_dir / 'assay.sqlite3'}?mode=ro", uri=True, timeout=MAX_WAIT_SECONDS
+    )
+    try:
+        return connection.execute(query).fetchall()
+    finally:
+        connection.close()
+
+
+def stored_uploads(service: Live) -> list[str]:
+    """The names of the stored files, whole or in part."""
+    return sorted(path.name for path in (service.data_dir / "files" / "uploads").iterdir())
+
+
+def open_pets_challenge(service: Live, **phase: Any) -> Caller:
+    """A challenge `pets` with gold, and a member of its team Blue."""
+    open_challenge(service.admin(), "pets", GOLD, phases=[{"name": "main", **phase}])
+    return service.person("Blue").join("pets", "Blue")
+
+
+def submission_status(who: Caller, submission: str) -> str:
+    """The status of a submission now."""
+    answer = who.get(f"/submissions/{submission}")
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["status"])
+
+
+@contextlib.contextmanager
+def frozen_scoring(service: Live) -> Iterator[list[int]]:
+    """Stop the children of a service for a while, so that whatever they are asked stays unanswered."""
+    with frozen_children(pid_of(service)) as children:
+        yield children
+
+
+@contextlib.contextmanager
+def frozen_children(*parents: int) -> Iterator[list[int]]:
+    """The same for the children of these processes."""
+    children = [child for parent in parents for child in children_of(parent)]
+    for child in children:
+        freeze(child)
+    try:
+        yield children
+    finally:
+        for child in children:
+            thaw(child)
+
+
+def asked(child: int) -> bool:
+    """Whether a frozen child has been sent something: bytes wait in the pipe that it reads."""
+    pipe = os.open(f"/proc/{child}/fd/0", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        return any(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))
+    finally:
+        os.close(pipe)
+
+
+def freeze(child: int) -> None:
+    """Stop a process, and wait until each of its threads has stopped: the signal alone is only a promise."""
+    os.kill(child, signal.SIGSTOP)
+    eventually(lambda: all(map(_is_stopped, Path(f"/proc/{child}/task").iterdir())), f"{child} has stopped")
+
+
+def thaw(process: int) -> None:
+    """Let a stopped process go on, if there is still one."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, signal.SIGCONT)
+
+
+def _is_stopped(task: Path) -> bool:
+    return (task / "stat").read_text().rpartition(")")[2].split()[0] == "T"

@@ -1,0 +1,30 @@
+"""The table of formats and faults: what each faulty file gets for an answer. The tests run it and docs/formats.md shows it."""
+
+from tests.formats.fault_table import encodings, limits, scores, tables, text, values
+from tests.formats.fault_table.model import Cell, Group
+
+GROUPS: tuple[Group, ...] = (
+    text.GROUP,
+    text.MISTAKEN,
+    values.IDENTITY,
+    values.ANSWERS,
+    scores.GROUP,
+    tables.TEXT,
+    tables.NPZ,
+    tables.COLUMNAR,
+    limits.GROUP,
+    encodings.ENCODED,
+    encodings.SAID,
+)
+"""The tables of the page, in its order."""
+
+
+def cells() -> dict[str, Cell]:
+    """All cells by name: group, fault and column."""
+    return {
+        f"{group.name}: {fault.name}: {column}": found
+        for group in GROUPS
+        for fault in group.faults
+        for column, found in fault.cells.items()
+        if isinstance(found, Cell)
+    }

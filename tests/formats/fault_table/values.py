@@ -1,0 +1,429 @@
+"""Faults of keys, ids and labels."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tests.formats.fault_table.model import (
+    CLASSES,
+    IDS,
+    Cell,
+    Fault,
+    Group,
+    ProblemFields,
+    cells_of_columns,
+    missing_instances,
+    problem_at,
+)
+from tests.formats.fault_table.write import (
+    ALL,
+    ARROWS,
+    JSON,
+    LABELS,
+    SETS,
+    TABLES,
+    JsonPairs,
+    RawJson,
+    cell_with_label,
+    columnar,
+    make_cell,
+    npz,
+    to_json,
+    value_location,
+    with_second_row,
+    write_file,
+)
+
+RECORDS = ("records", "lines")
+LISTED = ("records", "columns", "lines")
+TEXT_ALONE = dict.fromkeys(TABLES, "every field is text")
+NOT_LONG = tuple(name for name in ALL if name != "long")
+ROWS_ARE_PAIRS = "rows of the same id are one instance"
+KEYS_ARE_TEXT = "the keys of an object are texts"
+
+
+def cells_with_ids_or_labels(
+    code: str, spoiled: Any, *, of: str = "id", follow: tuple[str, ...] = ("t2",), **more: Any
+) -> Any:
+    """A maker of cells whose second id (or label) is `spoiled`: one problem there, and the ids missed by it."""
+
+    def make(column: str) -> Cell:
+        rows = with_second_row(LABELS, id=spoiled) if of == "id" else with_second_row(LABELS, value=spoiled)
+        found = {"code": code, **value_location(column, 1, of), **more}
+        return make_cell(column, write_file(column, rows), found, *missing_instances(*follow))
+
+    return make
+
+
+def column_of(column: str, name: str, array: Any, *problems: ProblemFields) -> Cell:
+    """A cell of Parquet or Arrow with this array as one of the columns."""
+    table = {"id": list(IDS), "label": list(CLASSES)} | {name: array}
+    return make_cell(column, columnar(column, pa.table(table)), *problems)
+
+
+# ---- keys ------------------------------------------------------------------------------------------
+
+
+def _key_twice(column: str) -> Cell:
+    if column in RECORDS:
+        twice = JsonPairs([("id", "t2"), ("label", "dog"), ("label", "eel")])
+        one, three = ({"id": name, "label": label} for name, label in (LABELS[0], LABELS[2]))
+        lines = [to_json(one), to_json(twice), to_json(three)]
+        body = "\n".join(lines) if column == "lines" else f'{{"predictions": [{", ".join(lines)}]}}'
+        return make_cell(
+            column, body, {"code": "duplicate_key", **value_location(column, 1, "label"), "instance_id": "t2"}
+        )
+    if column == "columns":
+        body = to_json(JsonPairs([("ids", list(IDS)), ("labels", list(CLASSES)), ("labels", list(CLASSES))]))
+        return make_cell(column, body, problem_at("duplicate_key", "/labels"))
+    if column == "map":
+        body = to_json(JsonPairs([*LABELS, ("t2", "eel")]))
+        return make_cell(column, body, problem_at("duplicate_key", "/t2", "t2"))
+    if column in TABLES:
+        sign = "\t" if column == "tsv" else ","
+        rows = [("id", "label", "label"), *((name, label, label) for name, label in LABELS)]
+        body = "".join(sign.join(row) + "\n" for row in rows)
+        return make_cell(column, body, problem_at("duplicate_key", line=1, column=3))
+    arrays = [pa.array(IDS), pa.array(CLASSES), pa.array(CLASSES)]
+    table = pa.table(arrays, names=["id", "label", "label"])
+    return make_cell(column, columnar(column, table), problem_at("duplicate_key", "/label"))
+
+
+def _id_twice(column: str) -> Cell:
+    if column == "long":
+        body = write_file(column, [("t1", "cat"), ("t2", ""), ("t2", ""), ("t3", "eel")])
+        return make_cell(column, body, problem_at("duplicate_id", None, "t2", line=4, column=1))
+    found = {"code": "duplicate_id", **value_location(column, 3, "id"), "instance_id": "t2"}
+    return make_cell(column, write_file(column, [*LABELS, LABELS[1]]), found)
+
+
+def _no_id(column: str) -> Cell:
+    if column in RECORDS:
+        rows = [{"id": "t1", "label": "cat"}, {"label": "dog"}, {"id": "t3", "label": "eel"}]
+        body = "\n".join(map(to_json, rows)) if column == "lines" else to_json({"predictions": rows})
+        return make_cell(
+            column, body, {"code": "missing_id", **value_location(column, 1, "row")}, *missing_instances("t2")
+        )
+    if column == "columns":
+        return make_cell(
+            column,
+            to_json({"labels": list(CLASSES)}),
+            problem_at("wrong_shape", "/labels", expected="a list of ids beside it"),
+        )
+    if column in TABLES:
+        sign = "\t" if column == "tsv" else ","
+        body = "".join(sign.join(line) + "\n" for line in [("name", "label"), *LABELS])
+        return make_cell(column, body, problem_at("wrong_shape", line=1))
+    if column == "npz":
+        return make_cell(column, npz(labels=CLASSES), problem_at("wrong_shape"))
+    return make_cell(column, columnar(column, pa.table({"label": CLASSES})), problem_at("wrong_shape"))
+
+
+def _missing(column: str) -> Cell:
+    return make_cell(column, write_file(column, LABELS[:2]), *missing_instances("t3"))
+
+
+def _near_id(column: str) -> Cell:
+    found = {
+        "code": "unknown_id",
+        **value_location(column, 1, "id"),
+        "instance_id": "T-2",
+        "expected": '"t2"',
+        "got": '"T-2"',
+    }
+    if column == "map":
+        found["pointer"] = "/T-2"
+    return make_cell(column, write_file(column, with_second_row(LABELS, id="T-2")), found, *missing_instances("t2"))
+
+
+def _far_id(column: str) -> Cell:
+    found = {"code": "unknown_id", **value_location(column, 3, "id"), "instance_id": "zebra"}
+    if column == "map":
+        found["pointer"] = "/zebra"
+    return make_cell(column, write_file(column, [*LABELS, ("zebra", "cat")]), found)
+
+
+def _empty_id(column: str) -> Cell:
+    found = {"code": "missing_id", **value_location(column, 1, "id")}
+    if column == "map":
+        found["pointer"] = "/"
+    return make_cell(column, write_file(column, with_second_row(LABELS, id="")), found, *missing_instances("t2"))
+
+
+def _id_null(column: str) -> Cell:
+    return column_of(column, "id", ["t1", None, "t3"], problem_at("missing_id", "/id/1"), *missing_instances("t2"))
+
+
+def _typed(name: str, array: Any) -> dict[str, Cell]:
+    """Cells of a whole column (.npz: array) of a wrong type."""
+    problem = problem_at("wrong_shape", f"/{name}")
+    arrays = {"ids": IDS, "labels": CLASSES} | {f"{name}s": np.asarray(array)}
+    packed = make_cell("npz", npz(**arrays), problem_at("wrong_shape", f"/{name}s"))
+    return {"npz": packed, **{column: column_of(column, name, array, problem) for column in ARROWS}}
+
+
+def _lists(name: str) -> dict[str, Cell | str]:
+    lists = [[one] for one in (IDS if name == "id" else CLASSES)]
+    packed = make_cell(
+        "npz", npz(**({"ids": IDS, "labels": CLASSES} | {f"{name}s": lists})), problem_at("wrong_shape", f"/{name}s")
+    )
+    return {
+        "npz": packed,
+        **{column: column_of(column, name, lists, problem_at("wrong_shape", f"/{name}")) for column in ARROWS},
+    }
+
+
+FLOATS, FLAGS = [1.0, 2.0, 3.0], [True, False, True]
+NO_NULL = {"npz": "arrays have no nulls"}
+
+IDENTITY = Group(
+    "Keys and ids",
+    ALL,
+    (
+        Fault(
+            "key given twice",
+            "In a record, an object, a header, a schema: the answer's key or column stands there twice.",
+            cells_of_columns((*JSON, *TABLES, *ARROWS), _key_twice, npz="see the member of an archive given twice"),
+        ),
+        Fault(
+            "duplicate id",
+            "t2 is given twice (long CSV: twice without labels).",
+            cells_of_columns(
+                tuple(name for name in ALL if name != "map"), _id_twice, map="a repeated id is a repeated key"
+            ),
+        ),
+        Fault(
+            "missing id field",
+            "A record, or the file, has no field of ids.",
+            cells_of_columns(tuple(name for name in ALL if name != "map"), _no_id, map="the key is the id"),
+        ),
+        Fault("empty id", "The id of t2 is the empty string.", cells_of_columns(ALL, _empty_id)),
+        Fault("missing instance", "t3 is not in the file.", cells_of_columns(ALL, _missing)),
+        Fault(
+            "misspelt id", "T-2 instead of t2: the answer asks whether t2 is meant.", cells_of_columns(ALL, _near_id)
+        ),
+        Fault("unknown id", "There is an id too many, like none that is known.", cells_of_columns(ALL, _far_id)),
+        Fault(
+            "1.0 as id",
+            "A number with a decimal point.",
+            {
+                **cells_of_columns(
+                    LISTED, cells_with_ids_or_labels("wrong_shape", RawJson("1.0")), map=KEYS_ARE_TEXT, **TEXT_ALONE
+                ),
+                **_typed("id", FLOATS),
+            },
+        ),
+        Fault(
+            "true as id",
+            "A boolean.",
+            {
+                **cells_of_columns(
+                    LISTED, cells_with_ids_or_labels("wrong_shape", RawJson("true")), map=KEYS_ARE_TEXT, **TEXT_ALONE
+                ),
+                **_typed("id", FLAGS),
+            },
+        ),
+        Fault(
+            "null as id",
+            "No value.",
+            {
+                **cells_of_columns(
+                    LISTED,
+                    cells_with_ids_or_labels("missing_id", RawJson("null")),
+                    map=KEYS_ARE_TEXT,
+                    **TEXT_ALONE,
+                    **NO_NULL,
+                ),
+                **cells_of_columns(ARROWS, _id_null),
+            },
+        ),
+        Fault(
+            "list as id",
+            "A list instead of a text.",
+            {
+                **cells_of_columns(
+                    LISTED, cells_with_ids_or_labels("wrong_shape", ["t2"]), map=KEYS_ARE_TEXT, **TEXT_ALONE
+                ),
+                **_lists("id"),
+            },
+        ),
+    ),
+)
+
+
+# ---- labels ----------------------------------------------------------------------------------------
+
+
+def _in_set(code: str, labels: list[str], item: int) -> Any:
+    """A maker of multi-label cells with these labels for t2, of which one is faulty."""
+
+    def make(column: str) -> Cell:
+        found = {"code": code, **value_location(column, 1, "label", item, sets=True), "instance_id": "t2"}
+        if column in {"csv", "tsv"}:
+            found |= {"line": 3, "column": 2}
+        if column == "long":
+            found |= {"line": 3 + item, "column": 2}
+        if column == "npz":
+            found["pointer"] = "/labels/1"  # one text holds them all
+        return make_cell(
+            column, write_file(column, with_second_row(SETS, value=labels), "labels"), found, challenge="sets"
+        )
+
+    return make
+
+
+def _one_for_sets(column: str) -> Cell:
+    """One label where the task takes sets."""
+    found = []
+    for row, name in enumerate(IDS):
+        here = value_location(column, row, "label", sets=False)
+        found.append({"code": "wrong_shape", **here, "instance_id": name})
+    return make_cell(column, write_file(column, LABELS), *found, challenge="sets")
+
+
+def _sets_for_one(column: str) -> Cell:
+    """Sets where the task takes one label."""
+    found = [
+        {"code": "wrong_shape", **value_location(column, row, "label", sets=True), "instance_id": name}
+        for row, name in enumerate(IDS)
+    ]
+    if column in ARROWS:
+        found = [problem_at("wrong_shape")]
+    return make_cell(column, write_file(column, SETS, "labels"), *found)
+
+
+def _joined(column: str) -> Cell:
+    """Labels joined by a bar where the task takes one."""
+    rows = with_second_row(LABELS, value="cat|dog")
+    return make_cell(
+        column,
+        write_file(column, rows),
+        {"code": "unknown_label", **value_location(column, 1, "label"), "instance_id": "t2"},
+    )
+
+
+def _label_null(column: str) -> Cell:
+    return column_of(column, "label", ["cat", None, "eel"], problem_at("wrong_shape", "/label/1", "t2"))
+
+
+def _unequal(column: str) -> Cell:
+    if column == "columns":
+        body: str | bytes = to_json({"ids": list(IDS), "labels": list(CLASSES[:2])})
+    else:
+        body = npz(ids=IDS, labels=CLASSES[:2])
+    return make_cell(column, body, problem_at("wrong_shape", "/labels"), *missing_instances("t3"))
+
+
+def _empty_label(column: str) -> Cell:
+    if column == "long":
+        body = write_file(column, [*SETS, ("t2", [""])], "labels")
+        return make_cell(column, body, problem_at("empty_label", None, "t2", line=5, column=2))
+    return cell_with_label("empty_label", "")(column)
+
+
+def _no_label(column: str) -> Cell:
+    rows = [{"id": "t1", "label": "cat"}, {"id": "t2"}, {"id": "t3", "label": "eel"}]
+    body = "\n".join(map(to_json, rows)) if column == "lines" else to_json({"predictions": rows})
+    return make_cell(column, body, {"code": "wrong_shape", **value_location(column, 1, "row"), "instance_id": "t2"})
+
+
+FIELD_ALONE = "all rows have the same fields"
+ANSWERS = Group(
+    "Labels",
+    ALL,
+    (
+        Fault(
+            "unknown label",
+            "A label like none of the vocabulary.",
+            cells_of_columns(ALL, cell_with_label("unknown_label", "zebra", expected='"cat", "dog", "eel"')),
+        ),
+        Fault(
+            "misspelt label",
+            "Dog instead of dog: the answer asks whether dog is meant.",
+            cells_of_columns(ALL, cell_with_label("unknown_label", "Dog", expected='"dog"')),
+        ),
+        Fault(
+            "empty label",
+            "The label of t2 is the empty string (long CSV: beside another one).",
+            cells_of_columns(ALL, _empty_label),
+        ),
+        Fault(
+            "duplicate label",
+            "A set holds dog twice.",
+            cells_of_columns(ALL, _in_set("duplicate_label", ["dog", "dog"], 1)),
+        ),
+        Fault(
+            "unknown in a set",
+            "One label of a set is unknown.",
+            cells_of_columns(ALL, _in_set("unknown_label", ["dog", "zebra"], 1)),
+        ),
+        Fault(
+            "label where sets are due",
+            "A multi-label task gets one label per instance.",
+            cells_of_columns(
+                JSON,
+                _one_for_sets,
+                **dict.fromkeys((*TABLES, "npz", *ARROWS), "one label is a set of one; several are joined by a bar"),
+            ),
+        ),
+        Fault(
+            "set where a label is due",
+            "A task of one label gets lists; in tables and arrays, labels joined by a bar.",
+            {
+                **cells_of_columns((*JSON, *ARROWS), _sets_for_one, long="it is for sets only"),
+                **cells_of_columns(("csv", "tsv", "npz"), _joined),
+            },
+        ),
+        Fault(
+            "no label",
+            "The record of t2 has no label.",
+            cells_of_columns(
+                RECORDS,
+                _no_label,
+                map="an id has a value",
+                **dict.fromkeys(("columns", *TABLES, "npz", *ARROWS), FIELD_ALONE),
+            ),
+        ),
+        Fault(
+            "1.0 as label",
+            "A number with a decimal point.",
+            {
+                **cells_of_columns(JSON, cell_with_label("wrong_shape", RawJson("1.0")), **TEXT_ALONE),
+                **_typed("label", FLOATS),
+            },
+        ),
+        Fault(
+            "true as label",
+            "A boolean.",
+            {
+                **cells_of_columns(JSON, cell_with_label("wrong_shape", RawJson("true")), **TEXT_ALONE),
+                **_typed("label", FLAGS),
+            },
+        ),
+        Fault(
+            "null as label",
+            "No value.",
+            {
+                **cells_of_columns(JSON, cell_with_label("wrong_shape", RawJson("null")), **TEXT_ALONE, **NO_NULL),
+                **cells_of_columns(ARROWS, _label_null),
+            },
+        ),
+        Fault(
+            "list as label",
+            "A list instead of a text.",
+            {**cells_of_columns(JSON, cell_with_label("wrong_shape", ["dog"]), **TEXT_ALONE), **_lists("label")},
+        ),
+        Fault(
+            "unequal lengths",
+            "There are fewer labels than ids.",
+            cells_of_columns(
+                ("columns", "npz"),
+                _unequal,
+                **dict.fromkeys((*RECORDS, "map"), "an id and its answer stand together"),
+                **dict.fromkeys(TABLES, "see ragged rows"),
+                **dict.fromkeys(ARROWS, "columns of a table have one length"),
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,181 @@
+"""A real service in a process of its own, and a caller to talk to it: what journeys and fault tests are made of."""
+
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+ROOT = Path(__file__).resolve().parents[1]
+PASSWORD = "a password for tests"
+MAX_WAIT_SECONDS = (
+    120.0  # seconds after which what should happen is taken to hang: no test is about how fast a machine is
+)
+
+
+def free_port() -> int:
+    """A port that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def eventually(claim: Callable[[], bool], what: str, seconds: float = MAX_WAIT_SECONDS) -> None:
+    """Wait until something holds; fail after a generous while."""
+    deadline = time.monotonic() + seconds
+    while not claim():
+        assert time.monotonic() < deadline, f"still not so: {what}"
+        time.sleep(0.02)
+
+
+class Live:
+    """`assay serve` on a data folder; `stop` ends it as asked, `kill` as a power cut would.
+
+    A setting of None is left to the service.
+    """
+
+    def __init__(self, data_dir: Path, **settings: str | None) -> None:
+        self.data_dir = data_dir
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.admin_token = secrets.token_urlsafe(32)
+        self._settings = settings
+        self.program = [sys.executable, "-m", "app.cli"]
+        self.umask = -1  # to start it with; -1 is that of the tests
+        self._log = data_dir.parent / f"{data_dir.name}.log"
+        self.process: subprocess.Popen[bytes] | None = None
+        self._callers: list[Caller] = []
+
+    def start(self) -> "Live":
+        """Start the service and wait until it is ready."""
+        keep = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
+        own = {
+            "ASSAY_RATE_LIMITS": "off",
+            "ASSAY_MIN_FREE": "0",
+            "ASSAY_WORKERS": "1",
+            "ASSAY_DATABASE_WAIT": "3",
+            "ASSAY_STALL_SECONDS": "600",  # tests stop children for as long as they need
+            "ASSAY_ADMIN_TOKEN": self.admin_token,
+            "ASSAY_METRICS_ACCESS": "local",
+        }
+        given = {f"ASSAY_{name.upper()}": value for name, value in self._settings.items()}
+        env = {name: value for name, value in (keep | own | given).items() if value is not None}
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*self.program, "serve", "--port", str(self.port), "--data-dir", str(self.data_dir)],
+                cwd=ROOT,
+                env=env,
+                stdout=log,
+                stderr=log,
+                umask=self.umask,
+            )
+        try:
+            self.wait_ready()
+        except AssertionError:
+            self.kill()
+            raise
+        return self
+
+    def wait_ready(self, seconds: float = MAX_WAIT_SECONDS) -> None:
+        """Wait until /readyz says so."""
+        assert self.process is not None
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                break
+            try:
+                if httpx.get(f"{self.url}/readyz", timeout=2).status_code == 200:
+                    return
+            except httpx.HTTPError:
+                pass
+            time.sleep(0.05)
+        raise AssertionError("the service did not become ready:\n" + self.log()[-3000:])
+
+    def log(self) -> str:
+        """What the service has written so far."""
+        return self._log.read_text(errors="replace")
+
+    def kill(self) -> None:
+        """End the service at once."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """End the service as an operator would."""
+        self._end(signal.SIGTERM)
+
+    def _end(self, how: signal.Signals) -> None:
+        for caller in self._callers:
+            caller.close()
+        if self.process is None:
+            return
+        self.process.send_signal(how)
+        self.process.wait(timeout=MAX_WAIT_SECONDS)
+        self.process = None
+
+    def caller(self, token: str | None = None, email: str = "") -> "Caller":
+        """Someone who talks to the service with this token; closed when the service ends."""
+        made = Caller(self.url, token, email=email)
+        self._callers.append(made)
+        return made
+
+    def admin(self) -> "Caller":
+        """The administrator."""
+        return self.caller(self.admin_token)
+
+    def person(self, name: str, **extra: Any) -> "Caller":
+        """A new account, logged in; `approved=True` for one who may create challenges where that is allowed."""
+        email = f"{name}-{secrets.token_hex(4)}@example.org"
+        body = {"email": email, "name": name, "password": PASSWORD, **extra}
+        (self.admin() if extra else self.caller()).post("/users", json=body).raise_for_status()
+        answer = self.caller().post("/tokens", json={"email": email, "password": PASSWORD})
+        answer.raise_for_status()
+        return self.caller(answer.json()["token"], email=email)
+
+
+class Caller(httpx.Client):
+    """An HTTP client bound to /api/v1 and a token."""
+
+    def __init__(self, url: str, token: str | None, email: str = "") -> None:
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        super().__init__(base_url=f"{url}/api/v1", headers=headers, timeout=MAX_WAIT_SECONDS)
+        self.email = email
+
+    def join(self, slug: str, team: str) -> "Caller":
+        """Register for a challenge by founding a team."""
+        self.post(f"/challenges/{slug}/registrations", json={"team": team}).raise_for_status()
+        return self
+
+    def submit(
+        self, slug: str, predictions: Any, *, phase: str = "main", wait: int = 60, **query: Any
+    ) -> httpx.Response:
+        """Submit JSON predictions and wait for the final status."""
+        return self.post(
+            f"/challenges/{slug}/phases/{phase}/submissions",
+            json=predictions,
+            params=query,
+            headers={"Prefer": f"wait={wait}"} if wait else {},
+        )
+
+    def board(self, slug: str, phase: str = "main", **query: Any) -> httpx.Response:
+        """Read a leaderboard."""
+        return self.get(f"/challenges/{slug}/phases/{phase}/leaderboard", params=query)
+
+
+def open_challenge(who: Caller, slug: str, gold: Any, **fields: Any) -> dict[str, Any]:
+    """A challenge with active gold; fields override the defaults of the body."""
+    recipe = {"primary": "f1_macro", "metrics": ["f1_macro", "accuracy"]}
+    body = {"slug": slug, "title": slug, "task": "multiclass", "recipe": recipe, **fields}
+    made = who.post("/challenges", json=body)
+    assert made.status_code == 201, made.text
+    for phase in [each["slug"] for each in made.json()["phases"]]:
+        put = who.post(f"/challenges/{slug}/phases/{phase}/gold", params={"activate": "true"}, json=gold)
+        assert put.status_code == 201, put.text
+    created: dict[str, Any] = made.json()
+    return created

@@ -1,0 +1,51 @@
+"""The pages with worked commands show what the commands print."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.analysis.convert.constraints import WHOLE_TASK_MEASURES
+from app.analysis.convert.measures import ONE_CLASS_MEASURES, RATIO_MEASURES
+from tests.live_service import MAX_WAIT_SECONDS
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("what-if.md", "convert.md")
+BLOCKS = re.compile(r"```sh\n(.*?)```\n\n```text\n(.*?)```", re.DOTALL)
+
+
+def printed(script: str, folder: Path) -> str:
+    """Standard output of the commands of a page, run in a folder where the examples are."""
+    if not (folder / "examples").exists():
+        (folder / "examples").symlink_to(ROOT / "examples")
+    command = script.replace(".venv/bin/assay", f"{sys.executable} -m app.cli")
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", "COLUMNS": "120"}
+    done = subprocess.run(
+        ["bash", "-uc", command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=MAX_WAIT_SECONDS,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_shows_what_its_commands_print(name: str, tmp_path: Path) -> None:
+    shown = BLOCKS.findall((ROOT / "docs" / name).read_text(encoding="utf-8"))
+    assert len(shown) >= 4
+    for script, output in shown:
+        assert printed(script, tmp_path) == output
+
+
+def test_every_figure_that_can_be_given_is_listed() -> None:
+    page = (ROOT / "docs" / "convert.md").read_text(encoding="utf-8")
+    averaged = {f"{key}_{kind}" for key in RATIO_MEASURES for kind in ("macro", "micro", "weighted")}
+    for key in {*ONE_CLASS_MEASURES, *WHOLE_TASK_MEASURES} - averaged:
+        assert f"`{key}`" in page, key
