@@ -137,7 +137,7 @@ FULL = """
 import resource, signal, sys
 from pathlib import Path
 from typing import Any
-from app.errors import StorageShort
+from app.errors import StorageAlmostFull
 from app.files.folder import FolderFileStore
 from app.settings import Settings
 files = FolderFileStore(Settings(data_dir=Path(sys.argv[1]), min_free=0))
@@ -147,7 +147,7 @@ upload = files.begin()
 try:
     upload.write(b"x" * 4000)
     upload.finish()
-except StorageShort:
+except StorageAlmostFull:
     print("short", sorted(path.name for path in (files.root / "uploads").iterdir()))
 """
 

@@ -69,7 +69,7 @@ def test_a_few_labels_of_very_many_are_compared_quickly() -> None:
 @pytest.mark.parametrize(("m", "many"), [(3000, 1000), (3000, 200)])
 def test_the_work_does_not_tell_whether_a_label_is_right(m: int, many: int, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, int]] = []
-    for name in ("_packed", "_furthest"):
+    for name in ("_bit_parallel_distances", "_furthest_point_distances"):
         compute = getattr(edit_distance, name)
 
         def noted(*given: Any, name: str = name, compute: Any = compute) -> Any:

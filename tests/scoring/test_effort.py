@@ -34,9 +34,9 @@ def test_many_more_labels_than_gold_has_are_not_linked(key: str) -> None:
 @pytest.mark.parametrize("key", [*LINKED, "hierarchical_f1", "levenshtein"])
 def test_as_many_labels_as_gold_has_are_always_enough(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for spare in (
-        "effort.FREE_SECONDS",
-        "effort.FREE_STEPS",
-        "effort.FREE_SORTED_NODES",
+        "hierarchy.cost_limit.FREE_SECONDS",
+        "hierarchy.cost_limit.FREE_STEPS",
+        "hierarchy.cost_limit.FREE_SORTED_NODES",
         "edit_distance._FREE_SECONDS",
     ):
         monkeypatch.setattr(f"app.scoring.{spare}", 0.0)
@@ -113,7 +113,7 @@ def test_whether_a_public_value_exists_is_decided_by_public_rows_alone(
 
 
 @pytest.mark.parametrize(
-    "spare", ["effort.FREE_SECONDS", "effort._MAX_COUNTED_STEPS", "effort.FREE_STEPS", "edit_distance._FREE_SECONDS"]
+    "spare", ["hierarchy.cost_limit.FREE_SECONDS", "hierarchy.cost_limit._MAX_COUNTED_STEPS", "hierarchy.cost_limit.FREE_STEPS", "edit_distance._FREE_SECONDS"]
 )
 def test_what_a_split_may_cost_is_what_it_may_cost_alone(spare: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = {name: sorted({CLASSES[(at - 1) // 3], CLASSES[(at - 1) // 4]}) for at, name in enumerate(CLASSES) if at}
@@ -122,7 +122,7 @@ def test_what_a_split_may_cost_is_what_it_may_cost_alone(spare: str, monkeypatch
     monkeypatch.setattr("app.scoring.edit_distance._GOLD_COST_FACTOR", 0.0)
     seen = set()
     for at in range(1, 13, 2):
-        most = {"effort.FREE_SECONDS": at / 600, "effort._MAX_COUNTED_STEPS": at * 250, "effort.FREE_STEPS": at * 1000}
+        most = {"hierarchy.cost_limit.FREE_SECONDS": at / 600, "hierarchy.cost_limit._MAX_COUNTED_STEPS": at * 250, "hierarchy.cost_limit.FREE_STEPS": at * 1000}
         monkeypatch.setattr(f"app.scoring.{spare}", most.get(spare, at / 2e4))
         of = case("multilabel", CLASSES, sets(20, 3, 4), sets(20, 12, 5), hierarchy=graph)
         found = by_split(of, keys)
@@ -130,4 +130,4 @@ def test_what_a_split_may_cost_is_what_it_may_cost_alone(spare: str, monkeypatch
             alone = results(of.take(np.array(rows)), keys)
             assert [one.value for one in found[name].values()] == [one.value for one in alone.values()]
         seen.add(tuple(result.value is None for split in found.values() for result in split.values()))
-    assert len(seen) > 1 or spare == "effort._MAX_COUNTED_STEPS"
+    assert len(seen) > 1 or spare == "hierarchy.cost_limit._MAX_COUNTED_STEPS"
