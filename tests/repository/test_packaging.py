@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from app import __version__
 from tests.live_service import MAX_WAIT_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -195,7 +196,8 @@ def test_the_licence_is_the_one_that_the_project_declares() -> None:
     assert "END OF TERMS AND CONDITIONS" in licence
 
 
-def test_the_changelog_has_a_section_for_the_current_version() -> None:
+def test_package_and_changelog_have_the_current_version() -> None:
+    assert __version__ == PROJECT["version"]
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"## [{PROJECT['version']}]" in changelog
 

@@ -21,6 +21,12 @@ def test_the_page_names_every_setting_with_its_help_and_default() -> None:
             assert f"`{row['default']}`" in line or row["default"] in line
 
 
+def test_every_setting_is_used() -> None:
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "app").rglob("*.py")]
+    unused = [name for name in Settings.model_fields if not any(f".{name}" in source for source in sources)]
+    assert unused == []
+
+
 @pytest.mark.parametrize("name", Settings.model_fields)
 def test_a_setting_is_read_from_its_variable(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     words = {

@@ -113,7 +113,13 @@ def test_whether_a_public_value_exists_is_decided_by_public_rows_alone(
 
 
 @pytest.mark.parametrize(
-    "spare", ["hierarchy.cost_limit.FREE_SECONDS", "hierarchy.cost_limit._MAX_COUNTED_STEPS", "hierarchy.cost_limit.FREE_STEPS", "edit_distance._FREE_SECONDS"]
+    "spare",
+    [
+        "hierarchy.cost_limit.FREE_SECONDS",
+        "hierarchy.cost_limit._MAX_COUNTED_STEPS",
+        "hierarchy.cost_limit.FREE_STEPS",
+        "edit_distance._FREE_SECONDS",
+    ],
 )
 def test_what_a_split_may_cost_is_what_it_may_cost_alone(spare: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = {name: sorted({CLASSES[(at - 1) // 3], CLASSES[(at - 1) // 4]}) for at, name in enumerate(CLASSES) if at}
@@ -122,7 +128,11 @@ def test_what_a_split_may_cost_is_what_it_may_cost_alone(spare: str, monkeypatch
     monkeypatch.setattr("app.scoring.edit_distance._GOLD_COST_FACTOR", 0.0)
     seen = set()
     for at in range(1, 13, 2):
-        most = {"hierarchy.cost_limit.FREE_SECONDS": at / 600, "hierarchy.cost_limit._MAX_COUNTED_STEPS": at * 250, "hierarchy.cost_limit.FREE_STEPS": at * 1000}
+        most = {
+            "hierarchy.cost_limit.FREE_SECONDS": at / 600,
+            "hierarchy.cost_limit._MAX_COUNTED_STEPS": at * 250,
+            "hierarchy.cost_limit.FREE_STEPS": at * 1000,
+        }
         monkeypatch.setattr(f"app.scoring.{spare}", most.get(spare, at / 2e4))
         of = case("multilabel", CLASSES, sets(20, 3, 4), sets(20, 12, 5), hierarchy=graph)
         found = by_split(of, keys)
