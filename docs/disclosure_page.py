@@ -17,79 +17,77 @@ from app.scoring.disclosure.inference_bound import (
 )
 from app.scoring.disclosure.wording import round_bits_up
 
-_HEAD = """# What scores tell about the gold
+_HEAD = """# What scores reveal about the gold
 
-Every score that is shown tells something about the labels that it was computed with. This page says how much that can be
-at most, how the numbers of `assay challenge show SLUG` come about, and what lowers them.
+Every published score reveals something about the labels it was computed with. This page explains the upper bound that
+`assay challenge show SLUG` prints, what enters it, and how to reduce it.
 
 ## The bound
 
-Whoever sends predictions knows them. All that a shown value can add is which of its possible values came out, so a value
-that has at most *v* of them tells at most log2 *v* bits. The bits of all values that a submission is shown add up to *b*.
-A label of *K* classes holds log2 *K* bits; of label sets each class of each instance is a decision of one bit. On average
-over labellings that are equally likely, a team with *s* scored submissions can therefore come to know at most
+The sender knows the predictions. A published value only adds which of its possible values occurred, so a value with at
+most *v* possible values reveals at most log2 *v* bits. The bits of all values that one submission is shown add up to *b*.
+A label out of *K* classes holds log2 *K* bits; in label sets, each class of each instance is one bit. Averaged over
+equally likely labellings, a team with *s* scored submissions can therefore learn at most
 
 ```math
 \\min\\left(n, \\frac{s\\,b}{\\log_2 K}\\right)
 ```
 
-of the *n* labels of the split that is shown. This bounds the information; it describes no attack. Most rules allow far
-less, and an average says nothing of luck: a file that happens to be wholly right tells every label by its score of 1. What
-could be guessed without any score is not counted.
+of the *n* labels of the split that is shown. This bounds information; it describes no attack, and most rules allow far
+less. An average does not exclude luck: a file that happens to be entirely correct learns every label from its score of 1.
+What could be guessed without any score is not counted.
 
-`GET /api/v1/challenges/{slug}/recipe` has the bound of each phase under `inference`, in numbers and in words; so do the
-reply to the creation of a challenge, to a new recipe, and to the activation of gold, and `assay doctor`. Before there is
-gold, the digits alone bound a submission. No gold label enters the bound. Participants read it for all ids that they are
-to predict, once the phase is open; organizers for the ids of the public split.
+`GET /api/v1/challenges/{slug}/recipe` returns the bound of each phase under `inference`, in numbers and in words. It is
+also in the replies when a challenge is created, a recipe changed or gold activated, and in `assay doctor`. Before there is
+gold, the digits alone bound a submission. No gold label enters the bound. Participants see it for all ids that they
+predict, once the phase is open; organizers for the ids of the public split.
 
-## What enters it
+## What enters the bound
 
-- **Digits.** A value at *d* significant digits is one of 9·10^(d-1) for each power of ten. {digits}
-- **The metric.** Every metric declares how its values depend on single labels; the table below lists the ways. A count of
-  right answers among 1,000 has 1,001 values. The value of a ranked list of scores may differ for every labelling: one
-  `average_precision` at 6 digits on 30 instances, 16 of them unknown and with scores of their own, fitted exactly 1 of
-  65,536 labellings. Where instances have weights, every sum of them may differ for every labelling.
-- **The number of metrics**, and the reports per class, of the confusion and of the curves, where the phase shows them. The
-  curves alone tell all labels that have scores of their own.
-- **The quota.** `total`, or `per_day` times the days of the window. Without either nothing ends a team's submissions, and
-  the bound is all labels. Dry runs and rejected files tell nothing: they are answered without the labels. What failed is
-  given back, and counts again where organizers have it scored after all.
-- **Sizes of predicted sets.** Under `unknown_label=count_as_fp` and `duplicates=multiset` a predicted set may have any
-  size, and sizes of one's choice let values of label sets differ for every labelling: of each instance (`instances`, `hits`
-  and the report per class), and under `duplicates=multiset`, where gold may repeat labels, too, of all counts but those of
-  instances that are wholly right.
-- **The order of one's own entries** tells nothing more where their values are shown. Which file stands for a team is
-  decided by the value as it is shown, the earlier of two that are shown alike, and lists of one's own submissions are in
-  the order of time. Where a team is shown no values of its own, a board after the close names one of its *s* files, which
-  adds log2 *s* bits once; without a quota that may be all labels.
-- **The order across teams.** The board compares different teams at full precision, so that two rows that show the same
-  value may have different ranks. While a board is shown and files are taken, rows move: whoever knows the value of a file
-  of another team can set it beside a row, above or below, until the row's value is known to the last digit. So on a public
-  board each metric counts at full precision, whatever digits it shows, and fewer digits lower nothing. A board that is
-  shown after the close has each row at one place: beside *t* other rows at one of 2·*t* + 1, which adds log2(2·*t* + 1)
-  bits once for each metric that it can be ranked by. It is counted with the rows that there can be, teams and entries of
-  baselines, and with {teams} at least.
-- **When the board is shown.** A board after the close that was shown while files still wait would show each of them in
-  turn, as many values as a team has files. So it is refused to all but organizers, with the number of files that are
-  waited for, until everything that came before the close has its final status. What fails for good, or is cancelled, is
-  not waited for; a team can cancel nothing after the close. What organizers enter after it, and what is finished and
-  scored again for comparison, hides nothing. A file that failed and that organizers queue again hides the board while it
-  waits: after an outage at the close it would else show all such files one by one. What organizers change after the close
-  (a failed file that is scored after all, a row taken off, the window opened again) moves the board once more, and tells
-  as much again.
-- **Teams and accounts.** The bound is for one team. Each further one can tell as much again. Where registration is open,
-  every account may found a team, and where sign-up is open, nothing bounds the number of accounts.
-- **Phases.** The bound is for one phase. Where several phases have the same instances, what they tell adds up.
-- **Splits.** Before the final release only the public split is shown; the scores of what is private tell nothing. The
-  release shows one value of each metric for each file of a team, when nothing can be sent any more. How long scoring takes
-  is no score, and is not counted here. It hardly depends on single labels: where measures search (`lca_*`, `mgia`), what one
-  instance may cost is bounded to some hundredths of a second, and participants read times to the whole second.
+- **Digits.** A value with *d* significant digits is one of 9·10^(d-1) for each power of ten. {digits}
+- **Metrics.** Every metric declares how its values depend on single labels; the table below lists the kinds. A count of
+  correct answers among 1,000 has 1,001 values. The value of a ranked list of scores may differ for every labelling: one
+  `average_precision` with 6 digits on 30 instances, 16 of them unknown and with distinct scores, fitted exactly 1 of
+  65,536 labellings. With instance weights, every sum of weights may differ for every labelling.
+- **The number of metrics**, and the reports per class, of the confusion matrix and of the curves, where the phase shows
+  them. The curves alone reveal all labels with distinct scores.
+- **The quota.** `total`, or `per_day` times the days of the window. Without either, submissions are unlimited and the
+  bound is all labels. Dry runs and rejected files reveal nothing: they are answered without the labels. Failed
+  submissions are refunded, and count again if organizers have them scored after all.
+- **Sizes of predicted sets.** With `unknown_label=count_as_fp` and `duplicates=multiset` a predicted set may have any size,
+  and chosen sizes let values differ for every labelling: of each instance (`instances`, `hits` and the report per class),
+  and with `duplicates=multiset`, where gold may repeat labels too, of all counts except those of entirely correct
+  instances.
+- **The order of a team's own entries** reveals nothing more where their values are shown. The entry that represents a team
+  is chosen by the values as shown, the earlier of equal ones, and lists of own submissions are ordered by time. Where a
+  team is shown no values, a board after the close names one of its *s* files, which adds log2 *s* bits once; without a
+  quota that may be all labels.
+- **The order across teams.** The board ranks teams at full precision, so two rows that show the same value may have
+  different ranks. While a board is shown and submissions are accepted, rows move: a file of another team with a known
+  value can be placed above or below a row until the row's value is known to the last digit. On a public board each metric
+  therefore counts at full precision, whatever digits it shows, and fewer digits reduce nothing. A board that is shown only
+  after the close has each row at one position: among *t* other rows one of 2·*t* + 1, which adds log2(2·*t* + 1) bits for
+  each metric that it can be ranked by. *t* is the largest possible number of rows, teams and baselines, and at least
+  {teams}.
+- **When the board is shown.** A board shown after the close while files are still queued would show each of them in turn,
+  as many values as a team has files. Only organizers see it until everything from before the close has its final status;
+  others get the number of files that are still queued. Submissions that failed for good or were cancelled are not waited
+  for; a team cannot cancel after the close. Entries that organizers add after the close, and rescoring for comparison, hide
+  nothing. A failed file that organizers queue again hides the board while it is queued: otherwise, after an outage at the
+  close, all such files would be shown one by one. Whatever organizers change after the close (a failed file scored after
+  all, a row removed, the window reopened) moves the board once more, and reveals as much again.
+- **Teams and accounts.** The bound is for one team. Each further team can learn as much again. With open registration
+  every account may found a team, and with open sign-up the number of accounts is unlimited.
+- **Phases.** The bound is for one phase. Phases with the same instances add up.
+- **Splits.** Before the final release only the public split is shown; private scores reveal nothing. The release shows one
+  value of each metric for each file of a team, when nothing can be submitted any more. The duration of scoring is not a
+  score and is not counted. It hardly depends on single labels: where measures search (`lca_*`, `mgia`), the cost of one
+  instance is limited to some hundredths of a second, and participants read times to the second.
 
-## What lowers it
+## How to reduce it
 
-A quota in total; a board that is shown after the close, and then fewer digits; fewer metrics, and metrics that count; no
-reports of curves, confusion or classes; registration by approval or invitation; and a private split that decides in the
-end.
+Set a total quota; show the board after the close, and then fewer digits; use fewer metrics, and metrics that count; show no
+reports of curves, confusion or classes; require approval or invitation for registration; and decide by a private split.
 """
 
 

@@ -7,20 +7,20 @@ from markdown_parts import code, safe, table
 from app.doctor import all_checks
 from app.doctor.check_declaration import Check
 
-_INTRODUCTION = """# What the doctor looks at
+_INTRODUCTION = """# Checks of `assay doctor`
 
-`assay doctor` checks an installation and says how to mend what is wrong. It changes nothing, runs beside a service at
-work or without one, and goes on after a check that fails. Run it with the settings and as the account of the service.
+`assay doctor` checks an installation and says how to fix what is wrong. It changes nothing, runs with or without a
+running service, and continues after a failed check. Run it with the settings and the account of the service.
 
-Each finding has the key of its check, a state, what was seen, and a remedy where one is needed. The states:
+Each finding has the key of its check, a state, an observation, and a remedy where one is needed. The states:
 
-- `ok`: all is well.
-- `warning`: it works, but somebody should know.
-- `problem`: it does not work, or will lose something. The exit status is then 1.
-- `skipped`: it was not looked at, because it needs a check that failed, concerns another kind of database or file
-  store, or is made with `--deep` alone.
+- `ok`: nothing to do.
+- `warning`: it works, but needs attention.
+- `problem`: it does not work, or will lose data. The exit status is then 1.
+- `skipped`: not checked, because it depends on a check that failed, concerns another kind of database or file store, or
+  runs only with `--deep`.
 
-Every check has an end: 30 seconds, with `--deep` an hour. `--json` gives all findings as one value.
+Every check has a timeout: 30 seconds, with `--deep` an hour. `--json` prints all findings as one value.
 """
 _PLACES = {"sqlite": "SQLite", "postgresql": "PostgreSQL", "folder": "folders", "bucket": "buckets"}
 

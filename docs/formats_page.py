@@ -31,14 +31,14 @@ _COSTS = ("scoring_memory", "scoring_seconds", "upload_rate", "upload_idle")
 _SIZES = ("upload", "expanded", "records", "classes", "columns", "text_length", "nesting")
 _FIELDS = {
     "code": "what is wrong, one of the codes above",
-    "message": "a sentence that says what is wrong and how to mend it",
+    "message": "a sentence that says what is wrong and how to fix it",
     "pointer": "where, in JSON: an RFC 6901 pointer; in JSON Lines within the record of the line; in .npz, Parquet "
     "and Arrow: array or column, row, item, from 0",
     "line": "where, in text: the line, from 1",
     "column": "the column in the line, from 1; in CSV and TSV the number of the field",
     "instance_id": "the id of the instance, where it is known",
-    "expected": "what is due, such as the id or label that is probably meant",
-    "got": "what stands there",
+    "expected": "what was expected, such as the id or label that is probably meant",
+    "got": "what was found",
 }
 _EXAMPLE = (
     '{"predictions": [{"id": "t1", "label": "Cat"}, {"id": "t2", "label": ["dog"]}, {"id": "T-3", "label": "eel"}]}'
@@ -46,45 +46,45 @@ _EXAMPLE = (
 _INTRODUCTION = """# File formats
 
 Predictions and gold come in the same formats, read by the same code in the service, in `assay validate` and in
-`assay score`. This page is made by `docs/build.py` from the declarations in `app/formats/registry.py` and from the
+`assay score`. `docs/build.py` generates this page from the declarations in `app/formats/registry.py` and from the
 table of faults in `tests/formats/fault_table`; a test fails when it is out of date.
 """
-_TOLD = """The format is told by, in this order: the media type (`Content-Type`); where that is absent, `application/octet-stream`
-or `application/x-www-form-urlencoded`, the ending of the file name (`?filename=`); else it is JSON. On the command
-line, by the name of the file. Within JSON the shape is told by what is there: a list, or a list under `predictions` or
-`documents`, holds records; `ids` with a list of `labels` or `scores` are columns; any other object is a map. An object in which `ids`,
-`predictions` or `documents` is another list or an object is refused (`wrong_shape`).
+_TOLD = """The format is determined by the media type (`Content-Type`); if that is absent, `application/octet-stream` or
+`application/x-www-form-urlencoded`, by the extension of the file name (`?filename=`); otherwise it is JSON. On the
+command line the file name decides. The layout of JSON follows from its content: a list, or a list under `predictions` or
+`documents`, holds records; `ids` with a list of `labels` or `scores` are columns; any other object is a map. An object in
+which `ids`, `predictions` or `documents` is another list or an object is refused (`wrong_shape`).
 
-Each of them may be compressed, said by `Content-Encoding` or by what the file name ends in beside its own ending:
+Each format may be compressed, as `Content-Encoding` or a second extension of the file name says:
 """
 _REFUSED = """Several members (gzip) or frames (zstd) one after the other are one file. zstd may use a window of up to 128 MiB. A
 media type, charset or encoding that is not read here, two encodings in Content-Encoding, or a name that contradicts it
 get 415; a body larger than `ASSAY_MAX_UPLOAD` gets 413; a layout that is unknown or not for the format gets 400. All
-else that is wrong comes back in one answer, as far as the file is read, see [Problems](#problems).
+other faults are reported in one reply, as far as the file is read; see [Problems](#problems).
 """
-_STRICT = """## What is taken, and what is not
+_STRICT = """## What is accepted
 
 - Text is UTF-8 without a byte order mark.
-- Ids and labels are strings. In JSON, arrays and typed columns, integers are taken as their decimal text (`7` is
+- Ids and labels are strings. In JSON, arrays and typed columns, integers are read as their decimal text (`7` is
   `"7"`); `1.0`, `true` and `null` are refused. An integer in JSON has at most 309 digits, as
   many as the largest number; write longer ids as strings. In CSV and TSV every field is text.
-- They are compared exactly after Unicode NFC: no case folding, no trimming. A near miss is named in the answer.
-- Each expected id is given once. What a recipe lets pass instead (`missing`, `duplicates`, `unknown_label`) stands in
+- They are compared exactly after Unicode NFC: no case folding, no trimming. The reply suggests near matches.
+- Each expected id is given once. A recipe can relax this (`missing`, `duplicates`, `unknown_label`); see
   [conventions.md](conventions.md).
 - An empty list is the empty set of labels, and valid in multi-label tasks; the empty string is no label.
-- Fields, columns and arrays that the task does not use are ignored, and the notes of the answer name them. In gold,
-  what would change the score under a name that is not read (`weights`, `splits`, …) is refused instead.
+- Fields, columns and arrays that the task does not use are ignored, and the notes of the reply name them. In gold,
+  similar names that would change the score (`weights`, `splits`, …) are refused instead.
 - `layout=long` says that a table of a multi-label task has one row per pair of instance and label.
 
 ## Scores
 
 A file may give scores with or without labels: one for each class, or, in binary tasks, the one of the positive label.
-Beside labels they are read only where a metric of the recipe uses them. Scores are finite numbers; where a metric
-needs probabilities, each lies from 0 to 1, and those of one instance of exclusive classes sum to 1. Beside one score s
-from 0 to 1 the other class has 1 - s: of at most 12 decimal places, as decimals (0.3 beside 0.7), so that a file which
-gives both gets the same values (but for the default rule of hard labels, which goes by how many scores there are: name a
-`decision`); of more, by one binary64 subtraction. Scores in binary files are the numbers that stand
-there, whatever decimals they came from: 0.7 as float32 is 0.699999988079071, and below a threshold of 0.7. Where the file
+If the file has labels too, scores are read only if a metric of the recipe uses them. Scores are finite numbers; where a metric
+needs probabilities, each lies from 0 to 1, and those of one instance of exclusive classes sum to 1. With one score s
+from 0 to 1 the other class has 1 - s: as decimals for at most 12 decimal places (0.7 gives 0.3), so that a file which
+gives both has the same values (except for the default decision rule, which depends on the number of scores: name a
+`decision`); for more places by one binary64 subtraction. Scores in binary files are the numbers that they
+store, whatever decimals they came from: 0.7 as float32 is 0.699999988079071, and below a threshold of 0.7. Where the file
 gives no labels, they follow from the scores by the `decision` of the recipe, and a note says by which rule:
 [hard labels from scores](conventions.md#hard-labels-from-scores).
 """
@@ -105,7 +105,7 @@ changes no value. Where their sum is more than 2⁵² of it, as with most weight
 split would move by a 2⁻²⁴ part of their sum: one split must not decide the values of the other. All values are exact for the rounded
 weights; two files that would be equal by the weights as written may then differ in the last digits.
 
-A solution table with an id, `Usage` or `split`, and one more column of any name (a `weight` beside it, if any) is taken
+A solution table with an id, `Usage` or `split`, and one more column of any name (and optionally a `weight`) is accepted
 as it is; records in JSON need the name `label`.
 """
 _PROBLEMS = """## Problems
@@ -151,7 +151,7 @@ def _formats() -> Iterator[str]:
         [f"[{one.name}](#{_anchor(one.name)})", _WHEN[one.key], _code(*one.media_types), _code(*one.endings)]
         for one in FORMATS.values()
     ]
-    yield "## Which format, and how it is told\n"
+    yield "## Formats\n"
     yield table(["format", "when", "media types", "file names end in"], rows)
     yield _TOLD
     rows = [[one.key, _code(*one.names), _code(one.ending), one.source] for one in ENCODINGS.values()]
