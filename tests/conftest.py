@@ -88,6 +88,10 @@ WAITING_FOLDERS = ("backup", "faults", "queue")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Storms first, for they take longest; then files that wait among files that compute, so that neither waits alone."""
+    if not hypothesis_profiles.draws_all_examples():
+        properties = {id(found): found for item in items if (found := hypothesis_profiles.property_function(item))}
+        for function in properties.values():  # one for all cases of a parametrized test
+            hypothesis_profiles.fewer_examples(function)
     files = list(dict.fromkeys(item.path for item in items))
     waiting = [path for path in files if not set(WAITING_FOLDERS).isdisjoint(path.parts)]
     others = [path for path in files if path not in set(waiting)]
