@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.actions.operations import sweep_files
-from app.actions.operations.sweep_files import RECHECK_SECONDS, OrphanFileSweeper
+from app.actions.operations.sweep_files import MIN_ORPHAN_AGE_SECONDS, RECHECK_SECONDS, OrphanFileSweeper
 from app.errors import Unavailable
 from app.store import sweep_lock
 from app.store.session import Database
@@ -24,6 +24,7 @@ class OldFiles:
         self.stored = list(keys)
 
     def keys(self, older: float = 0.0) -> Iterator[str]:
+        assert older == MIN_ORPHAN_AGE_SECONDS
         yield from self.stored
 
     def delete(self, key: str) -> None:
