@@ -184,7 +184,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from app.prepared.gold_folder import PreparedGoldFolder
-from tests.prepared.golds import load_kind
+from tests.prepared.sample_golds import load_kind
 
 folder = Path(sys.argv[1])
 gold = load_kind(folder.parent, "plain")
