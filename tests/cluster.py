@@ -13,8 +13,8 @@ import httpx
 import psycopg
 
 from app.settings import Settings
-from app.store.migrate import upgrade
 from tests.live_service import MAX_WAIT_SECONDS, PASSWORD, Caller, free_port
+from tests.migrated_databases import migrate_by_copy
 from tests.preloaded_service import SERVICE_COMMAND, PreloadedProcess, start_service
 
 
@@ -119,7 +119,7 @@ class Cluster:
         }
         self.parts: list[ServiceProcess] = []
         self._callers: list[Caller] = []
-        upgrade(Settings(data_dir=folder / "data", database_url=database_url))
+        migrate_by_copy(Settings(data_dir=folder / "data", database_url=database_url))
 
     def part(self, role: str, **settings: str) -> ServiceProcess:
         """Another process, not yet started."""
