@@ -135,7 +135,7 @@ def test_a_limit_holds_among_threads() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(MAX_WAIT_SECONDS)
     assert len(passed) == 20
 
 
@@ -281,7 +281,7 @@ def test_whoever_waits_for_a_submission_is_told_and_nobody_else() -> None:
         with notifier.listen("a") as first, notifier.listen("a") as second, notifier.listen("b") as other:
             assert notifier.count == 3
             threading.Thread(target=notifier.notify_settled, args=("a",)).start()
-            await asyncio.wait_for(asyncio.gather(first.wait(), second.wait()), 30)
+            await asyncio.wait_for(asyncio.gather(first.wait(), second.wait()), MAX_WAIT_SECONDS)
             return [first.is_set(), second.is_set(), other.is_set()]
 
     assert asyncio.run(wait()) == [True, True, False]
