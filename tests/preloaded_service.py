@@ -6,6 +6,7 @@ service and runs `app.cli.main`, as `python -m app.cli` does. When the test proc
 the services that still run and ends too.
 """
 
+import atexit
 import contextlib
 import gc
 import importlib
@@ -103,11 +104,18 @@ class Loader:
         assert answer, "the loader of services has ended"
         return json.loads(answer)
 
+    def close(self) -> None:
+        """End it, and the services that still run."""
+        self._socket.close()
+        self._process.wait()
+
 
 @cache
 def loader() -> Loader:
     """The loader of this test process."""
-    return Loader()
+    made = Loader()
+    atexit.register(made.close)
+    return made
 
 
 def start_service(

@@ -134,7 +134,7 @@ def test_a_child_that_does_not_answer_in_time_is_killed_and_replaced(request_of:
         (slow,) = children.pids()
         freeze(slow)
         children._seconds = 1.5
-        with pytest.raises(ScoringTimeout, match="1.5 s") as refused:
+        with pytest.raises(ScoringTimeout, match=r"1\.5 s") as refused:
             children.ask(request_of)
         children._seconds = MAX_WAIT_SECONDS
         assert refused.value.code == "time_limit"
