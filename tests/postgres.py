@@ -65,7 +65,7 @@ class PostgresServer:
     def connect(self, database: str = "", **options: Any) -> psycopg.Connection:
         """A connection in autocommit, without SQLAlchemy between; the caller closes it."""
         url = self._url.set(drivername="postgresql", database=database or self._entry)
-        wishes = {"autocommit": True, "connect_timeout": 5, **options}
+        wishes = {"autocommit": True, "connect_timeout": 60, **options}
         return psycopg.connect(url.render_as_string(hide_password=False), **wishes)
 
     def create(self, database: str = "") -> str:
