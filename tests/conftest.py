@@ -4,9 +4,12 @@ import gc
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
+import httpx
 import pytest
+from httpx._transports import default as httpx_transport
 
 from app.settings import Settings
 from tests import hypothesis_profiles, s3_servers
@@ -15,6 +18,7 @@ from tests.optional_tools import skip_or_fail
 from tests.postgres import OwnPostgresServer, PostgresNotStarted, PostgresServer, server
 
 hypothesis_profiles.use_fixed_examples()  # before any test is imported
+vars(httpx_transport)["create_ssl_context"] = cache(httpx.create_ssl_context)  # or each client reads all certificates
 gc.disable()  # until all are: what they load stays, and searching it takes a tenth of the time
 
 

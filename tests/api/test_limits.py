@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -61,7 +61,7 @@ def test_retry_after_is_when_the_oldest_of_those_counted_is_an_hour_ago(monkeypa
         limits.failed_logins.begin("ada", "192.0.2.1")
         limits.failed_logins.end("ada", "192.0.2.1", failed=True)
 
-    counted = (
+    counted: tuple[Callable[[], object], ...] = (
         lambda: limits.count_request("user", "ada"),
         lambda: limits.count_body("192.0.2.1"),
         lambda: limits.count_sign_up("192.0.2.1"),
