@@ -127,8 +127,11 @@ def start_service(
     umask: int = -1,
     new_session: bool = False,
 ) -> "subprocess.Popen[bytes] | PreloadedProcess":
-    """Start the service with standard output and error in `log`; another program than its command starts from nothing."""
-    if list(program) != SERVICE_COMMAND or sys.platform != "linux":
+    """Start the service with standard output and error in `log`.
+
+    Another program than SERVICE_COMMAND itself starts from nothing, even one of the same words.
+    """
+    if program is not SERVICE_COMMAND or sys.platform != "linux":
         return subprocess.Popen(
             [*program, *arguments],
             cwd=ROOT,
