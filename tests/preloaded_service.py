@@ -162,12 +162,16 @@ def _serve(requests: socket.socket) -> dict[str, Any] | None:
             continue
         pid = os.fork()
         if not pid:
+            if request["new_session"]:
+                os.setsid()
             os.dup2(descriptors[0], 1)
             os.dup2(descriptors[0], 2)
             os.closerange(3, max(descriptors[0], requests.detach()) + 1)
             return dict(request)
         os.close(descriptors[0])
         running.add(pid)
+        while request["new_session"] and os.getpgid(pid) != pid:  # whoever knows the id may signal the group
+            time.sleep(0.001)
         requests.send(json.dumps(pid).encode())
 
 
@@ -175,8 +179,6 @@ def _become_service(request: dict[str, Any]) -> None:
     """Run the command with what the request says."""
     from app.cli import main  # noqa: PLC0415 - long loaded
 
-    if request["new_session"]:
-        os.setsid()
     if request["umask"] >= 0:
         os.umask(request["umask"])
     os.environ.clear()
