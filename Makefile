@@ -10,7 +10,7 @@ COMPILE := pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --stri
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint compiled format bench fuzz explore storm docs pins clean
+.PHONY: help setup run test quick lint tested compiled format bench fuzz explore storm docs pins clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,14 +41,27 @@ format: $(VENV)/dev.stamp ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-test: $(VENV)/dev.stamp ## Check everything: lint, then all tests
-	$(MAKE) --no-print-directory -j 2 lint compiled
+test: $(VENV)/dev.stamp compiled ## Check everything: lint beside all tests (TEST_EXAMPLES=full draws all examples, as CI does)
+	$(BIN)/ruff check .
+	$(MAKE) --no-print-directory -j 2 lint tested
+
+PURE_TESTS := tests/formats tests/golden tests/oracles tests/scoring tests/text tests/test_pipeline.py
+
+quick: $(VENV)/dev.stamp ## Check what needs no service: lint, then the tests of scoring, formats, texts and golden scores
+	$(MAKE) --no-print-directory lint
+	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder $(PURE_TESTS)
+
+tested: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n 4 --dist loadscope --no-loadscope-reorder
 
-# Hundreds of processes are started, and each process of pytest reads all tests: none need compile them again.
-compiled: $(VENV)/dev.stamp
+# Hundreds of processes are started: none need compile the program again.
+compiled: $(VENV)/rewritten.stamp
 	$(BIN)/python -m compileall -q app migrations tests
+
+# pytest compiles tests in its own way: from nothing, one process does so for all.
+$(VENV)/rewritten.stamp: $(VENV)/dev.stamp
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --collect-only -qq >/dev/null 2>&1 || true  # pytest itself tells
+	touch $@
 
 bench: $(VENV)/dev.stamp ## Print the benchmark tables (KEEP=1 keeps them for the page, ONLY=W1,W3 some of them)
 	$(BIN)/python -m benchmarks.run $(if $(ONLY),--only $(ONLY)) $(if $(KEEP),--json docs/performance.json)

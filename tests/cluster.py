@@ -4,7 +4,6 @@ import os
 import secrets
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,8 +13,9 @@ import httpx
 import psycopg
 
 from app.settings import Settings
-from app.store.migrate import upgrade
-from tests.live_service import MAX_WAIT_SECONDS, PASSWORD, ROOT, Caller, free_port
+from tests.live_service import MAX_WAIT_SECONDS, PASSWORD, Caller, free_port
+from tests.migrated_databases import migrate_by_copy
+from tests.preloaded_service import SERVICE_COMMAND, PreloadedProcess, start_service
 
 
 class ServiceProcess:
@@ -24,12 +24,12 @@ class ServiceProcess:
     def __init__(self, role: str, folder: Path, settings: dict[str, str]) -> None:
         self.role = role
         self.port = free_port()
-        self.program = [sys.executable, "-m", "app.cli"]
+        self.program = SERVICE_COMMAND
         self._settings = settings
         self._folder = folder
         self._log = folder / f"{role}-{self.port}.log"
         self._born = 0  # bytes of the log that earlier lives wrote
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | PreloadedProcess | None = None
 
     @property
     def url(self) -> str:
@@ -48,14 +48,8 @@ class ServiceProcess:
         name = "ASSAY_WORKER_PORT" if self.role == "worker" else "ASSAY_PORT"
         self._born = self._log.stat().st_size if self._log.exists() else 0
         with self._log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [*self.program, self.role],
-                cwd=ROOT,
-                env=keep | self._settings | {name: str(self.port)},
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+            env = keep | self._settings | {name: str(self.port)}
+            self.process = start_service(self.program, [self.role], env=env, log=log, new_session=True)
         return self
 
     def wait_ready(self) -> "ServiceProcess":
@@ -125,7 +119,7 @@ class Cluster:
         }
         self.parts: list[ServiceProcess] = []
         self._callers: list[Caller] = []
-        upgrade(Settings(data_dir=folder / "data", database_url=database_url))
+        migrate_by_copy(Settings(data_dir=folder / "data", database_url=database_url))
 
     def part(self, role: str, **settings: str) -> ServiceProcess:
         """Another process, not yet started."""

@@ -1,11 +1,15 @@
 """Fixtures that several folders of tests share."""
 
+import gc
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
+import httpx
 import pytest
+from httpx._transports import default as httpx_transport
 
 from app.settings import Settings
 from tests import hypothesis_profiles, s3_servers
@@ -14,6 +18,8 @@ from tests.optional_tools import skip_or_fail
 from tests.postgres import OwnPostgresServer, PostgresNotStarted, PostgresServer, server
 
 hypothesis_profiles.use_fixed_examples()  # before any test is imported
+vars(httpx_transport)["create_ssl_context"] = cache(httpx.create_ssl_context)  # or each client reads all certificates
+gc.disable()  # until all are: what they load stays, and searching it takes a tenth of the time
 
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -82,12 +88,22 @@ def rclone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[s3_servers.S3Se
     made.stop()
 
 
-WAITING_FOLDERS = ("backup", "faults", "queue")
+def pytest_collection_finish() -> None:
+    """Collect garbage again, but not among modules and tests."""
+    gc.freeze()
+    gc.enable()
+
+
+WAITING_FOLDERS = ("backup", "faults", "queue", "races")
 """Folders whose tests wait more than they compute."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Storms first, for they take longest; then files that wait among files that compute, so that neither waits alone."""
+    if not hypothesis_profiles.draws_all_examples():
+        properties = {id(found): found for item in items if (found := hypothesis_profiles.property_function(item))}
+        for function in properties.values():  # one for all cases of a parametrized test
+            hypothesis_profiles.fewer_examples(function)
     files = list(dict.fromkeys(item.path for item in items))
     waiting = [path for path in files if not set(WAITING_FOLDERS).isdisjoint(path.parts)]
     others = [path for path in files if path not in set(waiting)]

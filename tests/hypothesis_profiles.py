@@ -1,15 +1,22 @@
-"""How property tests draw their examples: the same ones everywhere, or ever new ones in `make explore`."""
+"""How property tests draw their examples: the same ones everywhere, or ever new ones in `make explore`.
+
+`TEST_EXAMPLES=full`, which .ci/run sets, draws all examples that a test states. Otherwise each property draws a quarter of
+them, which finds most faults and leaves the tests quick enough to be run before each commit.
+"""
 
 import os
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, settings
+import pytest
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 from hypothesis.internal.conjecture import providers
 
 FIXED_PROFILE = "same"
 EXPLORE_PROFILE = "explore"
+QUICK_DIVISOR = 4  # of the examples that a property states, unless all are drawn
+MIN_EXAMPLES = 10  # that a property draws at least, if it states as many
 ROOT = Path(__file__).resolve().parents[1]
 FAILING_EXAMPLES = Path(os.environ.get("HYPOTHESIS_STORAGE_DIRECTORY", ROOT / ".hypothesis")) / EXPLORE_PROFILE
 """Examples that failed; the next exploration begins with them."""
@@ -31,6 +38,25 @@ def use_new_examples() -> None:
     """Let each property draw new examples at each run, and keep those that fail."""
     _load(EXPLORE_PROFILE, derandomize=False, database=DirectoryBasedExampleDatabase(FAILING_EXAMPLES))
     providers._get_local_constants = _constants_of_modules
+
+
+def draws_all_examples() -> bool:
+    """Whether each property draws as many examples as it states: in CI and in explorations."""
+    return os.environ.get("TEST_EXAMPLES") == "full" or settings.get_current_profile_name() == EXPLORE_PROFILE
+
+
+def fewer_examples(function: Any) -> None:
+    """Have a property draw a part of the examples that it states."""
+    own: settings = getattr(function, ATTRIBUTE)
+    few = max(min(MIN_EXAMPLES, own.max_examples), own.max_examples // QUICK_DIVISOR)
+    setattr(function, ATTRIBUTE, settings(own, max_examples=few))
+
+
+def property_function(item: pytest.Item) -> Any:
+    """The function of a property test, which all cases of a parametrized test share; None for another test."""
+    found = getattr(item, "obj", None)
+    function = getattr(found, "__func__", found)
+    return function if is_hypothesis_test(function) else None
 
 
 def more_examples(function: Any, times: int) -> None:

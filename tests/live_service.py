@@ -5,13 +5,14 @@ import secrets
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
+
+from tests.preloaded_service import SERVICE_COMMAND, PreloadedProcess, start_service
 
 ROOT = Path(__file__).resolve().parents[1]
 PASSWORD = "a password for tests"
@@ -47,10 +48,10 @@ class Live:
         self.url = f"http://127.0.0.1:{self.port}"
         self.admin_token = secrets.token_urlsafe(32)
         self._settings = settings
-        self.program = [sys.executable, "-m", "app.cli"]
+        self.program = SERVICE_COMMAND
         self.umask = -1  # to start it with; -1 is that of the tests
         self._log = data_dir.parent / f"{data_dir.name}.log"
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | PreloadedProcess | None = None
         self._callers: list[Caller] = []
 
     def start(self) -> "Live":
@@ -60,7 +61,7 @@ class Live:
             "ASSAY_RATE_LIMITS": "off",
             "ASSAY_MIN_FREE": "0",
             "ASSAY_WORKERS": "1",
-            "ASSAY_DATABASE_WAIT": "3",
+            "ASSAY_DATABASE_WAIT": "60",  # a writer that another holds up on a busy machine
             "ASSAY_STALL_SECONDS": "600",  # tests stop children for as long as they need
             "ASSAY_ADMIN_TOKEN": self.admin_token,
             "ASSAY_METRICS_ACCESS": "local",
@@ -68,14 +69,8 @@ class Live:
         given = {f"ASSAY_{name.upper()}": value for name, value in self._settings.items()}
         env = {name: value for name, value in (keep | own | given).items() if value is not None}
         with self._log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [*self.program, "serve", "--port", str(self.port), "--data-dir", str(self.data_dir)],
-                cwd=ROOT,
-                env=env,
-                stdout=log,
-                stderr=log,
-                umask=self.umask,
-            )
+            arguments = ["serve", "--port", str(self.port), "--data-dir", str(self.data_dir)]
+            self.process = start_service(self.program, arguments, env=env, log=log, umask=self.umask)
         try:
             self.wait_ready()
         except AssertionError:

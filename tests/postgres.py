@@ -8,15 +8,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import util
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import psycopg
 from psycopg import sql
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 
 from tests.live_service import MAX_WAIT_SECONDS, free_port
 
@@ -45,10 +45,18 @@ class PostgresServer:
     """A server on which databases are made and dropped."""
 
     own = False
+    _servers: ClassVar[dict[tuple[str | None, int | None], "PostgresServer"]] = {}
 
     def __init__(self, url: str) -> None:
         self._url = make_url(url).set(drivername="postgresql+psycopg")
         self._entry = self._url.database or "postgres"
+        self._template = ""
+        self._servers[self._url.host, self._url.port] = self
+
+    @classmethod
+    def of(cls, url: URL) -> "PostgresServer | None":
+        """The server of this process that has this database; None for one behind a proxy."""
+        return cls._servers.get((url.host, url.port))
 
     def url(self, database: str) -> str:
         """The address of a database, as SQLAlchemy and the setting database_url want it."""
@@ -57,7 +65,7 @@ class PostgresServer:
     def connect(self, database: str = "", **options: Any) -> psycopg.Connection:
         """A connection in autocommit, without SQLAlchemy between; the caller closes it."""
         url = self._url.set(drivername="postgresql", database=database or self._entry)
-        wishes = {"autocommit": True, "connect_timeout": 5, **options}
+        wishes = {"autocommit": True, "connect_timeout": 60, **options}
         return psycopg.connect(url.render_as_string(hide_password=False), **wishes)
 
     def create(self, database: str = "") -> str:
@@ -72,6 +80,22 @@ class PostgresServer:
         with self.connect() as connection:
             connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(database)))
 
+    def is_empty(self, database: str) -> bool:
+        """Whether a database has no tables."""
+        with self.connect(database) as connection:
+            found = connection.execute("SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace")
+            return found.fetchone() == (0,)
+
+    def copy_schema(self, database: str, migrate: Callable[[str], object]) -> None:
+        """Replace an empty database by a copy of one that `migrate` was called with once, by its address."""
+        if not self._template:
+            self._template = self.create()
+            migrate(self.url(self._template))
+        self.drop(database)
+        names = map(sql.Identifier, (database, self._template))
+        with self.connect() as connection:
+            connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(*names))
+
     @contextmanager
     def database(self) -> Iterator[str]:
         """The address of an empty database for the time of a block."""
@@ -82,7 +106,9 @@ class PostgresServer:
             self.drop(name)
 
     def close(self) -> None:
-        """Nothing is left to do for a server that others run."""
+        """Drop what others that use the server should not find."""
+        if self._template:
+            self.drop(self._template)
 
 
 class OwnPostgresServer(PostgresServer):

@@ -26,7 +26,7 @@ from tests.optional_tools import skip_or_fail
 
 ACCESS_KEY = "accesskeyfortests"
 SECRET_KEY = "a-secret-key-that-is-long-enough-for-tests"
-IO_TIMEOUT_SECONDS = 20.0  # seconds that anything here may take at most
+IO_TIMEOUT_SECONDS = 60.0  # seconds that anything here may take at most
 
 
 class S3Server:

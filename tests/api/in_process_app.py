@@ -13,9 +13,9 @@ from fastapi import FastAPI
 
 from app.main import build_app
 from app.settings import Settings
-from app.store.migrate import upgrade
 from app.web_server import uvicorn_config
 from tests.live_service import MAX_WAIT_SECONDS, Caller
+from tests.migrated_databases import migrate_by_copy
 
 ADMIN_TOKEN = "an administrator's token for tests only"
 
@@ -60,7 +60,7 @@ class ServedApp:
 @contextmanager
 def serve_app(given: Settings, now: Callable[[datetime], datetime] | None = None) -> Iterator[ServedApp]:
     """Serve the app that the settings describe while the block lasts; `now` shifts its calendar."""
-    upgrade(given)
+    migrate_by_copy(given)
     app = build_app(given, now=now)
     config = uvicorn_config(app, given)
     config.port = 0

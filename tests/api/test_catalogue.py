@@ -12,6 +12,7 @@ from app.api import catalogue
 from app.scoring.catalogue.description import describe_metric
 from app.scoring.declaration.metric import CATALOGUE
 from tests.api.in_process_app import ServedApp
+from tests.live_service import MAX_WAIT_SECONDS
 
 FIXED = ("metrics?limit=200", "metrics?limit=7", "metrics?limit=3&cursor=accuracy", "openapi.json")
 
@@ -111,6 +112,8 @@ def test_the_document_is_written_once(app: ServedApp, monkeypatch: pytest.Monkey
 
 def raw(app: ServedApp, path: str, encoding: str = "identity", **headers: str) -> httpx.Response:
     """The bytes as they came."""
-    with httpx.stream("GET", f"{app.url}/api/v1/{path}", headers={"Accept-Encoding": encoding} | headers) as answer:
+    with httpx.stream(
+        "GET", f"{app.url}/api/v1/{path}", headers={"Accept-Encoding": encoding} | headers, timeout=MAX_WAIT_SECONDS
+    ) as answer:
         answer._content = b"".join(answer.iter_raw())  # httpx would unpack them
         return answer

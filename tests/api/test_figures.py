@@ -14,7 +14,7 @@ from app.api.prometheus import is_loopback_request
 from app.settings import Settings
 from tests.api.conftest import GOLD
 from tests.api.in_process_app import ADMIN_TOKEN, ServedApp, app_settings, serve_app
-from tests.live_service import PASSWORD
+from tests.live_service import MAX_WAIT_SECONDS, PASSWORD
 from tests.prometheus_scrape import Scrape, scrape
 
 LABELS = {row["id"]: row["label"] for row in GOLD}
@@ -23,7 +23,7 @@ SUBMIT = "/api/v1/challenges/{slug}/phases/{phase}/submissions"
 
 
 def read(app: ServedApp, **headers: str) -> httpx.Response:
-    return httpx.get(f"{app.url}/metrics", headers=headers)
+    return httpx.get(f"{app.url}/metrics", headers=headers, timeout=MAX_WAIT_SECONDS)
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def test_a_refusal_is_counted_under_its_code_and_the_template_of_its_route(
 ) -> None:
     method, path = request_line.split()
     before = scrape(app.url)
-    assert httpx.request(method, app.url + path).status_code == status
+    assert httpx.request(method, app.url + path, timeout=MAX_WAIT_SECONDS).status_code == status
     after = scrape(app.url)
     asked = {"method": method, "route": route, "status": str(status)}
     for name, labels in (("assay_http_requests_total", asked), ("assay_refused_total", {"code": code})):
@@ -101,7 +101,7 @@ def test_two_routes_of_one_name_under_different_prefixes_are_told_apart(app: Ser
 
 
 def test_an_invented_method_makes_no_label(app: ServedApp) -> None:
-    assert httpx.request("SECRETS", f"{app.url}/api/v1/me").status_code == 405
+    assert httpx.request("SECRETS", f"{app.url}/api/v1/me", timeout=MAX_WAIT_SECONDS).status_code == 405
     assert scrape(app.url).value("assay_http_requests_total", method="other", route="/api/v1/me") == 1
 
 
@@ -116,7 +116,7 @@ def test_no_label_names_a_challenge_a_team_a_person_or_a_submission(app: ServedA
 
 def test_two_services_of_one_process_count_apart(app: ServedApp, tmp_path: Path) -> None:
     with serve_app(app_settings(tmp_path / "data", workers=1)) as other:
-        assert httpx.get(f"{other.url}/api/v1/me").status_code == 401
+        assert httpx.get(f"{other.url}/api/v1/me", timeout=MAX_WAIT_SECONDS).status_code == 401
         assert scrape(other.url).value("assay_http_requests_total", route="/api/v1/me") == 1
         assert scrape(other.url).value("assay_settled_total") == 0
 

@@ -8,6 +8,7 @@ import pytest
 
 from app.runtime.health_server import HealthServer
 from app.runtime.telemetry import Telemetry
+from tests.live_service import MAX_WAIT_SECONDS
 from tests.prometheus_scrape import scrape
 
 
@@ -36,10 +37,10 @@ def url(process: Process, request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def test_health_is_answered_with_what_the_process_says(process: Process, url: str) -> None:
-    well = httpx.get(f"{url}/healthz")
+    well = httpx.get(f"{url}/healthz", timeout=MAX_WAIT_SECONDS)
     assert (well.status_code, well.json()) == (200, {"status": "ok"})
     process.well = False
-    unwell = httpx.get(f"{url}/healthz?again=1")
+    unwell = httpx.get(f"{url}/healthz?again=1", timeout=MAX_WAIT_SECONDS)
     assert (unwell.status_code, unwell.json()) == (503, {"status": "stalled"})
 
 
@@ -48,7 +49,7 @@ def test_a_process_that_cannot_say_how_it_is_is_not_well() -> None:
         raise OSError("the database is away")
 
     server = HealthServer("127.0.0.1", 0, Telemetry().registry, broken)
-    answer = httpx.get(f"http://127.0.0.1:{server.port}/healthz")
+    answer = httpx.get(f"http://127.0.0.1:{server.port}/healthz", timeout=MAX_WAIT_SECONDS)
     assert (answer.status_code, answer.json()) == (503, {"status": "unknown"})
     server.close()
 
@@ -62,16 +63,16 @@ def test_the_figures_of_the_process_are_told(process: Process, url: str) -> None
 
 
 def test_nothing_else_is_there_and_the_server_says_nothing_of_itself(url: str) -> None:
-    answer = httpx.get(f"{url}/api/v1/challenges")
+    answer = httpx.get(f"{url}/api/v1/challenges", timeout=MAX_WAIT_SECONDS)
     assert answer.status_code == 404
     assert "server" not in answer.headers
-    assert httpx.post(f"{url}/healthz").status_code == 501
+    assert httpx.post(f"{url}/healthz", timeout=MAX_WAIT_SECONDS).status_code == 501
 
 
 def test_an_open_connection_does_not_hold_up_the_end() -> None:
     server = HealthServer("127.0.0.1", 0, Telemetry().registry, lambda: (True, {}))
-    with httpx.Client(base_url=f"http://127.0.0.1:{server.port}") as client:
+    with httpx.Client(base_url=f"http://127.0.0.1:{server.port}", timeout=MAX_WAIT_SECONDS) as client:
         assert client.get("/healthz").status_code == 200
         server.close()
     with pytest.raises(httpx.ConnectError):
-        httpx.get(f"http://127.0.0.1:{server.port}/healthz")
+        httpx.get(f"http://127.0.0.1:{server.port}/healthz", timeout=MAX_WAIT_SECONDS)

@@ -2,13 +2,14 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
 from app.api.dependencies import Notifier, parse_prefer_wait
+from app.api.limits import rate_limiter
 from app.api.limits.client_addresses import address_block_of
 from app.api.limits.request_limits import RequestLimits
 from app.errors import BadRequest, TeamNameTaken, TooManyRequests
@@ -32,6 +33,54 @@ def test_requests_are_counted_per_caller() -> None:
         limiter.count_request("user", "one")
     assert_too_many(refused, "3 per 1 hour")
     limiter.count_request("user", "another")
+
+
+class Counter:
+    """The monotonic counter of the process, moved by hand."""
+
+    now = 5000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def test_retry_after_is_when_the_oldest_of_those_counted_is_an_hour_ago(monkeypatch: pytest.MonkeyPatch) -> None:
+    counter = Counter()
+    monkeypatch.setattr(rate_limiter, "time", counter)
+    limits = RequestLimits(
+        Settings(rate_limits="2/hour", signup_limit="2/hour", team_limit="2/hour", login_limit="2/hour")
+    )
+
+    def found_team() -> None:
+        with limits.count_team_founding("ada", "192.0.2.1"):
+            pass
+
+    def log_in_wrongly() -> None:
+        if refusal := limits.failed_logins.refusal("ada", "192.0.2.1"):
+            raise refusal
+        limits.failed_logins.begin("ada", "192.0.2.1")
+        limits.failed_logins.end("ada", "192.0.2.1", failed=True)
+
+    counted: tuple[Callable[[], object], ...] = (
+        lambda: limits.count_request("user", "ada"),
+        lambda: limits.count_body("192.0.2.1"),
+        lambda: limits.count_sign_up("192.0.2.1"),
+        found_team,
+        log_in_wrongly,
+    )
+    for at in (0.0, 600.0):
+        counter.now = 5000.0 + at
+        for count in counted:
+            count()
+    for at, wait in ((900.5, "2700"), (3598.75, "2"), (3599.75, "1")):
+        counter.now = 5000.0 + at
+        for count in counted:
+            with pytest.raises(TooManyRequests) as refused:
+                count()
+            assert refused.value.headers == {"Retry-After": wait}
+    counter.now = 5000.0 + 3600.0
+    for count in counted:
+        count()
 
 
 def test_off_turns_all_limits_off() -> None:
@@ -86,7 +135,7 @@ def test_a_limit_holds_among_threads() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(MAX_WAIT_SECONDS)
     assert len(passed) == 20
 
 
@@ -232,7 +281,7 @@ def test_whoever_waits_for_a_submission_is_told_and_nobody_else() -> None:
         with notifier.listen("a") as first, notifier.listen("a") as second, notifier.listen("b") as other:
             assert notifier.count == 3
             threading.Thread(target=notifier.notify_settled, args=("a",)).start()
-            await asyncio.wait_for(asyncio.gather(first.wait(), second.wait()), 30)
+            await asyncio.wait_for(asyncio.gather(first.wait(), second.wait()), MAX_WAIT_SECONDS)
             return [first.is_set(), second.is_set(), other.is_set()]
 
     assert asyncio.run(wait()) == [True, True, False]

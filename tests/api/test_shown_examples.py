@@ -9,7 +9,7 @@ import pytest
 from app.api.openapi import examples
 from app.main import bare_app
 from tests.api.in_process_app import ServedApp
-from tests.live_service import Caller
+from tests.live_service import MAX_WAIT_SECONDS, Caller
 
 DOCUMENT: dict[str, Any] = bare_app().openapi()
 MAIN = "/challenges/pets/phases/main"
@@ -90,8 +90,8 @@ def replies(app: ServedApp, ada: Caller) -> Mapping[str, Any]:
         "QuotaShape": ada.get(f"{MAIN}/quota").json(),
         "Board": ada.board("pets").json(),
         "MetricShape": ada.get("/metrics/f1_macro").json(),
-        "Readiness": httpx.get(f"{app.url}/readyz").json(),
-        "Health": httpx.get(f"{app.url}/healthz").json(),
+        "Readiness": httpx.get(f"{app.url}/readyz", timeout=MAX_WAIT_SECONDS).json(),
+        "Health": httpx.get(f"{app.url}/healthz", timeout=MAX_WAIT_SECONDS).json(),
     }
 
 

@@ -13,10 +13,10 @@ from sqlalchemy import select, text, update
 from app.files import FileStore
 from app.runtime.data_folder import open_file_store
 from app.settings import Settings
-from app.store.migrate import upgrade
 from app.store.session import Database
 from app.store.tables import Base, GoldVersion, Submission
 from tests.cli.run_command import CommandResult, run_assay
+from tests.migrated_databases import migrate_by_copy
 from tests.store.sample_rows import fill_tables
 
 CONTENTS = {Submission: b'{"t1": "cat", "t2": "dog"}', GoldVersion: b'[{"id": "t1", "label": "cat"}]'}
@@ -36,7 +36,7 @@ def open_database(settings: Settings) -> Iterator[Database]:
 
 def fill_installation(settings: Settings) -> Settings:
     """Fill an empty database and the files beside it."""
-    upgrade(settings)
+    migrate_by_copy(settings)
     files = file_store_of(settings)
     with open_database(settings) as db, db.write() as session:
         fill_tables(session)

@@ -3,10 +3,8 @@
 import random
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import is_hypothesis_test
 
 from tests import hypothesis_profiles
 
@@ -25,9 +23,11 @@ def pytest_configure() -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the property tests; file after file in a drawn order, so that a short run does not always see the same ones."""
-    kept = [item for item in items if is_hypothesis_test(_function(item))]
+    kept = [item for item in items if hypothesis_profiles.property_function(item) is not None]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
-    functions = {id(function): function for function in map(_function, kept)}  # the cases of one test share it
+    functions = {
+        id(function): function for function in map(hypothesis_profiles.property_function, kept)
+    }  # the cases of one test share it
     for function in functions.values():
         hypothesis_profiles.more_examples(function, config.getoption("times"))
     files = sorted({item.path for item in kept})
@@ -39,8 +39,3 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if time.time() > item.config.getoption("until"):
         pytest.skip("the time is up")
-
-
-def _function(item: pytest.Item) -> Any:
-    found = getattr(item, "obj", None)
-    return getattr(found, "__func__", found)

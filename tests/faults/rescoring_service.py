@@ -15,6 +15,7 @@ from app.scoring import SCORER_VERSION
 from tests.cluster import Cluster, ServiceProcess, cluster
 from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD
 from tests.live_service import MAX_WAIT_SECONDS, Caller, eventually, open_challenge
+from tests.preloaded_service import SERVICE_COMMAND
 
 RERUN = "/challenges/pets/phases/main/rerun"
 BOARD = "/challenges/pets/phases/main/leaderboard"
@@ -91,8 +92,9 @@ def rescoring_service(request: pytest.FixtureRequest, folder: Path, **settings: 
 
 def command_of_version(version: int) -> list[str]:
     """The command of such a version of Assay."""
-    own = ["app.cli"] if version == SCORER_VERSION else ["tests.newer_scorer_command", str(version)]
-    return [sys.executable, "-m", *own]
+    if version == SCORER_VERSION:
+        return SERVICE_COMMAND
+    return [sys.executable, "-m", "tests.newer_scorer_command", str(version)]
 
 
 def predictions_of_team(number: int) -> dict[str, str]:

@@ -25,12 +25,12 @@ from app.api.limits.request_limits import RequestLimits
 from app.errors import TooManyRequests
 from app.store import clock as steady_clock
 from app.store import types
-from app.store.migrate import upgrade
 from app.store.queries import users
 from app.store.session import Database
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
 from tests.faults.inspection import children_of, freeze
 from tests.live_service import Caller, eventually, open_challenge
+from tests.migrated_databases import migrate_by_copy
 from tests.races.concurrent_clients import CORRECT_PREDICTIONS, GOLD
 
 STEP = timedelta(days=1, hours=1)
@@ -172,7 +172,7 @@ def test_a_step_of_a_day_moves_windows_and_quota_days_and_nothing_else(
 
 
 def test_a_token_lasts_its_days_whatever_the_calendar_shows(tmp_path: Path) -> None:
-    upgrade(app_settings(tmp_path))
+    migrate_by_copy(app_settings(tmp_path))
     for by in (-STEP, STEP):
         db = Database(app_settings(tmp_path), now=Clock(of_machine=False, by=by).shifted)
         with db.write() as session:

@@ -13,9 +13,9 @@ from app.settings import Settings
 from app.store.session import Database
 from app.store.tables import QuotaEntry, ScoreTask
 from tests.api.in_process_app import ServedApp, app_settings, serve_app
-from tests.children.endless_scoring import ABORT_ON_READING, ENDLESS_READING, ENDLESS_SCORING, RAISE_ON_READING
 from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD
 from tests.live_service import Caller, open_challenge
+from tests.worker.endless_scoring import ABORT_ON_READING, ENDLESS_READING, ENDLESS_SCORING, RAISE_ON_READING
 
 LIMIT = 0.25
 MAIN = "/challenges/pets/phases/main"
@@ -29,7 +29,7 @@ def given(tmp_path: Path) -> Settings:
 @pytest.fixture
 def site(given: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServedApp]:
     """A service whose children never end with certain files."""
-    monkeypatch.setattr("app.worker.process_pool.SCORING_PROCESS_MODULE", "tests.children.endless_scoring")
+    monkeypatch.setattr("app.worker.process_pool.SCORING_PROCESS_MODULE", "tests.worker.endless_scoring")
     with serve_app(given) as made:
         quota = {"invalid_per_day": 1}
         open_challenge(made.admin(), "pets", GOLD, phases=[{"name": "main", "quota": quota}])

@@ -25,13 +25,13 @@ from app.scoring import SCORER_VERSION
 from app.scoring_processes import ScoringProcessCrashed, ScoringProcesses
 from app.settings import Settings
 from app.store import clock
-from app.store.migrate import upgrade
 from app.store.queries import tasks
 from app.store.session import Database
 from app.store.tables import GoldVersion, QuotaEntry, Score, ScoreTask, Submission
 from app.worker.process_pool import ScoringProcessPool
 from app.worker.worker import create_process_pool, enqueue_only_queue
 from tests.faults.inspection import CORRECT_PREDICTIONS, GOLD
+from tests.migrated_databases import migrate_by_copy
 from tests.store.sample_rows import fill_tables
 
 CAPS = RetryLimits(crashes=2, interruptions=2)
@@ -41,7 +41,7 @@ class Store:
     """A database and files with one submission in the queue, paid for by its team."""
 
     def __init__(self, given: Settings) -> None:
-        upgrade(given)
+        migrate_by_copy(given)
         self.db = Database(given)
         self.files = FolderFileStore(given)
         self.queue = LocalQueue(lambda _: [], slots=1) if self.db.sqlite else enqueue_only_queue(given)

@@ -27,7 +27,9 @@ from tests.live_service import MAX_WAIT_SECONDS, ROOT, Live, eventually
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    service = Live(tmp_path_factory.mktemp("lifecycle") / "data", drain_seconds="3").start()
+    service = Live(tmp_path_factory.mktemp("lifecycle") / "data", drain_seconds="3")
+    service.program = [sys.executable, "-m", "app.cli"]  # the command itself, not a fork of one that is loaded
+    service.start()
     yield service
     service.kill()
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from tests.faults.inspection import GOLD
-from tests.live_service import ROOT, Live, open_challenge
+from tests.live_service import MAX_WAIT_SECONDS, ROOT, Live, open_challenge
 
 PASSWORD = "marker-of-the-password"
 PAYLOAD = "marker-of-the-payload"
@@ -33,7 +33,7 @@ def play(live: Live) -> tuple[list[str], dict[str, Any], str]:
     assert sent.json()["status"] == "rejected"
     broken = person.post("/challenges/pets/phases/main/submissions", content=PAYLOAD, params={"dry_run": "true"})
     assert broken.status_code >= 200
-    httpx.get(f"{live.url}/api/v1/challenges", params={"limit": PAYLOAD})
+    httpx.get(f"{live.url}/api/v1/challenges", params={"limit": PAYLOAD}, timeout=MAX_WAIT_SECONDS)
     return [PASSWORD, PAYLOAD, ABOUT, WRONG, token, live.admin_token], sent.json(), sent.headers["x-request-id"]
 
 

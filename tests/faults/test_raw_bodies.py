@@ -155,7 +155,7 @@ def test_a_body_that_drips_is_given_up(patient: Live, way: str) -> None:
         line.sendall(head(patient, way, "Content-Length: 5000"))
         began = time.monotonic()
         try:
-            while time.monotonic() - began < 60 * IDLE:
+            while time.monotonic() - began < MAX_WAIT_SECONDS:
                 line.sendall(b" ")
                 line.settimeout(IDLE / 6)
                 try:
@@ -165,7 +165,7 @@ def test_a_body_that_drips_is_given_up(patient: Live, way: str) -> None:
                     continue
         except ConnectionError:
             answer = b""
-    assert IDLE <= time.monotonic() - began < 30 * IDLE
+    assert IDLE <= time.monotonic() - began < MAX_WAIT_SECONDS
     assert answer.startswith(b"HTTP/1.1 408 "), answer[:300]
     assert_as_before(patient, before)
 
@@ -188,7 +188,7 @@ def test_a_body_that_all_but_ceases_to_come_is_given_up_whatever_came_before(pat
         began, answer = time.monotonic(), b""
         line.settimeout(IDLE / 4)
         with contextlib.suppress(ConnectionError):
-            while not answer and time.monotonic() - began < 60 * IDLE:
+            while not answer and time.monotonic() - began < MAX_WAIT_SECONDS:
                 line.sendall(b" ")
                 with contextlib.suppress(TimeoutError):
                     answer = line.recv(65536)

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from tests.cluster import cluster
-from tests.live_service import Live, eventually
+from tests.live_service import MAX_WAIT_SECONDS, Live, eventually
 from tests.optional_tools import skip_or_fail
 from tests.postgres import PostgresServer
 from tests.races.concurrent_clients import (
@@ -111,11 +111,11 @@ def test_below_the_space_that_is_kept_free_uploads_wait_and_reading_goes_on(on_p
             assert (refused.status_code, refused.json()["code"]) == (503, "storage_short")
             assert int(refused.headers["retry-after"]) >= 1
             assert_reads(crowd, "short", rows=1, door=1)
-            answer = httpx.get(ready)
+            answer = httpx.get(ready, timeout=MAX_WAIT_SECONDS)
             assert (answer.status_code, answer.json()["checks"]["database"]) == (503, "ok")
             assert "nearly full" in answer.json()["checks"]["space"]
     eventually(lambda: set(crowd.statuses("short")) == {"finished"}, "what was in the queue is scored")
-    assert httpx.get(ready).status_code == 200
+    assert httpx.get(ready, timeout=MAX_WAIT_SECONDS).status_code == 200
     assert blue.submit("short", CORRECT_PREDICTIONS).json()["status"] == "finished"
 
 

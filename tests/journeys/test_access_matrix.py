@@ -10,7 +10,7 @@ import pytest
 
 from tests.journeys.access_matrix import ACCESS_RULES, ACCOUNTS, OWNERS, ROLES, VISIBLE, AccessRule
 from tests.journeys.support import CORRECT_PREDICTIONS, GOLD, People, new_slug, require_finished, require_refused
-from tests.live_service import PASSWORD, Caller, open_challenge
+from tests.live_service import MAX_WAIT_SECONDS, PASSWORD, Caller, open_challenge
 
 KINDS = tuple(VISIBLE)
 ORGANIZING = ("viewer", "editor", "owner")
@@ -216,5 +216,7 @@ def test_people_see_their_own_registration_and_organizers_all(stage: Stage) -> N
 
 def test_unicode_and_broken_tokens_are_refused_politely(people: People) -> None:
     for header in (b"Bearer", b"Basic YTpi", b"Bearer assay_", b"Bearer \xff\xfe", b"bearer x.y"):
-        answer = httpx.get(f"{people.live.url}/api/v1/me", headers=[(b"Authorization", header)])
+        answer = httpx.get(
+            f"{people.live.url}/api/v1/me", headers=[(b"Authorization", header)], timeout=MAX_WAIT_SECONDS
+        )
         require_refused(answer, 401, "unauthorized")

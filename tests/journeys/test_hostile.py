@@ -5,10 +5,12 @@ import json
 import socket
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.api.in_process_app import app_settings, serve_app
 from tests.live_service import MAX_WAIT_SECONDS, Live, open_challenge
 
 GOLD = [{"id": "t1", "label": "cat"}, {"id": "t2", "label": "dog"}]
@@ -85,17 +87,20 @@ def test_readiness_does_not_wait_for_a_writer(live: Live) -> None:
         other.execute("ROLLBACK")
 
 
-def test_an_upload_that_the_database_cannot_take_leaves_no_file(live: Live, challenge: str) -> None:
-    uploads = live.data_dir / "files" / "uploads"
-    before = sorted(uploads.iterdir())
-    with closing(sqlite3.connect(live.data_dir / "assay.sqlite3", isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        answer = live.admin().submit("target", {"t1": "cat", "t2": "cat"}, wait=0, team="T")
-        other.execute("ROLLBACK")
-    assert answer.status_code == 503
-    assert answer.json()["code"] == "database_away"
-    assert answer.headers["Retry-After"]
-    assert sorted(uploads.iterdir()) == before
+def test_an_upload_that_the_database_cannot_take_leaves_no_file(tmp_path: Path) -> None:
+    with serve_app(app_settings(tmp_path / "data", database_wait=3)) as service:
+        admin = service.admin()
+        open_challenge(admin, "target", GOLD)
+        uploads = tmp_path / "data" / "files" / "uploads"
+        before = sorted(uploads.iterdir())
+        with closing(sqlite3.connect(tmp_path / "data" / "assay.sqlite3", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            answer = admin.submit("target", {"t1": "cat", "t2": "cat"}, wait=0, team="T")
+            other.execute("ROLLBACK")
+        assert answer.status_code == 503
+        assert answer.json()["code"] == "database_away"
+        assert answer.headers["Retry-After"]
+        assert sorted(uploads.iterdir()) == before
 
 
 def test_endless_headers_are_cut_off(live: Live) -> None:

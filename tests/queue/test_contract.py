@@ -17,12 +17,12 @@ from app.queue.local import LocalQueue
 from app.scoring import SCORER_VERSION
 from app.settings import Settings
 from app.store import clock
-from app.store.migrate import upgrade
 from app.store.queries import tasks
 from app.store.session import Database, WriteSession
 from app.store.tables import Score, ScoreTask
 from app.worker.worker import postgresql_queue
 from tests.live_service import MAX_WAIT_SECONDS, eventually
+from tests.migrated_databases import migrate_by_copy
 from tests.store.database_marks import only_postgresql
 from tests.store.sample_rows import RowIds, add_row, fill_tables, submission
 
@@ -33,7 +33,7 @@ class Bed:
     """A work list whose tasks are done by noting them."""
 
     def __init__(self, given: Settings) -> None:
-        upgrade(given)
+        migrate_by_copy(given)
         self._settings = given.model_copy(update={"heartbeat_seconds": 0.5, "lease_seconds": 2.0})
         self.db = Database(given)
         self.order: list[str] = []

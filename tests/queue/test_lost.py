@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy import text
 
 from app.scoring import SCORER_VERSION
-from app.store.migrate import upgrade
 from app.store.session import Database
 from app.worker.worker import enqueue_only_queue
 from tests.api.in_process_app import app_settings
+from tests.migrated_databases import migrate_by_copy
 
 MANY = 20_000
 TASKS = """
@@ -29,7 +29,7 @@ JOBS = """
 @pytest.fixture
 def db(tmp_path: Path, postgres_database: Callable[[], str]) -> Database:
     given = app_settings(tmp_path / "data", database_url=postgres_database(), files_shared=True)
-    upgrade(given)
+    migrate_by_copy(given)
     made = Database(given)
     with made.engine().begin() as connection:
         for table in ("score_tasks", "procrastinate_jobs"):

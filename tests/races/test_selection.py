@@ -11,10 +11,10 @@ from app.actions.submissions.read_submissions import select_final
 from app.settings import Settings
 from app.store import locks
 from app.store.board_invalidation import phase_tag
-from app.store.migrate import upgrade
 from app.store.session import Database
 from app.store.tables import Submission
 from tests.live_service import MAX_WAIT_SECONDS, eventually
+from tests.migrated_databases import migrate_by_copy
 from tests.store.sample_rows import RowIds, fill_tables
 
 WAITING = text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = :number")
@@ -37,7 +37,7 @@ def test_a_choice_made_while_the_submission_is_settled_is_told_to_boards(
     tmp_path: Path, postgres_database: Callable[[], str]
 ) -> None:
     given = Settings(data_dir=tmp_path / "data", database_url=postgres_database(), files_shared=True)
-    upgrade(given)
+    migrate_by_copy(given)
     db = Database(given)
     with db.write() as session:
         filled = fill_tables(session)

@@ -87,3 +87,43 @@ def test_an_exploration_draws_more_and_other_examples_and_says_what_reproduces_a
         examples = (tmp_path / name).read_text().split()
         assert len(examples) == 2 * 40
         assert examples[:40] != examples[40:]
+
+
+COUNTED = """
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import pytest
+
+drawn = {"all": 0, "few": 0}
+
+@pytest.mark.parametrize("case", [1, 2])
+@settings(max_examples=80)
+@given(st.integers())
+def test_states_many(case, number):
+    drawn["all"] += 1
+
+@settings(max_examples=8)
+@given(st.integers())
+def test_states_few(number):
+    drawn["few"] += 1
+
+def test_counts():
+    raise AssertionError(drawn)
+"""
+
+
+@pytest.mark.parametrize(("examples", "many", "few"), [("", 40, 8), ("full", 160, 8)])
+def test_a_local_run_draws_a_quarter_of_the_examples_and_that_of_ci_all(
+    tmp_path: Path, examples: str, many: int, few: int
+) -> None:
+    (tmp_path / "test_it.py").write_text(COUNTED, encoding="utf-8")
+    program = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p", "no:cacheprovider", "--rootdir"]
+    ran = subprocess.run(
+        [*program, str(tmp_path), str(tmp_path / "test_it.py")],
+        cwd=ROOT,
+        env=os.environ | {"TEST_EXAMPLES": examples},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert f"AssertionError: {{'all': {many}, 'few': {few}}}" in ran.stdout, ran.stdout + ran.stderr

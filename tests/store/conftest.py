@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import pytest
 
 from app.settings import Settings
-from app.store.migrate import upgrade
 from app.store.session import Database
+from tests.migrated_databases import migrate_by_copy
 
 
 @pytest.fixture
 def db(given: Settings) -> Iterator[Database]:
-    upgrade(given)
+    migrate_by_copy(given)
     made = Database(given)
     yield made
     made.close()

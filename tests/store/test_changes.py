@@ -14,7 +14,6 @@ from app.scoring import SCORER_VERSION
 from app.settings import Settings
 from app.store import board_invalidation, notifications
 from app.store.board_invalidation import ALL_BOARDS, CHANNEL, challenge_tag, phase_tag, scores_tag, waiting_tag
-from app.store.migrate import upgrade
 from app.store.queries import tasks
 from app.store.queries.submissions import BoardSubmission
 from app.store.session import Database, WriteSession
@@ -31,6 +30,7 @@ from app.store.tables import (
 )
 from app.store.types import utcnow
 from tests.live_service import MAX_WAIT_SECONDS, eventually
+from tests.migrated_databases import migrate_by_copy
 from tests.postgres import PostgresServer
 from tests.store.sample_rows import RowIds, fill_tables, gold_version, submission
 
@@ -235,7 +235,7 @@ def test_all_of_a_transaction_is_said_together_even_when_it_is_undone(
 def test_every_replica_is_told_once_it_is_stored_and_only_then(postgres: PostgresServer) -> None:
     with postgres.database() as url:
         given = Settings(database_url=url, files_shared=True)
-        upgrade(given)
+        migrate_by_copy(given)
         db = Database(given)
         with db.write() as session:
             filled = fill_tables(session)
@@ -277,7 +277,7 @@ def shared(postgres: PostgresServer) -> Iterator[tuple[Settings, Database, RowId
     """A database that replicas share."""
     with postgres.database() as url:
         given = Settings(database_url=url, files_shared=True)
-        upgrade(given)
+        migrate_by_copy(given)
         db = Database(given)
         with db.write() as session:
             filled = fill_tables(session)

@@ -123,7 +123,7 @@ def test_a_writer_whose_turn_does_not_come_is_told_that_the_database_is_busy(
             pass
     finally:
         done.set()
-        holder.join(30)
+        holder.join(MAX_WAIT_SECONDS)
     with db.write() as session:
         session.add(User(email="x@y", name="X"))
 

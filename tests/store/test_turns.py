@@ -14,11 +14,11 @@ from app.actions.scoring_tasks.score_submission import claim_next_task, claim_ta
 from app.scoring import SCORER_VERSION
 from app.settings import Settings
 from app.store import clock
-from app.store.migrate import upgrade
 from app.store.queries import fair_scheduling, tasks
 from app.store.queries.fair_scheduling import Lane
 from app.store.session import Database
 from app.store.tables import Score, ScoreTask, Team, User
+from tests.migrated_databases import migrate_by_copy
 from tests.store.sample_rows import RowIds, add_row, fill_tables, submission
 
 LEASE = timedelta(seconds=30)
@@ -28,7 +28,7 @@ class WorkList:
     """A list of tasks of several users and their teams."""
 
     def __init__(self, given: Settings) -> None:
-        upgrade(given)
+        migrate_by_copy(given)
         self.db = Database(given)
         with self.db.write() as session:
             self.ids: RowIds = fill_tables(session)

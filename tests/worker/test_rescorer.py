@@ -14,12 +14,12 @@ from app.queue import TaskClaim
 from app.queue.local import LocalQueue
 from app.scoring_processes import ScoringProcesses
 from app.settings import Settings
-from app.store.migrate import upgrade
 from app.store.session import Database
 from app.store.tables import ScoreTask, Submission
 from app.task_priorities import RESCORING_PRIORITY
 from app.worker.rescorer import MAX_SUBMISSIONS_BEFORE_RESCORING, Rescorer, ScoringSlots
 from tests.live_service import MAX_WAIT_SECONDS, eventually
+from tests.migrated_databases import migrate_by_copy
 from tests.store.sample_rows import fill_tables
 
 
@@ -66,7 +66,7 @@ class Refusing:
 
 
 def test_what_was_claimed_before_the_database_went_away_is_worked_on(given: Settings) -> None:
-    upgrade(given)
+    migrate_by_copy(given)
     files, db, stop = FolderFileStore(given), Away(given), threading.Event()
     upload = files.begin()
     upload.write(b"[]")

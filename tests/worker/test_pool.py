@@ -38,7 +38,9 @@ def secrets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextlib.contextmanager
-def pool(count: int = 1, seconds: float = 30, stall_seconds: float = MAX_WAIT_SECONDS) -> Iterator[ScoringProcessPool]:
+def pool(
+    count: int = 1, seconds: float = MAX_WAIT_SECONDS, stall_seconds: float = MAX_WAIT_SECONDS
+) -> Iterator[ScoringProcessPool]:
     made = ScoringProcessPool(count, arguments=LIMITS, seconds=seconds, stall_seconds=stall_seconds)
     made.warm_up()
     for child in made._all:
@@ -127,12 +129,14 @@ def test_a_file_beyond_the_memory_is_refused_and_the_next_one_is_read(
 
 
 def test_a_child_that_does_not_answer_in_time_is_killed_and_replaced(request_of: dict[str, Any]) -> None:
-    with pool(seconds=8) as children:
+    with pool() as children:
         children.ask(request_of)
         (slow,) = children.pids()
         freeze(slow)
-        with pytest.raises(ScoringTimeout, match="8 s") as refused:
+        children._seconds = 1.5
+        with pytest.raises(ScoringTimeout, match=r"1\.5 s") as refused:
             children.ask(request_of)
+        children._seconds = MAX_WAIT_SECONDS
         assert refused.value.code == "time_limit"
         assert not is_alive(slow)
         assert children.ask(request_of)["valid"] is True
@@ -192,13 +196,15 @@ def test_more_askers_than_children_wait_for_their_turn(request_of: dict[str, Any
 
 
 def test_askers_beyond_the_line_are_turned_away_and_nobody_waits_for_ever(request_of: dict[str, Any]) -> None:
-    with pool(1, seconds=6) as children, ThreadPoolExecutor(30) as askers:
+    with pool(1) as children, ThreadPoolExecutor(30) as askers:
         freeze(children.pids()[0])
+        children._seconds = 3.0
         asked = [askers.submit(children.ask, request_of) for _ in range(30)]
         ends = [each.exception(timeout=MAX_WAIT_SECONDS) for each in asked]
         busy = [end for end in ends if isinstance(end, ScoringProcessesBusy)]
         assert len(busy) >= 15  # one was being served, at most thirteen stood in line
         assert any(isinstance(end, ScoringTimeout) for end in ends)
+        children._seconds = MAX_WAIT_SECONDS
         assert children.ask(request_of)["valid"] is True
 
 
