@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from app.scoring.declaration.metric import Example
+from app.scoring.metrics.shared_declarations import worked_example
 
 BINARY_EXAMPLE = Example(
     task="binary",
@@ -35,22 +36,6 @@ def values_per_average(*values: str) -> dict[str, str]:
     """Exact values of a measure for one class, then under each average; weights from test data are the support's."""
     found = dict(zip(_AVERAGE_ORDER, values, strict=False))
     return {**found, "lfb_test": found["weighted"]} if "weighted" in found else found
-
-
-def worked_example(data: Example, value: str, params: Mapping[str, str] | None = None) -> Example:
-    """This data set with the value that a metric has on it."""
-    return Example(
-        data.task,
-        data.classes,
-        data.gold,
-        data.predicted,
-        value,
-        params or {},
-        data.positive_label,
-        data.train_frequencies,
-        cost_matrix=data.cost_matrix,
-        class_weights=data.class_weights,
-    )
 
 
 def average_example(suffix: str, values: Mapping[str, str], params: Mapping[str, str]) -> Example:

@@ -1,35 +1,20 @@
 """Precision, recall and F of label sets extended by their ancestors, and distances in the hierarchy."""
 
-import math
-
 import numpy as np
 
-from app.scoring.declaration.granularity import CONFUSION
-from app.scoring.declaration.metric import (
-    HIERARCHY,
-    LABELS,
-    Compute,
-    Example,
-    Metric,
-    MetricCall,
-    Param,
-    Properties,
-    Result,
-    register,
-)
-from app.scoring.declaration.task import TASK_KINDS
+from app.scoring.declaration.metric import Compute, Example, MetricCall, Param, Properties, Result
 from app.scoring.hierarchy.ancestry import HierarchyCostLimitError
 from app.scoring.hierarchy.augmented_sets import AncestorClosures, AugmentedOverlap, count_overlap
 from app.scoring.hierarchy.distances import HierarchyDistances
 from app.scoring.metrics.hierarchies.label_overlap import (
     COUNT_ROOT_PARAM,
     EMPTY_SET_OPTIONS,
-    LABEL_SET_OPTIONS,
     TOO_DEEP_REASON,
     TOO_FAR_REASON,
     OverlapTerms,
     ancestry,
     average_share,
+    declare_hierarchy_metric,
     effort,
     f1_terms,
     has_virtual_root,
@@ -41,7 +26,12 @@ from app.scoring.metrics.hierarchies.label_overlap import (
     weighted_total,
 )
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, join_names
-from app.scoring.metrics.labels.whole_task import SINGLE_LABEL_TASKS, UNIT_RANGE
+from app.scoring.metrics.shared_declarations import (
+    LABEL_SET_OPTIONS,
+    SINGLE_LABEL_TASKS,
+    UNBOUNDED_RANGE,
+    boolean_param,
+)
 from app.scoring.tally import EvaluationContext
 
 
@@ -131,22 +121,18 @@ _MAX_DEPTH_PARAM = Param(
     value_meanings=("all ancestors are added to a label",),
 )
 _HIERARCHICAL_PARAMS = (
-    Param(
-        name="pooled",
-        kind="choice",
-        meaning="whether the instances are averaged or their nodes summed first",
-        default="false",
-        values=("false", "true"),
-        value_meanings=("the mean of the values of the instances", "sums over all instances first, then one division"),
+    boolean_param(
+        "pooled",
+        "whether the instances are averaged or their nodes summed first",
+        if_false="the mean of the values of the instances",
+        if_true="sums over all instances first, then one division",
     ),
     COUNT_ROOT_PARAM,
-    Param(
-        name="exclude_root",
-        kind="choice",
-        meaning="whether nodes that are ancestors of every class are left out",
-        default="false",
-        values=("false", "true"),
-        value_meanings=("all nodes of the hierarchy count", "nodes that are ancestors of every class are left out"),
+    boolean_param(
+        "exclude_root",
+        "whether nodes that are ancestors of every class are left out",
+        if_false="all nodes of the hierarchy count",
+        if_true="nodes that are ancestors of every class are left out",
     ),
     _MAX_DEPTH_PARAM,
 )
@@ -188,27 +174,20 @@ def _register_hierarchical(key: str, short: str, compute: Compute, ways: tuple[s
     def shown(call: MetricCall) -> str:
         return ways[call.params["pooled"] == "true"]
 
-    register(
-        Metric(
-            key=key,
-            name=key.replace("_", " "),
-            names=(short,),
-            equation=ways[0],
-            tasks=TASK_KINDS,
-            needs=(LABELS, HIERARCHY),
-            direction="higher",
-            granularity=CONFUSION,
-            range=UNIT_RANGE,
-            params=_HIERARCHICAL_PARAMS,
-            options=("zero_division", *EMPTY_SET_OPTIONS, *LABEL_SET_OPTIONS),
-            properties=Properties(symmetric=key == "hierarchical_f1", prevalence_sensitive=True),
-            source=_SOURCE,
-            example=hierarchy_example(value),
-            compute=compute,
-            symbols=_SYMBOLS,
-            peers=_PEERS,
-            shown=shown,
-        )
+    declare_hierarchy_metric(
+        key=key,
+        name=key.replace("_", " "),
+        names=(short,),
+        equation=ways[0],
+        params=_HIERARCHICAL_PARAMS,
+        options=("zero_division", *EMPTY_SET_OPTIONS, *LABEL_SET_OPTIONS),
+        properties=Properties(symmetric=key == "hierarchical_f1", prevalence_sensitive=True),
+        source=_SOURCE,
+        example=hierarchy_example(value),
+        compute=compute,
+        symbols=_SYMBOLS,
+        peers=_PEERS,
+        shown=shown,
     )
 
 
@@ -242,58 +221,47 @@ _register_hierarchical(
     ),
     "7/9",
 )
-register(
-    Metric(
-        key="hierarchical_symmetric_difference",
-        name="hierarchical symmetric difference",
-        names=("symmetric difference loss", "SDL"),
-        equation=r"\frac{1}{n}\sum_{i=1}^{n} |\hat{P}_{i}\,\triangle\,\hat{Y}_{i}|",
-        tasks=TASK_KINDS,
-        needs=(LABELS, HIERARCHY),
-        direction="lower",
-        granularity=CONFUSION,
-        range=(0.0, math.inf),
-        params=(COUNT_ROOT_PARAM, _MAX_DEPTH_PARAM),
-        options=LABEL_SET_OPTIONS,
-        properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source="Kosmopoulos et al. 2015, Evaluation measures for hierarchical classification, sec 3.2.2",
-        example=hierarchy_example("4/3"),
-        compute=symmetric_difference,
-        symbols=_SYMBOLS,
-        peers={"HEMKit": f"SDL with all ancestors: {_HEMKIT_NOTE}"},
-    )
+declare_hierarchy_metric(
+    key="hierarchical_symmetric_difference",
+    name="hierarchical symmetric difference",
+    names=("symmetric difference loss", "SDL"),
+    equation=r"\frac{1}{n}\sum_{i=1}^{n} |\hat{P}_{i}\,\triangle\,\hat{Y}_{i}|",
+    direction="lower",
+    range=UNBOUNDED_RANGE,
+    params=(COUNT_ROOT_PARAM, _MAX_DEPTH_PARAM),
+    options=LABEL_SET_OPTIONS,
+    source="Kosmopoulos et al. 2015, Evaluation measures for hierarchical classification, sec 3.2.2",
+    example=hierarchy_example("4/3"),
+    compute=symmetric_difference,
+    symbols=_SYMBOLS,
+    peers={"HEMKit": f"SDL with all ancestors: {_HEMKIT_NOTE}"},
 )
-register(
-    Metric(
-        key="tree_induced_error",
-        name="tree-induced error",
-        names=("graph-induced error", "mean distance in the hierarchy", "hierarchical distance"),
-        equation=r"\frac{1}{n}\sum_{i=1}^{n} \gamma(\hat{y}_{i},y_{i})",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=(LABELS, HIERARCHY),
-        direction="lower",
-        granularity=CONFUSION,
-        range=(0.0, math.inf),
-        params=(COUNT_ROOT_PARAM,),
-        options=("one_empty", "unknown_label", "missing"),
-        properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source="Dekel, Keshet and Singer 2004, Large margin hierarchical classification, sec 2",
-        example=Example(
-            task="multiclass",
-            classes=("poodle", "beagle", "cat"),
-            gold=("poodle", "cat", "cat"),
-            predicted=("beagle", "poodle", "cat"),
-            value="5/3",
-            hierarchy=_EXAMPLE_HIERARCHY,
-        ),
-        compute=tree_induced_error,
-        hints={"multilabel": "for label sets mgia and hierarchical_symmetric_difference measure distances"},
-        symbols={
-            "\u03b3": "number of steps of the shortest way between two labels, up and down the hierarchy; where several "
-            "parents make cycles, and these are so long, so many and the instances so many that searching all of them would "
-            "take some seconds, the value is null, whatever the labels (a ladder of 60,000 nodes from some 180 instances on)",
-            "y_i": "gold label of instance i",
-            "y\u0302_i": "predicted label of instance i",
-        },
-    )
+declare_hierarchy_metric(
+    key="tree_induced_error",
+    name="tree-induced error",
+    names=("graph-induced error", "mean distance in the hierarchy", "hierarchical distance"),
+    equation=r"\frac{1}{n}\sum_{i=1}^{n} \gamma(\hat{y}_{i},y_{i})",
+    tasks=SINGLE_LABEL_TASKS,
+    direction="lower",
+    range=UNBOUNDED_RANGE,
+    params=(COUNT_ROOT_PARAM,),
+    options=("one_empty", "unknown_label", "missing"),
+    source="Dekel, Keshet and Singer 2004, Large margin hierarchical classification, sec 2",
+    example=Example(
+        task="multiclass",
+        classes=("poodle", "beagle", "cat"),
+        gold=("poodle", "cat", "cat"),
+        predicted=("beagle", "poodle", "cat"),
+        value="5/3",
+        hierarchy=_EXAMPLE_HIERARCHY,
+    ),
+    compute=tree_induced_error,
+    hints={"multilabel": "for label sets mgia and hierarchical_symmetric_difference measure distances"},
+    symbols={
+        "\u03b3": "number of steps of the shortest way between two labels, up and down the hierarchy; where several "
+        "parents make cycles, and these are so long, so many and the instances so many that searching all of them would "
+        "take some seconds, the value is null, whatever the labels (a ladder of 60,000 nodes from some 180 instances on)",
+        "y_i": "gold label of instance i",
+        "y\u0302_i": "predicted label of instance i",
+    },
 )

@@ -1,33 +1,49 @@
 """What the hierarchical metrics share: label sets as nodes, and shares of extended sets averaged over instances."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from app.scoring.declaration.metric import MetricCall, Param, Result
+from app.scoring.declaration.granularity import CONFUSION
+from app.scoring.declaration.metric import HIERARCHY, LABELS, MetricCall, Result
 from app.scoring.declaration.metric_syntax import pluralize
+from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.evaluation_input import Labels
 from app.scoring.hierarchy.ancestry import Ancestry
 from app.scoring.hierarchy.augmented_sets import AugmentedOverlap, LabelSets
 from app.scoring.hierarchy.cost_limit import HierarchyCostEstimate
 from app.scoring.metrics.labels.averages import FixedInstances, average_instances, empty_set_values
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, join_names, ratio_or_substitute
+from app.scoring.metrics.shared_declarations import (
+    LABEL_SET_OPTIONS,
+    SYMMETRIC,
+    UNIT_RANGE,
+    boolean_param,
+    declare_metric,
+)
 from app.scoring.numeric.exact import Integers, multiply, total
 from app.scoring.tally import TALLY_OPTIONS, EvaluationContext, distinct_keys
 
-LABEL_SET_OPTIONS = ("unknown_label", "missing", "duplicates", "empty_label")
 EMPTY_SET_OPTIONS = ("both_empty", "one_empty")
-COUNT_ROOT_PARAM = Param(
-    name="count_root",
-    kind="choice",
-    meaning="whether a virtual root stands above all roots",
-    default="false",
-    values=("false", "true"),
-    value_meanings=(
-        "only nodes of the hierarchy count, and labels of different trees have nothing in common",
-        "a virtual root above all roots joins all trees, and counts",
-    ),
+COUNT_ROOT_PARAM = boolean_param(
+    "count_root",
+    "whether a virtual root stands above all roots",
+    if_false="only nodes of the hierarchy count, and labels of different trees have nothing in common",
+    if_true="a virtual root above all roots joins all trees, and counts",
 )
+
+declare_hierarchy_metric = partial(
+    declare_metric,
+    tasks=TASK_KINDS,
+    needs=(LABELS, HIERARCHY),
+    direction="higher",
+    granularity=CONFUSION,
+    range=UNIT_RANGE,
+    options=(*EMPTY_SET_OPTIONS, *LABEL_SET_OPTIONS),
+    properties=SYMMETRIC,
+)
+"""For metrics of labels in a hierarchy."""
 
 
 def has_virtual_root(call: MetricCall) -> bool:

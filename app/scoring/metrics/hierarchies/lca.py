@@ -2,22 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import astuple, dataclass
+from functools import partial
 
 import numpy as np
 
-from app.scoring.declaration.granularity import CONFUSION
-from app.scoring.declaration.metric import (
-    HIERARCHY,
-    LABELS,
-    Compute,
-    Metric,
-    MetricCall,
-    Param,
-    Properties,
-    Result,
-    register,
-)
-from app.scoring.declaration.task import TASK_KINDS
+from app.scoring.declaration.metric import Compute, MetricCall, Param, Properties, Result
 from app.scoring.hierarchy.ancestry import Ancestry, HierarchyCostLimitError
 from app.scoring.hierarchy.augmented_sets import AugmentedOverlap, Int
 from app.scoring.hierarchy.cost_limit import max_visited_nodes
@@ -26,11 +15,10 @@ from app.scoring.hierarchy.lca_minimal import MinimalGraphFinder
 from app.scoring.metrics.hierarchies.hierarchical import hierarchy_example
 from app.scoring.metrics.hierarchies.label_overlap import (
     COUNT_ROOT_PARAM,
-    EMPTY_SET_OPTIONS,
-    LABEL_SET_OPTIONS,
     TOO_LARGE_REASON,
     ancestry,
     average_share,
+    declare_hierarchy_metric,
     effort,
     empty_set_instances,
     has_virtual_root,
@@ -41,7 +29,7 @@ from app.scoring.metrics.hierarchies.label_overlap import (
 )
 from app.scoring.metrics.labels.averages import average_instances
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.labels.whole_task import UNIT_RANGE
+from app.scoring.metrics.shared_declarations import SIGNED_RANGE
 from app.scoring.tally import EvaluationContext
 
 
@@ -205,72 +193,58 @@ _LINKS_PARAM = Param(
 )
 
 
+_declare = partial(declare_hierarchy_metric, source=_SOURCE)
+
+
 def _register_lca(key: str, short: str, compute: Compute, terms: tuple[str, str], value: str) -> None:
     """One of the three measures; `terms` are numerator and denominator for one instance."""
-    register(
-        Metric(
-            key=key,
-            name=f"lowest common ancestor {key.removeprefix('lca_')}",
-            names=(short,),
-            equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} \frac{{{terms[0]}}}{{{terms[1]}}}",
-            tasks=TASK_KINDS,
-            needs=(LABELS, HIERARCHY),
-            direction="higher",
-            granularity=CONFUSION,
-            range=UNIT_RANGE,
-            params=(COUNT_ROOT_PARAM, _LINKS_PARAM, _REDUNDANT_PARAM),
-            options=(*EMPTY_SET_OPTIONS, *LABEL_SET_OPTIONS),
-            properties=Properties(symmetric=key == "lca_f1", prevalence_sensitive=True),
-            source=_SOURCE,
-            example=hierarchy_example(value),
-            compute=compute,
-            symbols={
-                "P\u0303_i": f"predicted labels of instance i {_LINKED_MEANING}",
-                "Y\u0303_i": f"gold labels of instance i {_LINKED_MEANING}",
-            },
-            peers={"HEMKit": _HEMKIT_NOTE},
-        )
+    _declare(
+        key=key,
+        name=f"lowest common ancestor {key.removeprefix('lca_')}",
+        names=(short,),
+        equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} \frac{{{terms[0]}}}{{{terms[1]}}}",
+        params=(COUNT_ROOT_PARAM, _LINKS_PARAM, _REDUNDANT_PARAM),
+        properties=Properties(symmetric=key == "lca_f1", prevalence_sensitive=True),
+        example=hierarchy_example(value),
+        compute=compute,
+        symbols={
+            "P\u0303_i": f"predicted labels of instance i {_LINKED_MEANING}",
+            "Y\u0303_i": f"gold labels of instance i {_LINKED_MEANING}",
+        },
+        peers={"HEMKit": _HEMKIT_NOTE},
     )
 
 
 _register_lca("lca_precision", "LCA-P", lca_precision, (_SHARED_LATEX, r"|\tilde{P}_{i}|"), "2/3")
 _register_lca("lca_recall", "LCA-R", lca_recall, (_SHARED_LATEX, r"|\tilde{Y}_{i}|"), "5/6")
 _register_lca("lca_f1", "LCA-F", lca_f1, (rf"2\,{_SHARED_LATEX}", r"|\tilde{P}_{i}|+|\tilde{Y}_{i}|"), "13/18")
-register(
-    Metric(
-        key="mgia",
-        name="multi-label graph-induced accuracy",
-        names=("MGIA",),
-        equation=_MGIA_EQUATION,
-        tasks=TASK_KINDS,
-        needs=(LABELS, HIERARCHY),
-        direction="higher",
-        granularity=CONFUSION,
-        range=(-1.0, 1.0),
-        params=(
-            COUNT_ROOT_PARAM,
-            Param(
-                name="max_error",
-                kind="whole",
-                meaning="the error of a label without a counterpart that is nearer",
-                default="5",
-                bounds=(1, 1_000_000),
-            ),
+_declare(
+    key="mgia",
+    name="multi-label graph-induced accuracy",
+    names=("MGIA",),
+    equation=_MGIA_EQUATION,
+    range=SIGNED_RANGE,
+    params=(
+        COUNT_ROOT_PARAM,
+        Param(
+            name="max_error",
+            kind="whole",
+            meaning="the error of a label without a counterpart that is nearer",
+            default="5",
+            bounds=(1, 1_000_000),
         ),
-        options=(*EMPTY_SET_OPTIONS, *LABEL_SET_OPTIONS),
-        properties=Properties(symmetric=True, prevalence_sensitive=True, ordinal=True),
-        source=_SOURCE,
-        example=hierarchy_example("11/15"),
-        compute=mgia,
-        symbols={
-            "e_i": "steps between the matched labels of instance i, with E for each label without a match",
-            "E": "the largest error of a label, max_error",
-        },
-        peers={
-            "HEMKit": "the same with count_root=true and max_error as its last argument, given its node numbers follow "
-            "the order of the classes; of equally long matches it drops the one with the larger predicted label, here "
-            "it is the one with the larger label on either side, so that gold and predictions may change places"
-        },
-        shown=lambda call: _MGIA_EQUATION.replace("E", call.params["max_error"]),
-    )
+    ),
+    properties=Properties(symmetric=True, prevalence_sensitive=True, ordinal=True),
+    example=hierarchy_example("11/15"),
+    compute=mgia,
+    symbols={
+        "e_i": "steps between the matched labels of instance i, with E for each label without a match",
+        "E": "the largest error of a label, max_error",
+    },
+    peers={
+        "HEMKit": "the same with count_root=true and max_error as its last argument, given its node numbers follow "
+        "the order of the classes; of equally long matches it drops the one with the larger predicted label, here "
+        "it is the one with the larger label on either side, so that gold and predictions may change places"
+    },
+    shown=lambda call: _MGIA_EQUATION.replace("E", call.params["max_error"]),
 )

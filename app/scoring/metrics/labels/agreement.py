@@ -1,19 +1,19 @@
 """Agreement beyond chance: Cohen's kappa, Scott's pi, Gwet's AC1 and the multi-class Matthews correlation."""
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from app.scoring.declaration.granularity import CLASS_TABLES, CONFUSION
-from app.scoring.declaration.metric import LABELS, Metric, MetricCall, Param, Properties, Result, register
-from app.scoring.metrics.example_data import MULTICLASS_EXAMPLE, worked_example
+from app.scoring.declaration.metric import MetricCall, Param, Properties, Result
+from app.scoring.metrics.example_data import MULTICLASS_EXAMPLE
 from app.scoring.metrics.labels.confusion_cells import confusion_cells
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.labels.whole_task import SINGLE_LABEL_OPTIONS, SINGLE_LABEL_TASKS
+from app.scoring.metrics.shared_declarations import SIGNED_RANGE, declare_single_label_metric, worked_example
 from app.scoring.numeric.exact import multiply, square_root, total
 from app.scoring.tally import EvaluationContext, Tally
 
-SIGNED_RANGE = (-1.0, 1.0)
 OUTSIDE_IS_CATEGORY = "a label outside the vocabulary and a missing prediction are categories of their own"
 OUTSIDE_NEVER_AGREES = (
     "a label outside the vocabulary and a missing prediction agree with nothing and are no class of the sum"
@@ -152,102 +152,65 @@ def _kappa_equation(call: MetricCall) -> str:
     )
 
 
-register(
-    Metric(
-        key="cohen_kappa",
-        name="Cohen's kappa",
-        names=("kappa", "chance-corrected agreement", "weighted kappa", "quadratic weighted kappa", "QWK"),
-        equation=rf"{_BEYOND},\;p_{{e}}=\frac{{1}}{{n^{{2}}}}\sum_{{j}} p_{{j}}\,n_{{j}}",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=(LABELS,),
-        direction="higher",
-        granularity=CONFUSION,
-        range=SIGNED_RANGE,
-        params=(WEIGHTS_PARAM,),
-        options=SINGLE_LABEL_OPTIONS,
-        properties=Properties(symmetric=True, prevalence_sensitive=True, ordinal=True),
-        source=f"Cohen 1960, A coefficient of agreement for nominal scales; Cohen 1968, Weighted kappa; {OUTSIDE_IS_CATEGORY}",
-        example=worked_example(MULTICLASS_EXAMPLE, "4/13"),
-        compute=cohen_kappa,
-        hints={"multilabel": "kappa is for one label per instance"},
-        symbols={**_AGREEMENT_SYMBOLS, **_WEIGHTED_KAPPA_SYMBOLS},
-        peers={
-            "scikit-learn": "cohen_kappa_score; where it is 0/0, nan. Weighted, it numbers the classes that occur, so that "
-            "one that does not brings its neighbours closer, unless labels= names all",
-            "PyCM": 'Kappa, weighted_kappa; "None" where it is 0/0',
-            "caret": "Kappa; NaN where it is 0/0",
-        },
-        shown=_kappa_equation,
-    )
+_declare = partial(declare_single_label_metric, direction="higher", granularity=CLASS_TABLES, range=SIGNED_RANGE)
+
+_declare(
+    key="cohen_kappa",
+    name="Cohen's kappa",
+    names=("kappa", "chance-corrected agreement", "weighted kappa", "quadratic weighted kappa", "QWK"),
+    equation=rf"{_BEYOND},\;p_{{e}}=\frac{{1}}{{n^{{2}}}}\sum_{{j}} p_{{j}}\,n_{{j}}",
+    granularity=CONFUSION,
+    params=(WEIGHTS_PARAM,),
+    properties=Properties(symmetric=True, prevalence_sensitive=True, ordinal=True),
+    source=f"Cohen 1960, A coefficient of agreement for nominal scales; Cohen 1968, Weighted kappa; {OUTSIDE_IS_CATEGORY}",
+    example=worked_example(MULTICLASS_EXAMPLE, "4/13"),
+    compute=cohen_kappa,
+    hints={"multilabel": "kappa is for one label per instance"},
+    symbols={**_AGREEMENT_SYMBOLS, **_WEIGHTED_KAPPA_SYMBOLS},
+    peers={
+        "scikit-learn": "cohen_kappa_score; where it is 0/0, nan. Weighted, it numbers the classes that occur, so that "
+        "one that does not brings its neighbours closer, unless labels= names all",
+        "PyCM": 'Kappa, weighted_kappa; "None" where it is 0/0',
+        "caret": "Kappa; NaN where it is 0/0",
+    },
+    shown=_kappa_equation,
 )
-register(
-    Metric(
-        key="scott_pi",
-        name="Scott's pi",
-        names=("Kappa Unbiased", "unbiased kappa"),
-        equation=rf"{_BEYOND},\;p_{{e}}=\sum_{{j}} \pi_{{j}}^{{2}},\;{_POOLED_SHARE}",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=(LABELS,),
-        direction="higher",
-        granularity=CLASS_TABLES,
-        range=SIGNED_RANGE,
-        params=(),
-        options=SINGLE_LABEL_OPTIONS,
-        properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source=f"Scott 1955, Reliability of content analysis; {OUTSIDE_IS_CATEGORY}",
-        example=worked_example(MULTICLASS_EXAMPLE, "29/101"),
-        compute=scott_pi,
-        hints={"multilabel": "this agreement is for one label per instance"},
-        symbols=_PI_SYMBOLS,
-        peers={"PyCM": 'Scott PI; "None" where it is 0/0'},
-    )
+_declare(
+    key="scott_pi",
+    name="Scott's pi",
+    names=("Kappa Unbiased", "unbiased kappa"),
+    equation=rf"{_BEYOND},\;p_{{e}}=\sum_{{j}} \pi_{{j}}^{{2}},\;{_POOLED_SHARE}",
+    source=f"Scott 1955, Reliability of content analysis; {OUTSIDE_IS_CATEGORY}",
+    example=worked_example(MULTICLASS_EXAMPLE, "29/101"),
+    compute=scott_pi,
+    hints={"multilabel": "this agreement is for one label per instance"},
+    symbols=_PI_SYMBOLS,
+    peers={"PyCM": 'Scott PI; "None" where it is 0/0'},
 )
-register(
-    Metric(
-        key="gwet_ac1",
-        name="Gwet's AC1",
-        names=("AC1", "first-order agreement coefficient"),
-        equation=rf"{_BEYOND},\;p_{{e}}=\frac{{1}}{{K-1}}\sum_{{j}} \pi_{{j}}\,(1-\pi_{{j}}),\;{_POOLED_SHARE}",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=(LABELS,),
-        direction="higher",
-        granularity=CLASS_TABLES,
-        range=SIGNED_RANGE,
-        params=(),
-        options=SINGLE_LABEL_OPTIONS,
-        properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source=f"Gwet 2008, Computing inter-rater reliability and its variance; {OUTSIDE_NEVER_AGREES}",
-        example=worked_example(MULTICLASS_EXAMPLE, "79/223"),
-        compute=gwet_ac1,
-        hints={"multilabel": "this agreement is for one label per instance"},
-        symbols={**_PI_SYMBOLS, "K": "number of declared classes"},
-        peers={
-            "PyCM": "Gwet AC1; of vectors it takes K as the number of classes that occur, here it is those declared"
-        },
-    )
+_declare(
+    key="gwet_ac1",
+    name="Gwet's AC1",
+    names=("AC1", "first-order agreement coefficient"),
+    equation=rf"{_BEYOND},\;p_{{e}}=\frac{{1}}{{K-1}}\sum_{{j}} \pi_{{j}}\,(1-\pi_{{j}}),\;{_POOLED_SHARE}",
+    source=f"Gwet 2008, Computing inter-rater reliability and its variance; {OUTSIDE_NEVER_AGREES}",
+    example=worked_example(MULTICLASS_EXAMPLE, "79/223"),
+    compute=gwet_ac1,
+    hints={"multilabel": "this agreement is for one label per instance"},
+    symbols={**_PI_SYMBOLS, "K": "number of declared classes"},
+    peers={"PyCM": "Gwet AC1; of vectors it takes K as the number of classes that occur, here it is those declared"},
 )
-register(
-    Metric(
-        key="mcc",
-        name="Matthews correlation coefficient",
-        names=("phi coefficient", "R_K"),
-        equation=r"\frac{n\sum_{j} \mathrm{TP}_{j}-\sum_{j} p_{j}\,n_{j}}{\sqrt{(n^{2}-\sum_{j} p_{j}^{2})(n^{2}-\sum_{j} n_{j}^{2})}}",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=(LABELS,),
-        direction="higher",
-        granularity=CLASS_TABLES,
-        range=SIGNED_RANGE,
-        params=(),
-        options=SINGLE_LABEL_OPTIONS,
-        properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source="Gorodkin 2004, Comparing two K-category assignments by a K-category correlation coefficient; "
-        f"{OUTSIDE_IS_CATEGORY}",
-        example=worked_example(MULTICLASS_EXAMPLE, "0.32714432804381227"),
-        compute=mcc,
-        hints={"multilabel": "the correlation is for one label per instance"},
-        peers={
-            "scikit-learn": "matthews_corrcoef; 0 where a side is constant, as here",
-            "PyCM": 'Overall MCC; "None" there',
-        },
-    )
+_declare(
+    key="mcc",
+    name="Matthews correlation coefficient",
+    names=("phi coefficient", "R_K"),
+    equation=r"\frac{n\sum_{j} \mathrm{TP}_{j}-\sum_{j} p_{j}\,n_{j}}{\sqrt{(n^{2}-\sum_{j} p_{j}^{2})(n^{2}-\sum_{j} n_{j}^{2})}}",
+    source="Gorodkin 2004, Comparing two K-category assignments by a K-category correlation coefficient; "
+    f"{OUTSIDE_IS_CATEGORY}",
+    example=worked_example(MULTICLASS_EXAMPLE, "0.32714432804381227"),
+    compute=mcc,
+    hints={"multilabel": "the correlation is for one label per instance"},
+    peers={
+        "scikit-learn": "matthews_corrcoef; 0 where a side is constant, as here",
+        "PyCM": 'Overall MCC; "None" there',
+    },
 )

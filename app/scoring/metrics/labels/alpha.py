@@ -2,17 +2,26 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
 import numpy as np
 
 from app.scoring.declaration.granularity import INSTANCES
-from app.scoring.declaration.metric import LABELS, Metric, MetricCall, Param, Properties, Result, register
-from app.scoring.metrics.example_data import MULTILABEL_EXAMPLE, worked_example
+from app.scoring.declaration.metric import MetricCall, Param, Result
+from app.scoring.metrics.example_data import MULTILABEL_EXAMPLE
 from app.scoring.metrics.labels.averages import FixedInstances, average_instances, empty_set_values
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.labels.whole_task import LABEL_SET_OPTIONS, SINGLE_LABEL_TASKS, UNIT_RANGE
+from app.scoring.metrics.shared_declarations import (
+    ASYMMETRIC,
+    LABEL_SET_OPTIONS,
+    MULTILABEL_TASKS,
+    SINGLE_LABEL_TASKS,
+    boolean_param,
+    declare_label_set_metric,
+    worked_example,
+)
 from app.scoring.numeric.correct_rounding import power_sum
 from app.scoring.numeric.exact import (
     Integers,
@@ -128,51 +137,40 @@ def _alpha_equation(call: MetricCall) -> str:
 
 
 def _number_param(name: str, meaning: str, most: float) -> Param:
-    return Param(name, "number", meaning, bounds=(0, most), required_for=("multilabel",))
+    return Param(name, "number", meaning, bounds=(0, most), required_for=MULTILABEL_TASKS)
 
 
-register(
-    Metric(
-        key="alpha_score",
-        name="α-score",
-        names=("alpha-evaluation", "α-evaluation score", "generalized Jaccard similarity of Boutell et al."),
-        equation=_PER_INSTANCE,
-        tasks=("multilabel",),
-        needs=(LABELS,),
-        direction="higher",
-        granularity=INSTANCES,
-        range=UNIT_RANGE,
-        params=(
-            _number_param(
-                "alpha", "how little an answer that is only partly right counts: with a large α, nothing", 1000
-            ),
-            _number_param("beta", "the weight of a missed label, from 0 to 1", 1),
-            _number_param("gamma", "the weight of an added label, from 0 to 1; it or beta is 1", 1),
-            Param(
-                "pooled",
-                "choice",
-                "whether counts are summed over instances before they are divided",
-                default="false",
-                values=("false", "true"),
-                value_meanings=("the mean of the instances' values", "one ratio of the counts of all instances"),
-            ),
-            Param("epsilon", "number", "what is added to the divisor of the pooled form", default="0", bounds=(0, 1)),
+declare_label_set_metric(
+    key="alpha_score",
+    name="α-score",
+    names=("alpha-evaluation", "α-evaluation score", "generalized Jaccard similarity of Boutell et al."),
+    equation=_PER_INSTANCE,
+    direction="higher",
+    granularity=INSTANCES,
+    params=(
+        _number_param("alpha", "how little an answer that is only partly right counts: with a large α, nothing", 1000),
+        _number_param("beta", "the weight of a missed label, from 0 to 1", 1),
+        _number_param("gamma", "the weight of an added label, from 0 to 1; it or beta is 1", 1),
+        boolean_param(
+            "pooled",
+            "whether counts are summed over instances before they are divided",
+            if_false="the mean of the instances' values",
+            if_true="one ratio of the counts of all instances",
         ),
-        options=("both_empty", "one_empty", *LABEL_SET_OPTIONS),
-        properties=Properties(symmetric=False, prevalence_sensitive=True, significant_digits=12),  # unless alpha is 1
-        source="Boutell et al. 2004, Learning multi-label scene classification, sec 5.3; Sefidian (the pooled form)",
-        example=worked_example(MULTILABEL_EXAMPLE, "13/16", {"alpha": "1", "beta": "0.25", "gamma": "1"}),
-        compute=alpha_score,
-        hints=dict.fromkeys(
-            SINGLE_LABEL_TASKS, "with one label per instance an answer is right or wrong: say accuracy"
-        ),
-        symbols={
-            "α": "how little partly right answers count",
-            "β": "weight of a missed label",
-            "γ": "weight of an added label",
-        },
-        peers={"Sefidian's code": "pools all instances and adds 1e-5 to the divisor: pooled=true, epsilon=1e-5"},
-        shown=_alpha_equation,
-        check=_parameter_error,
-    )
+        Param("epsilon", "number", "what is added to the divisor of the pooled form", default="0", bounds=(0, 1)),
+    ),
+    options=("both_empty", "one_empty", *LABEL_SET_OPTIONS),
+    properties=replace(ASYMMETRIC, significant_digits=12),
+    source="Boutell et al. 2004, Learning multi-label scene classification, sec 5.3; Sefidian (the pooled form)",
+    example=worked_example(MULTILABEL_EXAMPLE, "13/16", {"alpha": "1", "beta": "0.25", "gamma": "1"}),
+    compute=alpha_score,
+    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance an answer is right or wrong: say accuracy"),
+    symbols={
+        "α": "how little partly right answers count",
+        "β": "weight of a missed label",
+        "γ": "weight of an added label",
+    },
+    peers={"Sefidian's code": "pools all instances and adds 1e-5 to the divisor: pooled=true, epsilon=1e-5"},
+    shown=_alpha_equation,
+    check=_parameter_error,
 )

@@ -25,6 +25,7 @@ from app.scoring.metrics.labels.undefined_rules import (
     train_weights,
     zero_division_value,
 )
+from app.scoring.metrics.shared_declarations import LABEL_SET_OPTIONS, MULTILABEL_TASKS
 from app.scoring.numeric.correct_rounding import Real, to_real, weighted_sum
 from app.scoring.numeric.exact import Integers, square_root, total
 from app.scoring.tally import EvaluationContext, Tally
@@ -244,8 +245,7 @@ def f_beta_of(precision: Real, recall: Real, beta: Fraction) -> Real:
     return precision * recall * (1 + square) / (precision * square + recall)
 
 
-_READING_OPTIONS = ("unknown_label", "missing", "duplicates", "empty_label")
-_LABEL_AVERAGE_OPTIONS = ("zero_division", "exclude_labels", *_READING_OPTIONS)
+_LABEL_AVERAGE_OPTIONS = ("zero_division", "exclude_labels", *LABEL_SET_OPTIONS)
 
 SINGLE_CLASS = Average(
     suffix="",
@@ -255,7 +255,7 @@ SINGLE_CLASS = Average(
     index="",
     tasks=TASK_KINDS,
     needs=(LABELS,),
-    options=("zero_division", *_READING_OPTIONS[:3]),
+    options=("zero_division", *LABEL_SET_OPTIONS[:3]),
     is_prevalence_sensitive=False,
     symmetric=True,
     source="",
@@ -285,7 +285,7 @@ MICRO = Average(
     index="",
     tasks=TASK_KINDS,
     needs=(LABELS,),
-    options=("zero_division", "exclude_labels", *_READING_OPTIONS),
+    options=("zero_division", "exclude_labels", *LABEL_SET_OPTIONS),
     is_prevalence_sensitive=True,
     symmetric=True,
     source="Wenzel eq 11, 14, 17, 18; Van Asch 2013 eq 9",
@@ -358,9 +358,9 @@ SAMPLES = Average(
     names=("example-based", "instance-averaged"),
     equation=r"\frac{1}{n}\sum_{i=1}^{n} {B}",
     index="i",
-    tasks=("multilabel",),
+    tasks=MULTILABEL_TASKS,
     needs=(LABELS,),
-    options=("zero_division", "both_empty", "one_empty", *_READING_OPTIONS),
+    options=("zero_division", "both_empty", "one_empty", *LABEL_SET_OPTIONS),
     is_prevalence_sensitive=True,
     symmetric=True,
     source="Wenzel eq 23-28; Zhang & Zhou 2014 sec 2.2.2",

@@ -17,7 +17,7 @@ from app.scoring.declaration.metric import (
     register,
 )
 from app.scoring.declaration.task import TASK_KINDS, TaskKind
-from app.scoring.metrics.example_data import average_example, values_per_average, worked_example
+from app.scoring.metrics.example_data import average_example, values_per_average
 from app.scoring.metrics.labels.averages import AVERAGES, LFB_TRAIN, MICRO, SAMPLES, SINGLE_CLASS, Average
 from app.scoring.metrics.labels.ratio_forms import (
     ALL_COUNTS,
@@ -33,6 +33,7 @@ from app.scoring.metrics.labels.ratio_forms import (
     linear,
     plus,
 )
+from app.scoring.metrics.shared_declarations import LABEL_PARAM, SINGLE_LABEL_TASKS, UNIT_RANGE, worked_example
 from app.scoring.numeric.exact import to_fraction
 from app.scoring.tally import EvaluationContext
 
@@ -41,9 +42,8 @@ BETA_PARAM = Param(
     "number",
     "how many times as important recall is as precision",
     bounds=(0, 1_000_000),
-    required_for=("binary", "multiclass", "multilabel"),
+    required_for=TASK_KINDS,
 )
-LABEL_PARAM = Param("label", "label", "the class meant", required_for=("multiclass", "multilabel"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class BaseMeasure:
     takes_beta: bool = False
     average_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     root: bool = False
-    range: tuple[float, float] = (0.0, 1.0)
+    range: tuple[float, float] = UNIT_RANGE
     replaceable: bool = True
     averages: tuple[Average, ...] = AVERAGES
     tasks: tuple[TaskKind, ...] = TASK_KINDS
@@ -275,8 +275,8 @@ def averaged_metric(base: BaseMeasure, average: Average) -> Metric:
         source="; ".join(part for part in (base.source, average.source) if part),
         example=_example(base, average),
         compute=_compute(base, average.compute),
-        hints=dict.fromkeys(("binary", "multiclass"), average.hint) if average.hint else base.hints,
-        floor=3 if base.range == (0.0, 1.0) and average is not LFB_TRAIN else 0,
+        hints=dict.fromkeys(SINGLE_LABEL_TASKS, average.hint) if average.hint else base.hints,
+        floor=3 if base.range == UNIT_RANGE and average is not LFB_TRAIN else 0,
         peers=base.peers,
     )
 

@@ -4,27 +4,22 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from functools import partial
 
 import numpy as np
 
 from app.scoring.declaration.granularity import CONFUSION
-from app.scoring.declaration.metric import (
-    LABELS,
-    Compute,
-    Example,
-    Metric,
-    MetricCall,
-    Param,
-    Properties,
-    Result,
-    register,
-)
-from app.scoring.metrics.example_data import BINARY_EXAMPLE, MULTICLASS_EXAMPLE, worked_example
+from app.scoring.declaration.metric import Compute, Example, MetricCall, Param, Properties, Result
+from app.scoring.metrics.example_data import BINARY_EXAMPLE, MULTICLASS_EXAMPLE
 from app.scoring.metrics.labels.agreement import unweighted_kappa
 from app.scoring.metrics.labels.confusion_cells import confusion_cells
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, table_of
-from app.scoring.metrics.labels.whole_task import SINGLE_LABEL_OPTIONS, SINGLE_LABEL_TASKS
+from app.scoring.metrics.shared_declarations import (
+    ASYMMETRIC,
+    SIGNED_RANGE,
+    declare_single_label_metric,
+    worked_example,
+)
 from app.scoring.numeric.exact import to_fraction
 from app.scoring.numeric.exact_tests import binomial_tail, bowker_test, clopper_pearson
 from app.scoring.tally import EvaluationContext, Tally
@@ -207,7 +202,6 @@ _MCNEMAR_EXAMPLE = Example(
     value="0.220671361920",
     positive_label="spam",
 )
-_SINGLE_LABEL_HINTS = {"multilabel": "caret's confusionMatrix is for one label per instance"}
 _DROPPED_NOTE = "instances without a prediction are left out there, and count as wrong here"
 _TEST_PROPERTIES = Properties(symmetric=True, prevalence_sensitive=True, count_based=False, significant_digits=12)
 _RIGHT_ANSWER_SYMBOLS = {"x": "number of right answers", "k": "numbers of right answers"}
@@ -219,47 +213,30 @@ _OVERALL_SYMBOLS = {
 }
 
 
-def _register_caret_metric(key: str, equation: str, example: Example, compute: Compute, **more: Any) -> None:
-    """One of caret's values, none of which says by itself which of two systems is better."""
-    given = {
-        "source": "Kuhn 2008, Building predictive models in R using the caret package",
-        "range": (0.0, 1.0),
-        "properties": _TEST_PROPERTIES,
-        "params": (),
-        **more,
-    }
-    register(
-        Metric(
-            key=key,
-            equation=equation,
-            tasks=SINGLE_LABEL_TASKS,
-            needs=(LABELS,),
-            direction="none",
-            granularity=CONFUSION,
-            options=SINGLE_LABEL_OPTIONS,
-            example=example,
-            compute=compute,
-            hints=_SINGLE_LABEL_HINTS,
-            **given,
-        )
-    )
+_declare = partial(
+    declare_single_label_metric,
+    direction="none",  # none of these values says by itself which of two systems is better
+    granularity=CONFUSION,
+    properties=_TEST_PROPERTIES,
+    source="Kuhn 2008, Building predictive models in R using the caret package",
+    hints={"multilabel": "caret's confusionMatrix is for one label per instance"},
+)
 
-
-_register_caret_metric(
-    "no_information_rate",
-    r"\frac{1}{n}\max_{j} n_{j}",
-    worked_example(MULTICLASS_EXAMPLE, "4/9"),
-    no_information_rate,
+_declare(
+    key="no_information_rate",
+    equation=r"\frac{1}{n}\max_{j} n_{j}",
+    example=worked_example(MULTICLASS_EXAMPLE, "4/9"),
+    compute=no_information_rate,
     name="no-information rate",
     names=("NIR", "AccuracyNull", "majority class baseline"),
-    properties=Properties(symmetric=False, prevalence_sensitive=True),
+    properties=ASYMMETRIC,
     peers={"caret": "AccuracyNull", "PyCM": "NIR"},
 )
-_register_caret_metric(
-    "accuracy_lower",
-    r"\sup\{\theta: \sum_{k=x}^{n} \binom{n}{k}\theta^{k}(1-\theta)^{n-k}\leq 0.025\}",
-    worked_example(MULTICLASS_EXAMPLE, "0.212008506779"),
-    _compute_from_tally(accuracy_lower),
+_declare(
+    key="accuracy_lower",
+    equation=r"\sup\{\theta: \sum_{k=x}^{n} \binom{n}{k}\theta^{k}(1-\theta)^{n-k}\leq 0.025\}",
+    example=worked_example(MULTICLASS_EXAMPLE, "0.212008506779"),
+    compute=_compute_from_tally(accuracy_lower),
     name="lower end of the exact 95 % interval of the accuracy",
     names=("AccuracyLower", "Clopper-Pearson lower bound"),
     source="Clopper & Pearson 1934, The use of confidence or fiducial limits",
@@ -267,11 +244,11 @@ _register_caret_metric(
     supports_weights=False,
     peers={"caret": f"AccuracyLower; {_DROPPED_NOTE}", "PyCM": "95% CI is another: the normal approximation"},
 )
-_register_caret_metric(
-    "accuracy_upper",
-    r"\inf\{\theta: \sum_{k=0}^{x} \binom{n}{k}\theta^{k}(1-\theta)^{n-k}\leq 0.025\}",
-    worked_example(MULTICLASS_EXAMPLE, "0.863004337735"),
-    _compute_from_tally(accuracy_upper),
+_declare(
+    key="accuracy_upper",
+    equation=r"\inf\{\theta: \sum_{k=0}^{x} \binom{n}{k}\theta^{k}(1-\theta)^{n-k}\leq 0.025\}",
+    example=worked_example(MULTICLASS_EXAMPLE, "0.863004337735"),
+    compute=_compute_from_tally(accuracy_upper),
     name="upper end of the exact 95 % interval of the accuracy",
     names=("AccuracyUpper", "Clopper-Pearson upper bound"),
     source="Clopper & Pearson 1934, The use of confidence or fiducial limits",
@@ -279,11 +256,11 @@ _register_caret_metric(
     supports_weights=False,
     peers={"caret": f"AccuracyUpper; {_DROPPED_NOTE}", "PyCM": "95% CI is another: the normal approximation"},
 )
-_register_caret_metric(
-    "accuracy_p_value",
-    r"\sum_{k=x}^{n} \binom{n}{k}\theta_{0}^{k}(1-\theta_{0})^{n-k},\quad \theta_{0}=\frac{1}{n}\max_{j} n_{j}",
-    worked_example(MULTICLASS_EXAMPLE, "0.365506905341"),
-    _compute_from_tally(accuracy_p_value),
+_declare(
+    key="accuracy_p_value",
+    equation=r"\sum_{k=x}^{n} \binom{n}{k}\theta_{0}^{k}(1-\theta_{0})^{n-k},\quad \theta_{0}=\frac{1}{n}\max_{j} n_{j}",
+    example=worked_example(MULTICLASS_EXAMPLE, "0.365506905341"),
+    compute=_compute_from_tally(accuracy_p_value),
     name="p-value of the accuracy against the no-information rate",
     names=("AccuracyPValue", "P-Value [Acc > NIR]"),
     properties=replace(_TEST_PROPERTIES, symmetric=False),
@@ -294,11 +271,11 @@ _register_caret_metric(
         "PyCM": "P-Value; a difference from 1 there, so only 16 places after the point",
     },
 )
-_register_caret_metric(
-    "mcnemar_confusion",
-    r"P(\chi^{2}_{d}\geq s),\quad s=\sum_{j<k} \frac{(n_{jk}-n_{kj})^{2}}{n_{jk}+n_{kj}},\;d=\frac{m\,(m-1)}{2}",
-    _MCNEMAR_EXAMPLE,
-    mcnemar_confusion,
+_declare(
+    key="mcnemar_confusion",
+    equation=r"P(\chi^{2}_{d}\geq s),\quad s=\sum_{j<k} \frac{(n_{jk}-n_{kj})^{2}}{n_{jk}+n_{kj}},\;d=\frac{m\,(m-1)}{2}",
+    example=_MCNEMAR_EXAMPLE,
+    compute=mcnemar_confusion,
     name="McNemar's test of gold × predicted",
     names=("McnemarPValue", "Bowker's test of symmetry"),
     source="McNemar 1947; Bowker 1948, A test for symmetry in contingency tables; R's mcnemar.test",
@@ -315,31 +292,31 @@ _register_caret_metric(
         "statsmodels": "SquareTable.symmetry has no continuity correction, and adds 0.5 to every cell where one is 0",
     },
 )
-_register_caret_metric(
-    "caret_overall",
-    r"\frac{1}{n}\sum_{j} \mathrm{TP}_{j},\;\frac{p_{o}-p_{e}}{1-p_{e}},\;\ldots",
-    worked_example(MULTICLASS_EXAMPLE, json.dumps(_OVERALL_EXAMPLE)),
-    caret_overall,
+_declare(
+    key="caret_overall",
+    equation=r"\frac{1}{n}\sum_{j} \mathrm{TP}_{j},\;\frac{p_{o}-p_{e}}{1-p_{e}},\;\ldots",
+    example=worked_example(MULTICLASS_EXAMPLE, json.dumps(_OVERALL_EXAMPLE)),
+    compute=caret_overall,
     name="caret's overall statistics",
     names=("confusionMatrix overall",),
     properties=replace(_TEST_PROPERTIES, symmetric=False),
-    range=(-1.0, 1.0),
+    range=SIGNED_RANGE,
     scalar=False,
     supports_weights=False,
     symbols=_OVERALL_SYMBOLS,
     peers={"caret": f"confusionMatrix()$overall; NA and NaN are null here; {_DROPPED_NOTE}"},
 )
-_register_caret_metric(
-    "caret_by_class",
-    r"\frac{\mathrm{TP}_{j}}{\mathrm{TP}_{j}+\mathrm{FN}_{j}},\;\frac{\mathrm{TN}_{j}}{\mathrm{TN}_{j}+\mathrm{FP}_{j}},\;\ldots",
-    worked_example(
+_declare(
+    key="caret_by_class",
+    equation=r"\frac{\mathrm{TP}_{j}}{\mathrm{TP}_{j}+\mathrm{FN}_{j}},\;\frac{\mathrm{TN}_{j}}{\mathrm{TN}_{j}+\mathrm{FP}_{j}},\;\ldots",
+    example=worked_example(
         BINARY_EXAMPLE,
         json.dumps({name: dict(zip(BY_CLASS_NAMES, row, strict=True)) for name, row in _BY_CLASS_EXAMPLE.items()}),
     ),
-    caret_by_class,
+    compute=caret_by_class,
     name="caret's statistics by class",
     names=("confusionMatrix byClass",),
-    properties=Properties(symmetric=False, prevalence_sensitive=True),
+    properties=ASYMMETRIC,
     params=(PREVALENCE_PARAM,),
     scalar=False,
     symbols={"…": "the other values, by their names in caret"},

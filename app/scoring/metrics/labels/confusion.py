@@ -1,5 +1,6 @@
 """Confusion matrices as data: of single labels, and of label sets with split counts."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,17 @@ from app.scoring.crosstab import (
     split_confusion,
 )
 from app.scoring.declaration.granularity import CONFUSION
-from app.scoring.declaration.metric import LABELS, Metric, MetricCall, Properties, Result, register
+from app.scoring.declaration.metric import MetricCall, Properties, Result
 from app.scoring.metrics.example_data import MULTICLASS_EXAMPLE, MULTILABEL_EXAMPLE
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.labels.whole_task import SINGLE_LABEL_OPTIONS, SINGLE_LABEL_TASKS
+from app.scoring.metrics.shared_declarations import (
+    MULTILABEL_TASKS,
+    SINGLE_LABEL_OPTIONS,
+    SINGLE_LABEL_TASKS,
+    UNBOUNDED_RANGE,
+    declare_single_label_metric,
+)
 from app.scoring.tally import EvaluationContext
-
-COUNT_RANGE = (0.0, float("inf"))
 
 
 def confusion_matrix(ws: EvaluationContext, call: MetricCall) -> Result:
@@ -69,64 +74,53 @@ def _split_table_json(table: SplitTable, m: int) -> dict[str, Any]:
     return found
 
 
-register(
-    Metric(
-        key="confusion_matrix",
-        name="confusion matrix",
-        names=("contingency table", "error matrix", "cross table"),
-        equation=r"M_{j,k}=\sum_{i=1}^{n} [y_{i}=j\wedge\hat{y}_{i}=k]",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=(LABELS,),
-        direction="none",
-        granularity=CONFUSION,
-        range=COUNT_RANGE,
-        params=(),
-        options=SINGLE_LABEL_OPTIONS,
-        properties=Properties(symmetric=False, prevalence_sensitive=True, ordinal=True),
-        source="Wenzel Fig 2-3 (rows predicted there); Döring; rows are gold here",
-        example=MULTICLASS_EXAMPLE,
-        compute=confusion_matrix,
-        hints={"multilabel": "for label sets say confusion_split"},
-        scalar=False,
-        symbols={
-            "M_{j,k}": "instances of gold class j that were predicted as k",
-            "ŷ_i": "predicted class of instance i",
-        },
-        peers={
-            "scikit-learn": "confusion_matrix: rows are gold too",
-            "PyCM": "rows are gold too",
-            "caret": "confusionMatrix: rows are predicted",
-        },
-    )
+_declare = partial(
+    declare_single_label_metric,
+    direction="none",
+    granularity=CONFUSION,
+    range=UNBOUNDED_RANGE,
+    properties=Properties(symmetric=False, prevalence_sensitive=True, ordinal=True),
+    scalar=False,
 )
-register(
-    Metric(
-        key="confusion_split",
-        name="confusion matrix of label sets with split counts",
-        names=("multi-label confusion matrix",),
-        equation=r"R_{j,k}=\sum_{i=1}^{n} \frac{[j\in Y_{i}\setminus P_{i}\wedge k\in P_{i}]}{|P_{i}|},\quad "
-        r"C_{j,k}=\sum_{i=1}^{n} \frac{[k\in P_{i}\setminus Y_{i}\wedge j\in Y_{i}]}{|Y_{i}|},\quad j\neq k",
-        tasks=("multilabel",),
-        needs=(LABELS,),
-        direction="none",
-        granularity=CONFUSION,
-        range=COUNT_RANGE,
-        params=(),
-        options=(*SINGLE_LABEL_OPTIONS, "duplicates"),
-        properties=Properties(symmetric=False, prevalence_sensitive=True, ordinal=True),
-        source="Van Asch 2013 sec 5.2, 5.5, Tables 6-7",
-        example=MULTILABEL_EXAMPLE,
-        compute=confusion_split,
-        hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance say confusion_matrix"),
-        scalar=False,
-        symbols={
-            "R_{j,k}": "row count of gold label j and predicted label k; a row sums to how often j is gold. On the "
-            "diagonal both counts are the instances that have the label on both sides; where only one gold and one "
-            "predicted label are left over, both counts of their cell are 1",
-            "C_{j,k}": "column count; a column sums to how often k is predicted",
-            "k": "runs over the predicted labels",
-            "j": "runs over the gold labels",
-        },
-        peers={"confusionmatrix.py": "prints the column count before the row count"},
-    )
+
+_declare(
+    key="confusion_matrix",
+    name="confusion matrix",
+    names=("contingency table", "error matrix", "cross table"),
+    equation=r"M_{j,k}=\sum_{i=1}^{n} [y_{i}=j\wedge\hat{y}_{i}=k]",
+    source="Wenzel Fig 2-3 (rows predicted there); Döring; rows are gold here",
+    example=MULTICLASS_EXAMPLE,
+    compute=confusion_matrix,
+    hints={"multilabel": "for label sets say confusion_split"},
+    symbols={
+        "M_{j,k}": "instances of gold class j that were predicted as k",
+        "ŷ_i": "predicted class of instance i",
+    },
+    peers={
+        "scikit-learn": "confusion_matrix: rows are gold too",
+        "PyCM": "rows are gold too",
+        "caret": "confusionMatrix: rows are predicted",
+    },
+)
+_declare(
+    key="confusion_split",
+    name="confusion matrix of label sets with split counts",
+    names=("multi-label confusion matrix",),
+    equation=r"R_{j,k}=\sum_{i=1}^{n} \frac{[j\in Y_{i}\setminus P_{i}\wedge k\in P_{i}]}{|P_{i}|},\quad "
+    r"C_{j,k}=\sum_{i=1}^{n} \frac{[k\in P_{i}\setminus Y_{i}\wedge j\in Y_{i}]}{|Y_{i}|},\quad j\neq k",
+    tasks=MULTILABEL_TASKS,
+    options=(*SINGLE_LABEL_OPTIONS, "duplicates"),
+    source="Van Asch 2013 sec 5.2, 5.5, Tables 6-7",
+    example=MULTILABEL_EXAMPLE,
+    compute=confusion_split,
+    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance say confusion_matrix"),
+    symbols={
+        "R_{j,k}": "row count of gold label j and predicted label k; a row sums to how often j is gold. On the "
+        "diagonal both counts are the instances that have the label on both sides; where only one gold and one "
+        "predicted label are left over, both counts of their cell are 1",
+        "C_{j,k}": "column count; a column sums to how often k is predicted",
+        "k": "runs over the predicted labels",
+        "j": "runs over the gold labels",
+    },
+    peers={"confusionmatrix.py": "prints the column count before the row count"},
 )

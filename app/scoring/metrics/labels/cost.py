@@ -4,25 +4,21 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from app.scoring.declaration.granularity import CONFUSION
-from app.scoring.declaration.metric import (
-    COST_MATRIX,
-    LABELS,
-    Example,
-    Metric,
-    MetricCall,
-    Properties,
-    Result,
-    register,
-    rounded_result,
-)
-from app.scoring.metrics.example_data import worked_example
+from app.scoring.declaration.metric import COST_MATRIX, LABELS, Example, MetricCall, Properties, Result, rounded_result
 from app.scoring.metrics.labels.confusion_cells import confusion_cells
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, class_names, excluded_mask, join_names
-from app.scoring.metrics.labels.whole_task import SINGLE_LABEL_OPTIONS, SINGLE_LABEL_TASKS
+from app.scoring.metrics.shared_declarations import (
+    ASYMMETRIC,
+    SINGLE_LABEL_OPTIONS,
+    UNBOUNDED_RANGE,
+    declare_single_label_metric,
+    worked_example,
+)
 from app.scoring.numeric.correct_rounding import quotient_sum
 from app.scoring.numeric.exact import multiply, to_fraction, total
 from app.scoring.tally import EvaluationContext
@@ -94,67 +90,56 @@ def mean_absolute_class_distance_macro(ws: EvaluationContext, call: MetricCall) 
     return rounded_result(distance / int(mask.sum()), notes)
 
 
-_SINGLE_LABEL_HINTS = {"multilabel": "it is for one label per instance"}
+_declare = partial(
+    declare_single_label_metric,
+    direction="lower",
+    granularity=CONFUSION,
+    hints={"multilabel": "it is for one label per instance"},
+)
 
-register(
-    Metric(
-        key="expected_cost",
-        name="expected cost",
-        names=("mean cost", "cost-sensitive error"),
-        equation=r"\frac{1}{n}\sum_{i=1}^{n} C(y_{i},\hat{y}_{i})",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=(LABELS, COST_MATRIX),
-        direction="lower",
-        granularity=CONFUSION,
-        range=(-math.inf, math.inf),
-        params=(),
-        options=SINGLE_LABEL_OPTIONS,
-        properties=Properties(symmetric=False, prevalence_sensitive=True),
-        source="Elkan 2001, The foundations of cost-sensitive learning; without a value where a prediction is no class",
-        example=worked_example(COST_EXAMPLE, "33/20"),
-        compute=expected_cost,
-        hints=_SINGLE_LABEL_HINTS,
-        symbols={
-            "C(y, ŷ)": "cost of the second class where the first is right",
-            "ŷ_i": "predicted class of instance i",
-        },
-        peers={"yardstick": "classification_cost, of probabilities; the same for those that are 0 or 1"},
-    )
+_declare(
+    key="expected_cost",
+    name="expected cost",
+    names=("mean cost", "cost-sensitive error"),
+    equation=r"\frac{1}{n}\sum_{i=1}^{n} C(y_{i},\hat{y}_{i})",
+    needs=(LABELS, COST_MATRIX),
+    range=(-math.inf, math.inf),
+    properties=ASYMMETRIC,
+    source="Elkan 2001, The foundations of cost-sensitive learning; without a value where a prediction is no class",
+    example=worked_example(COST_EXAMPLE, "33/20"),
+    compute=expected_cost,
+    symbols={
+        "C(y, ŷ)": "cost of the second class where the first is right",
+        "ŷ_i": "predicted class of instance i",
+    },
+    peers={"yardstick": "classification_cost, of probabilities; the same for those that are 0 or 1"},
 )
 for _macro in (False, True):
-    register(
-        Metric(
-            key="mean_absolute_class_distance_macro" if _macro else "mean_absolute_class_distance",
-            name=f"{'macro ' if _macro else ''}mean absolute class distance",
-            names=("macro-averaged MAE", "MAE^M") if _macro else ("ordinal MAE", "mean absolute error of ranks"),
-            equation=(
-                r"\frac{1}{|G|}\sum_{j\in G} \frac{1}{n_{j}}\sum_{i:y_{i}=j} |c(y_{i})-c(\hat{y}_{i})|,\quad G=\{j: n_{j}>0\}"
-                if _macro
-                else r"\frac{1}{n}\sum_{i=1}^{n} |c(y_{i})-c(\hat{y}_{i})|"
-            ),
-            tasks=SINGLE_LABEL_TASKS,
-            needs=(LABELS,),
-            direction="lower",
-            granularity=CONFUSION,
-            range=(0.0, math.inf),
-            params=(),
-            options=("exclude_labels", *SINGLE_LABEL_OPTIONS) if _macro else SINGLE_LABEL_OPTIONS,
-            properties=Properties(symmetric=not _macro, prevalence_sensitive=not _macro, ordinal=True),
-            source="Baccianella, Esuli & Sebastiani 2009, Evaluation measures for ordinal regression; classes in declared order",
-            example=worked_example(replace(COST_EXAMPLE, cost_matrix=None), "7/6" if _macro else "1"),
-            compute=mean_absolute_class_distance_macro if _macro else mean_absolute_class_distance,
-            hints=_SINGLE_LABEL_HINTS,
-            symbols={
-                "c(y)": "position of a class in the declared order",
-                "ŷ_i": "predicted class of instance i",
-                **({"G": "the classes that occur in gold"} if _macro else {}),
-            },
-            peers=(
-                {
-                    "imbalanced-learn": "macro_averaged_mean_absolute_error of positions; fails where a class is only predicted"
-                }
-                if _macro
-                else {"scikit-learn": "mean_absolute_error of positions"}
-            ),
-        )
+    _declare(
+        key="mean_absolute_class_distance_macro" if _macro else "mean_absolute_class_distance",
+        name=f"{'macro ' if _macro else ''}mean absolute class distance",
+        names=("macro-averaged MAE", "MAE^M") if _macro else ("ordinal MAE", "mean absolute error of ranks"),
+        equation=(
+            r"\frac{1}{|G|}\sum_{j\in G} \frac{1}{n_{j}}\sum_{i:y_{i}=j} |c(y_{i})-c(\hat{y}_{i})|,\quad G=\{j: n_{j}>0\}"
+            if _macro
+            else r"\frac{1}{n}\sum_{i=1}^{n} |c(y_{i})-c(\hat{y}_{i})|"
+        ),
+        range=UNBOUNDED_RANGE,
+        options=("exclude_labels", *SINGLE_LABEL_OPTIONS) if _macro else SINGLE_LABEL_OPTIONS,
+        properties=Properties(symmetric=not _macro, prevalence_sensitive=not _macro, ordinal=True),
+        source="Baccianella, Esuli & Sebastiani 2009, Evaluation measures for ordinal regression; classes in declared order",
+        example=worked_example(replace(COST_EXAMPLE, cost_matrix=None), "7/6" if _macro else "1"),
+        compute=mean_absolute_class_distance_macro if _macro else mean_absolute_class_distance,
+        symbols={
+            "c(y)": "position of a class in the declared order",
+            "ŷ_i": "predicted class of instance i",
+            **({"G": "the classes that occur in gold"} if _macro else {}),
+        },
+        peers=(
+            {
+                "imbalanced-learn": "macro_averaged_mean_absolute_error of positions; fails where a class is only predicted"
+            }
+            if _macro
+            else {"scikit-learn": "mean_absolute_error of positions"}
+        ),
     )

@@ -8,6 +8,7 @@ from app.scoring.declaration.metric import Metric, MetricCall, Properties, Resul
 from app.scoring.metrics.example_data import average_example
 from app.scoring.metrics.labels.averages import LFB_TEST, LFB_TRAIN, MACRO, SAMPLES, WEIGHTED, Average, f_beta_of
 from app.scoring.metrics.labels.base_measures import BETA_PARAM, PRECISION, RECALL
+from app.scoring.metrics.shared_declarations import SINGLE_LABEL_TASKS, UNIT_RANGE
 from app.scoring.numeric.exact import to_fraction
 from app.scoring.tally import EvaluationContext
 
@@ -24,6 +25,11 @@ class _FMeasure:
     examples: dict[str, str]
 
 
+def _example_values(macro: str, weighted: str, lfb_train: str, samples: str) -> dict[str, str]:
+    """The exact value under each average; weights from test data are the support's."""
+    return {"macro": macro, "weighted": weighted, "lfb_train": lfb_train, "lfb_test": weighted, "samples": samples}
+
+
 _F_MEASURES = (
     _FMeasure(
         "f1",
@@ -31,13 +37,7 @@ _F_MEASURES = (
         Fraction(1),
         r"\frac{2\,\bar{P}\,\bar{R}}{\bar{P}+\bar{R}}",
         {"macro": ("CF1", "macro F1 of Sokolova & Lapalme")},
-        {
-            "macro": "155/252",
-            "weighted": "880/1467",
-            "lfb_test": "880/1467",
-            "samples": "21/26",
-            "lfb_train": "533/882",
-        },
+        _example_values("155/252", "880/1467", "533/882", "21/26"),
     ),
     _FMeasure(
         "f0_5",
@@ -45,13 +45,7 @@ _F_MEASURES = (
         Fraction(1, 2),
         r"\frac{1.25\,\bar{P}\,\bar{R}}{0.25\,\bar{P}+\bar{R}}",
         {},
-        {
-            "macro": "775/1179",
-            "weighted": "550/873",
-            "lfb_test": "550/873",
-            "samples": "105/124",
-            "lfb_train": "2665/4104",
-        },
+        _example_values("775/1179", "550/873", "2665/4104", "105/124"),
     ),
     _FMeasure(
         "f2",
@@ -59,13 +53,7 @@ _F_MEASURES = (
         Fraction(2),
         r"\frac{5\,\bar{P}\,\bar{R}}{4\,\bar{P}+\bar{R}}",
         {},
-        {
-            "macro": "775/1341",
-            "weighted": "2200/3843",
-            "lfb_test": "2200/3843",
-            "samples": "105/136",
-            "lfb_train": "2665/4716",
-        },
+        _example_values("775/1341", "2200/3843", "2665/4716", "105/136"),
     ),
     _FMeasure(
         "f_beta",
@@ -73,13 +61,7 @@ _F_MEASURES = (
         None,
         r"\frac{(1+\beta^{2})\,\bar{P}\,\bar{R}}{\beta^{2}\,\bar{P}+\bar{R}}",
         {"samples": ("example-based F-beta of Zhang & Zhou",)},
-        {
-            "macro": "775/1179",
-            "weighted": "550/873",
-            "lfb_test": "550/873",
-            "samples": "105/124",
-            "lfb_train": "2665/4104",
-        },
+        _example_values("775/1179", "550/873", "2665/4104", "105/124"),
     ),
 )
 
@@ -117,7 +99,7 @@ def f_of_averages_metric(kind: _FMeasure, average: Average) -> Metric:
         needs=average.needs,
         direction="higher",
         granularity=average.granularity,
-        range=(0.0, 1.0),
+        range=UNIT_RANGE,
         params=(BETA_PARAM,) if kind.beta is None else (),
         options=tuple(dict.fromkeys(options)),
         properties=Properties(
@@ -127,7 +109,7 @@ def f_of_averages_metric(kind: _FMeasure, average: Average) -> Metric:
         source="Wenzel eq 20, 29, Fig 10; Döring; Zhang & Zhou 2014 sec 2.2.2",
         example=average_example(average.suffix, kind.examples, {"beta": "0.5"} if kind.beta is None else {}),
         compute=value,
-        hints=dict.fromkeys(("binary", "multiclass"), average.hint) if average.hint else {},
+        hints=dict.fromkeys(SINGLE_LABEL_TASKS, average.hint) if average.hint else {},
         floor=0 if average is LFB_TRAIN else 3,
         shown=_equation_of_call(kind, average),
         states_zero_division=True,

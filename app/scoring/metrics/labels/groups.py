@@ -1,16 +1,23 @@
 """Whether being right depends on the group of an instance: chi-squared and Cramér's V of outcome × group."""
 
-import math
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.scoring.association import Association, association
 from app.scoring.declaration.granularity import INSTANCE_PARTITION
-from app.scoring.declaration.metric import GROUPS, LABELS, Example, Metric, MetricCall, Properties, Result, register
+from app.scoring.declaration.metric import GROUPS, LABELS, Example, MetricCall, Result
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.labels.whole_task import LABEL_SET_OPTIONS
+from app.scoring.metrics.shared_declarations import (
+    LABEL_SET_OPTIONS,
+    SYMMETRIC,
+    UNBOUNDED_RANGE,
+    UNIT_RANGE,
+    declare_metric,
+)
 from app.scoring.tally import EvaluationContext
 
 
@@ -66,66 +73,44 @@ _GROUPS_EXAMPLE = Example(
     value="",
     groups=("sport", "sport", "sport", "music", "music", "sport"),
 )
-_SOURCE = "Wenzel sec 4 (Usbeck et al., QALD-6: outcome × topic); Pearson 1900; Cramér 1946"
-_COUNT_SYMBOLS = {
-    "O_{r,g}": "instances of outcome r (right or wrong) and group g",
-    "E_{r,g}": "row total × column total / n: how many those would be if the group did not matter",
-}
-
-
-def _metric(key: str, name: str, names: tuple[str, ...], *, equation: str, most: float, value: str) -> Metric:
-    return Metric(
-        key=key,
-        name=name,
-        names=names,
-        equation=equation,
-        tasks=TASK_KINDS,
-        needs=(LABELS, GROUPS),
-        direction="none",
-        granularity=INSTANCE_PARTITION,
-        range=(0.0, most),
-        params=(),
-        options=LABEL_SET_OPTIONS,
-        properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source=_SOURCE,
-        example=Example(
-            _GROUPS_EXAMPLE.task,
-            _GROUPS_EXAMPLE.classes,
-            _GROUPS_EXAMPLE.gold,
-            _GROUPS_EXAMPLE.predicted,
-            value,
-            groups=_GROUPS_EXAMPLE.groups,
-        ),
-        compute=chi_squared if key == "chi_squared" else cramers_v,
-        acceptable=True,
-        supports_weights=key == "cramers_v",
-        symbols=_COUNT_SYMBOLS
-        if key == "chi_squared"
-        else {"χ²": "chi-squared of outcome and group", "G": "the groups"},
-        peers={
-            "scipy": "chi2_contingency(correction=False), stats.contingency.association",
-            "PyCM": "its Chi-Squared and Cramer's V are those of gold × predicted",
-        },
-    )
-
-
-register(
-    _metric(
-        "chi_squared",
-        "chi-squared of outcome and group",
-        ("Pearson's chi-squared", "chi-square"),
-        equation=r"\chi^{2}=\sum_{r,g} \frac{(O_{r,g}-E_{r,g})^{2}}{E_{r,g}}",
-        most=math.inf,
-        value="3",
-    )
+_declare = partial(
+    declare_metric,
+    tasks=TASK_KINDS,
+    needs=(LABELS, GROUPS),
+    direction="none",
+    granularity=INSTANCE_PARTITION,
+    params=(),
+    options=LABEL_SET_OPTIONS,
+    properties=SYMMETRIC,
+    source="Wenzel sec 4 (Usbeck et al., QALD-6: outcome × topic); Pearson 1900; Cramér 1946",
+    acceptable=True,
+    peers={
+        "scipy": "chi2_contingency(correction=False), stats.contingency.association",
+        "PyCM": "its Chi-Squared and Cramer's V are those of gold × predicted",
+    },
 )
-register(
-    _metric(
-        "cramers_v",
-        "Cramér's V of outcome and group",
-        ("Cramer's V", "Cramér's phi"),
-        equation=r"\sqrt{\frac{\chi^{2}}{n\,(\min(2,|G|)-1)}}",
-        most=1.0,
-        value="0.70710678118654757",
-    )
+
+_declare(
+    key="chi_squared",
+    name="chi-squared of outcome and group",
+    names=("Pearson's chi-squared", "chi-square"),
+    equation=r"\chi^{2}=\sum_{r,g} \frac{(O_{r,g}-E_{r,g})^{2}}{E_{r,g}}",
+    range=UNBOUNDED_RANGE,
+    example=replace(_GROUPS_EXAMPLE, value="3"),
+    compute=chi_squared,
+    supports_weights=False,
+    symbols={
+        "O_{r,g}": "instances of outcome r (right or wrong) and group g",
+        "E_{r,g}": "row total × column total / n: how many those would be if the group did not matter",
+    },
+)
+_declare(
+    key="cramers_v",
+    name="Cramér's V of outcome and group",
+    names=("Cramer's V", "Cramér's phi"),
+    equation=r"\sqrt{\frac{\chi^{2}}{n\,(\min(2,|G|)-1)}}",
+    range=UNIT_RANGE,
+    example=replace(_GROUPS_EXAMPLE, value="0.70710678118654757"),
+    compute=cramers_v,
+    symbols={"χ²": "chi-squared of outcome and group", "G": "the groups"},
 )

@@ -8,27 +8,23 @@ from decimal import Context, Decimal, localcontext
 import numpy as np
 
 from app.scoring.declaration.granularity import CLASS_TABLES, CORRECT_DECISIONS, CORRECT_INSTANCES
-from app.scoring.declaration.metric import (
-    LABELS,
-    Metric,
-    MetricCall,
-    Param,
-    Properties,
-    Result,
-    register,
-    rounded_result,
-)
-from app.scoring.declaration.task import TASK_KINDS, TaskKind
-from app.scoring.metrics.example_data import MULTICLASS_EXAMPLE, MULTILABEL_EXAMPLE, worked_example
+from app.scoring.declaration.metric import MetricCall, Properties, Result, rounded_result
+from app.scoring.declaration.task import TASK_KINDS
+from app.scoring.metrics.example_data import MULTICLASS_EXAMPLE, MULTILABEL_EXAMPLE
 from app.scoring.metrics.labels.undefined_rules import Mask, UndefinedError, class_names, excluded_mask, join_names
+from app.scoring.metrics.shared_declarations import (
+    SIGNED_RANGE,
+    SINGLE_LABEL_OPTIONS,
+    SINGLE_LABEL_TASKS,
+    boolean_param,
+    declare_label_set_metric,
+    declare_single_label_metric,
+    worked_example,
+)
 from app.scoring.numeric.correct_rounding import quotient_sum, weighted_sum
 from app.scoring.numeric.exact import Integers, integer_weights, round_to_12_digits, total
 from app.scoring.tally import EvaluationContext, Tally
 
-SINGLE_LABEL_OPTIONS = ("unknown_label", "missing")
-LABEL_SET_OPTIONS = (*SINGLE_LABEL_OPTIONS, "duplicates", "empty_label")
-SINGLE_LABEL_TASKS: tuple[TaskKind, ...] = ("binary", "multiclass")
-UNIT_RANGE = (0.0, 1.0)
 DECIMAL_CONTEXT = Context(prec=40)
 MAX_CLASS_WEIGHT = 10**150  # products with counts stay within binary64
 
@@ -158,16 +154,11 @@ def subset_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
     return Result(tally.exact / tally.n)
 
 
-ADJUSTED_PARAM = Param(
+ADJUSTED_PARAM = boolean_param(
     "adjusted",
-    "choice",
     "whether chance counts as 0",
-    default="false",
-    values=("false", "true"),
-    value_meanings=(
-        "the mean recall itself, 1/K for one and the same of K classes",
-        "(b - 1/K) / (1 - 1/K) of the mean recall b of K classes: chance is 0",
-    ),
+    if_false="the mean recall itself, 1/K for one and the same of K classes",
+    if_true="(b - 1/K) / (1 - 1/K) of the mean recall b of K classes: chance is 0",
 )
 
 
@@ -189,183 +180,128 @@ _LABEL_SET_HINTS: dict[str, str] = dict.fromkeys(
     SINGLE_LABEL_TASKS, "with one label per instance this is accuracy (or error_rate)"
 )
 
-register(
-    Metric(
-        key="accuracy",
-        name="accuracy",
-        names=("overall accuracy", "trace accuracy"),
-        equation=r"\frac{1}{n}\sum_{j=1}^{m} \mathrm{TP}_{j}",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=(LABELS,),
-        direction="higher",
-        granularity=CORRECT_INSTANCES,
-        floor=3,
-        range=UNIT_RANGE,
-        params=(),
-        options=SINGLE_LABEL_OPTIONS,
-        properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source="Van Asch 2013 eq 6; Döring",
-        example=worked_example(MULTICLASS_EXAMPLE, "5/9"),
-        compute=accuracy,
-        hints=_ACCURACY_HINTS,
-        acceptable=True,
-    )
+declare_single_label_metric(
+    key="accuracy",
+    name="accuracy",
+    names=("overall accuracy", "trace accuracy"),
+    equation=r"\frac{1}{n}\sum_{j=1}^{m} \mathrm{TP}_{j}",
+    direction="higher",
+    granularity=CORRECT_INSTANCES,
+    floor=3,
+    source="Van Asch 2013 eq 6; Döring",
+    example=worked_example(MULTICLASS_EXAMPLE, "5/9"),
+    compute=accuracy,
+    hints=_ACCURACY_HINTS,
+    acceptable=True,
 )
-register(
-    Metric(
-        key="error_rate",
-        name="error rate",
-        names=("misclassification rate",),
-        equation=r"1-\frac{1}{n}\sum_{j=1}^{m} \mathrm{TP}_{j}",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=(LABELS,),
-        direction="lower",
-        granularity=CORRECT_INSTANCES,
-        floor=3,
-        range=UNIT_RANGE,
-        params=(),
-        options=SINGLE_LABEL_OPTIONS,
-        properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source="Wenzel sec 3.2.3",
-        example=worked_example(MULTICLASS_EXAMPLE, "4/9"),
-        compute=error_rate,
-        hints={"multilabel": "for label sets say zero_one_loss or hamming_loss"},
-        acceptable=True,
-    )
+declare_single_label_metric(
+    key="error_rate",
+    name="error rate",
+    names=("misclassification rate",),
+    equation=r"1-\frac{1}{n}\sum_{j=1}^{m} \mathrm{TP}_{j}",
+    direction="lower",
+    granularity=CORRECT_INSTANCES,
+    floor=3,
+    source="Wenzel sec 3.2.3",
+    example=worked_example(MULTICLASS_EXAMPLE, "4/9"),
+    compute=error_rate,
+    hints={"multilabel": "for label sets say zero_one_loss or hamming_loss"},
+    acceptable=True,
 )
-register(
-    Metric(
-        key="balanced_accuracy",
-        name="balanced accuracy",
-        names=("mean recall", "mean per-class accuracy", "unweighted average recall", "UAR"),
-        equation=r"\frac{1}{|G|}\sum_{j\in G} \frac{\mathrm{TP}_{j}}{\mathrm{TP}_{j}+\mathrm{FN}_{j}},\quad G=\{j: \mathrm{TP}_{j}+\mathrm{FN}_{j}>0\}",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=(LABELS,),
-        direction="higher",
-        granularity=CLASS_TABLES,
-        range=(-1.0, 1.0),
-        params=(ADJUSTED_PARAM,),
-        options=("exclude_labels", *SINGLE_LABEL_OPTIONS),
-        properties=Properties(symmetric=False, prevalence_sensitive=False),
-        source="Döring; Brodersen et al. 2010, The balanced accuracy and its posterior distribution",
-        example=worked_example(MULTICLASS_EXAMPLE, "5/9"),
-        compute=balanced_accuracy,
-        hints=_RECALL_HINTS,
-        symbols={"G": "the classes that occur in gold"},
-        peers={
-            "scikit-learn": "balanced_accuracy_score; its adjusted value of a gold with one class is nan or -inf",
-            "caret": "Balanced Accuracy is of one class: balanced_accuracy_ovr",
-        },
-        shown=_balanced_accuracy_equation,
-    )
+declare_single_label_metric(
+    key="balanced_accuracy",
+    name="balanced accuracy",
+    names=("mean recall", "mean per-class accuracy", "unweighted average recall", "UAR"),
+    equation=r"\frac{1}{|G|}\sum_{j\in G} \frac{\mathrm{TP}_{j}}{\mathrm{TP}_{j}+\mathrm{FN}_{j}},\quad G=\{j: \mathrm{TP}_{j}+\mathrm{FN}_{j}>0\}",
+    direction="higher",
+    granularity=CLASS_TABLES,
+    range=SIGNED_RANGE,
+    params=(ADJUSTED_PARAM,),
+    options=("exclude_labels", *SINGLE_LABEL_OPTIONS),
+    properties=Properties(symmetric=False, prevalence_sensitive=False),
+    source="Döring; Brodersen et al. 2010, The balanced accuracy and its posterior distribution",
+    example=worked_example(MULTICLASS_EXAMPLE, "5/9"),
+    compute=balanced_accuracy,
+    hints=_RECALL_HINTS,
+    symbols={"G": "the classes that occur in gold"},
+    peers={
+        "scikit-learn": "balanced_accuracy_score; its adjusted value of a gold with one class is nan or -inf",
+        "caret": "Balanced Accuracy is of one class: balanced_accuracy_ovr",
+    },
+    shown=_balanced_accuracy_equation,
 )
-register(
-    Metric(
-        key="gmean_recall",
-        name="geometric mean of recalls",
-        names=("G-mean", "geometric mean score"),
-        equation=r"\left(\prod_{j\in G} \frac{\mathrm{TP}_{j}}{\mathrm{TP}_{j}+\mathrm{FN}_{j}}\right)^{1/|G|},\quad G=\{j: \mathrm{TP}_{j}+\mathrm{FN}_{j}>0\}",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=(LABELS,),
-        direction="higher",
-        granularity=CLASS_TABLES,
-        range=UNIT_RANGE,
-        params=(),
-        options=("exclude_labels", *SINGLE_LABEL_OPTIONS),
-        properties=Properties(symmetric=False, prevalence_sensitive=False, significant_digits=12),
-        source="Kubat & Matwin 1997, Addressing the curse of imbalanced training sets",
-        example=worked_example(MULTICLASS_EXAMPLE, "0.550321208149"),
-        compute=gmean_recall,
-        hints=_RECALL_HINTS,
-        symbols={"G": "the classes that occur in gold"},
-        peers={
-            "imbalanced-learn": 'geometric_mean_score with average="multiclass"; a class that is only predicted makes it 0',
-            "PyCM": "GM is another: the root of recall × specificity of one class",
-        },
-    )
+declare_single_label_metric(
+    key="gmean_recall",
+    name="geometric mean of recalls",
+    names=("G-mean", "geometric mean score"),
+    equation=r"\left(\prod_{j\in G} \frac{\mathrm{TP}_{j}}{\mathrm{TP}_{j}+\mathrm{FN}_{j}}\right)^{1/|G|},\quad G=\{j: \mathrm{TP}_{j}+\mathrm{FN}_{j}>0\}",
+    direction="higher",
+    granularity=CLASS_TABLES,
+    options=("exclude_labels", *SINGLE_LABEL_OPTIONS),
+    properties=Properties(symmetric=False, prevalence_sensitive=False, significant_digits=12),
+    source="Kubat & Matwin 1997, Addressing the curse of imbalanced training sets",
+    example=worked_example(MULTICLASS_EXAMPLE, "0.550321208149"),
+    compute=gmean_recall,
+    hints=_RECALL_HINTS,
+    symbols={"G": "the classes that occur in gold"},
+    peers={
+        "imbalanced-learn": 'geometric_mean_score with average="multiclass"; a class that is only predicted makes it 0',
+        "PyCM": "GM is another: the root of recall × specificity of one class",
+    },
 )
-register(
-    Metric(
-        key="weighted_accuracy",
-        name="class-weighted accuracy",
-        names=("weighted accuracy",),
-        equation=r"\frac{\sum_{k\in G} w_{k}\,\frac{\mathrm{TP}_{k}}{n_{k}}}{\sum_{k\in G} w_{k}},\quad G=\{k: n_{k}>0\}",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=(LABELS,),
-        direction="higher",
-        granularity=CLASS_TABLES,
-        range=UNIT_RANGE,
-        params=(),
-        options=("exclude_labels", *SINGLE_LABEL_OPTIONS),
-        properties=Properties(symmetric=False, prevalence_sensitive=False),
-        source="Döring (its printed form lacks the factor 1/n_k)",
-        example=worked_example(
-            replace(MULTICLASS_EXAMPLE, train_frequencies=None, class_weights={"cat": 1, "dog": 3, "mouse": 2}), "7/12"
-        ),
-        compute=weighted_accuracy,
-        hints=_RECALL_HINTS,
-    )
+declare_single_label_metric(
+    key="weighted_accuracy",
+    name="class-weighted accuracy",
+    names=("weighted accuracy",),
+    equation=r"\frac{\sum_{k\in G} w_{k}\,\frac{\mathrm{TP}_{k}}{n_{k}}}{\sum_{k\in G} w_{k}},\quad G=\{k: n_{k}>0\}",
+    direction="higher",
+    granularity=CLASS_TABLES,
+    options=("exclude_labels", *SINGLE_LABEL_OPTIONS),
+    properties=Properties(symmetric=False, prevalence_sensitive=False),
+    source="Döring (its printed form lacks the factor 1/n_k)",
+    example=worked_example(
+        replace(MULTICLASS_EXAMPLE, train_frequencies=None, class_weights={"cat": 1, "dog": 3, "mouse": 2}), "7/12"
+    ),
+    compute=weighted_accuracy,
+    hints=_RECALL_HINTS,
 )
-register(
-    Metric(
-        key="subset_accuracy",
-        name="subset accuracy",
-        names=("exact match ratio", "EMR", "exact match"),
-        equation=r"\frac{1}{n}\sum_{i=1}^{n} [P_{i}=Y_{i}]",
-        tasks=("multilabel",),
-        needs=(LABELS,),
-        direction="higher",
-        granularity=CORRECT_INSTANCES,
-        floor=3,
-        range=UNIT_RANGE,
-        params=(),
-        options=LABEL_SET_OPTIONS,
-        properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source="Wenzel eq 25; Sefidian; Zhang & Zhou 2014",
-        example=worked_example(MULTILABEL_EXAMPLE, "1/4"),
-        compute=subset_accuracy,
-        hints=_LABEL_SET_HINTS,
-    )
+declare_label_set_metric(
+    key="subset_accuracy",
+    name="subset accuracy",
+    names=("exact match ratio", "EMR", "exact match"),
+    equation=r"\frac{1}{n}\sum_{i=1}^{n} [P_{i}=Y_{i}]",
+    direction="higher",
+    granularity=CORRECT_INSTANCES,
+    floor=3,
+    source="Wenzel eq 25; Sefidian; Zhang & Zhou 2014",
+    example=worked_example(MULTILABEL_EXAMPLE, "1/4"),
+    compute=subset_accuracy,
+    hints=_LABEL_SET_HINTS,
 )
-register(
-    Metric(
-        key="zero_one_loss",
-        name="zero-one loss",
-        names=("subset 0/1 loss", "1/0 loss"),
-        equation=r"1-\frac{1}{n}\sum_{i=1}^{n} [P_{i}=Y_{i}]",
-        tasks=("multilabel",),
-        needs=(LABELS,),
-        direction="lower",
-        granularity=CORRECT_INSTANCES,
-        floor=3,
-        range=UNIT_RANGE,
-        params=(),
-        options=LABEL_SET_OPTIONS,
-        properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source="Sefidian",
-        example=worked_example(MULTILABEL_EXAMPLE, "3/4"),
-        compute=error_rate,
-        hints=_LABEL_SET_HINTS,
-    )
+declare_label_set_metric(
+    key="zero_one_loss",
+    name="zero-one loss",
+    names=("subset 0/1 loss", "1/0 loss"),
+    equation=r"1-\frac{1}{n}\sum_{i=1}^{n} [P_{i}=Y_{i}]",
+    direction="lower",
+    granularity=CORRECT_INSTANCES,
+    floor=3,
+    source="Sefidian",
+    example=worked_example(MULTILABEL_EXAMPLE, "3/4"),
+    compute=error_rate,
+    hints=_LABEL_SET_HINTS,
 )
-register(
-    Metric(
-        key="hamming_loss",
-        name="Hamming loss",
-        names=("label-wise error rate",),
-        equation=r"\frac{1}{n\,m}\sum_{i=1}^{n} |P_{i}\,\triangle\,Y_{i}|",
-        tasks=TASK_KINDS,
-        needs=(LABELS,),
-        direction="lower",
-        granularity=CORRECT_DECISIONS,
-        floor=3,
-        range=UNIT_RANGE,
-        params=(),
-        options=LABEL_SET_OPTIONS,
-        properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source="Wenzel eq 27; Sefidian; Zhang & Zhou 2014",
-        example=worked_example(MULTILABEL_EXAMPLE, "1/4"),
-        compute=hamming_loss,
-        shown=capped_equation,
-    )
+declare_label_set_metric(
+    key="hamming_loss",
+    name="Hamming loss",
+    names=("label-wise error rate",),
+    equation=r"\frac{1}{n\,m}\sum_{i=1}^{n} |P_{i}\,\triangle\,Y_{i}|",
+    tasks=TASK_KINDS,
+    direction="lower",
+    granularity=CORRECT_DECISIONS,
+    floor=3,
+    source="Wenzel eq 27; Sefidian; Zhang & Zhou 2014",
+    example=worked_example(MULTILABEL_EXAMPLE, "1/4"),
+    compute=hamming_loss,
+    shown=capped_equation,
 )

@@ -4,31 +4,28 @@ The discount 1 / log2(1 + position) of each position is held as a whole number o
 exactly in any order; positions that share a tie share the mean of their discounts.
 """
 
-import math
+from functools import partial
 
 import numpy as np
 
 from app.scoring.declaration.granularity import LABEL_WEIGHTS
-from app.scoring.declaration.metric import RANKING, Metric, MetricCall, Result, register
+from app.scoring.declaration.metric import MetricCall, Result
 from app.scoring.label_ranking import Int, LabelRanks
 from app.scoring.metrics.rankings.instance_means import (
     COUNTED_INSTANCES_SYMBOLS,
     DEPTH_SYMBOLS,
     K_PARAM,
-    MULTILABEL_TASKS,
     PAD_PARAM,
-    RANKING_HINTS,
-    RANKING_OPTIONS,
-    ROUNDED_PROPERTIES,
-    UNIT_RANGE,
     WITHOUT_RELEVANT_LABELS,
     InstanceMeans,
+    declare_ranking_metric,
     degenerate,
     ranking_depth,
     ranking_example,
     ranks_of_case,
     ties_param,
 )
+from app.scoring.metrics.shared_declarations import ROUNDED_SCORE_PROPERTIES, UNBOUNDED_RANGE
 from app.scoring.numeric.exact import round_to_12_digits
 from app.scoring.tally import EvaluationContext
 from app.scoring.tie_rules import TIE_RULES, positions
@@ -88,65 +85,48 @@ _SYMBOLS = {
     "y_{ip}": "1 where the label at position p is relevant for instance i, else 0",
 }
 
-register(
-    Metric(
-        key="dcg_at_k",
-        name="discounted cumulative gain at k",
-        names=("DCG@k", "DCG", "dcg_score"),
-        equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} {_DCG}",
-        tasks=MULTILABEL_TASKS,
-        needs=(RANKING,),
-        direction="higher",
-        granularity=LABEL_WEIGHTS,
-        range=(0.0, math.inf),
-        params=(K_PARAM, ties_param(*TIE_RULES, default="average"), PAD_PARAM),
-        options=RANKING_OPTIONS,
-        properties=ROUNDED_PROPERTIES,
-        source="Järvelin & Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques; ties: McSherry & Najork 2008",
-        example=ranking_example("0.753953169048", k="2"),
-        compute=dcg_at_k,
-        hints=RANKING_HINTS,
-        symbols=_SYMBOLS,
-        peers={
-            "scikit-learn": "dcg_score with k, ties averaged too unless ignore_ties, which leaves them to argsort",
-            "napkinXC": "dcg_at_k; in which order tied labels come is left to argsort",
-        },
-    )
+_declare = partial(declare_ranking_metric, granularity=LABEL_WEIGHTS, properties=ROUNDED_SCORE_PROPERTIES)
+
+_declare(
+    key="dcg_at_k",
+    name="discounted cumulative gain at k",
+    names=("DCG@k", "DCG", "dcg_score"),
+    equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} {_DCG}",
+    range=UNBOUNDED_RANGE,
+    params=(K_PARAM, ties_param(*TIE_RULES, default="average"), PAD_PARAM),
+    source="Järvelin & Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques; ties: McSherry & Najork 2008",
+    example=ranking_example("0.753953169048", k="2"),
+    compute=dcg_at_k,
+    symbols=_SYMBOLS,
+    peers={
+        "scikit-learn": "dcg_score with k, ties averaged too unless ignore_ties, which leaves them to argsort",
+        "napkinXC": "dcg_at_k; in which order tied labels come is left to argsort",
+    },
 )
-register(
-    Metric(
-        key="ndcg_at_k",
-        name="normalized discounted cumulative gain at k",
-        names=("nDCG@k", "nDCG", "ndcg_score"),
-        equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} \frac{{{_DCG}}}{{\sum_{{p=1}}^{{\min(\param{{k}},|Y_{{i}}|)}} \frac{{1}}{{\log_{{2}}(1+p)}}}}",
-        tasks=MULTILABEL_TASKS,
-        needs=(RANKING,),
-        direction="higher",
-        granularity=LABEL_WEIGHTS,
-        range=UNIT_RANGE,
-        params=(
-            K_PARAM,
-            ties_param("average", "declared", default="average"),
-            PAD_PARAM,
-            degenerate(WITHOUT_RELEVANT_LABELS, "0"),
-        ),
-        options=RANKING_OPTIONS,
-        properties=ROUNDED_PROPERTIES,
-        source="Järvelin & Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques; linear gains; ties: "
-        "McSherry & Najork 2008",
-        example=ranking_example("0.54364325119", k="2"),
-        compute=ndcg_at_k,
-        hints=RANKING_HINTS,
-        symbols={**_SYMBOLS, **COUNTED_INSTANCES_SYMBOLS},
-        peers={
-            "scikit-learn": "ndcg_score with k, with degenerate_instance=best_value; ties are averaged there too unless "
-            "ignore_ties",
-            "torchmetrics": "retrieval_normalized_dcg, with degenerate_instance=best_value; older versions left ties to argsort",
-            "XML repository": "nDCG_k, with degenerate_instance=best_value; labels that score 0 are not ranked there, and in "
-            "which order tied ones come is left to sorting",
-            "napkinXC": "ndcg_at_k of its module metrics, with degenerate_instance=best_value; that of the older module "
-            "measures divides by the gain of k relevant labels however few there are",
-            "pyxclib": "ndcg, with degenerate_instance=best_value",
-        },
-    )
+_declare(
+    key="ndcg_at_k",
+    name="normalized discounted cumulative gain at k",
+    names=("nDCG@k", "nDCG", "ndcg_score"),
+    equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} \frac{{{_DCG}}}{{\sum_{{p=1}}^{{\min(\param{{k}},|Y_{{i}}|)}} \frac{{1}}{{\log_{{2}}(1+p)}}}}",
+    params=(
+        K_PARAM,
+        ties_param("average", "declared", default="average"),
+        PAD_PARAM,
+        degenerate(WITHOUT_RELEVANT_LABELS, "0"),
+    ),
+    source="Järvelin & Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques; linear gains; ties: "
+    "McSherry & Najork 2008",
+    example=ranking_example("0.54364325119", k="2"),
+    compute=ndcg_at_k,
+    symbols={**_SYMBOLS, **COUNTED_INSTANCES_SYMBOLS},
+    peers={
+        "scikit-learn": "ndcg_score with k, with degenerate_instance=best_value; ties are averaged there too unless "
+        "ignore_ties",
+        "torchmetrics": "retrieval_normalized_dcg, with degenerate_instance=best_value; older versions left ties to argsort",
+        "XML repository": "nDCG_k, with degenerate_instance=best_value; labels that score 0 are not ranked there, and in "
+        "which order tied ones come is left to sorting",
+        "napkinXC": "ndcg_at_k of its module metrics, with degenerate_instance=best_value; that of the older module "
+        "measures divides by the gain of k relevant labels however few there are",
+        "pyxclib": "ndcg, with degenerate_instance=best_value",
+    },
 )

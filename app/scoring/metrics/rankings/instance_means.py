@@ -1,28 +1,43 @@
 """What the measures of rankings share: the ranks of a case, their parameters, and means over instances."""
 
-from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from app.scoring.declaration.metric import Example, MetricCall, Param, Properties, Result, rounded_result
-from app.scoring.declaration.task import TaskKind
+from app.scoring.declaration.metric import RANKING, Example, MetricCall, Param, Result, rounded_result
 from app.scoring.label_ranking import Int, LabelRanks, RelevantLabels, rank_by_order, rank_by_scores
 from app.scoring.metrics.labels.undefined_rules import Mask, UndefinedError
 from app.scoring.metrics.scores.oriented_scores import scores_of
+from app.scoring.metrics.shared_declarations import (
+    MULTILABEL_TASKS,
+    SCORE_PROPERTIES,
+    SINGLE_LABEL_TASKS,
+    UNIT_RANGE,
+    boolean_param,
+    declare_metric,
+    worked_example,
+)
 from app.scoring.numeric.correct_rounding import Real, weighted_sum
 from app.scoring.numeric.exact import Integers, total
 from app.scoring.tally import EvaluationContext
 
-MULTILABEL_TASKS: tuple[TaskKind, ...] = ("multilabel",)
-UNIT_RANGE = (0.0, 1.0)
-SCORE_OPTIONS = ("score_direction",)
 RANKING_OPTIONS = ("score_direction", "unknown_label", "duplicates", "missing")
 """The conventions where a ranking may come from a list of labels."""
-SCORE_PROPERTIES = Properties(symmetric=False, prevalence_sensitive=True, count_based=False)
-ROUNDED_PROPERTIES = replace(SCORE_PROPERTIES, significant_digits=12)
-RANKING_HINTS: dict[str, str] = dict.fromkeys(
-    ("binary", "multiclass"), "it ranks the labels of label sets; with one label per instance say top_k_accuracy"
+
+declare_ranking_metric = partial(
+    declare_metric,
+    tasks=MULTILABEL_TASKS,
+    needs=(RANKING,),
+    direction="higher",
+    range=UNIT_RANGE,
+    options=RANKING_OPTIONS,
+    properties=SCORE_PROPERTIES,
+    hints=dict.fromkeys(
+        SINGLE_LABEL_TASKS, "it ranks the labels of label sets; with one label per instance say top_k_accuracy"
+    ),
 )
+"""For metrics of the ranked labels of an instance."""
+
 WITHOUT_RELEVANT_LABELS = "without relevant labels"
 COUNTED_INSTANCES_SYMBOLS = {"n": "number of instances that count"}
 LABEL_SYMBOLS = {"y, z": "run over the labels"}
@@ -34,7 +49,7 @@ K_PARAM = Param(
     "whole",
     "how many of the labels ranked first count",
     bounds=(1, 1_000_000),
-    required_for=("multilabel",),
+    required_for=MULTILABEL_TASKS,
 )
 TIE_RULE_MEANINGS = {
     "worst": "labels with the same score count as ranked with the wrong ones first",
@@ -53,16 +68,11 @@ def ties_param(*values: str, default: str) -> Param:
 
 
 TIES_PARAM = ties_param(*TIE_RULE_MEANINGS, default="worst")
-PAD_PARAM = Param(
+PAD_PARAM = boolean_param(
     "pad",
-    "choice",
     "what happens where there are scores of fewer than k classes",
-    "false",
-    values=("false", "true"),
-    value_meanings=(
-        "scores of fewer than k classes have no value",
-        "where there are scores of fewer than k classes, wrong labels fill the ranking up",
-    ),
+    if_false="scores of fewer than k classes have no value",
+    if_true="where there are scores of fewer than k classes, wrong labels fill the ranking up",
 )
 
 
@@ -170,14 +180,4 @@ RANKING_EXAMPLE = Example(
 
 def ranking_example(value: str, **params: str) -> Example:
     """The example with the value that a metric has on it."""
-    data = RANKING_EXAMPLE
-    return Example(
-        data.task,
-        data.classes,
-        data.gold,
-        data.predicted,
-        value,
-        params,
-        train_frequencies=data.train_frequencies,
-        scores=data.scores,
-    )
+    return worked_example(RANKING_EXAMPLE, value, params)

@@ -3,29 +3,31 @@
 Source: Zhang & Zhou 2014, A review on multi-label learning algorithms, section 2.2.2 (Schapire & Singer 2000, BoosTexter).
 """
 
-import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from app.scoring.declaration.granularity import INSTANCES, LABEL_ORDER_PAIRS, ORDER
-from app.scoring.declaration.metric import SCORES, Metric, MetricCall, Param, Result, register
+from app.scoring.declaration.metric import SCORES, MetricCall, Param, Result
 from app.scoring.label_ranking import Int, LabelRanks
 from app.scoring.metrics.rankings.instance_means import (
     COUNTED_INSTANCES_SYMBOLS,
     LABEL_SYMBOLS,
-    MULTILABEL_TASKS,
-    RANKING_HINTS,
-    SCORE_OPTIONS,
-    SCORE_PROPERTIES,
-    UNIT_RANGE,
     WITHOUT_RELEVANT_LABELS,
     InstanceMeans,
+    declare_ranking_metric,
     degenerate,
     ranking_example,
     ranks_of_case,
 )
 from app.scoring.metrics.scores.oriented_scores import scores_of
+from app.scoring.metrics.shared_declarations import (
+    SCORE_DIRECTION_OPTION,
+    SCORE_PROPERTIES,
+    UNBOUNDED_RANGE,
+    boolean_param,
+)
 from app.scoring.numeric.exact import multiply
 from app.scoring.tally import EvaluationContext
 
@@ -118,173 +120,131 @@ _RANK_SYMBOLS = {
 }
 _SCORE_SYMBOLS = {**COUNTED_INSTANCES_SYMBOLS, **LABEL_SYMBOLS, "f_{iy}": "score of label y for instance i"}
 _SOURCE = "Zhang & Zhou 2014 sec 2.2.2; Schapire & Singer 2000, BoosTexter"
-_FALSE_TRUE = ("false", "true")
 
-register(
-    Metric(
-        key="one_error",
-        name="one-error",
-        names=("one error", "1-error"),
-        equation=_ONE_ERROR,
-        tasks=MULTILABEL_TASKS,
-        needs=(SCORES,),
-        direction="lower",
-        granularity=INSTANCES,
-        range=UNIT_RANGE,
-        params=(
-            Param(
-                "ties",
-                "choice",
-                "which of several best labels counts",
-                "first",
-                values=("first", "expected"),
-                value_meanings=(
-                    "of several best labels the one declared first counts",
-                    "of several best labels the share that is wrong counts",
-                ),
+_declare = partial(
+    declare_ranking_metric,
+    needs=(SCORES,),
+    direction="lower",
+    granularity=LABEL_ORDER_PAIRS,
+    options=(SCORE_DIRECTION_OPTION,),
+    source=_SOURCE,
+)
+
+_declare(
+    key="one_error",
+    name="one-error",
+    names=("one error", "1-error"),
+    equation=_ONE_ERROR,
+    granularity=INSTANCES,
+    params=(
+        Param(
+            "ties",
+            "choice",
+            "which of several best labels counts",
+            "first",
+            values=("first", "expected"),
+            value_meanings=(
+                "of several best labels the one declared first counts",
+                "of several best labels the share that is wrong counts",
             ),
-            degenerate(WITHOUT_RELEVANT_LABELS, "1, as its best label is wrong"),
         ),
-        options=SCORE_OPTIONS,
-        properties=replace(SCORE_PROPERTIES, ordinal=True),
-        source=_SOURCE,
-        example=ranking_example("2/3"),
-        compute=one_error,
-        hints=RANKING_HINTS,
-        symbols=_SCORE_SYMBOLS,
-        peers={
-            "MEKA": "the first of several best labels, as here; with degenerate_instance=best_value",
-            "Mulan": "ties are broken before, by the order of sorting",
-        },
-        shown=_one_error_equation,
-    )
+        degenerate(WITHOUT_RELEVANT_LABELS, "1, as its best label is wrong"),
+    ),
+    properties=replace(SCORE_PROPERTIES, ordinal=True),
+    example=ranking_example("2/3"),
+    compute=one_error,
+    symbols=_SCORE_SYMBOLS,
+    peers={
+        "MEKA": "the first of several best labels, as here; with degenerate_instance=best_value",
+        "Mulan": "ties are broken before, by the order of sorting",
+    },
+    shown=_one_error_equation,
 )
-register(
-    Metric(
-        key="coverage",
-        name="coverage",
-        names=("coverage from 0",),
-        equation=_COVERAGE,
-        tasks=MULTILABEL_TASKS,
-        needs=(SCORES,),
-        direction="lower",
-        granularity=LABEL_ORDER_PAIRS,
-        range=(0.0, math.inf),
-        params=(
-            Param(
-                "normalized",
-                "choice",
-                "whether it is divided by the number of labels",
-                "false",
-                values=_FALSE_TRUE,
-                value_meanings=("a number of labels", "divided by the number of labels"),
-            ),
-            degenerate(WITHOUT_RELEVANT_LABELS, "0"),
+_declare(
+    key="coverage",
+    name="coverage",
+    names=("coverage from 0",),
+    equation=_COVERAGE,
+    range=UNBOUNDED_RANGE,
+    params=(
+        boolean_param(
+            "normalized",
+            "whether it is divided by the number of labels",
+            if_false="a number of labels",
+            if_true="divided by the number of labels",
         ),
-        options=SCORE_OPTIONS,
-        properties=SCORE_PROPERTIES,
-        source=_SOURCE,
-        example=ranking_example("4/3"),
-        compute=coverage,
-        hints=RANKING_HINTS,
-        symbols=_RANK_SYMBOLS,
-        peers={
-            "scikit-learn": "coverage_error is greater by 1: here coverage_plus_one",
-            "torchmetrics": "multilabel_coverage_error is greater by 1: here coverage_plus_one",
-            "Mulan": "the same, ties being broken before; with degenerate_instance=best_value",
-        },
-        shown=_coverage_equation,
-    )
+        degenerate(WITHOUT_RELEVANT_LABELS, "0"),
+    ),
+    example=ranking_example("4/3"),
+    compute=coverage,
+    symbols=_RANK_SYMBOLS,
+    peers={
+        "scikit-learn": "coverage_error is greater by 1: here coverage_plus_one",
+        "torchmetrics": "multilabel_coverage_error is greater by 1: here coverage_plus_one",
+        "Mulan": "the same, ties being broken before; with degenerate_instance=best_value",
+    },
+    shown=_coverage_equation,
 )
-register(
-    Metric(
-        key="coverage_plus_one",
-        name="coverage error",
-        names=("coverage_error", "coverage from 1"),
-        equation=r"\frac{1}{n}\sum_{i=1}^{n} \max_{y\in Y_{i}} r_{iy}",
-        tasks=MULTILABEL_TASKS,
-        needs=(SCORES,),
-        direction="lower",
-        granularity=LABEL_ORDER_PAIRS,
-        range=(0.0, math.inf),
-        params=(degenerate(WITHOUT_RELEVANT_LABELS, "0"),),
-        options=SCORE_OPTIONS,
-        properties=SCORE_PROPERTIES,
-        source="scikit-learn, coverage_error; Zhang & Zhou 2014 sec 2.2.2 without its -1",
-        example=ranking_example("7/3"),
-        compute=coverage_plus_one,
-        hints=RANKING_HINTS,
-        symbols=_RANK_SYMBOLS,
-        peers={
-            "scikit-learn": "coverage_error, with degenerate_instance=best_value",
-            "torchmetrics": "multilabel_coverage_error, with degenerate_instance=best_value; scores outside [0, 1] go "
-            "through a sigmoid first, which can tie great ones",
-        },
-    )
+_declare(
+    key="coverage_plus_one",
+    name="coverage error",
+    names=("coverage_error", "coverage from 1"),
+    equation=r"\frac{1}{n}\sum_{i=1}^{n} \max_{y\in Y_{i}} r_{iy}",
+    range=UNBOUNDED_RANGE,
+    params=(degenerate(WITHOUT_RELEVANT_LABELS, "0"),),
+    source="scikit-learn, coverage_error; Zhang & Zhou 2014 sec 2.2.2 without its -1",
+    example=ranking_example("7/3"),
+    compute=coverage_plus_one,
+    symbols=_RANK_SYMBOLS,
+    peers={
+        "scikit-learn": "coverage_error, with degenerate_instance=best_value",
+        "torchmetrics": "multilabel_coverage_error, with degenerate_instance=best_value; scores outside [0, 1] go "
+        "through a sigmoid first, which can tie great ones",
+    },
 )
-register(
-    Metric(
-        key="ranking_loss",
-        name="ranking loss",
-        names=("label ranking loss", "rank loss", "label_ranking_loss"),
-        equation=_RANKING_LOSS,
-        tasks=MULTILABEL_TASKS,
-        needs=(SCORES,),
-        direction="lower",
-        granularity=LABEL_ORDER_PAIRS,
-        range=UNIT_RANGE,
-        params=(
-            Param(
-                "ties",
-                "choice",
-                "how much of an error a pair with equal scores is",
-                "full",
-                values=("full", "half"),
-                value_meanings=("a pair with equal scores is an error", "a pair with equal scores is half an error"),
-            ),
-            degenerate("whose labels are all relevant or all wrong", "0"),
+_declare(
+    key="ranking_loss",
+    name="ranking loss",
+    names=("label ranking loss", "rank loss", "label_ranking_loss"),
+    equation=_RANKING_LOSS,
+    params=(
+        Param(
+            "ties",
+            "choice",
+            "how much of an error a pair with equal scores is",
+            "full",
+            values=("full", "half"),
+            value_meanings=("a pair with equal scores is an error", "a pair with equal scores is half an error"),
         ),
-        options=SCORE_OPTIONS,
-        properties=SCORE_PROPERTIES,
-        source=_SOURCE,
-        example=ranking_example("1/2"),
-        compute=ranking_loss,
-        hints=RANKING_HINTS,
-        symbols={**_SCORE_SYMBOLS, "Ȳ_i": "labels that instance i lacks in gold"},
-        peers={
-            "scikit-learn": "label_ranking_loss, with degenerate_instance=best_value",
-            "torchmetrics": "multilabel_ranking_loss breaks ties by the order of sorting; with "
-            "degenerate_instance=best_value",
-            "MEKA": "breaks ties by the order of sorting; with degenerate_instance=best_value",
-            "Mulan": "breaks ties by the order of sorting; with degenerate_instance=best_value",
-        },
-        shown=_ranking_loss_equation,
-    )
+        degenerate("whose labels are all relevant or all wrong", "0"),
+    ),
+    example=ranking_example("1/2"),
+    compute=ranking_loss,
+    symbols={**_SCORE_SYMBOLS, "Ȳ_i": "labels that instance i lacks in gold"},
+    peers={
+        "scikit-learn": "label_ranking_loss, with degenerate_instance=best_value",
+        "torchmetrics": "multilabel_ranking_loss breaks ties by the order of sorting; with "
+        "degenerate_instance=best_value",
+        "MEKA": "breaks ties by the order of sorting; with degenerate_instance=best_value",
+        "Mulan": "breaks ties by the order of sorting; with degenerate_instance=best_value",
+    },
+    shown=_ranking_loss_equation,
 )
-register(
-    Metric(
-        key="average_precision_samples",
-        name="example-based average precision",
-        names=("label ranking average precision", "LRAP", "label_ranking_average_precision_score"),
-        equation=r"\frac{1}{n}\sum_{i=1}^{n}\frac{1}{|Y_{i}|}\sum_{y\in Y_{i}} \frac{|\{z\in Y_{i}: r_{iz}\le r_{iy}\}|}{r_{iy}}",
-        tasks=MULTILABEL_TASKS,
-        needs=(SCORES,),
-        direction="higher",
-        granularity=ORDER,
-        floor=3,
-        range=UNIT_RANGE,
-        params=(degenerate(WITHOUT_RELEVANT_LABELS, "1"),),
-        options=SCORE_OPTIONS,
-        properties=SCORE_PROPERTIES,
-        source=_SOURCE,
-        example=ranking_example("11/18"),
-        compute=average_precision_samples,
-        hints=RANKING_HINTS,
-        symbols=_RANK_SYMBOLS,
-        peers={
-            "scikit-learn": "label_ranking_average_precision_score, with degenerate_instance=best_value",
-            "torchmetrics": "multilabel_ranking_average_precision, with degenerate_instance=best_value",
-            "MEKA": "takes the order of ascending scores for ranks: not comparable",
-        },
-    )
+_declare(
+    key="average_precision_samples",
+    name="example-based average precision",
+    names=("label ranking average precision", "LRAP", "label_ranking_average_precision_score"),
+    equation=r"\frac{1}{n}\sum_{i=1}^{n}\frac{1}{|Y_{i}|}\sum_{y\in Y_{i}} \frac{|\{z\in Y_{i}: r_{iz}\le r_{iy}\}|}{r_{iy}}",
+    direction="higher",
+    granularity=ORDER,
+    floor=3,
+    params=(degenerate(WITHOUT_RELEVANT_LABELS, "1"),),
+    example=ranking_example("11/18"),
+    compute=average_precision_samples,
+    symbols=_RANK_SYMBOLS,
+    peers={
+        "scikit-learn": "label_ranking_average_precision_score, with degenerate_instance=best_value",
+        "torchmetrics": "multilabel_ranking_average_precision, with degenerate_instance=best_value",
+        "MEKA": "takes the order of ascending scores for ranks: not comparable",
+    },
 )

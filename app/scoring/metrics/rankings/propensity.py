@@ -6,28 +6,32 @@ missing label applications.
 """
 
 import math
+from functools import partial
 
 import numpy as np
 
 from app.scoring.declaration.granularity import LABEL_WEIGHTS
-from app.scoring.declaration.metric import RANKING, TRAIN_FREQUENCIES, Metric, MetricCall, Param, Result, register
+from app.scoring.declaration.metric import RANKING, TRAIN_FREQUENCIES, MetricCall, Param, Result
 from app.scoring.label_ranking import Int, LabelRanks
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
 from app.scoring.metrics.rankings.discounted_gain import DISCOUNT_UNITS, discounts, gains
 from app.scoring.metrics.rankings.instance_means import (
     K_PARAM,
-    MULTILABEL_TASKS,
     PAD_PARAM,
-    RANKING_HINTS,
-    RANKING_OPTIONS,
-    ROUNDED_PROPERTIES,
     TIES_PARAM,
     TOP_K_SYMBOLS,
+    declare_ranking_metric,
     ranking_depth,
     ranking_example,
     ranks_of_case,
     submitted_order_note,
     ties_param,
+)
+from app.scoring.metrics.shared_declarations import (
+    MULTILABEL_TASKS,
+    ROUNDED_SCORE_PROPERTIES,
+    UNBOUNDED_RANGE,
+    boolean_param,
 )
 from app.scoring.numeric.exact import Floats, divide, divide_sum, round_to_12_digits
 from app.scoring.tally import EvaluationContext
@@ -125,16 +129,11 @@ _A_PARAM = Param(
 _B_PARAM = Param(
     "b", "number", "the offset b of the propensities: 0.4 for Wikipedia, 2.6 for Amazon", "1.5", bounds=(0, 1000)
 )
-_NORMALIZED_PARAM = Param(
+_NORMALIZED_PARAM = boolean_param(
     "normalized",
-    "choice",
     "whether it is divided by the best attainable value",
-    "false",
-    values=("false", "true"),
-    value_meanings=(
-        "not divided by the best attainable value",
-        "the sum over instances is divided by that of the best attainable ranking",
-    ),
+    if_false="not divided by the best attainable value",
+    if_true="the sum over instances is divided by that of the best attainable ranking",
 )
 _PROPENSITY = r",\quad \frac{1}{p_{y}}=1+C\,(N_{y}+\param{b})^{-\param{a}},\quad C=(\ln N-1)\,(\param{b}+1)^{\param{a}}"
 _SYMBOLS = {
@@ -164,74 +163,60 @@ def _psndcg_equation(call: MetricCall) -> str:
     return _PSNDCG.replace(r"\frac{1}{n}\sum_{i=1}^{n} G_{i}", r"\frac{\sum_{i} G_{i}}{\sum_{i} \max G_{i}}", 1)
 
 
-register(
-    Metric(
-        key="psp_at_k",
-        name="propensity-scored precision at k",
-        names=("PSP@k", "PSprecision@k", "propensity-scored precision"),
-        equation=_PSP,
-        tasks=MULTILABEL_TASKS,
-        needs=(RANKING, TRAIN_FREQUENCIES),
-        direction="higher",
-        granularity=LABEL_WEIGHTS,
-        range=(0.0, math.inf),
-        params=(K_PARAM, _N_TRAIN_PARAM, _A_PARAM, _B_PARAM, TIES_PARAM, _NORMALIZED_PARAM, PAD_PARAM),
-        options=RANKING_OPTIONS,
-        properties=ROUNDED_PROPERTIES,
-        source="Jain, Prabhu & Varma 2016, Extreme multi-label loss functions, sec 4; Bhatia et al. 2016, The extreme "
-        "classification repository",
-        example=ranking_example("1.04536517513", k="2", n_train="12"),
-        compute=psp_at_k,
-        hints=RANKING_HINTS,
-        symbols=_SYMBOLS,
-        peers={
-            "XML repository": "precision_wt_k gives normalized=true: the mean divided by the mean of the best attainable",
-            "napkinXC": "psprecision_at_k gives normalized=true unless told otherwise; inverse_propensity of its older "
-            "module measures takes the greatest label number of lists for the number of training instances",
-            "pyxclib": "psprecision gives normalized=true always",
-        },
-        shown=_psp_equation,
-    )
+_declare = partial(
+    declare_ranking_metric,
+    needs=(RANKING, TRAIN_FREQUENCIES),
+    granularity=LABEL_WEIGHTS,
+    range=UNBOUNDED_RANGE,
+    properties=ROUNDED_SCORE_PROPERTIES,
+    source="Jain, Prabhu & Varma 2016, Extreme multi-label loss functions, sec 4; Bhatia et al. 2016, The extreme "
+    "classification repository",
 )
-register(
-    Metric(
-        key="psndcg_at_k",
-        name="propensity-scored nDCG at k",
-        names=("PSnDCG@k", "PSN@k", "propensity-scored normalized discounted cumulative gain"),
-        equation=_PSNDCG,
-        tasks=MULTILABEL_TASKS,
-        needs=(RANKING, TRAIN_FREQUENCIES),
-        direction="higher",
-        granularity=LABEL_WEIGHTS,
-        range=(0.0, math.inf),
-        params=(
-            K_PARAM,
-            _N_TRAIN_PARAM,
-            _A_PARAM,
-            _B_PARAM,
-            ties_param(*TIE_RULES, default="average"),
-            _NORMALIZED_PARAM,
-            PAD_PARAM,
-        ),
-        options=RANKING_OPTIONS,
-        properties=ROUNDED_PROPERTIES,
-        source="Jain, Prabhu & Varma 2016, Extreme multi-label loss functions, sec 4; Bhatia et al. 2016, The extreme "
-        "classification repository",
-        example=ranking_example("0.937985405339", k="2", n_train="12"),
-        compute=psndcg_at_k,
-        hints=RANKING_HINTS,
-        symbols={
-            **_SYMBOLS,
-            "r": "runs over the positions of the ranking",
-            "y_{ir}": "1 where the label at position r is relevant for instance i, else 0",
-            "p_{ir}": "propensity of the label at position r",
-        },
-        peers={
-            "XML repository": "nDCG_wt_k gives normalized=true: the mean divided by the mean of the best attainable",
-            "napkinXC": "psndcg_at_k divides the gain of each instance by the discounts of min(k, number of relevant "
-            "labels) positions, and gives normalized=true of that unless told otherwise",
-            "pyxclib": "psndcg divides as napkinXC does, and gives normalized=true of that always",
-        },
-        shown=_psndcg_equation,
-    )
+
+_declare(
+    key="psp_at_k",
+    name="propensity-scored precision at k",
+    names=("PSP@k", "PSprecision@k", "propensity-scored precision"),
+    equation=_PSP,
+    params=(K_PARAM, _N_TRAIN_PARAM, _A_PARAM, _B_PARAM, TIES_PARAM, _NORMALIZED_PARAM, PAD_PARAM),
+    example=ranking_example("1.04536517513", k="2", n_train="12"),
+    compute=psp_at_k,
+    symbols=_SYMBOLS,
+    peers={
+        "XML repository": "precision_wt_k gives normalized=true: the mean divided by the mean of the best attainable",
+        "napkinXC": "psprecision_at_k gives normalized=true unless told otherwise; inverse_propensity of its older "
+        "module measures takes the greatest label number of lists for the number of training instances",
+        "pyxclib": "psprecision gives normalized=true always",
+    },
+    shown=_psp_equation,
+)
+_declare(
+    key="psndcg_at_k",
+    name="propensity-scored nDCG at k",
+    names=("PSnDCG@k", "PSN@k", "propensity-scored normalized discounted cumulative gain"),
+    equation=_PSNDCG,
+    params=(
+        K_PARAM,
+        _N_TRAIN_PARAM,
+        _A_PARAM,
+        _B_PARAM,
+        ties_param(*TIE_RULES, default="average"),
+        _NORMALIZED_PARAM,
+        PAD_PARAM,
+    ),
+    example=ranking_example("0.937985405339", k="2", n_train="12"),
+    compute=psndcg_at_k,
+    symbols={
+        **_SYMBOLS,
+        "r": "runs over the positions of the ranking",
+        "y_{ir}": "1 where the label at position r is relevant for instance i, else 0",
+        "p_{ir}": "propensity of the label at position r",
+    },
+    peers={
+        "XML repository": "nDCG_wt_k gives normalized=true: the mean divided by the mean of the best attainable",
+        "napkinXC": "psndcg_at_k divides the gain of each instance by the discounts of min(k, number of relevant "
+        "labels) positions, and gives normalized=true of that unless told otherwise",
+        "pyxclib": "psndcg divides as napkinXC does, and gives normalized=true of that always",
+    },
+    shown=_psndcg_equation,
 )

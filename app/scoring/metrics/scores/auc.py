@@ -3,16 +3,15 @@
 from dataclasses import replace
 
 from app.scoring.declaration.granularity import PAIRS, PAIRS_BY_CLASS, POOLED_PAIRS
-from app.scoring.declaration.metric import SCORES, Example, Metric, MetricCall, Param, Properties, register
+from app.scoring.declaration.metric import SCORES, Example, Metric, MetricCall, Param, register
 from app.scoring.declaration.task import TaskKind
-from app.scoring.metrics.scores.curve_areas import (
+from app.scoring.metrics.scores.curve_areas import AreaMeasure, label_area, mean_area, pooled_area
+from app.scoring.metrics.shared_declarations import (
     EXCLUDE_LABELS_OPTION,
     LABEL_PARAM,
     SCORE_DIRECTION_OPTION,
-    AreaMeasure,
-    label_area,
-    mean_area,
-    pooled_area,
+    SCORE_PROPERTIES,
+    UNIT_RANGE,
 )
 from app.scoring.score_ranks import ScoreRanks, doubled_wins
 
@@ -38,7 +37,6 @@ AUC_SYMBOLS = {
 AVERAGED_LABELS_SYMBOLS = {"D": "declared labels with both positives and negatives in gold, less excluded ones"}
 AUC_SOURCE = "Hanley & McNeil 1982; Mann & Whitney 1947; Döring"
 AUC_TASKS: tuple[TaskKind, ...] = ("binary", "multilabel")
-SCORE_PROPERTIES = Properties(symmetric=False, prevalence_sensitive=True, count_based=False)
 SCORED_BINARY_EXAMPLE = Example(
     task="binary",
     classes=("spam", "ham"),
@@ -112,7 +110,7 @@ _AUC = Metric(
     direction="higher",
     granularity=PAIRS,
     floor=3,
-    range=(0.0, 1.0),
+    range=UNIT_RANGE,
     params=(LABEL_PARAM, TIES_PARAM),
     options=(SCORE_DIRECTION_OPTION,),
     properties=replace(SCORE_PROPERTIES, prevalence_sensitive=False),

@@ -5,21 +5,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.scoring.declaration.granularity import SCORE_VALUES
-from app.scoring.declaration.metric import Metric, MetricCall, Result, register
+from app.scoring.declaration.metric import MetricCall, Result
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.labels.whole_task import SINGLE_LABEL_TASKS
 from app.scoring.metrics.scores.oriented_scores import positive_code
 from app.scoring.metrics.scores.probability_forecasts import (
     BINARY_FORECASTS,
     MULTICLASS_FORECASTS,
-    PROBABILITY_NEEDS,
-    SCORE_OPTIONS,
-    SCORE_PROPERTIES,
-    forecast_example,
+    declare_probability_metric,
     has_class,
     probabilities,
 )
+from app.scoring.metrics.shared_declarations import worked_example
 from app.scoring.numeric.exact import Floats, Integers, multiply, total
 from app.scoring.numeric.float_sums import exact_square_sum, exact_sum
 from app.scoring.tally import EvaluationContext
@@ -76,77 +72,51 @@ def brier_skill(ws: EvaluationContext, call: MetricCall) -> Result:
     return Result(float(1 - cost * ws.total / squares), None, notes)
 
 
-register(
-    Metric(
-        key="brier",
-        name="Brier score",
-        names=("mean squared error of probabilities",),
-        equation=r"\frac{1}{n}\sum_{i=1}^{n} (p_{i}-[y_{i}=+])^{2}",
-        tasks=("binary",),
-        needs=PROBABILITY_NEEDS,
-        direction="lower",
-        granularity=SCORE_VALUES,
-        range=(0.0, 1.0),
-        params=(),
-        options=SCORE_OPTIONS,
-        properties=SCORE_PROPERTIES,
-        source="Brier 1950, Verification of forecasts expressed in terms of probability; halved for two classes",
-        example=forecast_example(BINARY_FORECASTS, "0.15625"),
-        compute=brier,
-        hints=dict.fromkeys(("multiclass", "multilabel"), "with more than two classes say brier_multiclass_sum"),
-        peers={
-            "scikit-learn": "brier_score_loss of two classes (scale_by_half='auto')",
-            "yardstick": "brier_class of two classes",
-        },
-    )
+declare_probability_metric(
+    key="brier",
+    name="Brier score",
+    names=("mean squared error of probabilities",),
+    equation=r"\frac{1}{n}\sum_{i=1}^{n} (p_{i}-[y_{i}=+])^{2}",
+    tasks=("binary",),
+    source="Brier 1950, Verification of forecasts expressed in terms of probability; halved for two classes",
+    example=worked_example(BINARY_FORECASTS, "0.15625"),
+    compute=brier,
+    hints=dict.fromkeys(("multiclass", "multilabel"), "with more than two classes say brier_multiclass_sum"),
+    peers={
+        "scikit-learn": "brier_score_loss of two classes (scale_by_half='auto')",
+        "yardstick": "brier_class of two classes",
+    },
 )
-register(
-    Metric(
-        key="brier_multiclass_sum",
-        name="Brier score, summed over classes",
-        names=("multi-class Brier score", "quadratic score"),
-        equation=r"\frac{1}{n}\sum_{i=1}^{n}\sum_{k=1}^{m} (p_{i,k}-[y_{i}=k])^{2}",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=PROBABILITY_NEEDS,
-        direction="lower",
-        granularity=SCORE_VALUES,
-        range=(0.0, 2.0),
-        params=(),
-        options=SCORE_OPTIONS,
-        properties=SCORE_PROPERTIES,
-        source="Brier 1950, Verification of forecasts expressed in terms of probability",
-        example=forecast_example(MULTICLASS_FORECASTS, "0.625"),
-        compute=brier_multiclass_sum,
-        hints={"multilabel": "the Brier score is for exactly one label per instance"},
-        symbols={"k": "runs over the classes"},
-        peers={
-            "scikit-learn": "brier_score_loss with scale_by_half=False; 'auto' is this for three classes and more, and "
-            "half of it for two",
-            "yardstick": "brier_class is half of it for any number of classes",
-        },
-    )
+declare_probability_metric(
+    key="brier_multiclass_sum",
+    name="Brier score, summed over classes",
+    names=("multi-class Brier score", "quadratic score"),
+    equation=r"\frac{1}{n}\sum_{i=1}^{n}\sum_{k=1}^{m} (p_{i,k}-[y_{i}=k])^{2}",
+    range=(0.0, 2.0),
+    source="Brier 1950, Verification of forecasts expressed in terms of probability",
+    example=worked_example(MULTICLASS_FORECASTS, "0.625"),
+    compute=brier_multiclass_sum,
+    hints={"multilabel": "the Brier score is for exactly one label per instance"},
+    symbols={"k": "runs over the classes"},
+    peers={
+        "scikit-learn": "brier_score_loss with scale_by_half=False; 'auto' is this for three classes and more, and "
+        "half of it for two",
+        "yardstick": "brier_class is half of it for any number of classes",
+    },
 )
-register(
-    Metric(
-        key="brier_skill",
-        name="Brier skill score",
-        names=("scaled Brier score", "index of prediction accuracy", "IPA"),
-        equation=r"1-\frac{\sum_{i=1}^{n}\sum_{k=1}^{m} (p_{i,k}-[y_{i}=k])^{2}}{\sum_{i=1}^{n}\sum_{k=1}^{m} (\frac{n_{k}}{n}-[y_{i}=k])^{2}}",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=PROBABILITY_NEEDS,
-        direction="higher",
-        granularity=SCORE_VALUES,
-        range=(-math.inf, 1.0),
-        params=(),
-        options=SCORE_OPTIONS,
-        properties=SCORE_PROPERTIES,
-        source="Murphy 1973, Hedging and skill scores for probability forecasts; the forecast that it is held against "
-        "gives each class its share in gold",
-        example=forecast_example(BINARY_FORECASTS, "0.375"),
-        compute=brier_skill,
-        hints={"multilabel": "the Brier score is for exactly one label per instance"},
-        peers={
-            "scikit-learn": "d2_brier_score; it is nan for one instance, and infinite or nan where all gold is one class",
-        },
-    )
+declare_probability_metric(
+    key="brier_skill",
+    name="Brier skill score",
+    names=("scaled Brier score", "index of prediction accuracy", "IPA"),
+    equation=r"1-\frac{\sum_{i=1}^{n}\sum_{k=1}^{m} (p_{i,k}-[y_{i}=k])^{2}}{\sum_{i=1}^{n}\sum_{k=1}^{m} (\frac{n_{k}}{n}-[y_{i}=k])^{2}}",
+    direction="higher",
+    range=(-math.inf, 1.0),
+    source="Murphy 1973, Hedging and skill scores for probability forecasts; the forecast that it is held against "
+    "gives each class its share in gold",
+    example=worked_example(BINARY_FORECASTS, "0.375"),
+    compute=brier_skill,
+    hints={"multilabel": "the Brier score is for exactly one label per instance"},
+    peers={
+        "scikit-learn": "d2_brier_score; it is nan for one instance, and infinite or nan where all gold is one class",
+    },
 )

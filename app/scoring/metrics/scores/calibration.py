@@ -1,6 +1,7 @@
 """How far probabilities are from the shares that come true: calibration errors, and the bins behind them."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ from app.scoring.calibration_bins import (
     maximum_calibration_error,
 )
 from app.scoring.declaration.granularity import CALIBRATION_BINS, CALIBRATION_BINS_BY_CLASS
-from app.scoring.declaration.metric import Example, Metric, MetricCall, Param, Properties, Result, register
+from app.scoring.declaration.metric import Example, MetricCall, Param, Result
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
 from app.scoring.metrics.scores.oriented_scores import positive_code, scores_of
-from app.scoring.metrics.scores.probability_forecasts import PROBABILITY_NEEDS, SCORE_OPTIONS, has_class, probabilities
+from app.scoring.metrics.scores.probability_forecasts import declare_probability_metric, has_class, probabilities
+from app.scoring.metrics.shared_declarations import MULTILABEL_TASKS, SCORE_PROPERTIES
 from app.scoring.numeric.exact import Floats
 from app.scoring.tally import EvaluationContext
 
@@ -25,9 +27,8 @@ BINS_PARAM = Param(
     "bins", "whole", "into how many bins of equal width the probabilities go", default="15", bounds=(1, 1000)
 )
 LABEL_PARAM = Param(
-    "label", "label", "the class whose probability is held against its share", required_for=("multilabel",)
+    "label", "label", "the class whose probability is held against its share", required_for=MULTILABEL_TASKS
 )
-SCORE_PROPERTIES = Properties(symmetric=False, prevalence_sensitive=True, count_based=False)
 ORDINAL_PROPERTIES = replace(
     SCORE_PROPERTIES, ordinal=True
 )  # of several best labels the one declared first is the top one
@@ -124,112 +125,79 @@ def _bins_of_top_label(ws: EvaluationContext, call: MetricCall, given: Floats) -
     return fill_bins(given[np.arange(len(best)), best], right, ws.case.weights, int(call.params["bins"]))
 
 
-def _calibration_example(value: str) -> Example:
-    return replace(CALIBRATION_EXAMPLE, value=value)
-
-
 _EXAMPLE_BINS = """{"label": null, "bins": [
 {"lower": 0.0, "upper": 0.5, "weight": 2, "confidence": 0.375, "accuracy": 0.5, "gap": -0.125},
 {"lower": 0.5, "upper": 1.0, "weight": 2, "confidence": 1.0, "accuracy": 0.5, "gap": 0.5}]}"""
 
 
-register(
-    Metric(
-        key="ece",
-        name="expected calibration error",
-        names=("ECE", "top-label calibration error", "confidence ECE"),
-        equation=r"\sum_{b=1}^{\mathrm{\param{bins}}} \frac{n_{b}}{n}\,|a_{b}-c_{b}|",
-        tasks=TASK_KINDS,
-        needs=PROBABILITY_NEEDS,
-        direction="lower",
-        granularity=CALIBRATION_BINS,
-        range=(0.0, 1.0),
-        params=(BINS_PARAM, LABEL_PARAM),
-        options=SCORE_OPTIONS,
-        properties=ORDINAL_PROPERTIES,
-        source="Naeini et al. 2015, Obtaining well calibrated probabilities using Bayesian binning; Guo et al. 2017, On "
-        "calibration of modern neural networks, eq 3",
-        example=_calibration_example("5/16"),
-        compute=ece,
-        symbols=BIN_SYMBOLS,
-        peers={
-            "torchmetrics": f"BinaryCalibrationError, MulticlassCalibrationError with norm='l1': {TORCHMETRICS_NOTE}",
-            "scikit-learn": f"has none; {CALIBRATION_CURVE_NOTE}",
-        },
-    )
+_declare = partial(
+    declare_probability_metric,
+    tasks=TASK_KINDS,
+    granularity=CALIBRATION_BINS,
+    params=(BINS_PARAM, LABEL_PARAM),
+    properties=ORDINAL_PROPERTIES,
+    symbols=BIN_SYMBOLS,
 )
-register(
-    Metric(
-        key="mce",
-        name="maximum calibration error",
-        names=("MCE",),
-        equation=r"\max_{1\le b\le \mathrm{\param{bins}},\; n_{b}>0} |a_{b}-c_{b}|",
-        tasks=TASK_KINDS,
-        needs=PROBABILITY_NEEDS,
-        direction="lower",
-        granularity=CALIBRATION_BINS,
-        range=(0.0, 1.0),
-        params=(BINS_PARAM, LABEL_PARAM),
-        options=SCORE_OPTIONS,
-        properties=ORDINAL_PROPERTIES,
-        source="Naeini et al. 2015, Obtaining well calibrated probabilities using Bayesian binning; Guo et al. 2017, On "
-        "calibration of modern neural networks, eq 5",
-        example=_calibration_example("1/2"),
-        compute=mce,
-        symbols=BIN_SYMBOLS,
-        peers={
-            "torchmetrics": f"BinaryCalibrationError, MulticlassCalibrationError with norm='max': {TORCHMETRICS_NOTE}",
-        },
-    )
+
+_declare(
+    key="ece",
+    name="expected calibration error",
+    names=("ECE", "top-label calibration error", "confidence ECE"),
+    equation=r"\sum_{b=1}^{\mathrm{\param{bins}}} \frac{n_{b}}{n}\,|a_{b}-c_{b}|",
+    source="Naeini et al. 2015, Obtaining well calibrated probabilities using Bayesian binning; Guo et al. 2017, On "
+    "calibration of modern neural networks, eq 3",
+    example=replace(CALIBRATION_EXAMPLE, value="5/16"),
+    compute=ece,
+    peers={
+        "torchmetrics": f"BinaryCalibrationError, MulticlassCalibrationError with norm='l1': {TORCHMETRICS_NOTE}",
+        "scikit-learn": f"has none; {CALIBRATION_CURVE_NOTE}",
+    },
 )
-register(
-    Metric(
-        key="classwise_ece",
-        name="classwise expected calibration error",
-        names=("classwise-ECE", "static calibration error", "SCE", "marginal calibration error"),
-        equation=r"\frac{1}{m}\sum_{j=1}^{m}\sum_{b=1}^{\mathrm{\param{bins}}} \frac{n_{b,j}}{n}\,|a_{b,j}-c_{b,j}|",
-        tasks=TASK_KINDS,
-        needs=PROBABILITY_NEEDS,
-        direction="lower",
-        granularity=CALIBRATION_BINS_BY_CLASS,
-        range=(0.0, 1.0),
-        params=(BINS_PARAM,),
-        options=SCORE_OPTIONS,
-        properties=SCORE_PROPERTIES,
-        source="Kull et al. 2019, Beyond temperature scaling (classwise-ECE); the same as the static calibration error of "
-        "Nixon et al. 2019, Measuring calibration in deep learning, whose accuracy in a bin is the share of the class",
-        example=_calibration_example("1/4"),
-        compute=classwise_ece,
-        symbols={
-            "b": BIN_SYMBOLS["b"],
-            "j": "runs over the classes",
-            "n_{b,j}": "number of instances whose probability of class j lies in bin b",
-            "c_{b,j}": "their mean probability of class j",
-            "a_{b,j}": "the share of them that has class j",
-        },
-        peers={"torchmetrics": "has none"},
-    )
+_declare(
+    key="mce",
+    name="maximum calibration error",
+    names=("MCE",),
+    equation=r"\max_{1\le b\le \mathrm{\param{bins}},\; n_{b}>0} |a_{b}-c_{b}|",
+    source="Naeini et al. 2015, Obtaining well calibrated probabilities using Bayesian binning; Guo et al. 2017, On "
+    "calibration of modern neural networks, eq 5",
+    example=replace(CALIBRATION_EXAMPLE, value="1/2"),
+    compute=mce,
+    peers={
+        "torchmetrics": f"BinaryCalibrationError, MulticlassCalibrationError with norm='max': {TORCHMETRICS_NOTE}",
+    },
 )
-register(
-    Metric(
-        key="calibration_bins",
-        name="calibration bins",
-        names=("reliability diagram", "calibration curve"),
-        equation=r"(c_{b},\,a_{b}),\quad b=1,\dots,\mathrm{\param{bins}}",
-        tasks=TASK_KINDS,
-        needs=PROBABILITY_NEEDS,
-        direction="none",
-        granularity=CALIBRATION_BINS,
-        range=(0.0, 1.0),
-        params=(BINS_PARAM, LABEL_PARAM),
-        options=SCORE_OPTIONS,
-        properties=ORDINAL_PROPERTIES,
-        source="Murphy & Winkler 1977, Reliability of subjective probability forecasts; Guo et al. 2017, On calibration "
-        "of modern neural networks, sec 2",
-        example=_calibration_example(_EXAMPLE_BINS),
-        compute=calibration_bins,
-        scalar=False,
-        symbols={letter: meaning for letter, meaning in BIN_SYMBOLS.items() if letter != "n_b"},
-        peers={"scikit-learn": CALIBRATION_CURVE_NOTE},
-    )
+_declare(
+    key="classwise_ece",
+    name="classwise expected calibration error",
+    names=("classwise-ECE", "static calibration error", "SCE", "marginal calibration error"),
+    equation=r"\frac{1}{m}\sum_{j=1}^{m}\sum_{b=1}^{\mathrm{\param{bins}}} \frac{n_{b,j}}{n}\,|a_{b,j}-c_{b,j}|",
+    granularity=CALIBRATION_BINS_BY_CLASS,
+    params=(BINS_PARAM,),
+    properties=SCORE_PROPERTIES,
+    source="Kull et al. 2019, Beyond temperature scaling (classwise-ECE); the same as the static calibration error of "
+    "Nixon et al. 2019, Measuring calibration in deep learning, whose accuracy in a bin is the share of the class",
+    example=replace(CALIBRATION_EXAMPLE, value="1/4"),
+    compute=classwise_ece,
+    symbols={
+        "b": BIN_SYMBOLS["b"],
+        "j": "runs over the classes",
+        "n_{b,j}": "number of instances whose probability of class j lies in bin b",
+        "c_{b,j}": "their mean probability of class j",
+        "a_{b,j}": "the share of them that has class j",
+    },
+    peers={"torchmetrics": "has none"},
+)
+_declare(
+    key="calibration_bins",
+    name="calibration bins",
+    names=("reliability diagram", "calibration curve"),
+    equation=r"(c_{b},\,a_{b}),\quad b=1,\dots,\mathrm{\param{bins}}",
+    direction="none",
+    source="Murphy & Winkler 1977, Reliability of subjective probability forecasts; Guo et al. 2017, On calibration "
+    "of modern neural networks, sec 2",
+    example=replace(CALIBRATION_EXAMPLE, value=_EXAMPLE_BINS),
+    compute=calibration_bins,
+    scalar=False,
+    symbols={letter: meaning for letter, meaning in BIN_SYMBOLS.items() if letter != "n_b"},
+    peers={"scikit-learn": CALIBRATION_CURVE_NOTE},
 )

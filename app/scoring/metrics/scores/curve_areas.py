@@ -4,16 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from app.scoring.declaration.metric import Compute, MetricCall, Param, Result, rounded_result
+from app.scoring.declaration.metric import Compute, MetricCall, Result, rounded_result
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, join_names
 from app.scoring.metrics.scores.score_columns import ScoreColumns, averaged_codes, class_code, score_columns
+from app.scoring.metrics.shared_declarations import SCORE_DIRECTION_OPTION
 from app.scoring.numeric.correct_rounding import Real, sum_reals, to_real
 from app.scoring.score_ranks import ScoreRanks
 from app.scoring.tally import EvaluationContext
-
-LABEL_PARAM = Param("label", "label", "the class meant", required_for=("multiclass", "multilabel"))
-SCORE_DIRECTION_OPTION = "score_direction"
-EXCLUDE_LABELS_OPTION = "exclude_labels"
 
 
 @dataclass(frozen=True, slots=True)

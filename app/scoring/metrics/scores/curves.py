@@ -9,18 +9,19 @@ import numpy as np
 
 from app.scoring.curves import ThresholdCounts, corner_mask, run_end_mask
 from app.scoring.declaration.granularity import ORDER
-from app.scoring.declaration.metric import SCORES, Compute, Metric, MetricCall, Param, Properties, Result, register
+from app.scoring.declaration.metric import SCORES, Compute, Metric, MetricCall, Param, Result, register
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
 from app.scoring.metrics.scores.auc import ROC_AREA, SCORED_BINARY_EXAMPLE
-from app.scoring.metrics.scores.curve_areas import (
-    EXCLUDE_LABELS_OPTION,
-    SCORE_DIRECTION_OPTION,
-    reversed_scores_note,
-    split_defined,
-)
+from app.scoring.metrics.scores.curve_areas import reversed_scores_note, split_defined
 from app.scoring.metrics.scores.precision_recall_areas import STEP_AREA
 from app.scoring.metrics.scores.score_columns import averaged_codes, class_code, score_columns
+from app.scoring.metrics.shared_declarations import (
+    EXCLUDE_LABELS_OPTION,
+    SCORE_DIRECTION_OPTION,
+    SCORE_PROPERTIES,
+    UNIT_RANGE,
+)
 from app.scoring.numeric.exact import Integers, divide
 from app.scoring.score_ranks import Mask, ScoreRanks
 from app.scoring.tally import EvaluationContext
@@ -122,10 +123,10 @@ _ROC = Metric(
     needs=(SCORES,),
     direction="none",
     granularity=ORDER,
-    range=(0.0, 1.0),
+    range=UNIT_RANGE,
     params=(OPTIONAL_LABEL_PARAM, COLLINEAR_PARAM),
     options=(SCORE_DIRECTION_OPTION, EXCLUDE_LABELS_OPTION),
-    properties=Properties(symmetric=False, prevalence_sensitive=False, count_based=False),
+    properties=replace(SCORE_PROPERTIES, prevalence_sensitive=False),
     source="Fawcett 2006; Döring",
     example=replace(SCORED_BINARY_EXAMPLE, value=_example_value(fpr=_FPR, tpr=_TPR)),
     compute=_compute_curves(_roc, ROC_AREA.lacking),

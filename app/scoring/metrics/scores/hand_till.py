@@ -6,20 +6,16 @@ from dataclasses import replace
 import numpy as np
 
 from app.scoring.declaration.granularity import PAIRS_OF_CLASSES
-from app.scoring.declaration.metric import (
-    SCORES,
-    Metric,
-    MetricCall,
-    Param,
-    Properties,
-    Result,
-    register,
-    rounded_result,
-)
+from app.scoring.declaration.metric import SCORES, Metric, MetricCall, Param, Result, register, rounded_result
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, join_names
 from app.scoring.metrics.scores.auc import SCORED_MULTICLASS_EXAMPLE, TIES_PARAM
-from app.scoring.metrics.scores.curve_areas import EXCLUDE_LABELS_OPTION, SCORE_DIRECTION_OPTION
 from app.scoring.metrics.scores.score_columns import averaged_codes, class_code, score_columns
+from app.scoring.metrics.shared_declarations import (
+    EXCLUDE_LABELS_OPTION,
+    SCORE_DIRECTION_OPTION,
+    SCORE_PROPERTIES,
+    UNIT_RANGE,
+)
 from app.scoring.numeric.correct_rounding import weighted_sum
 from app.scoring.numeric.exact import Floats, Integers, multiply, total
 from app.scoring.pairwise_wins import PairwiseWins, TooManyClassesError, pairwise_wins
@@ -159,10 +155,10 @@ _HAND_TILL_M = Metric(
     needs=(SCORES,),
     direction="higher",
     granularity=PAIRS_OF_CLASSES,
-    range=(0.0, 1.0),
+    range=UNIT_RANGE,
     params=(TIES_PARAM,),
     options=(SCORE_DIRECTION_OPTION, EXCLUDE_LABELS_OPTION),
-    properties=Properties(symmetric=False, prevalence_sensitive=False, count_based=False),
+    properties=replace(SCORE_PROPERTIES, prevalence_sensitive=False),
     source="Hand & Till 2001 eq 7, with mid-ranks; Döring",
     example=replace(SCORED_MULTICLASS_EXAMPLE, value="61/72"),
     compute=one_vs_one_auc(by_size=False),

@@ -1,23 +1,25 @@
 """Log losses: what a probability costs by its logarithm, of single labels and of label sets."""
 
 import math
+from functools import partial
 
 import numpy as np
 
-from app.scoring.declaration.granularity import SCORE_VALUES
-from app.scoring.declaration.metric import Metric, MetricCall, Param, Result, register
+from app.scoring.declaration.metric import MetricCall, Param, Result
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.labels.whole_task import SINGLE_LABEL_TASKS
 from app.scoring.metrics.scores.probability_forecasts import (
     MULTICLASS_FORECASTS,
     MULTILABEL_FORECASTS,
-    PROBABILITY_NEEDS,
-    ROUNDED_PROPERTIES,
-    SCORE_OPTIONS,
-    forecast_example,
+    declare_probability_metric,
     has_class,
     mean_per_instance,
     probabilities,
+)
+from app.scoring.metrics.shared_declarations import (
+    MULTILABEL_TASKS,
+    ROUNDED_SCORE_PROPERTIES,
+    SINGLE_LABEL_TASKS,
+    worked_example,
 )
 from app.scoring.numeric.exact import Floats, divide_sum, round_to_12_digits, weighted_terms
 from app.scoring.tally import EvaluationContext
@@ -84,82 +86,62 @@ def _capped_equation(call: MetricCall) -> str:
     return CAPPED_EQUATION.replace("C", r"\ln m" if call.params["cap"] == "labels" else r"\ln n")
 
 
-register(
-    Metric(
-        key="log_loss",
-        name="log loss",
-        names=("cross-entropy", "logistic loss", "negative log-likelihood"),
-        equation=r"-\frac{1}{n}\sum_{i=1}^{n} \ln\max(p_{i,y_{i}},2^{-52})",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=PROBABILITY_NEEDS,
-        direction="lower",
-        granularity=SCORE_VALUES,
-        range=(0.0, 52 * math.log(2)),
-        params=(),
-        options=SCORE_OPTIONS,
-        properties=ROUNDED_PROPERTIES,
-        source="Good 1952, Rational decisions; clipped as scikit-learn clips",
-        example=forecast_example(MULTICLASS_FORECASTS, "1.03972077084"),
-        compute=log_loss,
-        hints={"multilabel": "for label sets say log_loss_multilabel"},
-        peers={
-            "scikit-learn": "log_loss; it clips to [2^-52, 1 - 2^-52], and warns of rows that do not sum to 1 instead of "
-            "dividing them by their sum",
-            "MEKA": "its two log losses are log_loss_meka",
-        },
-    )
+_declare = partial(
+    declare_probability_metric,
+    tasks=MULTILABEL_TASKS,
+    range=(0.0, 52 * math.log(2)),
+    properties=ROUNDED_SCORE_PROPERTIES,
 )
-register(
-    Metric(
-        key="log_loss_multilabel",
-        name="log loss of label sets",
-        names=("binary cross-entropy", "multi-label cross-entropy"),
-        equation=rf"-{MEAN_OVER_CELLS} \ln\max(q_{{i,j}},2^{{-52}})",
-        tasks=("multilabel",),
-        needs=PROBABILITY_NEEDS,
-        direction="lower",
-        granularity=SCORE_VALUES,
-        range=(0.0, 52 * math.log(2)),
-        params=(),
-        options=SCORE_OPTIONS,
-        properties=ROUNDED_PROPERTIES,
-        source="Good 1952, Rational decisions, label by label; clipped as log_loss",
-        example=forecast_example(MULTILABEL_FORECASTS, "0.591780903533"),
-        compute=log_loss_multilabel,
-        hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance say log_loss"),
-        symbols=CELL_SYMBOLS,
-        peers={
-            "scikit-learn": "log_loss takes an indicator matrix, but adds up only the labels that an instance has; the "
-            "mean of its values for each label alone is this",
-            "MEKA": "caps what one answer can cost: log_loss_meka",
-        },
-    )
+
+_declare(
+    key="log_loss",
+    name="log loss",
+    names=("cross-entropy", "logistic loss", "negative log-likelihood"),
+    equation=r"-\frac{1}{n}\sum_{i=1}^{n} \ln\max(p_{i,y_{i}},2^{-52})",
+    tasks=SINGLE_LABEL_TASKS,
+    source="Good 1952, Rational decisions; clipped as scikit-learn clips",
+    example=worked_example(MULTICLASS_FORECASTS, "1.03972077084"),
+    compute=log_loss,
+    hints={"multilabel": "for label sets say log_loss_multilabel"},
+    peers={
+        "scikit-learn": "log_loss; it clips to [2^-52, 1 - 2^-52], and warns of rows that do not sum to 1 instead of "
+        "dividing them by their sum",
+        "MEKA": "its two log losses are log_loss_meka",
+    },
 )
-register(
-    Metric(
-        key="log_loss_meka",
-        name="capped log loss of label sets",
-        names=("MEKA's log loss", "log loss lim. L", "log loss lim. D"),
-        equation=CAPPED_EQUATION,
-        tasks=("multilabel",),
-        needs=PROBABILITY_NEEDS,
-        direction="lower",
-        granularity=SCORE_VALUES,
-        range=(0.0, 52 * math.log(2)),
-        params=(CAP_PARAM,),
-        options=SCORE_OPTIONS,
-        properties=ROUNDED_PROPERTIES,
-        source="Read 2010, Scalable multi-label classification (thesis, Waikato), as in MEKA",
-        example=forecast_example(MULTILABEL_FORECASTS, "0.418494108393"),
-        compute=log_loss_meka,
-        hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance say log_loss"),
-        supports_weights=False,
-        symbols=CELL_SYMBOLS
-        | {"C": "the most that one answer can cost: ln m, or the logarithm of the number of instances"},
-        peers={
-            "MEKA": "L_LogLossL is cap=labels, L_LogLossD cap=instances; early versions divided by n only, and what is "
-            "within 1e-6 of the truth costs nothing there",
-        },
-        shown=_capped_equation,
-    )
+_declare(
+    key="log_loss_multilabel",
+    name="log loss of label sets",
+    names=("binary cross-entropy", "multi-label cross-entropy"),
+    equation=rf"-{MEAN_OVER_CELLS} \ln\max(q_{{i,j}},2^{{-52}})",
+    source="Good 1952, Rational decisions, label by label; clipped as log_loss",
+    example=worked_example(MULTILABEL_FORECASTS, "0.591780903533"),
+    compute=log_loss_multilabel,
+    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance say log_loss"),
+    symbols=CELL_SYMBOLS,
+    peers={
+        "scikit-learn": "log_loss takes an indicator matrix, but adds up only the labels that an instance has; the "
+        "mean of its values for each label alone is this",
+        "MEKA": "caps what one answer can cost: log_loss_meka",
+    },
+)
+_declare(
+    key="log_loss_meka",
+    name="capped log loss of label sets",
+    names=("MEKA's log loss", "log loss lim. L", "log loss lim. D"),
+    equation=CAPPED_EQUATION,
+    params=(CAP_PARAM,),
+    source="Read 2010, Scalable multi-label classification (thesis, Waikato), as in MEKA",
+    example=worked_example(MULTILABEL_FORECASTS, "0.418494108393"),
+    compute=log_loss_meka,
+    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance say log_loss"),
+    supports_weights=False,
+    symbols=(
+        CELL_SYMBOLS | {"C": "the most that one answer can cost: ln m, or the logarithm of the number of instances"}
+    ),
+    peers={
+        "MEKA": "L_LogLossL is cap=labels, L_LogLossD cap=instances; early versions divided by n only, and what is "
+        "within 1e-6 of the truth costs nothing there",
+    },
+    shown=_capped_equation,
 )

@@ -6,15 +6,14 @@ from dataclasses import dataclass, replace
 from app.scoring.declaration.granularity import ORDER
 from app.scoring.declaration.metric import SCORES, Example, Metric, MetricCall, register
 from app.scoring.declaration.task import TASK_KINDS
-from app.scoring.metrics.scores.auc import SCORE_PROPERTIES, SCORED_BINARY_EXAMPLE, SCORED_MULTILABEL_EXAMPLE
-from app.scoring.metrics.scores.curve_areas import (
+from app.scoring.metrics.scores.auc import SCORED_BINARY_EXAMPLE, SCORED_MULTILABEL_EXAMPLE
+from app.scoring.metrics.scores.curve_areas import AreaMeasure, label_area, mean_area, pooled_area
+from app.scoring.metrics.shared_declarations import (
     EXCLUDE_LABELS_OPTION,
     LABEL_PARAM,
     SCORE_DIRECTION_OPTION,
-    AreaMeasure,
-    label_area,
-    mean_area,
-    pooled_area,
+    SCORE_PROPERTIES,
+    UNIT_RANGE,
 )
 from app.scoring.numeric.correct_rounding import Real
 from app.scoring.score_ranks import ScoreRanks, average_precision_sum, trapezoid_sum
@@ -131,7 +130,7 @@ def _one_label_metric(measure: _PrecisionRecallArea) -> Metric:
         direction="higher",
         granularity=ORDER,
         floor=3,
-        range=(0.0, 1.0),
+        range=UNIT_RANGE,
         params=(LABEL_PARAM,),
         options=(SCORE_DIRECTION_OPTION,),
         properties=SCORE_PROPERTIES,

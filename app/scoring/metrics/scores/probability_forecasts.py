@@ -1,21 +1,38 @@
 """The scores of a case as probabilities, and means of what they cost: what the measures of probabilities share."""
 
 import math
-from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scoring.declaration.metric import PROBABILITIES, SCORES, Example, MetricCall, Properties
+from app.scoring.declaration.granularity import SCORE_VALUES
+from app.scoring.declaration.metric import PROBABILITIES, SCORES, Example, MetricCall
 from app.scoring.metrics.scores.oriented_scores import positive_code, scores_of
+from app.scoring.metrics.shared_declarations import (
+    SCORE_DIRECTION_OPTION,
+    SCORE_PROPERTIES,
+    SINGLE_LABEL_TASKS,
+    UNIT_RANGE,
+    declare_metric,
+)
 from app.scoring.numeric.exact import Floats, divide_sum, weighted_terms
 from app.scoring.probability_rows import normalize_rows, scores_of_both_classes
 from app.scoring.tally import EvaluationContext
 
-PROBABILITY_NEEDS = (SCORES, PROBABILITIES)
-SCORE_OPTIONS = ("score_direction",)
-SCORE_PROPERTIES = Properties(symmetric=False, prevalence_sensitive=True, count_based=False)
-ROUNDED_PROPERTIES = replace(SCORE_PROPERTIES, significant_digits=12)
+declare_probability_metric = partial(
+    declare_metric,
+    tasks=SINGLE_LABEL_TASKS,
+    needs=(SCORES, PROBABILITIES),
+    direction="lower",
+    granularity=SCORE_VALUES,
+    range=UNIT_RANGE,
+    params=(),
+    options=(SCORE_DIRECTION_OPTION,),
+    properties=SCORE_PROPERTIES,
+)
+"""For metrics of predicted probabilities."""
+
 MULTICLASS_FORECASTS = Example(
     task="multiclass",
     classes=("cat", "dog", "mouse"),
@@ -41,11 +58,6 @@ MULTILABEL_FORECASTS = Example(
     value="",
     scores=((0.5, 0.25), (1.0, 0.25)),
 )
-
-
-def forecast_example(data: Example, value: str) -> Example:
-    """One of the small data sets with the value that a metric has on it."""
-    return replace(data, value=value)
 
 
 def probabilities(ws: EvaluationContext, call: MetricCall) -> tuple[Floats, tuple[str, ...]]:

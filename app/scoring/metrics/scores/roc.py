@@ -13,12 +13,19 @@ from app.scoring.curves import (
     standardize_partial_area,
 )
 from app.scoring.declaration.granularity import ORDER
-from app.scoring.declaration.metric import SCORES, Compute, Metric, MetricCall, Param, Properties, Result, register
+from app.scoring.declaration.metric import SCORES, Compute, Metric, MetricCall, Param, Result, register
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
 from app.scoring.metrics.scores.auc import AUC_SYMBOLS, ROC_AREA, SCORED_BINARY_EXAMPLE
-from app.scoring.metrics.scores.curve_areas import LABEL_PARAM, SCORE_DIRECTION_OPTION, reversed_scores_note
+from app.scoring.metrics.scores.curve_areas import reversed_scores_note
 from app.scoring.metrics.scores.score_columns import class_code, score_columns
+from app.scoring.metrics.shared_declarations import (
+    LABEL_PARAM,
+    SCORE_DIRECTION_OPTION,
+    SCORE_PROPERTIES,
+    UNIT_RANGE,
+    boolean_param,
+)
 from app.scoring.numeric.exact import to_fraction
 from app.scoring.score_ranks import ScoreRanks
 from app.scoring.tally import EvaluationContext
@@ -26,13 +33,11 @@ from app.scoring.tally import EvaluationContext
 MAX_FPR_PARAM = Param(
     "max_fpr", "number", "the false positive rate up to which the area is taken", bounds=(0, 1), required_for=TASK_KINDS
 )
-STANDARDIZED_PARAM = Param(
+STANDARDIZED_PARAM = boolean_param(
     "standardized",
-    "choice",
     "What a part of the area is held against.",
-    default="false",
-    values=("false", "true"),
-    value_meanings=("the area itself, at most max_fpr", "McClish's correction: chance is 1/2, a perfect ranking 1"),
+    if_false="the area itself, at most max_fpr",
+    if_true="McClish's correction: chance is 1/2, a perfect ranking 1",
 )
 SENSITIVITY_PARAM = Param(
     "sensitivity", "number", "the share of the positives that has to be found", bounds=(0, 1), required_for=TASK_KINDS
@@ -100,10 +105,10 @@ _PARTIAL_AUC = Metric(
     needs=(SCORES,),
     direction="higher",
     granularity=ORDER,
-    range=(0.0, 1.0),
+    range=UNIT_RANGE,
     params=(MAX_FPR_PARAM, LABEL_PARAM, STANDARDIZED_PARAM),
     options=(SCORE_DIRECTION_OPTION,),
-    properties=Properties(symmetric=False, prevalence_sensitive=False, count_based=False),
+    properties=replace(SCORE_PROPERTIES, prevalence_sensitive=False),
     source="McClish 1989",
     example=replace(SCORED_BINARY_EXAMPLE, value="1/3", params={"max_fpr": "0.5"}),
     compute=_read_off_curve(_partial_auc),
@@ -163,7 +168,7 @@ _DELONG = replace(
     direction="none",
     range=(0.0, 0.5),
     params=(),
-    properties=Properties(symmetric=False, prevalence_sensitive=True, count_based=False),
+    properties=SCORE_PROPERTIES,
     source="DeLong, DeLong & Clarke-Pearson 1988; Sun & Xu 2014",
     example=replace(SCORED_BINARY_EXAMPLE, value="1/27"),
     compute=auc_variance,

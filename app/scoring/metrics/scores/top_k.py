@@ -20,8 +20,8 @@ from app.scoring.declaration.metric import (
 )
 from app.scoring.evaluation_input import Labels
 from app.scoring.label_ranking import occupied_positions
-from app.scoring.metrics.labels.whole_task import SINGLE_LABEL_TASKS
 from app.scoring.metrics.rankings.instance_means import submitted_order_note
+from app.scoring.metrics.shared_declarations import MULTILABEL_TASKS, SINGLE_LABEL_TASKS
 from app.scoring.tally import EvaluationContext
 
 MAX_K = 1_000_000
@@ -30,7 +30,7 @@ K_PARAM = Param(
     "whole",
     "how many of the best-scored labels count as predicted",
     bounds=(1, MAX_K),
-    required_for=("multilabel",),
+    required_for=MULTILABEL_TASKS,
 )
 _TOP_K_EXAMPLE = Example(
     task="multilabel",
@@ -132,7 +132,7 @@ def top_k_metric(base: Metric, value: str) -> Metric:
         name=f"{base.name} of the k best labels",
         names=(f"top-k {base.name}",),
         equation=equation,
-        tasks=("multilabel",),
+        tasks=MULTILABEL_TASKS,
         needs=(RANKING,),
         params=(*base.params, K_PARAM),
         options=(*base.options, "score_direction"),

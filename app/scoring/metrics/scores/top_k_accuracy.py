@@ -1,23 +1,21 @@
 """Top-k accuracy: whether the right label is among the k that score best."""
 
 from app.scoring.declaration.granularity import HITS
-from app.scoring.declaration.metric import SCORES, Example, Metric, MetricCall, Param, Result, register
-from app.scoring.declaration.task import TaskKind
+from app.scoring.declaration.metric import SCORES, Example, MetricCall, Param, Result
 from app.scoring.label_ranking import LabelRanks, RelevantLabels, rank_by_scores
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.rankings.instance_means import (
-    SCORE_OPTIONS,
-    SCORE_PROPERTIES,
-    TIES_PARAM,
-    UNIT_RANGE,
-    InstanceMeans,
-)
+from app.scoring.metrics.rankings.instance_means import TIES_PARAM, InstanceMeans
 from app.scoring.metrics.scores.oriented_scores import Scores, positive_code, scores_of
+from app.scoring.metrics.shared_declarations import (
+    SCORE_DIRECTION_OPTION,
+    SCORE_PROPERTIES,
+    SINGLE_LABEL_TASKS,
+    UNIT_RANGE,
+    declare_metric,
+)
 from app.scoring.probability_rows import scores_of_both_classes
 from app.scoring.tally import EvaluationContext
 from app.scoring.tie_rules import hit_probability
-
-SINGLE_LABEL_TASKS: tuple[TaskKind, ...] = ("binary", "multiclass")
 
 
 def top_k_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
@@ -49,50 +47,48 @@ def _scores_of_both(ws: EvaluationContext, call: MetricCall) -> Scores:
     return 0.0 - both if lower else both
 
 
-register(
-    Metric(
-        key="top_k_accuracy",
-        name="top-k accuracy",
-        names=("top-k categorical accuracy", "hit rate at k", "top_k_accuracy_score", "accuracy at k"),
-        equation=r"\frac{1}{n}\sum_{i=1}^{n} [r_{i}\le \param{k}]",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=(SCORES,),
-        direction="higher",
-        granularity=HITS,
-        range=UNIT_RANGE,
-        params=(
-            Param(
-                "k",
-                "whole",
-                "how many of the classes ranked first count",
-                bounds=(1, 1_000_000),
-                required_for=SINGLE_LABEL_TASKS,
-            ),
-            TIES_PARAM,
+declare_metric(
+    key="top_k_accuracy",
+    name="top-k accuracy",
+    names=("top-k categorical accuracy", "hit rate at k", "top_k_accuracy_score", "accuracy at k"),
+    equation=r"\frac{1}{n}\sum_{i=1}^{n} [r_{i}\le \param{k}]",
+    tasks=SINGLE_LABEL_TASKS,
+    needs=(SCORES,),
+    direction="higher",
+    granularity=HITS,
+    range=UNIT_RANGE,
+    params=(
+        Param(
+            "k",
+            "whole",
+            "how many of the classes ranked first count",
+            bounds=(1, 1_000_000),
+            required_for=SINGLE_LABEL_TASKS,
         ),
-        options=SCORE_OPTIONS,
-        properties=SCORE_PROPERTIES,
-        source="Russakovsky et al. 2015, ImageNet large scale visual recognition challenge; ties: McSherry & Najork 2008",
-        example=Example(
-            task="multiclass",
-            classes=("cat", "dog", "mouse"),
-            gold=("cat", "dog", "mouse"),
-            predicted=("cat", "cat", "cat"),
-            value="2/3",
-            params={"k": "2"},
-            scores=((0.5, 0.25, 0.25), (0.5, 0.375, 0.125), (0.5, 0.375, 0.125)),
-        ),
-        compute=top_k_accuracy,
-        hints={"multilabel": "for label sets say precision_at_k or recall_at_k"},
-        acceptable=True,
-        symbols={
-            "r_i": "rank of the gold class of instance i, of several acceptable ones the best",
-            "k": "how many count",
-        },
-        peers={
-            "scikit-learn": "top_k_accuracy_score ranks the class declared later ahead of one with an equal score: "
-            "ties=last. In a binary task it takes one score and puts the cut at 0 where a score is outside [0, 1]",
-            "torchmetrics": "accuracy with top_k leaves it to torch.topk which of equal scores come first",
-        },
-    )
+        TIES_PARAM,
+    ),
+    options=(SCORE_DIRECTION_OPTION,),
+    properties=SCORE_PROPERTIES,
+    source="Russakovsky et al. 2015, ImageNet large scale visual recognition challenge; ties: McSherry & Najork 2008",
+    example=Example(
+        task="multiclass",
+        classes=("cat", "dog", "mouse"),
+        gold=("cat", "dog", "mouse"),
+        predicted=("cat", "cat", "cat"),
+        value="2/3",
+        params={"k": "2"},
+        scores=((0.5, 0.25, 0.25), (0.5, 0.375, 0.125), (0.5, 0.375, 0.125)),
+    ),
+    compute=top_k_accuracy,
+    hints={"multilabel": "for label sets say precision_at_k or recall_at_k"},
+    acceptable=True,
+    symbols={
+        "r_i": "rank of the gold class of instance i, of several acceptable ones the best",
+        "k": "how many count",
+    },
+    peers={
+        "scikit-learn": "top_k_accuracy_score ranks the class declared later ahead of one with an equal score: "
+        "ties=last. In a binary task it takes one score and puts the cut at 0 where a score is outside [0, 1]",
+        "torchmetrics": "accuracy with top_k leaves it to torch.topk which of equal scores come first",
+    },
 )
