@@ -13,7 +13,6 @@ from app.scoring.metrics.folds.fold_values import (
     fold_f1,
     folds_of,
     label_f1_by_fold,
-    label_of,
     label_table,
     mean_of_values,
     standard_deviations,
@@ -26,7 +25,8 @@ from app.scoring.tally import EvaluationContext
 
 def cv_table(ws: EvaluationContext, call: MetricCall) -> Result:
     """Counts, precision, recall and F of each fold, and what follows from them all (V sec 7)."""
-    label, folds = label_of(ws, call), folds_of(ws)
+    label = call.params.get("label") or (ws.spec.positive_label if ws.spec.task == "binary" else None)
+    folds = folds_of(ws)
     rows: list[dict[str, Any]] = [{"fold": fold.name, "n": fold.ws.total} for fold in folds]
     data: dict[str, Any] = {"label": label, "folds": rows}
     notes: tuple[str, ...] = ()

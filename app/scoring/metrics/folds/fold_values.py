@@ -15,6 +15,8 @@ from app.scoring.metrics.labels.undefined_rules import (
     UndefinedError,
     excluded_mask,
     join_names,
+    label_position,
+    requested_label,
     table_of,
 )
 from app.scoring.numeric.correct_rounding import Real, sum_reals, to_real
@@ -78,17 +80,10 @@ def _split_into_folds(ws: EvaluationContext) -> list[Fold]:
     return [Fold(name, EvaluationContext(ws.case.take(order[start:end]))) for name, start, end in spans if end > start]
 
 
-def label_of(ws: EvaluationContext, call: MetricCall) -> str | None:
-    """The class that is meant: `label`, or the positive label of a binary task."""
-    return call.params.get("label") or (ws.spec.positive_label if ws.spec.task == "binary" else None)
-
-
 def label_table(ws: EvaluationContext, call: MetricCall, label: str) -> tuple[int, int, int, int]:
     """The tp, fp, fn, tn of one class; raises UndefinedError where it is not declared."""
     tally = ws.tally(call.options)
-    if label not in tally.names:
-        raise UndefinedError(f"'{label}' is not a declared class")
-    return table_of(tally.classes, tally.names.index(label))
+    return table_of(tally.classes, label_position(label, tally.names))
 
 
 def fold_f1(table: tuple[int, int, int, int]) -> Real | None:
@@ -99,9 +94,7 @@ def fold_f1(table: tuple[int, int, int, int]) -> Real | None:
 
 def label_f1_by_fold(ws: EvaluationContext, call: MetricCall) -> FoldValues:
     """F1 of one class in each fold."""
-    label = label_of(ws, call)
-    if label is None:
-        raise UndefinedError("it needs label=… to say which class is meant")
+    label = requested_label(ws, call)
     folds = folds_of(ws)
     found = tuple(fold_f1(label_table(fold.ws, call, label)) for fold in folds)
     return FoldValues(tuple(fold.name for fold in folds), found, f"none has gold instances of {label}")

@@ -4,13 +4,14 @@ Sources: W = Wenzel, V = Van Asch 2013, Z = Zhang & Zhou 2014, S = Sefidian, D =
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from app.scoring.declaration.granularity import CLASS_TABLES, INSTANCES, ONE_TABLE, POOLED_TABLE, Granularity
 from app.scoring.declaration.metric import LABELS, TRAIN_FREQUENCIES, MetricCall, Result, rounded_result
+from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TASK_KINDS, TaskKind
 from app.scoring.metrics.labels.ratio_forms import ConfusionTable, RatioMeasure, single_table
 from app.scoring.metrics.labels.undefined_rules import (
@@ -20,7 +21,9 @@ from app.scoring.metrics.labels.undefined_rules import (
     class_names,
     excluded_mask,
     join_names,
+    label_position,
     ratio_or_substitute,
+    requested_label,
     table_of,
     train_weights,
     zero_division_value,
@@ -30,40 +33,38 @@ from app.scoring.numeric.correct_rounding import Real, to_real, weighted_sum
 from app.scoring.numeric.exact import Integers, square_root, total
 from app.scoring.tally import EvaluationContext, Tally
 
+_LABEL_AVERAGE_OPTIONS = ("zero_division", "exclude_labels", *LABEL_SET_OPTIONS)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Average:
-    """One averaging strategy, declared once for every base measure.
+    """One averaging strategy, declared once for every base measure; the defaults are those of a mean over classes.
 
-    `equation` holds `{B}` for the measure with its counts indexed by `index`; `moves`: replicating a class moves
-    the value even if the class's own measures stay; `symmetric`: it treats gold and predictions alike.
+    `equation` contains `{B}` in place of the measure, whose counts get the index `index`. `is_prevalence_sensitive`:
+    replicating the instances of a class moves the value even if the measures of that class stay the same. `symmetric`:
+    the average treats gold and predictions alike.
     """
 
     suffix: str
     name: str
-    names: tuple[str, ...]
     equation: str
-    index: str
-    tasks: tuple[TaskKind, ...]
-    needs: tuple[str, ...]
-    options: tuple[str, ...]
-    is_prevalence_sensitive: bool
-    symmetric: bool
-    source: str
-    granularity: Granularity
     compute: Callable[[EvaluationContext, MetricCall, RatioMeasure], Result]
+    source: str = ""
+    names: tuple[str, ...] = ()
+    index: str = "j"
+    tasks: tuple[TaskKind, ...] = TASK_KINDS
+    needs: tuple[str, ...] = (LABELS,)
+    options: tuple[str, ...] = _LABEL_AVERAGE_OPTIONS
+    is_prevalence_sensitive: bool = False
+    symmetric: bool = True
+    granularity: Granularity = CLASS_TABLES
     hint: str = ""
 
 
 def single_class(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Result:
     """The value of one class: of `label`, else of the positive label of a binary task."""
-    label = call.params.get("label") or (ws.spec.positive_label if ws.spec.task == "binary" else None)
-    if label is None:
-        raise UndefinedError("it needs label=… to say which class is meant")
-    tally = ws.tally(call.options)
-    if label not in tally.names:
-        raise UndefinedError(f"'{label}' is not a declared class")
-    table = table_of(tally.classes, tally.names.index(label))
+    label, tally = requested_label(ws, call), ws.tally(call.options)
+    table = table_of(tally.classes, label_position(label, tally.names))
     return _table_result(call, ratio, table, f"{ratio.name} of {label}")
 
 
@@ -225,18 +226,14 @@ def average_instances(
         if count and value is not None:
             weight = count if weights is None else total(weights[mask])
             extra, divisor = extra + int(value) * weight, divisor + weight
-            notes.append(f"{_instance_count_text(count)} counted as {value:g} ({setting})")
+            notes.append(f"{pluralize(count, 'instance')} counted as {value:g} ({setting})")
         elif count:
-            notes.append(f"{_instance_count_text(count)} left out ({setting})")
+            notes.append(f"{pluralize(count, 'instance')} left out ({setting})")
     heavy = None if weights is None else weights[free]
     divisor += int(free.sum()) if heavy is None else total(heavy)
     if not divisor:
         raise UndefinedError("no instance is left to average over")
     return rounded_result((summed(numerator[free], denominator[free], heavy) + extra) / divisor, notes)
-
-
-def _instance_count_text(count: int) -> str:
-    return "1 instance" if count == 1 else f"{count} instances"
 
 
 def f_beta_of(precision: Real, recall: Real, beta: Fraction) -> Real:
@@ -245,20 +242,12 @@ def f_beta_of(precision: Real, recall: Real, beta: Fraction) -> Real:
     return precision * recall * (1 + square) / (precision * square + recall)
 
 
-_LABEL_AVERAGE_OPTIONS = ("zero_division", "exclude_labels", *LABEL_SET_OPTIONS)
-
 SINGLE_CLASS = Average(
     suffix="",
     name="",
-    names=(),
     equation="{B}",
     index="",
-    tasks=TASK_KINDS,
-    needs=(LABELS,),
     options=("zero_division", *LABEL_SET_OPTIONS[:3]),
-    is_prevalence_sensitive=False,
-    symmetric=True,
-    source="",
     granularity=ONE_TABLE,
     compute=single_class,
 )
@@ -267,14 +256,8 @@ MACRO = Average(
     name="macro",
     names=("macro-averaged", "label-macro", "unweighted mean over classes"),
     equation=r"\frac{1}{m}\sum_{j=1}^{m} {B}",
-    index="j",
-    tasks=TASK_KINDS,
-    needs=(LABELS,),
     options=("label_set", "absent_gold", *_LABEL_AVERAGE_OPTIONS),
-    is_prevalence_sensitive=False,
-    symmetric=True,
     source="Wenzel eq 12, 15, 19; Van Asch 2013 eq 8",
-    granularity=CLASS_TABLES,
     compute=macro,
 )
 MICRO = Average(
@@ -283,11 +266,7 @@ MICRO = Average(
     names=("micro-averaged", "pooled"),
     equation="{B}",
     index="",
-    tasks=TASK_KINDS,
-    needs=(LABELS,),
-    options=("zero_division", "exclude_labels", *LABEL_SET_OPTIONS),
     is_prevalence_sensitive=True,
-    symmetric=True,
     source="Wenzel eq 11, 14, 17, 18; Van Asch 2013 eq 9",
     granularity=POOLED_TABLE,
     compute=micro,
@@ -297,14 +276,9 @@ WEIGHTED = Average(
     name="support-weighted",
     names=("weighted", "macro_weighted"),
     equation=r"\frac{1}{\sum_{j} n_{j}}\sum_{j} n_{j}\,{B}",
-    index="j",
-    tasks=TASK_KINDS,
-    needs=(LABELS,),
-    options=_LABEL_AVERAGE_OPTIONS,
     is_prevalence_sensitive=True,
     symmetric=False,
     source="Wenzel eq 13, 21, Fig 10",
-    granularity=CLASS_TABLES,
     compute=weighted,
 )
 WEIGHTED_BY_PREDICTED = Average(
@@ -312,14 +286,10 @@ WEIGHTED_BY_PREDICTED = Average(
     name="prediction-weighted",
     names=("weighted by predictions",),
     equation=r"\frac{1}{\sum_{j} p_{j}}\sum_{j} p_{j}\,{B}",
-    index="j",
-    tasks=TASK_KINDS,
-    needs=(LABELS,),
     options=("absent_gold", *_LABEL_AVERAGE_OPTIONS),
     is_prevalence_sensitive=True,
     symmetric=False,
     source="Wenzel eq 16 as printed (its example weights by support, as _weighted does)",
-    granularity=CLASS_TABLES,
     compute=weighted_by_predicted,
 )
 LFB_TRAIN = Average(
@@ -327,30 +297,18 @@ LFB_TRAIN = Average(
     name="training-frequency-weighted",
     names=("label-frequency-based micro", "TiMBL micro", "Daelemans micro"),
     equation=r"\sum_{j} f_{j}\,{B},\quad f_{j}=\frac{c_{j}}{\sum_{k} c_{k}}",
-    index="j",
-    tasks=TASK_KINDS,
     needs=(LABELS, TRAIN_FREQUENCIES),
     options=("absent_gold", *_LABEL_AVERAGE_OPTIONS),
-    is_prevalence_sensitive=False,
-    symmetric=True,
     source="Van Asch 2013 eq 10",
-    granularity=CLASS_TABLES,
     compute=lfb_train,
 )
-LFB_TEST = Average(
+LFB_TEST = replace(
+    WEIGHTED,
     suffix="lfb_test",
     name="test-frequency-weighted",
     names=("label-frequency-based micro with test frequencies",),
     equation=r"\sum_{j} f_{j}\,{B},\quad f_{j}=\frac{n_{j}}{\sum_{k} n_{k}}",
-    index="j",
-    tasks=TASK_KINDS,
-    needs=(LABELS,),
-    options=_LABEL_AVERAGE_OPTIONS,
-    is_prevalence_sensitive=True,
-    symmetric=False,
     source="Van Asch 2013 sec 3.3.2; the same number as _weighted",
-    granularity=CLASS_TABLES,
-    compute=weighted,
 )
 SAMPLES = Average(
     suffix="samples",
@@ -359,10 +317,8 @@ SAMPLES = Average(
     equation=r"\frac{1}{n}\sum_{i=1}^{n} {B}",
     index="i",
     tasks=MULTILABEL_TASKS,
-    needs=(LABELS,),
     options=("zero_division", "both_empty", "one_empty", *LABEL_SET_OPTIONS),
     is_prevalence_sensitive=True,
-    symmetric=True,
     source="Wenzel eq 23-28; Zhang & Zhou 2014 sec 2.2.2",
     granularity=INSTANCES,
     compute=samples,

@@ -11,7 +11,7 @@ import numpy as np
 from app.scoring.declaration.granularity import CONFUSION
 from app.scoring.declaration.metric import COST_MATRIX, LABELS, Example, MetricCall, Properties, Result, rounded_result
 from app.scoring.metrics.labels.confusion_cells import confusion_cells
-from app.scoring.metrics.labels.undefined_rules import UndefinedError, class_names, excluded_mask, join_names
+from app.scoring.metrics.labels.undefined_rules import UndefinedError, join_names, occurring_labels
 from app.scoring.metrics.shared_declarations import (
     ASYMMETRIC,
     SINGLE_LABEL_OPTIONS,
@@ -75,14 +75,7 @@ def mean_absolute_class_distance_macro(ws: EvaluationContext, call: MetricCall) 
     """The mean over the classes that occur in gold of the mean distance of their instances (Baccianella et al.)."""
     tally = ws.tally(call.options)
     cells = confusion_cells(ws, tally, _SCALE)
-    left_out = excluded_mask(tally, call)
-    mask = np.asarray(tally.classes.support > 0) & ~left_out
-    if not mask.any():
-        raise UndefinedError("no label that occurs in gold is left to average over")
-    absent = ~mask & ~left_out
-    notes = [f"absent from gold, so not averaged: {class_names(tally, absent)}"] if absent.any() else []
-    if left_out.any():
-        notes.append(f"left out by exclude_labels: {class_names(tally, left_out)}")
+    mask, notes = occurring_labels(tally, call)
     distances = multiply(np.abs(cells.gold - cells.predicted), cells.counts)
     sums = np.zeros(len(tally.names), dtype=object if total(distances) >= 2**62 else np.int64)
     np.add.at(sums, cells.gold, distances)

@@ -1,6 +1,6 @@
 """The conventions at work: 0/0, which labels enter a mean, and the notes that say where a rule fired."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,21 @@ MAX_LISTED_NAMES = 10  # names spelled out in a note before it says how many mor
 
 class UndefinedError(Exception):
     """The value does not exist for these data; the message is the reason."""
+
+
+def requested_label(ws: EvaluationContext, call: MetricCall) -> str:
+    """The class meant: `label`, else the positive label of a binary task. Raises UndefinedError where there is none."""
+    label = call.params.get("label") or (ws.spec.positive_label if ws.spec.task == "binary" else None)
+    if label is None:
+        raise UndefinedError("it needs label=… to say which class is meant")
+    return label
+
+
+def label_position(label: str, names: Sequence[str]) -> int:
+    """The position of a class among these; raises UndefinedError where it is not declared."""
+    if label not in names:
+        raise UndefinedError(f"'{label}' is not a declared class")
+    return names.index(label)
 
 
 def zero_division_value(call: MetricCall, direction: Direction, what: str, *, lowest: float = 0.0) -> float | None:
@@ -69,6 +84,22 @@ def excluded_mask(tally: Tally, call: MetricCall) -> Mask:
         raise UndefinedError(f"exclude_labels names what is not a declared class: {join_names(strange)}")
     mask[[position[name] for name in wanted]] = True
     return mask
+
+
+def occurring_labels(tally: Tally, call: MetricCall) -> tuple[Mask, list[str]]:
+    """The classes that occur in gold and are not excluded, with notes on the others.
+
+    Raises UndefinedError where there are none.
+    """
+    occurs = np.asarray(tally.classes.support > 0)
+    left_out = excluded_mask(tally, call)
+    absent, mask = ~occurs & ~left_out, occurs & ~left_out
+    if not mask.any():
+        raise UndefinedError("no label that occurs in gold is left to average over")
+    notes = [f"absent from gold, so not averaged: {class_names(tally, absent)}"] if absent.any() else []
+    if left_out.any():
+        notes.append(f"left out by exclude_labels: {class_names(tally, left_out)}")
+    return mask, notes
 
 
 def averaged_labels(

@@ -11,7 +11,7 @@ from app.scoring.declaration.granularity import CLASS_TABLES, CORRECT_DECISIONS,
 from app.scoring.declaration.metric import MetricCall, Properties, Result, rounded_result
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.example_data import MULTICLASS_EXAMPLE, MULTILABEL_EXAMPLE
-from app.scoring.metrics.labels.undefined_rules import Mask, UndefinedError, class_names, excluded_mask, join_names
+from app.scoring.metrics.labels.undefined_rules import Mask, UndefinedError, join_names, occurring_labels
 from app.scoring.metrics.shared_declarations import (
     SIGNED_RANGE,
     SINGLE_LABEL_OPTIONS,
@@ -81,14 +81,7 @@ class _Recalls:
 def _recalls(ws: EvaluationContext, call: MetricCall) -> _Recalls:
     """What the recalls of the classes that occur in gold are made of; absent ones are listed."""
     tally = ws.tally(call.options)
-    occurs = np.asarray(tally.classes.support > 0)
-    left_out = excluded_mask(tally, call)
-    absent, mask = ~occurs & ~left_out, occurs & ~left_out
-    if not mask.any():
-        raise UndefinedError("no label that occurs in gold is left to average over")
-    notes = [f"absent from gold, so not averaged: {class_names(tally, absent)}"] if absent.any() else []
-    if left_out.any():
-        notes.append(f"left out by exclude_labels: {class_names(tally, left_out)}")
+    mask, notes = occurring_labels(tally, call)
     return _Recalls(tally, mask, tally.classes.tp[mask], tally.classes.support[mask], tuple(notes))
 
 

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 
 from app.scoring.declaration.metric import RANKING, Example, MetricCall, Param, Result, rounded_result
+from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.label_ranking import Int, LabelRanks, RelevantLabels, rank_by_order, rank_by_scores
 from app.scoring.metrics.labels.undefined_rules import Mask, UndefinedError
 from app.scoring.metrics.scores.oriented_scores import scores_of
@@ -38,7 +39,6 @@ declare_ranking_metric = partial(
 )
 """For metrics of the ranked labels of an instance."""
 
-WITHOUT_RELEVANT_LABELS = "without relevant labels"
 COUNTED_INSTANCES_SYMBOLS = {"n": "number of instances that count"}
 LABEL_SYMBOLS = {"y, z": "run over the labels"}
 DEPTH_SYMBOLS = {"i": "runs over the instances", "k": "how many of the labels ranked first count"}
@@ -76,12 +76,15 @@ PAD_PARAM = boolean_param(
 )
 
 
-def degenerate(undefined_for: str, best: str) -> Param:
-    """The setting for instances without a value of their own: what they lack, and what `best_value` counts there."""
+def degenerate_param(best: str, undefined_for: str = "without relevant labels") -> Param:
+    """The setting for instances without a value of their own.
+
+    `undefined_for` says which instances these are, `best` what `best_value` counts for them.
+    """
     return Param(
         "degenerate_instance",
         "choice",
-        "what an instance counts on which the measure says nothing",
+        "what an instance counts for which the measure is undefined",
         "skip",
         values=("skip", "best_value"),
         value_meanings=(f"an instance {undefined_for} is left out", f"an instance {undefined_for} counts {best}"),
@@ -132,8 +135,7 @@ class InstanceMeans:
         count, setting = int(self._fixed.sum()), call.params.get("degenerate_instance")
         self._kept = np.ones(n, dtype=bool) if setting == "best_value" else ~self._fixed
         done = f"counted as {best}" if setting == "best_value" else "left out"
-        some = "1 instance" if count == 1 else f"{count} instances"
-        left_out = (f"{some} {done} (degenerate_instance={setting})",) if count else ()
+        left_out = (f"{pluralize(count, 'instance')} {done} (degenerate_instance={setting})",) if count else ()
         self._notes = (*left_out, *submitted_order_note(ws))
         self._counted = self.total_weight(np.flatnonzero(self._fixed & self._kept))
         self._divisor = self.total_weight(np.flatnonzero(self._kept))

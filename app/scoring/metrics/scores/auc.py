@@ -1,5 +1,6 @@
 """The area under the ROC curve: of one label, averaged over labels, pooled."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from app.scoring.declaration.granularity import PAIRS, PAIRS_BY_CLASS, POOLED_PAIRS
@@ -173,7 +174,7 @@ _MICRO = replace(
 )
 
 
-def _one_vs_rest(metric: Metric, source: str, example: Example) -> Metric:
+def _one_vs_rest(metric: Metric, source: str, value: str, params: Mapping[str, str] | None = None) -> Metric:
     """The same measure for exclusive classes, each against the rest."""
     return replace(
         metric,
@@ -183,24 +184,14 @@ def _one_vs_rest(metric: Metric, source: str, example: Example) -> Metric:
         tasks=("multiclass",),
         properties=SCORE_PROPERTIES,
         source=source,
-        example=example,
+        example=replace(SCORED_MULTICLASS_EXAMPLE, value=value, params=params or {}),
         hints=dict.fromkeys(AUC_TASKS, f"say {metric.key}"),
     )
 
 
-register(_AUC)
-register(_MACRO)
-register(_WEIGHTED)
-register(_MICRO)
-register(_one_vs_rest(_AUC, AUC_SOURCE, replace(SCORED_MULTICLASS_EXAMPLE, value="11/15", params={"label": "cat"})))
-register(
-    _one_vs_rest(
-        _MACRO, "Fawcett 2006 sec. 9; Döring (one against all)", replace(SCORED_MULTICLASS_EXAMPLE, value="77/90")
-    )
-)
-register(_one_vs_rest(_WEIGHTED, "Provost & Domingos 2001", replace(SCORED_MULTICLASS_EXAMPLE, value="103/120")))
-register(
-    _one_vs_rest(
-        _MICRO, "scikit-learn, roc_auc_score(average='micro')", replace(SCORED_MULTICLASS_EXAMPLE, value="217/256")
-    )
-)
+for _metric in (_AUC, _MACRO, _WEIGHTED, _MICRO):
+    register(_metric)
+register(_one_vs_rest(_AUC, AUC_SOURCE, "11/15", {"label": "cat"}))
+register(_one_vs_rest(_MACRO, "Fawcett 2006 sec. 9; Döring (one against all)", "77/90"))
+register(_one_vs_rest(_WEIGHTED, "Provost & Domingos 2001", "103/120"))
+register(_one_vs_rest(_MICRO, "scikit-learn, roc_auc_score(average='micro')", "217/256"))

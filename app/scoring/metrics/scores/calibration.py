@@ -15,8 +15,8 @@ from app.scoring.calibration_bins import (
 from app.scoring.declaration.granularity import CALIBRATION_BINS, CALIBRATION_BINS_BY_CLASS
 from app.scoring.declaration.metric import Example, MetricCall, Param, Result
 from app.scoring.declaration.task import TASK_KINDS
-from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.scores.oriented_scores import positive_code, scores_of
+from app.scoring.metrics.labels.undefined_rules import label_position, requested_label
+from app.scoring.metrics.scores.oriented_scores import scores_of
 from app.scoring.metrics.scores.probability_forecasts import declare_probability_metric, has_class, probabilities
 from app.scoring.metrics.shared_declarations import MULTILABEL_TASKS, SCORE_PROPERTIES
 from app.scoring.numeric.exact import Floats
@@ -100,15 +100,10 @@ def _bins_of_call(ws: EvaluationContext, call: MetricCall) -> tuple[Bins, tuple[
     """The bins of the class asked for, of the positive label, or else of each instance's best label."""
     given, notes = probabilities(ws, call)
     label = call.params.get("label")
-    if label is not None:
-        if label not in ws.spec.classes:
-            raise UndefinedError(f"'{label}' is not a declared class")
-        return _bins_of_class(ws, call, given, ws.spec.classes.index(label)), notes
-    if ws.spec.task == "multilabel":
-        raise UndefinedError("it needs label=… to say which class is meant")
-    if ws.spec.task == "binary":
-        return _bins_of_class(ws, call, given, positive_code(ws)), notes
-    return ws.shared(("top bins", call.params["bins"]), lambda: _bins_of_top_label(ws, call, given)), notes
+    if label is None and ws.spec.task == "multiclass":
+        return ws.shared(("top bins", call.params["bins"]), lambda: _bins_of_top_label(ws, call, given)), notes
+    code = label_position(requested_label(ws, call), ws.spec.classes)
+    return _bins_of_class(ws, call, given, code), notes
 
 
 def _bins_of_class(ws: EvaluationContext, call: MetricCall, given: Floats, code: int) -> Bins:

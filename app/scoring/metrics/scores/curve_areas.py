@@ -35,16 +35,22 @@ class AreaMeasure:
         return "always right in gold" if self.needs_negatives and ranks.negatives == 0 else None
 
 
-def label_area(area: AreaMeasure) -> Compute:
+def label_ranks(measure: AreaMeasure, ws: EvaluationContext, call: MetricCall) -> tuple[ScoreRanks, tuple[str, ...]]:
+    """The ranks of the class meant, with the note on its scores; raises UndefinedError where the area is undefined."""
+    code, columns = class_code(ws, call), score_columns(ws, call)
+    ranks = columns.ranks(code)
+    reason = measure.lacking(ranks)
+    if reason is not None:
+        raise UndefinedError(f"'{columns.names[code]}' is {reason}")
+    return ranks, reversed_scores_note(columns, code)
+
+
+def label_area(measure: AreaMeasure) -> Compute:
     """The area of one label: of `label`, else of the positive label of a binary task."""
 
     def compute(ws: EvaluationContext, call: MetricCall) -> Result:
-        code, columns = class_code(ws, call), score_columns(ws, call)
-        ranks = columns.ranks(code)
-        lack = area.lacking(ranks)
-        if lack is not None:
-            raise UndefinedError(f"'{columns.names[code]}' is {lack}")
-        return rounded_result(area.of(ranks, call), reversed_scores_note(columns, code))
+        ranks, notes = label_ranks(measure, ws, call)
+        return rounded_result(measure.of(ranks, call), notes)
 
     return compute
 

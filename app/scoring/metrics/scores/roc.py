@@ -17,7 +17,7 @@ from app.scoring.declaration.metric import SCORES, Compute, Metric, MetricCall, 
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
 from app.scoring.metrics.scores.auc import AUC_SYMBOLS, ROC_AREA, SCORED_BINARY_EXAMPLE
-from app.scoring.metrics.scores.curve_areas import reversed_scores_note
+from app.scoring.metrics.scores.curve_areas import label_ranks
 from app.scoring.metrics.scores.score_columns import class_code, score_columns
 from app.scoring.metrics.shared_declarations import (
     LABEL_PARAM,
@@ -48,12 +48,8 @@ def _read_off_curve(take: Callable[[ScoreRanks, MetricCall], Fraction]) -> Compu
     """A value that is read off the curve of one label, exact and then rounded once."""
 
     def compute(ws: EvaluationContext, call: MetricCall) -> Result:
-        code, columns = class_code(ws, call), score_columns(ws, call)
-        ranks = columns.ranks(code)
-        lack = ROC_AREA.lacking(ranks)
-        if lack is not None:
-            raise UndefinedError(f"'{columns.names[code]}' is {lack}")
-        return Result(float(take(ranks, call)), None, reversed_scores_note(columns, code))
+        ranks, notes = label_ranks(ROC_AREA, ws, call)
+        return Result(float(take(ranks, call)), None, notes)
 
     return compute
 

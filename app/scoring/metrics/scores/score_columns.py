@@ -7,7 +7,7 @@ import numpy as np
 from app.scoring.curves import ThresholdCounts, threshold_counts
 from app.scoring.declaration.metric import MetricCall
 from app.scoring.declaration.options import excluded_labels
-from app.scoring.metrics.labels.undefined_rules import UndefinedError, join_names
+from app.scoring.metrics.labels.undefined_rules import UndefinedError, join_names, label_position, requested_label
 from app.scoring.metrics.scores.oriented_scores import positive_code, scores_of
 from app.scoring.numeric.exact import Floats
 from app.scoring.probability_rows import scores_of_both_classes
@@ -92,14 +92,7 @@ def score_columns(ws: EvaluationContext, call: MetricCall) -> ScoreColumns:
 
 def class_code(ws: EvaluationContext, call: MetricCall) -> int:
     """The class meant: `label`, else the positive label of a binary task; UndefinedError where it is no class."""
-    label = call.params.get("label")
-    if label is None and ws.spec.task == "binary":
-        return positive_code(ws)
-    if label is None:
-        raise UndefinedError("it needs label=… to say which class is meant")
-    if label not in ws.spec.classes:
-        raise UndefinedError(f"'{label}' is not a declared class")
-    return ws.spec.classes.index(label)
+    return label_position(requested_label(ws, call), ws.spec.classes)
 
 
 def averaged_codes(ws: EvaluationContext, call: MetricCall) -> tuple[list[int], tuple[str, ...]]:

@@ -40,42 +40,24 @@ _TOP_K_EXAMPLE = Example(
     value="",
     scores=((0.9, 0.4, 0.1), (0.2, 0.8, 0.3), (0.7, 0.6, 0.2), (0.4, 0.1, 0.5)),
 )
+_EXAMPLE_AVERAGES = ("macro", "micro", "weighted", "samples")
 _EXAMPLE_VALUES = {
-    "recall_macro": "13/18",
-    "recall_micro": "5/7",
-    "recall_weighted": "5/7",
-    "recall_samples": "3/4",
-    "precision_macro": "11/18",
-    "precision_micro": "5/8",
-    "precision_weighted": "13/21",
-    "precision_samples": "5/8",
-    "f1_macro": "59/90",
-    "f1_micro": "2/3",
-    "f1_weighted": "23/35",
-    "f1_samples": "2/3",
-    "f0_5_macro": "79/126",
-    "f0_5_micro": "25/39",
-    "f0_5_weighted": "31/49",
-    "f0_5_samples": "23/36",
-    "f2_macro": "137/198",
-    "f2_micro": "25/36",
-    "f2_weighted": "53/77",
-    "f2_samples": "17/24",
-    "f_beta_macro": "79/126",
-    "f_beta_micro": "25/39",
-    "f_beta_weighted": "31/49",
-    "f_beta_samples": "23/36",
-    "jaccard_macro": "1/2",
-    "jaccard_micro": "1/2",
-    "jaccard_weighted": "1/2",
-    "jaccard_samples": "13/24",
+    "recall": ("13/18", "5/7", "5/7", "3/4"),
+    "precision": ("11/18", "5/8", "13/21", "5/8"),
+    "f1": ("59/90", "2/3", "23/35", "2/3"),
+    "f0_5": ("79/126", "25/39", "31/49", "23/36"),
+    "f2": ("137/198", "25/36", "53/77", "17/24"),
+    "f_beta": ("79/126", "25/39", "31/49", "23/36"),
+    "jaccard": ("1/2", "1/2", "1/2", "13/24"),
+}
+_OTHER_EXAMPLE_VALUES = {
     "f1_of_averages_macro": "143/216",
     "f1_of_averages_weighted": "65/98",
     "f1_of_averages_samples": "15/22",
     "hamming_loss": "5/12",
     "subset_accuracy": "1/4",
 }
-"""Each measure that comes in this form, with its value on the example for k = 2."""
+"""The measures that have a top-k form, with their values on the example for k = 2."""
 
 
 def top_k_workspace(ws: EvaluationContext, call: MetricCall) -> EvaluationContext:
@@ -150,5 +132,8 @@ def top_k_metric(base: Metric, value: str) -> Metric:
     )
 
 
-for _key, _value in _EXAMPLE_VALUES.items():
+for _base, _values in _EXAMPLE_VALUES.items():
+    for _average, _value in zip(_EXAMPLE_AVERAGES, _values, strict=True):
+        register(top_k_metric(CATALOGUE[f"{_base}_{_average}"], _value))
+for _key, _value in _OTHER_EXAMPLE_VALUES.items():
     register(top_k_metric(CATALOGUE[_key], _value))
