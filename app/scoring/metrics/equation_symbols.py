@@ -97,8 +97,8 @@ _POSITIVE_LABEL_SIGN = ("=+", "+", "the positive label")
 def find_symbols(latex: str) -> Iterator[EquationSymbol]:
     """Every letter and word of an equation in the order of reading, repetitions included; functions such as ln are none."""
     text = _WORD.sub(r"⟨\1⟩", latex)
-    text = _ACCENTED_LETTER.sub(lambda found: " " + _unicode(found.group(2)) + _ACCENTS[found.group(1)], text)
-    text = _COMMAND.sub(lambda found: GREEK.get(found.group()[1:], " "), text)
+    text = _ACCENTED_LETTER.sub(lambda match: " " + _unicode(match.group(2)) + _ACCENTS[match.group(1)], text)
+    text = _COMMAND.sub(lambda match: GREEK.get(match.group()[1:], " "), text)
     return _scan_symbols(text)
 
 
@@ -109,17 +109,17 @@ def _unicode(letter: str) -> str:
 def _scan_symbols(text: str) -> Iterator[EquationSymbol]:
     """The letters of a text in which commands are gone and words stand in angle brackets."""
     at = 0
-    while (found := _SYMBOL_START.search(text, at)) is not None:
-        base, at = found.group(1) or found.group(2), found.end()
-        index, inner = "", []
+    while (match := _SYMBOL_START.search(text, at)) is not None:
+        base, at = match.group(1) or match.group(2), match.end()
+        index, scripts = "", []
         while text[at : at + 1] in {"_", "^", "'"} and text[at:]:
             mark = text[at]
             group, at = _read_group(text, at + 1) if mark != "'" else ("", at + 1)
-            inner.append(group)
+            scripts.append(group)
             index = group if mark == "_" else index
-        plain = _strip_braces(index)
-        yield EquationSymbol(f"{base}_{plain}" if plain else base, base)
-        for group in inner:
+        index_text = _strip_braces(index)
+        yield EquationSymbol(f"{base}_{index_text}" if index_text else base, base)
+        for group in scripts:
             yield from _scan_symbols(group)
 
 
@@ -128,10 +128,10 @@ def _read_group(text: str, at: int) -> tuple[str, int]:
     if text[at : at + 1] != "{":
         return text[at : at + 1], at + 1
     depth = 0
-    for place in range(at, len(text)):
-        depth += {"{": 1, "}": -1}.get(text[place], 0)
+    for position in range(at, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[position], 0)
         if depth == 0:
-            return text[at + 1 : place], place + 1
+            return text[at + 1 : position], position + 1
     return text[at + 1 :], len(text)
 
 
@@ -154,24 +154,24 @@ def symbols(latex: str, own: Mapping[str, str] | None = None) -> dict[str, str]:
     own = own or {}
     keys = {sign: key for key in own for sign in signs_of_key(key)}
     words = {sign.partition("_")[0]: key for sign, key in keys.items()}
-    found: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     for letter in find_symbols(latex):
         usual = _usual_meaning(letter.sign, latex)
         key = keys.get(letter.base) or (words.get(letter.base) if len(letter.base) > 1 else None)
         if letter.sign in keys:
-            found[keys[letter.sign]] = own[keys[letter.sign]]
+            meanings[keys[letter.sign]] = own[keys[letter.sign]]
         elif usual is not None:
-            found.setdefault(*usual)
+            meanings.setdefault(*usual)
         elif key is not None:
-            found[key] = own[key]
+            meanings[key] = own[key]
     mark, sign, meaning = _POSITIVE_LABEL_SIGN
-    return found | ({sign: meaning} if mark in latex else {})
+    return meanings | ({sign: meaning} if mark in latex else {})
 
 
 def _usual_meaning(sign: str, latex: str) -> tuple[str, str] | None:
     """A sign that means the same everywhere, as it is shown, and its meaning."""
-    for known in _USUAL_MEANINGS:
-        fits = known.pattern.fullmatch(sign)
-        if fits and known.where in latex:
-            return known.shown.format(*fits.groups()), known.meaning.format(*fits.groups())
+    for usual in _USUAL_MEANINGS:
+        match = usual.pattern.fullmatch(sign)
+        if match and usual.where in latex:
+            return usual.shown.format(*match.groups()), usual.meaning.format(*match.groups())
     return None

@@ -30,10 +30,10 @@ def symbols_of_metric(metric: Metric) -> dict[str, str]:
 
 def symbols_of_call(call: MetricCall) -> dict[str, str]:
     """What the letters of the equation of a call mean."""
-    found = symbols(equation_of(call), _declared_symbols(call.metric))
+    meanings = symbols(equation_of(call), _declared_symbols(call.metric))
     if "empty_label" not in call.metric.options or call.options["empty_label"] != "as_class":
-        return found
-    return {sign: _EMPTY_CLASS_MEANINGS.get(meaning, meaning) for sign, meaning in found.items()}
+        return meanings
+    return {sign: _EMPTY_CLASS_MEANINGS.get(meaning, meaning) for sign, meaning in meanings.items()}
 
 
 def _declared_symbols(metric: Metric) -> dict[str, str]:
@@ -43,7 +43,7 @@ def _declared_symbols(metric: Metric) -> dict[str, str]:
 
 def general_equation(metric: Metric) -> str:
     """The equation as declared, with the names of its parameters."""
-    return _PARAM.sub(lambda found: _with_mark(found.group(1), _param_name_latex(found.group(2))), metric.equation)
+    return _PARAM.sub(lambda match: _with_mark(match.group(1), _param_name_latex(match.group(2))), metric.equation)
 
 
 def _param_name_latex(name: str) -> str:
@@ -55,15 +55,15 @@ def _param_name_latex(name: str) -> str:
     return letter + (rf"_{{\mathrm{{{rest.replace('_', ' ')}}}}}" if rest else "")
 
 
-def _with_mark(mark: str, written: str) -> str:
+def _with_mark(mark: str, latex: str) -> str:
     """What replaces a parameter; as an index or exponent it stays together."""
-    return f"{mark}{{{written}}}" if mark else written
+    return f"{mark}{{{latex}}}" if mark else latex
 
 
 def equation_of(call: MetricCall) -> str:
     """The equation with its parameters filled in, and the label set L in place of 1 … m where it is not all labels."""
     latex = call.metric.shown(call) if call.metric.shown else call.metric.equation
-    latex = _PARAM.sub(lambda found: _with_mark(found.group(1), _param_value_latex(call, found.group(2))), latex)
+    latex = _PARAM.sub(lambda match: _with_mark(match.group(1), _param_value_latex(call, match.group(2))), latex)
     if "beta" in call.params:
         latex = _fill_in_beta(latex, to_fraction(call.params["beta"]))
     latex = _narrow_sums(latex, call)
@@ -80,27 +80,27 @@ def _param_value_latex(call: MetricCall, name: str) -> str:
     value = call.params.get(name)
     if value is None:
         return _param_name_latex(name)
-    number = _NUMBER.fullmatch(value)
-    if number is None:
+    match = _NUMBER.fullmatch(value)
+    if match is None:
         return rf"\text{{{value.replace('_', ' ')}}}" if re.fullmatch("[a-z_]+", value) and name != "label" else "L"
-    digits, exponent = number.groups()
+    digits, exponent = match.groups()
     power = rf"10^{{{exponent}}}"
-    written = digits if exponent is None else power if digits == "1" else rf"{digits}\cdot {power}"
-    return f"({written})" if written.startswith("-") else written
+    latex = digits if exponent is None else power if digits == "1" else rf"{digits}\cdot {power}"
+    return f"({latex})" if latex.startswith("-") else latex
 
 
 def _narrow_sums(latex: str, call: MetricCall) -> str:
     """The equation over the labels L or the instances I that enter the average, where those need not be all."""
-    said = {name: call.options[name] for name in call.metric.options} | dict(call.params)
-    skips = said.get("zero_division") == "skip"
-    chosen = any(said.get(name, usual) != usual for name, usual in _ALL_LABELS_OPTIONS.items())
+    settings = {name: call.options[name] for name in call.metric.options} | dict(call.params)
+    skips = settings.get("zero_division") == "skip"
+    chosen = any(settings.get(name, usual) != usual for name, usual in _ALL_LABELS_OPTIONS.items())
     if chosen or skips:
         latex = latex.replace(r"\frac{1}{m}\sum_{j=1}^{m}", r"\frac{1}{|L|}\sum_{j\in L}")
         latex = _WEIGHTED_SUM.sub(r"\\sum_{\1\\in L}", latex)
     if chosen:
         latex = latex.replace(r"\sum_{j}", r"\sum_{j\in L}").replace(r"\sum_{k}", r"\sum_{k\in L}")
         latex = latex.replace(r"\{j:", r"\{j\in L:").replace(r"\{k:", r"\{k\in L:")
-    if any(said.get(name) == "skip" for name in _SKIP_OPTIONS) or (skips and "both_empty" not in said):
+    if any(settings.get(name) == "skip" for name in _SKIP_OPTIONS) or (skips and "both_empty" not in settings):
         latex = latex.replace(r"\frac{1}{n}\sum_{i=1}^{n}", r"\frac{1}{|I|}\sum_{i\in I}")
     return latex
 

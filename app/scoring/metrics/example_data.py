@@ -34,8 +34,12 @@ _AVERAGE_ORDER = ("", "macro", "micro", "weighted", "weighted_by_predicted", "lf
 
 def values_per_average(*values: str) -> dict[str, str]:
     """Exact values of a measure for one class, then under each average; weights from test data are the support's."""
-    found = dict(zip(_AVERAGE_ORDER, values, strict=False))
-    return {**found, "lfb_test": found["weighted"]} if "weighted" in found else found
+    values_by_suffix = dict(zip(_AVERAGE_ORDER, values, strict=False))
+    return (
+        {**values_by_suffix, "lfb_test": values_by_suffix["weighted"]}
+        if "weighted" in values_by_suffix
+        else values_by_suffix
+    )
 
 
 def average_example(suffix: str, values: Mapping[str, str], params: Mapping[str, str]) -> Example:

@@ -31,12 +31,14 @@ def cv_table(ws: EvaluationContext, call: MetricCall) -> Result:
     data: dict[str, Any] = {"label": label, "folds": rows}
     notes: tuple[str, ...] = ()
     if label is not None:
-        parts = [_fold_measures(fold.ws, call, label) for fold in folds]
-        for row, part in zip(rows, parts, strict=True):
-            row.update({name: float(value) if isinstance(value, Fraction) else value for name, value in part.items()})
-            row["f1"] = _json_fold_value(part["f1"], call)
+        measures_by_fold = [_fold_measures(fold.ws, call, label) for fold in folds]
+        for row, measures in zip(rows, measures_by_fold, strict=True):
+            row.update(
+                {name: float(value) if isinstance(value, Fraction) else value for name, value in measures.items()}
+            )
+            row["f1"] = _json_fold_value(measures["f1"], call)
         summary = _summary(label_f1_by_fold(ws, call), call, partial(single_class, ws, call, F1.ratio(call)))
-        data["f1"] = {**summary, "of_mean_precision_and_recall": _f1_of_means(parts, call)}
+        data["f1"] = {**summary, "of_mean_precision_and_recall": _f1_of_means(measures_by_fold, call)}
     for average in (MACRO, MICRO):
         key = f"f1_{average.suffix}"
         values = average_f1_by_fold(ws, call, average)
@@ -56,18 +58,22 @@ def _json_fold_value(value: Real | None, call: MetricCall) -> float | None:
 def _fold_measures(ws: EvaluationContext, call: MetricCall, label: str) -> dict[str, Any]:
     """One fold's counts and measures of the label; without gold positives it has no recall and no F."""
     tp, fp, fn, tn = table = label_table(ws, call, label)
-    replaced = _zero_division_value(call)
-    precision = Fraction(tp, tp + fp) if tp + fp else None if replaced is None else Fraction(replaced)
+    substitute = _zero_division_value(call)
+    precision = Fraction(tp, tp + fp) if tp + fp else None if substitute is None else Fraction(substitute)
     recall = Fraction(tp, tp + fn) if tp + fn else None
     return {"tp": tp, "fp": fp, "fn": fn, "tn": tn, "precision": precision, "recall": recall, "f1": fold_f1(table)}
 
 
-def _f1_of_means(parts: Sequence[dict[str, Any]], call: MetricCall) -> float | None:
+def _f1_of_means(measures_by_fold: Sequence[dict[str, Any]], call: MetricCall) -> float | None:
     """F1 of mean precision and mean recall over the folds that enter the mean."""
     zero = call.params["undefined"] == "zero"
-    nothing = {"precision": Fraction(0), "recall": Fraction(0)}
-    used = [part if part["recall"] is not None else nothing for part in parts if zero or part["recall"] is not None]
-    sides = [[part[name] for part in used if part[name] is not None] for name in ("precision", "recall")]
+    zeros = {"precision": Fraction(0), "recall": Fraction(0)}
+    used = [
+        measures if measures["recall"] is not None else zeros
+        for measures in measures_by_fold
+        if zero or measures["recall"] is not None
+    ]
+    sides = [[measures[name] for measures in used if measures[name] is not None] for name in ("precision", "recall")]
     if not all(sides):
         return None
     precision, recall = (sum(values, Fraction(0)) / len(values) for values in sides)
@@ -83,15 +89,15 @@ def _zero_division_value(call: MetricCall) -> float | None:
 
 def _summary(values: FoldValues, call: MetricCall, pooled: Callable[[], Result]) -> dict[str, Any]:
     """Pooled value, mean and both deviations of one measure."""
-    entering = values.averaged_values(call)
+    averaged = values.averaged_values(call)
     try:
-        whole = pooled().value
+        pooled_value = pooled().value
     except UndefinedError:
-        whole = None
+        pooled_value = None
     return {
-        "pooled": whole,
-        "mean": mean_of_values(entering).nearest() if entering else None,
-        "folds": len(entering),
+        "pooled": pooled_value,
+        "mean": mean_of_values(averaged).nearest() if averaged else None,
+        "folds": len(averaged),
         "undefined": values.undefined,
-        "standard_deviation": standard_deviations(entering) if entering else {"sample": None, "population": None},
+        "standard_deviation": standard_deviations(averaged) if averaged else {"sample": None, "population": None},
     }

@@ -96,13 +96,13 @@ def label_f1_by_fold(ws: EvaluationContext, call: MetricCall) -> FoldValues:
     """F1 of one class in each fold."""
     label = requested_label(ws, call)
     folds = folds_of(ws)
-    found = tuple(fold_f1(label_table(fold.ws, call, label)) for fold in folds)
-    return FoldValues(tuple(fold.name for fold in folds), found, f"none has gold instances of {label}")
+    values = tuple(fold_f1(label_table(fold.ws, call, label)) for fold in folds)
+    return FoldValues(tuple(fold.name for fold in folds), values, f"none has gold instances of {label}")
 
 
 def average_f1_by_fold(ws: EvaluationContext, call: MetricCall, average: Average) -> FoldValues:
     """The macro or micro F1 in each fold; a fold whose gold has none of the labels has none."""
-    found: list[Real | None] = []
+    values: list[Real | None] = []
     notes: dict[str, list[str]] = {}
     reason, refused = "the gold of none has any label", None
     folds = folds_of(ws)
@@ -112,16 +112,19 @@ def average_f1_by_fold(ws: EvaluationContext, call: MetricCall, average: Average
         if tally.classes.support[~excluded_mask(tally, call)].any():
             try:
                 result = average.compute(fold.ws, call, F1.ratio(call))
-            except UndefinedError as problem:
-                reason = f"in fold {fold.name} {problem}"
+            except UndefinedError as error:
+                reason = f"in fold {fold.name} {error}"
                 refused = reason if call.options["zero_division"] == "error" else None
             else:
                 value = result.exact
                 for note in result.notes:
                     notes.setdefault(note, []).append(fold.name)
-        found.append(value)
-    told = [note if len(at) == len(folds) else f"{note} (in folds {join_names(at)})" for note, at in notes.items()]
-    return FoldValues(tuple(fold.name for fold in folds), tuple(found), reason, _truncate_notes(told), refused)
+        values.append(value)
+    note_texts = [
+        note if len(fold_names) == len(folds) else f"{note} (in folds {join_names(fold_names)})"
+        for note, fold_names in notes.items()
+    ]
+    return FoldValues(tuple(fold.name for fold in folds), tuple(values), reason, _truncate_notes(note_texts), refused)
 
 
 def _truncate_notes(notes: list[str]) -> tuple[str, ...]:
@@ -131,15 +134,15 @@ def _truncate_notes(notes: list[str]) -> tuple[str, ...]:
 
 def mean_over_folds(values: FoldValues, call: MetricCall) -> Result:
     """The plain mean over folds, each counting once (V eq 29)."""
-    entering = values.averaged_values(call)
+    averaged = values.averaged_values(call)
     if values.refused is not None:
         raise UndefinedError(values.refused)
-    if not entering:
+    if not averaged:
         raise UndefinedError(f"no fold has a value: {values.reason}")
     effect = "counted as 0" if call.params["undefined"] == "zero" else "left out"
     undefined = values.undefined
     note = f"folds without a value, {effect} (undefined={call.params['undefined']}): {join_names(undefined)}"
-    return rounded_result(mean_of_values(entering), ((note,) if undefined else ()) + values.notes)
+    return rounded_result(mean_of_values(averaged), ((note,) if undefined else ()) + values.notes)
 
 
 def mean_of_values(values: Sequence[Real]) -> Real:
@@ -149,8 +152,8 @@ def mean_of_values(values: Sequence[Real]) -> Real:
 
 def standard_deviations(values: Sequence[Real]) -> dict[str, float | None]:
     """The standard deviation of at least one value, of the sample (n - 1) and of the population (n), to 12 digits."""
-    less = mean_of_values(values) * -1
-    gaps = [value + less for value in values]
-    squares = sum_reals(gap * gap for gap in gaps)
+    negated_mean = mean_of_values(values) * -1
+    deviations = [value + negated_mean for value in values]
+    squares = sum_reals(deviation * deviation for deviation in deviations)
     sample = round_to_12_digits(math.sqrt((squares / (len(values) - 1)).nearest())) if len(values) > 1 else None
     return {"sample": sample, "population": round_to_12_digits(math.sqrt((squares / len(values)).nearest()))}

@@ -37,25 +37,25 @@ from app.scoring.tally import EvaluationContext
 
 def _augmented_overlap(ws: EvaluationContext, call: MetricCall) -> AugmentedOverlap:
     """The extended sets of all instances, made once for precision, recall and F."""
-    depth = call.params["max_depth"]
-    exclude = call.params.get("exclude_root") == "true"
+    max_depth = call.params["max_depth"]
+    exclude_root = call.params.get("exclude_root") == "true"
 
-    def make() -> AugmentedOverlap:
-        tree = ancestry(ws, joined=has_virtual_root(call))
+    def count() -> AugmentedOverlap:
+        hierarchy = ancestry(ws, joined=has_virtual_root(call))
         gold, predicted = label_sets(ws, call)
         try:
             effort(ws, call).check_augmented_sets(gold, predicted)
         except HierarchyCostLimitError:
             raise UndefinedError(TOO_DEEP_REASON) from None
-        left_out = tree.common() if exclude else set()
-        levels = None if depth == "unlimited" else int(depth)
-        closures = AncestorClosures.of(np.concatenate([gold.nodes, predicted.nodes]), tree, levels, left_out)
-        found = count_overlap(gold, predicted, closures)
-        names = join_names(tree.names[node] for node in sorted(left_out)) or "no node"
-        notes = (f"left out as ancestor of every class: {names}",) if exclude else ()
-        return AugmentedOverlap(found.gold, found.predicted, found.shared, notes)
+        left_out = hierarchy.common() if exclude_root else set()
+        levels = None if max_depth == "unlimited" else int(max_depth)
+        closures = AncestorClosures.of(np.concatenate([gold.nodes, predicted.nodes]), hierarchy, levels, left_out)
+        overlap = count_overlap(gold, predicted, closures)
+        names = join_names(hierarchy.names[node] for node in sorted(left_out)) or "no node"
+        notes = (f"left out as ancestor of every class: {names}",) if exclude_root else ()
+        return AugmentedOverlap(overlap.gold, overlap.predicted, overlap.shared, notes)
 
-    return ws.shared(("extended", has_virtual_root(call), exclude, depth, *label_set_key(call)), make)
+    return ws.shared(("extended", has_virtual_root(call), exclude_root, max_depth, *label_set_key(call)), count)
 
 
 def _share_result(ws: EvaluationContext, call: MetricCall, terms: OverlapTerms) -> Result:
@@ -80,8 +80,10 @@ def hierarchical_f1(ws: EvaluationContext, call: MetricCall) -> Result:
 
 def symmetric_difference(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean number of nodes that only one of the two extended sets has."""
-    found = _augmented_overlap(ws, call)
-    return Result(weighted_total(ws, found.gold + found.predicted - 2 * found.shared) / ws.total, None, found.notes)
+    overlap = _augmented_overlap(ws, call)
+    return Result(
+        weighted_total(ws, overlap.gold + overlap.predicted - 2 * overlap.shared) / ws.total, None, overlap.notes
+    )
 
 
 def tree_induced_error(ws: EvaluationContext, call: MetricCall) -> Result:
@@ -90,25 +92,25 @@ def tree_induced_error(ws: EvaluationContext, call: MetricCall) -> Result:
     gold, predicted = label_sets(ws, call)
     if predicted.outside.any() or gold.outside.any():
         raise UndefinedError("a label outside the vocabulary has no place in the hierarchy")
-    given = np.zeros(len(gold.outside), dtype=bool)
-    given[predicted.rows] = True
-    lost = int((~given).sum())
-    if lost and call.options["one_empty"] != "skip":
+    has_prediction = np.zeros(len(gold.outside), dtype=bool)
+    has_prediction[predicted.rows] = True
+    missing = int((~has_prediction).sum())
+    if missing and call.options["one_empty"] != "skip":
         raise UndefinedError("some instances have no prediction; one_empty=skip leaves them out")
-    if lost == len(given):
+    if missing == len(has_prediction):
         raise UndefinedError("no instance is left to average over")
-    ways = ws.common(("distances", has_virtual_root(call)), lambda: HierarchyDistances(tree))
-    lengths = np.zeros(len(given), dtype=np.int64)
+    distances = ws.common(("distances", has_virtual_root(call)), lambda: HierarchyDistances(tree))
+    lengths = np.zeros(len(has_prediction), dtype=np.int64)
     try:
-        lengths[given] = ways.between(
-            predicted.nodes, gold.nodes[given], len(given)
+        lengths[has_prediction] = distances.between(
+            predicted.nodes, gold.nodes[has_prediction], len(has_prediction)
         )  # from what the file's sender knows
     except HierarchyCostLimitError:
         raise UndefinedError(TOO_FAR_REASON) from None
     if lengths.min() < 0:
         raise UndefinedError("some labels are in different trees; count_root=true joins all trees")
-    notes = (f"instances without a prediction, left out (one_empty=skip): {lost}",) if lost else ()
-    return Result(weighted_total(ws, lengths) / weighted_total(ws, given.astype(np.int64)), None, notes)
+    notes = (f"instances without a prediction, left out (one_empty=skip): {missing}",) if missing else ()
+    return Result(weighted_total(ws, lengths) / weighted_total(ws, has_prediction.astype(np.int64)), None, notes)
 
 
 _MAX_DEPTH_PARAM = Param(
@@ -168,17 +170,17 @@ _SHARED_LATEX = r"|\hat{P}_{i}\cap\hat{Y}_{i}|"
 _BOTH_LATEX = r"|\hat{P}_{i}|+|\hat{Y}_{i}|"
 
 
-def _register_hierarchical(key: str, short: str, compute: Compute, ways: tuple[str, str], value: str) -> None:
+def _register_hierarchical(key: str, short: str, compute: Compute, equations: tuple[str, str], value: str) -> None:
     """One of the three measures; `ways` are its equation as a mean over instances and pooled."""
 
     def shown(call: MetricCall) -> str:
-        return ways[call.params["pooled"] == "true"]
+        return equations[call.params["pooled"] == "true"]
 
     declare_hierarchy_metric(
         key=key,
         name=key.replace("_", " "),
         names=(short,),
-        equation=ways[0],
+        equation=equations[0],
         params=_HIERARCHICAL_PARAMS,
         options=("zero_division", *EMPTY_SET_OPTIONS, *LABEL_SET_OPTIONS),
         properties=Properties(symmetric=key == "hierarchical_f1", prevalence_sensitive=True),

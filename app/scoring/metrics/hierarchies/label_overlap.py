@@ -55,13 +55,15 @@ def ancestry(ws: EvaluationContext, *, joined: bool) -> Ancestry:
     """The hierarchy over the classes of the task; raises UndefinedError where classes are missing in it."""
     hierarchy, classes = ws.spec.hierarchy, ws.spec.classes
     assert hierarchy is not None, "checked among the needs of the metric"
-    lost = hierarchy.unknown(classes)
-    if len(lost) > 1:
+    missing = hierarchy.unknown(classes)
+    if len(missing) > 1:
         raise UndefinedError(
-            f"{pluralize(len(lost), 'class is no node', 'classes are no nodes')} of the hierarchy: {join_names(lost)}; list them as roots"
+            f"{pluralize(len(missing), 'class is no node', 'classes are no nodes')} of the hierarchy: {join_names(missing)}; list them as roots"
         )
-    if lost:
-        raise UndefinedError(f'class {lost[0]} is not a node of the hierarchy; list it as a root: "{lost[0]}": []')
+    if missing:
+        raise UndefinedError(
+            f'class {missing[0]} is not a node of the hierarchy; list it as a root: "{missing[0]}": []'
+        )
     return ws.common(("ancestry", joined), lambda: Ancestry(hierarchy, classes, joined=joined))
 
 
@@ -151,8 +153,8 @@ def empty_set_instances(ws: EvaluationContext, call: MetricCall, overlap: Augmen
 def average_share(ws: EvaluationContext, call: MetricCall, overlap: AugmentedOverlap, terms: OverlapTerms) -> Result:
     """The mean over instances of a share of nodes."""
     numerator, denominator = terms(overlap)
-    found = average_instances(numerator, denominator, empty_set_instances(ws, call, overlap), ws.case.weights)
-    return Result(found.value, found.reason, (*overlap.notes, *found.notes))
+    mean = average_instances(numerator, denominator, empty_set_instances(ws, call, overlap), ws.case.weights)
+    return Result(mean.value, mean.reason, (*overlap.notes, *mean.notes))
 
 
 def pooled_share(ws: EvaluationContext, call: MetricCall, overlap: AugmentedOverlap, terms: OverlapTerms) -> Result:

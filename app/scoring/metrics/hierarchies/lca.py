@@ -48,7 +48,7 @@ def _counts_per_instance(
     whether a public value exists must tell nothing of private labels.
     """
     gold, predicted = label_sets(ws, call)
-    left = max_visited_nodes(len(gold.outside))
+    budget = max_visited_nodes(len(gold.outside))
     try:
         effort(ws, call).check_linked_labels(
             gold, predicted, matched=matched
@@ -56,21 +56,21 @@ def _counts_per_instance(
         pairs = ws.shared(
             ("pairs", *label_set_key(call)), lambda: list(zip(gold.sets(), predicted.sets(), strict=True))
         )
-        known: dict[LabelSetPair, _PairCounts] = ws.common(
+        counts_by_pair: dict[LabelSetPair, _PairCounts] = ws.common(
             ("counts", call.params["count_root"], *key, *label_set_key(call)), dict
         )
         tree = ancestry(ws, joined=has_virtual_root(call))
         for sets in dict.fromkeys(pairs):
-            if sets not in known:
+            if sets not in counts_by_pair:
                 tree.reset_visited()
                 counts = count(sets, tree)
-                known[sets] = _PairCounts(counts, tree.passed)
-            left -= known[sets].passed
-            if left < 0:
+                counts_by_pair[sets] = _PairCounts(counts, tree.passed)
+            budget -= counts_by_pair[sets].passed
+            if budget < 0:
                 raise HierarchyCostLimitError  # noqa: TRY301 - as where one instance is too much
     except HierarchyCostLimitError:
         raise UndefinedError(TOO_LARGE_REASON) from None
-    return np.array([known[sets].counts for sets in pairs], dtype=np.int64)
+    return np.array([counts_by_pair[sets].counts for sets in pairs], dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,20 +88,20 @@ def _joined_overlap(ws: EvaluationContext, call: MetricCall) -> tuple[AugmentedO
     """
     remove, links = call.params["redundant"] == "remove", call.params["links"]
 
-    def make() -> tuple[AugmentedOverlap, Int]:
+    def compute() -> tuple[AugmentedOverlap, Int]:
         gold, predicted = label_sets(ws, call)
-        linking = MinimalGraphFinder(ancestry(ws, joined=has_virtual_root(call)))
+        finder = MinimalGraphFinder(ancestry(ws, joined=has_virtual_root(call)))
 
         def count(sets: LabelSetPair, tree: Ancestry) -> tuple[int, ...]:
             if remove:
                 sets = remove_ancestors(sets[0], tree), remove_ancestors(sets[1], tree)
-            return _hemkit_sizes(sets, tree) if links == "hemkit" else astuple(linking.sizes(sets))
+            return _hemkit_sizes(sets, tree) if links == "hemkit" else astuple(finder.sizes(sets))
 
         counts = _counts_per_instance(ws, call, count, (links, call.params["redundant"]))
         nodes = counts[:, 3] + gold.outside + predicted.outside
         return AugmentedOverlap(counts[:, 0] + gold.outside, counts[:, 1] + predicted.outside, counts[:, 2]), nodes
 
-    return ws.shared(("joined", has_virtual_root(call), remove, links, *label_set_key(call)), make)
+    return ws.shared(("joined", has_virtual_root(call), remove, links, *label_set_key(call)), compute)
 
 
 def _hemkit_sizes(sets: LabelSetPair, tree: Ancestry) -> tuple[int, int, int, int]:
@@ -122,23 +122,25 @@ def lca_recall(ws: EvaluationContext, call: MetricCall) -> Result:
 def lca_f1(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean F1 of the joined sets."""
     sizes, nodes = _joined_overlap(ws, call)
-    return average_share(ws, call, sizes, lambda found: (2 * found.shared, nodes))
+    return average_share(ws, call, sizes, lambda overlap: (2 * overlap.shared, nodes))
 
 
 def mgia(ws: EvaluationContext, call: MetricCall) -> Result:
     """One less the error of the matches between the sets, relative to the largest; equal sets have 1."""
-    most = int(call.params["max_error"])
+    max_error = int(call.params["max_error"])
 
     def count(sets: LabelSetPair, tree: Ancestry) -> tuple[int, ...]:
-        return len(sets[0]), len(sets[1]), len(sets[0] ^ sets[1]), graph_induced_error(sets, most, tree)
+        return len(sets[0]), len(sets[1]), len(sets[0] ^ sets[1]), graph_induced_error(sets, max_error, tree)
 
     gold, predicted = label_sets(ws, call)
-    in_gold, in_predicted, lone, error = _counts_per_instance(ws, call, count, ("mgia", str(most)), matched=True).T
-    sizes = AugmentedOverlap(in_gold + gold.outside, in_predicted + predicted.outside, lone)
+    in_gold, in_predicted, unshared, error = _counts_per_instance(
+        ws, call, count, ("mgia", str(max_error)), matched=True
+    ).T
+    sizes = AugmentedOverlap(in_gold + gold.outside, in_predicted + predicted.outside, unshared)
     outside = gold.outside + predicted.outside  # they have no match, and lift no value that is below 0
-    equal = lone + outside == 0
-    numerator = np.where(equal, 1, lone * most - error)
-    largest = np.where(numerator < 0, lone, lone + outside) * most
+    equal = unshared + outside == 0
+    numerator = np.where(equal, 1, unshared * max_error - error)
+    largest = np.where(numerator < 0, unshared, unshared + outside) * max_error
     return average_instances(
         numerator, np.where(equal, 1, largest), empty_set_instances(ws, call, sizes), ws.case.weights
     )

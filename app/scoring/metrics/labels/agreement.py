@@ -67,13 +67,15 @@ def _expected_distance(tally: Tally, power: int) -> int:
     """The sum over classes j, k of |j - k| to this power × (times j in gold) × (times k predicted)."""
     gold, predicted = ([int(count) for count in side] for side in (tally.classes.support, tally.classes.predicted))
     if power == 1:  # each step between neighbours is taken by the pairs with one side below it and the other above
-        found = below_gold = below_predicted = 0
+        distance = below_gold = below_predicted = 0
         for g, p in zip(gold, predicted, strict=True):
             below_gold += g
             below_predicted += p
-            found += below_gold * (tally.n - below_predicted) + below_predicted * (tally.n - below_gold)
-        return found
-    sums = [[sum(count * at**k for at, count in enumerate(side)) for k in (1, 2)] for side in (gold, predicted)]
+            distance += below_gold * (tally.n - below_predicted) + below_predicted * (tally.n - below_gold)
+        return distance
+    sums = [
+        [sum(count * position**k for position, count in enumerate(side)) for k in (1, 2)] for side in (gold, predicted)
+    ]
     (gold_first, gold_second), (first, second) = sums
     return tally.n * (gold_second + second) - 2 * gold_first * first
 
@@ -99,8 +101,8 @@ def gwet_ac1(ws: EvaluationContext, call: MetricCall) -> Result:
     if others == 0:
         raise UndefinedError("there is only one class, so chance agreement is 0/0")
     chance = sum(count * (2 * tally.n - count) for count in both)
-    everything = 4 * others * tally.n**2
-    return Result((4 * others * tally.n * tally.exact - chance) / (everything - chance))
+    scale = 4 * others * tally.n**2
+    return Result((4 * others * tally.n * tally.exact - chance) / (scale - chance))
 
 
 def _class_totals(tally: Tally) -> list[int]:

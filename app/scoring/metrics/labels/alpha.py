@@ -59,18 +59,18 @@ def alpha_score(ws: EvaluationContext, call: MetricCall) -> Result:
     if call.params["pooled"] == "true":
         return _pooled_score(instances, fixed, (beta, gamma, epsilon), alpha)
     scale = math.lcm(beta.denominator, gamma.denominator)
-    weighed = (scale, scale - int(scale * gamma), scale - int(scale * beta), 0)
-    numerator = linear_combination(weighed, instances.counts.columns)
+    coefficients = (scale, scale - int(scale * gamma), scale - int(scale * beta), 0)
+    numerator = linear_combination(coefficients, instances.counts.columns)
     denominator = linear_combination((scale, scale, scale, 0), instances.counts.columns)
-    plain = average_instances(numerator, denominator, fixed, instances.weights)
+    mean = average_instances(numerator, denominator, fixed, instances.weights)
     if alpha == 1:
-        return plain
+        return mean
     if alpha.denominator == 1:  # rational, so that equal values have to be equal
-        summed = partial(power_sum, power=int(alpha))
-        value = average_instances(numerator, denominator, fixed, instances.weights, summed).value
+        sum_of_powers = partial(power_sum, power=int(alpha))
+        value = average_instances(numerator, denominator, fixed, instances.weights, sum_of_powers).value
     else:
         value = _mean_of_powers(numerator, denominator, fixed, instances.weights, alpha=float(alpha))
-    return Result(None if value is None else round_to_12_digits(value), None, plain.notes)
+    return Result(None if value is None else round_to_12_digits(value), None, mean.notes)
 
 
 def _parameter_error(params: Mapping[str, str]) -> str | None:
@@ -94,18 +94,18 @@ def _pooled_score(
     instances: InstanceCounts, fixed: list[FixedInstances], parts: tuple[Fraction, Fraction, Fraction], alpha: Fraction
 ) -> Result:
     beta, gamma, epsilon = parts
-    kept = np.ones(len(instances.gold_size), dtype=bool)
+    included = np.ones(len(instances.gold_size), dtype=bool)
     for mask, value, _ in fixed:
-        kept &= ~mask if value is None else True
-    weights = kept.astype(np.int64) if instances.weights is None else instances.weights * kept
+        included &= ~mask if value is None else True
+    weights = included.astype(np.int64) if instances.weights is None else instances.weights * included
     tp, fp, fn, _ = (total(multiply(column, weights)) for column in instances.counts.columns)
-    below = tp + fp + fn + epsilon
-    if not below:
-        nothing, setting = fixed[0][1], fixed[0][2]
-        if nothing is None or not kept.any():
+    denominator = tp + fp + fn + epsilon
+    if not denominator:
+        empty_value, setting = fixed[0][1], fixed[0][2]
+        if empty_value is None or not included.any():
             raise UndefinedError(f"no instance with a label is left to count ({setting})")
-        return Result(nothing, None, (f"no instance has any label: 0/0 counted as {nothing:g} ({setting})",))
-    ratio = 1 - (beta * fn + gamma * fp) / below
+        return Result(empty_value, None, (f"no instance has any label: 0/0 counted as {empty_value:g} ({setting})",))
+    ratio = 1 - (beta * fn + gamma * fp) / denominator
     return Result(float(ratio) if alpha == 1 else round_to_12_digits(float(ratio) ** float(alpha)))
 
 
@@ -113,18 +113,18 @@ def _mean_of_powers(
     numerator: Integers, denominator: Integers, fixed: list[FixedInstances], weights: Integers | None, *, alpha: float
 ) -> float:
     """The mean of the ratios' powers; equal ratios are raised once."""
-    heavy = np.ones(len(numerator), dtype=np.int64) if weights is None else weights
-    free = ~np.logical_or.reduce([mask for mask, _, _ in fixed])
-    ratios, places = np.unique(divide(numerator[free], denominator[free]), return_inverse=True)
-    often = np.zeros(len(ratios), dtype=np.int64)  # below 2**53 together
-    np.add.at(often, places, heavy[free])
-    terms = [count * ratio**alpha for ratio, count in zip(ratios.tolist(), often.tolist(), strict=True)]
-    counted = total(heavy[free])
+    instance_weights = np.ones(len(numerator), dtype=np.int64) if weights is None else weights
+    regular = ~np.logical_or.reduce([mask for mask, _, _ in fixed])
+    ratios, positions = np.unique(divide(numerator[regular], denominator[regular]), return_inverse=True)
+    counts = np.zeros(len(ratios), dtype=np.int64)  # below 2**53 together
+    np.add.at(counts, positions, instance_weights[regular])
+    terms = [count * ratio**alpha for ratio, count in zip(ratios.tolist(), counts.tolist(), strict=True)]
+    divisor = total(instance_weights[regular])
     for mask, value, _ in fixed:
         if value is not None:
-            terms.append(value * total(heavy[mask]))
-            counted += total(heavy[mask])
-    return divide_sum(math.fsum(terms), counted)
+            terms.append(value * total(instance_weights[mask]))
+            divisor += total(instance_weights[mask])
+    return divide_sum(math.fsum(terms), divisor)
 
 
 def _alpha_equation(call: MetricCall) -> str:
@@ -136,8 +136,8 @@ def _alpha_equation(call: MetricCall) -> str:
     return latex
 
 
-def _number_param(name: str, meaning: str, most: float) -> Param:
-    return Param(name, "number", meaning, bounds=(0, most), required_for=MULTILABEL_TASKS)
+def _number_param(name: str, meaning: str, maximum: float) -> Param:
+    return Param(name, "number", meaning, bounds=(0, maximum), required_for=MULTILABEL_TASKS)
 
 
 declare_label_set_metric(

@@ -119,29 +119,29 @@ def lfb_train(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> R
     mask, notes = averaged_labels(ws, tally, call, by_label_set=False)
     if (mask & (weights == 0)).any():
         notes.append(f"absent from the training data, so of weight 0: {class_names(tally, mask & (weights == 0))}")
-    strange = sorted(set(ws.spec.train_frequencies or ()) - set(ws.spec.classes))
-    if strange:
-        notes.append(f"in the training data but not declared, so ignored: {join_names(strange)}")
+    undeclared = sorted(set(ws.spec.train_frequencies or ()) - set(ws.spec.classes))
+    if undeclared:
+        notes.append(f"in the training data but not declared, so ignored: {join_names(undeclared)}")
     return _average_classes(tally, call, ratio, _AveragedLabels(mask, weights, notes))
 
 
-def _average_classes(tally: Tally, call: MetricCall, ratio: RatioMeasure, over_these: _AveragedLabels) -> Result:
+def _average_classes(tally: Tally, call: MetricCall, ratio: RatioMeasure, averaged: _AveragedLabels) -> Result:
     """The sum of weight × numerator / denominator, divided by the sum of the weights."""
-    mask, weights, notes = over_these.mask, over_these.weights, over_these.notes
+    mask, weights, notes = averaged.mask, averaged.weights, averaged.notes
     numerator, denominator = tally.part(ratio.numerator), tally.part(ratio.denominator)
-    matters = mask & (weights > 0)
-    fired = matters & (denominator == 0)
+    weighing = mask & (weights > 0)
+    undefined = weighing & (denominator == 0)
     value = None
-    if fired.any():
-        what = f"{ratio.name} is 0/0 for {class_names(tally, fired)}"
-        value = zero_division_value(call, ratio.direction, what, lowest=ratio.lowest)
-        notes.append(zero_division_note(call, what, value))
-    defined = matters & ~fired
-    divisor = total(weights[matters if value is not None else defined])
+    if undefined.any():
+        reason = f"{ratio.name} is 0/0 for {class_names(tally, undefined)}"
+        value = zero_division_value(call, ratio.direction, reason, lowest=ratio.lowest)
+        notes.append(zero_division_note(call, reason, value))
+    defined = weighing & ~undefined
+    divisor = total(weights[weighing if value is not None else defined])
     if divisor == 0:
         raise UndefinedError("no label with a defined value is left to average over")
     terms = ratio.summed(numerator[defined], denominator[defined], weights[defined])
-    extra = int(value or 0) * total(weights[fired])
+    extra = int(value or 0) * total(weights[undefined])
     return rounded_result((terms + extra) / divisor, notes)
 
 
@@ -155,18 +155,18 @@ def micro(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Resul
     """The measure of the summed counts (W eq 11, 14, 17, 18; V eq 9); the sums over instances are the same."""
     tally = ws.tally(call.options)
     left_out = excluded_mask(tally, call)
-    kept = ~left_out
-    if not kept.any():
+    included = ~left_out
+    if not included.any():
         raise UndefinedError("no label is left to pool")
-    tp, fp, fn, tn = (total(column[kept]) for column in tally.classes.columns)
+    tp, fp, fn, tn = (total(column[included]) for column in tally.classes.columns)
     table = (tp, fp + tally.outside_fp, fn + tally.outside_fn, max(tn - tally.outside_tn, 0))
-    found = _table_result(call, ratio, table, f"pooled {ratio.name}")
-    notes = found.notes
+    pooled = _table_result(call, ratio, table, f"pooled {ratio.name}")
+    notes = pooled.notes
     if left_out.any():
         notes = (*notes, f"left out by exclude_labels: {class_names(tally, left_out)}")
     elif ratio.is_accuracy_when_pooled and ws.spec.task != "multilabel" and not tally.without_prediction:
         notes = (*notes, "with one label per instance micro precision, recall and F all equal accuracy")
-    return Result(found.value, None, notes, exact=found.exact)
+    return Result(pooled.value, None, notes, exact=pooled.exact)
 
 
 def samples(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Result:
@@ -217,23 +217,23 @@ def average_instances(
     Integers of length n; `weights` one whole number per instance; `summed` makes the sum of (weight ×) the values of
     instances. Raises UndefinedError where no instance is left.
     """
-    free = np.ones(len(numerator), dtype=bool)
+    regular = np.ones(len(numerator), dtype=bool)
     extra = divisor = 0
     notes = []
     for mask, value, setting in fixed:
         count = int(mask.sum())
-        free &= ~mask
+        regular &= ~mask
         if count and value is not None:
             weight = count if weights is None else total(weights[mask])
             extra, divisor = extra + int(value) * weight, divisor + weight
             notes.append(f"{pluralize(count, 'instance')} counted as {value:g} ({setting})")
         elif count:
             notes.append(f"{pluralize(count, 'instance')} left out ({setting})")
-    heavy = None if weights is None else weights[free]
-    divisor += int(free.sum()) if heavy is None else total(heavy)
+    regular_weights = None if weights is None else weights[regular]
+    divisor += int(regular.sum()) if regular_weights is None else total(regular_weights)
     if not divisor:
         raise UndefinedError("no instance is left to average over")
-    return rounded_result((summed(numerator[free], denominator[free], heavy) + extra) / divisor, notes)
+    return rounded_result((summed(numerator[regular], denominator[regular], regular_weights) + extra) / divisor, notes)
 
 
 def f_beta_of(precision: Real, recall: Real, beta: Fraction) -> Real:

@@ -91,20 +91,22 @@ def _mcnemar_p_value(ws: EvaluationContext, tally: Tally) -> float:
     if m < 2:
         raise UndefinedError("there is only one class, and the test compares two")
     lower, upper = np.minimum(cells.gold, cells.predicted), np.maximum(cells.gold, cells.predicted)
-    found = len(np.unique((lower * m + upper)[lower != upper]))
-    if found < pairs:  # told before anything is taken apart: with many classes it is the rule
-        raise UndefinedError(f"{pairs - found} of {pairs} pairs of classes were never taken for each other (0/0)")
-    taken: dict[tuple[int, int], list[int]] = {}
+    observed_pairs = len(np.unique((lower * m + upper)[lower != upper]))
+    if observed_pairs < pairs:  # told before anything is taken apart: with many classes it is the rule
+        raise UndefinedError(
+            f"{pairs - observed_pairs} of {pairs} pairs of classes were never taken for each other (0/0)"
+        )
+    counts_by_pair: dict[tuple[int, int], list[int]] = {}
     for j, k, count in zip(*(side.tolist() for side in (cells.gold, cells.predicted, cells.counts)), strict=True):
         if j != k:
-            taken.setdefault((min(j, k), max(j, k)), [0, 0])[j > k] = count
-    return bowker_test((one, other) for one, other in taken.values())
+            counts_by_pair.setdefault((min(j, k), max(j, k)), [0, 0])[j > k] = count
+    return bowker_test((forward, backward) for forward, backward in counts_by_pair.values())
 
 
 def caret_overall(ws: EvaluationContext, call: MetricCall) -> Result:
     """The seven values of `overall`, each None where caret says NA or NaN, with the reason among the notes."""
     tally = ws.tally(call.options)
-    parts: dict[str, Callable[[], float]] = {
+    computations: dict[str, Callable[[], float]] = {
         "Accuracy": lambda: tally.exact / tally.n,
         "Kappa": lambda: unweighted_kappa(tally),
         "AccuracyLower": lambda: accuracy_lower(tally),
@@ -115,12 +117,12 @@ def caret_overall(ws: EvaluationContext, call: MetricCall) -> Result:
     }
     data: dict[str, float | None] = {}
     notes = []
-    for name, make in parts.items():
+    for name, compute in computations.items():
         try:
-            data[name] = make()
-        except UndefinedError as problem:
+            data[name] = compute()
+        except UndefinedError as error:
             data[name] = None
-            notes.append(f"{name}: {problem}")
+            notes.append(f"{name}: {error}")
     return Result(None, None, tuple(notes), data)
 
 
@@ -135,48 +137,48 @@ def caret_by_class(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def _class_prevalence(ws: EvaluationContext, call: MetricCall, name: str, table: _Table) -> Fraction:
-    given = call.params["prevalence"]
-    if given == "data":
+    text = call.params["prevalence"]
+    if text == "data":
         return Fraction(table[0] + table[2], sum(table))
-    own = to_fraction(given)
-    return 1 - own if ws.spec.task == "binary" and name != ws.spec.positive_label else own
+    prevalence = to_fraction(text)
+    return 1 - prevalence if ws.spec.task == "binary" and name != ws.spec.positive_label else prevalence
 
 
 def _class_statistics(table: _Table, prevalence: Fraction) -> dict[str, float | None]:
     tp, fp, fn, tn = table
     n = sum(table)
-    hit, free = _quotient(tp, tp + fn), _quotient(tn, tn + fp)
-    found = (
-        hit,
-        free,
-        _predictive_value(hit, free, prevalence),
-        _predictive_value(free, hit, 1 - prevalence),
+    recall, specificity = _quotient(tp, tp + fn), _quotient(tn, tn + fp)
+    values = (
+        recall,
+        specificity,
+        _predictive_value(recall, specificity, prevalence),
+        _predictive_value(specificity, recall, 1 - prevalence),
         _quotient(tp, tp + fp),
-        hit,
+        recall,
         Fraction(2 * tp, 2 * tp + fp + fn) if tp else None,  # caret says NaN where precision and recall are 0
         prevalence,
         Fraction(tp, n),
         Fraction(tp + fp, n),
-        None if hit is None or free is None else (hit + free) / 2,
+        None if recall is None or specificity is None else (recall + specificity) / 2,
     )
-    return {name: None if value is None else float(value) for name, value in zip(BY_CLASS_NAMES, found, strict=True)}
+    return {name: None if value is None else float(value) for name, value in zip(BY_CLASS_NAMES, values, strict=True)}
 
 
-def _quotient(above: int, below: int) -> Fraction | None:
-    return Fraction(above, below) if below else None
+def _quotient(numerator: int, denominator: int) -> Fraction | None:
+    return Fraction(numerator, denominator) if denominator else None
 
 
-def _predictive_value(hit: Fraction | None, free: Fraction | None, prevalence: Fraction) -> Fraction | None:
+def _predictive_value(recall: Fraction | None, specificity: Fraction | None, prevalence: Fraction) -> Fraction | None:
     """The share of right ones among those found: hit·p / (hit·p + (1 - free)(1 - p)); None where a part is."""
-    if hit is None or free is None:
+    if recall is None or specificity is None:
         return None
-    below = hit * prevalence + (1 - free) * (1 - prevalence)
-    return hit * prevalence / below if below else None
+    denominator = recall * prevalence + (1 - specificity) * (1 - prevalence)
+    return recall * prevalence / denominator if denominator else None
 
 
-def _compute_from_tally(make: Callable[[Tally], float]) -> Compute:
+def _compute_from_tally(statistic: Callable[[Tally], float]) -> Compute:
     def value(ws: EvaluationContext, call: MetricCall) -> Result:
-        return Result(make(ws.tally(call.options)))
+        return Result(statistic(ws.tally(call.options)))
 
     return value
 

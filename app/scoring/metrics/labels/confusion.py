@@ -33,12 +33,12 @@ def confusion_matrix(ws: EvaluationContext, call: MetricCall) -> Result:
     `one_vs_rest` holds the 2×2 table of each class, `outside` and `nothing` what stands in no column.
     """
     tally = ws.tally(call.options)
-    found = (confusion if len(ws.spec.classes) ** 2 <= MAX_DENSE_CELLS else sparse_confusion)(ws.case)
+    matrix = (confusion if len(ws.spec.classes) ** 2 <= MAX_DENSE_CELLS else sparse_confusion)(ws.case)
     if call.options["unknown_label"] == "drop":
-        found["nothing"] = [a + b for a, b in zip(found["nothing"], found["outside"], strict=True)]
-        found["outside"] = [0] * len(found["outside"])
+        matrix["nothing"] = [a + b for a, b in zip(matrix["nothing"], matrix["outside"], strict=True)]
+        matrix["outside"] = [0] * len(matrix["outside"])
     columns = zip(("tp", "fp", "fn", "tn"), tally.classes.columns, strict=True)
-    return Result(None, data={**found, "one_vs_rest": {name: column.tolist() for name, column in columns}})
+    return Result(None, data={**matrix, "one_vs_rest": {name: column.tolist() for name, column in columns}})
 
 
 def confusion_split(ws: EvaluationContext, call: MetricCall) -> Result:
@@ -52,26 +52,26 @@ def confusion_split(ws: EvaluationContext, call: MetricCall) -> Result:
 
 def _split_table_json(table: SplitTable, m: int) -> dict[str, Any]:
     """As JSON; the names beyond the classes only where they occur, as `labels` after the classes."""
-    kept = [at for at in range(m + 2) if at < m or table.row_totals[at] or table.column_totals[at]]
-    place = np.zeros(m + 2, dtype=np.int64)
-    place[kept] = np.arange(len(kept))
-    cells = place[table.cells]
-    found: dict[str, Any] = {
+    shown = [at for at in range(m + 2) if at < m or table.row_totals[at] or table.column_totals[at]]
+    position = np.zeros(m + 2, dtype=np.int64)
+    position[shown] = np.arange(len(shown))
+    cells = position[table.cells]
+    data: dict[str, Any] = {
         "rows": "gold",
         "columns": "predicted",
-        "labels": [table.names[at] for at in kept],
-        "row_totals": [table.row_totals[at] for at in kept],
-        "column_totals": [table.column_totals[at] for at in kept],
+        "labels": [table.names[at] for at in shown],
+        "row_totals": [table.row_totals[at] for at in shown],
+        "column_totals": [table.column_totals[at] for at in shown],
         "grand_total": {"by_rows": sum(table.row_totals), "by_columns": sum(table.column_totals)},
     }
-    if len(kept) ** 2 > MAX_DENSE_CELLS:
+    if len(shown) ** 2 > MAX_DENSE_CELLS:
         counts = zip(cells.tolist(), table.row_counts, table.column_counts, strict=True)
-        return {**found, "cells": [[*cell, by_row, by_column] for cell, by_row, by_column in counts]}
+        return {**data, "cells": [[*cell, by_row, by_column] for cell, by_row, by_column in counts]}
     for name, values in (("row_counts", table.row_counts), ("column_counts", table.column_counts)):
-        matrix = np.zeros((len(kept), len(kept)))
+        matrix = np.zeros((len(shown), len(shown)))
         matrix[cells[:, 0], cells[:, 1]] = values
-        found[name] = matrix.tolist()
-    return found
+        data[name] = matrix.tolist()
+    return data
 
 
 _declare = partial(

@@ -36,5 +36,5 @@ def _count_cells(ws: EvaluationContext) -> ConfusionCells:
     keys = ws.case.gold.codes.astype(np.int64)
     keys *= m
     keys += ws.case.predicted.codes
-    found, counts = sum_by_key(keys, ws.case.weights)
-    return ConfusionCells(found // m, found % m, counts)
+    cells, counts = sum_by_key(keys, ws.case.weights)
+    return ConfusionCells(cells // m, cells % m, counts)

@@ -41,27 +41,27 @@ def expected_cost(ws: EvaluationContext, call: MetricCall) -> Result:
     """
     tally = ws.tally(call.options)
     cells = confusion_cells(ws, tally, "cost")
-    given, names = ws.spec.cost_matrix or {}, ws.spec.classes
-    _check_costs(given, names, np.flatnonzero(tally.classes.support).tolist())
+    costs, names = ws.spec.cost_matrix or {}, ws.spec.classes
+    _check_costs(costs, names, np.flatnonzero(tally.classes.support).tolist())
     sums = Fraction(0)
     for gold, predicted, count in zip(
         *(side.tolist() for side in (cells.gold, cells.predicted, cells.counts)), strict=True
     ):
-        sums += count * to_fraction(given.get(names[gold], {}).get(names[predicted], 0))
+        sums += count * to_fraction(costs.get(names[gold], {}).get(names[predicted], 0))
     return Result(float(sums / tally.n))
 
 
-def _check_costs(given: Mapping[str, Mapping[str, float]], names: tuple[str, ...], occurring: list[int]) -> None:
+def _check_costs(costs: Mapping[str, Mapping[str, float]], names: tuple[str, ...], occurring: list[int]) -> None:
     """Raise UndefinedError where a cost that could be needed is not given, or is no finite number."""
-    lacking, strange = [], []
+    missing, not_finite = [], []
     for gold in (names[position] for position in occurring):
-        row = given.get(gold, {})
-        lacking += [f"{gold} taken for {name}" for name in names if name not in row and name != gold]
-        strange += [f"{gold} taken for {name}" for name in names if not math.isfinite(row.get(name, 0))]
-    if lacking:
-        raise UndefinedError(f"the cost matrix lacks {join_names(lacking)}")
-    if strange:
-        raise UndefinedError(f"the cost matrix gives no finite number for {join_names(strange)}")
+        row = costs.get(gold, {})
+        missing += [f"{gold} taken for {name}" for name in names if name not in row and name != gold]
+        not_finite += [f"{gold} taken for {name}" for name in names if not math.isfinite(row.get(name, 0))]
+    if missing:
+        raise UndefinedError(f"the cost matrix lacks {join_names(missing)}")
+    if not_finite:
+        raise UndefinedError(f"the cost matrix gives no finite number for {join_names(not_finite)}")
 
 
 def mean_absolute_class_distance(ws: EvaluationContext, call: MetricCall) -> Result:

@@ -88,8 +88,8 @@ def f_of_averages_metric(kind: _FMeasure, average: Average) -> Metric:
             ws, call, average, kind.beta if kind.beta is not None else to_fraction(call.params["beta"])
         )
 
-    never = {"zero_division"} if average is SAMPLES else set()  # there the empty sets have options of their own
-    options = [name for name in average.options if name not in never]
+    excluded = {"zero_division"} if average is SAMPLES else set()  # there the empty sets have options of their own
+    options = [name for name in average.options if name not in excluded]
     return Metric(
         key=f"{kind.prefix}_of_averages_{average.suffix}",
         name=f"{kind.name} of {average.name} precision and recall",
@@ -164,8 +164,8 @@ def _zero_division_equations(average: Average, call: MetricCall) -> list[str]:
         value = {"worst": "0", "0": "0", "1": "1"}.get(call.options["zero_division"])
         return [] if value is None else [rf"\tfrac{{0}}{{0}}:={value}\text{{ in }}P_{{j}},R_{{j}}"]
     empty = {"both_empty": r"\text{ for two empty sets}", "one_empty": r"\text{ for one empty set}"}
-    said = {text: call.options[name] for name, text in empty.items()}
-    return [rf"P_{{i}}=R_{{i}}:={value}{text}" for text, value in said.items() if value != "skip"]
+    values = {text: call.options[name] for name, text in empty.items()}
+    return [rf"P_{{i}}=R_{{i}}:={value}{text}" for text, value in values.items() if value != "skip"]
 
 
 _ZERO_F_EQUATION = r"0\text{ for }\bar{P}=\bar{R}=0"

@@ -26,10 +26,10 @@ def _right_mask(ws: EvaluationContext, call: MetricCall) -> NDArray[np.bool_]:
     if ws.spec.task == "multilabel":
         counts = ws.tally({**call.options, "duplicates": "set"}).instances.counts
         return np.asarray((counts.fp == 0) & (counts.fn == 0))
-    gold, chosen = ws.case.gold.as_sets(), ws.case.predicted.codes
+    gold, predicted = ws.case.gold.as_sets(), ws.case.predicted.codes
     assert gold.offsets is not None
     owner = np.repeat(np.arange(gold.n), np.diff(gold.offsets))
-    hits = (gold.codes == chosen[owner]) & (gold.codes < len(ws.spec.classes))
+    hits = (gold.codes == predicted[owner]) & (gold.codes < len(ws.spec.classes))
     return np.bincount(owner[hits], minlength=gold.n) > 0
 
 
@@ -39,30 +39,30 @@ def _outcome_by_group(ws: EvaluationContext, call: MetricCall) -> Association:
     weights = np.ones(ws.case.gold.n, dtype=np.int64) if ws.case.weights is None else ws.case.weights
     table = np.zeros((2, len(groups.names)), dtype=np.int64)
     np.add.at(table, (right.astype(np.int64), groups.codes), weights)
-    found = association(table.tolist())
-    if found.rows < 2:
+    dependence = association(table.tolist())
+    if dependence.rows < 2:
         raise UndefinedError(
             f"all instances are {'right' if right.all() else 'wrong'}, so nothing depends on the group"
         )
-    if found.columns < 2:
+    if dependence.columns < 2:
         raise UndefinedError("all instances are of one group")
-    return found
+    return dependence
 
 
-def _note(found: Association) -> str:
-    return f"right or wrong in {found.columns} groups, {found.degrees_of_freedom} degrees of freedom"
+def _note(dependence: Association) -> str:
+    return f"right or wrong in {dependence.columns} groups, {dependence.degrees_of_freedom} degrees of freedom"
 
 
 def chi_squared(ws: EvaluationContext, call: MetricCall) -> Result:
     """Pearson's chi-squared of right or wrong × group, without continuity correction."""
-    found = _outcome_by_group(ws, call)
-    return Result(found.chi_squared, None, (_note(found),))
+    dependence = _outcome_by_group(ws, call)
+    return Result(dependence.chi_squared, None, (_note(dependence),))
 
 
 def cramers_v(ws: EvaluationContext, call: MetricCall) -> Result:
     """Cramér's V of right or wrong × group: of two rows, the root of chi-squared / n (Wenzel sec 4)."""
-    found = _outcome_by_group(ws, call)
-    return Result(found.cramers_v, None, (_note(found),))
+    dependence = _outcome_by_group(ws, call)
+    return Result(dependence.cramers_v, None, (_note(dependence),))
 
 
 _GROUPS_EXAMPLE = Example(

@@ -62,15 +62,15 @@ def harmonic_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
     """
     instances = ws.tally(call.options).instances
     tp, fp, fn, tn = instances.counts.columns
-    lacking = (tp + fn == 0) | (tn + fp == 0)
-    fixed = []
-    if lacking.any():
+    undefined = (tp + fn == 0) | (tn + fp == 0)
+    fixed_instances = []
+    if undefined.any():
         value = zero_division_value(call, "higher", "recall or specificity is 0/0 for some instances")
-        fixed.append((lacking, value, f"zero_division={call.options['zero_division']}"))
+        fixed_instances.append((undefined, value, f"zero_division={call.options['zero_division']}"))
     numerator = 2 * multiply(tp, tn)
     denominator = linear_combination((1, 1), (multiply(tp, tn + fp), multiply(tn, tp + fn)))
-    denominator[(denominator == 0) & ~lacking] = 1
-    return average_instances(numerator, denominator, fixed, instances.weights)
+    denominator[(denominator == 0) & ~undefined] = 1
+    return average_instances(numerator, denominator, fixed_instances, instances.weights)
 
 
 def levenshtein(ws: EvaluationContext, call: MetricCall) -> Result:
@@ -83,8 +83,8 @@ def levenshtein(ws: EvaluationContext, call: MetricCall) -> Result:
         ("edit distances", call.options["empty_label"], call.options["unknown_label"]),
         lambda: _edit_distances(ws, call),
     )
-    apart = total(distances) if weights is None else total(multiply(distances, weights))
-    return Result(apart / tally.cells, None, unknown_label_note(tally))
+    distance = total(distances) if weights is None else total(multiply(distances, weights))
+    return Result(distance / tally.cells, None, unknown_label_note(tally))
 
 
 def _edit_distances(ws: EvaluationContext, call: MetricCall) -> Integers:
@@ -95,11 +95,11 @@ def _edit_distances(ws: EvaluationContext, call: MetricCall) -> Integers:
     keys = [pairs.rows * (m + 1) + pairs.codes for pairs in (gold, predicted)]
     size = m + (call.options["empty_label"] == "as_class")
     try:
-        apart = edit_distances(keys[0], keys[1], ws.case.gold.n, m + 1)
+        distances = edit_distances(keys[0], keys[1], ws.case.gold.n, m + 1)
     except EditDistanceCostLimitError:
         raise UndefinedError("the sets differ in too many labels of too many to find the distances in time") from None
-    found: Integers = np.minimum(apart + gold.outside + predicted.outside, size)
-    return found
+    capped: Integers = np.minimum(distances + gold.outside + predicted.outside, size)
+    return capped
 
 
 def _mean_set_size(side: str, *, density: bool) -> Compute:
@@ -129,10 +129,10 @@ def _status_counts(ws: EvaluationContext, call: MetricCall) -> dict[str, int]:
     """How many instances are right in full, else in part, else not at all."""
     tally = ws.tally(call.options)
     instances = tally.instances
-    touched = _weighted_sum(instances, (instances.counts.tp > 0).astype(np.int64))
+    with_hits = _weighted_sum(instances, (instances.counts.tp > 0).astype(np.int64))
     both_empty = (instances.gold_size == 0) & (instances.predicted_size == 0)
     full = tally.exact
-    partial = touched - (full - _weighted_sum(instances, both_empty.astype(np.int64)))
+    partial = with_hits - (full - _weighted_sum(instances, both_empty.astype(np.int64)))
     return {"full": full, "partial": partial, "none": tally.n - full - partial}
 
 

@@ -72,7 +72,7 @@ class RatioMeasure:
         if not self.root:
             return divide(numerator, denominator)
         pairs = zip(numerator.tolist(), denominator.tolist(), strict=True)
-        return np.array([quotient_root(above, below) for above, below in pairs], dtype=np.float64)
+        return np.array([quotient_root(dividend, divisor) for dividend, divisor in pairs], dtype=np.float64)
 
     def summed(self, numerator: Integers, denominator: Integers, weights: Integers | None = None) -> Real:
         """The sum of weight × measure over the pairs; the denominators are above 0, the weights at least 0."""

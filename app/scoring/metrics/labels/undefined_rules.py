@@ -74,15 +74,15 @@ def class_names(tally: Tally, mask: Mask) -> str:
 
 def excluded_mask(tally: Tally, call: MetricCall) -> Mask:
     """The classes that exclude_labels names; a name that is no class has no value."""
-    wanted = excluded_labels(call.options["exclude_labels"], tally.names)
+    excluded = excluded_labels(call.options["exclude_labels"], tally.names)
     mask = np.zeros(len(tally.names), dtype=bool)
-    if not wanted:
+    if not excluded:
         return mask
-    position = {name: at for at, name in enumerate(tally.names)}
-    strange = [name for name in wanted if name not in position]
-    if strange:
-        raise UndefinedError(f"exclude_labels names what is not a declared class: {join_names(strange)}")
-    mask[[position[name] for name in wanted]] = True
+    position = {name: index for index, name in enumerate(tally.names)}
+    undeclared = [name for name in excluded if name not in position]
+    if undeclared:
+        raise UndefinedError(f"exclude_labels names what is not a declared class: {join_names(undeclared)}")
+    mask[[position[name] for name in excluded]] = True
     return mask
 
 
@@ -111,10 +111,12 @@ def averaged_labels(
     if not mask.all():
         notes.append(f"left out by exclude_labels: {class_names(tally, ~mask)}")
     if by_label_set:
-        allowed = _label_set_mask(ws, tally, call.options["label_set"])
-        if (mask & ~allowed).any():
-            notes.append(f"left out by label_set={call.options['label_set']}: {class_names(tally, mask & ~allowed)}")
-        mask = mask & allowed
+        in_label_set = _label_set_mask(ws, tally, call.options["label_set"])
+        if (mask & ~in_label_set).any():
+            notes.append(
+                f"left out by label_set={call.options['label_set']}: {class_names(tally, mask & ~in_label_set)}"
+            )
+        mask = mask & in_label_set
     absent = mask & (tally.classes.support == 0) & absent_matters
     if absent.any() and call.options["absent_gold"] == "skip":
         notes.append(f"absent from gold and left out by absent_gold=skip: {class_names(tally, absent)}")
@@ -145,8 +147,10 @@ def train_weights(ws: EvaluationContext, tally: Tally) -> NDArray[np.int64]:
         raise UndefinedError("it needs the training frequencies of the labels, and none were given")
     if not ws.train_frequencies.any():
         raise UndefinedError("the training frequencies of all classes are 0")
-    beyond = len(tally.names) - len(ws.train_frequencies)  # the empty set as a class is not in the training counts
-    return np.append(ws.train_frequencies, np.zeros(beyond, dtype=np.int64))
+    extra_classes = len(tally.names) - len(
+        ws.train_frequencies
+    )  # the empty set as a class is not in the training counts
+    return np.append(ws.train_frequencies, np.zeros(extra_classes, dtype=np.int64))
 
 
 def table_of(counts: ConfusionCounts, position: int) -> tuple[int, int, int, int]:

@@ -86,19 +86,19 @@ def _recalls(ws: EvaluationContext, call: MetricCall) -> _Recalls:
 
 
 def _class_weights(ws: EvaluationContext, tally: Tally, mask: Mask) -> Integers:
-    given = ws.spec.class_weights
+    class_weights = ws.spec.class_weights
     names = [tally.names[position] for position in np.flatnonzero(mask)]
-    if given is None:
+    if class_weights is None:
         return np.ones(len(names), dtype=np.int64)
-    lacking = [name for name in names if name not in given]
-    if lacking:
-        raise UndefinedError(f"the class weights lack {join_names(lacking)}")
-    if any(not 0 <= given[name] < math.inf for name in names):
+    missing = [name for name in names if name not in class_weights]
+    if missing:
+        raise UndefinedError(f"the class weights lack {join_names(missing)}")
+    if any(not 0 <= class_weights[name] < math.inf for name in names):
         raise UndefinedError("a class weight is negative or not a finite number")
-    whole = integer_weights(given[name] for name in names)
-    if max(whole, default=0) > MAX_CLASS_WEIGHT:
+    weights = integer_weights(class_weights[name] for name in names)
+    if max(weights, default=0) > MAX_CLASS_WEIGHT:
         raise UndefinedError("the class weights lie too far apart: the largest is more than 10^150 times the unit")
-    return np.array(whole, dtype=object)
+    return np.array(weights, dtype=object)
 
 
 def balanced_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:

@@ -47,9 +47,9 @@ def gains(ranks: LabelRanks, k: int, rule: str, place: Int | None = None) -> Int
     if rule != "average":
         position = positions(ranks, rule, place)
         return np.where(position <= k, discount[np.minimum(position, k)], 0)
-    up_to = np.cumsum(discount)
+    cumulative = np.cumsum(discount)
     start, end = np.minimum(ranks.above, k), np.minimum(ranks.above + ranks.tied, k)
-    shared = up_to[end] - up_to[start]
+    shared = cumulative[end] - cumulative[start]
     return np.asarray(shared // ranks.tied + (2 * (shared % ranks.tied) >= ranks.tied))
 
 
@@ -61,15 +61,19 @@ def ideal_gains(ranks: LabelRanks, k: int) -> Int:
 def dcg_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean over instances of the summed discounts of their relevant labels among the k ranked first."""
     k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
-    found = ranks.sums(gains(ranks, k, call.params["ties"]))
-    return _round_result(InstanceMeans(ws, call).mean_of_ratios(found, np.full(len(found), DISCOUNT_UNITS)))
+    instance_gains = ranks.sums(gains(ranks, k, call.params["ties"]))
+    return _round_result(
+        InstanceMeans(ws, call).mean_of_ratios(instance_gains, np.full(len(instance_gains), DISCOUNT_UNITS))
+    )
 
 
 def ndcg_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
     """The gain of each instance divided by the greatest that it could have; then the mean."""
     k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
-    found = ranks.sums(gains(ranks, k, call.params["ties"]))
-    return _round_result(InstanceMeans(ws, call, ranks.sizes == 0).mean_of_ratios(found, ideal_gains(ranks, k)))
+    instance_gains = ranks.sums(gains(ranks, k, call.params["ties"]))
+    return _round_result(
+        InstanceMeans(ws, call, ranks.sizes == 0).mean_of_ratios(instance_gains, ideal_gains(ranks, k))
+    )
 
 
 def _round_result(result: Result) -> Result:

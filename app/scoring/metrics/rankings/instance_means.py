@@ -134,8 +134,8 @@ class InstanceMeans:
         self._best = best
         count, setting = int(self._fixed.sum()), call.params.get("degenerate_instance")
         self._kept = np.ones(n, dtype=bool) if setting == "best_value" else ~self._fixed
-        done = f"counted as {best}" if setting == "best_value" else "left out"
-        left_out = (f"{pluralize(count, 'instance')} {done} (degenerate_instance={setting})",) if count else ()
+        effect = f"counted as {best}" if setting == "best_value" else "left out"
+        left_out = (f"{pluralize(count, 'instance')} {effect} (degenerate_instance={setting})",) if count else ()
         self._notes = (*left_out, *submitted_order_note(ws))
         self._counted = self.total_weight(np.flatnonzero(self._fixed & self._kept))
         self._divisor = self.total_weight(np.flatnonzero(self._kept))
@@ -144,10 +144,10 @@ class InstanceMeans:
 
     def mean_of_ratios(self, numerator: Integers, denominator: Integers) -> Result:
         """The mean of integer quotients, one per instance."""
-        below = np.maximum(denominator, 1)[self._kept]
-        above = np.where(self._fixed[self._kept], self._best * below, numerator[self._kept])
+        denominators = np.maximum(denominator, 1)[self._kept]
+        numerators = np.where(self._fixed[self._kept], self._best * denominators, numerator[self._kept])
         weights = None if self._weights is None else self._weights[self._kept]
-        return rounded_result(weighted_sum(above, below, weights) / self._divisor, self._notes)
+        return rounded_result(weighted_sum(numerators, denominators, weights) / self._divisor, self._notes)
 
     def mean_of_terms(self, rows: Int, numerator: Integers, denominator: Integers) -> Result:
         """The mean of sums of integer quotients; each term is of the instance in `rows`, and one without terms has 0."""
@@ -155,17 +155,17 @@ class InstanceMeans:
 
     def sum_of_terms(self, rows: Int, numerator: Integers, denominator: Integers) -> Real:
         """The sum of such terms, each as often as its instance weighs; those of degenerate instances count nothing."""
-        free = ~self._fixed[rows]
-        weights = None if self._weights is None else self._weights[rows[free]]
-        return weighted_sum(numerator[free], denominator[free], weights)
+        regular = ~self._fixed[rows]
+        weights = None if self._weights is None else self._weights[rows[regular]]
+        return weighted_sum(numerator[regular], denominator[regular], weights)
 
     def total_weight(self, rows: Int) -> int:
         """How much these instances weigh."""
         return len(rows) if self._weights is None else total(self._weights[rows])
 
-    def mean_of_sum(self, found: Real) -> Result:
+    def mean_of_sum(self, total_value: Real) -> Result:
         """The mean of what the instances that are not degenerate sum up to, and of what the others count."""
-        return rounded_result((found + self._best * self._counted) / self._divisor, self._notes)
+        return rounded_result((total_value + self._best * self._counted) / self._divisor, self._notes)
 
 
 RANKING_EXAMPLE = Example(

@@ -36,14 +36,14 @@ from app.scoring.tie_rules import (
 def map_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
     """The precisions at the positions of relevant labels among the k first, over as many as could be there."""
     k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
-    means, possible = InstanceMeans(ws, call, ranks.sizes == 0), np.clip(ranks.sizes, 1, k)
+    means, max_hits = InstanceMeans(ws, call, ranks.sizes == 0), np.clip(ranks.sizes, 1, k)
 
-    def of(terms: Callable[[], Terms]) -> Real:
+    def sum_of(terms: Callable[[], Terms]) -> Real:
         rows, numerator, denominator = terms()
-        return means.sum_of_terms(rows, numerator, multiply(denominator, possible[rows]))
+        return means.sum_of_terms(rows, numerator, multiply(denominator, max_hits[rows]))
 
-    parts = precisions_within(ranks, k, call.params["ties"])
-    return means.mean_of_sum(sum_reals([lazy_real(partial(of, terms)) for terms in parts]))
+    terms_by_part = precisions_within(ranks, k, call.params["ties"])
+    return means.mean_of_sum(sum_reals([lazy_real(partial(sum_of, terms)) for terms in terms_by_part]))
 
 
 def mrr(ws: EvaluationContext, call: MetricCall) -> Result:
@@ -51,13 +51,16 @@ def mrr(ws: EvaluationContext, call: MetricCall) -> Result:
     ranks = ranks_of_case(ws, call)
     means = InstanceMeans(ws, call, ranks.sizes == 0)
     if call.params["ties"] == "average":
-        rows, above, others = best_relevant_labels(ranks)
-        known = means.sum_of_terms(rows, np.ones(len(rows), dtype=np.int64), above + 1)
-        tied = [expected_reciprocal_rank(*place) * means.total_weight(np.array(own)) for place, own in others.items()]
-        return means.mean_of_sum(sum_reals([known, *tied]))
+        rows, above, tied_rows = best_relevant_labels(ranks)
+        untied = means.sum_of_terms(rows, np.ones(len(rows), dtype=np.int64), above + 1)
+        tied = [
+            expected_reciprocal_rank(*tie) * means.total_weight(np.array(rows_of_tie))
+            for tie, rows_of_tie in tied_rows.items()
+        ]
+        return means.mean_of_sum(sum_reals([untied, *tied]))
     first = first_positions(ranks, call.params["ties"])
-    found = first < UNLISTED
-    return means.mean_of_ratios(found.astype(np.int64), np.where(found, first, 1))
+    listed = first < UNLISTED
+    return means.mean_of_ratios(listed.astype(np.int64), np.where(listed, first, 1))
 
 
 declare_ranking_metric(

@@ -72,18 +72,18 @@ def ranking_loss(ws: EvaluationContext, call: MetricCall) -> Result:
     ranks = ranks_of_case(ws, call)
     wrong = len(ws.spec.classes) - ranks.sizes
     means = InstanceMeans(ws, call, (ranks.sizes == 0) | (wrong == 0))
-    above, level = ranks.above - ranks.hits, ranks.tied - ranks.relevant_tied
+    above, tied = ranks.above - ranks.hits, ranks.tied - ranks.relevant_tied
     if call.params["ties"] == "half":
-        return means.mean_of_ratios(ranks.sums(2 * above + level), 2 * ranks.sizes * wrong)
-    return means.mean_of_ratios(ranks.sums(above + level), ranks.sizes * wrong)
+        return means.mean_of_ratios(ranks.sums(2 * above + tied), 2 * ranks.sizes * wrong)
+    return means.mean_of_ratios(ranks.sums(above + tied), ranks.sizes * wrong)
 
 
 def average_precision_samples(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean over relevant labels of the precision at their rank, the lowest of a tie; then over instances."""
     ranks = ranks_of_case(ws, call)
     means = InstanceMeans(ws, call, ranks.sizes == 0, 1)
-    below = multiply(ranks.above + ranks.tied, ranks.sizes[ranks.rows])
-    return means.mean_of_terms(ranks.rows, ranks.hits + ranks.relevant_tied, below)
+    denominator = multiply(ranks.above + ranks.tied, ranks.sizes[ranks.rows])
+    return means.mean_of_terms(ranks.rows, ranks.hits + ranks.relevant_tied, denominator)
 
 
 def _one_error_equation(call: MetricCall) -> str:

@@ -32,22 +32,22 @@ def _constant_k(ws: EvaluationContext, k: int) -> Int:
 def precision_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
     """The share of relevant labels among the k ranked first, however many were sent."""
     k = ranking_depth(ws, call)
-    hits, whole = hits_within(ranks_of_case(ws, call), _constant_k(ws, k), call.params["ties"])
-    return InstanceMeans(ws, call).mean_of_ratios(hits, whole * k)
+    hits, parts = hits_within(ranks_of_case(ws, call), _constant_k(ws, k), call.params["ties"])
+    return InstanceMeans(ws, call).mean_of_ratios(hits, parts * k)
 
 
 def recall_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
     """The share of the relevant labels that are among the k ranked first."""
     k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
-    hits, whole = hits_within(ranks, _constant_k(ws, k), call.params["ties"])
-    return InstanceMeans(ws, call, ranks.sizes == 0).mean_of_ratios(hits, whole * ranks.sizes)
+    hits, parts = hits_within(ranks, _constant_k(ws, k), call.params["ties"])
+    return InstanceMeans(ws, call, ranks.sizes == 0).mean_of_ratios(hits, parts * ranks.sizes)
 
 
 def r_precision(ws: EvaluationContext, call: MetricCall) -> Result:
     """The precision of as many labels ranked first as the instance has relevant ones: there it equals the recall."""
     ranks = ranks_of_case(ws, call)
-    hits, whole = hits_within(ranks, ranks.sizes, call.params["ties"])
-    return InstanceMeans(ws, call, ranks.sizes == 0).mean_of_ratios(hits, whole * ranks.sizes)
+    hits, parts = hits_within(ranks, ranks.sizes, call.params["ties"])
+    return InstanceMeans(ws, call, ranks.sizes == 0).mean_of_ratios(hits, parts * ranks.sizes)
 
 
 _TOP_K_LATEX = r"\mathrm{top}_{\param{k}}(i)"

@@ -47,11 +47,11 @@ def psp_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
         shares = divide(tied_positions_within(ranks, limit), ranks.tied)
     else:
         shares = (positions(ranks, rule, _order_in_ties(ranks, inverse, rule)) <= k).astype(np.float64)
-    found = _weighted_sum(ws, ranks.rows, inverse * shares)
+    gained = _weighted_sum(ws, ranks.rows, inverse * shares)
     if call.params["normalized"] == "false":
-        return _result_with_note(ws, round_to_12_digits(divide_sum(found, k * ws.total)))
-    rows, best, place = _ideal_ranking(ranks, inverse)
-    return _normalized_result(ws, found, _weighted_sum(ws, rows, np.where(place < k, best, 0.0)))
+        return _result_with_note(ws, round_to_12_digits(divide_sum(gained, k * ws.total)))
+    rows, ideal, position = _ideal_ranking(ranks, inverse)
+    return _normalized_result(ws, gained, _weighted_sum(ws, rows, np.where(position < k, ideal, 0.0)))
 
 
 def psndcg_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
@@ -59,13 +59,17 @@ def psndcg_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
     k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
     inverse, rule = _inverse_propensities(ws, call, ranks), call.params["ties"]
     gained = gains(ranks, k, rule, _order_in_ties(ranks, inverse, rule))
-    found = _weighted_sum(ws, ranks.rows, inverse * (gained / DISCOUNT_UNITS))
+    total_gain = _weighted_sum(ws, ranks.rows, inverse * (gained / DISCOUNT_UNITS))
     discount = discounts(k) / DISCOUNT_UNITS
     if call.params["normalized"] == "false":
-        return _result_with_note(ws, round_to_12_digits(divide_sum(found, ws.total) / math.fsum(discount.tolist())))
-    rows, best, place = _ideal_ranking(ranks, inverse)
+        return _result_with_note(
+            ws, round_to_12_digits(divide_sum(total_gain, ws.total) / math.fsum(discount.tolist()))
+        )
+    rows, ideal, position = _ideal_ranking(ranks, inverse)
     return _normalized_result(
-        ws, found, _weighted_sum(ws, rows, np.where(place < k, best * discount[np.minimum(place + 1, k)], 0.0))
+        ws,
+        total_gain,
+        _weighted_sum(ws, rows, np.where(position < k, ideal * discount[np.minimum(position + 1, k)], 0.0)),
     )
 
 
@@ -74,15 +78,15 @@ def _inverse_propensities(ws: EvaluationContext, call: MetricCall, ranks: LabelR
     counts, n_train = ws.train_frequencies, int(call.params["n_train"])
     assert counts is not None, "checked among the needs of the metric"
     if int(counts.max()) > n_train:
-        often = ws.spec.classes[int(counts.argmax())]
-        raise UndefinedError(f"'{often}' occurs {counts.max()} times in training, more often than n_train={n_train}")
+        label = ws.spec.classes[int(counts.argmax())]
+        raise UndefinedError(f"'{label}' occurs {counts.max()} times in training, more often than n_train={n_train}")
     a, b = float(call.params["a"]), float(call.params["b"])
     scale = (math.log(n_train) - 1) * (b + 1) ** a
-    distinct, at = np.unique(counts, return_inverse=True)
-    of_count = [
+    distinct, index = np.unique(counts, return_inverse=True)
+    inverse_by_count = [
         1 + scale * math.exp(-a * math.log(count + b)) if count + b else math.inf for count in distinct.tolist()
     ]
-    inverse = np.array(of_count)[at[ranks.codes]]
+    inverse = np.array(inverse_by_count)[index[ranks.codes]]
     if np.isinf(inverse).any():
         raise UndefinedError("with b=0 a label that training lacks has no propensity, and gold has such a label")
     return np.asarray(inverse)
@@ -92,9 +96,9 @@ def _order_in_ties(ranks: LabelRanks, inverse: Floats, rule: str) -> Int:
     """The order of relevant labels that are tied with each other: the heaviest last under `worst`, first under `best`."""
     first = np.arange(len(ranks.rows)) - ranks.place
     order = np.lexsort((-inverse if rule == "best" else inverse, first))
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order)) - first[order]
-    return place
+    position = np.empty(len(order), dtype=np.int64)
+    position[order] = np.arange(len(order)) - first[order]
+    return position
 
 
 def _ideal_ranking(ranks: LabelRanks, inverse: Floats) -> tuple[Int, Floats, Int]:
@@ -110,10 +114,10 @@ def _weighted_sum(ws: EvaluationContext, rows: Int, terms: Floats) -> float:
     return math.fsum((terms if weights is None else terms * weights[rows]).tolist())
 
 
-def _normalized_result(ws: EvaluationContext, found: float, best: float) -> Result:
+def _normalized_result(ws: EvaluationContext, gained: float, best: float) -> Result:
     if not best:
         raise UndefinedError("no instance has a relevant label, so the best attainable value is 0")
-    return _result_with_note(ws, round_to_12_digits(found / best))
+    return _result_with_note(ws, round_to_12_digits(gained / best))
 
 
 def _result_with_note(ws: EvaluationContext, value: float) -> Result:

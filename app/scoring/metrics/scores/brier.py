@@ -23,37 +23,43 @@ from app.scoring.tally import EvaluationContext
 
 def brier(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean squared difference of the positive label's probability from 0 or 1."""
-    given, notes = probabilities(ws, call)
-    return Result(float(_binary_squared_error(ws, given) / ws.total), None, notes)
+    forecasts, notes = probabilities(ws, call)
+    return Result(float(_binary_squared_error(ws, forecasts) / ws.total), None, notes)
 
 
-def _binary_squared_error(ws: EvaluationContext, given: Floats) -> Fraction:
+def _binary_squared_error(ws: EvaluationContext, forecasts: Floats) -> Fraction:
     """The sum of the squared differences of the positive label's probability from 0 or 1."""
     code = positive_code(ws)
-    own, holds, weights = given[:, code], has_class(ws, code), ws.case.weights
-    return _squared_error(own, own[holds], weights, None if weights is None else weights[holds])
+    positive_forecasts, is_positive, weights = forecasts[:, code], has_class(ws, code), ws.case.weights
+    return _squared_error(
+        positive_forecasts, positive_forecasts[is_positive], weights, None if weights is None else weights[is_positive]
+    )
 
 
-def _squared_error(given: Floats, right: Floats, weights: Integers | None, own: Integers | None) -> Fraction:
+def _squared_error(
+    forecasts: Floats, right: Floats, weights: Integers | None, right_weights: Integers | None
+) -> Fraction:
     """The sum of (p - 1)² over the probabilities of what is right and of p² over the others, as p² - 2p + 1: exact.
 
     `given` are all of them, with their `weights`; `right` those of what is right, with their `own`.
     """
-    count = len(right) if own is None else total(own)
-    return exact_square_sum(given, weights) - 2 * exact_sum(right, own) + count
+    count = len(right) if right_weights is None else total(right_weights)
+    return exact_square_sum(forecasts, weights) - 2 * exact_sum(right, right_weights) + count
 
 
 def brier_multiclass_sum(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean over instances of the squared differences of all classes, summed."""
-    given, notes = probabilities(ws, call)
-    return Result(float(_multiclass_squared_error(ws, given) / ws.total), None, notes)
+    forecasts, notes = probabilities(ws, call)
+    return Result(float(_multiclass_squared_error(ws, forecasts) / ws.total), None, notes)
 
 
-def _multiclass_squared_error(ws: EvaluationContext, given: Floats) -> Fraction:
+def _multiclass_squared_error(ws: EvaluationContext, forecasts: Floats) -> Fraction:
     """The sum of the squared differences of all classes from 0 or 1."""
     weights = ws.case.weights
-    every = None if weights is None else np.repeat(weights, given.shape[1])
-    return _squared_error(given.ravel(), given[np.arange(len(given)), ws.case.gold.codes], every, weights)
+    cell_weights = None if weights is None else np.repeat(weights, forecasts.shape[1])
+    return _squared_error(
+        forecasts.ravel(), forecasts[np.arange(len(forecasts)), ws.case.gold.codes], cell_weights, weights
+    )
 
 
 def brier_skill(ws: EvaluationContext, call: MetricCall) -> Result:
@@ -61,15 +67,17 @@ def brier_skill(ws: EvaluationContext, call: MetricCall) -> Result:
 
     Whether two classes are counted once or twice (binary and sum form) cancels.
     """
-    given, notes = probabilities(ws, call)
+    forecasts, notes = probabilities(ws, call)
     support = ws.tally(call.options).classes.support
     squares = ws.total**2 - total(multiply(support, support))  # n² times the sum form of the reference
     if ws.spec.task == "binary":
         squares //= 2
     if squares == 0:
         raise UndefinedError("gold is all one class: the forecast that it is compared with is perfect, so this is x/0")
-    cost = _binary_squared_error(ws, given) if ws.spec.task == "binary" else _multiclass_squared_error(ws, given)
-    return Result(float(1 - cost * ws.total / squares), None, notes)
+    squared_error = (
+        _binary_squared_error(ws, forecasts) if ws.spec.task == "binary" else _multiclass_squared_error(ws, forecasts)
+    )
+    return Result(float(1 - squared_error * ws.total / squares), None, notes)
 
 
 declare_probability_metric(

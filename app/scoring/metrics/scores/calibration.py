@@ -72,52 +72,54 @@ def mce(ws: EvaluationContext, call: MetricCall) -> Result:
 
 def classwise_ece(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean over classes of the calibration error of each against the rest."""
-    given, notes = probabilities(ws, call)
+    forecasts, notes = probabilities(ws, call)
     classes = range(len(ws.spec.classes))
-    every = [one for code in classes for one in _bins_of_class(ws, call, given, code)]
-    return Result(float(expected_calibration_error(every, ws.total) / len(classes)), None, notes)
+    all_bins = [class_bin for code in classes for class_bin in _bins_of_class(ws, call, forecasts, code)]
+    return Result(float(expected_calibration_error(all_bins, ws.total) / len(classes)), None, notes)
 
 
 def calibration_bins(ws: EvaluationContext, call: MetricCall) -> Result:
     """What a reliability diagram shows: of each bin its edges, weight, mean probability, share and gap."""
     bins, notes = _bins_of_call(ws, call)
-    return Result(None, None, notes, {"label": call.params.get("label"), "bins": [_bin_json(one) for one in bins]})
+    return Result(
+        None, None, notes, {"label": call.params.get("label"), "bins": [_bin_json(each_bin) for each_bin in bins]}
+    )
 
 
-def _bin_json(one: CalibrationBin) -> dict[str, Any]:
-    empty = one.weight == 0
+def _bin_json(bin_: CalibrationBin) -> dict[str, Any]:
+    empty = bin_.weight == 0
     return {
-        "lower": one.lower,
-        "upper": one.upper,
-        "weight": one.weight,
-        "confidence": None if empty else float(one.confidence / one.weight),
-        "accuracy": None if empty else one.hits / one.weight,
-        "gap": None if empty else float(one.gap),
+        "lower": bin_.lower,
+        "upper": bin_.upper,
+        "weight": bin_.weight,
+        "confidence": None if empty else float(bin_.confidence / bin_.weight),
+        "accuracy": None if empty else bin_.hits / bin_.weight,
+        "gap": None if empty else float(bin_.gap),
     }
 
 
 def _bins_of_call(ws: EvaluationContext, call: MetricCall) -> tuple[Bins, tuple[str, ...]]:
     """The bins of the class asked for, of the positive label, or else of each instance's best label."""
-    given, notes = probabilities(ws, call)
+    forecasts, notes = probabilities(ws, call)
     label = call.params.get("label")
     if label is None and ws.spec.task == "multiclass":
-        return ws.shared(("top bins", call.params["bins"]), lambda: _bins_of_top_label(ws, call, given)), notes
+        return ws.shared(("top bins", call.params["bins"]), lambda: _bins_of_top_label(ws, call, forecasts)), notes
     code = label_position(requested_label(ws, call), ws.spec.classes)
-    return _bins_of_class(ws, call, given, code), notes
+    return _bins_of_class(ws, call, forecasts, code), notes
 
 
-def _bins_of_class(ws: EvaluationContext, call: MetricCall, given: Floats, code: int) -> Bins:
-    def make() -> Bins:
-        return fill_bins(given[:, code], has_class(ws, code), ws.case.weights, int(call.params["bins"]))
+def _bins_of_class(ws: EvaluationContext, call: MetricCall, forecasts: Floats, code: int) -> Bins:
+    def fill() -> Bins:
+        return fill_bins(forecasts[:, code], has_class(ws, code), ws.case.weights, int(call.params["bins"]))
 
-    return ws.shared(("bins", call.params["bins"], code), make)
+    return ws.shared(("bins", call.params["bins"], code), fill)
 
 
-def _bins_of_top_label(ws: EvaluationContext, call: MetricCall, given: Floats) -> Bins:
+def _bins_of_top_label(ws: EvaluationContext, call: MetricCall, forecasts: Floats) -> Bins:
     """The best label is that of the scores as sent: division by the sum may make two of them equal."""
     best = np.argmax(scores_of(ws, call), axis=1)
     right = best == ws.case.gold.codes
-    return fill_bins(given[np.arange(len(best)), best], right, ws.case.weights, int(call.params["bins"]))
+    return fill_bins(forecasts[np.arange(len(best)), best], right, ws.case.weights, int(call.params["bins"]))
 
 
 _EXAMPLE_BINS = """{"label": null, "bins": [

@@ -25,8 +25,8 @@ class AreaMeasure:
 
     def of(self, ranks: ScoreRanks, call: MetricCall) -> Real:
         """The area of a label for whose ranks it is defined."""
-        above, below = self.parts(ranks, call)
-        return above / below if isinstance(above, Real) else to_real(Fraction(above, below))
+        numerator, denominator = self.parts(ranks, call)
+        return numerator / denominator if isinstance(numerator, Real) else to_real(Fraction(numerator, denominator))
 
     def lacking(self, ranks: ScoreRanks) -> str | None:
         """Why it is undefined for these ranks, as words on a label."""
@@ -73,9 +73,9 @@ def mean_area(area: AreaMeasure, *, by_support: bool = False) -> Compute:
             raise UndefinedError(f"there is no label left to average over: {'; '.join(left_out)}")
         supports = [columns.ranks(code).positives if by_support else 1 for code in defined]
         areas = [area.of(columns.ranks(code), call) for code in defined]
-        weighed = sum_reals(one * support for one, support in zip(areas, supports, strict=True))
-        other = [note for code in defined for note in reversed_scores_note(columns, code)]
-        return rounded_result(weighed / sum(supports), (*notes, *left_out, *other))
+        weighted_sum = sum_reals(value * support for value, support in zip(areas, supports, strict=True))
+        score_notes = [note for code in defined for note in reversed_scores_note(columns, code)]
+        return rounded_result(weighted_sum / sum(supports), (*notes, *left_out, *score_notes))
 
     return compute
 
@@ -84,15 +84,16 @@ def split_defined(
     lacking: Callable[[ScoreRanks], str | None], columns: ScoreColumns, codes: list[int]
 ) -> tuple[list[int], tuple[str, ...]]:
     """The classes for which something is defined, and notes on the others: how many, which, and why (catalogue, row 19)."""
-    why = {code: lacking(columns.ranks(code)) for code in codes}
+    reasons = {code: lacking(columns.ranks(code)) for code in codes}
     groups: dict[str, list[str]] = {}
-    for code, lack in why.items():
-        if lack is not None:
-            groups.setdefault(lack, []).append(columns.names[code])
+    for code, reason in reasons.items():
+        if reason is not None:
+            groups.setdefault(reason, []).append(columns.names[code])
     notes = tuple(
-        f"{len(names)} of {len(codes)} labels left out, {lack}: {join_names(names)}" for lack, names in groups.items()
+        f"{len(names)} of {len(codes)} labels left out, {reason}: {join_names(names)}"
+        for reason, names in groups.items()
     )
-    return [code for code in codes if why[code] is None], notes
+    return [code for code in codes if reasons[code] is None], notes
 
 
 def pooled_area(area: AreaMeasure) -> Compute:
@@ -103,9 +104,9 @@ def pooled_area(area: AreaMeasure) -> Compute:
         columns = score_columns(ws, call)
         key = ("pooled", call.options[SCORE_DIRECTION_OPTION], tuple(codes))
         ranks = ws.shared(key, lambda: columns.pooled(codes))
-        lack = area.lacking(ranks)
-        if lack is not None:
-            raise UndefinedError(f"every pooled label is {lack}")
+        reason = area.lacking(ranks)
+        if reason is not None:
+            raise UndefinedError(f"every pooled label is {reason}")
         for code in codes:
             if columns.single not in {None, code}:
                 notes = (*notes, f"'{columns.names[code]}' has 1 less the score of the positive label")

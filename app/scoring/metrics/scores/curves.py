@@ -40,9 +40,9 @@ COLLINEAR_PARAM = Param(
 )
 
 
-def _rates(counts: Integers, of: int) -> list[float]:
-    found: list[float] = divide(counts, np.full(len(counts), of)).tolist()
-    return found
+def _rates(counts: Integers, total: int) -> list[float]:
+    rates: list[float] = divide(counts, np.full(len(counts), total)).tolist()
+    return rates
 
 
 def _roc(steps: ThresholdCounts) -> tuple[CurvePoints, Mask]:
@@ -69,15 +69,15 @@ def _curve_json(
     call: MetricCall,
 ) -> Any:
     """One curve as lists of equal length; its first point, at no threshold, is where nothing is called positive."""
-    lists, kept = curve(steps)
+    lists, shown = curve(steps)
     if call.params["collinear"] == "keep":
-        kept = np.ones(len(kept), dtype=bool)
+        shown = np.ones(len(shown), dtype=bool)
     columns: dict[str, list[Any]] = {"threshold": [None, *thresholds], **lists}
     return {
         "positives": steps.positives,
         "negatives": steps.negatives,
-        "points": int(kept.sum()),
-        **{name: [column[at] for at in np.flatnonzero(kept).tolist()] for name, column in columns.items()},
+        "points": int(shown.sum()),
+        **{name: [column[at] for at in np.flatnonzero(shown).tolist()] for name, column in columns.items()},
     }
 
 
@@ -88,19 +88,19 @@ def _compute_curves(
 
     def compute(ws: EvaluationContext, call: MetricCall) -> Result:
         columns = score_columns(ws, call)
-        alone = "label" in call.params or ws.spec.task == "binary"
-        codes, notes = ([class_code(ws, call)], ()) if alone else averaged_codes(ws, call)
+        single = "label" in call.params or ws.spec.task == "binary"
+        codes, notes = ([class_code(ws, call)], ()) if single else averaged_codes(ws, call)
         defined, left_out = split_defined(lacking, columns, codes)
         if not defined:
             raise UndefinedError(f"there is no curve: {'; '.join(left_out)}")
-        found = []
+        curves = []
         for code in defined:
             steps = columns.steps(code)
             thresholds = columns.sent(code, steps.thresholds).tolist()
-            found.append({"label": columns.names[code], **_curve_json(steps, thresholds, curve, call)})
+            curves.append({"label": columns.names[code], **_curve_json(steps, thresholds, curve, call)})
             notes = (*notes, *reversed_scores_note(columns, code))
-        count = f"{sum(one['points'] for one in found)} points in all"
-        return Result(None, None, (*notes, *left_out, count), {"curves": found})
+        count = f"{sum(one['points'] for one in curves)} points in all"
+        return Result(None, None, (*notes, *left_out, count), {"curves": curves})
 
     return compute
 

@@ -40,29 +40,29 @@ DIRECTION_PARAM = Param(
 def _wins_by_own_scores(ws: EvaluationContext, call: MetricCall) -> PairwiseWins:
     """The wins of each class by its own scores."""
 
-    def make() -> PairwiseWins:
+    def count() -> PairwiseWins:
         return _count_wins(ws, score_columns(ws, call).values)
 
-    return ws.shared(("wins", call.options[SCORE_DIRECTION_OPTION]), make)
+    return ws.shared(("wins", call.options[SCORE_DIRECTION_OPTION]), count)
 
 
 def _wins_by_one_score(ws: EvaluationContext, call: MetricCall) -> PairwiseWins:
     """The wins of each class by the scores of one class."""
     columns, code = score_columns(ws, call), class_code(ws, call)
 
-    def make() -> PairwiseWins:
+    def count() -> PairwiseWins:
         values = columns.values(code)
         return _count_wins(ws, lambda _: values)
 
-    return ws.shared(("wins", call.options[SCORE_DIRECTION_OPTION], code), make)
+    return ws.shared(("wins", call.options[SCORE_DIRECTION_OPTION], code), count)
 
 
 def _count_wins(ws: EvaluationContext, column: Callable[[int], Floats]) -> PairwiseWins:
     """The wins by these scores; UndefinedError where too many classes occur."""
     try:
         return pairwise_wins(column, ws.case.gold.codes, len(ws.spec.classes), ws.case.weights)
-    except TooManyClassesError as many:
-        raise UndefinedError(str(many)) from None
+    except TooManyClassesError as error:
+        raise UndefinedError(str(error)) from None
 
 
 def _compared_classes(ws: EvaluationContext, call: MetricCall, wins: PairwiseWins) -> tuple[list[int], tuple[str, ...]]:
@@ -109,8 +109,8 @@ def pairwise_univariate(ws: EvaluationContext, call: MetricCall) -> Result:
     codes, notes = _compared_classes(ws, call, wins)
     doubled, sizes = wins.doubled(call.params["ties"], codes), wins.sizes[codes]
     first, second = np.triu_indices(len(codes), 1)
-    won = doubled[second, first] if call.params["direction"] == "ascending" else doubled[first, second]
-    return _mean_over_pairs(won, 2 * multiply(sizes[first], sizes[second]), None, notes)
+    pair_wins = doubled[second, first] if call.params["direction"] == "ascending" else doubled[first, second]
+    return _mean_over_pairs(pair_wins, 2 * multiply(sizes[first], sizes[second]), None, notes)
 
 
 _TIE_TERMS = {"half": r"+\tfrac{1}{2}[%s]", "full": "+[%s]", "zero": ""}
@@ -134,8 +134,8 @@ def _weighted_equation(ties: str) -> str:
 def _univariate_equation(ties: str, direction: str) -> str:
     tied = _TIE_TERMS[ties].replace("%s", "s_{u}=s_{v}")
     sign = "<" if direction == "ascending" else ">"
-    won = rf"\left([s_{{u}}{sign} s_{{v}}]{tied}\right)"
-    return rf"\frac{{2}}{{c(c-1)}}\sum_{{i<j}}\frac{{1}}{{n_{{i}}n_{{j}}}}\sum_{{u\in i}}\sum_{{v\in j}}{won}"
+    win_term = rf"\left([s_{{u}}{sign} s_{{v}}]{tied}\right)"
+    return rf"\frac{{2}}{{c(c-1)}}\sum_{{i<j}}\frac{{1}}{{n_{{i}}n_{{j}}}}\sum_{{u\in i}}\sum_{{v\in j}}{win_term}"
 
 
 _SYMBOLS = {

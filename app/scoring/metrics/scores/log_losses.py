@@ -48,14 +48,14 @@ CAP_PARAM = Param(
 
 def log_loss(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean of -ln of the probability given to the gold class, at least 2^-52."""
-    given, notes = probabilities(ws, call)
-    own = given[np.arange(len(given)), ws.case.gold.codes]
-    return Result(round_to_12_digits(mean_per_instance(ws, _negative_logs(own))), None, notes)
+    forecasts, notes = probabilities(ws, call)
+    gold_forecasts = forecasts[np.arange(len(forecasts)), ws.case.gold.codes]
+    return Result(round_to_12_digits(mean_per_instance(ws, _negative_logs(gold_forecasts))), None, notes)
 
 
-def _negative_logs(own: Floats, most: float = math.inf) -> Floats:
+def _negative_logs(forecasts: Floats, maximum: float = math.inf) -> Floats:
     """-ln of each probability, and `most` at most."""
-    return np.array([min(-math.log(max(p, MIN_PROBABILITY)), most) for p in own.tolist()])
+    return np.array([min(-math.log(max(p, MIN_PROBABILITY)), maximum) for p in forecasts.tolist()])
 
 
 def log_loss_multilabel(ws: EvaluationContext, call: MetricCall) -> Result:
@@ -66,18 +66,18 @@ def log_loss_multilabel(ws: EvaluationContext, call: MetricCall) -> Result:
 def log_loss_meka(ws: EvaluationContext, call: MetricCall) -> Result:
     """The same under a cap, the logarithm of the number of labels or of instances (MEKA)."""
     cap = call.params["cap"]
-    most = math.log(len(ws.spec.classes) if cap == "labels" else ws.case.gold.n)
-    if most == 0:
+    maximum = math.log(len(ws.spec.classes) if cap == "labels" else ws.case.gold.n)
+    if maximum == 0:
         raise UndefinedError(f"with one of the {cap} the cap is ln 1 = 0, under which everything costs nothing")
-    return Result(_mean_over_cells(ws, call, most))
+    return Result(_mean_over_cells(ws, call, maximum))
 
 
-def _mean_over_cells(ws: EvaluationContext, call: MetricCall, most: float) -> float:
-    given, _ = probabilities(ws, call)
+def _mean_over_cells(ws: EvaluationContext, call: MetricCall, maximum: float) -> float:
+    forecasts, _ = probabilities(ws, call)
     sums = []
-    for k in range(len(ws.spec.classes)):
-        own = np.where(has_class(ws, k), given[:, k], 1 - given[:, k])
-        sums.append(math.fsum(weighted_terms(_negative_logs(own, most), ws.case.weights)))
+    for code in range(len(ws.spec.classes)):
+        right_forecasts = np.where(has_class(ws, code), forecasts[:, code], 1 - forecasts[:, code])
+        sums.append(math.fsum(weighted_terms(_negative_logs(right_forecasts, maximum), ws.case.weights)))
     return round_to_12_digits(divide_sum(math.fsum(sums), ws.total * len(sums)))
 
 

@@ -66,18 +66,18 @@ def probabilities(ws: EvaluationContext, call: MetricCall) -> tuple[Floats, tupl
     Those of exclusive classes are divided by their sum, which is noted; where those of the positive label were sent alone,
     the other one has 1 less them. Raises UndefinedError where an instance has none.
     """
-    sent = scores_of(ws, call)
+    scores = scores_of(ws, call)
     if ws.spec.task == "multilabel":
-        return sent, ()
-    found, changed = ws.shared("probabilities", lambda: _class_probabilities(ws, sent))
+        return scores, ()
+    forecasts, changed = ws.shared("probabilities", lambda: _class_probabilities(ws, scores))
     notes = (f"the scores of {changed} instances did not sum to exactly 1 and were divided by their sum",)
-    return found, notes if changed else ()
+    return forecasts, notes if changed else ()
 
 
-def _class_probabilities(ws: EvaluationContext, sent: Floats) -> tuple[Floats, int]:
-    if ws.spec.task == "binary" and sent.shape[1] == 1:
-        return scores_of_both_classes(sent[:, 0], positive_code(ws)), 0
-    return normalize_rows(sent)
+def _class_probabilities(ws: EvaluationContext, scores: Floats) -> tuple[Floats, int]:
+    if ws.spec.task == "binary" and scores.shape[1] == 1:
+        return scores_of_both_classes(scores[:, 0], positive_code(ws)), 0
+    return normalize_rows(scores)
 
 
 def has_class(ws: EvaluationContext, code: int) -> NDArray[np.bool_]:

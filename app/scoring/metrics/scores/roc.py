@@ -44,27 +44,27 @@ SENSITIVITY_PARAM = Param(
 )
 
 
-def _read_off_curve(take: Callable[[ScoreRanks, MetricCall], Fraction]) -> Compute:
+def _read_off_curve(statistic: Callable[[ScoreRanks, MetricCall], Fraction]) -> Compute:
     """A value that is read off the curve of one label, exact and then rounded once."""
 
     def compute(ws: EvaluationContext, call: MetricCall) -> Result:
         ranks, notes = label_ranks(ROC_AREA, ws, call)
-        return Result(float(take(ranks, call)), None, notes)
+        return Result(float(statistic(ranks, call)), None, notes)
 
     return compute
 
 
 def _partial_auc(ranks: ScoreRanks, call: MetricCall) -> Fraction:
-    most = to_fraction(call.params["max_fpr"])
-    if most == 0:
+    max_fpr = to_fraction(call.params["max_fpr"])
+    if max_fpr == 0:
         raise UndefinedError("max_fpr=0 leaves no area")
-    area = partial_roc_area(roc_corners(ranks), most)
-    return standardize_partial_area(area, most) if call.params["standardized"] == "true" else area
+    area = partial_roc_area(roc_corners(ranks), max_fpr)
+    return standardize_partial_area(area, max_fpr) if call.params["standardized"] == "true" else area
 
 
 def _specificity_at_sensitivity(ranks: ScoreRanks, call: MetricCall) -> Fraction:
-    accepted = fp_at_recall(ranks, to_fraction(call.params["sensitivity"]))
-    return Fraction(ranks.negatives - accepted, ranks.negatives)
+    false_positives = fp_at_recall(ranks, to_fraction(call.params["sensitivity"]))
+    return Fraction(ranks.negatives - false_positives, ranks.negatives)
 
 
 def _equal_error_rate(ranks: ScoreRanks, _: MetricCall) -> Fraction:
@@ -84,9 +84,9 @@ def _partial_auc_equation(limit: str, *, standard: bool) -> str:
     integral = rf"\int_{{0}}^{{{limit}}} \mathrm{{TPR}}(x)\,dx"
     if not standard:
         return integral
-    least = rf"\tfrac{{1}}{{2}}({limit})^{{2}}"
-    fraction_ = rf"\frac{{A-{least}}}{{{limit}-{least}}}"
-    return rf"\frac{{1}}{{2}}\left(1+{fraction_}\right),\quad A={integral}"
+    chance_area = rf"\tfrac{{1}}{{2}}({limit})^{{2}}"
+    corrected = rf"\frac{{A-{chance_area}}}{{{limit}-{chance_area}}}"
+    return rf"\frac{{1}}{{2}}\left(1+{corrected}\right),\quad A={integral}"
 
 
 _CURVE_SYMBOLS = {

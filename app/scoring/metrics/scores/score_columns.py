@@ -46,8 +46,8 @@ class ScoreColumns:
 
     def sent(self, code: int, scores: Floats) -> Floats:
         """Scores of a class as they stood in the file."""
-        turned = self._lower != (self.single not in {None, code})
-        return 0.0 - scores if turned else scores + 0.0  # never -0.0, which is the same score as 0.0
+        reversed_ = self._lower != (self.single not in {None, code})
+        return 0.0 - scores if reversed_ else scores + 0.0  # never -0.0, which is the same score as 0.0
 
     def ranks(self, code: int) -> ScoreRanks:
         """The ranks of the instances of a class among all."""
@@ -64,10 +64,10 @@ class ScoreColumns:
 
         A binary task with one score s per instance has 1 - s for the other class; UndefinedError where that is none.
         """
-        every = len(codes) == len(self.names)
+        all_classes = len(codes) == len(self.names)
         scores = self._scores if self.single is None else self._both()
-        values = (scores if every else scores[:, codes]).ravel()
-        own = (self._ws.gold_matrix if every else self._ws.gold_matrix[:, codes]).ravel()
+        values = (scores if all_classes else scores[:, codes]).ravel()
+        own = (self._ws.gold_matrix if all_classes else self._ws.gold_matrix[:, codes]).ravel()
         weights = None if self._weights is None else np.repeat(self._weights, len(codes))
         if weights is not None and self._ws.total * len(codes) >= _MAX_INT64_WEIGHT:
             weights = weights.astype(object)
@@ -75,12 +75,12 @@ class ScoreColumns:
 
     def _both(self) -> Floats:
         """The scores of both classes where those of one were sent, by which the other has 1 - s."""
-        sent = 0.0 - self._scores[:, 0] if self._lower else self._scores[:, 0]
-        if len(sent) and not (sent.min() >= 0 and sent.max() <= 1):
+        positive_scores = 0.0 - self._scores[:, 0] if self._lower else self._scores[:, 0]
+        if len(positive_scores) and not (positive_scores.min() >= 0 and positive_scores.max() <= 1):
             raise UndefinedError(
                 "the positive label alone has scores, and not all from 0 to 1: pooling needs one for each class"
             )
-        both = scores_of_both_classes(sent, positive_code(self._ws))
+        both = scores_of_both_classes(positive_scores, positive_code(self._ws))
         return 0.0 - both if self._lower else both
 
 
@@ -97,12 +97,12 @@ def class_code(ws: EvaluationContext, call: MetricCall) -> int:
 
 def averaged_codes(ws: EvaluationContext, call: MetricCall) -> tuple[list[int], tuple[str, ...]]:
     """The classes that exclude_labels leaves, and the note on those that it does not."""
-    wanted = excluded_labels(call.options["exclude_labels"], ws.spec.classes)
-    strange = [name for name in wanted if name not in ws.spec.classes]
-    if strange:
-        raise UndefinedError(f"exclude_labels names what is not a declared class: {join_names(strange)}")
-    kept = [code for code, name in enumerate(ws.spec.classes) if name not in wanted]
-    if not kept:
+    excluded = excluded_labels(call.options["exclude_labels"], ws.spec.classes)
+    undeclared = [name for name in excluded if name not in ws.spec.classes]
+    if undeclared:
+        raise UndefinedError(f"exclude_labels names what is not a declared class: {join_names(undeclared)}")
+    codes = [code for code, name in enumerate(ws.spec.classes) if name not in excluded]
+    if not codes:
         raise UndefinedError("no label is left to average over")
-    left_out = [name for name in ws.spec.classes if name in wanted]
-    return kept, (f"left out by exclude_labels: {join_names(left_out)}",) if left_out else ()
+    left_out = [name for name in ws.spec.classes if name in excluded]
+    return codes, (f"left out by exclude_labels: {join_names(left_out)}",) if left_out else ()

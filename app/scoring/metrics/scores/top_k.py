@@ -83,25 +83,25 @@ def _first_k_labels(ws: EvaluationContext, k: int, options: Mapping[str, str]) -
     lists = ws.case.predicted.as_sets()
     assert lists.offsets is not None
     rows = np.repeat(np.arange(lists.n), np.diff(lists.offsets))
-    taken = occupied_positions(lists, rows, len(ws.spec.classes), options)
-    before = np.concatenate([[0], np.cumsum(taken)])
-    near = taken & (before[:-1] - before[lists.offsets[rows]] < k)
-    sizes = np.bincount(rows[near], minlength=lists.n)
-    return Labels(lists.codes[near], np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+    occupied = occupied_positions(lists, rows, len(ws.spec.classes), options)
+    before = np.concatenate([[0], np.cumsum(occupied)])
+    selected = occupied & (before[:-1] - before[lists.offsets[rows]] < k)
+    sizes = np.bincount(rows[selected], minlength=lists.n)
+    return Labels(lists.codes[selected], np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
 
 
 def _compute(base: Metric) -> Compute:
     def value(ws: EvaluationContext, call: MetricCall) -> Result:
-        found = base.compute(top_k_workspace(ws, call), call)
-        return replace(found, notes=(*found.notes, *submitted_order_note(ws)))
+        result = base.compute(top_k_workspace(ws, call), call)
+        return replace(result, notes=(*result.notes, *submitted_order_note(ws)))
 
     return value
 
 
 def _top_k_equation(base: Metric) -> tuple[str, str]:
     """The measure's equation with what its predicted sets are, and the letter of those."""
-    written = any(use in base.equation for use in ("[P_{i}", "|P_{i}"))
-    sign, name = (r"P_{i}", "P_i") if written else (r"\hat{Y}_{i}", "Ŷ_i")
+    has_predicted_set = any(use in base.equation for use in ("[P_{i}", "|P_{i}"))
+    sign, name = (r"P_{i}", "P_i") if has_predicted_set else (r"\hat{Y}_{i}", "Ŷ_i")
     return rf"{base.equation},\quad {sign}=\{{y:\mathrm{{rank}}_{{i}}(y)\leq \param{{k}}\}}", name
 
 

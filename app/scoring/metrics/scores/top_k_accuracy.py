@@ -23,9 +23,9 @@ def top_k_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
     k, m = int(call.params["k"]), len(ws.spec.classes)
     direction = call.options["score_direction"]
     ranks = ws.shared(("ranks of classes", direction), lambda: _class_ranks(ws, call))
-    found = InstanceMeans(ws, call).mean_of_ratios(*hit_probability(ranks, k, call.params["ties"]))
+    mean = InstanceMeans(ws, call).mean_of_ratios(*hit_probability(ranks, k, call.params["ties"]))
     notes = (f"k={k} takes in all {m} classes",) if k >= m else ()
-    return Result(found.value, None, notes)
+    return Result(mean.value, None, notes)
 
 
 def _class_ranks(ws: EvaluationContext, call: MetricCall) -> LabelRanks:
@@ -38,12 +38,12 @@ def _scores_of_both(ws: EvaluationContext, call: MetricCall) -> Scores:
     if scores.shape[1] > 1 or ws.spec.task != "binary":
         return scores
     lower = call.options["score_direction"] == "lower"
-    own = 0.0 - scores[:, 0] if lower else scores[:, 0]
-    if (own < 0).any() or (own > 1).any():
+    positive_scores = 0.0 - scores[:, 0] if lower else scores[:, 0]
+    if (positive_scores < 0).any() or (positive_scores > 1).any():
         raise UndefinedError(
             "the one score given is held against 1 less it, which takes scores from 0 to 1; give those of both classes"
         )
-    both = scores_of_both_classes(own, positive_code(ws))
+    both = scores_of_both_classes(positive_scores, positive_code(ws))
     return 0.0 - both if lower else both
 
 
