@@ -1,4 +1,4 @@
-"""The letters of an equation: found in its LaTeX, and explained."""
+"""The symbols of an equation: extracted from its LaTeX, and explained."""
 
 import re
 import unicodedata
@@ -38,14 +38,14 @@ _SYMBOL_START = re.compile(r"⟨([^⟩]*)⟩|([^\W\d_][\u0300-\u036f]?)")
 
 
 class EquationSymbol(NamedTuple):
-    """What a number, set or index is called in an equation: its sign with the index, such as n_j, and without."""
+    """A symbol of an equation: `sign` with its index, such as n_j, and `base` without it."""
 
     sign: str
     base: str
 
 
 class _UsualMeaning(NamedTuple):
-    """What a sign means everywhere: `pattern` fits the sign, `where` is in the LaTeX too."""
+    """The meaning of a sign in every equation; `pattern` matches the sign, and the LaTeX must contain `where`."""
 
     pattern: re.Pattern[str]
     shown: str
@@ -95,7 +95,7 @@ _POSITIVE_LABEL_SIGN = ("=+", "+", "the positive label")
 
 
 def find_symbols(latex: str) -> Iterator[EquationSymbol]:
-    """Every letter and word of an equation in the order of reading, repetitions included; functions such as ln are none."""
+    """Every symbol of an equation in reading order, with repetitions; functions such as ln are not symbols."""
     text = _WORD.sub(r"⟨\1⟩", latex)
     text = _ACCENTED_LETTER.sub(lambda match: " " + _unicode(match.group(2)) + _ACCENTS[match.group(1)], text)
     text = _COMMAND.sub(lambda match: GREEK.get(match.group()[1:], " "), text)
@@ -107,7 +107,7 @@ def _unicode(letter: str) -> str:
 
 
 def _scan_symbols(text: str) -> Iterator[EquationSymbol]:
-    """The letters of a text in which commands are gone and words stand in angle brackets."""
+    """The symbols of a text from which commands were removed and in which words stand in angle brackets."""
     at = 0
     while (match := _SYMBOL_START.search(text, at)) is not None:
         base, at = match.group(1) or match.group(2), match.end()
@@ -124,7 +124,7 @@ def _scan_symbols(text: str) -> Iterator[EquationSymbol]:
 
 
 def _read_group(text: str, at: int) -> tuple[str, int]:
-    """What stands at a place: one sign, or what its braces hold; and the place behind it."""
+    """The group at a position (one character, or the content of its braces) and the position after it."""
     if text[at : at + 1] != "{":
         return text[at : at + 1], at + 1
     depth = 0
@@ -140,16 +140,17 @@ def _strip_braces(text: str) -> str:
 
 
 def signs_of_key(key: str) -> list[str]:
-    """The signs that a key of an explanation stands for: "s_u, s_v" for two, "u∈+" for u, "rank_i(y)" for rank_i."""
+    """The signs that a key of an explanation covers: "s_u, s_v" covers two, "u∈+" covers u, "rank_i(y)" covers rank_i."""
     parts = re.split(r",\s+", unicodedata.normalize("NFD", key))
     return [_strip_braces(_SUPERSCRIPT.sub("", _SYMBOL_END.split(part)[0])) for part in parts]
 
 
 def symbols(latex: str, own: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What the letters of an equation mean, in the order in which they come: the metric's own words, else the usual ones.
+    """The meaning of each symbol of an equation, in order of appearance.
 
-    An explanation of n_j comes before one of n, that of a word such as top_k holds for top_5 too, and an own one that
-    does not occur in the equation is left out.
+    `own` holds the metric's own explanations, which take precedence over the usual meanings. An explanation of n_j takes
+    precedence over one of n; the explanation of a word such as top_k also covers top_5. Own explanations of symbols that
+    do not occur in the equation are omitted.
     """
     own = own or {}
     keys = {sign: key for key in own for sign in signs_of_key(key)}
@@ -169,7 +170,7 @@ def symbols(latex: str, own: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def _usual_meaning(sign: str, latex: str) -> tuple[str, str] | None:
-    """A sign that means the same everywhere, as it is shown, and its meaning."""
+    """The usual meaning of a sign, with the sign as it is displayed; None where it has none."""
     for usual in _USUAL_MEANINGS:
         match = usual.pattern.fullmatch(sign)
         if match and usual.where in latex:

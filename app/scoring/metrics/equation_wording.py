@@ -1,4 +1,4 @@
-"""How a call of a metric is put into words and symbols: its equation with the conventions that it uses."""
+"""A metric call in words and symbols: its equation, and the conventions that it uses."""
 
 import math
 import re
@@ -19,17 +19,17 @@ _EMPTY_CLASS_MEANINGS = {
     "gold label set of instance i": "gold label set of instance i; that of 'no label' alone where it is empty",
     "predicted label set of instance i": "predicted label set of instance i; that of 'no label' alone where it is empty",
 }
-"""What changes in the meaning of letters where the empty set is a class of its own."""
+"""Meanings that change where the empty set is a class of its own."""
 _SKIP_OPTIONS = ("both_empty", "one_empty", "degenerate_instance")
 
 
 def symbols_of_metric(metric: Metric) -> dict[str, str]:
-    """What the letters of the general equation mean."""
+    """The meaning of each symbol of the general equation."""
     return symbols(general_equation(metric), _declared_symbols(metric))
 
 
 def symbols_of_call(call: MetricCall) -> dict[str, str]:
-    """What the letters of the equation of a call mean."""
+    """The meaning of each symbol of the equation of a call."""
     meanings = symbols(equation_of(call), _declared_symbols(call.metric))
     if "empty_label" not in call.metric.options or call.options["empty_label"] != "as_class":
         return meanings
@@ -37,7 +37,7 @@ def symbols_of_call(call: MetricCall) -> dict[str, str]:
 
 
 def _declared_symbols(metric: Metric) -> dict[str, str]:
-    """The letters that a metric explains; a parameter is what its declaration says."""
+    """The symbols that a metric explains itself; a parameter has the meaning of its declaration."""
     return {GREEK.get(param.name, param.name): param.meaning for param in metric.params} | dict(metric.symbols)
 
 
@@ -47,7 +47,7 @@ def general_equation(metric: Metric) -> str:
 
 
 def _param_name_latex(name: str) -> str:
-    """The name of a parameter as a letter with an index, or as a word: k, α, n with the index train, bins."""
+    """The LaTeX of a parameter name: a letter, a letter with an index, or a word (k, α, n_train, bins)."""
     if name in GREEK:
         return rf"\{name}"
     first, _, rest = name.partition("_")
@@ -56,12 +56,12 @@ def _param_name_latex(name: str) -> str:
 
 
 def _with_mark(mark: str, latex: str) -> str:
-    """What replaces a parameter; as an index or exponent it stays together."""
+    """The LaTeX that replaces a parameter, in braces where it is an index or exponent."""
     return f"{mark}{{{latex}}}" if mark else latex
 
 
 def equation_of(call: MetricCall) -> str:
-    """The equation with its parameters filled in, and the label set L in place of 1 … m where it is not all labels."""
+    """The equation with its parameters filled in; sums run over L instead of 1 … m where not all labels enter."""
     latex = call.metric.shown(call) if call.metric.shown else call.metric.equation
     latex = _PARAM.sub(lambda match: _with_mark(match.group(1), _param_value_latex(call, match.group(2))), latex)
     if "beta" in call.params:
@@ -76,7 +76,7 @@ def equation_of(call: MetricCall) -> str:
 
 
 def _param_value_latex(call: MetricCall, name: str) -> str:
-    """A parameter's value in an equation; labels are a user's words and stay out."""
+    """The LaTeX of a parameter value; a label is written as L, because its text is user input."""
     value = call.params.get(name)
     if value is None:
         return _param_name_latex(name)
@@ -90,7 +90,7 @@ def _param_value_latex(call: MetricCall, name: str) -> str:
 
 
 def _narrow_sums(latex: str, call: MetricCall) -> str:
-    """The equation over the labels L or the instances I that enter the average, where those need not be all."""
+    """The equation with its sums restricted to the labels L or the instances I, where an option may leave some out."""
     settings = {name: call.options[name] for name in call.metric.options} | dict(call.params)
     skips = settings.get("zero_division") == "skip"
     chosen = any(settings.get(name, usual) != usual for name, usual in _ALL_LABELS_OPTIONS.items())
@@ -106,7 +106,7 @@ def _narrow_sums(latex: str, call: MetricCall) -> str:
 
 
 def convention_sentences(call: MetricCall) -> list[str]:
-    """One sentence for each convention that concerns the metric, in the words of its declaration."""
+    """One sentence per convention that concerns the metric, taken from the declaration of the option or parameter."""
     sentences = [f"label={call.params['label']}: the class meant."] if "label" in call.params else []
     for param in call.metric.params:
         value = call.params.get(param.name)
@@ -135,9 +135,9 @@ def _fraction_latex(value: Fraction) -> str:
 
 
 def zero_division_replacement(call: MetricCall) -> str | None:
-    """What 0/0 counts as in a ratio of the metric; None where it is left out, or its value would be infinite."""
+    """The value of 0/0 in a ratio of the metric; None where it is left out or would be infinite."""
     per_instance = "both_empty" in call.metric.options and call.params.get("pooled") != "true"
-    if per_instance:  # nothing else is 0/0 there than two empty sets
+    if per_instance:  # only two empty sets give 0/0 there
         return {"1": "1", "0": "0"}.get(call.options["both_empty"])
     if "zero_division" not in call.metric.options:
         return None

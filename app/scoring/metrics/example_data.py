@@ -1,4 +1,4 @@
-"""The three small data sets on which every metric's worked example is counted by hand."""
+"""The three small data sets of the worked examples, whose values were counted by hand."""
 
 from collections.abc import Mapping
 
@@ -33,7 +33,7 @@ _AVERAGE_ORDER = ("", "macro", "micro", "weighted", "weighted_by_predicted", "lf
 
 
 def values_per_average(*values: str) -> dict[str, str]:
-    """Exact values of a measure for one class, then under each average; weights from test data are the support's."""
+    """Exact values for one class, then for each average in order; `lfb_test` has the value of `weighted`."""
     values_by_suffix = dict(zip(_AVERAGE_ORDER, values, strict=False))
     return (
         {**values_by_suffix, "lfb_test": values_by_suffix["weighted"]}
@@ -43,5 +43,5 @@ def values_per_average(*values: str) -> dict[str, str]:
 
 
 def average_example(suffix: str, values: Mapping[str, str], params: Mapping[str, str]) -> Example:
-    """The worked example of an average: one class on binary data, `samples` on label sets, else on three classes."""
+    """The worked example of an average: binary data for one class, label sets for `samples`, else three classes."""
     return worked_example(_EXAMPLE_BY_AVERAGE.get(suffix, MULTICLASS_EXAMPLE), values[suffix], params)

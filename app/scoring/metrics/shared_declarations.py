@@ -42,7 +42,7 @@ def boolean_param(name: str, meaning: str, *, if_false: str, if_true: str) -> Pa
 
 
 def worked_example(data: Example, value: str, params: Mapping[str, str] | None = None) -> Example:
-    """This data set with the value that a metric has on it."""
+    """The example data set with the value of one metric and the parameters that it was computed with."""
     return replace(data, value=value, params=params or {})
 
 

@@ -27,8 +27,8 @@ WEIGHTS_PARAM = Param(
     values=("none", "linear", "quadratic"),
     value_meanings=(
         "every disagreement weighs the same",
-        "by how many places apart the two classes are declared",
-        "by the square of how many places apart the two classes are declared",
+        "by how many positions apart the two classes are declared",
+        "by the square of how many positions apart the two classes are declared",
     ),
 )
 
@@ -39,14 +39,15 @@ def _chance_agreement(tally: Tally) -> int:
 
 
 def cohen_kappa(ws: EvaluationContext, call: MetricCall) -> Result:
-    """(p_o - p_e) / (1 - p_e) as one division of integers; no value where chance agreement is 1.
+    """(p_o - p_e) / (1 - p_e), computed as one division of integers; undefined where chance agreement is 1.
 
-    With weights it is 1 less weighted disagreement over that of chance (Cohen 1968), classes in declared order.
+    With weights: 1 - (weighted disagreement) / (weighted disagreement expected by chance), with the classes in declared
+    order (Cohen 1968).
     """
     tally = ws.tally(call.options)
     if call.params["weights"] == "none":
         return Result(unweighted_kappa(tally))
-    cells = confusion_cells(ws, tally, "place on the scale of their order")
+    cells = confusion_cells(ws, tally, "position on the scale of classes")
     power = 1 if call.params["weights"] == "linear" else 2
     observed = total(multiply(np.abs(cells.gold - cells.predicted) ** power, cells.counts))
     expected = _expected_distance(tally, power)
@@ -66,7 +67,9 @@ def unweighted_kappa(tally: Tally) -> float:
 def _expected_distance(tally: Tally, power: int) -> int:
     """The sum over classes j, k of |j - k| to this power × (times j in gold) × (times k predicted)."""
     gold, predicted = ([int(count) for count in side] for side in (tally.classes.support, tally.classes.predicted))
-    if power == 1:  # each step between neighbours is taken by the pairs with one side below it and the other above
+    if (
+        power == 1
+    ):  # |j - k| counts the gaps between neighbouring classes that lie between j and k: add up the pairs per gap
         distance = below_gold = below_predicted = 0
         for g, p in zip(gold, predicted, strict=True):
             below_gold += g
@@ -81,7 +84,7 @@ def _expected_distance(tally: Tally, power: int) -> int:
 
 
 def scott_pi(ws: EvaluationContext, call: MetricCall) -> Result:
-    """Like kappa, with one distribution for both sides as chance: (4nE - S) / (4n² - S), S the squared sums."""
+    """Like kappa, but chance follows from the pooled distribution: (4nE - S) / (4n² - S), S the sum of squared totals."""
     tally = ws.tally(call.options)
     both = _class_totals(tally)
     chance = sum(count**2 for count in both)
@@ -91,9 +94,9 @@ def scott_pi(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def gwet_ac1(ws: EvaluationContext, call: MetricCall) -> Result:
-    """Like kappa, with the chance that is highest where all classes are as common: the mean of π(1 - π) over K - 1.
+    """Like kappa, with chance Σ π(1 - π) / (K - 1), which is highest where all classes are equally common.
 
-    The classes are the declared ones: what stands in neither vocabulary is agreed on by nobody.
+    K counts the declared classes. Labels outside the vocabulary never agree and enter no class of the sum.
     """
     tally = ws.tally(call.options)
     both = _class_totals(tally)[: len(tally.names)]
@@ -106,15 +109,15 @@ def gwet_ac1(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def _class_totals(tally: Tally) -> list[int]:
-    """How often each class stands in gold and predictions together, then what stands in neither vocabulary."""
+    """Occurrences of each class in gold and predictions together, then of labels outside the vocabulary."""
     sums = [int(g) + int(p) for g, p in zip(tally.classes.support, tally.classes.predicted, strict=True)]
     return [*sums, tally.outside_fp, tally.outside_fn, tally.without_prediction]
 
 
 def mcc(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The multi-class R_K with a correctly rounded square root; 0 and flagged where a side is constant (row 30).
+    """The multi-class R_K with a correctly rounded square root; 0 with a note where a side is constant (row 30).
 
-    A label outside the vocabulary and a missing prediction count as categories of their own.
+    Labels outside the vocabulary and missing predictions are categories of their own.
     """
     tally = ws.tally(call.options)
     gold, predicted = tally.classes.support, tally.classes.predicted
@@ -143,7 +146,7 @@ _WEIGHTED_KAPPA_SYMBOLS = {
 
 
 def _kappa_equation(call: MetricCall) -> str:
-    """The weighted form where weights are asked for."""
+    """The weighted form where the call has weights."""
     weights = call.params["weights"]
     if weights == "none":
         return call.metric.equation

@@ -62,14 +62,14 @@ class Average:
 
 
 def single_class(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Result:
-    """The value of one class: of `label`, else of the positive label of a binary task."""
+    """The value of one class: of `label`, else of the positive label of a binary task. Raises UndefinedError."""
     label, tally = requested_label(ws, call), ws.tally(call.options)
     table = table_of(tally.classes, label_position(label, tally.names))
     return _table_result(call, ratio, table, f"{ratio.name} of {label}")
 
 
 def _table_result(call: MetricCall, ratio: RatioMeasure, table: ConfusionTable, what: str) -> Result:
-    """The measure of one table under the zero-division rule, with the note if the rule fired."""
+    """The measure of one table under the zero-division rule, with a note where the rule was applied."""
     numerator, denominator = (int(part[0]) for part in ratio.parts(single_table(table)))
     if not denominator and not ratio.replaceable:
         raise UndefinedError(f"{what} is {'x' if numerator else '0'}/0")
@@ -83,7 +83,7 @@ def _table_result(call: MetricCall, ratio: RatioMeasure, table: ConfusionTable, 
 
 @dataclass(frozen=True, slots=True)
 class _AveragedLabels:
-    """The classes that enter an average, what each weighs, and the notes so far."""
+    """The classes that enter an average, their weights, and the notes collected so far."""
 
     mask: Mask
     weights: Integers
@@ -106,14 +106,14 @@ def weighted(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Re
 
 
 def weighted_by_predicted(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Result:
-    """The mean weighted by how often each class was predicted (W eq 16 as printed); others weigh 0."""
+    """The mean weighted by the number of predictions of each class (W eq 16 as printed)."""
     tally = ws.tally(call.options)
     mask, notes = averaged_labels(ws, tally, call, by_label_set=False)
     return _average_classes(tally, call, ratio, _AveragedLabels(mask, tally.classes.predicted, notes))
 
 
 def lfb_train(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Result:
-    """The mean weighted by training frequency (V eq 10); labels that training lacks weigh 0."""
+    """The mean weighted by training frequency (V eq 10); labels absent from the training data have weight 0."""
     tally = ws.tally(call.options)
     weights = train_weights(ws, tally)
     mask, notes = averaged_labels(ws, tally, call, by_label_set=False)
@@ -126,7 +126,7 @@ def lfb_train(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> R
 
 
 def _average_classes(tally: Tally, call: MetricCall, ratio: RatioMeasure, averaged: _AveragedLabels) -> Result:
-    """The sum of weight × numerator / denominator, divided by the sum of the weights."""
+    """The weighted mean over classes: exact sum of weight × numerator / denominator, divided by the sum of the weights."""
     mask, weights, notes = averaged.mask, averaged.weights, averaged.notes
     numerator, denominator = tally.part(ratio.numerator), tally.part(ratio.denominator)
     weighing = mask & (weights > 0)
@@ -146,13 +146,13 @@ def _average_classes(tally: Tally, call: MetricCall, ratio: RatioMeasure, averag
 
 
 def zero_division_note(call: MetricCall, what: str, value: float | None) -> str:
-    """The sentence that says where the zero-division rule fired and what it did."""
+    """The note on where the zero-division rule was applied, and with what effect."""
     effect = "left out" if value is None else f"counted as {value:g}"
     return f"{what}; {effect} (zero_division={call.options['zero_division']})"
 
 
 def micro(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Result:
-    """The measure of the summed counts (W eq 11, 14, 17, 18; V eq 9); the sums over instances are the same."""
+    """The measure of the summed counts (W eq 11, 14, 17, 18; V eq 9); summing over instances gives the same counts."""
     tally = ws.tally(call.options)
     left_out = excluded_mask(tally, call)
     included = ~left_out
@@ -170,7 +170,7 @@ def micro(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Resul
 
 
 def samples(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Result:
-    """The mean over instances (W eq 23-28; Z), with its own rules for empty sets."""
+    """The mean over instances (W eq 23-28; Z), with separate options for empty sets."""
     tally = ws.tally(call.options)
     instances = tally.instances
     numerator, denominator = ratio.parts(instances.counts.columns)
@@ -187,14 +187,15 @@ def samples(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Res
 
 
 FixedInstances = tuple[Mask, float | None, str]
-"""Some instances, the value that each of them has (None: it is left out), and the option that says so."""
+"""A mask of instances, the value that each of them gets (None: left out), and the option that decides it."""
 
 
 def empty_set_values(call: MetricCall, gold: Integers, predicted: Integers, known: Integers) -> list[FixedInstances]:
-    """What the options both_empty and one_empty make of instances with empty sets, by the sizes of their sets.
+    """The instances with empty sets, with their values under both_empty and one_empty, by the sizes of their sets.
 
-    `known` counts predicted labels without those outside the vocabulary. If two empty sets count 0, so does nothing but
-    unknown labels for an empty set: it must not leave the average, or be worth more, by such a label.
+    `known` counts the predicted labels within the vocabulary. With both_empty=0, a prediction of unknown labels only
+    for an empty gold set counts 0 too: adding unknown labels must not remove an instance from the average or raise its
+    value.
     """
     no_gold, no_prediction = gold == 0, predicted == 0
     both = no_gold & (known == 0 if call.options["both_empty"] == "0" else no_prediction)
@@ -212,10 +213,11 @@ def average_instances(
     weights: Integers | None,
     summed: Callable[[Integers, Integers, Integers | None], Real] = weighted_sum,
 ) -> Result:
-    """The mean over instances of numerator / denominator; `fixed` sets, leaves out (None) and names those of a mask.
+    """The mean over instances of numerator / denominator, except for instances in `fixed`.
 
-    Integers of length n; `weights` one whole number per instance; `summed` makes the sum of (weight ×) the values of
-    instances. Raises UndefinedError where no instance is left.
+    `numerator` and `denominator` are integers of length n, `weights` holds one integer per instance. Each entry of
+    `fixed` sets the value of the instances in its mask, or leaves them out (None). `summed` computes the exact sum of
+    weight × value. Raises UndefinedError where no instance is left.
     """
     regular = np.ones(len(numerator), dtype=bool)
     extra = divisor = 0

@@ -1,4 +1,4 @@
-"""The base measures on one 2×2 table, each declared once, and every metric that the averages make of them."""
+"""The base measures of one 2×2 table, and the metrics that the averages derive from them."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -48,13 +48,18 @@ BETA_PARAM = Param(
 
 @dataclass(frozen=True, slots=True)
 class BaseMeasure:
-    """A measure of one 2×2 table: two exact integer functions of TP, FP, FN, TN, one divided by the other.
+    """A measure of one 2×2 table: the ratio of two exact integer functions of TP, FP, FN, TN.
 
-    `equation` writes TP, FP, FN, TN, which the averages index; `own_class`: it depends on the instances of its own
-    class alone; `sensitive`: replicating one of the two classes moves it; `can_be_undefined`: it can be 0/0;
-    `takes_beta`: the functions follow from the parameter β; `examples`: the exact value per average, under data of
-    their own where `example_data` has some; `called`: names of its own that the measure has under an average;
-    `averages`: those that it has, on those of its `tasks` that they are for. See Ratio for the rest.
+    - `equation` contains TP, FP, FN, TN, to which the averages add an index.
+    - `own_class`: the value depends only on the instances of its own class.
+    - `sensitive`: replicating the instances of one of the two classes moves the value.
+    - `can_be_undefined`: the value can be 0/0.
+    - `takes_beta`: numerator and denominator follow from the parameter β.
+    - `examples`: the exact value per average suffix, on `example_data` where that has an entry for the suffix.
+    - `average_names`: names that the measure has under one average.
+    - `averages`: the averages that are registered, for the tasks that both support.
+
+    RatioMeasure describes the other fields.
     """
 
     key: str
@@ -84,7 +89,7 @@ class BaseMeasure:
     example_data: Mapping[str, Example] = field(default_factory=dict)
 
     def ratio(self, call: MetricCall | None = None) -> RatioMeasure:
-        """The measure with its functions; β comes from the call where it is a parameter."""
+        """The ratio to compute; where β is a parameter, its value is taken from the call."""
         numerator, denominator = self.numerator, self.denominator
         if self.takes_beta:
             assert call is not None, "β is a parameter"
@@ -103,7 +108,7 @@ class BaseMeasure:
 
 
 def f_beta_forms(beta: Fraction) -> tuple[CountForm, CountForm]:
-    """F_beta by counts, scaled to integers: (1+β²)TP / ((1+β²)TP + FP + β²FN) (V eq 4 with FP and FN unswapped)."""
+    """F_beta from counts, scaled to integers: (1+β²)TP / ((1+β²)TP + FP + β²FN) (V eq 4, with its swap of FP and FN undone)."""
     p, q = beta.numerator**2, beta.denominator**2
     return linear(p + q, 0, 0, 0), linear(p + q, q, p, 0)
 
@@ -243,7 +248,7 @@ BASE_MEASURES = (
 
 
 def averaged_equation(base: BaseMeasure, average: Average) -> str:
-    """The equation of a base measure under an average, in LaTeX: the counts get the average's index."""
+    """The LaTeX equation of a base measure under an average: the counts get the index of the average."""
     if average is MICRO:
         index = r"\\sum_{j} \\mathrm{\1}_{j}"
     else:
@@ -252,7 +257,7 @@ def averaged_equation(base: BaseMeasure, average: Average) -> str:
 
 
 def averaged_metric(base: BaseMeasure, average: Average) -> Metric:
-    """The metric that this average makes of this base measure."""
+    """The metric for this base measure under this average."""
     drop = set() if base.can_be_undefined and base.replaceable else {"zero_division"}
     if average is SAMPLES:
         drop |= {"zero_division"} if base.set_like else {"both_empty", "one_empty"}
@@ -293,7 +298,7 @@ def _example(base: BaseMeasure, average: Average) -> Example:
 
 
 def _names(base: BaseMeasure, average: Average) -> tuple[str, ...]:
-    """Its own names, then those of the average with the measure's, then the average with the measure's other names."""
+    """Names specific to this metric, then other names of the average, then other names of the measure."""
     own = base.average_names.get(average.suffix, ())
     averages = tuple(f"{name} {base.name}" for name in average.names)
     return tuple(dict.fromkeys((*own, *averages, *(f"{average.name} {name}".strip() for name in base.names))))
@@ -318,7 +323,7 @@ def _compute(base: BaseMeasure, compute: Callable[[EvaluationContext, MetricCall
 
 
 def register_averages(bases: tuple[BaseMeasure, ...]) -> None:
-    """Enter what the averages make of these measures into the catalogue, where they have a task in common."""
+    """Register each measure under each of its averages with which it has a task in common."""
     for base in bases:
         for average in base.averages:
             if set(average.tasks) & set(base.tasks):

@@ -1,4 +1,4 @@
-"""The lists that caret's confusionMatrix prints, and the tests among them."""
+"""The statistics that caret's confusionMatrix prints, including its tests."""
 
 import json
 from collections.abc import Callable
@@ -37,11 +37,11 @@ BY_CLASS_NAMES = (
     "Detection Prevalence",
     "Balanced Accuracy",
 )
-"""The names of caret, in its order."""
+"""The names that caret prints, in its order."""
 PREVALENCE_PARAM = Param(
     "prevalence",
     "number",
-    "the prevalence from which Pos Pred Value and Neg Pred Value follow: of the positive label, or of each class in turn",
+    "the prevalence used for Pos Pred Value and Neg Pred Value: of the positive label, or of each class in turn",
     default="data",
     bounds=(0, 1),
     values=("data",),
@@ -51,7 +51,7 @@ _Table = tuple[int, int, int, int]
 
 
 def no_information_rate(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The share of the most frequent gold class: the accuracy of always saying it."""
+    """The share of the most frequent gold class: the accuracy of always predicting that class."""
     tally = ws.tally(call.options)
     return Result(_most_frequent(tally) / tally.n)
 
@@ -71,15 +71,15 @@ def accuracy_upper(tally: Tally) -> float:
 
 
 def accuracy_p_value(tally: Tally) -> float:
-    """The chance of at least as many right answers if each is right with the no-information rate."""
+    """The probability of at least as many right answers if each is right with the no-information rate."""
     return binomial_tail(tally.exact, tally.n, _most_frequent(tally))
 
 
 def mcnemar_confusion(ws: EvaluationContext, call: MetricCall) -> Result:
     """The p-value of the test that gold × predicted is symmetric (McNemar 1947; Bowker 1948), as R's mcnemar.test.
 
-    Two classes: with continuity correction, unless both errors are as many. A pair of classes never taken for each
-    other leaves 0/0 in the sum, and no value.
+    With two classes the continuity correction applies, unless both kinds of error are equally frequent. A pair of
+    classes that were never confused gives 0/0 in the sum, so the value is undefined.
     """
     return Result(_mcnemar_p_value(ws, ws.tally(call.options)))
 
@@ -92,7 +92,7 @@ def _mcnemar_p_value(ws: EvaluationContext, tally: Tally) -> float:
         raise UndefinedError("there is only one class, and the test compares two")
     lower, upper = np.minimum(cells.gold, cells.predicted), np.maximum(cells.gold, cells.predicted)
     observed_pairs = len(np.unique((lower * m + upper)[lower != upper]))
-    if observed_pairs < pairs:  # told before anything is taken apart: with many classes it is the rule
+    if observed_pairs < pairs:  # checked before building the dictionary: with many classes this is the usual case
         raise UndefinedError(
             f"{pairs - observed_pairs} of {pairs} pairs of classes were never taken for each other (0/0)"
         )
@@ -104,7 +104,7 @@ def _mcnemar_p_value(ws: EvaluationContext, tally: Tally) -> float:
 
 
 def caret_overall(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The seven values of `overall`, each None where caret says NA or NaN, with the reason among the notes."""
+    """The seven values of `overall`; a value is None where caret prints NA or NaN, with the reason among the notes."""
     tally = ws.tally(call.options)
     computations: dict[str, Callable[[], float]] = {
         "Accuracy": lambda: tally.exact / tally.n,
@@ -127,7 +127,7 @@ def caret_overall(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def caret_by_class(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The eleven values of `byClass` of each class against the rest; None where caret says NA or NaN."""
+    """The eleven values of `byClass` for each class against the rest; None where caret prints NA or NaN."""
     tally = ws.tally(call.options)
     data = {}
     for position, name in enumerate(tally.names):
@@ -155,7 +155,7 @@ def _class_statistics(table: _Table, prevalence: Fraction) -> dict[str, float | 
         _predictive_value(specificity, recall, 1 - prevalence),
         _quotient(tp, tp + fp),
         recall,
-        Fraction(2 * tp, 2 * tp + fp + fn) if tp else None,  # caret says NaN where precision and recall are 0
+        Fraction(2 * tp, 2 * tp + fp + fn) if tp else None,  # caret prints NaN where precision and recall are 0
         prevalence,
         Fraction(tp, n),
         Fraction(tp + fp, n),
@@ -169,7 +169,7 @@ def _quotient(numerator: int, denominator: int) -> Fraction | None:
 
 
 def _predictive_value(recall: Fraction | None, specificity: Fraction | None, prevalence: Fraction) -> Fraction | None:
-    """The share of right ones among those found: hit·p / (hit·p + (1 - free)(1 - p)); None where a part is."""
+    """A predictive value by Bayes: recall·p / (recall·p + (1 - specificity)(1 - p)); None where an input is undefined."""
     if recall is None or specificity is None:
         return None
     denominator = recall * prevalence + (1 - specificity) * (1 - prevalence)

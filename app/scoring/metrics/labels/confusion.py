@@ -28,9 +28,10 @@ from app.scoring.tally import EvaluationContext
 
 
 def confusion_matrix(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The m × m counts, rows gold; with more than a million cells only those that are not 0, as `cells`.
+    """The m × m counts with gold as rows; above a million cells only the nonzero ones, as `cells`.
 
-    `one_vs_rest` holds the 2×2 table of each class, `outside` and `nothing` what stands in no column.
+    `one_vs_rest` holds the 2×2 table of each class; `outside` and `nothing` count the predictions outside the vocabulary
+    and the missing ones, which have no column.
     """
     tally = ws.tally(call.options)
     matrix = (confusion if len(ws.spec.classes) ** 2 <= MAX_DENSE_CELLS else sparse_confusion)(ws.case)
@@ -42,16 +43,16 @@ def confusion_matrix(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def confusion_split(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The matrix of label sets with row and column counts; with more than a million cells those that are not 0."""
+    """The matrix of label sets with row and column counts; above a million cells only the nonzero ones."""
     try:
         table = split_confusion(ws.case, call.options)
     except TooManyLabelPairsError:
-        raise UndefinedError("the sets are so large that the matrix would have more than ten million parts") from None
+        raise UndefinedError("the sets are so large that the matrix would have more than ten million entries") from None
     return Result(None, data=_split_table_json(table, len(ws.spec.classes)))
 
 
 def _split_table_json(table: SplitTable, m: int) -> dict[str, Any]:
-    """As JSON; the names beyond the classes only where they occur, as `labels` after the classes."""
+    """The table as JSON; names beyond the declared classes follow them in `labels`, only where they occur."""
     shown = [at for at in range(m + 2) if at < m or table.row_totals[at] or table.column_totals[at]]
     position = np.zeros(m + 2, dtype=np.int64)
     position[shown] = np.arange(len(shown))
@@ -91,7 +92,7 @@ _declare(
     source="Wenzel Fig 2-3 (rows predicted there); Döring; rows are gold here",
     example=MULTICLASS_EXAMPLE,
     compute=confusion_matrix,
-    hints={"multilabel": "for label sets say confusion_split"},
+    hints={"multilabel": "for label sets use confusion_split"},
     symbols={
         "M_{j,k}": "instances of gold class j that were predicted as k",
         "ŷ_i": "predicted class of instance i",
@@ -113,7 +114,7 @@ _declare(
     source="Van Asch 2013 sec 5.2, 5.5, Tables 6-7",
     example=MULTILABEL_EXAMPLE,
     compute=confusion_split,
-    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance say confusion_matrix"),
+    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance use confusion_matrix"),
     symbols={
         "R_{j,k}": "row count of gold label j and predicted label k; a row sums to how often j is gold. On the "
         "diagonal both counts are the instances that have the label on both sides; where only one gold and one "

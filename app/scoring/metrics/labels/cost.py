@@ -1,4 +1,4 @@
-"""Measures that weigh errors: expected cost by a matrix, distance between classes on a scale."""
+"""Measures that weight errors: expected cost by a cost matrix, and distance between classes on an ordinal scale."""
 
 import math
 from collections.abc import Mapping
@@ -31,13 +31,14 @@ COST_EXAMPLE = Example(
     value="",
     cost_matrix={"cat": {"dog": 0.1, "mouse": 1}, "dog": {"cat": 0.2, "mouse": 2.5}, "mouse": {"cat": 4, "dog": 3}},
 )
-_SCALE = "place on the scale of their order"
+_SCALE = "position on the scale of classes"
 
 
 def expected_cost(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean over instances of the cost of their cell: an exact sum of the decimal costs, divided once.
 
-    Right answers that the matrix does not name cost 0; without another cost of a class that occurs there is no value.
+    Right answers without an entry in the matrix cost 0. The value is undefined where any other cost is missing for a
+    class that occurs in gold.
     """
     tally = ws.tally(call.options)
     cells = confusion_cells(ws, tally, "cost")
@@ -52,7 +53,7 @@ def expected_cost(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def _check_costs(costs: Mapping[str, Mapping[str, float]], names: tuple[str, ...], occurring: list[int]) -> None:
-    """Raise UndefinedError where a cost that could be needed is not given, or is no finite number."""
+    """Raise UndefinedError where a cost that may be needed is missing or is not a finite number."""
     missing, not_finite = [], []
     for gold in (names[position] for position in occurring):
         row = costs.get(gold, {})
@@ -65,7 +66,7 @@ def _check_costs(costs: Mapping[str, Mapping[str, float]], names: tuple[str, ...
 
 
 def mean_absolute_class_distance(ws: EvaluationContext, call: MetricCall) -> Result:
-    """How many places of the declared order the prediction is away from gold, on average."""
+    """The mean distance between prediction and gold, in positions of the declared order."""
     tally = ws.tally(call.options)
     cells = confusion_cells(ws, tally, _SCALE)
     return Result(total(multiply(np.abs(cells.gold - cells.predicted), cells.counts)) / tally.n)

@@ -1,4 +1,4 @@
-"""The F of averaged precision and recall, beside the average of F values: two metrics, never one name."""
+"""The F of averaged precision and recall, which differs from the average of F values and has names of its own."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from app.scoring.tally import EvaluationContext
 
 @dataclass(frozen=True, slots=True)
 class _FMeasure:
-    """One choice of β: fixed, or (None) the parameter `beta`; `called`: names that it has under an average."""
+    """One choice of β: fixed, or the parameter `beta` (None); `average_names`: names that it has under one average."""
 
     prefix: str
     name: str
@@ -67,7 +67,7 @@ _F_MEASURES = (
 
 
 def compute_f_of_averages(ws: EvaluationContext, call: MetricCall, average: Average, beta: Fraction) -> Result:
-    """F_beta of the averaged precision and recall (W eq 20, 29; D; Z), rounded once and not in between."""
+    """F_beta of the averaged precision and recall (W eq 20, 29; D; Z), computed exactly and rounded once."""
     precision = average.compute(ws, call, PRECISION.ratio(call))
     recall = average.compute(ws, call, RECALL.ratio(call))
     notes = tuple(dict.fromkeys((*precision.notes, *recall.notes)))
@@ -75,20 +75,20 @@ def compute_f_of_averages(ws: EvaluationContext, call: MetricCall, average: Aver
     assert recall.exact is not None
     if recall.value or (precision.value and beta):
         return rounded_result(f_beta_of(precision.exact, recall.exact, beta), notes)
-    # no recall is an answer that is wholly wrong, whatever 0/0 counts as elsewhere: by counts F is 0 too
+    # recall 0 means that every answer is wrong, whatever the option for 0/0: F from counts is 0 too
     zero = "average recall is" if precision.value else "average precision and recall are both"
     return Result(0.0, None, (*notes, f"{zero} 0, and so is their F"))
 
 
 def f_of_averages_metric(kind: _FMeasure, average: Average) -> Metric:
-    """The metric that this average and this β make."""
+    """The metric for this average and this β."""
 
     def value(ws: EvaluationContext, call: MetricCall) -> Result:
         return compute_f_of_averages(
             ws, call, average, kind.beta if kind.beta is not None else to_fraction(call.params["beta"])
         )
 
-    excluded = {"zero_division"} if average is SAMPLES else set()  # there the empty sets have options of their own
+    excluded = {"zero_division"} if average is SAMPLES else set()  # empty sets have options of their own there
     options = [name for name in average.options if name not in excluded]
     return Metric(
         key=f"{kind.prefix}_of_averages_{average.suffix}",
@@ -117,7 +117,7 @@ def f_of_averages_metric(kind: _FMeasure, average: Average) -> Metric:
 
 
 def _averages_equation(average: Average) -> str:
-    """What the bars mean under this average, in LaTeX."""
+    """The definitions of the barred symbols under this average, in LaTeX."""
     return r",\;".join(_bar_equations(average).values())
 
 
@@ -129,10 +129,10 @@ def _bar_equations(average: Average) -> dict[str, str]:
 
 
 def _equation_of_call(kind: _FMeasure, average: Average) -> Callable[[MetricCall], str]:
-    """The equation of a call, with what 0/0 counts as.
+    """The equation of a call, with the value of 0/0.
 
-    The rule for 0/0 is for precision and recall, of which each may leave out other classes. It is not for F: that is 0
-    where both averages are 0.
+    The rule for 0/0 applies to precision and recall, each of which may leave out different classes. It does not apply to
+    F, which is 0 where both averages are 0.
     """
 
     def written(call: MetricCall) -> str:
@@ -144,7 +144,7 @@ def _equation_of_call(kind: _FMeasure, average: Average) -> Callable[[MetricCall
 
 
 def _narrow_average(letter: str, bar: str, call: MetricCall) -> str:
-    """The average of precision or of recall over the classes that it leaves in, with the divisor that it then has."""
+    """The average of precision or recall, restricted to the classes that enter it, with the matching divisor."""
     if any(
         call.options.get(name, usual) != usual
         for name, usual in _ALL_LABELS_OPTIONS.items()
@@ -159,7 +159,7 @@ def _narrow_average(letter: str, bar: str, call: MetricCall) -> str:
 
 
 def _zero_division_equations(average: Average, call: MetricCall) -> list[str]:
-    """What stands for a precision or recall that is 0/0."""
+    """The values used for a precision or recall that is 0/0."""
     if average is not SAMPLES:
         value = {"worst": "0", "0": "0", "1": "1"}.get(call.options["zero_division"])
         return [] if value is None else [rf"\tfrac{{0}}{{0}}:={value}\text{{ in }}P_{{j}},R_{{j}}"]

@@ -1,4 +1,4 @@
-"""Whether being right depends on the group of an instance: chi-squared and Cramér's V of outcome × group."""
+"""Whether correctness depends on the group of an instance: chi-squared and Cramér's V of outcome × group."""
 
 from dataclasses import replace
 from functools import partial
@@ -22,7 +22,7 @@ from app.scoring.tally import EvaluationContext
 
 
 def _right_mask(ws: EvaluationContext, call: MetricCall) -> NDArray[np.bool_]:
-    """For each instance whether its label is right or among the acceptable ones, or its sets are equal."""
+    """Whether each instance is right: its label is the gold label or an acceptable one, or its label sets are equal."""
     if ws.spec.task == "multilabel":
         counts = ws.tally({**call.options, "duplicates": "set"}).instances.counts
         return np.asarray((counts.fp == 0) & (counts.fn == 0))
@@ -60,7 +60,7 @@ def chi_squared(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def cramers_v(ws: EvaluationContext, call: MetricCall) -> Result:
-    """Cramér's V of right or wrong × group: of two rows, the root of chi-squared / n (Wenzel sec 4)."""
+    """Cramér's V of right or wrong × group: with two rows, the square root of chi-squared / n (Wenzel sec 4)."""
     dependence = _outcome_by_group(ws, call)
     return Result(dependence.cramers_v, None, (_note(dependence),))
 
@@ -101,7 +101,7 @@ _declare(
     supports_weights=False,
     symbols={
         "O_{r,g}": "instances of outcome r (right or wrong) and group g",
-        "E_{r,g}": "row total × column total / n: how many those would be if the group did not matter",
+        "E_{r,g}": "row total × column total / n: the count expected if the outcome did not depend on the group",
     },
 )
 _declare(

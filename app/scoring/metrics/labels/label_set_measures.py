@@ -1,4 +1,4 @@
-"""Measures of label sets: single decisions, edit distance, how many labels there are, how far instances are right."""
+"""Measures of label sets: single decisions, edit distance, number of labels, and partial correctness."""
 
 from functools import partial
 
@@ -50,7 +50,7 @@ _LEVENSHTEIN_EXAMPLE = Example(
 
 
 def hamming_score(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The share of right (instance, label) decisions: 1 less the Hamming loss, divided once."""
+    """The share of right (instance, label) decisions: 1 - Hamming loss, computed with one division."""
     tally = ws.tally(call.options)
     return Result((tally.cells - tally.wrong_cells) / tally.cells, None, unknown_label_note(tally))
 
@@ -58,7 +58,7 @@ def hamming_score(ws: EvaluationContext, call: MetricCall) -> Result:
 def harmonic_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean over instances of the harmonic mean of their recall and their specificity (MEKA, P_Harmonic).
 
-    Where both are 0 so is their harmonic mean; where the gold set is empty or full one of them is 0/0.
+    Where both are 0, their harmonic mean is 0. Where the gold set is empty or contains every label, one of them is 0/0.
     """
     instances = ws.tally(call.options).instances
     tp, fp, fn, tn = instances.counts.columns
@@ -76,7 +76,7 @@ def harmonic_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
 def levenshtein(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean edit distance of the two label vectors, divided by their length (MEKA, L_LevenshteinDistance).
 
-    A label outside the vocabulary is one more step, until there are as many as labels.
+    Each label outside the vocabulary adds one step, up to the length of the vector.
     """
     tally, weights = ws.tally(call.options), ws.case.weights
     distances = ws.shared(
@@ -97,13 +97,13 @@ def _edit_distances(ws: EvaluationContext, call: MetricCall) -> Integers:
     try:
         distances = edit_distances(keys[0], keys[1], ws.case.gold.n, m + 1)
     except EditDistanceCostLimitError:
-        raise UndefinedError("the sets differ in too many labels of too many to find the distances in time") from None
+        raise UndefinedError("the sets differ in too many labels to compute the edit distances in time") from None
     capped: Integers = np.minimum(distances + gold.outside + predicted.outside, size)
     return capped
 
 
 def _mean_set_size(side: str, *, density: bool) -> Compute:
-    """The mean size of the gold or predicted sets; as a share of the labels for the density."""
+    """The mean size of the gold or predicted sets; for the density, as a share of the labels."""
 
     def value(ws: EvaluationContext, call: MetricCall) -> Result:
         tally = ws.tally(call.options)
@@ -115,18 +115,18 @@ def _mean_set_size(side: str, *, density: bool) -> Compute:
 
 
 def _weighted_sum(instances: InstanceCounts, values: Integers) -> int:
-    """The sum over instances, each as often as it weighs."""
+    """The weighted sum over instances."""
     return total(values) if instances.weights is None else total(multiply(values, instances.weights))
 
 
 def empty_predictions(ws: EvaluationContext, call: MetricCall) -> Result:
-    """How many instances were given no label at all, whether the empty set is a class or not."""
+    """The number of instances without a predicted label, whether or not the empty set is a class."""
     instances = ws.tally({**call.options, "empty_label": "not_a_label"}).instances
     return Result(float(_weighted_sum(instances, (instances.predicted_size == 0).astype(np.int64))))
 
 
 def _status_counts(ws: EvaluationContext, call: MetricCall) -> dict[str, int]:
-    """How many instances are right in full, else in part, else not at all."""
+    """The number of instances that are fully right, else partly right, else not right at all."""
     tally = ws.tally(call.options)
     instances = tally.instances
     with_hits = _weighted_sum(instances, (instances.counts.tp > 0).astype(np.int64))
@@ -153,7 +153,7 @@ _declare = partial(
     declare_label_set_metric,
     direction="none",
     properties=ASYMMETRIC,
-    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "it is about sets of labels, and here each instance has one"),
+    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "it is defined for label sets, and here each instance has one label"),
 )
 
 declare_label_set_metric(

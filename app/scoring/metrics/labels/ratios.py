@@ -1,4 +1,4 @@
-"""More measures of one 2×2 table, and what the averages make of them."""
+"""More measures of one 2×2 table, and the metrics that the averages derive from them."""
 
 from dataclasses import replace
 from functools import partial

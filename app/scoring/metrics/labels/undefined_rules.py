@@ -1,4 +1,4 @@
-"""The conventions at work: 0/0, which labels enter a mean, and the notes that say where a rule fired."""
+"""How the conventions apply: 0/0, the labels that enter a mean, and notes on where a rule was applied."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,7 +10,7 @@ from app.scoring.declaration.options import excluded_labels
 from app.scoring.tally import ConfusionCounts, EvaluationContext, Tally
 
 Mask = NDArray[np.bool_]
-MAX_LISTED_NAMES = 10  # names spelled out in a note before it says how many more there are
+MAX_LISTED_NAMES = 10  # a note lists this many names, then gives the number of the rest
 
 
 class UndefinedError(Exception):
@@ -33,14 +33,14 @@ def label_position(label: str, names: Sequence[str]) -> int:
 
 
 def zero_division_value(call: MetricCall, direction: Direction, what: str, *, lowest: float = 0.0) -> float | None:
-    """What 0/0 counts as under the call's zero-division rule; None means: leave it out (docs/conventions.md).
+    """The value of 0/0 under the zero-division rule of the call; None means that it is left out (docs/conventions.md).
 
-    `what` says what is 0/0: it is the reason where the rule is `error`. `lowest` is the worst value where higher is
-    better.
+    `what` names what is 0/0; under the rule `error` it becomes the reason of the UndefinedError. `lowest` is the worst
+    value where higher is better.
     """
     rule = call.options["zero_division"]
     if rule == "error":
-        raise UndefinedError(f"{what}, and zero_division=error says not to replace it")
+        raise UndefinedError(f"{what}, and zero_division=error does not replace it")
     if rule == "skip":
         return None
     if rule == "worst":
@@ -51,7 +51,7 @@ def zero_division_value(call: MetricCall, direction: Direction, what: str, *, lo
 def ratio_or_substitute(
     call: MetricCall, direction: Direction, numerator: int, denominator: int, what: str, *, lowest: float = 0.0
 ) -> tuple[float, tuple[str, ...]]:
-    """One quotient of integers under the zero-division rule, and the note if the rule fired."""
+    """One quotient of integers under the zero-division rule, with a note where the rule was applied."""
     if denominator:
         return numerator / denominator, ()
     value = zero_division_value(call, direction, f"{what} is 0/0", lowest=lowest)
@@ -61,7 +61,7 @@ def ratio_or_substitute(
 
 
 def join_names(names: Iterable[str]) -> str:
-    """Names joined for a sentence; a long list is cut, with the number of those left out."""
+    """Names joined for a sentence; a long list is cut and ends with the number of omitted names."""
     names = list(names)
     shown = ", ".join(names[:MAX_LISTED_NAMES])
     return shown if len(names) <= MAX_LISTED_NAMES else f"{shown} and {len(names) - MAX_LISTED_NAMES} more"
@@ -73,7 +73,7 @@ def class_names(tally: Tally, mask: Mask) -> str:
 
 
 def excluded_mask(tally: Tally, call: MetricCall) -> Mask:
-    """The classes that exclude_labels names; a name that is no class has no value."""
+    """The classes that exclude_labels names; raises UndefinedError for a name that is not a declared class."""
     excluded = excluded_labels(call.options["exclude_labels"], tally.names)
     mask = np.zeros(len(tally.names), dtype=bool)
     if not excluded:
@@ -142,7 +142,7 @@ def _label_set_mask(ws: EvaluationContext, tally: Tally, rule: str) -> Mask:
 
 
 def train_weights(ws: EvaluationContext, tally: Tally) -> NDArray[np.int64]:
-    """The training frequency of each class; a class that training lacks weighs 0."""
+    """The training frequency of each class, 0 for a class absent from the training data. Raises UndefinedError."""
     if ws.train_frequencies is None:
         raise UndefinedError("it needs the training frequencies of the labels, and none were given")
     if not ws.train_frequencies.any():

@@ -1,4 +1,4 @@
-"""Measures of a whole task: accuracy and its kin, exact match and Hamming loss."""
+"""Measures of a whole task: accuracy and its variants, exact match and Hamming loss."""
 
 import math
 from collections import Counter
@@ -26,7 +26,7 @@ from app.scoring.numeric.exact import Integers, integer_weights, round_to_12_dig
 from app.scoring.tally import EvaluationContext, Tally
 
 DECIMAL_CONTEXT = Context(prec=40)
-MAX_CLASS_WEIGHT = 10**150  # products with counts stay within binary64
+MAX_CLASS_WEIGHT = 10**150  # so that products with counts stay within the range of binary64
 
 
 def _right_weight(ws: EvaluationContext, call: MetricCall) -> int:
@@ -54,13 +54,11 @@ def unknown_label_note(tally: Tally) -> tuple[str, ...]:
     """The note on labels outside the vocabulary, where there are any."""
     if not tally.unknown_labels:
         return ()
-    return (
-        "each label outside the vocabulary is a wrong decision more, of an instance at most as many as there are labels",
-    )
+    return ("each label outside the vocabulary is one more wrong decision, up to the number of labels per instance",)
 
 
 def capped_equation(call: MetricCall) -> str:
-    """The equation, with the most decisions of an instance where labels outside the vocabulary may be more."""
+    """The equation, with the cap of m wrong decisions per instance where labels outside the vocabulary count as wrong."""
     if call.options["unknown_label"] != "count_as_fp":
         return call.metric.equation
     wrong = r"|P_{i}\,\triangle\,Y_{i}|"
@@ -69,7 +67,7 @@ def capped_equation(call: MetricCall) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Recalls:
-    """The classes that occur in gold and are not left out: how often each was found and how often it occurs."""
+    """The recalls of the classes that occur in gold and are not excluded: `found` of `support` instances each."""
 
     tally: Tally
     mask: Mask
@@ -79,7 +77,7 @@ class _Recalls:
 
 
 def _recalls(ws: EvaluationContext, call: MetricCall) -> _Recalls:
-    """What the recalls of the classes that occur in gold are made of; absent ones are listed."""
+    """The numerators and denominators of the recalls, with notes on the classes that are absent or excluded."""
     tally = ws.tally(call.options)
     mask, notes = occurring_labels(tally, call)
     return _Recalls(tally, mask, tally.classes.tp[mask], tally.classes.support[mask], tuple(notes))
@@ -97,12 +95,12 @@ def _class_weights(ws: EvaluationContext, tally: Tally, mask: Mask) -> Integers:
         raise UndefinedError("a class weight is negative or not a finite number")
     weights = integer_weights(class_weights[name] for name in names)
     if max(weights, default=0) > MAX_CLASS_WEIGHT:
-        raise UndefinedError("the class weights lie too far apart: the largest is more than 10^150 times the unit")
+        raise UndefinedError("the class weights differ too much: the largest is more than 10^150 times the unit")
     return np.array(weights, dtype=object)
 
 
 def balanced_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The mean recall of the classes that occur in gold; adjusted, on a scale where one class for all is 0."""
+    """The mean recall of the classes that occur in gold; if adjusted, scaled so that predicting one class for all is 0."""
     recalls = _recalls(ws, call)
     k = len(recalls.found)
     recall = quotient_sum(recalls.found, recalls.support)
@@ -114,7 +112,7 @@ def balanced_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def weighted_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The recalls weighted by the class weights, uniform without; D's printed form lacks the 1/n_k."""
+    """The mean recall by class weights, uniform where none are given; D's printed form lacks the factor 1/n_k."""
     recalls = _recalls(ws, call)
     weights = _class_weights(ws, recalls.tally, recalls.mask)
     divisor = total(weights)
@@ -127,8 +125,10 @@ def gmean_recall(ws: EvaluationContext, call: MetricCall) -> Result:
     """The geometric mean of the recalls of the classes that occur in gold; 0 where one of them is never found."""
     recalls = _recalls(ws, call)
     pairs = sorted(Counter(zip(recalls.found.tolist(), recalls.support.tolist(), strict=True)).items())
-    with localcontext(DECIMAL_CONTEXT):  # the same digits on every machine, whatever the order of the classes
-        # also where the value is 0 anyway: the time must not tell that a last class was found
+    with localcontext(
+        DECIMAL_CONTEXT
+    ):  # decimal arithmetic: the same digits on every machine and in any order of classes
+        # computed even where the result is 0, so that the response time does not reveal whether the last class was found
         logarithms = [_log_recall(*pair) * times for pair, times in pairs if pair[0]]
         if not recalls.found.all():
             return Result(0.0, None, recalls.notes)
@@ -137,7 +137,7 @@ def gmean_recall(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def _log_recall(found: int, support: int) -> Decimal:
-    """That of a recall, to the digits of the context."""
+    """The natural logarithm of a recall, at the precision of the context."""
     return (Decimal(found) / Decimal(support)).ln()
 
 
@@ -149,14 +149,14 @@ def subset_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
 
 ADJUSTED_PARAM = boolean_param(
     "adjusted",
-    "whether chance counts as 0",
-    if_false="the mean recall itself, 1/K for one and the same of K classes",
+    "whether the value is rescaled so that chance is 0",
+    if_false="the mean recall itself: 1/K where one of K classes is always predicted",
     if_true="(b - 1/K) / (1 - 1/K) of the mean recall b of K classes: chance is 0",
 )
 
 
 def _balanced_accuracy_equation(call: MetricCall) -> str:
-    """The equation with the adjustment where it is asked for."""
+    """The equation, with the adjustment where the call has adjusted=true."""
     latex = call.metric.equation
     if call.params["adjusted"] == "false":
         return latex
@@ -165,7 +165,7 @@ def _balanced_accuracy_equation(call: MetricCall) -> str:
 
 
 _ACCURACY_HINTS = {
-    "multilabel": "'accuracy' has several meanings for label sets: say subset_accuracy, jaccard_samples, "
+    "multilabel": "'accuracy' has several meanings for label sets: use subset_accuracy, jaccard_samples, "
     "hamming_loss or accuracy_ovr_micro"
 }
 _RECALL_HINTS = {"multilabel": "for label sets the mean recall over labels is recall_macro"}
@@ -198,7 +198,7 @@ declare_single_label_metric(
     source="Wenzel sec 3.2.3",
     example=worked_example(MULTICLASS_EXAMPLE, "4/9"),
     compute=error_rate,
-    hints={"multilabel": "for label sets say zero_one_loss or hamming_loss"},
+    hints={"multilabel": "for label sets use zero_one_loss or hamming_loss"},
     acceptable=True,
 )
 declare_single_label_metric(
