@@ -1,4 +1,4 @@
-"""The table of a cross-validation: each fold, the pooled value, the mean, both deviations."""
+"""The table of a cross-validation: values per fold, pooled value, mean, and standard deviations."""
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -24,7 +24,7 @@ from app.scoring.tally import EvaluationContext
 
 
 def cv_table(ws: EvaluationContext, call: MetricCall) -> Result:
-    """Counts, precision, recall and F of each fold, and what follows from them all (V sec 7)."""
+    """Counts, precision, recall and F of each fold, with their summaries (V sec 7)."""
     label = call.params.get("label") or (ws.spec.positive_label if ws.spec.task == "binary" else None)
     folds = folds_of(ws)
     rows: list[dict[str, Any]] = [{"fold": fold.name, "n": fold.ws.total} for fold in folds]
@@ -56,7 +56,7 @@ def _json_fold_value(value: Real | None, call: MetricCall) -> float | None:
 
 
 def _fold_measures(ws: EvaluationContext, call: MetricCall, label: str) -> dict[str, Any]:
-    """One fold's counts and measures of the label; without gold positives it has no recall and no F."""
+    """Counts and measures of the label in one fold; without gold positives recall and F are None."""
     tp, fp, fn, tn = table = label_table(ws, call, label)
     substitute = _zero_division_value(call)
     precision = Fraction(tp, tp + fp) if tp + fp else None if substitute is None else Fraction(substitute)
@@ -83,12 +83,12 @@ def _f1_of_means(measures_by_fold: Sequence[dict[str, Any]], call: MetricCall) -
 
 
 def _zero_division_value(call: MetricCall) -> float | None:
-    """What 0/0 counts as in the table; None where it is to be left out or is an error."""
+    """The value of 0/0 in the table; None where it is left out or an error."""
     return None if call.options["zero_division"] == "error" else zero_division_value(call, "higher", "0/0")
 
 
 def _summary(values: FoldValues, call: MetricCall, pooled: Callable[[], Result]) -> dict[str, Any]:
-    """Pooled value, mean and both deviations of one measure."""
+    """Pooled value, mean and both standard deviations of one measure."""
     averaged = values.averaged_values(call)
     try:
         pooled_value = pooled().value

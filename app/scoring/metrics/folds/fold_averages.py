@@ -40,7 +40,7 @@ def _pooled_f1(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def _equation_with_zero_rule(equation: str) -> Callable[[MetricCall], str]:
-    """The equation, and under undefined=zero what then holds for a fold without a value."""
+    """The equation; under undefined=zero, with the value of a fold without gold positives."""
     return lambda call: equation + (_ZERO_RULE_EQUATION if call.params["undefined"] == "zero" else "")
 
 
@@ -154,6 +154,6 @@ _declare(
     symbols={
         **_SYMBOLS,
         "F^{(k)}": "F1 of fold k: of one class, macro, micro",
-        "F̄": "its mean over the folds; the first root is the deviation of the sample, the second of the population",
+        "F̄": "mean over the folds; the first root is the standard deviation of the sample, the second of the population",
     },
 )

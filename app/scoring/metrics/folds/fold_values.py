@@ -27,7 +27,7 @@ F1 = next(base for base in BASE_MEASURES if base.key == "f1")
 UNDEFINED_PARAM = Param(
     "undefined",
     "choice",
-    "what a fold without a value does, such as one whose gold has no positives",
+    "how a fold without a value counts, such as one whose gold has no positives",
     default="skip",
     values=("skip", "zero"),
     value_meanings=("it is left out and listed", "it counts as 0"),
@@ -44,9 +44,9 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class FoldValues:
-    """One measure in each fold, None where it has no value there, with a reason; and the notes of the folds.
+    """One measure in each fold, None where it is undefined, with the reason and the notes of the folds.
 
-    `refused` says why there may be no mean at all.
+    `refused`: why there is no mean at all, under zero_division=error.
     """
 
     names: tuple[str, ...]
@@ -67,7 +67,7 @@ class FoldValues:
 
 
 def folds_of(ws: EvaluationContext) -> list[Fold]:
-    """The folds that have instances, each with counts of its own, in the order in which they were named."""
+    """The folds that have instances, each with counts of its own, in the order of the fold names."""
     return ws.shared("folds", lambda: _split_into_folds(ws))
 
 
@@ -81,13 +81,13 @@ def _split_into_folds(ws: EvaluationContext) -> list[Fold]:
 
 
 def label_table(ws: EvaluationContext, call: MetricCall, label: str) -> tuple[int, int, int, int]:
-    """The tp, fp, fn, tn of one class; raises UndefinedError where it is not declared."""
+    """tp, fp, fn, tn of one class; raises UndefinedError where it is not declared."""
     tally = ws.tally(call.options)
     return table_of(tally.classes, label_position(label, tally.names))
 
 
 def fold_f1(table: tuple[int, int, int, int]) -> Real | None:
-    """F1 of one table; None where gold has no positives, whatever the false positives (catalogue, row 33)."""
+    """F1 of one table; None where gold has no positives, even if there are false positives (catalogue, row 33)."""
     tp, fp, fn, _ = table
     return to_real(Fraction(2 * tp, 2 * tp + fp + fn)) if tp + fn else None
 
@@ -101,7 +101,7 @@ def label_f1_by_fold(ws: EvaluationContext, call: MetricCall) -> FoldValues:
 
 
 def average_f1_by_fold(ws: EvaluationContext, call: MetricCall, average: Average) -> FoldValues:
-    """The macro or micro F1 in each fold; a fold whose gold has none of the labels has none."""
+    """The macro or micro F1 in each fold; None for a fold whose gold has none of the labels."""
     values: list[Real | None] = []
     notes: dict[str, list[str]] = {}
     reason, refused = "the gold of none has any label", None
@@ -133,7 +133,7 @@ def _truncate_notes(notes: list[str]) -> tuple[str, ...]:
 
 
 def mean_over_folds(values: FoldValues, call: MetricCall) -> Result:
-    """The plain mean over folds, each counting once (V eq 29)."""
+    """The unweighted mean over folds (V eq 29)."""
     averaged = values.averaged_values(call)
     if values.refused is not None:
         raise UndefinedError(values.refused)
@@ -151,7 +151,7 @@ def mean_of_values(values: Sequence[Real]) -> Real:
 
 
 def standard_deviations(values: Sequence[Real]) -> dict[str, float | None]:
-    """The standard deviation of at least one value, of the sample (n - 1) and of the population (n), to 12 digits."""
+    """The standard deviations of at least one value: of the sample (n - 1) and of the population (n), to 12 digits."""
     negated_mean = mean_of_values(values) * -1
     deviations = [value + negated_mean for value in values]
     squares = sum_reals(deviation * deviation for deviation in deviations)

@@ -36,7 +36,7 @@ from app.scoring.tally import EvaluationContext
 
 
 def _augmented_overlap(ws: EvaluationContext, call: MetricCall) -> AugmentedOverlap:
-    """The extended sets of all instances, made once for precision, recall and F."""
+    """The extended sets of all instances, cached for precision, recall and F."""
     max_depth = call.params["max_depth"]
     exclude_root = call.params.get("exclude_root") == "true"
 
@@ -87,7 +87,7 @@ def symmetric_difference(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def tree_induced_error(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The mean length of the shortest way between the gold and the predicted label."""
+    """The mean length of the shortest path between the gold and the predicted label."""
     tree = ancestry(ws, joined=has_virtual_root(call))
     gold, predicted = label_sets(ws, call)
     if predicted.outside.any() or gold.outside.any():
@@ -125,9 +125,9 @@ _MAX_DEPTH_PARAM = Param(
 _HIERARCHICAL_PARAMS = (
     boolean_param(
         "pooled",
-        "whether the instances are averaged or their nodes summed first",
+        "whether the measure is averaged over instances or computed from the summed counts",
         if_false="the mean of the values of the instances",
-        if_true="sums over all instances first, then one division",
+        if_true="counts are summed over all instances, then divided once",
     ),
     COUNT_ROOT_PARAM,
     boolean_param(
@@ -155,7 +155,7 @@ _PEERS = {"HEMKit": _HEMKIT_NOTE, "HiClass": "sums over all instances first (poo
 
 
 def hierarchy_example(value: str) -> Example:
-    """Three instances over a tree of three classes with the value that a metric has on them."""
+    """Three instances over a tree of three classes, with the value of a metric."""
     return Example(
         task="multilabel",
         classes=("poodle", "beagle", "cat"),
@@ -171,7 +171,7 @@ _BOTH_LATEX = r"|\hat{P}_{i}|+|\hat{Y}_{i}|"
 
 
 def _register_hierarchical(key: str, short: str, compute: Compute, equations: tuple[str, str], value: str) -> None:
-    """One of the three measures; `ways` are its equation as a mean over instances and pooled."""
+    """Register one of the three measures; `equations` are its equation as a mean over instances and pooled."""
 
     def shown(call: MetricCall) -> str:
         return equations[call.params["pooled"] == "true"]
@@ -260,7 +260,7 @@ declare_hierarchy_metric(
     compute=tree_induced_error,
     hints={"multilabel": "for label sets mgia and hierarchical_symmetric_difference measure distances"},
     symbols={
-        "\u03b3": "number of steps of the shortest way between two labels, up and down the hierarchy; where several "
+        "\u03b3": "number of steps of the shortest path between two labels, up and down the hierarchy; where several "
         "parents make cycles, and these are so long, so many and the instances so many that searching all of them would "
         "take some seconds, the value is null, whatever the labels (a ladder of 60,000 nodes from some 180 instances on)",
         "y_i": "gold label of instance i",

@@ -1,4 +1,4 @@
-"""What the hierarchical metrics share: label sets as nodes, and shares of extended sets averaged over instances."""
+"""Shared parts of the hierarchical metrics: label sets as nodes, and shares of extended sets averaged over instances."""
 
 from collections.abc import Callable
 from functools import partial
@@ -29,7 +29,7 @@ EMPTY_SET_OPTIONS = ("both_empty", "one_empty")
 COUNT_ROOT_PARAM = boolean_param(
     "count_root",
     "whether a virtual root stands above all roots",
-    if_false="only nodes of the hierarchy count, and labels of different trees have nothing in common",
+    if_false="only nodes of the hierarchy count, and labels of different trees share no ancestor",
     if_true="a virtual root above all roots joins all trees, and counts",
 )
 
@@ -52,7 +52,7 @@ def has_virtual_root(call: MetricCall) -> bool:
 
 
 def ancestry(ws: EvaluationContext, *, joined: bool) -> Ancestry:
-    """The hierarchy over the classes of the task; raises UndefinedError where classes are missing in it."""
+    """The hierarchy over the classes of the task; raises UndefinedError where classes are missing from it."""
     hierarchy, classes = ws.spec.hierarchy, ws.spec.classes
     assert hierarchy is not None, "checked among the needs of the metric"
     missing = hierarchy.unknown(classes)
@@ -73,7 +73,7 @@ def label_set_key(call: MetricCall) -> tuple[str, ...]:
 
 
 def label_sets(ws: EvaluationContext, call: MetricCall) -> tuple[LabelSets, LabelSets]:
-    """The label sets of gold and predictions under the call's reading; a repeated label counts once."""
+    """The label sets of gold and predictions under the options of the call; a repeated label counts once."""
     as_class = ws.spec.task == "multilabel" and call.options["empty_label"] == "as_class"
     drop = call.options["unknown_label"] == "drop"
     m = len(ws.spec.classes)
@@ -99,7 +99,7 @@ TOO_FAR_REASON = (
 
 
 def effort(ws: EvaluationContext, call: MetricCall) -> HierarchyCostEstimate:
-    """What it costs to walk from the labels of the sets to their ancestors."""
+    """The estimated cost of walking from the labels of the sets to their ancestors."""
     tree = ancestry(ws, joined=has_virtual_root(call))
     climbed: dict[int, float] = ws.common(("climbed", has_virtual_root(call)), dict)
 
@@ -146,7 +146,7 @@ def f1_terms(overlap: AugmentedOverlap) -> tuple[Integers, Integers]:
 
 
 def empty_set_instances(ws: EvaluationContext, call: MetricCall, overlap: AugmentedOverlap) -> list[FixedInstances]:
-    """What the options both_empty and one_empty make of instances with empty sets."""
+    """The instances with empty sets, with their values under the options both_empty and one_empty."""
     return empty_set_values(call, overlap.gold, overlap.predicted, overlap.predicted - label_sets(ws, call)[1].outside)
 
 
@@ -165,5 +165,5 @@ def pooled_share(ws: EvaluationContext, call: MetricCall, overlap: AugmentedOver
 
 
 def weighted_total(ws: EvaluationContext, counts: Integers) -> int:
-    """The sum of counts per instance, each as often as its instance weighs."""
+    """The weighted sum of counts per instance."""
     return total(counts if ws.case.weights is None else multiply(counts, ws.case.weights))

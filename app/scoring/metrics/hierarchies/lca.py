@@ -41,18 +41,18 @@ def _counts_per_instance(
     *,
     matched: bool = False,
 ) -> Int:
-    """Counts of each instance, one row for each; equal pairs of sets are counted once, also for all splits together.
+    """The counts of each instance, one row per instance; equal pairs of sets are counted once, shared by all splits.
 
-    `key` says which counts they are. Raises UndefinedError where linking, or with `matched` matching, the labels would
-    take too long. That is decided for a split by its own instances alone, as if nothing had been counted for another:
-    whether a public value exists must tell nothing of private labels.
+    `key` identifies the counts in the cache. Raises UndefinedError where linking the labels (with `matched`: matching
+    them) would take too long. Each split has its own budget, spent as if nothing had been cached for another split:
+    whether a public value exists must not depend on private labels.
     """
     gold, predicted = label_sets(ws, call)
     budget = max_visited_nodes(len(gold.outside))
     try:
         effort(ws, call).check_linked_labels(
             gold, predicted, matched=matched
-        )  # what is too much is not even made into sets
+        )  # before building sets that would be too expensive
         pairs = ws.shared(
             ("pairs", *label_set_key(call)), lambda: list(zip(gold.sets(), predicted.sets(), strict=True))
         )
@@ -67,7 +67,7 @@ def _counts_per_instance(
                 counts_by_pair[sets] = _PairCounts(counts, tree.passed)
             budget -= counts_by_pair[sets].passed
             if budget < 0:
-                raise HierarchyCostLimitError  # noqa: TRY301 - as where one instance is too much
+                raise HierarchyCostLimitError  # noqa: TRY301 - handled like a single instance over the limit
     except HierarchyCostLimitError:
         raise UndefinedError(TOO_LARGE_REASON) from None
     return np.array([counts_by_pair[sets].counts for sets in pairs], dtype=np.int64)
@@ -75,16 +75,16 @@ def _counts_per_instance(
 
 @dataclass(frozen=True, slots=True)
 class _PairCounts:
-    """The counts of a pair of sets, and how many nodes were passed to find them."""
+    """The counts of a pair of sets, and how many nodes were visited to compute them."""
 
     counts: tuple[int, ...]
     passed: int
 
 
 def _joined_overlap(ws: EvaluationContext, call: MetricCall) -> tuple[AugmentedOverlap, Int]:
-    """The sizes of the joined sets of all instances, and of both together; labels outside stay alone.
+    """The sizes of the joined sets of all instances, and of both together; labels outside the vocabulary join nothing.
 
-    Made once for precision, recall and F.
+    Cached for precision, recall and F.
     """
     remove, links = call.params["redundant"] == "remove", call.params["links"]
 
@@ -110,12 +110,12 @@ def _hemkit_sizes(sets: LabelSetPair, tree: Ancestry) -> tuple[int, int, int, in
 
 
 def lca_precision(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The mean share of the nodes of the predicted set, so joined, that the gold set has too."""
+    """The mean share of the nodes of the joined predicted set that the joined gold set has too."""
     return average_share(ws, call, _joined_overlap(ws, call)[0], precision_terms)
 
 
 def lca_recall(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The mean share of the nodes of the gold set, so joined, that the predicted set has too."""
+    """The mean share of the nodes of the joined gold set that the joined predicted set has too."""
     return average_share(ws, call, _joined_overlap(ws, call)[0], recall_terms)
 
 
@@ -126,7 +126,7 @@ def lca_f1(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def mgia(ws: EvaluationContext, call: MetricCall) -> Result:
-    """One less the error of the matches between the sets, relative to the largest; equal sets have 1."""
+    """1 - (error of the matches between the sets) / (largest possible error); 1 for equal sets."""
     max_error = int(call.params["max_error"])
 
     def count(sets: LabelSetPair, tree: Ancestry) -> tuple[int, ...]:
@@ -137,7 +137,9 @@ def mgia(ws: EvaluationContext, call: MetricCall) -> Result:
         ws, call, count, ("mgia", str(max_error)), matched=True
     ).T
     sizes = AugmentedOverlap(in_gold + gold.outside, in_predicted + predicted.outside, unshared)
-    outside = gold.outside + predicted.outside  # they have no match, and lift no value that is below 0
+    outside = (
+        gold.outside + predicted.outside
+    )  # unmatched: they must not raise a negative value by enlarging the divisor
     equal = unshared + outside == 0
     numerator = np.where(equal, 1, unshared * max_error - error)
     largest = np.where(numerator < 0, unshared, unshared + outside) * max_error
@@ -177,7 +179,7 @@ _HEMKIT_NOTE = (
 _REDUNDANT_PARAM = Param(
     name="redundant",
     kind="choice",
-    meaning="what labels do that are ancestors of another label of the same set",
+    meaning="how labels count that are ancestors of another label of the same set",
     default="keep",
     values=("keep", "remove"),
     value_meanings=(
@@ -188,7 +190,7 @@ _REDUNDANT_PARAM = Param(
 _LINKS_PARAM = Param(
     name="links",
     kind="choice",
-    meaning="which links join the two sets",
+    meaning="which links connect the two label sets",
     default="minimal",
     values=("minimal", "hemkit"),
     value_meanings=(_MINIMAL_MEANING, _HEMKIT_MEANING),
@@ -199,7 +201,7 @@ _declare = partial(declare_hierarchy_metric, source=_SOURCE)
 
 
 def _register_lca(key: str, short: str, compute: Compute, terms: tuple[str, str], value: str) -> None:
-    """One of the three measures; `terms` are numerator and denominator for one instance."""
+    """Register one of the three measures; `terms` are numerator and denominator for one instance."""
     _declare(
         key=key,
         name=f"lowest common ancestor {key.removeprefix('lca_')}",
@@ -231,7 +233,7 @@ _declare(
         Param(
             name="max_error",
             kind="whole",
-            meaning="the error of a label without a counterpart that is nearer",
+            meaning="the error of a label that has no nearer counterpart",
             default="5",
             bounds=(1, 1_000_000),
         ),

@@ -153,7 +153,7 @@ DERIVED_MEASURES = (
         values_per_average("17/24", "119/180", "2/3", "13/20", "337/540", "79/120"),
         sensitive=False,
         tasks=SINGLE_LABEL_TASKS,
-        hints={"multilabel": "for label sets say recall_macro and specificity_macro"},
+        hints={"multilabel": "for label sets use recall_macro and specificity_macro"},
         peers={"PyCM": f"AUC; {_PYCM_ZERO_NOTE}", "caret": "Balanced Accuracy, NA where a class is absent"},
     ),
     BaseMeasure(

@@ -1,7 +1,7 @@
-"""Discounted cumulative gain of the k labels ranked first: a relevant label gains 1, less the lower it ranks.
+"""Discounted cumulative gain of the k labels ranked first: the gain of a relevant label falls with its position.
 
-The discount 1 / log2(1 + position) of each position is held as a whole number of units of 2^-46, so that gains add up
-exactly in any order; positions that share a tie share the mean of their discounts.
+The discount 1 / log2(1 + position) is stored as an integer multiple of 2^-46, so that gains add up exactly in any order.
+Tied labels share the mean discount of their positions.
 """
 
 from functools import partial
@@ -33,15 +33,15 @@ DISCOUNT_UNITS = 2**46
 
 
 def discounts(k: int) -> Int:
-    """The discount of each position from 0 (which has none) to k, in whole units of 1 / GRAIN."""
+    """The discounts of positions 0 (always 0) to k, as integers in units of 1 / DISCOUNT_UNITS."""
     positions = np.arange(1, k + 1)
     return np.concatenate([[0], np.rint(DISCOUNT_UNITS / np.log2(positions + 1.0))]).astype(np.int64)
 
 
 def gains(ranks: LabelRanks, k: int, rule: str, place: Int | None = None) -> Int:
-    """What each relevant label gains, in units of 1 / GRAIN; nothing beyond position k.
+    """The gain of each relevant label in units of 1 / DISCOUNT_UNITS; 0 beyond position k.
 
-    `place` orders the relevant labels that are tied with each other, where not as the classes are.
+    `place` orders tied relevant labels among each other; by default they stand in the order of the classes.
     """
     discount = discounts(k)
     if rule != "average":
@@ -54,12 +54,12 @@ def gains(ranks: LabelRanks, k: int, rule: str, place: Int | None = None) -> Int
 
 
 def ideal_gains(ranks: LabelRanks, k: int) -> Int:
-    """The greatest gain of each instance: all its relevant labels first, in units of 1 / GRAIN."""
+    """The largest possible gain of each instance (all relevant labels first), in units of 1 / DISCOUNT_UNITS."""
     return np.asarray(np.cumsum(discounts(k))[np.minimum(ranks.sizes, k)])
 
 
 def dcg_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The mean over instances of the summed discounts of their relevant labels among the k ranked first."""
+    """The mean over instances of the summed discounts of the relevant labels among the first k."""
     k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
     instance_gains = ranks.sums(gains(ranks, k, call.params["ties"]))
     return _round_result(
@@ -68,7 +68,7 @@ def dcg_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def ndcg_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The gain of each instance divided by the greatest that it could have; then the mean."""
+    """The mean over instances of gain / largest possible gain."""
     k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
     instance_gains = ranks.sums(gains(ranks, k, call.params["ties"]))
     return _round_result(

@@ -1,4 +1,4 @@
-"""What the measures of rankings share: the ranks of a case, their parameters, and means over instances."""
+"""Shared parts of the ranking measures: the ranks of a case, common parameters, and means over instances."""
 
 from functools import partial
 
@@ -23,7 +23,7 @@ from app.scoring.numeric.exact import Integers, total
 from app.scoring.tally import EvaluationContext
 
 RANKING_OPTIONS = ("score_direction", "unknown_label", "duplicates", "missing")
-"""The conventions where a ranking may come from a list of labels."""
+"""The options that matter where the ranking may come from a list of labels."""
 
 declare_ranking_metric = partial(
     declare_metric,
@@ -34,7 +34,7 @@ declare_ranking_metric = partial(
     options=RANKING_OPTIONS,
     properties=SCORE_PROPERTIES,
     hints=dict.fromkeys(
-        SINGLE_LABEL_TASKS, "it ranks the labels of label sets; with one label per instance say top_k_accuracy"
+        SINGLE_LABEL_TASKS, "it ranks the labels of label sets; with one label per instance use top_k_accuracy"
     ),
 )
 """For metrics of the ranked labels of an instance."""
@@ -52,17 +52,17 @@ K_PARAM = Param(
     required_for=MULTILABEL_TASKS,
 )
 TIE_RULE_MEANINGS = {
-    "worst": "labels with the same score count as ranked with the wrong ones first",
-    "best": "labels with the same score count as ranked with the relevant ones first",
-    "declared": "of labels with the same score the one declared earlier ranks ahead",
-    "last": "of labels with the same score the one declared later ranks ahead",
-    "average": "the mean over all orders of labels with the same score",
+    "worst": "of labels with the same score the wrong ones rank first",
+    "best": "of labels with the same score the relevant ones rank first",
+    "declared": "of labels with the same score the one declared earlier ranks first",
+    "last": "of labels with the same score the one declared later ranks first",
+    "average": "the mean over all orders of the labels with the same score",
 }
 
 
 def ties_param(*values: str, default: str) -> Param:
     """The setting for ties, with these values."""
-    meaning = "in which order labels with the same score count as ranked"
+    meaning = "how labels with the same score are ordered"
     meanings = tuple(TIE_RULE_MEANINGS[value] for value in values)
     return Param("ties", "choice", meaning, default, values=values, value_meanings=meanings)
 
@@ -70,9 +70,9 @@ def ties_param(*values: str, default: str) -> Param:
 TIES_PARAM = ties_param(*TIE_RULE_MEANINGS, default="worst")
 PAD_PARAM = boolean_param(
     "pad",
-    "what happens where there are scores of fewer than k classes",
-    if_false="scores of fewer than k classes have no value",
-    if_true="where there are scores of fewer than k classes, wrong labels fill the ranking up",
+    "whether scores of fewer than k classes are accepted",
+    if_false="the value is undefined where there are scores of fewer than k classes",
+    if_true="where there are scores of fewer than k classes, wrong labels fill the ranking up to k",
 )
 
 
@@ -92,9 +92,9 @@ def degenerate_param(best: str, undefined_for: str = "without relevant labels") 
 
 
 def ranks_of_case(ws: EvaluationContext, call: MetricCall) -> LabelRanks:
-    """The ranks of the relevant labels: by the scores where there are some, else by the order of the labels sent.
+    """The ranks of the relevant labels: by scores where the predictions have scores, else by the order of the labels.
 
-    Raises UndefinedError where an instance has no scores.
+    Raises UndefinedError where some instances have no scores.
     """
     m = len(ws.spec.classes)
     relevant = ws.shared("relevant labels", lambda: RelevantLabels.of(ws.case.gold, m))
@@ -107,7 +107,7 @@ def ranks_of_case(ws: EvaluationContext, call: MetricCall) -> LabelRanks:
 
 
 def ranking_depth(ws: EvaluationContext, call: MetricCall) -> int:
-    """The k of a call; raises UndefinedError where scores of fewer classes were given, unless they are to be padded."""
+    """The k of a call; raises UndefinedError where there are scores of fewer than k classes, unless pad=true."""
     k, scores = int(call.params["k"]), ws.case.scores
     if scores is not None and scores.shape[1] < k and call.params["pad"] == "false":
         raise UndefinedError(
@@ -117,17 +117,17 @@ def ranking_depth(ws: EvaluationContext, call: MetricCall) -> int:
 
 
 def submitted_order_note(ws: EvaluationContext) -> tuple[str, ...]:
-    """The note where the order of the labels is the ranking."""
+    """The note for predictions without scores, whose label order is the ranking."""
     return (
         () if ws.case.scores is not None else ("there are no scores: labels rank in the order in which they were sent",)
     )
 
 
 class InstanceMeans:
-    """Means over the instances of a case, of which some may be degenerate: left out, or counted as a fixed value."""
+    """Means over the instances of a case; degenerate instances are left out or count as a fixed value."""
 
     def __init__(self, ws: EvaluationContext, call: MetricCall, degenerate: Mask | None = None, best: int = 0) -> None:
-        """`degenerate` marks instances without a value of their own, `best` is what the setting best_value counts."""
+        """`degenerate` marks the instances for which the measure is undefined; `best` is their value under best_value."""
         n = ws.case.gold.n
         self._weights = ws.case.weights
         self._fixed = np.zeros(n, dtype=bool) if degenerate is None else degenerate
@@ -150,21 +150,21 @@ class InstanceMeans:
         return rounded_result(weighted_sum(numerators, denominators, weights) / self._divisor, self._notes)
 
     def mean_of_terms(self, rows: Int, numerator: Integers, denominator: Integers) -> Result:
-        """The mean of sums of integer quotients; each term is of the instance in `rows`, and one without terms has 0."""
+        """The mean of sums of integer quotients; each term belongs to the instance in `rows`, without terms the sum is 0."""
         return self.mean_of_sum(self.sum_of_terms(rows, numerator, denominator))
 
     def sum_of_terms(self, rows: Int, numerator: Integers, denominator: Integers) -> Real:
-        """The sum of such terms, each as often as its instance weighs; those of degenerate instances count nothing."""
+        """The weighted sum of such terms; terms of degenerate instances are ignored."""
         regular = ~self._fixed[rows]
         weights = None if self._weights is None else self._weights[rows[regular]]
         return weighted_sum(numerator[regular], denominator[regular], weights)
 
     def total_weight(self, rows: Int) -> int:
-        """How much these instances weigh."""
+        """The total weight of these instances."""
         return len(rows) if self._weights is None else total(self._weights[rows])
 
     def mean_of_sum(self, total_value: Real) -> Result:
-        """The mean of what the instances that are not degenerate sum up to, and of what the others count."""
+        """The mean, given the sum over the regular instances; the fixed values of degenerate ones are added."""
         return rounded_result((total_value + self._best * self._counted) / self._divisor, self._notes)
 
 
@@ -177,9 +177,9 @@ RANKING_EXAMPLE = Example(
     train_frequencies={"art": 8, "law": 3, "war": 1},
     scores=((0.75, 0.5, 0.25), (0.5, 0.125, 0.25), (0.5, 0.125, 0.25)),
 )
-"""The relevant labels rank first and second; third; second."""
+"""The relevant labels of the three instances rank first and second; third; second."""
 
 
 def ranking_example(value: str, **params: str) -> Example:
-    """The example with the value that a metric has on it."""
+    """The example with the value of one metric."""
     return worked_example(RANKING_EXAMPLE, value, params)

@@ -1,4 +1,4 @@
-"""Measures of where in a ranking the relevant labels turn up: mean average precision at k and mean reciprocal rank."""
+"""Measures of the positions of relevant labels: mean average precision at k and mean reciprocal rank."""
 
 from collections.abc import Callable
 from functools import partial
@@ -34,7 +34,7 @@ from app.scoring.tie_rules import (
 
 
 def map_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The precisions at the positions of relevant labels among the k first, over as many as could be there."""
+    """The sum of precisions at the relevant positions up to k, divided by min(k, number of relevant labels)."""
     k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
     means, max_hits = InstanceMeans(ws, call, ranks.sizes == 0), np.clip(ranks.sizes, 1, k)
 
@@ -47,7 +47,7 @@ def map_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def mrr(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The mean of 1 / position of the first relevant label; 0 where none was sent."""
+    """The mean of 1 / position of the first relevant label; 0 where no relevant label was listed."""
     ranks = ranks_of_case(ws, call)
     means = InstanceMeans(ws, call, ranks.sizes == 0)
     if call.params["ties"] == "average":

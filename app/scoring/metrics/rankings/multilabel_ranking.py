@@ -1,4 +1,4 @@
-"""Measures of how the labels of each instance are ranked by their scores: one-error, coverage, ranking loss, LRAP.
+"""Measures of how scores rank the labels of each instance: one-error, coverage, ranking loss, LRAP.
 
 Source: Zhang & Zhou 2014, A review on multi-label learning algorithms, section 2.2.2 (Schapire & Singer 2000, BoosTexter).
 """
@@ -32,7 +32,7 @@ from app.scoring.tally import EvaluationContext
 
 
 def one_error(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The share of instances whose best label is wrong; of equally good ones the first, or in expectation."""
+    """The share of instances whose top label is wrong; with tied top labels the first one, or the expectation."""
     ranks = ranks_of_case(ws, call)
     means = InstanceMeans(ws, call, ranks.sizes == 0, 1)
     if call.params["ties"] == "first":
@@ -47,13 +47,13 @@ def one_error(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def _coverage_depths(ranks: LabelRanks) -> Int:
-    """How many labels have to be read from the top of each ranking to meet all relevant ones; 0 where there are none."""
+    """How far down each ranking the last relevant label stands, counted from 1; 0 where there is none."""
     last = (np.cumsum(ranks.sizes) - 1)[ranks.sizes > 0]
     return ranks.expand_to_instances(ranks.above[last] + ranks.tied[last], 0)
 
 
 def coverage(ws: EvaluationContext, call: MetricCall) -> Result:
-    """How many steps down the ranking it takes to meet all relevant labels; tied labels all come before."""
+    """The mean steps down the ranking to cover all relevant labels; tied labels rank ahead of a relevant one."""
     ranks = ranks_of_case(ws, call)
     means = InstanceMeans(ws, call, ranks.sizes == 0)
     m = len(ws.spec.classes) if call.params["normalized"] == "true" else 1
@@ -61,14 +61,14 @@ def coverage(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def coverage_plus_one(ws: EvaluationContext, call: MetricCall) -> Result:
-    """How many labels are read until all relevant ones are met."""
+    """The mean number of labels from the top that covers all relevant ones."""
     ranks = ranks_of_case(ws, call)
     means = InstanceMeans(ws, call, ranks.sizes == 0)
     return means.mean_of_ratios(_coverage_depths(ranks), np.ones(len(ranks.sizes), dtype=np.int64))
 
 
 def ranking_loss(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The share of pairs of a relevant and a wrong label that are ranked the wrong way round; ties count whole or half."""
+    """The share of (relevant, wrong) label pairs in the wrong order; ties count as an error or half an error."""
     ranks = ranks_of_case(ws, call)
     wrong = len(ws.spec.classes) - ranks.sizes
     means = InstanceMeans(ws, call, (ranks.sizes == 0) | (wrong == 0))
@@ -79,7 +79,7 @@ def ranking_loss(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def average_precision_samples(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The mean over relevant labels of the precision at their rank, the lowest of a tie; then over instances."""
+    """The mean over relevant labels of the precision at their rank (the last of a tie), then over instances."""
     ranks = ranks_of_case(ws, call)
     means = InstanceMeans(ws, call, ranks.sizes == 0, 1)
     denominator = multiply(ranks.above + ranks.tied, ranks.sizes[ranks.rows])
@@ -139,12 +139,12 @@ _declare(
         Param(
             "ties",
             "choice",
-            "which of several best labels counts",
+            "which of several top-scored labels counts",
             "first",
             values=("first", "expected"),
             value_meanings=(
-                "of several best labels the one declared first counts",
-                "of several best labels the share that is wrong counts",
+                "of several top-scored labels the one declared first counts",
+                "of several top-scored labels the share that is wrong counts",
             ),
         ),
         degenerate_param("1, as its best label is wrong"),
@@ -168,7 +168,7 @@ _declare(
     params=(
         boolean_param(
             "normalized",
-            "whether it is divided by the number of labels",
+            "whether the value is divided by the number of labels",
             if_false="a number of labels",
             if_true="divided by the number of labels",
         ),
@@ -210,10 +210,13 @@ _declare(
         Param(
             "ties",
             "choice",
-            "how much of an error a pair with equal scores is",
+            "how a pair with equal scores counts",
             "full",
             values=("full", "half"),
-            value_meanings=("a pair with equal scores is an error", "a pair with equal scores is half an error"),
+            value_meanings=(
+                "a pair with equal scores counts as an error",
+                "a pair with equal scores counts as half an error",
+            ),
         ),
         degenerate_param("0", "whose labels are all relevant or all wrong"),
     ),

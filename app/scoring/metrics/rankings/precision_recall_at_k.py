@@ -1,4 +1,4 @@
-"""Precision and recall of the k labels ranked first, and of as many as are relevant."""
+"""Precision and recall of the k labels ranked first, and R-precision."""
 
 from functools import partial
 
@@ -30,7 +30,7 @@ def _constant_k(ws: EvaluationContext, k: int) -> Int:
 
 
 def precision_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The share of relevant labels among the k ranked first, however many were sent."""
+    """The share of relevant labels among the first k; always divided by k, even where fewer labels were sent."""
     k = ranking_depth(ws, call)
     hits, parts = hits_within(ranks_of_case(ws, call), _constant_k(ws, k), call.params["ties"])
     return InstanceMeans(ws, call).mean_of_ratios(hits, parts * k)
@@ -44,7 +44,7 @@ def recall_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def r_precision(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The precision of as many labels ranked first as the instance has relevant ones: there it equals the recall."""
+    """The precision at k = number of relevant labels of the instance, where precision equals recall."""
     ranks = ranks_of_case(ws, call)
     hits, parts = hits_within(ranks, ranks.sizes, call.params["ties"])
     return InstanceMeans(ws, call, ranks.sizes == 0).mean_of_ratios(hits, parts * ranks.sizes)

@@ -1,6 +1,6 @@
-"""Measures at k that weigh a label by the inverse of its propensity, so that rare labels count more.
+"""Measures at k that weight each label by its inverse propensity, so that rare labels count more.
 
-The propensity of a label is the chance that it is noted where it holds; it follows from how often training has it.
+The propensity of a label is the probability that it is annotated where it holds, estimated from its training frequency.
 Source: Jain, Prabhu & Varma 2016, Extreme multi-label loss functions for recommendation, tagging, ranking and other
 missing label applications.
 """
@@ -74,7 +74,7 @@ def psndcg_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def _inverse_propensities(ws: EvaluationContext, call: MetricCall, ranks: LabelRanks) -> Floats:
-    """1 / p of each relevant label: 1 + C (N_l + b)^-a with C = (ln N - 1) (b + 1)^a."""
+    """1 / p of each relevant label: 1 + C (N_l + b)^-a with C = (ln N - 1) (b + 1)^a. Raises UndefinedError."""
     counts, n_train = ws.train_frequencies, int(call.params["n_train"])
     assert counts is not None, "checked among the needs of the metric"
     if int(counts.max()) > n_train:
@@ -88,12 +88,14 @@ def _inverse_propensities(ws: EvaluationContext, call: MetricCall, ranks: LabelR
     ]
     inverse = np.array(inverse_by_count)[index[ranks.codes]]
     if np.isinf(inverse).any():
-        raise UndefinedError("with b=0 a label that training lacks has no propensity, and gold has such a label")
+        raise UndefinedError(
+            "with b=0 a label absent from the training data has no propensity, and gold has such a label"
+        )
     return np.asarray(inverse)
 
 
 def _order_in_ties(ranks: LabelRanks, inverse: Floats, rule: str) -> Int:
-    """The order of relevant labels that are tied with each other: the heaviest last under `worst`, first under `best`."""
+    """The order of tied relevant labels: the largest inverse propensity last under `worst`, first under `best`."""
     first = np.arange(len(ranks.rows)) - ranks.place
     order = np.lexsort((-inverse if rule == "best" else inverse, first))
     position = np.empty(len(order), dtype=np.int64)
@@ -102,14 +104,14 @@ def _order_in_ties(ranks: LabelRanks, inverse: Floats, rule: str) -> Int:
 
 
 def _ideal_ranking(ranks: LabelRanks, inverse: Floats) -> tuple[Int, Floats, Int]:
-    """The relevant labels of each instance, the heaviest first: instances, inverse propensities, places from 0."""
+    """Relevant labels by falling inverse propensity: their instances, inverse propensities, and positions from 0."""
     order = np.lexsort((-inverse, ranks.rows))
     starts = (np.cumsum(ranks.sizes) - ranks.sizes)[ranks.rows]
     return ranks.rows, inverse[order], np.arange(len(order)) - starts
 
 
 def _weighted_sum(ws: EvaluationContext, rows: Int, terms: Floats) -> float:
-    """The sum of terms, each as often as its instance weighs."""
+    """The weighted sum of terms, correctly rounded (fsum)."""
     weights = ws.case.weights
     return math.fsum((terms if weights is None else terms * weights[rows]).tolist())
 
@@ -135,9 +137,9 @@ _B_PARAM = Param(
 )
 _NORMALIZED_PARAM = boolean_param(
     "normalized",
-    "whether it is divided by the best attainable value",
+    "whether the value is divided by the best attainable value",
     if_false="not divided by the best attainable value",
-    if_true="the sum over instances is divided by that of the best attainable ranking",
+    if_true="the sum over instances is divided by the sum for the best attainable ranking",
 )
 _PROPENSITY = r",\quad \frac{1}{p_{y}}=1+C\,(N_{y}+\param{b})^{-\param{a}},\quad C=(\ln N-1)\,(\param{b}+1)^{\param{a}}"
 _SYMBOLS = {

@@ -118,7 +118,7 @@ _AUC = Metric(
     source=AUC_SOURCE,
     example=replace(SCORED_BINARY_EXAMPLE, value="5/6"),
     compute=label_area(ROC_AREA),
-    hints={"multiclass": "say auc_ovr:label=… for one class against the rest, auc_ovr_macro or auc_ovo_macro for all"},
+    hints={"multiclass": "use auc_ovr:label=… for one class against the rest, auc_ovr_macro or auc_ovo_macro for all"},
     symbols=AUC_SYMBOLS,
     peers=_PEERS | {"pROC": "auc; turns the direction round where that gives more, unless it is told one"},
     shown=lambda call: auc_equation(call.params["ties"]),
@@ -136,7 +136,7 @@ _MACRO = replace(
     source="Zhang & Zhou 2014 sec. 2.2.3 (with ties=full)",
     example=replace(SCORED_MULTILABEL_EXAMPLE, value="7/8"),
     compute=mean_area(ROC_AREA),
-    hints={"multiclass": "say auc_ovr_macro or auc_ovo_macro"},
+    hints={"multiclass": "use auc_ovr_macro or auc_ovo_macro"},
     symbols=AUC_SYMBOLS | AVERAGED_LABELS_SYMBOLS,
     peers=_PEERS,
     shown=lambda call: _macro_equation(call.params["ties"]),
@@ -151,7 +151,7 @@ _WEIGHTED = replace(
     source="scikit-learn, roc_auc_score(average='weighted')",
     example=replace(SCORED_MULTILABEL_EXAMPLE, value="13/15"),
     compute=mean_area(ROC_AREA, by_support=True),
-    hints={"multiclass": "say auc_ovr_weighted"},
+    hints={"multiclass": "use auc_ovr_weighted"},
     shown=lambda call: _weighted_equation(call.params["ties"]),
 )
 _MICRO = replace(
@@ -163,7 +163,7 @@ _MICRO = replace(
     equation=auc_equation("half"),
     example=replace(SCORED_MULTILABEL_EXAMPLE, value="9/10"),
     compute=pooled_area(ROC_AREA),
-    hints={"multiclass": "say auc_ovr_micro"},
+    hints={"multiclass": "use auc_ovr_micro"},
     symbols={
         "s_u, s_v": "scores of pairs u and v of an instance and a label",
         "u∈+": "runs over the pairs in which the gold of the instance has the label",
@@ -185,7 +185,7 @@ def _one_vs_rest(metric: Metric, source: str, value: str, params: Mapping[str, s
         properties=SCORE_PROPERTIES,
         source=source,
         example=replace(SCORED_MULTICLASS_EXAMPLE, value=value, params=params or {}),
-        hints=dict.fromkeys(AUC_TASKS, f"say {metric.key}"),
+        hints=dict.fromkeys(AUC_TASKS, f"use {metric.key}"),
     )
 
 

@@ -89,7 +89,7 @@ declare_probability_metric(
     source="Brier 1950, Verification of forecasts expressed in terms of probability; halved for two classes",
     example=worked_example(BINARY_FORECASTS, "0.15625"),
     compute=brier,
-    hints=dict.fromkeys(("multiclass", "multilabel"), "with more than two classes say brier_multiclass_sum"),
+    hints=dict.fromkeys(("multiclass", "multilabel"), "with more than two classes use brier_multiclass_sum"),
     peers={
         "scikit-learn": "brier_score_loss of two classes (scale_by_half='auto')",
         "yardstick": "brier_class of two classes",

@@ -162,7 +162,7 @@ _HAND_TILL_M = Metric(
     source="Hand & Till 2001 eq 7, with mid-ranks; Döring",
     example=replace(SCORED_MULTICLASS_EXAMPLE, value="61/72"),
     compute=one_vs_one_auc(by_size=False),
-    hints={"binary": "say auc", "multilabel": "say auc_macro"},
+    hints={"binary": "use auc", "multilabel": "use auc_macro"},
     symbols=_SYMBOLS | {"s_{u,i}": "score of class i for instance u, as sent"},
     peers={
         "scikit-learn": "roc_auc_score(multi_class='ovo', average='macro') asks that the scores of an instance sum to 1 "

@@ -102,7 +102,7 @@ _declare(
     source="Good 1952, Rational decisions; clipped as scikit-learn clips",
     example=worked_example(MULTICLASS_FORECASTS, "1.03972077084"),
     compute=log_loss,
-    hints={"multilabel": "for label sets say log_loss_multilabel"},
+    hints={"multilabel": "for label sets use log_loss_multilabel"},
     peers={
         "scikit-learn": "log_loss; it clips to [2^-52, 1 - 2^-52], and warns of rows that do not sum to 1 instead of "
         "dividing them by their sum",
@@ -117,7 +117,7 @@ _declare(
     source="Good 1952, Rational decisions, label by label; clipped as log_loss",
     example=worked_example(MULTILABEL_FORECASTS, "0.591780903533"),
     compute=log_loss_multilabel,
-    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance say log_loss"),
+    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance use log_loss"),
     symbols=CELL_SYMBOLS,
     peers={
         "scikit-learn": "log_loss takes an indicator matrix, but adds up only the labels that an instance has; the "
@@ -134,7 +134,7 @@ _declare(
     source="Read 2010, Scalable multi-label classification (thesis, Waikato), as in MEKA",
     example=worked_example(MULTILABEL_FORECASTS, "0.418494108393"),
     compute=log_loss_meka,
-    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance say log_loss"),
+    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance use log_loss"),
     supports_weights=False,
     symbols=(
         CELL_SYMBOLS | {"C": "the most that one answer can cost: ln m, or the logarithm of the number of instances"}

@@ -80,7 +80,7 @@ declare_metric(
         scores=((0.5, 0.25, 0.25), (0.5, 0.375, 0.125), (0.5, 0.375, 0.125)),
     ),
     compute=top_k_accuracy,
-    hints={"multilabel": "for label sets say precision_at_k or recall_at_k"},
+    hints={"multilabel": "for label sets use precision_at_k or recall_at_k"},
     acceptable=True,
     symbols={
         "r_i": "rank of the gold class of instance i, of several acceptable ones the best",
