@@ -19,7 +19,7 @@ from app.scoring.score_ranks import ScoreRanks, doubled_wins
 TIES_PARAM = Param(
     "ties",
     "choice",
-    "What a positive and a negative with the same score count.",
+    "How a positive and a negative with the same score count.",
     default="half",
     values=("half", "full", "zero"),
     value_meanings=("half a win", "a win, as in Zhang & Zhou's definition by ≥", "nothing"),
@@ -88,7 +88,7 @@ ROC_AREA = AreaMeasure(_wins_and_pairs, needs_negatives=True)
 
 
 def auc_equation(ties: str) -> str:
-    """The AUC of one label in LaTeX."""
+    """The LaTeX equation of the AUC of one label."""
     return rf"\frac{{1}}{{n_{{+}}n_{{-}}}}\sum_{{u\in +}}\sum_{{v\in -}} {_WIN_TERMS[ties]}"
 
 
@@ -120,7 +120,7 @@ _AUC = Metric(
     compute=label_area(ROC_AREA),
     hints={"multiclass": "use auc_ovr:label=… for one class against the rest, auc_ovr_macro or auc_ovo_macro for all"},
     symbols=AUC_SYMBOLS,
-    peers=_PEERS | {"pROC": "auc; turns the direction round where that gives more, unless it is told one"},
+    peers=_PEERS | {"pROC": "auc; reverses the direction where that gives a higher value, unless a direction is given"},
     shown=lambda call: auc_equation(call.params["ties"]),
 )
 _MACRO = replace(
@@ -175,7 +175,7 @@ _MICRO = replace(
 
 
 def _one_vs_rest(metric: Metric, source: str, value: str, params: Mapping[str, str] | None = None) -> Metric:
-    """The same measure for exclusive classes, each against the rest."""
+    """The same measure for exclusive classes, each class against the rest."""
     return replace(
         metric,
         key=metric.key.replace("auc", "auc_ovr", 1),

@@ -1,4 +1,4 @@
-"""Brier scores: what a probability costs by its squared distance from what came true, and the skill over the gold shares."""
+"""Brier scores, the squared distance of probabilities from the outcome, and the skill relative to the gold shares."""
 
 import math
 from fractions import Fraction
@@ -39,9 +39,9 @@ def _binary_squared_error(ws: EvaluationContext, forecasts: Floats) -> Fraction:
 def _squared_error(
     forecasts: Floats, right: Floats, weights: Integers | None, right_weights: Integers | None
 ) -> Fraction:
-    """The sum of (p - 1)² over the probabilities of what is right and of p² over the others, as p² - 2p + 1: exact.
+    """The exact sum of (p - 1)² over right and p² over wrong (instance, class) pairs, computed as Σp² - 2Σp + count.
 
-    `given` are all of them, with their `weights`; `right` those of what is right, with their `own`.
+    `forecasts` are the probabilities of all pairs, with `weights`; `right` those of the right pairs, with `right_weights`.
     """
     count = len(right) if right_weights is None else total(right_weights)
     return exact_square_sum(forecasts, weights) - 2 * exact_sum(right, right_weights) + count
@@ -63,9 +63,9 @@ def _multiclass_squared_error(ws: EvaluationContext, forecasts: Floats) -> Fract
 
 
 def brier_skill(ws: EvaluationContext, call: MetricCall) -> Result:
-    """1 less the Brier score over that of always forecasting the shares of the classes in gold; rounded once.
+    """1 - (Brier score) / (Brier score of always forecasting the gold shares of the classes), rounded once.
 
-    Whether two classes are counted once or twice (binary and sum form) cancels.
+    The factor 2 between the binary form and the sum form cancels.
     """
     forecasts, notes = probabilities(ws, call)
     support = ws.tally(call.options).classes.support
@@ -73,7 +73,7 @@ def brier_skill(ws: EvaluationContext, call: MetricCall) -> Result:
     if ws.spec.task == "binary":
         squares //= 2
     if squares == 0:
-        raise UndefinedError("gold is all one class: the forecast that it is compared with is perfect, so this is x/0")
+        raise UndefinedError("gold has only one class: the reference forecast is perfect, so this is x/0")
     squared_error = (
         _binary_squared_error(ws, forecasts) if ws.spec.task == "binary" else _multiclass_squared_error(ws, forecasts)
     )

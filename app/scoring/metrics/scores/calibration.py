@@ -1,4 +1,4 @@
-"""How far probabilities are from the shares that come true: calibration errors, and the bins behind them."""
+"""Calibration errors, which compare probabilities with observed shares, and the bins behind them."""
 
 from dataclasses import replace
 from functools import partial
@@ -23,19 +23,15 @@ from app.scoring.numeric.exact import Floats
 from app.scoring.tally import EvaluationContext
 
 Bins = tuple[CalibrationBin, ...]
-BINS_PARAM = Param(
-    "bins", "whole", "into how many bins of equal width the probabilities go", default="15", bounds=(1, 1000)
-)
+BINS_PARAM = Param("bins", "whole", "the number of bins of equal width", default="15", bounds=(1, 1000))
 LABEL_PARAM = Param(
-    "label", "label", "the class whose probability is held against its share", required_for=MULTILABEL_TASKS
+    "label", "label", "the class whose probability is compared with its share", required_for=MULTILABEL_TASKS
 )
-ORDINAL_PROPERTIES = replace(
-    SCORE_PROPERTIES, ordinal=True
-)  # of several best labels the one declared first is the top one
+ORDINAL_PROPERTIES = replace(SCORE_PROPERTIES, ordinal=True)  # ties for the top label go to the class declared first
 BIN_SYMBOLS = {
     "b": "runs over the bins: bin b holds what lies above (b-1)/bins, up to b/bins; 0 lies in the first",
     "n_b": "number of instances whose probability lies in bin b",
-    "c_b": "mean probability in bin b: of the positive label, of the class asked for, or else of the best label",
+    "c_b": "mean probability in bin b: of the positive label, of the requested class, or else of the best label",
     "a_b": "the share of bin b that came true: instances that have this class, or whose best label is right",
 }
 CALIBRATION_EXAMPLE = Example(
@@ -59,13 +55,13 @@ CALIBRATION_CURVE_NOTE = (
 
 
 def ece(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The mean gap between probability and share in the bin that an instance lies in."""
+    """The mean over instances of the gap between mean probability and observed share in their bin."""
     bins, notes = _bins_of_call(ws, call)
     return Result(float(expected_calibration_error(bins, ws.total)), None, notes)
 
 
 def mce(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The widest gap between mean probability and share in any bin."""
+    """The largest gap between mean probability and observed share in any bin."""
     bins, notes = _bins_of_call(ws, call)
     return Result(float(maximum_calibration_error(bins)), None, notes)
 
@@ -79,7 +75,7 @@ def classwise_ece(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def calibration_bins(ws: EvaluationContext, call: MetricCall) -> Result:
-    """What a reliability diagram shows: of each bin its edges, weight, mean probability, share and gap."""
+    """The data of a reliability diagram: edges, weight, mean probability, observed share and gap of each bin."""
     bins, notes = _bins_of_call(ws, call)
     return Result(
         None, None, notes, {"label": call.params.get("label"), "bins": [_bin_json(each_bin) for each_bin in bins]}
@@ -99,7 +95,7 @@ def _bin_json(bin_: CalibrationBin) -> dict[str, Any]:
 
 
 def _bins_of_call(ws: EvaluationContext, call: MetricCall) -> tuple[Bins, tuple[str, ...]]:
-    """The bins of the class asked for, of the positive label, or else of each instance's best label."""
+    """The bins of the requested class, of the positive label, or else of the top label of each instance."""
     forecasts, notes = probabilities(ws, call)
     label = call.params.get("label")
     if label is None and ws.spec.task == "multiclass":
@@ -116,7 +112,7 @@ def _bins_of_class(ws: EvaluationContext, call: MetricCall, forecasts: Floats, c
 
 
 def _bins_of_top_label(ws: EvaluationContext, call: MetricCall, forecasts: Floats) -> Bins:
-    """The best label is that of the scores as sent: division by the sum may make two of them equal."""
+    """The bins of the top labels, chosen by the scores as sent: normalizing a row may make two scores equal."""
     best = np.argmax(scores_of(ws, call), axis=1)
     right = best == ws.case.gold.codes
     return fill_bins(forecasts[np.arange(len(best)), best], right, ws.case.weights, int(call.params["bins"]))

@@ -1,4 +1,4 @@
-"""Areas under curves of ranked scores: of one label, averaged over labels, pooled. What AUC and average precision share."""
+"""Areas under curves of ranked scores (of one label, averaged, pooled), shared by AUC and average precision."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,28 +15,28 @@ from app.scoring.tally import EvaluationContext
 
 @dataclass(frozen=True, slots=True)
 class AreaMeasure:
-    """A measure of the ranks of one label: what `parts` gives is a sum and the integer that it is divided by.
+    """A measure of the ranks of one label: `parts` returns a sum and the integer divisor.
 
-    `contrast`: it needs negatives too; positives it always needs.
+    The measure always needs positives; with `needs_negatives` it needs negatives too.
     """
 
     parts: Callable[[ScoreRanks, MetricCall], tuple[Real | int, int]]
     needs_negatives: bool
 
     def of(self, ranks: ScoreRanks, call: MetricCall) -> Real:
-        """The area of a label for whose ranks it is defined."""
+        """The area for ranks for which it is defined."""
         numerator, denominator = self.parts(ranks, call)
         return numerator / denominator if isinstance(numerator, Real) else to_real(Fraction(numerator, denominator))
 
     def lacking(self, ranks: ScoreRanks) -> str | None:
-        """Why it is undefined for these ranks, as words on a label."""
+        """Why the area is undefined for these ranks, as a phrase about the label; None where it is defined."""
         if ranks.positives == 0:
             return "never right in gold"
         return "always right in gold" if self.needs_negatives and ranks.negatives == 0 else None
 
 
 def label_ranks(measure: AreaMeasure, ws: EvaluationContext, call: MetricCall) -> tuple[ScoreRanks, tuple[str, ...]]:
-    """The ranks of the class meant, with the note on its scores; raises UndefinedError where the area is undefined."""
+    """The ranks of the requested class, with notes on its scores; raises UndefinedError where the area is undefined."""
     code, columns = class_code(ws, call), score_columns(ws, call)
     ranks = columns.ranks(code)
     reason = measure.lacking(ranks)
@@ -56,14 +56,14 @@ def label_area(measure: AreaMeasure) -> Compute:
 
 
 def reversed_scores_note(columns: ScoreColumns, code: int) -> tuple[str, ...]:
-    """The note where a class is ranked by the scores of the other one."""
+    """The note for a class that is ranked by the scores of the other class."""
     if columns.single in {None, code}:
         return ()
     return (f"'{columns.names[code]}' is ranked by the scores of the positive label, lowest first",)
 
 
 def mean_area(area: AreaMeasure, *, by_support: bool = False) -> Compute:
-    """The mean of the areas of the labels for which it is defined; `by_support` weighs each by its instances."""
+    """The mean area over the labels for which it is defined; `by_support` weights each label by its instances."""
 
     def compute(ws: EvaluationContext, call: MetricCall) -> Result:
         codes, notes = averaged_codes(ws, call)
@@ -83,7 +83,7 @@ def mean_area(area: AreaMeasure, *, by_support: bool = False) -> Compute:
 def split_defined(
     lacking: Callable[[ScoreRanks], str | None], columns: ScoreColumns, codes: list[int]
 ) -> tuple[list[int], tuple[str, ...]]:
-    """The classes for which something is defined, and notes on the others: how many, which, and why (catalogue, row 19)."""
+    """The classes for which the measure is defined, and notes on the others: count, names, reason (catalogue, row 19)."""
     reasons = {code: lacking(columns.ranks(code)) for code in codes}
     groups: dict[str, list[str]] = {}
     for code, reason in reasons.items():
@@ -97,7 +97,7 @@ def split_defined(
 
 
 def pooled_area(area: AreaMeasure) -> Compute:
-    """The area over all pairs of an instance and a label at once, positive where the gold has the label."""
+    """The area over all (instance, label) pairs at once; a pair is positive where gold has the label."""
 
     def compute(ws: EvaluationContext, call: MetricCall) -> Result:
         codes, notes = averaged_codes(ws, call)

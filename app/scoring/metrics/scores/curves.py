@@ -1,4 +1,4 @@
-"""The curves themselves, with the thresholds: ROC, precision-recall and detection error tradeoff, of one label or of each."""
+"""Curves with their thresholds: ROC, precision-recall and detection error tradeoff, of one label or of each label."""
 
 import json
 from collections.abc import Callable
@@ -33,10 +33,10 @@ OPTIONAL_LABEL_PARAM = Param(
 COLLINEAR_PARAM = Param(
     "collinear",
     "choice",
-    "What happens to points that lie on the straight line between others.",
+    "Whether points that lie on a straight line between others are kept.",
     default="keep",
     values=("keep", "drop"),
-    value_meanings=("they are kept: one point per distinct score", "they are left out: the line stays the same"),
+    value_meanings=("one point per distinct score", "such points are left out: the curve stays the same"),
 )
 
 
@@ -68,7 +68,7 @@ def _curve_json(
     curve: Callable[[ThresholdCounts], tuple[CurvePoints, Mask]],
     call: MetricCall,
 ) -> Any:
-    """One curve as lists of equal length; its first point, at no threshold, is where nothing is called positive."""
+    """One curve as lists of equal length; its first point has no threshold: nothing is called positive there."""
     lists, shown = curve(steps)
     if call.params["collinear"] == "keep":
         shown = np.ones(len(shown), dtype=bool)
@@ -84,7 +84,7 @@ def _curve_json(
 def _compute_curves(
     curve: Callable[[ThresholdCounts], tuple[CurvePoints, Mask]], lacking: Callable[[ScoreRanks], str | None]
 ) -> Compute:
-    """The curve of the class meant, or of each class, as {"curves": [{"label", …}]}."""
+    """The curve of the requested class, or of each class, as {"curves": [{"label", …}]}."""
 
     def compute(ws: EvaluationContext, call: MetricCall) -> Result:
         columns = score_columns(ws, call)
@@ -106,7 +106,7 @@ def _compute_curves(
 
 
 def _example_value(**lists: list[float]) -> str:
-    """The data of the example: three positives and three negatives, two of them tied."""
+    """The value of the example: three positives and three negatives, two of them tied."""
     curve = {"label": "spam", "positives": 3, "negatives": 3, "points": 6}
     return json.dumps({"curves": [{**curve, "threshold": [None, 0.9, 0.8, 0.4, 0.3, 0.2], **lists}]})
 

@@ -1,4 +1,4 @@
-"""AUCs of pairs of classes, averaged: Hand & Till's M on a score for each class, and pairs on one decision value."""
+"""Averaged AUCs of class pairs: Hand & Till's M on one score per class, and the pairwise AUC of one decision value."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,7 +27,7 @@ DECISION_LABEL_PARAM = Param(
 DIRECTION_PARAM = Param(
     "direction",
     "choice",
-    "How the decision value should follow the order in which the classes are declared.",
+    "How the decision value should follow the declared order of the classes.",
     default="ascending",
     values=("ascending", "descending"),
     value_meanings=(
@@ -58,7 +58,7 @@ def _wins_by_one_score(ws: EvaluationContext, call: MetricCall) -> PairwiseWins:
 
 
 def _count_wins(ws: EvaluationContext, column: Callable[[int], Floats]) -> PairwiseWins:
-    """The wins by these scores; UndefinedError where too many classes occur."""
+    """The wins by these scores; raises UndefinedError where too many classes occur."""
     try:
         return pairwise_wins(column, ws.case.gold.codes, len(ws.spec.classes), ws.case.weights)
     except TooManyClassesError as error:
@@ -66,7 +66,7 @@ def _count_wins(ws: EvaluationContext, column: Callable[[int], Floats]) -> Pairw
 
 
 def _compared_classes(ws: EvaluationContext, call: MetricCall, wins: PairwiseWins) -> tuple[list[int], tuple[str, ...]]:
-    """The classes whose pairs count, and notes on those that drop out (catalogue, row 16)."""
+    """The classes whose pairs count, and notes on the others (catalogue, row 16). Raises UndefinedError."""
     codes, notes = averaged_codes(ws, call)
     absent = [ws.spec.classes[code] for code in codes if wins.sizes[code] == 0]
     if absent:
@@ -83,13 +83,13 @@ def _compared_classes(ws: EvaluationContext, call: MetricCall, wins: PairwiseWin
 def _mean_over_pairs(
     numerator: Integers, denominator: Integers, weight: Integers | None, notes: tuple[str, ...]
 ) -> Result:
-    """The mean over pairs of numerator / denominator, or its mean by weight."""
+    """The mean over pairs of numerator / denominator, weighted where `weight` is given."""
     divisor = len(numerator) if weight is None else total(weight)
     return rounded_result(weighted_sum(numerator, denominator, weight) / divisor, notes)
 
 
 def one_vs_one_auc(*, by_size: bool) -> Callable[[EvaluationContext, MetricCall], Result]:
-    """The mean over pairs of classes of ½(A(i|j) + A(j|i)); `by_size` weighs a pair by its instances."""
+    """The mean over pairs of classes of ½(A(i|j) + A(j|i)); `by_size` weights a pair by its instances."""
 
     def compute(ws: EvaluationContext, call: MetricCall) -> Result:
         wins = _wins_by_own_scores(ws, call)
@@ -117,7 +117,7 @@ _TIE_TERMS = {"half": r"+\tfrac{1}{2}[%s]", "full": "+[%s]", "zero": ""}
 
 
 def _pair_equation(ties: str) -> str:
-    """A(i|j) in LaTeX: in how many pairs an instance of i has more of the score of i than one of j."""
+    """A(i|j) in LaTeX: the share of pairs in which the instance of i has the higher score for class i."""
     tied = _TIE_TERMS[ties].replace("%s", "s_{u,i}=s_{v,i}")
     return rf"A(i|j)=\frac{{1}}{{n_{{i}}n_{{j}}}}\sum_{{u\in i}}\sum_{{v\in j}}\left([s_{{u,i}}>s_{{v,i}}]{tied}\right)"
 
@@ -201,7 +201,7 @@ _UNIVARIATE = replace(
     compute=pairwise_univariate,
     symbols=_SYMBOLS | {"s_u, s_v": "decision value of instances u and v: the score of the class that is named"},
     peers={
-        "pROC": "multiclass.roc of a vector turns each pair round where that gives more, unless it is told a direction: "
+        "pROC": "multiclass.roc of a vector reverses each pair where that gives a higher value, unless a direction is given: "
         "'<' is ascending, '>' descending",
     },
     shown=lambda call: _univariate_equation(call.params["ties"], call.params["direction"]),

@@ -1,4 +1,4 @@
-"""Log losses: what a probability costs by its logarithm, of single labels and of label sets."""
+"""Log losses, the negative logarithm of probabilities, of single labels and of label sets."""
 
 import math
 from functools import partial
@@ -32,11 +32,11 @@ CELL_SYMBOLS = {
     "q_{i,j}": "the probability given to what holds: that of label j where instance i has it, else 1 less it",
 }
 MIN_PROBABILITY = 2.0**-52
-"""Probabilities below it count as it (catalogue, row 28)."""
+"""Lower probabilities are raised to this value (catalogue, row 28)."""
 CAP_PARAM = Param(
     "cap",
     "choice",
-    "how much one answer can cost at most",
+    "the highest cost of one answer",
     default="labels",
     values=("labels", "instances"),
     value_meanings=(
@@ -54,21 +54,21 @@ def log_loss(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def _negative_logs(forecasts: Floats, maximum: float = math.inf) -> Floats:
-    """-ln of each probability, and `most` at most."""
+    """-ln of each probability, capped at `maximum`."""
     return np.array([min(-math.log(max(p, MIN_PROBABILITY)), maximum) for p in forecasts.tolist()])
 
 
 def log_loss_multilabel(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The mean over all instances and labels of -ln of the probability given to what holds, at least 2^-52."""
+    """The mean over instances and labels of -ln of the probability given to the true state, at least 2^-52."""
     return Result(_mean_over_cells(ws, call, math.inf))
 
 
 def log_loss_meka(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The same under a cap, the logarithm of the number of labels or of instances (MEKA)."""
+    """The same with a cap: the logarithm of the number of labels or of instances (MEKA)."""
     cap = call.params["cap"]
     maximum = math.log(len(ws.spec.classes) if cap == "labels" else ws.case.gold.n)
     if maximum == 0:
-        raise UndefinedError(f"with one of the {cap} the cap is ln 1 = 0, under which everything costs nothing")
+        raise UndefinedError(f"with one of the {cap} the cap is ln 1 = 0, so every answer costs 0")
     return Result(_mean_over_cells(ws, call, maximum))
 
 

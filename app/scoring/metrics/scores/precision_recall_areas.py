@@ -1,4 +1,4 @@
-"""Areas under the precision-recall curve, by steps and by straight lines: of one label, averaged over labels, pooled."""
+"""Areas under the precision-recall curve, by steps and by trapezoids: of one label, averaged over labels, pooled."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from app.scoring.score_ranks import ScoreRanks, average_precision_sum, trapezoid
 
 @dataclass(frozen=True, slots=True)
 class _PrecisionRecallArea:
-    """One way of taking the area, with the equation of the area of one label and the exact values of its examples."""
+    """One way to compute the area, with the equation for one label and the exact values of the examples."""
 
     key: str
     name: str

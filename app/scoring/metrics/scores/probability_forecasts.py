@@ -1,4 +1,4 @@
-"""The scores of a case as probabilities, and means of what they cost: what the measures of probabilities share."""
+"""Shared parts of the probability measures: scores as probabilities, examples, and weighted means."""
 
 import math
 from functools import partial
@@ -61,10 +61,10 @@ MULTILABEL_FORECASTS = Example(
 
 
 def probabilities(ws: EvaluationContext, call: MetricCall) -> tuple[Floats, tuple[str, ...]]:
-    """The n × m probabilities of all instances, and what there is to note.
+    """The n × m probabilities of all instances, with notes.
 
-    Those of exclusive classes are divided by their sum, which is noted; where those of the positive label were sent alone,
-    the other one has 1 less them. Raises UndefinedError where an instance has none.
+    Scores of exclusive classes are divided by their sum, with a note where that changes them. A single score s of the
+    positive label gives the other class 1 - s. Raises UndefinedError where an instance has no scores.
     """
     scores = scores_of(ws, call)
     if ws.spec.task == "multilabel":
@@ -81,12 +81,12 @@ def _class_probabilities(ws: EvaluationContext, scores: Floats) -> tuple[Floats,
 
 
 def has_class(ws: EvaluationContext, code: int) -> NDArray[np.bool_]:
-    """Whether the gold of each instance has the class; n."""
+    """Whether the gold of each instance has the class; shape (n,)."""
     if ws.spec.task == "multilabel":
         return ws.gold_matrix[:, code]
     return np.asarray(ws.case.gold.codes == code)
 
 
 def mean_per_instance(ws: EvaluationContext, terms: Floats, parts: int = 1) -> float:
-    """The mean of a term per instance, each as often as it weighs, or a `parts`-th of it."""
+    """The weighted mean of one term per instance, divided by `parts`."""
     return divide_sum(math.fsum(weighted_terms(terms, ws.case.weights)), parts * ws.total)

@@ -1,4 +1,4 @@
-"""What is read off the ROC curve of one label: parts of its area, single points, and how sure its area is."""
+"""Measures of the ROC curve of one label: partial areas, single points, and the variance of the area."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -31,21 +31,25 @@ from app.scoring.score_ranks import ScoreRanks
 from app.scoring.tally import EvaluationContext
 
 MAX_FPR_PARAM = Param(
-    "max_fpr", "number", "the false positive rate up to which the area is taken", bounds=(0, 1), required_for=TASK_KINDS
+    "max_fpr",
+    "number",
+    "the false positive rate up to which the area is computed",
+    bounds=(0, 1),
+    required_for=TASK_KINDS,
 )
 STANDARDIZED_PARAM = boolean_param(
     "standardized",
-    "What a part of the area is held against.",
+    "Whether the partial area is standardized.",
     if_false="the area itself, at most max_fpr",
     if_true="McClish's correction: chance is 1/2, a perfect ranking 1",
 )
 SENSITIVITY_PARAM = Param(
-    "sensitivity", "number", "the share of the positives that has to be found", bounds=(0, 1), required_for=TASK_KINDS
+    "sensitivity", "number", "the share of the positives that must be found", bounds=(0, 1), required_for=TASK_KINDS
 )
 
 
 def _read_off_curve(statistic: Callable[[ScoreRanks, MetricCall], Fraction]) -> Compute:
-    """A value that is read off the curve of one label, exact and then rounded once."""
+    """A value read from the curve of one label, computed exactly and rounded once."""
 
     def compute(ws: EvaluationContext, call: MetricCall) -> Result:
         ranks, notes = label_ranks(ROC_AREA, ws, call)

@@ -1,4 +1,4 @@
-"""The score columns of a case, one per class, and their ranks, which all metrics of rankings share."""
+"""The score columns of a case, one per class, and their ranks, shared by all score-based metrics."""
 
 from collections.abc import Sequence
 
@@ -14,14 +14,14 @@ from app.scoring.probability_rows import scores_of_both_classes
 from app.scoring.score_ranks import Mask, ScoreRanks, rank_positives
 from app.scoring.tally import EvaluationContext
 
-_MAX_INT64_WEIGHT = 2**61  # twice such a sum of weights stays within int64
+_MAX_INT64_WEIGHT = 2**61  # twice this sum of weights still fits into int64
 
 
 class ScoreColumns:
-    """The scores (higher is surer) and the truth of each class; a column is sorted when it is first asked for.
+    """The scores (higher is surer) and the gold mask of each class; a column is sorted on first use.
 
-    Where a binary task has one score per instance, of the class `single`, the other one is ranked by it the other way
-    round.
+    Where a binary task has one score per instance, for the class `single`, the other class is ranked by the negated
+    scores.
     """
 
     def __init__(self, ws: EvaluationContext, scores: Floats, *, lower: bool) -> None:
@@ -40,29 +40,30 @@ class ScoreColumns:
         return self._scores[:, 0] if code == self.single else 0.0 - self._scores[:, 0]
 
     def own(self, code: int) -> Mask:
-        """Which instances have this class in gold."""
+        """The instances that have this class in gold."""
         gold = self._ws.case.gold
         return np.asarray(gold.codes == code if gold.offsets is None else self._ws.gold_matrix[:, code])
 
     def sent(self, code: int, scores: Floats) -> Floats:
-        """Scores of a class as they stood in the file."""
+        """Scores of a class as they stood in the file, before orientation."""
         reversed_ = self._lower != (self.single not in {None, code})
-        return 0.0 - scores if reversed_ else scores + 0.0  # never -0.0, which is the same score as 0.0
+        return 0.0 - scores if reversed_ else scores + 0.0  # adding 0.0 turns -0.0 into 0.0, which is the same score
 
     def ranks(self, code: int) -> ScoreRanks:
-        """The ranks of the instances of a class among all."""
+        """The ranks of the instances of a class among all instances."""
         if code not in self._ranks:
             self._ranks[code] = rank_positives(self.values(code), self.own(code), self._weights)
         return self._ranks[code]
 
     def steps(self, code: int) -> ThresholdCounts:
-        """What each threshold finds of a class."""
+        """The counts of a class at each threshold."""
         return threshold_counts(self.values(code), self.own(code), self._weights)
 
     def pooled(self, codes: Sequence[int]) -> ScoreRanks:
-        """The ranks of the right (instance, class) pairs among all those of these classes.
+        """The ranks of the right (instance, class) pairs among all pairs of these classes.
 
-        A binary task with one score s per instance has 1 - s for the other class; UndefinedError where that is none.
+        A binary task with one score s per instance uses 1 - s for the other class; raises UndefinedError where scores
+        lie outside [0, 1].
         """
         all_classes = len(codes) == len(self.names)
         scores = self._scores if self.single is None else self._both()
@@ -74,7 +75,7 @@ class ScoreColumns:
         return rank_positives(values, own, weights)
 
     def _both(self) -> Floats:
-        """The scores of both classes where those of one were sent, by which the other has 1 - s."""
+        """The scores of both classes where one score s was sent: the other class has 1 - s. Raises UndefinedError."""
         positive_scores = 0.0 - self._scores[:, 0] if self._lower else self._scores[:, 0]
         if len(positive_scores) and not (positive_scores.min() >= 0 and positive_scores.max() <= 1):
             raise UndefinedError(
@@ -85,18 +86,18 @@ class ScoreColumns:
 
 
 def score_columns(ws: EvaluationContext, call: MetricCall) -> ScoreColumns:
-    """The columns of a case, made once for each score_direction; UndefinedError where an instance has no scores."""
+    """The columns of a case, cached per score_direction; raises UndefinedError where an instance has no scores."""
     scores, direction = scores_of(ws, call), call.options["score_direction"]
     return ws.shared(("columns", direction), lambda: ScoreColumns(ws, scores, lower=direction == "lower"))
 
 
 def class_code(ws: EvaluationContext, call: MetricCall) -> int:
-    """The class meant: `label`, else the positive label of a binary task; UndefinedError where it is no class."""
+    """The position of the requested class: `label`, else the positive label. Raises UndefinedError."""
     return label_position(requested_label(ws, call), ws.spec.classes)
 
 
 def averaged_codes(ws: EvaluationContext, call: MetricCall) -> tuple[list[int], tuple[str, ...]]:
-    """The classes that exclude_labels leaves, and the note on those that it does not."""
+    """The classes that exclude_labels leaves, and a note on the excluded ones. Raises UndefinedError."""
     excluded = excluded_labels(call.options["exclude_labels"], ws.spec.classes)
     undeclared = [name for name in excluded if name not in ws.spec.classes]
     if undeclared:

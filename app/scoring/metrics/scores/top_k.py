@@ -1,4 +1,4 @@
-"""Hard-label measures of the k best-scored labels of each instance."""
+"""Measures of hard labels applied to the k best-scored labels of each instance."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -61,10 +61,10 @@ _OTHER_EXAMPLE_VALUES = {
 
 
 def top_k_workspace(ws: EvaluationContext, call: MetricCall) -> EvaluationContext:
-    """The case with the k best labels of each instance as its predictions; counts made of it are shared.
+    """The case with the k best labels of each instance as its predictions, cached so that metrics share its counts.
 
-    By scores, the label declared first before others with the same; without scores the first k labels of each list
-    (Wenzel sec 4, top-3 of SS-GRL). An instance without scores was given no label.
+    With scores, ties go to the label declared first; without scores, the first k labels of each list count (Wenzel sec 4,
+    top-3 of SS-GRL). An instance without scores gets no label.
     """
     k, options = int(call.params["k"]), call.options
     if ws.case.scores is None:
@@ -79,7 +79,7 @@ def top_k_workspace(ws: EvaluationContext, call: MetricCall) -> EvaluationContex
 
 
 def _first_k_labels(ws: EvaluationContext, k: int, options: Mapping[str, str]) -> Labels:
-    """The first k labels of each list, counted as the measures of rankings count them."""
+    """The first k labels of each list, with the same positions as in the ranking measures."""
     lists = ws.case.predicted.as_sets()
     assert lists.offsets is not None
     rows = np.repeat(np.arange(lists.n), np.diff(lists.offsets))
@@ -99,14 +99,14 @@ def _compute(base: Metric) -> Compute:
 
 
 def _top_k_equation(base: Metric) -> tuple[str, str]:
-    """The measure's equation with what its predicted sets are, and the letter of those."""
+    """The equation with the definition of the predicted sets, and the symbol of these sets."""
     has_predicted_set = any(use in base.equation for use in ("[P_{i}", "|P_{i}"))
     sign, name = (r"P_{i}", "P_i") if has_predicted_set else (r"\hat{Y}_{i}", "Ŷ_i")
     return rf"{base.equation},\quad {sign}=\{{y:\mathrm{{rank}}_{{i}}(y)\leq \param{{k}}\}}", name
 
 
 def top_k_metric(base: Metric, value: str) -> Metric:
-    """A measure of hard labels as a measure of the k best labels."""
+    """The top-k form of a measure of hard labels."""
     equation, name = _top_k_equation(base)
     return replace(
         base,
@@ -127,7 +127,7 @@ def top_k_metric(base: Metric, value: str) -> Metric:
             **base.symbols,
             "k": "how many of the best-scored labels count as predicted",
             name: "predicted label set of instance i: its k best-scored labels",
-            "rank_i(y)": "place of label y by falling score; of equal ones the label declared first comes first",
+            "rank_i(y)": "position of label y by falling score; of labels with equal scores the one declared first comes first",
         },
     )
 

@@ -1,4 +1,4 @@
-"""Top-k accuracy: whether the right label is among the k that score best."""
+"""Top-k accuracy: whether the right label is among the k labels with the best scores."""
 
 from app.scoring.declaration.granularity import HITS
 from app.scoring.declaration.metric import SCORES, Example, MetricCall, Param, Result
@@ -19,7 +19,7 @@ from app.scoring.tie_rules import hit_probability
 
 
 def top_k_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The share of instances of which the right label, or any acceptable one, is among the k best."""
+    """The share of instances whose right label, or any acceptable one, is among the k best."""
     k, m = int(call.params["k"]), len(ws.spec.classes)
     direction = call.options["score_direction"]
     ranks = ws.shared(("ranks of classes", direction), lambda: _class_ranks(ws, call))
@@ -33,7 +33,7 @@ def _class_ranks(ws: EvaluationContext, call: MetricCall) -> LabelRanks:
 
 
 def _scores_of_both(ws: EvaluationContext, call: MetricCall) -> Scores:
-    """The scores of all classes: of a single one of the positive label, that and 1 less it."""
+    """The scores of all classes; a single score s of the positive label gives the other class 1 - s."""
     scores = scores_of(ws, call)
     if scores.shape[1] > 1 or ws.spec.task != "binary":
         return scores
@@ -41,7 +41,7 @@ def _scores_of_both(ws: EvaluationContext, call: MetricCall) -> Scores:
     positive_scores = 0.0 - scores[:, 0] if lower else scores[:, 0]
     if (positive_scores < 0).any() or (positive_scores > 1).any():
         raise UndefinedError(
-            "the one score given is held against 1 less it, which takes scores from 0 to 1; give those of both classes"
+            "a single score s is compared with 1 - s, which requires scores from 0 to 1; give scores of both classes"
         )
     both = scores_of_both_classes(positive_scores, positive_code(ws))
     return 0.0 - both if lower else both
