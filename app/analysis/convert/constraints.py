@@ -172,9 +172,8 @@ def _mean_constraints(
     return [
         _weighted_sum(_ratio_minus(share, max(low, Fraction(0))), weights, Fraction(0), None),
         _weighted_sum(_ratio_minus(share, min(high, Fraction(1))), weights, None, Fraction(0)),
-        _weighted_sum(
-            LinearRatio(share.denominator, share.denominator, None), weights, Fraction(1), None
-        ),  # some have a value
+        # some class has a value
+        _weighted_sum(LinearRatio(share.denominator, share.denominator, None), weights, Fraction(1), None),
     ]
 
 

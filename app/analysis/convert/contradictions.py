@@ -90,9 +90,9 @@ def solve(problem: CountsProblem, *, first: int = 10, limit: int = SEARCH_LIMIT)
     return replace(answer, undefined=problem.undefined)
 
 
-def solve_any(question: ProblemVariants, *, first: int = 10, limit: int = SEARCH_LIMIT) -> FittingCounts:
+def solve_any(variants: ProblemVariants, *, first: int = 10, limit: int = SEARCH_LIMIT) -> FittingCounts:
     """The answer under the first convention with counts that fit; else whether all conventions are excluded."""
-    return best_answer(solve(problem, first=first, limit=limit) for problem in question.problems)
+    return best_answer(solve(problem, first=first, limit=limit) for problem in variants.problems)
 
 
 def best_answer(answers: Iterable[FittingCounts]) -> FittingCounts:
@@ -107,48 +107,46 @@ def best_answer(answers: Iterable[FittingCounts]) -> FittingCounts:
 
 
 def explain_contradiction(
-    question: ProblemVariants, *, first: int = 10, limit: int = SEARCH_LIMIT
+    variants: ProblemVariants, *, first: int = 10, limit: int = SEARCH_LIMIT
 ) -> FigureContradiction:
     """Why no counts fit; to be called where `solve_any` has shown that none do."""
-    problem = question.problem
+    problem = variants.problem
     if problem.has_two_classes:
-        minimal = _minimal_contradiction(problem.claims, lambda some, size: _is_impossible(question, some, size))
-        nearest = (_find_nearest_values(question, minimal, claim) for claim in minimal)
-        return FigureContradiction(_describe_figures(question, zip(minimal, nearest, strict=True), first, limit))
-    return _explain_one_class(question, first, limit) or _explain_all_classes(question, first, limit)
+        core = _minimal_contradiction(problem.claims, lambda some, size: _is_impossible(variants, some, size))
+        nearest = (_find_nearest_values(variants, core, claim) for claim in core)
+        return FigureContradiction(_describe_figures(variants, zip(core, nearest, strict=True), first, limit))
+    return _explain_one_class(variants, first, limit) or _explain_all_classes(variants, first, limit)
 
 
-def _is_impossible(question: ProblemVariants, claims: tuple[FigureClaim, ...], limit: int) -> bool:
+def _is_impossible(variants: ProblemVariants, claims: tuple[FigureClaim, ...], limit: int) -> bool:
     """Whether the search proves that no counts fit these claims."""
-    return solve_any(question.of(claims), first=1, limit=limit).fits is False
+    return solve_any(variants.of(claims), first=1, limit=limit).fits is False
 
 
-def _explain_one_class(question: ProblemVariants, first: int, limit: int) -> FigureContradiction | None:
+def _explain_one_class(variants: ProblemVariants, first: int, limit: int) -> FigureContradiction | None:
     """The contradiction in the figures of the first class whose own claims contradict each other; None where none do."""
-    problem = question.problem
+    problem = variants.problem
     assert problem.sizes is not None
     for row, size in enumerate(problem.sizes):
         alone = replace(
-            question, problem=CountsProblem(problem.n, (size, problem.n - size), claims_of_class(problem, row))
+            variants, problem=CountsProblem(problem.n, (size, problem.n - size), claims_of_class(problem, row))
         )
         if solve_any(alone, first=1).fits is not False:
             continue
-        minimal = _minimal_contradiction(alone.problem.claims, lambda some, size: _is_impossible(alone, some, size))  # noqa: B023 (called at once)
-        figures = [(replace(claim, row=row), _find_nearest_values(alone, minimal, claim)) for claim in minimal]
-        return FigureContradiction(_describe_figures(question, figures, first, limit), row)
+        core = _minimal_contradiction(alone.problem.claims, lambda some, size: _is_impossible(alone, some, size))  # noqa: B023 (called at once)
+        figures = [(replace(claim, row=row), _find_nearest_values(alone, core, claim)) for claim in core]
+        return FigureContradiction(_describe_figures(variants, figures, first, limit), row)
     return None
 
 
-def _explain_all_classes(question: ProblemVariants, first: int, limit: int) -> FigureContradiction:
+def _explain_all_classes(variants: ProblemVariants, first: int, limit: int) -> FigureContradiction:
     """The contradiction between figures of the whole task and those of the classes."""
-    problem = question.problem
+    problem = variants.problem
     rows = tuple(claim for claim in problem.claims if claim.row is not None)
     whole = tuple(claim for claim in problem.claims if claim.row is None)
-    minimal = _minimal_contradiction(whole, lambda some, size: _is_impossible(question, (*rows, *some), size))
-    nearest = (
-        (claim, _nearest_by_right_answers(problem, claim) if len(minimal) == 1 else (None, None)) for claim in minimal
-    )
-    return FigureContradiction(_describe_figures(question, nearest, first, limit, joint=True), joint=True)
+    core = _minimal_contradiction(whole, lambda some, size: _is_impossible(variants, (*rows, *some), size))
+    nearest = ((claim, _nearest_by_hits(problem, claim) if len(core) == 1 else (None, None)) for claim in core)
+    return FigureContradiction(_describe_figures(variants, nearest, first, limit, joint=True), joint=True)
 
 
 def _minimal_contradiction(
@@ -165,7 +163,7 @@ def _minimal_contradiction(
 
 
 def _describe_figures(
-    question: ProblemVariants,
+    variants: ProblemVariants,
     claims_with_nearest: Iterable[tuple[FigureClaim, NearestValues]],
     first: int,
     limit: int,
@@ -175,7 +173,7 @@ def _describe_figures(
     """Each figure with the counts that fit all other figures of the problem."""
     described = []
     for claim, nearest in claims_with_nearest:
-        others = question.of(tuple(other for other in question.problem.claims if other != claim))
+        others = variants.of(tuple(other for other in variants.problem.claims if other != claim))
         if joint and nearest == (None, None):
             nearest = _nearest_among_listed(claim, others, first, limit) or nearest  # noqa: PLW2901 (otherwise it stays unknown)
         answers = tuple(solve(problem, first=first, limit=limit) for problem in others.problems)
@@ -183,18 +181,16 @@ def _describe_figures(
     return tuple(described)
 
 
-def _find_nearest_values(
-    question: ProblemVariants, minimal: tuple[FigureClaim, ...], claim: FigureClaim
-) -> NearestValues:
+def _find_nearest_values(variants: ProblemVariants, core: tuple[FigureClaim, ...], claim: FigureClaim) -> NearestValues:
     """The nearest values below and above a figure that are possible with the other claims, for two classes of known size."""
-    problem = question.problem
+    problem = variants.problem
     if problem.sizes is None:
         return None, None
-    others = question.of(tuple(other for other in minimal if other is not claim))
+    others = variants.of(tuple(other for other in core if other is not claim))
     listed = _nearest_among_listed(claim, others, _MAX_LISTED_COUNTS, _MAX_COLUMNS)
     if listed is not None:
         return listed
-    if any(region_of(minimal, problem.sizes[0], problem.n, one)[1] for one in question.conventions):
+    if any(region_of(core, problem.sizes[0], problem.n, one)[1] for one in variants.conventions):
         return None, None  # bisection would scan all columns at every step
     ends = [(_nearest_by_bisection(one, claim, -1), _nearest_by_bisection(one, claim, 1)) for one in others.problems]
     return _closest_value(one for one, _ in ends if one), _closest_value((one for _, one in ends if one), largest=False)
@@ -247,7 +243,7 @@ def _nearest_by_bisection(problem: CountsProblem, claim: FigureClaim, side: int)
     return None if value is None else NearestValue(value, best.first[0])
 
 
-def _nearest_by_right_answers(problem: CountsProblem, claim: FigureClaim) -> NearestValues:
+def _nearest_by_hits(problem: CountsProblem, claim: FigureClaim) -> NearestValues:
     """The nearest values of a figure that follows from the number of right answers, ignoring the classes."""
     assert problem.sizes is not None
     n, m = problem.n, len(problem.sizes)

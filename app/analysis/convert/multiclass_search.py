@@ -81,11 +81,9 @@ def search_many_classes(problem: CountsProblem, *, first: int = 10, limit: int =
     if not rows[order[0]].count:
         return FittingCounts(0, complete=True)
     answer = _JointSearch.of(problem, rows, order).run(first, limit)
-    restored_order = sorted(range(len(order)), key=lambda place: order[place])
-    solutions = tuple(tuple(tables[place] for place in restored_order) for tables in answer.first)
-    return replace(
-        answer, first=solutions, spans=answer.spans and tuple(answer.spans[place] for place in restored_order)
-    )
+    restored = sorted(range(len(order)), key=lambda place: order[place])
+    solutions = tuple(tuple(tables[place] for place in restored) for tables in answer.first)
+    return replace(answer, first=solutions, spans=answer.spans and tuple(answer.spans[place] for place in restored))
 
 
 @dataclass(frozen=True, slots=True)

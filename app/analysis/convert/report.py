@@ -40,9 +40,9 @@ def report(
     stopped at `limit` before it was decided. Raises InvalidContent.
     """
     problem, labels = parse_problem(stated, printing)
-    question = ProblemVariants(problem, _with_rate_rules(conventions, problem))
+    variants = ProblemVariants(problem, _with_rate_rules(conventions, problem))
     answers = _group_equal_answers(
-        solve(variant, first=max(first, _MAX_COMPARED_COUNTS), limit=limit) for variant in question.problems
+        solve(variant, first=max(first, _MAX_COMPARED_COUNTS), limit=limit) for variant in variants.problems
     )
     (undefined, answer), *others = answers
     content = {
@@ -61,8 +61,8 @@ def report(
         "otherwise": [_answer_json(problem, labels, *other, first) for other in others if other[1].fits is not False],
     }
     if answer.fits is False:
-        content["conflict"] = _contradiction_json(explain_contradiction(question, limit=limit), labels)
-        content["fits_if_cut"] = None if printing.cut else _fits_if_truncated(stated, printing, question, limit)
+        content["conflict"] = _contradiction_json(explain_contradiction(variants, limit=limit), labels)
+        content["fits_if_cut"] = None if printing.cut else _fits_if_truncated(stated, printing, variants, limit)
     return content
 
 
@@ -105,11 +105,11 @@ def _answer_json(
 
 
 def _fits_if_truncated(
-    stated: PublishedFigures, printing: FigureFormat, question: ProblemVariants, limit: int
+    stated: PublishedFigures, printing: FigureFormat, variants: ProblemVariants, limit: int
 ) -> bool | None:
     """Whether the figures fit if their digits were cut off instead of rounded, which is common in print."""
     truncated = parse_problem(stated, replace(printing, cut=True))[0]
-    return solve_any(replace(question, problem=truncated), first=0, limit=limit).fits
+    return solve_any(replace(variants, problem=truncated), first=0, limit=limit).fits
 
 
 def _tables_json(labels: Sequence[str], tables: Sequence[ConfusionTable]) -> dict[str, dict[str, int]]:
@@ -136,21 +136,19 @@ def _contradiction_json(contradiction: FigureContradiction, labels: Sequence[str
     }
 
 
-def _contradicted_json(contradicted: ContradictedFigure, labels: Sequence[str], row: int | None) -> dict[str, Any]:
+def _contradicted_json(figure: ContradictedFigure, labels: Sequence[str], row: int | None) -> dict[str, Any]:
     """A figure of a contradiction: the nearest possible values, and its values if all other figures are right."""
-    claim, without = contradicted.claim, contradicted.without
+    claim, without = figure.claim, figure.without
     class_names = labels if row is None else labels[row : row + 1]
-    measures = (
-        measure_value(claim, tables, answer.undefined) for answer in contradicted.answers for tables in answer.first
-    )
+    measures = (measure_value(claim, tables, answer.undefined) for answer in figure.answers for tables in answer.first)
     values = [_unsquared_value(claim.key, value) for value in measures if value is not None]
-    listed = all(answer.complete and answer.count == len(answer.first) for answer in contradicted.answers)
+    listed = all(answer.complete and answer.count == len(answer.first) for answer in figure.answers)
     return {
         "figure": claim.key,
         "label": None if claim.row is None else labels[claim.row],
         "printed": claim.figure.text,
-        "below": _nearest_json(contradicted, contradicted.below, class_names),
-        "above": _nearest_json(contradicted, contradicted.above, class_names),
+        "below": _nearest_json(figure, figure.below, class_names),
+        "above": _nearest_json(figure, figure.above, class_names),
         "without": {
             "fits": without.fits,
             "count": without.count,
@@ -161,11 +159,11 @@ def _contradicted_json(contradicted: ContradictedFigure, labels: Sequence[str], 
 
 
 def _nearest_json(
-    contradicted: ContradictedFigure, nearest: NearestValue | None, labels: Sequence[str]
+    figure: ContradictedFigure, nearest: NearestValue | None, labels: Sequence[str]
 ) -> dict[str, Any] | None:
     if nearest is None:
         return None
-    claim, value = contradicted.claim, _unsquared_value(contradicted.claim.key, nearest.value)
+    claim, value = figure.claim, _unsquared_value(figure.claim.key, nearest.value)
     return {
         "printed": claim.figure.printed(value),
         "value": float(value),

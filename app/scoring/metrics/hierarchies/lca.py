@@ -50,9 +50,8 @@ def _counts_per_instance(
     gold, predicted = label_sets(ws, call)
     budget = max_visited_nodes(len(gold.outside))
     try:
-        effort(ws, call).check_linked_labels(
-            gold, predicted, matched=matched
-        )  # before building sets that would be too expensive
+        # before building sets that would be too expensive
+        effort(ws, call).check_linked_labels(gold, predicted, matched=matched)
         pairs = ws.shared(
             ("pairs", *label_set_key(call)), lambda: list(zip(gold.sets(), predicted.sets(), strict=True))
         )
@@ -137,9 +136,8 @@ def mgia(ws: EvaluationContext, call: MetricCall) -> Result:
         ws, call, count, ("mgia", str(max_error)), matched=True
     ).T
     sizes = AugmentedOverlap(in_gold + gold.outside, in_predicted + predicted.outside, unshared)
-    outside = (
-        gold.outside + predicted.outside
-    )  # unmatched: they must not raise a negative value by enlarging the divisor
+    # labels outside have no match: they must not raise a negative value by enlarging the divisor
+    outside = gold.outside + predicted.outside
     equal = unshared + outside == 0
     numerator = np.where(equal, 1, unshared * max_error - error)
     largest = np.where(numerator < 0, unshared, unshared + outside) * max_error

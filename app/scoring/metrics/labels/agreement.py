@@ -15,9 +15,7 @@ from app.scoring.numeric.exact import multiply, square_root, total
 from app.scoring.tally import EvaluationContext, Tally
 
 OUTSIDE_IS_CATEGORY = "a label outside the vocabulary and a missing prediction are categories of their own"
-OUTSIDE_NEVER_AGREES = (
-    "a label outside the vocabulary and a missing prediction agree with nothing and are no class of the sum"
-)
+OUTSIDE_NEVER_AGREES = "a label outside the vocabulary and a missing prediction never agree and are no class of the sum"
 ONE_CLASS_REASON = "gold and predictions are one and the same single class, so chance agreement is 1 (0/0)"
 WEIGHTS_PARAM = Param(
     "weights",
@@ -67,18 +65,15 @@ def unweighted_kappa(tally: Tally) -> float:
 def _expected_distance(tally: Tally, power: int) -> int:
     """The sum over classes j, k of |j - k| to this power × (times j in gold) × (times k predicted)."""
     gold, predicted = ([int(count) for count in side] for side in (tally.classes.support, tally.classes.predicted))
-    if (
-        power == 1
-    ):  # |j - k| counts the gaps between neighbouring classes that lie between j and k: add up the pairs per gap
+    if power == 1:
+        # |j - k| is the number of gaps between neighbouring classes that lie between j and k: add up the pairs per gap
         distance = below_gold = below_predicted = 0
         for g, p in zip(gold, predicted, strict=True):
             below_gold += g
             below_predicted += p
             distance += below_gold * (tally.n - below_predicted) + below_predicted * (tally.n - below_gold)
         return distance
-    sums = [
-        [sum(count * position**k for position, count in enumerate(side)) for k in (1, 2)] for side in (gold, predicted)
-    ]
+    sums = [[sum(count * at**k for at, count in enumerate(side)) for k in (1, 2)] for side in (gold, predicted)]
     (gold_first, gold_second), (first, second) = sums
     return tally.n * (gold_second + second) - 2 * gold_first * first
 

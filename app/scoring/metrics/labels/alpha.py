@@ -84,9 +84,8 @@ def _parameter_error(params: Mapping[str, str]) -> str | None:
 
 def _empty_set_values(instances: InstanceCounts, call: MetricCall) -> list[FixedInstances]:
     """The instances with empty sets: two empty sets are 0/0; with one empty set the equation applies unless one_empty=skip."""
-    pooled = (
-        call.params["pooled"] == "true"
-    )  # two empty sets add nothing to the pooled counts, like an instance that is left out
+    # two empty sets add nothing to the pooled counts, like an instance that is left out
+    pooled = call.params["pooled"] == "true"
     known = instances.predicted_size if pooled else instances.known_size
     fixed = empty_set_values(call, instances.gold_size, instances.predicted_size, known)
     return fixed if call.options["one_empty"] == "skip" else fixed[:1]
@@ -159,9 +158,7 @@ declare_label_set_metric(
             if_false="the mean of the instances' values",
             if_true="one ratio of the counts of all instances",
         ),
-        Param(
-            "epsilon", "number", "a constant added to the denominator of the pooled form", default="0", bounds=(0, 1)
-        ),
+        Param("epsilon", "number", "a constant added to the pooled denominator", default="0", bounds=(0, 1)),
     ),
     options=("both_empty", "one_empty", *LABEL_SET_OPTIONS),
     properties=replace(ASYMMETRIC, significant_digits=12),

@@ -91,11 +91,9 @@ def _mcnemar_p_value(ws: EvaluationContext, tally: Tally) -> float:
     if m < 2:
         raise UndefinedError("there is only one class, and the test compares two")
     lower, upper = np.minimum(cells.gold, cells.predicted), np.maximum(cells.gold, cells.predicted)
-    observed_pairs = len(np.unique((lower * m + upper)[lower != upper]))
-    if observed_pairs < pairs:  # checked before building the dictionary: with many classes this is the usual case
-        raise UndefinedError(
-            f"{pairs - observed_pairs} of {pairs} pairs of classes were never taken for each other (0/0)"
-        )
+    observed = len(np.unique((lower * m + upper)[lower != upper]))
+    if observed < pairs:  # checked before building the dictionary: with many classes this is the usual case
+        raise UndefinedError(f"{pairs - observed} of {pairs} pairs of classes were never taken for each other (0/0)")
     counts_by_pair: dict[tuple[int, int], list[int]] = {}
     for j, k, count in zip(*(side.tolist() for side in (cells.gold, cells.predicted, cells.counts)), strict=True):
         if j != k:

@@ -45,9 +45,8 @@ def expected_cost(ws: EvaluationContext, call: MetricCall) -> Result:
     costs, names = ws.spec.cost_matrix or {}, ws.spec.classes
     _check_costs(costs, names, np.flatnonzero(tally.classes.support).tolist())
     sums = Fraction(0)
-    for gold, predicted, count in zip(
-        *(side.tolist() for side in (cells.gold, cells.predicted, cells.counts)), strict=True
-    ):
+    columns = (column.tolist() for column in (cells.gold, cells.predicted, cells.counts))
+    for gold, predicted, count in zip(*columns, strict=True):
         sums += count * to_fraction(costs.get(names[gold], {}).get(names[predicted], 0))
     return Result(float(sums / tally.n))
 
@@ -130,9 +129,7 @@ for _macro in (False, True):
             **({"G": "the classes that occur in gold"} if _macro else {}),
         },
         peers=(
-            {
-                "imbalanced-learn": "macro_averaged_mean_absolute_error of positions; fails where a class is only predicted"
-            }
+            {"imbalanced-learn": "macro_averaged_mean_absolute_error; fails where a class is only predicted"}
             if _macro
             else {"scikit-learn": "mean_absolute_error of positions"}
         ),

@@ -84,9 +84,8 @@ def f_of_averages_metric(kind: _FMeasure, average: Average) -> Metric:
     """The metric for this average and this β."""
 
     def value(ws: EvaluationContext, call: MetricCall) -> Result:
-        return compute_f_of_averages(
-            ws, call, average, kind.beta if kind.beta is not None else to_fraction(call.params["beta"])
-        )
+        beta = to_fraction(call.params["beta"]) if kind.beta is None else kind.beta
+        return compute_f_of_averages(ws, call, average, beta)
 
     excluded = {"zero_division"} if average is SAMPLES else set()  # empty sets have options of their own there
     options = [name for name in average.options if name not in excluded]

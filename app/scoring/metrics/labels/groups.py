@@ -41,9 +41,7 @@ def _outcome_by_group(ws: EvaluationContext, call: MetricCall) -> Association:
     np.add.at(table, (right.astype(np.int64), groups.codes), weights)
     dependence = association(table.tolist())
     if dependence.rows < 2:
-        raise UndefinedError(
-            f"all instances are {'right' if right.all() else 'wrong'}, so nothing depends on the group"
-        )
+        raise UndefinedError(f"all instances are {'right' if right.all() else 'wrong'}, so the outcome is constant")
     if dependence.columns < 2:
         raise UndefinedError("all instances are of one group")
     return dependence

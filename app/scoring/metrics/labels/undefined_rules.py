@@ -111,12 +111,10 @@ def averaged_labels(
     if not mask.all():
         notes.append(f"left out by exclude_labels: {class_names(tally, ~mask)}")
     if by_label_set:
-        in_label_set = _label_set_mask(ws, tally, call.options["label_set"])
-        if (mask & ~in_label_set).any():
-            notes.append(
-                f"left out by label_set={call.options['label_set']}: {class_names(tally, mask & ~in_label_set)}"
-            )
-        mask = mask & in_label_set
+        allowed = _label_set_mask(ws, tally, call.options["label_set"])
+        if (mask & ~allowed).any():
+            notes.append(f"left out by label_set={call.options['label_set']}: {class_names(tally, mask & ~allowed)}")
+        mask = mask & allowed
     absent = mask & (tally.classes.support == 0) & absent_matters
     if absent.any() and call.options["absent_gold"] == "skip":
         notes.append(f"absent from gold and left out by absent_gold=skip: {class_names(tally, absent)}")
@@ -147,9 +145,8 @@ def train_weights(ws: EvaluationContext, tally: Tally) -> NDArray[np.int64]:
         raise UndefinedError("it needs the training frequencies of the labels, and none were given")
     if not ws.train_frequencies.any():
         raise UndefinedError("the training frequencies of all classes are 0")
-    extra_classes = len(tally.names) - len(
-        ws.train_frequencies
-    )  # the empty set as a class is not in the training counts
+    # the empty set as a class is not in the training counts
+    extra_classes = len(tally.names) - len(ws.train_frequencies)
     return np.append(ws.train_frequencies, np.zeros(extra_classes, dtype=np.int64))
 
 

@@ -125,9 +125,8 @@ def gmean_recall(ws: EvaluationContext, call: MetricCall) -> Result:
     """The geometric mean of the recalls of the classes that occur in gold; 0 where one of them is never found."""
     recalls = _recalls(ws, call)
     pairs = sorted(Counter(zip(recalls.found.tolist(), recalls.support.tolist(), strict=True)).items())
-    with localcontext(
-        DECIMAL_CONTEXT
-    ):  # decimal arithmetic: the same digits on every machine and in any order of classes
+    # decimal arithmetic: the same digits on every machine and in any order of classes
+    with localcontext(DECIMAL_CONTEXT):
         # computed even where the result is 0, so that the response time does not reveal whether the last class was found
         logarithms = [_log_recall(*pair) * times for pair, times in pairs if pair[0]]
         if not recalls.found.all():
@@ -169,9 +168,7 @@ _ACCURACY_HINTS = {
     "hamming_loss or accuracy_ovr_micro"
 }
 _RECALL_HINTS = {"multilabel": "for label sets the mean recall over labels is recall_macro"}
-_LABEL_SET_HINTS: dict[str, str] = dict.fromkeys(
-    SINGLE_LABEL_TASKS, "with one label per instance this is accuracy (or error_rate)"
-)
+_LABEL_SET_HINTS = dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance this is accuracy (or error_rate)")
 
 declare_single_label_metric(
     key="accuracy",

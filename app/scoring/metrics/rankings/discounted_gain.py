@@ -61,19 +61,15 @@ def ideal_gains(ranks: LabelRanks, k: int) -> Int:
 def dcg_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean over instances of the summed discounts of the relevant labels among the first k."""
     k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
-    instance_gains = ranks.sums(gains(ranks, k, call.params["ties"]))
-    return _round_result(
-        InstanceMeans(ws, call).mean_of_ratios(instance_gains, np.full(len(instance_gains), DISCOUNT_UNITS))
-    )
+    gained = ranks.sums(gains(ranks, k, call.params["ties"]))
+    return _round_result(InstanceMeans(ws, call).mean_of_ratios(gained, np.full(len(gained), DISCOUNT_UNITS)))
 
 
 def ndcg_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean over instances of gain / largest possible gain."""
     k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
-    instance_gains = ranks.sums(gains(ranks, k, call.params["ties"]))
-    return _round_result(
-        InstanceMeans(ws, call, ranks.sizes == 0).mean_of_ratios(instance_gains, ideal_gains(ranks, k))
-    )
+    gained = ranks.sums(gains(ranks, k, call.params["ties"]))
+    return _round_result(InstanceMeans(ws, call, ranks.sizes == 0).mean_of_ratios(gained, ideal_gains(ranks, k)))
 
 
 def _round_result(result: Result) -> Result:

@@ -33,9 +33,7 @@ declare_ranking_metric = partial(
     range=UNIT_RANGE,
     options=RANKING_OPTIONS,
     properties=SCORE_PROPERTIES,
-    hints=dict.fromkeys(
-        SINGLE_LABEL_TASKS, "it ranks the labels of label sets; with one label per instance use top_k_accuracy"
-    ),
+    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "it ranks label sets; with one label per instance use top_k_accuracy"),
 )
 """For metrics of the ranked labels of an instance."""
 
@@ -111,16 +109,16 @@ def ranking_depth(ws: EvaluationContext, call: MetricCall) -> int:
     k, scores = int(call.params["k"]), ws.case.scores
     if scores is not None and scores.shape[1] < k and call.params["pad"] == "false":
         raise UndefinedError(
-            f"there are scores of {scores.shape[1]} classes only, fewer than k={k}; pad=true allows it"
+            f"there are scores of only {scores.shape[1]} classes, fewer than k={k}; pad=true allows it"
         )
     return k
 
 
 def submitted_order_note(ws: EvaluationContext) -> tuple[str, ...]:
     """The note for predictions without scores, whose label order is the ranking."""
-    return (
-        () if ws.case.scores is not None else ("there are no scores: labels rank in the order in which they were sent",)
-    )
+    if ws.case.scores is not None:
+        return ()
+    return ("there are no scores: labels rank in the order in which they were sent",)
 
 
 class InstanceMeans:

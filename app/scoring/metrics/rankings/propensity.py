@@ -49,7 +49,7 @@ def psp_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
         shares = (positions(ranks, rule, _order_in_ties(ranks, inverse, rule)) <= k).astype(np.float64)
     gained = _weighted_sum(ws, ranks.rows, inverse * shares)
     if call.params["normalized"] == "false":
-        return _result_with_note(ws, round_to_12_digits(divide_sum(gained, k * ws.total)))
+        return _rounded_result(ws, divide_sum(gained, k * ws.total))
     rows, ideal, position = _ideal_ranking(ranks, inverse)
     return _normalized_result(ws, gained, _weighted_sum(ws, rows, np.where(position < k, ideal, 0.0)))
 
@@ -58,19 +58,14 @@ def psndcg_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
     """The DCG to which each relevant label gives its inverse propensity, divided by the sum of the k discounts."""
     k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
     inverse, rule = _inverse_propensities(ws, call, ranks), call.params["ties"]
-    gained = gains(ranks, k, rule, _order_in_ties(ranks, inverse, rule))
-    total_gain = _weighted_sum(ws, ranks.rows, inverse * (gained / DISCOUNT_UNITS))
+    label_gains = gains(ranks, k, rule, _order_in_ties(ranks, inverse, rule)) / DISCOUNT_UNITS
+    gained = _weighted_sum(ws, ranks.rows, inverse * label_gains)
     discount = discounts(k) / DISCOUNT_UNITS
     if call.params["normalized"] == "false":
-        return _result_with_note(
-            ws, round_to_12_digits(divide_sum(total_gain, ws.total) / math.fsum(discount.tolist()))
-        )
+        return _rounded_result(ws, divide_sum(gained, ws.total) / math.fsum(discount.tolist()))
     rows, ideal, position = _ideal_ranking(ranks, inverse)
-    return _normalized_result(
-        ws,
-        total_gain,
-        _weighted_sum(ws, rows, np.where(position < k, ideal * discount[np.minimum(position + 1, k)], 0.0)),
-    )
+    ideal_gains = np.where(position < k, ideal * discount[np.minimum(position + 1, k)], 0.0)
+    return _normalized_result(ws, gained, _weighted_sum(ws, rows, ideal_gains))
 
 
 def _inverse_propensities(ws: EvaluationContext, call: MetricCall, ranks: LabelRanks) -> Floats:
@@ -83,14 +78,10 @@ def _inverse_propensities(ws: EvaluationContext, call: MetricCall, ranks: LabelR
     a, b = float(call.params["a"]), float(call.params["b"])
     scale = (math.log(n_train) - 1) * (b + 1) ** a
     distinct, index = np.unique(counts, return_inverse=True)
-    inverse_by_count = [
-        1 + scale * math.exp(-a * math.log(count + b)) if count + b else math.inf for count in distinct.tolist()
-    ]
-    inverse = np.array(inverse_by_count)[index[ranks.codes]]
+    powers = [math.exp(-a * math.log(count + b)) if count + b else math.inf for count in distinct.tolist()]
+    inverse = np.array([1 + scale * power for power in powers])[index[ranks.codes]]
     if np.isinf(inverse).any():
-        raise UndefinedError(
-            "with b=0 a label absent from the training data has no propensity, and gold has such a label"
-        )
+        raise UndefinedError("with b=0 a label absent from training has no propensity, and gold has such a label")
     return np.asarray(inverse)
 
 
@@ -119,21 +110,21 @@ def _weighted_sum(ws: EvaluationContext, rows: Int, terms: Floats) -> float:
 def _normalized_result(ws: EvaluationContext, gained: float, best: float) -> Result:
     if not best:
         raise UndefinedError("no instance has a relevant label, so the best attainable value is 0")
-    return _result_with_note(ws, round_to_12_digits(gained / best))
+    return _rounded_result(ws, gained / best)
 
 
-def _result_with_note(ws: EvaluationContext, value: float) -> Result:
-    return Result(value, None, submitted_order_note(ws))
+def _rounded_result(ws: EvaluationContext, value: float) -> Result:
+    return Result(round_to_12_digits(value), None, submitted_order_note(ws))
 
 
 _N_TRAIN_PARAM = Param(
     "n_train", "whole", "the number of training instances", bounds=(3, 10**12), required_for=MULTILABEL_TASKS
 )
 _A_PARAM = Param(
-    "a", "number", "the exponent a of the propensities: 0.5 for Wikipedia, 0.6 for Amazon", "0.55", bounds=(0, 10)
+    "a", "number", "the exponent of the propensities: 0.5 for Wikipedia, 0.6 for Amazon", "0.55", bounds=(0, 10)
 )
 _B_PARAM = Param(
-    "b", "number", "the offset b of the propensities: 0.4 for Wikipedia, 2.6 for Amazon", "1.5", bounds=(0, 1000)
+    "b", "number", "the offset of the propensities: 0.4 for Wikipedia, 2.6 for Amazon", "1.5", bounds=(0, 1000)
 )
 _NORMALIZED_PARAM = boolean_param(
     "normalized",

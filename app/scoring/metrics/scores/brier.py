@@ -37,14 +37,14 @@ def _binary_squared_error(ws: EvaluationContext, forecasts: Floats) -> Fraction:
 
 
 def _squared_error(
-    forecasts: Floats, right: Floats, weights: Integers | None, right_weights: Integers | None
+    forecasts: Floats, right: Floats, weights: Integers | None, own_weights: Integers | None
 ) -> Fraction:
     """The exact sum of (p - 1)² over right and p² over wrong (instance, class) pairs, computed as Σp² - 2Σp + count.
 
-    `forecasts` are the probabilities of all pairs, with `weights`; `right` those of the right pairs, with `right_weights`.
+    `forecasts` are the probabilities of all pairs, with `weights`; `right` those of the right pairs, with `own_weights`.
     """
-    count = len(right) if right_weights is None else total(right_weights)
-    return exact_square_sum(forecasts, weights) - 2 * exact_sum(right, right_weights) + count
+    count = len(right) if own_weights is None else total(own_weights)
+    return exact_square_sum(forecasts, weights) - 2 * exact_sum(right, own_weights) + count
 
 
 def brier_multiclass_sum(ws: EvaluationContext, call: MetricCall) -> Result:
@@ -57,9 +57,8 @@ def _multiclass_squared_error(ws: EvaluationContext, forecasts: Floats) -> Fract
     """The sum of the squared differences of all classes from 0 or 1."""
     weights = ws.case.weights
     cell_weights = None if weights is None else np.repeat(weights, forecasts.shape[1])
-    return _squared_error(
-        forecasts.ravel(), forecasts[np.arange(len(forecasts)), ws.case.gold.codes], cell_weights, weights
-    )
+    right = forecasts[np.arange(len(forecasts)), ws.case.gold.codes]
+    return _squared_error(forecasts.ravel(), right, cell_weights, weights)
 
 
 def brier_skill(ws: EvaluationContext, call: MetricCall) -> Result:
