@@ -160,9 +160,8 @@ class WhatIfCounts:
     def _micro_change(self, right: Amount, added: Amount | None) -> tuple[Fraction | None, Fraction]:
         """The change of pooled precision and recall with this many more true positives and predictions."""
         tp, predicted = sum(self.tp), sum(self.tp) + sum(self.fp) + self.outside
-        precision = (
-            None if added is None else _ratio_or_zero(tp + right, predicted + added) - _ratio_or_zero(tp, predicted)
-        )
+        before = _ratio_or_zero(tp, predicted)
+        precision = None if added is None else _ratio_or_zero(tp + right, predicted + added) - before
         return precision, _ratio_or_zero(right, tp + sum(self.fn))
 
     def combined_change(self, steps: Iterable[PredictionChange]) -> PrecisionRecallAverages:

@@ -106,9 +106,7 @@ def reweight_to_prevalence(case: EvaluationInput, prevalence: Fraction) -> Evalu
     positive_factor, negative_factor = factors[0] // common, factors[1] // common
     if positive_factor * positive_weight + negative_factor * negative_weight >= _MAX_TOTAL_WEIGHT:
         remedy = "Give the share with fewer digits."
-        raise InvalidContent(
-            "At this share the sum of weights would exceed the range of exact integers.", remedy=remedy
-        )
+        raise InvalidContent("At this share the sum of weights exceeds the range of exact integers.", remedy=remedy)
     new_weights = weights * np.where(positive, np.int64(positive_factor), np.int64(negative_factor))
     if (new_weights == new_weights[0]).all():  # equal weights everywhere mean no weights, as when gold is read
         return replace(case, weights=None, weight_unit=Fraction(1))

@@ -12,12 +12,15 @@ from app.analysis.convert.measures import (
     Coefficients,
     ConfusionTable,
     LinearRatio,
+    Tables,
     ZeroDivisionRule,
     ratio_inequalities,
     ratio_of,
     scaled_difference,
 )
 from app.analysis.convert.printed_figures import PrintedFigure
+
+_Bound = Fraction | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class SumConstraint:
         coefficients = self.shares[row].linear(size, n - size)
         return None if coefficients is None else tuple(self.weights[row] * each for each in coefficients)
 
-    def value(self, tables: Sequence[ConfusionTable]) -> Fraction:
+    def value(self, tables: Tables) -> Fraction:
         """The sum over the tables of all classes."""
         return sum((self.share(row, one) for row, one in enumerate(tables)), start=Fraction(0))
 
@@ -52,7 +55,7 @@ class SumConstraint:
         low, high = self.bounds
         return LastClassConstraint(self.shares[-1], self.weights[-1], (low - total, high - total))
 
-    def holds(self, tables: Sequence[ConfusionTable]) -> bool:
+    def holds(self, tables: Tables) -> bool:
         """Whether the tables of all classes meet the constraint."""
         low, high = self.bounds
         return low <= self.value(tables) <= high
@@ -66,7 +69,7 @@ class LastClassConstraint:
     weight: int
     bounds: tuple[Fraction | float, Fraction | float]
 
-    def value(self, tables: Sequence[ConfusionTable]) -> Fraction:
+    def value(self, tables: Tables) -> Fraction:
         """The term of the last table."""
         return self.weight * (self.ratio.value(tables[-1]) or Fraction(0))
 
@@ -79,12 +82,12 @@ class NonlinearConstraint:
     bounds: tuple[Fraction, Fraction]
     undefined: ZeroDivisionRule = "worst"
 
-    def value(self, tables: Sequence[ConfusionTable]) -> Fraction:
+    def value(self, tables: Tables) -> Fraction:
         """The exact value; for a square root, the signed square."""
         exact = nonlinear_value(self.key, tables, self.undefined)
         return _NO_VALUE if exact is None else exact
 
-    def holds(self, tables: Sequence[ConfusionTable]) -> bool:
+    def holds(self, tables: Tables) -> bool:
         """Whether the tables of all classes meet the constraint."""
         low, high = self.bounds
         return low <= self.value(tables) <= high
@@ -95,7 +98,7 @@ _NO_VALUE = Fraction(-2)
 """The value of an undefined measure, below every figure."""
 
 
-def signed_squared_mcc(tables: Sequence[ConfusionTable]) -> Fraction:
+def signed_squared_mcc(tables: Tables) -> Fraction:
     """The signed square of the Matthews correlation of exclusive classes; 0 where a side is constant (Gorodkin 2004)."""
     n = sum(tables[0])
     predicted = [tp + fp for tp, fp, _, _ in tables]
@@ -184,13 +187,11 @@ def _ratio_minus(ratio: LinearRatio, value: Fraction) -> LinearRatio:
     return LinearRatio(numerator, scaled_difference(value.denominator, ratio.denominator), None)
 
 
-def _weighted_sum(
-    share: LinearRatio, weights: tuple[int, ...], low: Fraction | None, high: Fraction | None
-) -> SumConstraint:
+def _weighted_sum(share: LinearRatio, weights: tuple[int, ...], low: _Bound, high: _Bound) -> SumConstraint:
     return SumConstraint((share,) * len(weights), weights, low, high)
 
 
-def _count_sum(share: LinearRatio, m: int, low: Fraction | None, high: Fraction | None) -> SumConstraint:
+def _count_sum(share: LinearRatio, m: int, low: _Bound, high: _Bound) -> SumConstraint:
     """The sum of one count over all classes, an integer, lies between two values."""
     lowest = None if low is None else Fraction(ceil(low))
     return SumConstraint((share,) * m, (1,) * m, lowest, None if high is None else Fraction(floor(high)))
@@ -229,9 +230,7 @@ def _kappa_constraints(
     return constraints
 
 
-def measure_value(
-    claim: FigureClaim, tables: Sequence[ConfusionTable], undefined: ZeroDivisionRule = "worst"
-) -> Fraction | None:
+def measure_value(claim: FigureClaim, tables: Tables, undefined: ZeroDivisionRule = "worst") -> Fraction | None:
     """The exact value of a claimed measure, None where undefined; for the Matthews correlation the signed square."""
     key, n = claim.key, sum(tables[0])
     if claim.row is not None:
@@ -262,7 +261,7 @@ def compare_with_figure(claim: FigureClaim, value: Fraction) -> int:
     return (squared_figure(claim.figure) if claim.key == "mcc" else claim.figure).side(value)
 
 
-def weighted_mean(ratio: LinearRatio, weights: Sequence[int], tables: Sequence[ConfusionTable]) -> Fraction | None:
+def weighted_mean(ratio: LinearRatio, weights: Sequence[int], tables: Tables) -> Fraction | None:
     """The weighted mean of a ratio over the classes in which it has a value; `empty` where their weights sum to 0."""
     values = [(weight, ratio.value(table)) for weight, table in zip(weights, tables, strict=True)]
     defined = [(weight, value) for weight, value in values if value is not None]
@@ -270,7 +269,7 @@ def weighted_mean(ratio: LinearRatio, weights: Sequence[int], tables: Sequence[C
     return sum((weight * value for weight, value in defined), Fraction(0)) / divisor if divisor else ratio.empty
 
 
-def nonlinear_value(key: str, tables: Sequence[ConfusionTable], undefined: ZeroDivisionRule) -> Fraction | None:
+def nonlinear_value(key: str, tables: Tables, undefined: ZeroDivisionRule) -> Fraction | None:
     """The exact value of a measure that is not a sum; for a square root its signed square.
 
     The harmonic mean of two averages that are 0 is 0, and so is the correlation with a constant.

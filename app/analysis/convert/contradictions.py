@@ -8,11 +8,12 @@ from itertools import combinations
 from app.analysis.convert.claims import CountsProblem, FigureClaim
 from app.analysis.convert.constraints import compare_with_figure, measure_value, value_from_right_answers
 from app.analysis.convert.lattice_points import bisect_first
-from app.analysis.convert.measures import ConfusionTable, ZeroDivisionRule
+from app.analysis.convert.measures import ZeroDivisionRule
 from app.analysis.convert.multiclass_search import claims_of_class, search_many_classes
 from app.analysis.convert.one_class_search import (
     SEARCH_LIMIT,
     FittingCounts,
+    Solution,
     region_of,
     search_two_classes,
     search_with_size,
@@ -30,7 +31,7 @@ class NearestValue:
     """A value that is possible with the other figures, and counts that give it (none for sums over many classes)."""
 
     value: Fraction
-    tables: tuple[ConfusionTable, ...] = ()
+    tables: Solution = ()
 
 
 NearestValues = tuple[NearestValue | None, NearestValue | None]

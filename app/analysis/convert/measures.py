@@ -23,7 +23,11 @@ RATE_RULES: dict[ZeroDivisionRule, ZeroDivisionRule] = {"rate=0": "0", "rate=1":
 
 ConfusionTable = tuple[int, int, int, int]
 """tp, fp, fn, tn of one class."""
+Tables = Sequence[ConfusionTable]
+"""One table per class."""
 Coefficients = tuple[int, int, int, int]
+Inequality = tuple[Coefficients, int]
+"""Coefficients and bound: coefficients · counts ≤ bound."""
 _ONE = Fraction(1)
 
 
@@ -110,9 +114,8 @@ def _balanced_accuracy(p: int, n: int, _undefined: ZeroDivisionRule) -> LinearRa
 def _informedness(p: int, n: int, undefined: ZeroDivisionRule) -> LinearRatio:
     """TPR + TNR - 1 = (tp·n - fp·p) / pn; where a class is empty, the value, or only the rate of that class, is 0/0."""
     if (p and n) or undefined not in RATE_RULES:
-        return LinearRatio((n, -p, 0, 0), (n, 0, n, 0) if n else (0, 1, 0, 1), Fraction(-1)).with_zero_division(
-            undefined
-        )
+        ratio = LinearRatio((n, -p, 0, 0), (n, 0, n, 0) if n else (0, 1, 0, 1), Fraction(-1))
+        return ratio.with_zero_division(undefined)
     rate = int(RATE_RULES[undefined])
     return LinearRatio((0, rate - 1, 0, rate), (0, 1, 0, 1)) if n else LinearRatio((rate, 0, rate - 1, 0), (1, 0, 1, 0))
 
@@ -152,7 +155,7 @@ def ratio_of(key: str, positives: int, negatives: int, undefined: ZeroDivisionRu
     return RATIO_MEASURES[key].with_zero_division(undefined) if key in RATIO_MEASURES else None
 
 
-def ratio_inequalities(figure: PrintedFigure, ratio: LinearRatio, total: int) -> list[tuple[Coefficients, int]]:
+def ratio_inequalities(figure: PrintedFigure, ratio: LinearRatio, total: int) -> list[Inequality]:
     """The inequalities coefficients · counts ≤ bound that hold exactly where the ratio may be printed as the figure.
 
     `total` is the sum of the four counts. All denominators must be nonnegative sums.

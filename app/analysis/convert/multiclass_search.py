@@ -23,6 +23,7 @@ from app.analysis.convert.measures import ConfusionTable, LinearRatio
 from app.analysis.convert.one_class_search import (
     SEARCH_LIMIT,
     FittingCounts,
+    Solution,
     Span,
     evenly_spaced,
     line_half_planes,
@@ -44,7 +45,7 @@ class ClassCandidates:
     size: int
     region: LatticeRegion
     count: int
-    tables: tuple[ConfusionTable, ...]
+    tables: Solution
     claims: tuple[FigureClaim, ...]
 
     @property
@@ -111,9 +112,7 @@ class _JointSearch:
         sums = _merge_sums(one for one in constraints if isinstance(one, SumConstraint))
         curves = [one for one in constraints if isinstance(one, NonlinearConstraint)]
         reach = [_remaining_bounds(one, ordered, problem.n) for one in sums]
-        ordered = [
-            replace(row, tables=_sort_likely_first(row, sums, reach, place)) for place, row in enumerate(ordered)
-        ]
+        ordered = [replace(row, tables=_sort_likely_first(row, sums, reach, at)) for at, row in enumerate(ordered)]
         return cls(problem.n, problem.exclusive, ordered, sums, curves, reach)
 
     def run(self, first: int, limit: int) -> FittingCounts:
@@ -121,7 +120,7 @@ class _JointSearch:
         start = [Fraction(0)] * len(self.sums)
         if not self._is_reachable(start, 0):
             return FittingCounts(0, complete=True)
-        count, steps, solutions, boxes = 0, 0, list[tuple[ConfusionTable, ...]](), list[tuple[tuple[Span, Span], ...]]()
+        count, steps, solutions, boxes = 0, 0, list[Solution](), list[tuple[tuple[Span, Span], ...]]()
         complete = all(row.whole for row in self.rows[:-1])
         for tables, sums in self._table_combinations():
             if steps >= limit:
@@ -146,7 +145,7 @@ class _JointSearch:
                 return False
         return True
 
-    def _table_combinations(self) -> Iterator[tuple[tuple[ConfusionTable, ...], list[Fraction] | None]]:
+    def _table_combinations(self) -> Iterator[tuple[Solution, list[Fraction] | None]]:
         """Tables of all classes but the last, with their sums; `((), None)` for a branch that cannot be completed."""
         last = len(self.rows) - 1
         tables, sums = list[ConfusionTable](), [[Fraction(0)] * len(self.sums)]
@@ -171,7 +170,7 @@ class _JointSearch:
                 iterators.append(iter(self.rows[place + 1].tables))
 
     def _search_last_class(
-        self, tables: tuple[ConfusionTable, ...], sums: list[Fraction], first: int, limit: int
+        self, tables: Solution, sums: list[Fraction], first: int, limit: int
     ) -> tuple[FittingCounts, int]:
         """The answer for the last class given the tables of the others, and the number of examined columns."""
         row, place = self.rows[-1], len(tables)
@@ -250,7 +249,7 @@ def _merge_sums(sums: Iterable[SumConstraint]) -> list[SumConstraint]:
 
 def _sort_likely_first(
     row: ClassCandidates, sums: Sequence[SumConstraint], reach: Sequence[Sequence[_Bounds]], place: int
-) -> tuple[ConfusionTable, ...]:
+) -> Solution:
     """The tables of a class, most promising first.
 
     A table is promising if each sum is met when all classes lie at the same relative position between their bounds.
@@ -292,6 +291,4 @@ def _bounding_boxes(boxes: Sequence[tuple[tuple[Span, Span], ...]]) -> tuple[tup
         ends = list(zip(*spans, strict=True))
         return min(ends[0]), max(ends[1])
 
-    return tuple(
-        (both(box[0] for box in of_class), both(box[1] for box in of_class)) for of_class in zip(*boxes, strict=True)
-    )
+    return tuple((both(box[0] for box in row), both(box[1] for box in row)) for row in zip(*boxes, strict=True))

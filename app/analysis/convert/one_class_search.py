@@ -13,6 +13,7 @@ from app.analysis.convert.measures import (
     SIZE_DEPENDENT_MEASURES,
     Coefficients,
     ConfusionTable,
+    Inequality,
     LinearRatio,
     ZeroDivisionRule,
     ratio_inequalities,
@@ -21,6 +22,8 @@ from app.analysis.convert.measures import (
 from app.analysis.convert.printed_figures import PrintedFigure
 
 Span = tuple[int, int]
+Solution = tuple[ConfusionTable, ...]
+"""The table of each class."""
 SEARCH_LIMIT = 10_000
 """The number of columns, sizes or combinations that are examined before a search stops."""
 
@@ -35,7 +38,7 @@ class FittingCounts:
 
     count: int
     complete: bool
-    first: tuple[tuple[ConfusionTable, ...], ...] = ()
+    first: tuple[Solution, ...] = ()
     spans: tuple[tuple[Span, Span], ...] | None = None
     undefined: ZeroDivisionRule = "worst"
 
@@ -50,7 +53,7 @@ def search_two_classes(problem: CountsProblem, *, first: int = 10, limit: int = 
     if problem.sizes is not None:
         return search_with_size(problem, problem.sizes[0], first=first, limit=limit)
     sizes = evenly_spaced(*possible_sizes(problem), limit)
-    total, complete, solutions = 0, sizes.step == 1, list[tuple[ConfusionTable, ...]]()
+    total, complete, solutions = 0, sizes.step == 1, list[Solution]()
     for size in sizes:
         share = max(1, limit // len(sizes))
         answer = search_with_size(problem, size, first=first - len(solutions), limit=share)
@@ -79,14 +82,14 @@ class RegionSearchResult:
 
     count: int
     complete: bool
-    first: tuple[tuple[ConfusionTable, ...], ...]
+    first: tuple[Solution, ...]
     box: tuple[Span, Span] | None
 
 
 def search_region(
     region: LatticeRegion,
     tests: Sequence[Constraint],
-    tables: Callable[[int, int], tuple[ConfusionTable, ...]],
+    tables: Callable[[int, int], Solution],
     *,
     first: int,
     limit: int,
@@ -97,7 +100,7 @@ def search_region(
         listed = tuple(tables(x, y) for x, y in islice(region.points(), first))
         box = (region.span(), region.turned().span()) if count else None
         return RegionSearchResult(count, complete=True, first=listed, box=box)
-    count, solutions = 0, list[tuple[ConfusionTable, ...]]()
+    count, solutions = 0, list[Solution]()
     xs, ys = (region.width, 0), (region.height, 0)
     columns = evenly_spaced(region.first, region.last, limit)
     for x in columns:
@@ -111,9 +114,7 @@ def search_region(
     return RegionSearchResult(count, columns.step == 1, tuple(solutions), (xs, ys) if count else None)
 
 
-def _satisfying_interval(
-    test: Constraint, tables: Callable[[int], tuple[ConfusionTable, ...]], low: int, high: int
-) -> Span:
+def _satisfying_interval(test: Constraint, tables: Callable[[int], Solution], low: int, high: int) -> Span:
     """The range of fp, from low to high, in which a constraint is met, found by bisection.
 
     With fixed tp every measure here is monotonic in fp, also where 0/0 counts as its worst value: one more false
@@ -166,9 +167,7 @@ def as_first_class_claim(claim: FigureClaim) -> FigureClaim:
     return claim if key is None else replace(claim, key=key, row=0)
 
 
-def claim_inequalities(
-    claim: FigureClaim, size: int, n: int, undefined: ZeroDivisionRule
-) -> Iterator[tuple[Coefficients, int]]:
+def claim_inequalities(claim: FigureClaim, size: int, n: int, undefined: ZeroDivisionRule) -> Iterator[Inequality]:
     """Inequalities: coefficients · (tp, fp, fn, tn of the first class) ≤ bound, for a figure of the first class or of the rest."""
     own = size if claim.row == 0 else n - size
     ratio = ratio_of(claim.key, own, n - own, undefined)

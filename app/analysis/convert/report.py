@@ -24,6 +24,8 @@ from app.scoring.numeric.exact import square_root
 COUNT_NAMES = ("tp", "fp", "fn", "tn")
 _MAX_COMPARED_COUNTS = 2_000  # counts that are sorted and compared between conventions
 
+Json = dict[str, Any]
+
 
 def report(
     stated: PublishedFigures,
@@ -32,7 +34,7 @@ def report(
     conventions: Sequence[ZeroDivisionRule] = ZERO_DIVISION_RULES,
     first: int = 10,
     limit: int = SEARCH_LIMIT,
-) -> dict[str, Any]:
+) -> Json:
     """The counts that fit, the `first` of them listed; where there are none, the contradiction under `conflict`.
 
     The value of 0/0 is one of the `conventions`, for informedness also in its rates. `undefined` lists the conventions
@@ -62,7 +64,7 @@ def report(
     }
     if answer.fits is False:
         content["conflict"] = _contradiction_json(explain_contradiction(variants, limit=limit), labels)
-        content["fits_if_cut"] = None if printing.cut else _fits_if_truncated(stated, printing, variants, limit)
+        content["fits_if_cut"] = None if printing.cut else _fits_if_cut(stated, printing, variants, limit)
     return content
 
 
@@ -93,7 +95,7 @@ def _answer_json(
     undefined: Sequence[ZeroDivisionRule],
     answer: FittingCounts,
     first: int,
-) -> dict[str, Any]:
+) -> Json:
     return {
         "fits": answer.fits,
         "undefined": list(undefined),
@@ -104,7 +106,7 @@ def _answer_json(
     }
 
 
-def _fits_if_truncated(
+def _fits_if_cut(
     stated: PublishedFigures, printing: FigureFormat, variants: ProblemVariants, limit: int
 ) -> bool | None:
     """Whether the figures fit if their digits were cut off instead of rounded, which is common in print."""
@@ -116,7 +118,7 @@ def _tables_json(labels: Sequence[str], tables: Sequence[ConfusionTable]) -> dic
     return {label: dict(zip(COUNT_NAMES, table, strict=True)) for label, table in zip(labels, tables, strict=False)}
 
 
-def _ranges_json(problem: CountsProblem, labels: Sequence[str], answer: FittingCounts) -> dict[str, Any] | None:
+def _ranges_json(problem: CountsProblem, labels: Sequence[str], answer: FittingCounts) -> Json | None:
     """The range of each count of each class; None where it is not known."""
     if answer.spans is None or problem.sizes is None:
         return None
@@ -128,7 +130,7 @@ def _ranges_json(problem: CountsProblem, labels: Sequence[str], answer: FittingC
     return ranges
 
 
-def _contradiction_json(contradiction: FigureContradiction, labels: Sequence[str]) -> dict[str, Any]:
+def _contradiction_json(contradiction: FigureContradiction, labels: Sequence[str]) -> Json:
     return {
         "label": None if contradiction.row is None else labels[contradiction.row],
         "joint": contradiction.joint,
@@ -136,7 +138,7 @@ def _contradiction_json(contradiction: FigureContradiction, labels: Sequence[str
     }
 
 
-def _contradicted_json(figure: ContradictedFigure, labels: Sequence[str], row: int | None) -> dict[str, Any]:
+def _contradicted_json(figure: ContradictedFigure, labels: Sequence[str], row: int | None) -> Json:
     """A figure of a contradiction: the nearest possible values, and its values if all other figures are right."""
     claim, without = figure.claim, figure.without
     class_names = labels if row is None else labels[row : row + 1]
@@ -158,9 +160,7 @@ def _contradicted_json(figure: ContradictedFigure, labels: Sequence[str], row: i
     }
 
 
-def _nearest_json(
-    figure: ContradictedFigure, nearest: NearestValue | None, labels: Sequence[str]
-) -> dict[str, Any] | None:
+def _nearest_json(figure: ContradictedFigure, nearest: NearestValue | None, labels: Sequence[str]) -> Json | None:
     if nearest is None:
         return None
     claim, value = figure.claim, _unsquared_value(figure.claim.key, nearest.value)

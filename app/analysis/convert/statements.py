@@ -86,9 +86,8 @@ def _parse_claims(published: PublishedFigures, printing: FigureFormat) -> Iterat
         for key, text in _figure_texts(row_texts, ONE_CLASS_MEASURES):
             yield FigureClaim(key, printing.read(key, text), row)
     many = len(published.rows) > 1 or not published.exclusive
-    for key, text in _figure_texts(
-        published.whole, WHOLE_TASK_MEASURES if many else (*WHOLE_TASK_MEASURES, *ONE_CLASS_MEASURES)
-    ):
+    accepted = WHOLE_TASK_MEASURES if many else (*WHOLE_TASK_MEASURES, *ONE_CLASS_MEASURES)
+    for key, text in _figure_texts(published.whole, accepted):
         if key in SINGLE_LABEL_MEASURES and not published.exclusive:
             _refuse(f"'{key}' is for tasks with one label per instance.", "Omit it, or omit --multilabel.")
         yield FigureClaim(key, printing.read(key, text), None if key in WHOLE_TASK_MEASURES else 0)

@@ -6,29 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 _ACCENTS = {"hat": "\u0302", "widehat": "\u0302", "bar": "\u0304", "overline": "\u0304", "tilde": "\u0303"}
-GREEK = {
-    "alpha": "α",
-    "beta": "β",
-    "gamma": "γ",
-    "delta": "δ",
-    "Delta": "Δ",
-    "epsilon": "ε",
-    "eta": "η",
-    "theta": "θ",
-    "kappa": "κ",
-    "lambda": "λ",
-    "mu": "μ",
-    "nu": "ν",
-    "pi": "π",
-    "rho": "ρ",
-    "sigma": "σ",
-    "tau": "τ",
-    "phi": "φ",
-    "chi": "χ",
-    "psi": "ψ",
-    "omega": "ω",
-    "Omega": "Ω",
-}
+_GREEK_LETTERS = (
+    "alpha=α beta=β gamma=γ delta=δ Delta=Δ epsilon=ε eta=η theta=θ kappa=κ lambda=λ mu=μ nu=ν pi=π rho=ρ sigma=σ tau=τ "
+    "phi=φ chi=χ psi=ψ omega=ω Omega=Ω"
+)
+GREEK = dict(letter.split("=") for letter in _GREEK_LETTERS.split())
 _WORD = re.compile(r"\\(?:mathrm|operatorname|mathit|mathsf)\{([^{}]*)\}")
 _ACCENTED_LETTER = re.compile(rf"\\({'|'.join(_ACCENTS)})\{{\{{?(\w|\\\w+)\}}?\}}")
 _COMMAND = re.compile(r"\\text\{[^{}]*\}|\\(?:begin|end)\{\w+\}|\\[A-Za-z]+|\\.")

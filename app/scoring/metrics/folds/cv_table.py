@@ -32,11 +32,9 @@ def cv_table(ws: EvaluationContext, call: MetricCall) -> Result:
     notes: tuple[str, ...] = ()
     if label is not None:
         measures_by_fold = [_fold_measures(fold.ws, call, label) for fold in folds]
-        for row, measures in zip(rows, measures_by_fold, strict=True):
-            row.update(
-                {name: float(value) if isinstance(value, Fraction) else value for name, value in measures.items()}
-            )
-            row["f1"] = _json_fold_value(measures["f1"], call)
+        for row, fields in zip(rows, measures_by_fold, strict=True):
+            row.update({name: float(value) if isinstance(value, Fraction) else value for name, value in fields.items()})
+            row["f1"] = _json_fold_value(fields["f1"], call)
         summary = _summary(label_f1_by_fold(ws, call), call, partial(single_class, ws, call, F1.ratio(call)))
         data["f1"] = {**summary, "of_mean_precision_and_recall": _f1_of_means(measures_by_fold, call)}
     for average in (MACRO, MICRO):

@@ -58,32 +58,21 @@ def _augmented_overlap(ws: EvaluationContext, call: MetricCall) -> AugmentedOver
     return ws.shared(("extended", has_virtual_root(call), exclude_root, max_depth, *label_set_key(call)), count)
 
 
-def _share_result(ws: EvaluationContext, call: MetricCall, terms: OverlapTerms) -> Result:
-    mean = pooled_share if call.params["pooled"] == "true" else average_share
-    return mean(ws, call, _augmented_overlap(ws, call), terms)
+def _share_of(terms: OverlapTerms) -> Compute:
+    """A share of the nodes of the extended sets: averaged over instances, or of the summed counts."""
 
+    def compute(ws: EvaluationContext, call: MetricCall) -> Result:
+        mean = pooled_share if call.params["pooled"] == "true" else average_share
+        return mean(ws, call, _augmented_overlap(ws, call), terms)
 
-def hierarchical_precision(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The share of the predicted labels and ancestors that gold has too."""
-    return _share_result(ws, call, precision_terms)
-
-
-def hierarchical_recall(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The share of the gold labels and ancestors that were predicted."""
-    return _share_result(ws, call, recall_terms)
-
-
-def hierarchical_f1(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The F1 of the extended sets."""
-    return _share_result(ws, call, f1_terms)
+    return compute
 
 
 def symmetric_difference(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean number of nodes that only one of the two extended sets has."""
     overlap = _augmented_overlap(ws, call)
-    return Result(
-        weighted_total(ws, overlap.gold + overlap.predicted - 2 * overlap.shared) / ws.total, None, overlap.notes
-    )
+    sizes = overlap.gold + overlap.predicted - 2 * overlap.shared
+    return Result(weighted_total(ws, sizes) / ws.total, None, overlap.notes)
 
 
 def tree_induced_error(ws: EvaluationContext, call: MetricCall) -> Result:
@@ -170,7 +159,7 @@ _SHARED_LATEX = r"|\hat{P}_{i}\cap\hat{Y}_{i}|"
 _BOTH_LATEX = r"|\hat{P}_{i}|+|\hat{Y}_{i}|"
 
 
-def _register_hierarchical(key: str, short: str, compute: Compute, equations: tuple[str, str], value: str) -> None:
+def _register_hierarchical(key: str, short: str, terms: OverlapTerms, equations: tuple[str, str], value: str) -> None:
     """Register one of the three measures; `equations` are its equation as a mean over instances and pooled."""
 
     def shown(call: MetricCall) -> str:
@@ -186,7 +175,7 @@ def _register_hierarchical(key: str, short: str, compute: Compute, equations: tu
         properties=Properties(symmetric=key == "hierarchical_f1", prevalence_sensitive=True),
         source=_SOURCE,
         example=hierarchy_example(value),
-        compute=compute,
+        compute=_share_of(terms),
         symbols=_SYMBOLS,
         peers=_PEERS,
         shown=shown,
@@ -196,7 +185,7 @@ def _register_hierarchical(key: str, short: str, compute: Compute, equations: tu
 _register_hierarchical(
     "hierarchical_precision",
     "hP",
-    hierarchical_precision,
+    precision_terms,
     (
         rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} \frac{{{_SHARED_LATEX}}}{{|\hat{{P}}_{{i}}|}}",
         rf"\frac{{\sum_{{i}} {_SHARED_LATEX}}}{{\sum_{{i}} |\hat{{P}}_{{i}}|}}",
@@ -206,7 +195,7 @@ _register_hierarchical(
 _register_hierarchical(
     "hierarchical_recall",
     "hR",
-    hierarchical_recall,
+    recall_terms,
     (
         rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} \frac{{{_SHARED_LATEX}}}{{|\hat{{Y}}_{{i}}|}}",
         rf"\frac{{\sum_{{i}} {_SHARED_LATEX}}}{{\sum_{{i}} |\hat{{Y}}_{{i}}|}}",
@@ -216,7 +205,7 @@ _register_hierarchical(
 _register_hierarchical(
     "hierarchical_f1",
     "hF",
-    hierarchical_f1,
+    f1_terms,
     (
         rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} \frac{{2\,{_SHARED_LATEX}}}{{{_BOTH_LATEX}}}",
         rf"\frac{{2\sum_{{i}} {_SHARED_LATEX}}}{{\sum_{{i}} ({_BOTH_LATEX})}}",

@@ -141,9 +141,8 @@ def mgia(ws: EvaluationContext, call: MetricCall) -> Result:
     equal = unshared + outside == 0
     numerator = np.where(equal, 1, unshared * max_error - error)
     largest = np.where(numerator < 0, unshared, unshared + outside) * max_error
-    return average_instances(
-        numerator, np.where(equal, 1, largest), empty_set_instances(ws, call, sizes), ws.case.weights
-    )
+    fixed = empty_set_instances(ws, call, sizes)
+    return average_instances(numerator, np.where(equal, 1, largest), fixed, ws.case.weights)
 
 
 _SHARED_LATEX = r"|\tilde{P}_{i}\cap\tilde{Y}_{i}|"

@@ -117,9 +117,8 @@ def mcc(ws: EvaluationContext, call: MetricCall) -> Result:
     tally = ws.tally(call.options)
     gold, predicted = tally.classes.support, tally.classes.predicted
     covariance = tally.n * tally.exact - _chance_agreement(tally)
-    spread_predicted = (
-        tally.n**2 - total(multiply(predicted, predicted)) - tally.outside_fp**2 - tally.without_prediction**2
-    )
+    outside = tally.outside_fp**2 + tally.without_prediction**2
+    spread_predicted = tally.n**2 - total(multiply(predicted, predicted)) - outside
     spread_gold = tally.n**2 - total(multiply(gold, gold)) - tally.outside_fn**2
     if spread_predicted == 0 or spread_gold == 0:
         side = "gold" if spread_gold == 0 else "the predictions"

@@ -76,9 +76,8 @@ def _table_result(call: MetricCall, ratio: RatioMeasure, table: ConfusionTable, 
     if denominator and ratio.root:
         return Result(square_root(Fraction(numerator, denominator)))
     value, notes = ratio_or_substitute(call, ratio.direction, numerator, denominator, what, lowest=ratio.lowest)
-    return Result(
-        value, None, notes, exact=to_real(Fraction(numerator, denominator) if denominator else Fraction(value))
-    )
+    exact = Fraction(numerator, denominator) if denominator else Fraction(value)
+    return Result(value, None, notes, exact=to_real(exact))
 
 
 @dataclass(frozen=True, slots=True)

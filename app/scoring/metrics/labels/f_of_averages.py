@@ -121,10 +121,8 @@ def _averages_equation(average: Average) -> str:
 
 
 def _bar_equations(average: Average) -> dict[str, str]:
-    template = average.equation.split(r",\quad")[0]
-    return {
-        letter: rf"\bar{{{letter}}}=" + template.replace("{B}", rf"{letter}_{{{average.index}}}") for letter in "PR"
-    }
+    mean = average.equation.split(r",\quad")[0]
+    return {letter: rf"\bar{{{letter}}}=" + mean.replace("{B}", rf"{letter}_{{{average.index}}}") for letter in "PR"}
 
 
 def _equation_of_call(kind: _FMeasure, average: Average) -> Callable[[MetricCall], str]:

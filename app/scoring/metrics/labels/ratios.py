@@ -30,9 +30,7 @@ _LABEL_SET_EXAMPLES = {
 }  # with one label per instance these two are 1/m whatever happens
 _SIGNED_WORST_NOTE = "worst, for 0/0, is -1: the lowest value"
 
-_unbounded_ratio = partial(
-    BaseMeasure, range=UNBOUNDED_RANGE, sensitive=False, replaceable=False, averages=(SINGLE_CLASS,)
-)
+_unbounded = partial(BaseMeasure, range=UNBOUNDED_RANGE, sensitive=False, replaceable=False, averages=(SINGLE_CLASS,))
 
 DERIVED_MEASURES = (
     BaseMeasure(
@@ -205,7 +203,7 @@ DERIVED_MEASURES = (
             "scikit-learn": "fowlkes_mallows_score is of two clusterings, counts pairs of instances and differs",
         },
     ),
-    _unbounded_ratio(
+    _unbounded(
         "lr_plus",
         "positive likelihood ratio",
         ("LR+", "PLR"),
@@ -214,9 +212,9 @@ DERIVED_MEASURES = (
         product(FP, IN_GOLD),
         "Pepe 2003, The statistical evaluation of medical tests; no value where it would divide by 0",
         values_per_average("9/4"),
-        peers={"PyCM": 'PLR; "None" where null here', "scikit-learn": "class_unbounded_ratios; nan where null here"},
+        peers={"PyCM": 'PLR; "None" where null here', "scikit-learn": "class_unboundeds; nan where null here"},
     ),
-    _unbounded_ratio(
+    _unbounded(
         "lr_minus",
         "negative likelihood ratio",
         ("LR-", "NLR"),
@@ -226,9 +224,9 @@ DERIVED_MEASURES = (
         "Pepe 2003, The statistical evaluation of medical tests; no value where it would divide by 0",
         values_per_average("3/8"),
         direction="lower",
-        peers={"PyCM": 'NLR; "None" where null here', "scikit-learn": "class_unbounded_ratios; nan where null here"},
+        peers={"PyCM": 'NLR; "None" where null here', "scikit-learn": "class_unboundeds; nan where null here"},
     ),
-    _unbounded_ratio(
+    _unbounded(
         "dor",
         "diagnostic odds ratio",
         ("DOR", "odds ratio"),

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal, localcontext
+from functools import partial
 
 import numpy as np
 
@@ -167,8 +168,18 @@ _ACCURACY_HINTS = {
     "multilabel": "'accuracy' has several meanings for label sets: use subset_accuracy, jaccard_samples, "
     "hamming_loss or accuracy_ovr_micro"
 }
-_RECALL_HINTS = {"multilabel": "for label sets the mean recall over labels is recall_macro"}
-_LABEL_SET_HINTS = dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance this is accuracy (or error_rate)")
+_RECALL_PROPERTIES = Properties(symmetric=False, prevalence_sensitive=False)
+_declare_mean_recall = partial(
+    declare_single_label_metric,
+    direction="higher",
+    granularity=CLASS_TABLES,
+    options=("exclude_labels", *SINGLE_LABEL_OPTIONS),
+    properties=_RECALL_PROPERTIES,
+    hints={"multilabel": "for label sets the mean recall over labels is recall_macro"},
+)
+_LABEL_SET_HINTS: dict[str, str] = dict.fromkeys(
+    SINGLE_LABEL_TASKS, "with one label per instance this is accuracy (or error_rate)"
+)
 
 declare_single_label_metric(
     key="accuracy",
@@ -198,21 +209,16 @@ declare_single_label_metric(
     hints={"multilabel": "for label sets use zero_one_loss or hamming_loss"},
     acceptable=True,
 )
-declare_single_label_metric(
+_declare_mean_recall(
     key="balanced_accuracy",
     name="balanced accuracy",
     names=("mean recall", "mean per-class accuracy", "unweighted average recall", "UAR"),
     equation=r"\frac{1}{|G|}\sum_{j\in G} \frac{\mathrm{TP}_{j}}{\mathrm{TP}_{j}+\mathrm{FN}_{j}},\quad G=\{j: \mathrm{TP}_{j}+\mathrm{FN}_{j}>0\}",
-    direction="higher",
-    granularity=CLASS_TABLES,
     range=SIGNED_RANGE,
     params=(ADJUSTED_PARAM,),
-    options=("exclude_labels", *SINGLE_LABEL_OPTIONS),
-    properties=Properties(symmetric=False, prevalence_sensitive=False),
     source="Döring; Brodersen et al. 2010, The balanced accuracy and its posterior distribution",
     example=worked_example(MULTICLASS_EXAMPLE, "5/9"),
     compute=balanced_accuracy,
-    hints=_RECALL_HINTS,
     symbols={"G": "the classes that occur in gold"},
     peers={
         "scikit-learn": "balanced_accuracy_score; its adjusted value of a gold with one class is nan or -inf",
@@ -220,40 +226,31 @@ declare_single_label_metric(
     },
     shown=_balanced_accuracy_equation,
 )
-declare_single_label_metric(
+_declare_mean_recall(
     key="gmean_recall",
     name="geometric mean of recalls",
     names=("G-mean", "geometric mean score"),
     equation=r"\left(\prod_{j\in G} \frac{\mathrm{TP}_{j}}{\mathrm{TP}_{j}+\mathrm{FN}_{j}}\right)^{1/|G|},\quad G=\{j: \mathrm{TP}_{j}+\mathrm{FN}_{j}>0\}",
-    direction="higher",
-    granularity=CLASS_TABLES,
-    options=("exclude_labels", *SINGLE_LABEL_OPTIONS),
-    properties=Properties(symmetric=False, prevalence_sensitive=False, significant_digits=12),
+    properties=replace(_RECALL_PROPERTIES, significant_digits=12),
     source="Kubat & Matwin 1997, Addressing the curse of imbalanced training sets",
     example=worked_example(MULTICLASS_EXAMPLE, "0.550321208149"),
     compute=gmean_recall,
-    hints=_RECALL_HINTS,
     symbols={"G": "the classes that occur in gold"},
     peers={
         "imbalanced-learn": 'geometric_mean_score with average="multiclass"; a class that is only predicted makes it 0',
         "PyCM": "GM is another: the root of recall × specificity of one class",
     },
 )
-declare_single_label_metric(
+_declare_mean_recall(
     key="weighted_accuracy",
     name="class-weighted accuracy",
     names=("weighted accuracy",),
     equation=r"\frac{\sum_{k\in G} w_{k}\,\frac{\mathrm{TP}_{k}}{n_{k}}}{\sum_{k\in G} w_{k}},\quad G=\{k: n_{k}>0\}",
-    direction="higher",
-    granularity=CLASS_TABLES,
-    options=("exclude_labels", *SINGLE_LABEL_OPTIONS),
-    properties=Properties(symmetric=False, prevalence_sensitive=False),
     source="Döring (its printed form lacks the factor 1/n_k)",
     example=worked_example(
         replace(MULTICLASS_EXAMPLE, train_frequencies=None, class_weights={"cat": 1, "dog": 3, "mouse": 2}), "7/12"
     ),
     compute=weighted_accuracy,
-    hints=_RECALL_HINTS,
 )
 declare_label_set_metric(
     key="subset_accuracy",

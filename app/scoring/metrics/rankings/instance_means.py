@@ -108,9 +108,7 @@ def ranking_depth(ws: EvaluationContext, call: MetricCall) -> int:
     """The k of a call; raises UndefinedError where there are scores of fewer than k classes, unless pad=true."""
     k, scores = int(call.params["k"]), ws.case.scores
     if scores is not None and scores.shape[1] < k and call.params["pad"] == "false":
-        raise UndefinedError(
-            f"there are scores of only {scores.shape[1]} classes, fewer than k={k}; pad=true allows it"
-        )
+        raise UndefinedError(f"there are scores of {scores.shape[1]} classes, fewer than k={k}; pad=true allows it")
     return k
 
 

@@ -73,10 +73,8 @@ def brier_skill(ws: EvaluationContext, call: MetricCall) -> Result:
         squares //= 2
     if squares == 0:
         raise UndefinedError("gold has only one class: the reference forecast is perfect, so this is x/0")
-    squared_error = (
-        _binary_squared_error(ws, forecasts) if ws.spec.task == "binary" else _multiclass_squared_error(ws, forecasts)
-    )
-    return Result(float(1 - squared_error * ws.total / squares), None, notes)
+    squared_error = _binary_squared_error if ws.spec.task == "binary" else _multiclass_squared_error
+    return Result(float(1 - squared_error(ws, forecasts) * ws.total / squares), None, notes)
 
 
 declare_probability_metric(
@@ -123,7 +121,5 @@ declare_probability_metric(
     example=worked_example(BINARY_FORECASTS, "0.375"),
     compute=brier_skill,
     hints={"multilabel": "the Brier score is for exactly one label per instance"},
-    peers={
-        "scikit-learn": "d2_brier_score; it is nan for one instance, and infinite or nan where all gold is one class",
-    },
+    peers={"scikit-learn": "d2_brier_score; nan for one instance, and infinite or nan where all gold is one class"},
 )

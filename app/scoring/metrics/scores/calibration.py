@@ -24,9 +24,7 @@ from app.scoring.tally import EvaluationContext
 
 Bins = tuple[CalibrationBin, ...]
 BINS_PARAM = Param("bins", "whole", "the number of bins of equal width", default="15", bounds=(1, 1000))
-LABEL_PARAM = Param(
-    "label", "label", "the class whose probability is compared with its share", required_for=MULTILABEL_TASKS
-)
+LABEL_PARAM = Param("label", "label", "the class whose probability is evaluated", required_for=MULTILABEL_TASKS)
 ORDINAL_PROPERTIES = replace(SCORE_PROPERTIES, ordinal=True)  # ties for the top label go to the class declared first
 BIN_SYMBOLS = {
     "b": "runs over the bins: bin b holds what lies above (b-1)/bins, up to b/bins; 0 lies in the first",
@@ -77,9 +75,7 @@ def classwise_ece(ws: EvaluationContext, call: MetricCall) -> Result:
 def calibration_bins(ws: EvaluationContext, call: MetricCall) -> Result:
     """The data of a reliability diagram: edges, weight, mean probability, observed share and gap of each bin."""
     bins, notes = _bins_of_call(ws, call)
-    return Result(
-        None, None, notes, {"label": call.params.get("label"), "bins": [_bin_json(each_bin) for each_bin in bins]}
-    )
+    return Result(None, None, notes, {"label": call.params.get("label"), "bins": list(map(_bin_json, bins))})
 
 
 def _bin_json(bin_: CalibrationBin) -> dict[str, Any]:
@@ -155,9 +151,7 @@ _declare(
     "calibration of modern neural networks, eq 5",
     example=replace(CALIBRATION_EXAMPLE, value="1/2"),
     compute=mce,
-    peers={
-        "torchmetrics": f"BinaryCalibrationError, MulticlassCalibrationError with norm='max': {TORCHMETRICS_NOTE}",
-    },
+    peers={"torchmetrics": f"BinaryCalibrationError, MulticlassCalibrationError with norm='max': {TORCHMETRICS_NOTE}"},
 )
 _declare(
     key="classwise_ece",

@@ -136,7 +136,7 @@ _ROC = Metric(
         "t": _THRESHOLD_MEANING,
     },
     peers={
-        "scikit-learn": "roc_curve drops points on a line unless drop_intermediate=False; its first threshold is infinity"
+        "scikit-learn": "roc_curve drops collinear points unless drop_intermediate=False; its first threshold is infinity"
     },
 )
 _PR = replace(

@@ -136,9 +136,7 @@ _declare(
     compute=log_loss_meka,
     hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance use log_loss"),
     supports_weights=False,
-    symbols=(
-        CELL_SYMBOLS | {"C": "the most that one answer can cost: ln m, or the logarithm of the number of instances"}
-    ),
+    symbols=(CELL_SYMBOLS | {"C": "the highest cost of one answer: ln m, or the logarithm of the number of instances"}),
     peers={
         "MEKA": "L_LogLossL is cap=labels, L_LogLossD cap=instances; early versions divided by n only, and what is "
         "within 1e-6 of the truth costs nothing there",

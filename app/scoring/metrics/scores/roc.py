@@ -93,9 +93,7 @@ def _partial_auc_equation(limit: str, *, standard: bool) -> str:
     return rf"\frac{{1}}{{2}}\left(1+{corrected}\right),\quad A={integral}"
 
 
-_CURVE_SYMBOLS = {
-    "TPR(x)": "true positive rate of the ROC curve at false positive rate x, on straight lines between its points"
-}
+_CURVE_SYMBOLS = {"TPR(x)": "true positive rate at false positive rate x, linear between the points of the curve"}
 _PARTIAL_AUC = Metric(
     key="partial_auc",
     name="partial AUC",

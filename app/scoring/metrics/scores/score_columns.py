@@ -79,7 +79,7 @@ class ScoreColumns:
         positive_scores = 0.0 - self._scores[:, 0] if self._lower else self._scores[:, 0]
         if len(positive_scores) and not (positive_scores.min() >= 0 and positive_scores.max() <= 1):
             raise UndefinedError(
-                "the positive label alone has scores, and not all from 0 to 1: pooling needs one for each class"
+                "only the positive label has scores, and not all from 0 to 1: pooling needs both classes"
             )
         both = scores_of_both_classes(positive_scores, positive_code(self._ws))
         return 0.0 - both if self._lower else both
