@@ -35,10 +35,10 @@ ROUNDED_SCORE_PROPERTIES = replace(SCORE_PROPERTIES, significant_digits=12)
 LABEL_PARAM = Param("label", "label", "the class meant", required_for=("multiclass", "multilabel"))
 
 
-def boolean_param(name: str, meaning: str, *, if_false: str, if_true: str) -> Param:
-    """A parameter that is `false` by default, with the meaning of each value."""
-    values = ("false", "true")
-    return Param(name, "choice", meaning, "false", values=values, value_meanings=(if_false, if_true))
+def choice_param(name: str, meaning: str, **choices: str) -> Param:
+    """A parameter with a fixed set of values, each with its meaning; the first one is the default."""
+    values = tuple(choices)
+    return Param(name, "choice", meaning, values[0], values=values, value_meanings=tuple(choices.values()))
 
 
 def worked_example(data: Example, value: str, params: Mapping[str, str] | None = None) -> Example:

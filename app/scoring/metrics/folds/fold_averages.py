@@ -5,8 +5,9 @@ from dataclasses import replace
 from functools import partial
 
 from app.scoring.declaration.granularity import INSTANCE_PARTITION
-from app.scoring.declaration.metric import FOLDS, LABELS, Example, MetricCall, Result
+from app.scoring.declaration.metric import FOLDS, LABELS, MetricCall, Result
 from app.scoring.declaration.task import TASK_KINDS
+from app.scoring.metrics.example_data import BINARY_EXAMPLE, MULTILABEL_EXAMPLE
 from app.scoring.metrics.folds.cv_table import cv_table
 from app.scoring.metrics.folds.fold_values import (
     F1,
@@ -63,21 +64,16 @@ _TABLE_EQUATION = (
 _SOURCE = "Van Asch 2013 sec 7"
 _SYMBOLS = {"k": "runs over the folds", "K": "number of folds that have a value", "F^{(k)}": "F1 of fold k"}
 _ZERO_RULE_EQUATION = r",\quad F^{(k)}:=0\text{ in a fold without gold positives}"
-_BINARY_EXAMPLE = Example(
-    task="binary",
-    classes=("spam", "ham"),
+_BINARY_EXAMPLE = replace(
+    BINARY_EXAMPLE,
     gold=("spam", "spam", "spam", "ham", "spam", "ham", "ham", "ham"),
     predicted=("spam", "spam", "ham", "ham", "spam", "spam", "spam", "ham"),
-    value="",
-    positive_label="spam",
     folds=("1", "1", "1", "1", "2", "2", "3", "3"),
 )
-_MULTILABEL_EXAMPLE = Example(
-    task="multilabel",
-    classes=("art", "law", "war"),
+_MULTILABEL_EXAMPLE = replace(
+    MULTILABEL_EXAMPLE,
     gold=(("art", "law"), ("law",), ("art", "law"), ("war",), (), ()),
     predicted=(("art", "law"), ("art", "law"), ("art", "law"), ("war",), (), ("law",)),
-    value="",
     folds=("1", "1", "2", "2", "3", "3"),
 )
 

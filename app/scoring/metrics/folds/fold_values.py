@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.scoring.declaration.metric import MetricCall, Param, Result, rounded_result
+from app.scoring.declaration.metric import MetricCall, Result, rounded_result
 from app.scoring.metrics.labels.averages import Average
 from app.scoring.metrics.labels.base_measures import BASE_MEASURES
 from app.scoring.metrics.labels.undefined_rules import (
@@ -19,18 +19,17 @@ from app.scoring.metrics.labels.undefined_rules import (
     requested_label,
     table_of,
 )
+from app.scoring.metrics.shared_declarations import choice_param
 from app.scoring.numeric.correct_rounding import Real, sum_reals, to_real
 from app.scoring.numeric.exact import round_to_12_digits
 from app.scoring.tally import EvaluationContext
 
 F1 = next(base for base in BASE_MEASURES if base.key == "f1")
-UNDEFINED_PARAM = Param(
+UNDEFINED_PARAM = choice_param(
     "undefined",
-    "choice",
     "how a fold without a value counts, such as one whose gold has no positives",
-    default="skip",
-    values=("skip", "zero"),
-    value_meanings=("it is left out and listed", "it counts as 0"),
+    skip="it is left out and listed",
+    zero="it counts as 0",
 )
 
 

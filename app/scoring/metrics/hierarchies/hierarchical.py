@@ -30,7 +30,7 @@ from app.scoring.metrics.shared_declarations import (
     LABEL_SET_OPTIONS,
     SINGLE_LABEL_TASKS,
     UNBOUNDED_RANGE,
-    boolean_param,
+    choice_param,
 )
 from app.scoring.tally import EvaluationContext
 
@@ -112,18 +112,18 @@ _MAX_DEPTH_PARAM = Param(
     value_meanings=("all ancestors are added to a label",),
 )
 _HIERARCHICAL_PARAMS = (
-    boolean_param(
+    choice_param(
         "pooled",
         "whether the measure is averaged over instances or computed from the summed counts",
-        if_false="the mean of the values of the instances",
-        if_true="counts are summed over all instances, then divided once",
+        false="the mean of the values of the instances",
+        true="counts are summed over all instances, then divided once",
     ),
     COUNT_ROOT_PARAM,
-    boolean_param(
+    choice_param(
         "exclude_root",
         "whether nodes that are ancestors of every class are left out",
-        if_false="all nodes of the hierarchy count",
-        if_true="nodes that are ancestors of every class are left out",
+        false="all nodes of the hierarchy count",
+        true="nodes that are ancestors of every class are left out",
     ),
     _MAX_DEPTH_PARAM,
 )

@@ -19,18 +19,18 @@ from app.scoring.metrics.shared_declarations import (
     LABEL_SET_OPTIONS,
     SYMMETRIC,
     UNIT_RANGE,
-    boolean_param,
+    choice_param,
     declare_metric,
 )
 from app.scoring.numeric.exact import Integers, multiply, total
 from app.scoring.tally import TALLY_OPTIONS, EvaluationContext, distinct_keys
 
 EMPTY_SET_OPTIONS = ("both_empty", "one_empty")
-COUNT_ROOT_PARAM = boolean_param(
+COUNT_ROOT_PARAM = choice_param(
     "count_root",
     "whether a virtual root stands above all roots",
-    if_false="only nodes of the hierarchy count, and labels of different trees share no ancestor",
-    if_true="a virtual root above all roots joins all trees, and counts",
+    false="only nodes of the hierarchy count, and labels of different trees share no ancestor",
+    true="a virtual root above all roots joins all trees, and counts",
 )
 
 declare_hierarchy_metric = partial(

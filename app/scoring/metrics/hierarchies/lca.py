@@ -29,7 +29,7 @@ from app.scoring.metrics.hierarchies.label_overlap import (
 )
 from app.scoring.metrics.labels.averages import average_instances
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.shared_declarations import SIGNED_RANGE
+from app.scoring.metrics.shared_declarations import SIGNED_RANGE, choice_param
 from app.scoring.tally import EvaluationContext
 
 
@@ -173,24 +173,17 @@ _HEMKIT_NOTE = (
     "takes one that passes other labels, here the one declared first is taken: this differs only where nodes have "
     "several parents"
 )
-_REDUNDANT_PARAM = Param(
-    name="redundant",
-    kind="choice",
-    meaning="how labels count that are ancestors of another label of the same set",
-    default="keep",
-    values=("keep", "remove"),
-    value_meanings=(
-        "labels that are ancestors of another label of the same set stay",
-        "labels that are ancestors of another label of the same set are dropped first",
-    ),
+_REDUNDANT_PARAM = choice_param(
+    "redundant",
+    "how labels count that are ancestors of another label of the same set",
+    keep="labels that are ancestors of another label of the same set stay",
+    remove="labels that are ancestors of another label of the same set are dropped first",
 )
-_LINKS_PARAM = Param(
-    name="links",
-    kind="choice",
-    meaning="which links connect the two label sets",
-    default="minimal",
-    values=("minimal", "hemkit"),
-    value_meanings=(_MINIMAL_MEANING, _HEMKIT_MEANING),
+_LINKS_PARAM = choice_param(
+    "links",
+    "which links connect the two label sets",
+    minimal=_MINIMAL_MEANING,
+    hemkit=_HEMKIT_MEANING,
 )
 
 

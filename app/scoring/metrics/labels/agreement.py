@@ -6,28 +6,28 @@ from functools import partial
 import numpy as np
 
 from app.scoring.declaration.granularity import CLASS_TABLES, CONFUSION
-from app.scoring.declaration.metric import MetricCall, Param, Properties, Result
+from app.scoring.declaration.metric import MetricCall, Properties, Result
 from app.scoring.metrics.example_data import MULTICLASS_EXAMPLE
 from app.scoring.metrics.labels.confusion_cells import confusion_cells
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.shared_declarations import SIGNED_RANGE, declare_single_label_metric, worked_example
+from app.scoring.metrics.shared_declarations import (
+    SIGNED_RANGE,
+    choice_param,
+    declare_single_label_metric,
+    worked_example,
+)
 from app.scoring.numeric.exact import multiply, square_root, total
 from app.scoring.tally import EvaluationContext, Tally
 
 OUTSIDE_IS_CATEGORY = "a label outside the vocabulary and a missing prediction are categories of their own"
 OUTSIDE_NEVER_AGREES = "a label outside the vocabulary and a missing prediction never agree and are no class of the sum"
 ONE_CLASS_REASON = "gold and predictions are one and the same single class, so chance agreement is 1 (0/0)"
-WEIGHTS_PARAM = Param(
+WEIGHTS_PARAM = choice_param(
     "weights",
-    "choice",
     "how much a disagreement weighs",
-    default="none",
-    values=("none", "linear", "quadratic"),
-    value_meanings=(
-        "every disagreement weighs the same",
-        "by how many positions apart the two classes are declared",
-        "by the square of how many positions apart the two classes are declared",
-    ),
+    none="every disagreement weighs the same",
+    linear="by how many positions apart the two classes are declared",
+    quadratic="by the square of how many positions apart the two classes are declared",
 )
 
 

@@ -18,7 +18,7 @@ from app.scoring.metrics.shared_declarations import (
     LABEL_SET_OPTIONS,
     MULTILABEL_TASKS,
     SINGLE_LABEL_TASKS,
-    boolean_param,
+    choice_param,
     declare_label_set_metric,
     worked_example,
 )
@@ -152,11 +152,11 @@ declare_label_set_metric(
         _number_param("alpha", "the exponent: the larger α is, the less a partly right answer counts", 1000),
         _number_param("beta", "the weight of a missed label, from 0 to 1", 1),
         _number_param("gamma", "the weight of an added label, from 0 to 1; it or beta is 1", 1),
-        boolean_param(
+        choice_param(
             "pooled",
             "whether counts are summed over all instances before the division",
-            if_false="the mean of the instances' values",
-            if_true="one ratio of the counts of all instances",
+            false="the mean of the instances' values",
+            true="one ratio of the counts of all instances",
         ),
         Param("epsilon", "number", "a constant added to the pooled denominator", default="0", bounds=(0, 1)),
     ),

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from app.scoring.declaration.granularity import CONFUSION
-from app.scoring.declaration.metric import Compute, Example, MetricCall, Param, Properties, Result
+from app.scoring.declaration.metric import Compute, MetricCall, Param, Properties, Result
 from app.scoring.metrics.example_data import BINARY_EXAMPLE, MULTICLASS_EXAMPLE
 from app.scoring.metrics.labels.agreement import unweighted_kappa
 from app.scoring.metrics.labels.confusion_cells import confusion_cells
@@ -194,13 +194,11 @@ _BY_CLASS_EXAMPLE = {
     "spam": (3 / 4, 2 / 3, 3 / 5, 4 / 5, 3 / 5, 3 / 4, 2 / 3, 2 / 5, 3 / 10, 1 / 2, 17 / 24),
     "ham": (2 / 3, 3 / 4, 4 / 5, 3 / 5, 4 / 5, 2 / 3, 8 / 11, 3 / 5, 2 / 5, 1 / 2, 17 / 24),
 }
-_MCNEMAR_EXAMPLE = Example(
-    task="binary",
-    classes=("spam", "ham"),
+_MCNEMAR_EXAMPLE = replace(
+    BINARY_EXAMPLE,
     gold=("spam",) * 6 + ("ham",) * 4,
     predicted=("spam",) + ("ham",) * 5 + ("spam",) + ("ham",) * 3,
     value="0.220671361920",
-    positive_label="spam",
 )
 _DROPPED_NOTE = "instances without a prediction are left out there, and count as wrong here"
 _TEST_PROPERTIES = Properties(symmetric=True, prevalence_sensitive=True, count_based=False, significant_digits=12)

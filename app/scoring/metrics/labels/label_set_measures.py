@@ -1,5 +1,6 @@
 """Measures of label sets: single decisions, edit distance, number of labels, and partial correctness."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -26,13 +27,7 @@ from app.scoring.tally import EvaluationContext, InstanceCounts, sorted_label_pa
 
 _STATUS_EQUATION = r"\frac{1}{n}\sum_{i=1}^{n} [P_{i}=Y_{i}],\quad \frac{1}{n}\sum_{i=1}^{n} [P_{i}\cap Y_{i}\neq\emptyset\wedge P_{i}\neq Y_{i}]"
 _STATUS_SOURCE = "Wenzel sec 2.3, where the three overlap; here the first that fits counts"
-_STATUS_EXAMPLE = Example(
-    task="multilabel",
-    classes=("art", "law", "war"),
-    gold=(("art", "law"), ("law",), ("art", "war"), ("war",)),
-    predicted=(("art",), (), ("war",), ("war",)),
-    value="",
-)
+_STATUS_EXAMPLE = replace(MULTILABEL_EXAMPLE, predicted=(("art",), (), ("war",), ("war",)))
 _HARMONIC_EXAMPLE = Example(
     task="multilabel",
     classes=("a", "b", "c", "d"),
@@ -40,13 +35,7 @@ _HARMONIC_EXAMPLE = Example(
     predicted=(("a", "b"), ("a", "c")),
     value="",
 )
-_LEVENSHTEIN_EXAMPLE = Example(
-    task="multilabel",
-    classes=("a", "b", "c", "d"),
-    gold=(("b", "d"), ("a",)),
-    predicted=(("a", "c"), ("a", "b")),
-    value="",
-)
+_LEVENSHTEIN_EXAMPLE = replace(_HARMONIC_EXAMPLE, gold=(("b", "d"), ("a",)), predicted=(("a", "c"), ("a", "b")))
 
 
 def hamming_score(ws: EvaluationContext, call: MetricCall) -> Result:

@@ -17,7 +17,7 @@ from app.scoring.metrics.shared_declarations import (
     SIGNED_RANGE,
     SINGLE_LABEL_OPTIONS,
     SINGLE_LABEL_TASKS,
-    boolean_param,
+    choice_param,
     declare_label_set_metric,
     declare_single_label_metric,
     worked_example,
@@ -147,11 +147,11 @@ def subset_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
     return Result(tally.exact / tally.n)
 
 
-ADJUSTED_PARAM = boolean_param(
+ADJUSTED_PARAM = choice_param(
     "adjusted",
     "whether the value is rescaled so that chance is 0",
-    if_false="the mean recall itself: 1/K where one of K classes is always predicted",
-    if_true="(b - 1/K) / (1 - 1/K) of the mean recall b of K classes: chance is 0",
+    false="the mean recall itself: 1/K where one of K classes is always predicted",
+    true="(b - 1/K) / (1 - 1/K) of the mean recall b of K classes: chance is 0",
 )
 
 

@@ -1,5 +1,6 @@
 """Shared parts of the ranking measures: the ranks of a case, common parameters, and means over instances."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from app.scoring.declaration.metric import RANKING, Example, MetricCall, Param, Result, rounded_result
 from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.label_ranking import Int, LabelRanks, RelevantLabels, rank_by_order, rank_by_scores
+from app.scoring.metrics.example_data import MULTILABEL_EXAMPLE
 from app.scoring.metrics.labels.undefined_rules import Mask, UndefinedError
 from app.scoring.metrics.scores.oriented_scores import scores_of
 from app.scoring.metrics.shared_declarations import (
@@ -14,7 +16,7 @@ from app.scoring.metrics.shared_declarations import (
     SCORE_PROPERTIES,
     SINGLE_LABEL_TASKS,
     UNIT_RANGE,
-    boolean_param,
+    choice_param,
     declare_metric,
     worked_example,
 )
@@ -60,17 +62,16 @@ TIE_RULE_MEANINGS = {
 
 def ties_param(*values: str, default: str) -> Param:
     """The setting for ties, with these values."""
-    meaning = "how labels with the same score are ordered"
-    meanings = tuple(TIE_RULE_MEANINGS[value] for value in values)
-    return Param("ties", "choice", meaning, default, values=values, value_meanings=meanings)
+    choices = {value: TIE_RULE_MEANINGS[value] for value in values}
+    return replace(choice_param("ties", "how labels with the same score are ordered", **choices), default=default)
 
 
 TIES_PARAM = ties_param(*TIE_RULE_MEANINGS, default="worst")
-PAD_PARAM = boolean_param(
+PAD_PARAM = choice_param(
     "pad",
     "whether scores of fewer than k classes are accepted",
-    if_false="the value is undefined where there are scores of fewer than k classes",
-    if_true="where there are scores of fewer than k classes, wrong labels fill the ranking up to k",
+    false="the value is undefined where there are scores of fewer than k classes",
+    true="where there are scores of fewer than k classes, wrong labels fill the ranking up to k",
 )
 
 
@@ -79,13 +80,11 @@ def degenerate_param(best: str, undefined_for: str = "without relevant labels") 
 
     `undefined_for` says which instances these are, `best` what `best_value` counts for them.
     """
-    return Param(
+    return choice_param(
         "degenerate_instance",
-        "choice",
         "what an instance counts for which the measure is undefined",
-        "skip",
-        values=("skip", "best_value"),
-        value_meanings=(f"an instance {undefined_for} is left out", f"an instance {undefined_for} counts {best}"),
+        skip=f"an instance {undefined_for} is left out",
+        best_value=f"an instance {undefined_for} counts {best}",
     )
 
 
@@ -164,12 +163,10 @@ class InstanceMeans:
         return rounded_result((total_value + self._best * self._counted) / self._divisor, self._notes)
 
 
-RANKING_EXAMPLE = Example(
-    task="multilabel",
-    classes=("art", "law", "war"),
+RANKING_EXAMPLE = replace(
+    MULTILABEL_EXAMPLE,
     gold=(("art", "law"), ("law",), ("war",)),
     predicted=(("art", "law"), ("art",), ("art",)),
-    value="",
     train_frequencies={"art": 8, "law": 3, "war": 1},
     scores=((0.75, 0.5, 0.25), (0.5, 0.125, 0.25), (0.5, 0.125, 0.25)),
 )

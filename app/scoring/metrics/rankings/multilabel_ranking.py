@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from app.scoring.declaration.granularity import INSTANCES, LABEL_ORDER_PAIRS, ORDER
-from app.scoring.declaration.metric import SCORES, MetricCall, Param, Result
+from app.scoring.declaration.metric import SCORES, MetricCall, Result
 from app.scoring.label_ranking import Int, LabelRanks
 from app.scoring.metrics.rankings.instance_means import (
     COUNTED_INSTANCES_SYMBOLS,
@@ -25,7 +25,7 @@ from app.scoring.metrics.shared_declarations import (
     SCORE_DIRECTION_OPTION,
     SCORE_PROPERTIES,
     UNBOUNDED_RANGE,
-    boolean_param,
+    choice_param,
 )
 from app.scoring.numeric.exact import multiply
 from app.scoring.tally import EvaluationContext
@@ -136,16 +136,11 @@ _declare(
     equation=_ONE_ERROR,
     granularity=INSTANCES,
     params=(
-        Param(
+        choice_param(
             "ties",
-            "choice",
             "which of several top-scored labels counts",
-            "first",
-            values=("first", "expected"),
-            value_meanings=(
-                "of several top-scored labels the one declared first counts",
-                "of several top-scored labels the share that is wrong counts",
-            ),
+            first="of several top-scored labels the one declared first counts",
+            expected="of several top-scored labels the share that is wrong counts",
         ),
         degenerate_param("1, as its best label is wrong"),
     ),
@@ -166,11 +161,11 @@ _declare(
     equation=_COVERAGE,
     range=UNBOUNDED_RANGE,
     params=(
-        boolean_param(
+        choice_param(
             "normalized",
             "whether the value is divided by the number of labels",
-            if_false="a number of labels",
-            if_true="divided by the number of labels",
+            false="a number of labels",
+            true="divided by the number of labels",
         ),
         degenerate_param("0"),
     ),
@@ -207,16 +202,11 @@ _declare(
     names=("label ranking loss", "rank loss", "label_ranking_loss"),
     equation=_RANKING_LOSS,
     params=(
-        Param(
+        choice_param(
             "ties",
-            "choice",
             "how a pair with equal scores counts",
-            "full",
-            values=("full", "half"),
-            value_meanings=(
-                "a pair with equal scores counts as an error",
-                "a pair with equal scores counts as half an error",
-            ),
+            full="a pair with equal scores counts as an error",
+            half="a pair with equal scores counts as half an error",
         ),
         degenerate_param("0", "whose labels are all relevant or all wrong"),
     ),

@@ -31,7 +31,7 @@ from app.scoring.metrics.shared_declarations import (
     MULTILABEL_TASKS,
     ROUNDED_SCORE_PROPERTIES,
     UNBOUNDED_RANGE,
-    boolean_param,
+    choice_param,
 )
 from app.scoring.numeric.exact import Floats, divide, divide_sum, round_to_12_digits
 from app.scoring.tally import EvaluationContext
@@ -126,11 +126,11 @@ _A_PARAM = Param(
 _B_PARAM = Param(
     "b", "number", "the offset of propensities: 0.4 for Wikipedia, 2.6 for Amazon", "1.5", bounds=(0, 1000)
 )
-_NORMALIZED_PARAM = boolean_param(
+_NORMALIZED_PARAM = choice_param(
     "normalized",
     "whether the value is divided by the best attainable value",
-    if_false="not divided by the best attainable value",
-    if_true="the sum over instances is divided by the sum for the best attainable ranking",
+    false="not divided by the best attainable value",
+    true="the sum over instances is divided by the sum for the best attainable ranking",
 )
 _PROPENSITY = r",\quad \frac{1}{p_{y}}=1+C\,(N_{y}+\param{b})^{-\param{a}},\quad C=(\ln N-1)\,(\param{b}+1)^{\param{a}}"
 _SYMBOLS = {

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from app.scoring.declaration.granularity import PAIRS, PAIRS_BY_CLASS, POOLED_PAIRS
-from app.scoring.declaration.metric import SCORES, Example, Metric, MetricCall, Param, register
+from app.scoring.declaration.metric import SCORES, Example, Metric, MetricCall, register
 from app.scoring.declaration.task import TaskKind
+from app.scoring.metrics.example_data import BINARY_EXAMPLE
 from app.scoring.metrics.scores.curve_areas import AreaMeasure, label_area, mean_area, pooled_area
 from app.scoring.metrics.shared_declarations import (
     EXCLUDE_LABELS_OPTION,
@@ -13,16 +14,16 @@ from app.scoring.metrics.shared_declarations import (
     SCORE_DIRECTION_OPTION,
     SCORE_PROPERTIES,
     UNIT_RANGE,
+    choice_param,
 )
 from app.scoring.score_ranks import ScoreRanks, doubled_wins
 
-TIES_PARAM = Param(
+TIES_PARAM = choice_param(
     "ties",
-    "choice",
     "How a positive and a negative with the same score count.",
-    default="half",
-    values=("half", "full", "zero"),
-    value_meanings=("half a win", "a win, as in Zhang & Zhou's definition by ≥", "nothing"),
+    half="half a win",
+    full="a win, as in Zhang & Zhou's definition by ≥",
+    zero="nothing",
 )
 _WIN_TERMS = {
     "half": r"\left([s_{u}>s_{v}]+\tfrac{1}{2}[s_{u}=s_{v}]\right)",
@@ -38,13 +39,10 @@ AUC_SYMBOLS = {
 AVERAGED_LABELS_SYMBOLS = {"D": "declared labels with both positives and negatives in gold, less excluded ones"}
 AUC_SOURCE = "Hanley & McNeil 1982; Mann & Whitney 1947; Döring"
 AUC_TASKS: tuple[TaskKind, ...] = ("binary", "multilabel")
-SCORED_BINARY_EXAMPLE = Example(
-    task="binary",
-    classes=("spam", "ham"),
+SCORED_BINARY_EXAMPLE = replace(
+    BINARY_EXAMPLE,
     gold=("spam", "spam", "ham", "spam", "ham", "ham"),
     predicted=("spam", "spam", "spam", "ham", "ham", "ham"),
-    value="",
-    positive_label="spam",
     scores=((0.9,), (0.8,), (0.8,), (0.4,), (0.3,), (0.2,)),
 )
 SCORED_MULTILABEL_EXAMPLE = Example(

@@ -21,6 +21,7 @@ from app.scoring.metrics.shared_declarations import (
     SCORE_DIRECTION_OPTION,
     SCORE_PROPERTIES,
     UNIT_RANGE,
+    choice_param,
 )
 from app.scoring.numeric.exact import Integers, divide
 from app.scoring.score_ranks import Mask, ScoreRanks
@@ -30,13 +31,11 @@ CurvePoints = dict[str, list[float]]
 OPTIONAL_LABEL_PARAM = Param(
     "label", "label", "the class meant; without it the positive label of a binary task, else each class of its own"
 )
-COLLINEAR_PARAM = Param(
+COLLINEAR_PARAM = choice_param(
     "collinear",
-    "choice",
     "Whether points that lie on a straight line between others are kept.",
-    default="keep",
-    values=("keep", "drop"),
-    value_meanings=("one point per distinct score", "such points are left out: the curve stays the same"),
+    keep="one point per distinct score",
+    drop="such points are left out: the curve stays the same",
 )
 
 

@@ -15,6 +15,7 @@ from app.scoring.metrics.shared_declarations import (
     SCORE_DIRECTION_OPTION,
     SCORE_PROPERTIES,
     UNIT_RANGE,
+    choice_param,
 )
 from app.scoring.numeric.correct_rounding import weighted_sum
 from app.scoring.numeric.exact import Floats, Integers, multiply, total
@@ -24,16 +25,11 @@ from app.scoring.tally import EvaluationContext
 DECISION_LABEL_PARAM = Param(
     "label", "label", "the class whose score is the decision value", required_for=("multiclass",)
 )
-DIRECTION_PARAM = Param(
+DIRECTION_PARAM = choice_param(
     "direction",
-    "choice",
     "How the decision value should follow the declared order of the classes.",
-    default="ascending",
-    values=("ascending", "descending"),
-    value_meanings=(
-        "the later a class is declared, the higher its instances should score",
-        "the earlier a class is declared, the higher its instances should score",
-    ),
+    ascending="the later a class is declared, the higher its instances should score",
+    descending="the earlier a class is declared, the higher its instances should score",
 )
 
 

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from app.scoring.declaration.metric import MetricCall, Param, Result
+from app.scoring.declaration.metric import MetricCall, Result
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
 from app.scoring.metrics.scores.probability_forecasts import (
     MULTICLASS_FORECASTS,
@@ -19,6 +19,7 @@ from app.scoring.metrics.shared_declarations import (
     MULTILABEL_TASKS,
     ROUNDED_SCORE_PROPERTIES,
     SINGLE_LABEL_TASKS,
+    choice_param,
     worked_example,
 )
 from app.scoring.numeric.exact import Floats, divide_sum, round_to_12_digits, weighted_terms
@@ -33,16 +34,11 @@ CELL_SYMBOLS = {
 }
 MIN_PROBABILITY = 2.0**-52
 """Lower probabilities are raised to this value (catalogue, row 28)."""
-CAP_PARAM = Param(
+CAP_PARAM = choice_param(
     "cap",
-    "choice",
     "the highest cost of one answer",
-    default="labels",
-    values=("labels", "instances"),
-    value_meanings=(
-        "no answer costs more than the logarithm of the number of labels",
-        "no answer costs more than the logarithm of the number of instances",
-    ),
+    labels="no answer costs more than the logarithm of the number of labels",
+    instances="no answer costs more than the logarithm of the number of instances",
 )
 
 

@@ -1,6 +1,7 @@
 """Shared parts of the probability measures: scores as probabilities, examples, and weighted means."""
 
 import math
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from app.scoring.declaration.granularity import SCORE_VALUES
 from app.scoring.declaration.metric import PROBABILITIES, SCORES, Example, MetricCall
+from app.scoring.metrics.example_data import BINARY_EXAMPLE
 from app.scoring.metrics.scores.oriented_scores import positive_code, scores_of
 from app.scoring.metrics.shared_declarations import (
     SCORE_DIRECTION_OPTION,
@@ -41,13 +43,10 @@ MULTICLASS_FORECASTS = Example(
     value="",
     scores=((0.5, 0.25, 0.25), (0.5, 0.25, 0.25)),
 )
-BINARY_FORECASTS = Example(
-    task="binary",
-    classes=("spam", "ham"),
+BINARY_FORECASTS = replace(
+    BINARY_EXAMPLE,
     gold=("spam", "ham"),
     predicted=("spam", "ham"),
-    value="",
-    positive_label="spam",
     scores=((0.5,), (0.25,)),
 )
 MULTILABEL_FORECASTS = Example(

@@ -24,7 +24,7 @@ from app.scoring.metrics.shared_declarations import (
     SCORE_DIRECTION_OPTION,
     SCORE_PROPERTIES,
     UNIT_RANGE,
-    boolean_param,
+    choice_param,
 )
 from app.scoring.numeric.exact import to_fraction
 from app.scoring.score_ranks import ScoreRanks
@@ -37,11 +37,11 @@ MAX_FPR_PARAM = Param(
     bounds=(0, 1),
     required_for=TASK_KINDS,
 )
-STANDARDIZED_PARAM = boolean_param(
+STANDARDIZED_PARAM = choice_param(
     "standardized",
     "Whether the partial area is standardized.",
-    if_false="the area itself, at most max_fpr",
-    if_true="McClish's correction: chance is 1/2, a perfect ranking 1",
+    false="the area itself, at most max_fpr",
+    true="McClish's correction: chance is 1/2, a perfect ranking 1",
 )
 SENSITIVITY_PARAM = Param(
     "sensitivity", "number", "the share of the positives that must be found", bounds=(0, 1), required_for=TASK_KINDS

@@ -10,7 +10,6 @@ from app.scoring.declaration.metric import (
     CATALOGUE,
     RANKING,
     Compute,
-    Example,
     Metric,
     MetricCall,
     Param,
@@ -20,6 +19,7 @@ from app.scoring.declaration.metric import (
 )
 from app.scoring.evaluation_input import Labels
 from app.scoring.label_ranking import occupied_positions
+from app.scoring.metrics.example_data import MULTILABEL_EXAMPLE
 from app.scoring.metrics.rankings.instance_means import submitted_order_note
 from app.scoring.metrics.shared_declarations import MULTILABEL_TASKS, SINGLE_LABEL_TASKS
 from app.scoring.tally import EvaluationContext
@@ -32,12 +32,10 @@ K_PARAM = Param(
     bounds=(1, MAX_K),
     required_for=MULTILABEL_TASKS,
 )
-_TOP_K_EXAMPLE = Example(
-    task="multilabel",
-    classes=("art", "law", "war"),
+_TOP_K_EXAMPLE = replace(
+    MULTILABEL_EXAMPLE,
     gold=(("art", "law"), ("law",), ("art", "war"), ("law", "war")),
     predicted=(("art",), ("law",), ("art",), ("war",)),
-    value="",
     scores=((0.9, 0.4, 0.1), (0.2, 0.8, 0.3), (0.7, 0.6, 0.2), (0.4, 0.1, 0.5)),
 )
 _EXAMPLE_AVERAGES = ("macro", "micro", "weighted", "samples")
