@@ -91,9 +91,8 @@ def tree_induced_error(ws: EvaluationContext, call: MetricCall) -> Result:
     distances = ws.common(("distances", has_virtual_root(call)), lambda: HierarchyDistances(tree))
     lengths = np.zeros(len(has_prediction), dtype=np.int64)
     try:
-        lengths[has_prediction] = distances.between(
-            predicted.nodes, gold.nodes[has_prediction], len(has_prediction)
-        )  # from what the file's sender knows
+        # searches start from the predicted labels, which the sender knows: their cost must not depend on gold
+        lengths[has_prediction] = distances.between(predicted.nodes, gold.nodes[has_prediction], len(has_prediction))
     except HierarchyCostLimitError:
         raise UndefinedError(TOO_FAR_REASON) from None
     if lengths.min() < 0:
@@ -137,8 +136,8 @@ _SOURCE = (
     "(pooled); Kosmopoulos et al. 2015, sec 3.2.2 (per instance)"
 )
 _HEMKIT_NOTE = (
-    "counts a virtual root above all roots (count_root=true); an empty prediction makes its means nan, so such instances "
-    "are left out before (one_empty=skip); it adds one level of ancestors more than its argument: 4 there is max_depth=5"
+    "counts a virtual root above all roots (count_root=true); an empty prediction makes its means nan, so leave such "
+    "instances out (one_empty=skip); it adds one more level of ancestors than its argument: 4 there is max_depth=5"
 )
 _PEERS = {"HEMKit": _HEMKIT_NOTE, "HiClass": "sums over all instances first (pooled=true)"}
 
@@ -249,9 +248,9 @@ declare_hierarchy_metric(
     compute=tree_induced_error,
     hints={"multilabel": "for label sets mgia and hierarchical_symmetric_difference measure distances"},
     symbols={
-        "\u03b3": "number of steps of the shortest path between two labels, up and down the hierarchy; where several "
-        "parents make cycles, and these are so long, so many and the instances so many that searching all of them would "
-        "take some seconds, the value is null, whatever the labels (a ladder of 60,000 nodes from some 180 instances on)",
+        "\u03b3": "number of steps of the shortest path between two labels, up and down the hierarchy; where "
+        "nodes with several parents form so many and such long cycles that searching them for all instances would take "
+        "several seconds, the value is null for any labels (for a ladder of 60,000 nodes from about 180 instances on)",
         "y_i": "gold label of instance i",
         "y\u0302_i": "predicted label of instance i",
     },

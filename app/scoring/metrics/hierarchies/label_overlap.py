@@ -93,8 +93,8 @@ TOO_LARGE_REASON = (
 )
 TOO_DEEP_REASON = "the sets are so large, or so deep in the hierarchy, that adding all ancestors would take too long"
 TOO_FAR_REASON = (
-    "so many instances over a hierarchy so deep, with so many nodes that have several parents, would take too long, "
-    "whatever their labels"
+    "computing the distances of this many instances over a hierarchy this deep, with this many nodes that have several "
+    "parents, would take too long, whatever the labels"
 )
 
 

@@ -154,13 +154,13 @@ _MINIMAL_MEANING = (
     "every label that the other set lacks is linked to one of its nearest counterparts. Of all such graphs the one with "
     "the fewest nodes in both sets together counts, then with the most that both sets have; where several are left, "
     "which then have the same F, precision takes the one with the most predicted nodes and recall the one with the most "
-    "gold nodes. No order of declaration matters. Where the choices are too many to try, the value is null"
+    "gold nodes. The order of declaration does not matter. Where there are too many choices to try, the value is null"
 )
 _HEMKIT_MEANING = (
-    "as HEMKit walks: it looks no further than the first ancestor on each way up that has labels of the other set "
-    "below it; an ancestor that is itself a label of the other set counts as served, which may leave that label "
-    "unlinked; of equally near ancestors and equally short ways those declared first are taken, so the order of "
-    "classes, of the keys of the hierarchy and of the parents of a node can move the value"
+    "as in HEMKit: the search stops at the first ancestor on each path up that has labels of the other set below it; an "
+    "ancestor that is itself a label of the other set counts as linked, which may leave that label without a link; of "
+    "equally near ancestors and equally short paths those declared first are used, so the order of classes, of the keys "
+    "of the hierarchy and of the parents of a node can change the value"
 )
 _MGIA_EQUATION = r"\frac{1}{n}\sum_{i=1}^{n} \left(1-\frac{e_{i}}{E\,|P_{i}\,\triangle\,Y_{i}|}\right)"
 _SOURCE = (
@@ -168,10 +168,9 @@ _SOURCE = (
     "classification: a unified view and novel approaches; as HEMKit computes it"
 )
 _HEMKIT_NOTE = (
-    "the same with count_root=true,redundant=remove,one_empty=skip, given its maximum distance is out of reach and "
-    "its node numbers follow the order of the classes: its ties depend on the numbers. Of equally short ways up it "
-    "takes one that passes other labels, here the one declared first is taken: this differs only where nodes have "
-    "several parents"
+    "the same with count_root=true,redundant=remove,one_empty=skip, provided that its maximum distance is never reached "
+    "and its node numbers follow the order of the classes, on which its ties depend. Of equally short paths up it prefers "
+    "one through other labels, here the one declared first is used: this differs only where nodes have several parents"
 )
 _REDUNDANT_PARAM = choice_param(
     "redundant",
@@ -236,9 +235,9 @@ _declare(
         "E": "the largest error of a label, max_error",
     },
     peers={
-        "HEMKit": "the same with count_root=true and max_error as its last argument, given its node numbers follow "
-        "the order of the classes; of equally long matches it drops the one with the larger predicted label, here "
-        "it is the one with the larger label on either side, so that gold and predictions may change places"
+        "HEMKit": "the same with count_root=true and max_error as its last argument, provided that its node numbers follow "
+        "the order of the classes; of equally long matches it drops the one with the larger predicted label, here the one "
+        "with the larger label on either side, so that gold and predictions may be swapped",
     },
     shown=lambda call: _MGIA_EQUATION.replace("E", call.params["max_error"]),
 )

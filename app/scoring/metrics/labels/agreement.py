@@ -24,8 +24,8 @@ OUTSIDE_NEVER_AGREES = "a label outside the vocabulary and a missing prediction 
 ONE_CLASS_REASON = "gold and predictions are one and the same single class, so chance agreement is 1 (0/0)"
 WEIGHTS_PARAM = choice_param(
     "weights",
-    "how much a disagreement weighs",
-    none="every disagreement weighs the same",
+    "the weight of a disagreement",
+    none="all disagreements have the same weight",
     linear="by how many positions apart the two classes are declared",
     quadratic="by the square of how many positions apart the two classes are declared",
 )

@@ -213,7 +213,7 @@ _OVERALL_SYMBOLS = {
 
 _declare = partial(
     declare_single_label_metric,
-    direction="none",  # none of these values says by itself which of two systems is better
+    direction="none",  # no single one of these values ranks systems
     granularity=CONFUSION,
     properties=_TEST_PROPERTIES,
     source="Kuhn 2008, Building predictive models in R using the caret package",

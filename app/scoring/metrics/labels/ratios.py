@@ -22,7 +22,7 @@ from app.scoring.metrics.labels.ratio_forms import (
 )
 from app.scoring.metrics.shared_declarations import SIGNED_RANGE, SINGLE_LABEL_TASKS, UNBOUNDED_RANGE
 
-_PYCM_ZERO_NOTE = 'says "None" where this would divide by 0, and its macro mean is then "None" too'
+_PYCM_ZERO_NOTE = 'is "None" where this would divide by 0, and so is its macro mean'
 _DETERMINANT = minus(product(TP, TN), product(FP, FN))
 _LABEL_SET_EXAMPLES = {
     "macro": MULTILABEL_EXAMPLE,

@@ -128,20 +128,20 @@ class InstanceMeans:
         self._fixed = np.zeros(n, dtype=bool) if degenerate is None else degenerate
         self._best = best
         count, setting = int(self._fixed.sum()), call.params.get("degenerate_instance")
-        self._kept = np.ones(n, dtype=bool) if setting == "best_value" else ~self._fixed
+        self._included = np.ones(n, dtype=bool) if setting == "best_value" else ~self._fixed
         effect = f"counted as {best}" if setting == "best_value" else "left out"
         left_out = (f"{pluralize(count, 'instance')} {effect} (degenerate_instance={setting})",) if count else ()
         self._notes = (*left_out, *submitted_order_note(ws))
-        self._counted = self.total_weight(np.flatnonzero(self._fixed & self._kept))
-        self._divisor = self.total_weight(np.flatnonzero(self._kept))
+        self._counted = self.total_weight(np.flatnonzero(self._fixed & self._included))
+        self._divisor = self.total_weight(np.flatnonzero(self._included))
         if not self._divisor:
             raise UndefinedError("no instance is left to average over")
 
     def mean_of_ratios(self, numerator: Integers, denominator: Integers) -> Result:
         """The mean of integer quotients, one per instance."""
-        denominators = np.maximum(denominator, 1)[self._kept]
-        numerators = np.where(self._fixed[self._kept], self._best * denominators, numerator[self._kept])
-        weights = None if self._weights is None else self._weights[self._kept]
+        denominators = np.maximum(denominator, 1)[self._included]
+        numerators = np.where(self._fixed[self._included], self._best * denominators, numerator[self._included])
+        weights = None if self._weights is None else self._weights[self._included]
         return rounded_result(weighted_sum(numerators, denominators, weights) / self._divisor, self._notes)
 
     def mean_of_terms(self, rows: Int, numerator: Integers, denominator: Integers) -> Result:

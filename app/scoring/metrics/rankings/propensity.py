@@ -181,7 +181,7 @@ _declare(
     symbols=_SYMBOLS,
     peers={
         "XML repository": "precision_wt_k gives normalized=true: the mean divided by the mean of the best attainable",
-        "napkinXC": "psprecision_at_k gives normalized=true unless told otherwise; inverse_propensity of its older "
+        "napkinXC": "psprecision_at_k gives normalized=true by default; inverse_propensity of its older "
         "module measures takes the greatest label number of lists for the number of training instances",
         "pyxclib": "psprecision gives normalized=true always",
     },
@@ -212,7 +212,7 @@ _declare(
     peers={
         "XML repository": "nDCG_wt_k gives normalized=true: the mean divided by the mean of the best attainable",
         "napkinXC": "psndcg_at_k divides the gain of each instance by the discounts of min(k, number of relevant "
-        "labels) positions, and gives normalized=true of that unless told otherwise",
+        "labels) positions, and gives normalized=true of that by default",
         "pyxclib": "psndcg divides as napkinXC does, and gives normalized=true of that always",
     },
     shown=_psndcg_equation,

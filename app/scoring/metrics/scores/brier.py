@@ -116,8 +116,7 @@ declare_probability_metric(
     equation=r"1-\frac{\sum_{i=1}^{n}\sum_{k=1}^{m} (p_{i,k}-[y_{i}=k])^{2}}{\sum_{i=1}^{n}\sum_{k=1}^{m} (\frac{n_{k}}{n}-[y_{i}=k])^{2}}",
     direction="higher",
     range=(-math.inf, 1.0),
-    source="Murphy 1973, Hedging and skill scores for probability forecasts; the forecast that it is held against "
-    "gives each class its share in gold",
+    source="Murphy 1973, Hedging and skill scores for probability forecasts; the reference gives each class its gold share",
     example=worked_example(BINARY_FORECASTS, "0.375"),
     compute=brier_skill,
     hints={"multilabel": "the Brier score is for exactly one label per instance"},

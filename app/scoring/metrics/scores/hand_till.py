@@ -161,7 +161,7 @@ _HAND_TILL_M = Metric(
     hints={"binary": "use auc", "multilabel": "use auc_macro"},
     symbols=_SYMBOLS | {"s_{u,i}": "score of class i for instance u, as sent"},
     peers={
-        "scikit-learn": "roc_auc_score(multi_class='ovo', average='macro') asks that the scores of an instance sum to 1 "
+        "scikit-learn": "roc_auc_score(multi_class='ovo', average='macro') requires that the scores of an instance sum to 1 "
         "and that every class occur",
         "pROC": "multiclass.roc with a matrix is the same; absent classes are dropped there too, with a warning",
         "Döring's code": "ranks by plain order, so that ties depend on the order of the instances",
@@ -179,7 +179,7 @@ _WEIGHTED = replace(
     example=replace(SCORED_MULTICLASS_EXAMPLE, value="109/128"),
     compute=one_vs_one_auc(by_size=True),
     peers={
-        "scikit-learn": "roc_auc_score(multi_class='ovo', average='weighted'), under the same demands; it is not Hand & "
+        "scikit-learn": "roc_auc_score(multi_class='ovo', average='weighted'), with the same requirements; it is not Hand & "
         "Till's M"
     },
     shown=lambda call: _weighted_equation(call.params["ties"]),

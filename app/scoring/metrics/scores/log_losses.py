@@ -12,7 +12,6 @@ from app.scoring.metrics.scores.probability_forecasts import (
     MULTILABEL_FORECASTS,
     declare_probability_metric,
     has_class,
-    mean_per_instance,
     probabilities,
 )
 from app.scoring.metrics.shared_declarations import (
@@ -30,7 +29,7 @@ CAPPED_EQUATION = rf"{MEAN_OVER_CELLS} \min(-\ln q_{{i,j}},C)"
 CELL_SYMBOLS = {
     "i": "runs over the instances",
     "j": "runs over the labels",
-    "q_{i,j}": "the probability given to what holds: that of label j where instance i has it, else 1 less it",
+    "q_{i,j}": "the probability given to the true state: that of label j where instance i has it, else 1 minus it",
 }
 MIN_PROBABILITY = 2.0**-52
 """Lower probabilities are raised to this value (catalogue, row 28)."""
@@ -46,7 +45,8 @@ def log_loss(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean of -ln of the probability given to the gold class, at least 2^-52."""
     forecasts, notes = probabilities(ws, call)
     gold_forecasts = forecasts[np.arange(len(forecasts)), ws.case.gold.codes]
-    return Result(round_to_12_digits(mean_per_instance(ws, _negative_logs(gold_forecasts))), None, notes)
+    costs = weighted_terms(_negative_logs(gold_forecasts), ws.case.weights)
+    return Result(round_to_12_digits(divide_sum(math.fsum(costs), ws.total)), None, notes)
 
 
 def _negative_logs(forecasts: Floats, maximum: float = math.inf) -> Floats:

@@ -1,6 +1,5 @@
-"""Shared parts of the probability measures: scores as probabilities, examples, and weighted means."""
+"""Shared parts of the probability measures: scores as probabilities, and small data sets for examples."""
 
-import math
 from dataclasses import replace
 from functools import partial
 
@@ -18,7 +17,7 @@ from app.scoring.metrics.shared_declarations import (
     UNIT_RANGE,
     declare_metric,
 )
-from app.scoring.numeric.exact import Floats, divide_sum, weighted_terms
+from app.scoring.numeric.exact import Floats
 from app.scoring.probability_rows import normalize_rows, scores_of_both_classes
 from app.scoring.tally import EvaluationContext
 
@@ -84,8 +83,3 @@ def has_class(ws: EvaluationContext, code: int) -> NDArray[np.bool_]:
     if ws.spec.task == "multilabel":
         return ws.gold_matrix[:, code]
     return np.asarray(ws.case.gold.codes == code)
-
-
-def mean_per_instance(ws: EvaluationContext, terms: Floats, parts: int = 1) -> float:
-    """The weighted mean of one term per instance, divided by `parts`."""
-    return divide_sum(math.fsum(weighted_terms(terms, ws.case.weights)), parts * ws.total)
