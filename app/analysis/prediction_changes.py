@@ -100,8 +100,8 @@ class WhatIfCounts:
         ws = EvaluationContext(case)
         tally = ws.tally(reading)
         tp, fp, fn = (tuple(_in_weight_units(case, int(one)) for one in column) for column in tally.classes.columns[:3])
-        given = ws.train_frequencies
-        frequencies = None if given is None or not given.any() else tuple(map(int, given))
+        counts = ws.train_frequencies
+        frequencies = None if counts is None or not counts.any() else tuple(map(int, counts))
         outside, exclusive = _in_weight_units(case, tally.outside_fp), case.spec.task != "multilabel"
         return cls(tp, fp, fn, frequencies, outside, exclusive, _count_unpredicted(case, reading) if exclusive else ())
 

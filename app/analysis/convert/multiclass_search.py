@@ -197,8 +197,8 @@ def _remaining_bounds(constraint: SumConstraint, rows: Sequence[ClassCandidates]
     """For each class, the bounds on the terms of it and all later classes together."""
     bounds, low, high = list[_Bounds](), Fraction(0), Fraction(0)
     for place in reversed(range(len(rows))):
-        least, most = _share_bounds(constraint, place, rows[place], n)
-        low, high = low + least, high + most
+        class_low, class_high = _share_bounds(constraint, place, rows[place], n)
+        low, high = low + class_low, high + class_high
         bounds.append((low, high))
     return bounds[::-1]
 
@@ -218,7 +218,7 @@ def _share_bounds(constraint: SumConstraint, place: int, row: ClassCandidates, n
 def _ratio_bounds(row: ClassCandidates, ratio: LinearRatio, n: int) -> _Bounds:
     """Bounds on a ratio from -1 to 1 over all points of a class, slightly too wide, by bisection."""
 
-    def least(low: Fraction, high: Fraction, holds: Callable[[Fraction], bool]) -> Fraction:
+    def lowest_end(low: Fraction, high: Fraction, holds: Callable[[Fraction], bool]) -> Fraction:
         for _ in range(_BISECTION_STEPS):
             middle = (low + high) / 2
             low, high = (low, middle) if holds(middle) else (middle, high)
@@ -227,8 +227,8 @@ def _ratio_bounds(row: ClassCandidates, ratio: LinearRatio, n: int) -> _Bounds:
     ratio = replace(ratio, empty=ratio.empty or Fraction(0))  # an undefined ratio adds nothing to the sum
     lowest, highest = Fraction(-1), Fraction(1)
     return (
-        least(lowest, highest, lambda end: narrow_region(row.region, ratio, lowest, end, n).count() > 0),
-        -least(lowest, highest, lambda end: narrow_region(row.region, ratio, -end, highest, n).count() > 0),
+        lowest_end(lowest, highest, lambda end: narrow_region(row.region, ratio, lowest, end, n).count() > 0),
+        -lowest_end(lowest, highest, lambda end: narrow_region(row.region, ratio, -end, highest, n).count() > 0),
     )
 
 

@@ -131,10 +131,10 @@ def _parse_size(text: str, what: str) -> int:
         _refuse(f"The {what} is '{text}', which is not a count.", "Sizes are whole numbers, 0 or more.")
 
 
-def _by_canonical_name(given: Mapping[str, str]) -> dict[str, str]:
+def _by_canonical_name(texts: Mapping[str, str]) -> dict[str, str]:
     """The texts by catalogue name; raises InvalidContent where one measure is given under two names."""
     texts_by_key: dict[str, str] = {}
-    for name, text in given.items():
+    for name, text in texts.items():
         key = name.strip().lower().replace("-", "_").replace(" ", "_")
         key = MEASURE_ALIASES.get(key, key)
         if key in texts_by_key:
@@ -143,23 +143,23 @@ def _by_canonical_name(given: Mapping[str, str]) -> dict[str, str]:
     return texts_by_key
 
 
-def _figure_texts(given: Mapping[str, str], own: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _figure_texts(texts: Mapping[str, str], accepted: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The measures of a row with the texts of their figures; empty texts are left out."""
-    for key, text in _by_canonical_name(given).items():
+    for key, text in _by_canonical_name(texts).items():
         if key in {LABEL_COLUMN, SIZE_COLUMN} or not text.strip():
             continue
-        if key not in own:
-            _refuse(f"Unknown figure '{key}' here{_hint(key, own)}.", "docs/convert.md lists all measures.")
+        if key not in accepted:
+            _refuse(f"Unknown figure '{key}' here{_hint(key, accepted)}.", "docs/convert.md lists all measures.")
         yield key, text
 
 
-def _hint(key: str, own: Sequence[str]) -> str:
+def _hint(key: str, accepted: Sequence[str]) -> str:
     """A suggestion for a name that is not accepted here."""
     if key in RATIO_MEASURES:
         return f"; for several classes use {key}_macro, {key}_micro or {key}_weighted"
-    if key in WHOLE_TASK_MEASURES and own is ONE_CLASS_MEASURES:
+    if key in WHOLE_TASK_MEASURES and accepted is ONE_CLASS_MEASURES:
         return "; it belongs to the whole task (a row without a label), or is it accuracy_ovr or recall of the class?"
-    return did_you_mean(key, own)
+    return did_you_mean(key, accepted)
 
 
 def _refuse(detail: str, remedy: str) -> NoReturn:

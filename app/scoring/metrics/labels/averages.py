@@ -178,9 +178,8 @@ def samples(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Res
         fixed = empty_set_values(call, instances.gold_size, instances.predicted_size, instances.known_size)
     elif (denominator == 0).any():
         setting = f"zero_division={call.options['zero_division']}"
-        value = zero_division_value(
-            call, ratio.direction, f"{ratio.name} is 0/0 for some instances", lowest=ratio.lowest
-        )
+        reason = f"{ratio.name} is 0/0 for some instances"
+        value = zero_division_value(call, ratio.direction, reason, lowest=ratio.lowest)
         fixed.append((np.asarray(denominator == 0), value, setting))
     return average_instances(numerator, denominator, fixed, instances.weights, summed=ratio.summed)
 

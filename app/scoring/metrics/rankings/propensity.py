@@ -121,10 +121,10 @@ _N_TRAIN_PARAM = Param(
     "n_train", "whole", "the number of training instances", bounds=(3, 10**12), required_for=MULTILABEL_TASKS
 )
 _A_PARAM = Param(
-    "a", "number", "the exponent of propensities: 0.5 for Wikipedia, 0.6 for Amazon", "0.55", bounds=(0, 10)
+    "a", "number", "exponent of the propensities: 0.5 for Wikipedia, 0.6 for Amazon", "0.55", bounds=(0, 10)
 )
 _B_PARAM = Param(
-    "b", "number", "the offset of propensities: 0.4 for Wikipedia, 2.6 for Amazon", "1.5", bounds=(0, 1000)
+    "b", "number", "offset of the propensities: 0.4 for Wikipedia, 2.6 for Amazon", "1.5", bounds=(0, 1000)
 )
 _NORMALIZED_PARAM = choice_param(
     "normalized",

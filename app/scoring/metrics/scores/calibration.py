@@ -78,15 +78,15 @@ def calibration_bins(ws: EvaluationContext, call: MetricCall) -> Result:
     return Result(None, None, notes, {"label": call.params.get("label"), "bins": list(map(_bin_json, bins))})
 
 
-def _bin_json(bin_: CalibrationBin) -> dict[str, Any]:
-    empty = bin_.weight == 0
+def _bin_json(one_bin: CalibrationBin) -> dict[str, Any]:
+    empty = one_bin.weight == 0
     return {
-        "lower": bin_.lower,
-        "upper": bin_.upper,
-        "weight": bin_.weight,
-        "confidence": None if empty else float(bin_.confidence / bin_.weight),
-        "accuracy": None if empty else bin_.hits / bin_.weight,
-        "gap": None if empty else float(bin_.gap),
+        "lower": one_bin.lower,
+        "upper": one_bin.upper,
+        "weight": one_bin.weight,
+        "confidence": None if empty else float(one_bin.confidence / one_bin.weight),
+        "accuracy": None if empty else one_bin.hits / one_bin.weight,
+        "gap": None if empty else float(one_bin.gap),
     }
 
 

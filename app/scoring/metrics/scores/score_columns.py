@@ -78,9 +78,7 @@ class ScoreColumns:
         """The scores of both classes where one score s was sent: the other class has 1 - s. Raises UndefinedError."""
         positive_scores = 0.0 - self._scores[:, 0] if self._lower else self._scores[:, 0]
         if len(positive_scores) and not (positive_scores.min() >= 0 and positive_scores.max() <= 1):
-            raise UndefinedError(
-                "only the positive label has scores, and not all from 0 to 1: pooling needs both classes"
-            )
+            raise UndefinedError("only the positive label has scores, some outside [0, 1]: pooling needs both classes")
         both = scores_of_both_classes(positive_scores, positive_code(self._ws))
         return 0.0 - both if self._lower else both
 
