@@ -148,7 +148,7 @@ def mgia(ws: EvaluationContext, call: MetricCall) -> Result:
 _SHARED_LATEX = r"|\tilde{P}_{i}\cap\tilde{Y}_{i}|"
 _LINKED_MEANING = (
     "with the nodes that links to the other set add: a label that the other set lacks is linked to one of its nearest "
-    "counterparts there, up to a common ancestor and down again by a shortest way, if it has a common ancestor with any"
+    "counterparts there, up to a common ancestor and down again by a shortest path, if it has a common ancestor with any"
 )
 _MINIMAL_MEANING = (
     "every label that the other set lacks is linked to one of its nearest counterparts. Of all such graphs the one with "

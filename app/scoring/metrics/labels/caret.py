@@ -203,7 +203,10 @@ _MCNEMAR_EXAMPLE = replace(
 _DROPPED_NOTE = "instances without a prediction are left out there, and count as wrong here"
 _TEST_PROPERTIES = Properties(symmetric=True, prevalence_sensitive=True, count_based=False, significant_digits=12)
 _RIGHT_ANSWER_SYMBOLS = {"x": "number of right answers", "k": "numbers of right answers"}
-_BINOMIAL_SYMBOLS = {**_RIGHT_ANSWER_SYMBOLS, "θ": "an accuracy that would make so few or so many right answers rare"}
+_BINOMIAL_SYMBOLS = {
+    **_RIGHT_ANSWER_SYMBOLS,
+    "θ": "an accuracy under which this few or this many right answers are rare",
+}
 _OVERALL_SYMBOLS = {
     "p_o": "observed agreement",
     "p_e": "agreement expected by chance",
@@ -278,7 +281,7 @@ _declare(
     names=("McnemarPValue", "Bowker's test of symmetry"),
     source="McNemar 1947; Bowker 1948, A test for symmetry in contingency tables; R's mcnemar.test",
     symbols={
-        "s": "of two classes with continuity correction: (|n_12 - n_21| - 1)² above",
+        "s": "with two classes and continuity correction the numerator is (|n_12 - n_21| - 1)²",
         "n_jk": "instances of class j predicted as k",
         "j, k": "run over the classes",
         "m": "number of declared labels",

@@ -82,7 +82,7 @@ def degenerate_param(best: str, undefined_for: str = "without relevant labels") 
     """
     return choice_param(
         "degenerate_instance",
-        "what an instance counts for which the measure is undefined",
+        "how an instance counts for which the measure is undefined",
         skip=f"an instance {undefined_for} is left out",
         best_value=f"an instance {undefined_for} counts {best}",
     )

@@ -20,10 +20,10 @@ from app.scoring.score_ranks import ScoreRanks, doubled_wins
 
 TIES_PARAM = choice_param(
     "ties",
-    "How a positive and a negative with the same score count.",
+    "how a positive and a negative with the same score count",
     half="half a win",
     full="a win, as in Zhang & Zhou's definition by ≥",
-    zero="nothing",
+    zero="no win",
 )
 _WIN_TERMS = {
     "half": r"\left([s_{u}>s_{v}]+\tfrac{1}{2}[s_{u}=s_{v}]\right)",

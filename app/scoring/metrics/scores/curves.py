@@ -33,7 +33,7 @@ OPTIONAL_LABEL_PARAM = Param(
 )
 COLLINEAR_PARAM = choice_param(
     "collinear",
-    "Whether points that lie on a straight line between others are kept.",
+    "whether points that lie on a straight line between others are kept",
     keep="one point per distinct score",
     drop="such points are left out: the curve stays the same",
 )

@@ -25,7 +25,7 @@ from app.scoring.tally import EvaluationContext
 DECISION_LABEL_PARAM = Param("label", "label", "class whose score is the decision value", required_for=("multiclass",))
 DIRECTION_PARAM = choice_param(
     "direction",
-    "How the decision value should follow the declared order of the classes.",
+    "how the decision value should follow the declared order of the classes",
     ascending="the later a class is declared, the higher its instances should score",
     descending="the earlier a class is declared, the higher its instances should score",
 )

@@ -39,7 +39,7 @@ MAX_FPR_PARAM = Param(
 )
 STANDARDIZED_PARAM = choice_param(
     "standardized",
-    "Whether the partial area is standardized.",
+    "whether the partial area is standardized",
     false="the area itself, at most max_fpr",
     true="McClish's correction: chance is 1/2, a perfect ranking 1",
 )
@@ -133,7 +133,7 @@ _SPECIFICITY = replace(
     symbols={
         "t": "runs over the distinct scores, and a threshold that none reaches",
         "TPR_t, TNR_t": "sensitivity and specificity where scores of at least t are called positive",
-        "r": "sensitivity, the share of the positives that has to be found",
+        "r": "sensitivity, the share of the positives that must be found",
     },
     peers={"pROC": "coords(input='sensitivity', ret='specificity') takes points on the lines between thresholds too"},
     shown=lambda _: r"\max_{t:\,\mathrm{TPR}_{t}\ge \param{sensitivity}} \mathrm{TNR}_{t}",

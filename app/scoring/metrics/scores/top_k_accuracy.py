@@ -84,7 +84,7 @@ declare_metric(
     acceptable=True,
     symbols={
         "r_i": "rank of the gold class of instance i, of several acceptable ones the best",
-        "k": "how many count",
+        "k": "number of top-ranked classes that count",
     },
     peers={
         "scikit-learn": "top_k_accuracy_score ranks the class declared later ahead of one with an equal score: "
