@@ -82,9 +82,9 @@ def search_many_classes(problem: CountsProblem, *, first: int = 10, limit: int =
     if not rows[order[0]].count:
         return FittingCounts(0, complete=True)
     answer = _JointSearch.of(problem, rows, order).run(first, limit)
-    restored = sorted(range(len(order)), key=lambda place: order[place])
-    solutions = tuple(tuple(tables[place] for place in restored) for tables in answer.first)
-    return replace(answer, first=solutions, spans=answer.spans and tuple(answer.spans[place] for place in restored))
+    restored = sorted(range(len(order)), key=lambda index: order[index])
+    solutions = tuple(tuple(tables[index] for index in restored) for tables in answer.first)
+    return replace(answer, first=solutions, spans=answer.spans and tuple(answer.spans[index] for index in restored))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +137,11 @@ class _JointSearch:
                 boxes.append(answer.spans)
         return FittingCounts(count, complete, tuple(solutions), _bounding_boxes(boxes) if complete and count else None)
 
-    def _is_reachable(self, sums: Sequence[Fraction], place: int) -> bool:
+    def _is_reachable(self, sums: Sequence[Fraction], index: int) -> bool:
         """Whether each sum can still meet its bounds, each considered alone."""
         for one, total, reach in zip(self.sums, sums, self.reach, strict=True):
             low, high = one.bounds
-            if low > high or total + reach[place][0] > high or total + reach[place][1] < low:
+            if low > high or total + reach[index][0] > high or total + reach[index][1] < low:
                 return False
         return True
 
@@ -153,31 +153,31 @@ class _JointSearch:
         if not last:
             yield (), sums[0]
         while iterators:
-            place = len(iterators) - 1
+            index = len(iterators) - 1
             class_table = next(iterators[-1], None)
             if class_table is None:
                 iterators.pop()
-                del tables[place - 1 :], sums[max(place, 1) :]
+                del tables[index - 1 :], sums[max(index, 1) :]
                 continue
-            new_sums = [total + each.share(place, class_table) for total, each in zip(sums[-1], self.sums, strict=True)]
-            if not self._is_reachable(new_sums, place + 1):
+            new_sums = [total + each.share(index, class_table) for total, each in zip(sums[-1], self.sums, strict=True)]
+            if not self._is_reachable(new_sums, index + 1):
                 yield (), None
-            elif place == last - 1:
+            elif index == last - 1:
                 yield (*tables, class_table), new_sums
             else:
                 tables.append(class_table)
                 sums.append(new_sums)
-                iterators.append(iter(self.rows[place + 1].tables))
+                iterators.append(iter(self.rows[index + 1].tables))
 
     def _search_last_class(
         self, tables: Solution, sums: list[Fraction], first: int, limit: int
     ) -> tuple[FittingCounts, int]:
         """The answer for the last class given the tables of the others, and the number of examined columns."""
-        row, place = self.rows[-1], len(tables)
+        row, index = self.rows[-1], len(tables)
         cuts: list[HalfPlane] = [*row.region.cuts]
         tests: list[Constraint] = [*self.curves]
         for one, total in zip(self.sums, sums, strict=True):
-            line = one.line(place, row.size, self.n)
+            line = one.line(index, row.size, self.n)
             if line is None:
                 tests.append(one.after(total))
             else:
@@ -196,22 +196,22 @@ class _JointSearch:
 def _remaining_bounds(constraint: SumConstraint, rows: Sequence[ClassCandidates], n: int) -> list[_Bounds]:
     """For each class, the bounds on the terms of it and all later classes together."""
     bounds, low, high = list[_Bounds](), Fraction(0), Fraction(0)
-    for place in reversed(range(len(rows))):
-        class_low, class_high = _share_bounds(constraint, place, rows[place], n)
+    for index in reversed(range(len(rows))):
+        class_low, class_high = _share_bounds(constraint, index, rows[index], n)
         low, high = low + class_low, high + class_high
         bounds.append((low, high))
     return bounds[::-1]
 
 
-def _share_bounds(constraint: SumConstraint, place: int, row: ClassCandidates, n: int) -> _Bounds:
+def _share_bounds(constraint: SumConstraint, index: int, row: ClassCandidates, n: int) -> _Bounds:
     """The bounds on the term of one class in a sum."""
     if row.whole:
-        values = [constraint.share(place, one) for one in row.tables]
-    elif constraint.line(place, row.size, n) is not None:
+        values = [constraint.share(index, one) for one in row.tables]
+    elif constraint.line(index, row.size, n) is not None:
         corners = ((tp, fp) for tp in row.region.span() for fp in row.region.turned().span())
-        values = [constraint.share(place, table(tp, fp, row.size, n)) for tp, fp in corners]
+        values = [constraint.share(index, table(tp, fp, row.size, n)) for tp, fp in corners]
     else:
-        values = [constraint.weights[place] * end for end in _ratio_bounds(row, constraint.shares[place], n)]
+        values = [constraint.weights[index] * end for end in _ratio_bounds(row, constraint.shares[index], n)]
     return min(values), max(values)
 
 
@@ -248,7 +248,7 @@ def _merge_sums(sums: Iterable[SumConstraint]) -> list[SumConstraint]:
 
 
 def _sort_likely_first(
-    row: ClassCandidates, sums: Sequence[SumConstraint], reach: Sequence[Sequence[_Bounds]], place: int
+    row: ClassCandidates, sums: Sequence[SumConstraint], reach: Sequence[Sequence[_Bounds]], index: int
 ) -> Solution:
     """The tables of a class, most promising first.
 
@@ -257,15 +257,15 @@ def _sort_likely_first(
     targets = []
     for one, reaches in zip(sums, reach, strict=True):
         low, high = (float(each) for each in reaches[0])
-        after = reaches[place + 1] if place + 1 < len(reaches) else (Fraction(0), Fraction(0))
-        own_low, own_high = (float(each - rest) for each, rest in zip(reaches[place], after, strict=True))
+        after = reaches[index + 1] if index + 1 < len(reaches) else (Fraction(0), Fraction(0))
+        own_low, own_high = (float(each - rest) for each, rest in zip(reaches[index], after, strict=True))
         bounds = [float(bound) for bound in (one.low, one.high) if bound is not None]
         if bounds and own_high > own_low:
             part = (sum(bounds) / len(bounds) - low) / (high - low)
             targets.append((one, own_low + min(max(part, 0.0), 1.0) * (own_high - own_low), own_high - own_low))
 
     def distance(table: ConfusionTable) -> float:
-        return sum(abs(float(one.share(place, table)) - target) / width for one, target, width in targets)
+        return sum(abs(float(one.share(index, table)) - target) / width for one, target, width in targets)
 
     return tuple(sorted(row.tables, key=distance)) if targets else row.tables
 
