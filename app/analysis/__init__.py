@@ -1,1 +1,1 @@
-"""Analyses that are not part of the service: what-if reports, and counts from published figures."""
+"""Analyses for the command line: what-if reports, and counts reconstructed from published figures."""

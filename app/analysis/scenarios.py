@@ -1,7 +1,7 @@
-"""Cases as they might have been: doubtful predictions changed to one label, or another share of positive instances.
+"""Hypothetical variants of a case: doubtful predictions changed to one label, or another share of positive instances.
 
 Van Asch 2013, section 6.2.1 (Table 8: predictions that are likely to be wrong are all changed to one label; the upper
-bound changes exactly those that are wrong) and eq 31 (scores at another class proportion).
+bound changes exactly the wrong ones) and eq 31 (scores at another class proportion).
 """
 
 from dataclasses import replace
@@ -16,45 +16,50 @@ from app.scoring.evaluation_input import EvaluationInput, Labels
 from app.scoring.numeric.exact import total
 from app.scoring.probability_rows import complements
 
-_MAX_TOTAL_WEIGHT = 2**53  # the sum of all weights stays below it
+_MAX_TOTAL_WEIGHT = 2**53  # sums of weights stay exact in binary64
 Mask = NDArray[np.bool_]
 
 
 def confidences(case: EvaluationInput, *, lower: bool = False) -> NDArray[np.float64]:
-    """How sure each prediction is: the score of the predicted label; NaN where nothing was predicted.
+    """The confidence of each prediction: the score of the predicted label; NaN where nothing was predicted.
 
-    A single score of the positive label speaks with 1 less it for the other one. `lower`: lower scores are surer, so all
-    are negated. Raises InvalidContent for sets of labels, and where the predictions give no scores.
+    With a single score s of the positive label, the other label has 1 - s. `lower`: lower scores are surer, so all scores
+    are negated. Raises InvalidContent for label sets, and where the predictions have no scores.
     """
     if case.spec.task == "multilabel":
-        raise InvalidContent("The label of a set has no confidence of its own.", remedy="Use a single-label task.")
+        raise InvalidContent("A label of a set has no confidence of its own.", remedy="Use a single-label task.")
     if case.scores is None:
-        remedy = "Give a score for each class; the columns of a table that has labels too are told by declared classes."
-        raise InvalidContent("The predictions give no scores, so none is less sure than another.", remedy=remedy)
+        remedy = "Give a score for each class; in a table that also has labels, score columns are recognized by declared classes."
+        raise InvalidContent("The predictions have no scores, so none is less confident than another.", remedy=remedy)
     codes, scores = case.predicted.codes, case.scores
     known = (codes >= 0) & (codes < len(case.spec.classes))
     if scores.shape[1] == 1:
         positive = case.spec.classes.index(case.spec.positive_label or "")
-        own = np.where(codes == positive, scores[:, 0], complements(scores[:, 0]))
+        confidence = np.where(codes == positive, scores[:, 0], complements(scores[:, 0]))
     else:
-        own = scores[np.arange(len(codes)), np.where(known, codes, 0)]
-    return np.where(known, -own if lower else own, np.nan)
+        confidence = scores[np.arange(len(codes)), np.where(known, codes, 0)]
+    return np.where(known, -confidence if lower else confidence, np.nan)
 
 
-def below_threshold(confidence: NDArray[np.float64], cut: float) -> Mask:
-    """The predictions that are less sure than the cut."""
-    return np.asarray(confidence < cut)  # NaN is not
+def below_threshold(confidence: NDArray[np.float64], threshold: float) -> Mask:
+    """The predictions with a confidence below the threshold."""
+    return np.asarray(confidence < threshold)  # False for NaN
 
 
 def least_confident(confidence: NDArray[np.float64], share: Fraction, weights: NDArray[np.int64] | None = None) -> Mask:
-    """The least sure share of all predictions, by weight; equally sure ones at its end are left out, as no order may decide."""
-    heavy = np.ones(len(confidence), dtype=np.int64) if weights is None else weights
+    """The least confident share of all predictions, by weight.
+
+    Equally confident predictions at the end of the share are all left out, so that the order of instances never decides.
+    """
+    instance_weights = np.ones(len(confidence), dtype=np.int64) if weights is None else weights
     known = ~np.isnan(confidence)
-    levels, places = np.unique(confidence[known], return_inverse=True)
+    levels, positions = np.unique(confidence[known], return_inverse=True)
     sizes = np.zeros(len(levels), dtype=np.int64)
-    np.add.at(sizes, places, heavy[known])
-    fitting = int(np.searchsorted(np.cumsum(sizes), total(heavy) * share.numerator // share.denominator, side="right"))
-    return known if fitting == len(levels) else below_threshold(confidence, float(levels[fitting]))
+    np.add.at(sizes, positions, instance_weights[known])
+    included_levels = int(
+        np.searchsorted(np.cumsum(sizes), total(instance_weights) * share.numerator // share.denominator, side="right")
+    )
+    return known if included_levels == len(levels) else below_threshold(confidence, float(levels[included_levels]))
 
 
 def wrong_predictions(case: EvaluationInput) -> Mask:
@@ -74,7 +79,7 @@ def prevalence_of(case: EvaluationInput) -> Fraction | None:
 
 
 def _positive_mask(case: EvaluationInput) -> tuple[Mask, NDArray[np.int64]]:
-    """Which instances are positive, and their weights. Raises InvalidContent where the task is not binary."""
+    """The positive instances, and the weights of all. Raises InvalidContent where the task is not binary."""
     if case.spec.task != "binary" or case.acceptable:
         remedy = "Give --task binary and --positive-label."
         raise InvalidContent("Only a binary task has a share of positive instances.", remedy=remedy)
@@ -83,26 +88,26 @@ def _positive_mask(case: EvaluationInput) -> tuple[Mask, NDArray[np.int64]]:
 
 
 def reweight_to_prevalence(case: EvaluationInput, prevalence: Fraction) -> EvaluationInput:
-    """A binary case whose instances weigh so that the positive class has this share, and both recalls stay.
+    """A binary case reweighted so that the positive class has this share; both recalls stay the same.
 
-    Each class is as if it had been repeated; what metrics of the case give is Van Asch's eq 31 for any of them. Raises
+    The weights act as if each class were replicated, so metrics of the case follow Van Asch's eq 31. Raises
     InvalidContent where a class has no instances, the share is not between 0 and 1, or weights become too large.
     """
     positive, weights = _positive_mask(case)
     if not 0 < prevalence < 1:
         remedy = "Give a share between 0 and 1, such as 0.05."
-        raise InvalidContent("The share of positive instances has to lie between 0 and 1.", remedy=remedy)
-    own, rest = total(weights[positive]), total(weights[~positive])
-    if not own or not rest:
-        remedy = "Both classes have to occur in the gold."
-        raise InvalidContent("A class without instances cannot be weighed.", remedy=remedy)
-    each = prevalence.numerator * rest, (prevalence.denominator - prevalence.numerator) * own
-    common = gcd(*each)
-    heavy, light = each[0] // common, each[1] // common
-    if heavy * own + light * rest >= _MAX_TOTAL_WEIGHT:
+        raise InvalidContent("The share of positive instances must lie between 0 and 1.", remedy=remedy)
+    positive_weight, negative_weight = total(weights[positive]), total(weights[~positive])
+    if not positive_weight or not negative_weight:
+        remedy = "Both classes must occur in gold."
+        raise InvalidContent("A class without instances cannot be reweighted.", remedy=remedy)
+    factors = prevalence.numerator * negative_weight, (prevalence.denominator - prevalence.numerator) * positive_weight
+    common = gcd(*factors)
+    positive_factor, negative_factor = factors[0] // common, factors[1] // common
+    if positive_factor * positive_weight + negative_factor * negative_weight >= _MAX_TOTAL_WEIGHT:
         remedy = "Give the share with fewer digits."
-        raise InvalidContent("At this share the instances would weigh more than can be counted exactly.", remedy=remedy)
-    found = weights * np.where(positive, np.int64(heavy), np.int64(light))
-    if (found == found[0]).all():  # as in gold, the same weight everywhere is none
+        raise InvalidContent("At this share the sum of weights exceeds the range of exact integers.", remedy=remedy)
+    new_weights = weights * np.where(positive, np.int64(positive_factor), np.int64(negative_factor))
+    if (new_weights == new_weights[0]).all():  # equal weights everywhere mean no weights, as when gold is read
         return replace(case, weights=None, weight_unit=Fraction(1))
-    return replace(case, weights=found)
+    return replace(case, weights=new_weights)

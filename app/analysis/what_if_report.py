@@ -1,4 +1,4 @@
-"""What-if reports as JSON values: costs of changed predictions, and metrics of cases as they might have been."""
+"""What-if reports as JSON values: costs of changed predictions, and metrics of hypothetical cases."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ AVERAGE_NAMES = ("macro", "micro", "lfb_train")
 
 @dataclass(frozen=True, slots=True)
 class RelabelRule:
-    """Which predictions change to the class at position `label`: those less sure than `threshold`, or this `share`.
+    """Which predictions change to the class at position `label`: those below `threshold`, or the least confident `share`.
 
-    With neither, none but the wrong ones, for the upper bound. `lower`: lower scores are surer, so a threshold is met
-    from above.
+    With neither, only the upper bound is reported, for which the wrong predictions change. `lower`: lower scores are
+    surer, so predictions above the threshold change.
     """
 
     label: int
@@ -34,22 +34,22 @@ class RelabelRule:
 def costs_report(counts: WhatIfCounts, classes: Sequence[str], count: Amount = 1) -> dict[str, Any]:
     """The marginal costs of each label for `count` predictions, with its counts."""
     labels = {}
-    for place, name in enumerate(classes):
-        one = counts.marginal_costs(place, count)
+    for position, name in enumerate(classes):
+        costs = counts.marginal_costs(position, count)
         labels[name] = {
-            "tp": to_json_number(counts.tp[place]),
-            "fp": to_json_number(counts.fp[place]),
-            "fn": to_json_number(counts.fn[place]),
-            "gives": one.gives and _averages_json(one.gives),
-            "receives": _averages_json(one.receives),
-            "gains": one.gains and change_report(one.gains),
+            "tp": to_json_number(counts.tp[position]),
+            "fp": to_json_number(counts.fp[position]),
+            "fn": to_json_number(counts.fn[position]),
+            "gives": costs.gives and _averages_json(costs.gives),
+            "receives": _averages_json(costs.receives),
+            "gains": costs.gains and change_report(costs.gains),
         }
     return {"count": to_json_number(count), "labels": labels}
 
 
-def change_report(found: PrecisionRecallAverages) -> dict[str, Any]:
+def change_report(change: PrecisionRecallAverages) -> dict[str, Any]:
     """Averages of precision and recall, or their changes, each as a number and as an exact fraction."""
-    return {"precision": _averages_json(found.precision), "recall": _averages_json(found.recall)}
+    return {"precision": _averages_json(change.precision), "recall": _averages_json(change.recall)}
 
 
 def _averages_json(averages: AveragedValues) -> dict[str, Any]:
@@ -63,16 +63,16 @@ def _exact_json(value: Fraction | None) -> dict[str, Any] | None:
 def relabel_report(
     case: EvaluationInput, calls: Sequence[MetricCall], before: Mapping[str, Result], doubt: RelabelRule
 ) -> dict[str, Any]:
-    """Metrics with doubtful predictions changed to one label, and with exactly the wrong ones (the upper bound).
+    """Metrics with doubtful predictions changed to one label, and with exactly the wrong ones changed (the upper bound).
 
-    Raises InvalidContent for sets of labels, and where doubt needs scores that there are not.
+    Raises InvalidContent for label sets, and where the rule needs scores that the predictions do not have.
     """
     if case.spec.task == "multilabel":
-        remedy = "Look at the costs of single labels: --move, --correct, --gain."
+        remedy = "Use the costs of single labels: --move, --correct, --gain."
         raise InvalidContent("A prediction of several labels cannot be changed to one.", remedy=remedy)
     wrong = scenarios.wrong_predictions(case)
     others = {"upper": evaluate(scenarios.relabel(case, wrong, doubt.label), calls)}
-    found: dict[str, Any] = {
+    report: dict[str, Any] = {
         "target_label": case.spec.classes[doubt.label],
         "threshold": doubt.threshold,
         "share": None if doubt.share is None else float(doubt.share),
@@ -82,39 +82,39 @@ def relabel_report(
         if doubt.share is not None:
             doubtful = scenarios.least_confident(confidence, doubt.share, case.weights)
         else:
-            cut = doubt.threshold or 0.0
-            doubtful = scenarios.below_threshold(confidence, -cut if doubt.lower else cut)
+            threshold = doubt.threshold or 0.0
+            doubtful = scenarios.below_threshold(confidence, -threshold if doubt.lower else threshold)
         after = scenarios.relabel(case, doubtful, doubt.label)
         others = {"changed": evaluate(after, calls)} | others
-        found |= {
+        report |= {
             "doubtful": _weight_of(case, doubtful),
             "moved": _weight_of(case, doubtful & (case.predicted.codes != doubt.label)),
             "right_before": _weight_of(case, doubtful & ~wrong),
             "right_after": _weight_of(case, doubtful & ~scenarios.wrong_predictions(after)),
         }
-    return found | {"metrics": _compare_metrics(calls, before, others)}
+    return report | {"metrics": _compare_metrics(calls, before, others)}
 
 
 def _weight_of(case: EvaluationInput, chosen: scenarios.Mask) -> int | float:
-    """How many instances these are, or what they weigh."""
+    """The number of these instances, or their total weight."""
     return int(chosen.sum()) if case.weights is None else to_json_number(total(case.weights[chosen]) * case.weight_unit)
 
 
 def prevalence_report(
     case: EvaluationInput, calls: Sequence[MetricCall], before: Mapping[str, Result], share: Fraction
 ) -> dict[str, Any]:
-    """Metrics of a binary case at another share of positive instances; raises InvalidContent where that cannot be."""
+    """Metrics of a binary case at another share of positive instances; raises InvalidContent where that is impossible."""
     after = evaluate(scenarios.reweight_to_prevalence(case, share), calls)
-    own = scenarios.prevalence_of(case)
+    current = scenarios.prevalence_of(case)
     metrics = _compare_metrics(calls, before, {"at_prevalence": after})
-    return {"share": float(share), "share_now": None if own is None else float(own), "metrics": metrics}
+    return {"share": float(share), "share_now": None if current is None else float(current), "metrics": metrics}
 
 
 def _compare_metrics(
     calls: Sequence[MetricCall], before: Mapping[str, Result], others: Mapping[str, Mapping[str, Result]]
 ) -> dict[str, Any]:
-    """Each metric that is a number as it is and as it would be; `undefined` says why a value is null."""
-    found: dict[str, Any] = {}
+    """Each scalar metric now and under each scenario, with differences; `undefined` gives the reasons for null values."""
+    report: dict[str, Any] = {}
     for call in calls:
         if not call.metric.scalar:
             continue
@@ -127,5 +127,5 @@ def _compare_metrics(
             row[f"{name}_difference"] = None if then.value is None or now.value is None else then.value - now.value
             reasons[name] = then.reason
         undefined = {name: str(reason) for name, reason in reasons.items() if row[name] is None}
-        found[call.requested] = row | ({"undefined": undefined} if undefined else {})
-    return found
+        report[call.requested] = row | ({"undefined": undefined} if undefined else {})
+    return report

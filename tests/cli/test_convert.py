@@ -126,7 +126,7 @@ def test_percentages_without_a_sign_or_their_last_zeros() -> None:
     ("words", "status", "part"),
     [
         (["--n", 10], 1, "Give at least one"),
-        (["--n", 10, "--recall", "0.5x"], 1, "'0.5x' is no figure"),
+        (["--n", 10, "--recall", "0.5x"], 1, "'0.5x' is not a figure"),
         (["--n", 10, "--recall", "80"], 1, "--percent"),
         (["--recall", "0.5"], 1, "Give it with --n"),
         (["--n", 10, "--figure", "rcall=0.5"], 1, "did you mean recall"),

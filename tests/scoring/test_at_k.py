@@ -96,7 +96,7 @@ def test_fewer_scores_than_k_have_no_value_unless_padded() -> None:
         found = results(of, [f"{key}:k=3"])[f"{key}:k=3"]
         assert (found.value, found.reason) == (
             None,
-            "there are scores of 2 classes only, fewer than k=3; pad=true allows it",
+            "there are scores of 2 classes, fewer than k=3; pad=true allows it",
         )
     assert value(of, "precision_at_k:k=3,pad=true") == 1 / 3
     assert value(of, "recall_at_k:k=3,pad=true") == 1.0

@@ -55,9 +55,9 @@ def test_a_cost_must_be_a_number() -> None:
     ("key", "lacks"),
     [
         ("expected_cost", "cost"),
-        ("mean_absolute_class_distance", "place on the scale of their order"),
-        ("mean_absolute_class_distance_macro", "place on the scale of their order"),
-        ("cohen_kappa:weights=linear", "place on the scale of their order"),
+        ("mean_absolute_class_distance", "position on the scale of classes"),
+        ("mean_absolute_class_distance_macro", "position on the scale of classes"),
+        ("cohen_kappa:weights=linear", "position on the scale of classes"),
     ],
 )
 def test_a_prediction_that_is_no_class_has_neither_cost_nor_distance(key: str, lacks: str) -> None:

@@ -55,8 +55,8 @@ def test_there_is_a_reason_where_there_is_nothing_to_compare() -> None:
             "cramers_v"
         ].reason
 
-    assert reason(["a", "b"], ["x", "y"]) == "all instances are right, so nothing depends on the group"
-    assert reason(["b", "a"], ["x", "y"]) == "all instances are wrong, so nothing depends on the group"
+    assert reason(["a", "b"], ["x", "y"]) == "all instances are right, so the outcome is constant"
+    assert reason(["b", "a"], ["x", "y"]) == "all instances are wrong, so the outcome is constant"
     assert reason(["a", "a"], ["x", "x"]) == "all instances are of one group"
     assert reason(["a", "a"], ["x", "y"]) is None
     assert results(case("binary", ["a", "b"], ["a"], ["a"]), ["cramers_v"])["cramers_v"].reason == (

@@ -1,1 +1,1 @@
-"""Counts from published figures: all that fit them, or the proof that none do."""
+"""Counts from published figures: all counts that fit them, or a proof that none do."""

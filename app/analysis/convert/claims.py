@@ -1,4 +1,4 @@
-"""What is claimed: a number of instances, the sizes of their classes, and printed figures of one class or of all."""
+"""Claims about a system: the number of instances, the class sizes, and printed figures of one class or of all."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from app.analysis.convert.printed_figures import PrintedFigure
 
 @dataclass(frozen=True, slots=True)
 class FigureClaim:
-    """A printed figure: of the class with this number, or of the whole task (None)."""
+    """A printed figure of the class at this position, or of the whole task (None)."""
 
     key: str
     figure: PrintedFigure
@@ -17,11 +17,11 @@ class FigureClaim:
 
 @dataclass(frozen=True, slots=True)
 class CountsProblem:
-    """All that is claimed of one system on one data set.
+    """All claims about one system on one data set.
 
-    `sizes` says how many of the `n` instances are in each class; None: two classes, the first of which (the positive
-    one) has an unknown size. `exclusive`: each instance has one label and gets one prediction. `undefined`: what 0/0
-    counts as.
+    `sizes` holds the number of the `n` instances in each class; None means two classes, of which the first (the positive
+    one) has an unknown size. `exclusive`: each instance has one label and gets one prediction. `undefined`: the value of
+    0/0.
     """
 
     n: int
@@ -32,5 +32,5 @@ class CountsProblem:
 
     @property
     def has_two_classes(self) -> bool:
-        """Whether two counts say all: there is one class and the rest."""
+        """Whether there is one class and the rest, so that two counts determine all others."""
         return self.exclusive and (self.sizes is None or len(self.sizes) == 2)

@@ -1,8 +1,9 @@
-"""Integer points of a convex region of the plane, counted and listed without walking over all of it.
+"""Integer points of a convex region of the plane, counted and listed without scanning the whole region.
 
-A region is a rectangle cut by half-planes with integer coefficients. Where real points fill a column, the number of
-its integer points is floor(top) - ceil(bottom) + 1, which is never negative; so the points of all columns are sums of
-floors along the edges, each a Euclidean algorithm (the "floor sum"). All arithmetic is in integers.
+A region is a rectangle cut by half-planes with integer coefficients. In a column that contains real points, the number
+of integer points is floor(top) - ceil(bottom) + 1, which is never negative. The count over all columns is therefore a sum
+of floors along the edges, and each edge is evaluated by a Euclidean algorithm (the "floor sum"). All arithmetic uses
+integers.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,10 +19,10 @@ def floor_sum(terms: int, slope: int, shift: int, divisor: int) -> int:
     """The sum of floor((slope·i + shift) / divisor) over i = 0 … terms - 1; divisor > 0, in O(log) steps."""
     total = 0
     while terms > 0:
-        whole, slope = divmod(slope, divisor)
-        total += whole * (terms * (terms - 1) // 2)
-        whole, shift = divmod(shift, divisor)
-        total += whole * terms
+        quotient, slope = divmod(slope, divisor)
+        total += quotient * (terms * (terms - 1) // 2)
+        quotient, shift = divmod(shift, divisor)
+        total += quotient * terms
         terms, shift = divmod(slope * terms + shift, divisor)
         divisor, slope = slope, divisor
     return total
@@ -36,10 +37,10 @@ class LatticeRegion:
     cuts: tuple[HalfPlane, ...]
     first: int
     last: int
-    """The columns that hold real points: none where last < first."""
+    """The first and last column with real points; there are none where last < first."""
     tops: tuple[_Line, ...]
     floors: tuple[_Line, ...]
-    """Lines above all points, and lines below the negatives of all points (so that both are bounds from above)."""
+    """`tops` bound y from above, `floors` bound -y from above."""
 
     @classmethod
     def of(cls, width: int, height: int, cuts: Iterable[HalfPlane]) -> "LatticeRegion":
@@ -47,18 +48,18 @@ class LatticeRegion:
         cuts = tuple(dict.fromkeys(cuts))
         tops: list[_Line] = [(0, height, 1)]
         floors: list[_Line] = [(0, 0, 1)]
-        beside = [(-1, 0), (1, width)]  # (a, c): a·x ≤ c
+        column_cuts = [(-1, 0), (1, width)]  # (a, c): a·x ≤ c
         for a, b, c in cuts:
             if b > 0:
                 tops.append((-a, c, b))
             elif b < 0:
                 floors.append((-a, c, -b))
             else:
-                beside.append((a, c))
+                column_cuts.append((a, c))
         # bottom ≤ top in every column: -(pf·x + qf)/rf ≤ (pt·x + qt)/rt
-        beside += [(-(pf * rt + pt * rf), qf * rt + qt * rf) for pt, qt, rt in tops for pf, qf, rf in floors]
+        column_cuts += [(-(pf * rt + pt * rf), qf * rt + qt * rf) for pt, qt, rt in tops for pf, qf, rf in floors]
         first, last = 0, width
-        for a, c in beside:
+        for a, c in column_cuts:
             if a > 0:
                 last = min(last, c // a)
             elif a < 0:
@@ -68,12 +69,12 @@ class LatticeRegion:
         return cls(width, height, cuts, first, last, tuple(tops), tuple(floors))
 
     def column(self, x: int) -> tuple[int, int]:
-        """The lowest and the highest integer y of a column between first and last; none where highest < lowest."""
+        """The lowest and highest integer y of a column from first to last; there is none where highest < lowest."""
         top = min((p * x + q) // r for p, q, r in self.tops)
         return -min((p * x + q) // r for p, q, r in self.floors), top
 
     def count(self, first: int | None = None, last: int | None = None) -> int:
-        """How many integer points the columns from `first` to `last` hold."""
+        """The number of integer points in the columns from `first` to `last`."""
         first = self.first if first is None else max(first, self.first)
         last = self.last if last is None else min(last, self.last)
         if last < first:
@@ -81,7 +82,7 @@ class LatticeRegion:
         return _sum_floors(self.tops, first, last) + _sum_floors(self.floors, first, last) + last - first + 1
 
     def points(self) -> Iterator[tuple[int, int]]:
-        """All points, by x and then y; empty stretches are skipped."""
+        """All points, by x and then y; runs of empty columns are skipped."""
         x = self._next(self.first)
         while x is not None:
             low, high = self.column(x)
@@ -90,7 +91,7 @@ class LatticeRegion:
             x = self._next(x + 1)
 
     def _next(self, x: int) -> int | None:
-        """The first column from x on that holds a point."""
+        """The first column from x on with a point: doubles the step until a run contains one, then bisects it."""
         step = 1
         while x <= self.last:
             if self.count(x, x + step - 1):
@@ -102,10 +103,10 @@ class LatticeRegion:
     def _has_points(self, first: int, last: int) -> bool:
         return self.count(first, last) > 0
 
-    def nth(self, place: int) -> tuple[int, int]:
-        """The point at this place (from 0) of all points in order."""
-        x = bisect_first(self.first, self.last, lambda end: self.count(self.first, end) > place)
-        return x, self.column(x)[0] + place - self.count(self.first, x - 1)
+    def nth(self, index: int) -> tuple[int, int]:
+        """The point at this index (from 0) of all points in order."""
+        x = bisect_first(self.first, self.last, lambda end: self.count(self.first, end) > index)
+        return x, self.column(x)[0] + index - self.count(self.first, x - 1)
 
     def span(self) -> tuple[int, int]:
         """The least and the greatest x of the points; there is at least one."""
@@ -119,9 +120,9 @@ class LatticeRegion:
 
 
 def bisect_first(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The least whole number from low to high of which it holds, and high + 1 where there is none.
+    """The smallest integer from low to high for which `holds` is true; high + 1 where there is none.
 
-    What holds of one has to hold of all that are greater.
+    `holds` must be monotonic: true for every integer above one for which it is true.
     """
     end = high + 1
     while low < end:
@@ -131,7 +132,7 @@ def bisect_first(low: int, high: int, holds: Callable[[int], bool]) -> int:
 
 
 def _sum_floors(lines: Sequence[_Line], first: int, last: int) -> int:
-    """The sum over the columns of the floor of the lowest line; between two crossings one line is the lowest."""
+    """The sum over the columns of the floor of the lowest line, one floor sum per stretch with the same lowest line."""
     total, start = 0, first
     while start <= last:
         p, q, r = lines[0]
@@ -142,7 +143,7 @@ def _sum_floors(lines: Sequence[_Line], first: int, last: int) -> int:
         end = last
         for p2, q2, r2 in lines:
             steeper = p * r2 - p2 * r
-            if steeper > 0:  # the other one is lower to the right of where they cross
+            if steeper > 0:  # the other line is lower to the right of their crossing
                 end = min(end, (q2 * r - q * r2) // steeper)
         total += floor_sum(end - start + 1, p, p * start + q, r)
         start = end + 1

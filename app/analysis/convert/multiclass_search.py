@@ -1,6 +1,7 @@
-"""Counts of many classes that fit figures: the points of each class, joined by what all have to sum to.
+"""Counts of many classes that fit figures: the points of each class, joined by constraints on their sums.
 
-All classes but the one with most points are gone through; what is left for that one is again a region of the plane.
+The search enumerates the tables of all classes except the one with most points. For that last class the remaining
+constraints are again a region of the plane.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,6 +23,7 @@ from app.analysis.convert.measures import ConfusionTable, LinearRatio
 from app.analysis.convert.one_class_search import (
     SEARCH_LIMIT,
     FittingCounts,
+    Solution,
     Span,
     evenly_spaced,
     line_half_planes,
@@ -30,45 +32,45 @@ from app.analysis.convert.one_class_search import (
     search_region,
 )
 
-_MAX_LISTED_POINTS = 1_000  # points of a class that are gone through, if it has no more
-_SAMPLED_POINTS = 300  # of a class with more points
-_BISECTION_STEPS = 30  # in which the range of a ratio is found
+_MAX_LISTED_POINTS = 1_000  # a class with at most this many points is enumerated in full
+_SAMPLED_POINTS = 300  # sampled from a class with more points
+_BISECTION_STEPS = 30  # steps to find the range of a ratio
 _Bounds = tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True, slots=True)
 class ClassCandidates:
-    """One class by itself: its size, the region of its (tp, fp), its tables (all or a part), the claims about it."""
+    """One class alone: its size, the region of its (tp, fp), its tables (all or a sample), the claims about it."""
 
     size: int
     region: LatticeRegion
     count: int
-    tables: tuple[ConfusionTable, ...]
+    tables: Solution
     claims: tuple[FigureClaim, ...]
 
     @property
     def whole(self) -> bool:
-        """Whether the tables are all that fit."""
+        """Whether `tables` holds all tables that fit."""
         return self.count == len(self.tables)
 
 
 def claims_of_class(problem: CountsProblem, number: int) -> tuple[FigureClaim, ...]:
-    """The claims about one class, as claims about the first of two: it and the rest."""
+    """The claims about one class, as claims about the first of two classes: this one and the rest."""
     return tuple(replace(claim, row=0) for claim in problem.claims if claim.row == number)
 
 
 def candidates_of_class(problem: CountsProblem, number: int) -> ClassCandidates:
-    """A class by itself; of many points some that lie evenly."""
+    """The candidates of one class; a class with many points is sampled evenly."""
     assert problem.sizes is not None
     size, claims = problem.sizes[number], claims_of_class(problem, number)
     region, _ = region_of(claims, size, problem.n, problem.undefined)
     count = region.count()
-    some = (
+    points = (
         region.points()
         if count <= _MAX_LISTED_POINTS
-        else (region.nth(place) for place in evenly_spaced(0, count - 1, _SAMPLED_POINTS))
+        else (region.nth(index) for index in evenly_spaced(0, count - 1, _SAMPLED_POINTS))
     )
-    tables = tuple(table(tp, fp, size, problem.n) for tp, fp in some)
+    tables = tuple(table(tp, fp, size, problem.n) for tp, fp in points)
     return ClassCandidates(size, region, count, tables, claims)
 
 
@@ -80,14 +82,14 @@ def search_many_classes(problem: CountsProblem, *, first: int = 10, limit: int =
     if not rows[order[0]].count:
         return FittingCounts(0, complete=True)
     answer = _JointSearch.of(problem, rows, order).run(first, limit)
-    back = sorted(range(len(order)), key=lambda place: order[place])
-    found = tuple(tuple(one[place] for place in back) for one in answer.first)
-    return replace(answer, first=found, spans=answer.spans and tuple(answer.spans[place] for place in back))
+    restored = sorted(range(len(order)), key=lambda index: order[index])
+    solutions = tuple(tuple(tables[index] for index in restored) for tables in answer.first)
+    return replace(answer, first=solutions, spans=answer.spans and tuple(answer.spans[index] for index in restored))
 
 
 @dataclass(frozen=True, slots=True)
 class _JointSearch:
-    """Classes in the order in which they are gone through, and what their tables have to meet together."""
+    """Classes in the order of the search, and the constraints on their tables together."""
 
     n: int
     exclusive: bool
@@ -95,7 +97,7 @@ class _JointSearch:
     sums: list[SumConstraint]
     curves: list[NonlinearConstraint]
     reach: list[list[_Bounds]]
-    """For each sum and each class, between what the shares of this and all later classes lie."""
+    """For each sum and each class, the bounds on the terms of this and all later classes together."""
 
     @classmethod
     def of(cls, problem: CountsProblem, rows: Sequence[ClassCandidates], order: Sequence[int]) -> "_JointSearch":
@@ -103,24 +105,22 @@ class _JointSearch:
         ordered = [rows[number] for number in order]
         sizes = [row.size for row in ordered]
         whole = [claim for claim in problem.claims if claim.row is None]
-        how: dict[str, Any] = {"exclusive": problem.exclusive, "undefined": problem.undefined}
-        wanted = [one for claim in whole for one in constraints_of(claim, sizes, problem.n, **how)]
+        settings: dict[str, Any] = {"exclusive": problem.exclusive, "undefined": problem.undefined}
+        constraints = [one for claim in whole for one in constraints_of(claim, sizes, problem.n, **settings)]
         if problem.exclusive:
-            wanted.append(one_prediction_constraint(sizes, problem.n))
-        sums = _merge_sums(one for one in wanted if isinstance(one, SumConstraint))
-        curves = [one for one in wanted if isinstance(one, NonlinearConstraint)]
+            constraints.append(one_prediction_constraint(sizes, problem.n))
+        sums = _merge_sums(one for one in constraints if isinstance(one, SumConstraint))
+        curves = [one for one in constraints if isinstance(one, NonlinearConstraint)]
         reach = [_remaining_bounds(one, ordered, problem.n) for one in sums]
-        ordered = [
-            replace(row, tables=_sort_likely_first(row, sums, reach, place)) for place, row in enumerate(ordered)
-        ]
+        ordered = [replace(row, tables=_sort_likely_first(row, sums, reach, at)) for at, row in enumerate(ordered)]
         return cls(problem.n, problem.exclusive, ordered, sums, curves, reach)
 
     def run(self, first: int, limit: int) -> FittingCounts:
-        """Look at all combinations, or as many as the limit allows."""
+        """Examine all combinations, or as many as the limit allows."""
         start = [Fraction(0)] * len(self.sums)
         if not self._is_reachable(start, 0):
             return FittingCounts(0, complete=True)
-        count, steps, found, boxes = 0, 0, list[tuple[ConfusionTable, ...]](), list[tuple[tuple[Span, Span], ...]]()
+        count, steps, solutions, boxes = 0, 0, list[Solution](), list[tuple[tuple[Span, Span], ...]]()
         complete = all(row.whole for row in self.rows[:-1])
         for tables, sums in self._table_combinations():
             if steps >= limit:
@@ -129,55 +129,55 @@ class _JointSearch:
             steps += 1
             if sums is None:
                 continue
-            answer, looked = self._search_last_class(tables, sums, first - len(found), limit)
-            steps += looked
+            answer, columns = self._search_last_class(tables, sums, first - len(solutions), limit)
+            steps += columns
             count, complete = count + answer.count, complete and answer.complete
-            found += answer.first
+            solutions += answer.first
             if answer.spans is not None:
                 boxes.append(answer.spans)
-        return FittingCounts(count, complete, tuple(found), _bounding_boxes(boxes) if complete and count else None)
+        return FittingCounts(count, complete, tuple(solutions), _bounding_boxes(boxes) if complete and count else None)
 
-    def _is_reachable(self, sums: Sequence[Fraction], place: int) -> bool:
-        """Whether each sum may still come out, as far as each can tell by itself."""
+    def _is_reachable(self, sums: Sequence[Fraction], index: int) -> bool:
+        """Whether each sum can still meet its bounds, each considered alone."""
         for one, total, reach in zip(self.sums, sums, self.reach, strict=True):
             low, high = one.bounds
-            if low > high or total + reach[place][0] > high or total + reach[place][1] < low:
+            if low > high or total + reach[index][0] > high or total + reach[index][1] < low:
                 return False
         return True
 
-    def _table_combinations(self) -> Iterator[tuple[tuple[ConfusionTable, ...], list[Fraction] | None]]:
-        """Tables of all classes but the last one, with their sums; None for those that nothing can complete."""
+    def _table_combinations(self) -> Iterator[tuple[Solution, list[Fraction] | None]]:
+        """Tables of all classes but the last, with their sums; `((), None)` for a branch that cannot be completed."""
         last = len(self.rows) - 1
         tables, sums = list[ConfusionTable](), [[Fraction(0)] * len(self.sums)]
-        ahead = [iter(row.tables) for row in self.rows[:1]] if last else []
+        iterators = [iter(row.tables) for row in self.rows[:1]] if last else []
         if not last:
             yield (), sums[0]
-        while ahead:
-            place = len(ahead) - 1
-            one = next(ahead[-1], None)
-            if one is None:
-                ahead.pop()
-                del tables[place - 1 :], sums[max(place, 1) :]
+        while iterators:
+            index = len(iterators) - 1
+            class_table = next(iterators[-1], None)
+            if class_table is None:
+                iterators.pop()
+                del tables[index - 1 :], sums[max(index, 1) :]
                 continue
-            grown = [total + each.share(place, one) for total, each in zip(sums[-1], self.sums, strict=True)]
-            if not self._is_reachable(grown, place + 1):
+            new_sums = [total + each.share(index, class_table) for total, each in zip(sums[-1], self.sums, strict=True)]
+            if not self._is_reachable(new_sums, index + 1):
                 yield (), None
-            elif place == last - 1:
-                yield (*tables, one), grown
+            elif index == last - 1:
+                yield (*tables, class_table), new_sums
             else:
-                tables.append(one)
-                sums.append(grown)
-                ahead.append(iter(self.rows[place + 1].tables))
+                tables.append(class_table)
+                sums.append(new_sums)
+                iterators.append(iter(self.rows[index + 1].tables))
 
     def _search_last_class(
-        self, tables: tuple[ConfusionTable, ...], sums: list[Fraction], first: int, limit: int
+        self, tables: Solution, sums: list[Fraction], first: int, limit: int
     ) -> tuple[FittingCounts, int]:
-        """What fits the last class beside these tables of the others, and how many columns were looked at."""
-        row, place = self.rows[-1], len(tables)
+        """The answer for the last class given the tables of the others, and the number of examined columns."""
+        row, index = self.rows[-1], len(tables)
         cuts: list[HalfPlane] = [*row.region.cuts]
         tests: list[Constraint] = [*self.curves]
         for one, total in zip(self.sums, sums, strict=True):
-            line = one.line(place, row.size, self.n)
+            line = one.line(index, row.size, self.n)
             if line is None:
                 tests.append(one.after(total))
             else:
@@ -185,90 +185,97 @@ class _JointSearch:
         if self.exclusive:
             cuts += _off_diagonal_half_planes(tables, row.size)
         region = LatticeRegion.of(row.region.width, row.region.height, cuts)
-        found = search_region(
+        result = search_region(
             region, tests, lambda tp, fp: (*tables, table(tp, fp, row.size, self.n)), first=first, limit=limit
         )
-        spans = None if found.box is None else (*(((tp, tp), (fp, fp)) for tp, fp, _, _ in tables), found.box)
-        looked = len(evenly_spaced(region.first, region.last, limit)) if tests else 0
-        return FittingCounts(found.count, found.complete, found.first, spans), looked
+        spans = None if result.box is None else (*(((tp, tp), (fp, fp)) for tp, fp, _, _ in tables), result.box)
+        columns = len(evenly_spaced(region.first, region.last, limit)) if tests else 0
+        return FittingCounts(result.count, result.complete, result.first, spans), columns
 
 
-def _remaining_bounds(demand: SumConstraint, rows: Sequence[ClassCandidates], n: int) -> list[_Bounds]:
-    """Between what the shares of each class and all later ones lie."""
-    found, low, high = list[_Bounds](), Fraction(0), Fraction(0)
-    for place in reversed(range(len(rows))):
-        least, most = _share_bounds(demand, place, rows[place], n)
-        low, high = low + least, high + most
-        found.append((low, high))
-    return found[::-1]
+def _remaining_bounds(constraint: SumConstraint, rows: Sequence[ClassCandidates], n: int) -> list[_Bounds]:
+    """For each class, the bounds on the terms of it and all later classes together."""
+    bounds, low, high = list[_Bounds](), Fraction(0), Fraction(0)
+    for index in reversed(range(len(rows))):
+        class_low, class_high = _share_bounds(constraint, index, rows[index], n)
+        low, high = low + class_low, high + class_high
+        bounds.append((low, high))
+    return bounds[::-1]
 
 
-def _share_bounds(demand: SumConstraint, place: int, row: ClassCandidates, n: int) -> _Bounds:
-    """Between what the share of one class in a sum lies."""
+def _share_bounds(constraint: SumConstraint, index: int, row: ClassCandidates, n: int) -> _Bounds:
+    """The bounds on the term of one class in a sum."""
     if row.whole:
-        values = [demand.share(place, one) for one in row.tables]
-    elif demand.line(place, row.size, n) is not None:
+        values = [constraint.share(index, one) for one in row.tables]
+    elif constraint.line(index, row.size, n) is not None:
         corners = ((tp, fp) for tp in row.region.span() for fp in row.region.turned().span())
-        values = [demand.share(place, table(tp, fp, row.size, n)) for tp, fp in corners]
+        values = [constraint.share(index, table(tp, fp, row.size, n)) for tp, fp in corners]
     else:
-        values = [demand.weights[place] * end for end in _ratio_bounds(row, demand.shares[place], n)]
+        values = [constraint.weights[index] * end for end in _ratio_bounds(row, constraint.shares[index], n)]
     return min(values), max(values)
 
 
 def _ratio_bounds(row: ClassCandidates, ratio: LinearRatio, n: int) -> _Bounds:
-    """Between what a ratio from -1 to 1 lies at all points of a class, a little further than it does."""
+    """Bounds on a ratio from -1 to 1 over all points of a class, slightly too wide, by bisection."""
 
-    def least(low: Fraction, high: Fraction, holds: Callable[[Fraction], bool]) -> Fraction:
+    def lowest_end(low: Fraction, high: Fraction, holds: Callable[[Fraction], bool]) -> Fraction:
         for _ in range(_BISECTION_STEPS):
             middle = (low + high) / 2
             low, high = (low, middle) if holds(middle) else (middle, high)
         return low
 
-    ratio = replace(ratio, empty=ratio.empty or Fraction(0))  # without a value it adds nothing
+    ratio = replace(ratio, empty=ratio.empty or Fraction(0))  # an undefined ratio adds nothing to the sum
     lowest, highest = Fraction(-1), Fraction(1)
     return (
-        least(lowest, highest, lambda end: narrow_region(row.region, ratio, lowest, end, n).count() > 0),
-        -least(lowest, highest, lambda end: narrow_region(row.region, ratio, -end, highest, n).count() > 0),
+        lowest_end(lowest, highest, lambda end: narrow_region(row.region, ratio, lowest, end, n).count() > 0),
+        -lowest_end(lowest, highest, lambda end: narrow_region(row.region, ratio, -end, highest, n).count() > 0),
     )
 
 
 def _merge_sums(sums: Iterable[SumConstraint]) -> list[SumConstraint]:
-    """The same demands, with one for each sum."""
-    found: dict[object, SumConstraint] = {}
-    for one in sums:
-        same = found.setdefault((one.shares, one.weights), one)
+    """The constraints merged, with one per distinct sum."""
+    merged: dict[object, SumConstraint] = {}
+    for constraint in sums:
+        existing = merged.setdefault((constraint.shares, constraint.weights), constraint)
         lows, highs = (
-            [each for each in pair if each is not None] for pair in ((one.low, same.low), (one.high, same.high))
+            [each for each in pair if each is not None]
+            for pair in ((constraint.low, existing.low), (constraint.high, existing.high))
         )
-        found[one.shares, one.weights] = replace(one, low=max(lows, default=None), high=min(highs, default=None))
-    return list(found.values())
+        merged[constraint.shares, constraint.weights] = replace(
+            constraint, low=max(lows, default=None), high=min(highs, default=None)
+        )
+    return list(merged.values())
 
 
 def _sort_likely_first(
-    row: ClassCandidates, sums: Sequence[SumConstraint], reach: Sequence[Sequence[_Bounds]], place: int
-) -> tuple[ConfusionTable, ...]:
-    """The tables of a class, those first with which each sum comes out if all classes lie alike between their bounds."""
-    aims = []
+    row: ClassCandidates, sums: Sequence[SumConstraint], reach: Sequence[Sequence[_Bounds]], index: int
+) -> Solution:
+    """The tables of a class, most promising first.
+
+    A table is promising if each sum is met when all classes lie at the same relative position between their bounds.
+    """
+    targets = []
     for one, reaches in zip(sums, reach, strict=True):
         low, high = (float(each) for each in reaches[0])
-        after = reaches[place + 1] if place + 1 < len(reaches) else (Fraction(0), Fraction(0))
-        own_low, own_high = (float(each - rest) for each, rest in zip(reaches[place], after, strict=True))
+        after = reaches[index + 1] if index + 1 < len(reaches) else (Fraction(0), Fraction(0))
+        own_low, own_high = (float(each - rest) for each, rest in zip(reaches[index], after, strict=True))
         bounds = [float(bound) for bound in (one.low, one.high) if bound is not None]
         if bounds and own_high > own_low:
             part = (sum(bounds) / len(bounds) - low) / (high - low)
-            aims.append((one, own_low + min(max(part, 0.0), 1.0) * (own_high - own_low), own_high - own_low))
+            targets.append((one, own_low + min(max(part, 0.0), 1.0) * (own_high - own_low), own_high - own_low))
 
     def distance(table: ConfusionTable) -> float:
-        return sum(abs(float(one.share(place, table)) - aim) / width for one, aim, width in aims)
+        return sum(abs(float(one.share(index, table)) - target) / width for one, target, width in targets)
 
-    return tuple(sorted(row.tables, key=distance)) if aims else row.tables
+    return tuple(sorted(row.tables, key=distance)) if targets else row.tables
 
 
 def _off_diagonal_half_planes(tables: Iterable[ConfusionTable], size: int) -> Iterator[HalfPlane]:
-    """What lets the mistakes of exclusive classes be laid out off the diagonal of a confusion matrix.
+    """The half-planes under which the mistakes of exclusive classes fit off the diagonal of a confusion matrix.
 
     The last class has `size` instances. A mistake misses one class and is a false positive of another, so no class has
-    more of both together than there are mistakes in all (Gale 1957; enough as well, for more than one class).
+    more misses and false positives together than there are mistakes in total. For more than one class this condition is
+    also sufficient (Gale 1957).
     """
     tables = tuple(tables)
     missed = sum(fn for _, _, fn, _ in tables)
@@ -278,12 +285,10 @@ def _off_diagonal_half_planes(tables: Iterable[ConfusionTable], size: int) -> It
 
 
 def _bounding_boxes(boxes: Sequence[tuple[tuple[Span, Span], ...]]) -> tuple[tuple[Span, Span], ...]:
-    """Least and greatest tp and fp of each class over all solutions."""
+    """The smallest and largest tp and fp of each class over all solutions."""
 
     def both(spans: Iterable[Span]) -> Span:
         ends = list(zip(*spans, strict=True))
         return min(ends[0]), max(ends[1])
 
-    return tuple(
-        (both(box[0] for box in of_class), both(box[1] for box in of_class)) for of_class in zip(*boxes, strict=True)
-    )
+    return tuple((both(box[0] for box in row), both(box[1] for box in row)) for row in zip(*boxes, strict=True))

@@ -1,4 +1,4 @@
-"""Figures as they are printed: which exact values a decimal text may stand for."""
+"""Printed figures: the exact values that a decimal text may stand for."""
 
 import re
 from dataclasses import dataclass
@@ -9,18 +9,18 @@ from app.errors import InvalidContent
 _DECIMAL = re.compile(r"([-+\u2212]?)(\d*)(?:[.,](\d*))?\s*(%?)", re.ASCII)
 _FRACTION = re.compile(r"([-+\u2212]?)(\d+)\s*/\s*(\d+)", re.ASCII)
 _COUNT = re.compile(r"\d{1,18}", re.ASCII)
-_MAX_LENGTH = 40  # characters; nobody prints more digits of a score
+_MAX_LENGTH = 40  # characters; longer than any printed score
 _EXAMPLES = "Write a figure as it is printed: 0.78, 78.3%, 7/10."
 _HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedFigure:
-    """A printed figure: every exact value from `low` to `high` may be printed so.
+    """A printed figure, which stands for every exact value from `low` to `high`.
 
-    `unit` is what one step of its last digit is worth, 0 for a figure that is exact (a fraction, a count). `percent`:
-    it was printed as a percentage, so that one step looks a hundred times as large. `cut`: its digits were cut off, so
-    that the end further from 0 (both ends, of a printed 0) does not belong to it.
+    `unit` is the value of one step of the last digit; 0 for an exact figure (a fraction, a count). `percent`: it was
+    printed as a percentage. `cut`: its digits were cut off, so the end further from 0 (both ends, for a printed 0) does
+    not belong to it.
     """
 
     text: str
@@ -32,28 +32,28 @@ class PrintedFigure:
 
     @property
     def open_ends(self) -> tuple[bool, bool]:
-        """Whether `low` and `high` themselves are printed as another figure."""
+        """Whether `low` and `high` themselves are excluded, because they are printed as another figure."""
         return self.cut and self.low < 0, self.cut and self.high > 0
 
     def closed(self, most: int) -> tuple[Fraction, Fraction]:
-        """Two ends that belong to the figure and hold the same values, of those with a denominator of at most `most`."""
+        """Closed bounds that contain the same values among those with a denominator of at most `most`."""
         open_low, open_high = self.open_ends
         low, high = (Fraction(1, end.denominator * (most + 1)) for end in (self.low, self.high))
         return self.low + open_low * low, self.high - open_high * high
 
     def holds(self, value: Fraction | None) -> bool:
-        """Whether this exact value may be printed so; a value that is undefined (None) is not printed as a figure."""
+        """Whether this exact value may be printed as the figure; an undefined value (None) may not."""
         return value is not None and not self.side(value)
 
     def side(self, value: Fraction) -> int:
-        """Where an exact value lies: -1 below all that may be printed so, 0 among them, 1 above."""
+        """Where an exact value lies: -1 below the values of the figure, 0 among them, 1 above."""
         open_low, open_high = self.open_ends
         if value < self.low or (open_low and value == self.low):
             return -1
         return int(value > self.high or (open_high and value == self.high))
 
     def printed(self, value: Fraction) -> str:
-        """Another exact value, printed as this figure is (rounded half up, or cut); where this one is exact, a fraction."""
+        """Another exact value in the format of this figure (rounded half up, or cut); a fraction where this one is exact."""
         if not self.unit:
             return str(value)
         steps = int(value / self.unit) if self.cut else (value / self.unit + _HALF).__floor__()
@@ -64,11 +64,11 @@ class PrintedFigure:
 
 
 def parse_figure(text: str, *, percent: bool = False, decimals: int | None = None, cut: bool = False) -> PrintedFigure:
-    """The figure that a text prints: `0.78`, `78.3%`, `53,39` (a decimal comma), or exactly `7/10`.
+    """The figure of a text: `0.78`, `78.3%`, `53,39` (a decimal comma), or exactly `7/10`.
 
-    `percent`: figures without a sign of their own are percentages too. `decimals`: to so many it was rounded, though
-    zeros at its end may not be printed. A value in the middle may have been rounded either way: half up, half to even,
-    or by what binary64 makes of it. `cut`: its digits were cut off, not rounded. Raises InvalidContent.
+    `percent`: figures without a percent sign are percentages too. `decimals`: the figure was rounded to this many
+    decimals, even if trailing zeros are not printed. A value in the middle may have been rounded either way: half up,
+    half to even, or by its binary64 representation. `cut`: its digits were cut off, not rounded. Raises InvalidContent.
     """
     text = text.strip()
     exact = _FRACTION.fullmatch(text) if len(text) <= _MAX_LENGTH else None
@@ -77,25 +77,26 @@ def parse_figure(text: str, *, percent: bool = False, decimals: int | None = Non
             raise InvalidContent(f"'{text}' divides by 0.", remedy=_EXAMPLES)
         value = _signed(exact[1], Fraction(int(exact[2]), int(exact[3])))
         return PrintedFigure(text, value, value, Fraction(0))
-    found = _DECIMAL.fullmatch(text) if len(text) <= _MAX_LENGTH else None
-    if found is None or not (found[2] or found[3]):
-        raise InvalidContent(f"'{text[:_MAX_LENGTH]}' is no figure.", remedy=_EXAMPLES)
-    part, percent = found[3] or "", percent or bool(found[4])
-    if decimals is not None and len(part) > decimals:
+    match = _DECIMAL.fullmatch(text) if len(text) <= _MAX_LENGTH else None
+    if match is None or not (match[2] or match[3]):
+        raise InvalidContent(f"'{text[:_MAX_LENGTH]}' is not a figure.", remedy=_EXAMPLES)
+    decimals_text, percent = match[3] or "", percent or bool(match[4])
+    if decimals is not None and len(decimals_text) > decimals:
         raise InvalidContent(f"'{text}' has more than {decimals} decimals.", remedy="Say how many with --decimals.")
     scale = 100 if percent else 1
-    unit = Fraction(1, 10 ** max(len(part), decimals or 0) * scale)
-    value = _signed(found[1], Fraction(int(found[2] + part), 10 ** len(part) * scale))
+    unit = Fraction(1, 10 ** max(len(decimals_text), decimals or 0) * scale)
+    value = _signed(match[1], Fraction(int(match[2] + decimals_text), 10 ** len(decimals_text) * scale))
     if not cut:
         return PrintedFigure(text, value - unit / 2, value + unit / 2, unit, percent)
-    below, above = value <= 0, value >= 0  # cut off towards 0; 0 may have been on either side of it
-    return PrintedFigure(text, value - below * unit, value + above * unit, unit, percent, cut=True)
+    # the digits were cut off towards 0; a printed 0 may have been cut from either side
+    extends_down, extends_up = value <= 0, value >= 0
+    return PrintedFigure(text, value - extends_down * unit, value + extends_up * unit, unit, percent, cut=True)
 
 
 def parse_count(text: str) -> PrintedFigure:
-    """A count, which is exact; raises InvalidContent where the text is none."""
+    """A count, which is exact; raises InvalidContent where the text is not a count."""
     if _COUNT.fullmatch(text.strip()) is None:
-        raise InvalidContent(f"'{text[:_MAX_LENGTH]}' is no count.", remedy="A count is a whole number, 0 or more.")
+        raise InvalidContent(f"'{text[:_MAX_LENGTH]}' is not a count.", remedy="A count is a whole number, 0 or more.")
     value = Fraction(int(text))
     return PrintedFigure(text.strip(), value, value, Fraction(0))
 

@@ -1,4 +1,4 @@
-"""What is found out about published figures, as a JSON value: counts that fit them, or why there are none."""
+"""The report on published figures as a JSON value: the counts that fit them, or why there are none."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -22,7 +22,9 @@ from app.analysis.convert.statements import FigureFormat, PublishedFigures, pars
 from app.scoring.numeric.exact import square_root
 
 COUNT_NAMES = ("tp", "fp", "fn", "tn")
-_MAX_COMPARED_COUNTS = 2_000  # counts that are compared between conventions, and put in order
+_MAX_COMPARED_COUNTS = 2_000  # counts that are sorted and compared between conventions
+
+Json = dict[str, Any]
 
 
 def report(
@@ -32,55 +34,59 @@ def report(
     conventions: Sequence[ZeroDivisionRule] = ZERO_DIVISION_RULES,
     first: int = 10,
     limit: int = SEARCH_LIMIT,
-) -> dict[str, Any]:
-    """The counts that fit, `first` of them listed; where there are none, the contradiction under `conflict`.
+) -> Json:
+    """The counts that fit, the `first` of them listed; where there are none, the contradiction under `conflict`.
 
-    What 0/0 counts as is one of the `conventions` (of informedness also in its rates): those under which these counts fit stand in `undefined`, what else
-    fits under others in `otherwise`. `fits` is null where the search was cut (`limit`) before it was decided. Raises
-    InvalidContent.
+    The value of 0/0 is one of the `conventions`, for informedness also in its rates. `undefined` lists the conventions
+    under which these counts fit, `otherwise` the answers under other conventions. `fits` is null where the search
+    stopped at `limit` before it was decided. Raises InvalidContent.
     """
     problem, labels = parse_problem(stated, printing)
-    question = ProblemVariants(problem, _with_rate_rules(conventions, problem))
+    variants = ProblemVariants(problem, _with_rate_rules(conventions, problem))
     answers = _group_equal_answers(
-        solve(one, first=max(first, _MAX_COMPARED_COUNTS), limit=limit) for one in question.problems
+        solve(variant, first=max(first, _MAX_COMPARED_COUNTS), limit=limit) for variant in variants.problems
     )
     (undefined, answer), *others = answers
-    found = {
+    content = {
         "n": problem.n,
         "exclusive": problem.exclusive,
         "sizes": None if problem.sizes is None else dict(zip(labels, problem.sizes, strict=True)),
         "figures": [
-            {"figure": one.key, "label": None if one.row is None else labels[one.row], "printed": one.figure.text}
-            for one in problem.claims
+            {
+                "figure": claim.key,
+                "label": None if claim.row is None else labels[claim.row],
+                "printed": claim.figure.text,
+            }
+            for claim in problem.claims
         ],
         **_answer_json(problem, labels, undefined, answer, first),
         "otherwise": [_answer_json(problem, labels, *other, first) for other in others if other[1].fits is not False],
     }
     if answer.fits is False:
-        found["conflict"] = _contradiction_json(explain_contradiction(question, limit=limit), labels)
-        found["fits_if_cut"] = None if printing.cut else _fits_if_truncated(stated, printing, question, limit)
-    return found
+        content["conflict"] = _contradiction_json(explain_contradiction(variants, limit=limit), labels)
+        content["fits_if_cut"] = None if printing.cut else _fits_if_cut(stated, printing, variants, limit)
+    return content
 
 
 def _with_rate_rules(conventions: Sequence[ZeroDivisionRule], problem: CountsProblem) -> tuple[ZeroDivisionRule, ...]:
-    """The conventions, and those that differ from them in informedness where that is claimed."""
+    """The conventions, plus the variants that differ in informedness where informedness is claimed."""
     claimed = any(claim.key == "informedness" for claim in problem.claims)
     return (*conventions, *(one for one, other in RATE_RULES.items() if claimed and other in conventions))
 
 
 def _group_equal_answers(answers: Iterable[FittingCounts]) -> list[tuple[list[ZeroDivisionRule], FittingCounts]]:
-    """Equal answers as one, with all their conventions: first those that fit, then those that are not decided.
+    """Equal answers merged, with all their conventions: first those that fit, then the undecided ones.
 
-    In which order counts are found differs with the convention; they are told in the order of their numbers.
-    What 0/0 is in the rates of informedness is told where it makes a difference.
+    The order in which counts are found depends on the convention, so counts are sorted before the comparison. The
+    variants of informedness are listed only where they make a difference.
     """
     groups: dict[FittingCounts, list[ZeroDivisionRule]] = {}
     for answer in answers:
-        same = groups.setdefault(replace(answer, undefined="worst", first=tuple(sorted(answer.first))), [])
-        if RATE_RULES.get(answer.undefined) not in same:
-            same.append(answer.undefined)
-    found = [(conventions, replace(answer, undefined=conventions[0])) for answer, conventions in groups.items()]
-    return sorted(found, key=lambda group: (True, None, False).index(group[1].fits))
+        rules = groups.setdefault(replace(answer, undefined="worst", first=tuple(sorted(answer.first))), [])
+        if RATE_RULES.get(answer.undefined) not in rules:
+            rules.append(answer.undefined)
+    merged = [(conventions, replace(answer, undefined=conventions[0])) for answer, conventions in groups.items()]
+    return sorted(merged, key=lambda group: (True, None, False).index(group[1].fits))
 
 
 def _answer_json(
@@ -89,7 +95,7 @@ def _answer_json(
     undefined: Sequence[ZeroDivisionRule],
     answer: FittingCounts,
     first: int,
-) -> dict[str, Any]:
+) -> Json:
     return {
         "fits": answer.fits,
         "undefined": list(undefined),
@@ -100,51 +106,51 @@ def _answer_json(
     }
 
 
-def _fits_if_truncated(
-    stated: PublishedFigures, printing: FigureFormat, question: ProblemVariants, limit: int
+def _fits_if_cut(
+    stated: PublishedFigures, printing: FigureFormat, variants: ProblemVariants, limit: int
 ) -> bool | None:
-    """Whether the figures fit if their digits were cut off instead of rounded: not rare in print."""
-    cut = parse_problem(stated, replace(printing, cut=True))[0]
-    return solve_any(replace(question, problem=cut), first=0, limit=limit).fits
+    """Whether the figures fit if their digits were cut off instead of rounded, which is common in print."""
+    truncated = parse_problem(stated, replace(printing, cut=True))[0]
+    return solve_any(replace(variants, problem=truncated), first=0, limit=limit).fits
 
 
 def _tables_json(labels: Sequence[str], tables: Sequence[ConfusionTable]) -> dict[str, dict[str, int]]:
     return {label: dict(zip(COUNT_NAMES, table, strict=True)) for label, table in zip(labels, tables, strict=False)}
 
 
-def _ranges_json(problem: CountsProblem, labels: Sequence[str], answer: FittingCounts) -> dict[str, Any] | None:
-    """Between what each count of each class lies."""
+def _ranges_json(problem: CountsProblem, labels: Sequence[str], answer: FittingCounts) -> Json | None:
+    """The range of each count of each class; None where it is not known."""
     if answer.spans is None or problem.sizes is None:
         return None
-    found = {}
+    ranges = {}
     for label, size, (tp, fp) in zip(labels, problem.sizes, answer.spans, strict=True):
         rest = problem.n - size
         spans = (tp, fp, (size - tp[1], size - tp[0]), (rest - fp[1], rest - fp[0]))
-        found[label] = dict(zip(COUNT_NAMES, map(list, spans), strict=True))
-    return found
+        ranges[label] = dict(zip(COUNT_NAMES, map(list, spans), strict=True))
+    return ranges
 
 
-def _contradiction_json(found: FigureContradiction, labels: Sequence[str]) -> dict[str, Any]:
+def _contradiction_json(contradiction: FigureContradiction, labels: Sequence[str]) -> Json:
     return {
-        "label": None if found.row is None else labels[found.row],
-        "joint": found.joint,
-        "figures": [_contradicted_json(one, labels, found.row) for one in found.figures],
+        "label": None if contradiction.row is None else labels[contradiction.row],
+        "joint": contradiction.joint,
+        "figures": [_contradicted_json(figure, labels, contradiction.row) for figure in contradiction.figures],
     }
 
 
-def _contradicted_json(one: ContradictedFigure, labels: Sequence[str], row: int | None) -> dict[str, Any]:
-    """A figure of a contradiction: what else it could be, and what it would be if all others are right."""
-    claim, without = one.claim, one.without
-    named = labels if row is None else labels[row : row + 1]
-    measures = (measure_value(claim, tables, answer.undefined) for answer in one.answers for tables in answer.first)
+def _contradicted_json(figure: ContradictedFigure, labels: Sequence[str], row: int | None) -> Json:
+    """A figure of a contradiction: the nearest possible values, and its values if all other figures are right."""
+    claim, without = figure.claim, figure.without
+    class_names = labels if row is None else labels[row : row + 1]
+    measures = (measure_value(claim, tables, answer.undefined) for answer in figure.answers for tables in answer.first)
     values = [_unsquared_value(claim.key, value) for value in measures if value is not None]
-    listed = all(answer.complete and answer.count == len(answer.first) for answer in one.answers)
+    listed = all(answer.complete and answer.count == len(answer.first) for answer in figure.answers)
     return {
         "figure": claim.key,
         "label": None if claim.row is None else labels[claim.row],
         "printed": claim.figure.text,
-        "below": _nearest_json(one, one.below, named),
-        "above": _nearest_json(one, one.above, named),
+        "below": _nearest_json(figure, figure.below, class_names),
+        "above": _nearest_json(figure, figure.above, class_names),
         "without": {
             "fits": without.fits,
             "count": without.count,
@@ -154,20 +160,20 @@ def _contradicted_json(one: ContradictedFigure, labels: Sequence[str], row: int 
     }
 
 
-def _nearest_json(one: ContradictedFigure, near: NearestValue | None, labels: Sequence[str]) -> dict[str, Any] | None:
-    if near is None:
+def _nearest_json(figure: ContradictedFigure, nearest: NearestValue | None, labels: Sequence[str]) -> Json | None:
+    if nearest is None:
         return None
-    claim, value = one.claim, _unsquared_value(one.claim.key, near.value)
+    claim, value = figure.claim, _unsquared_value(figure.claim.key, nearest.value)
     return {
         "printed": claim.figure.printed(value),
         "value": float(value),
-        "fraction": None if value != near.value else str(value),
-        "counts": _tables_json(labels, near.tables) or None,
+        "fraction": None if value != nearest.value else str(value),
+        "counts": _tables_json(labels, nearest.tables) or None,
     }
 
 
 def _unsquared_value(key: str, value: Fraction) -> Fraction:
-    """The value itself of a measure that is known by its square."""
+    """The value of a measure that is represented by its signed square."""
     if key != "mcc":
         return value
     root = Fraction(square_root(abs(value)))

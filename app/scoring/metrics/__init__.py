@@ -1,4 +1,4 @@
-"""The families of metrics; importing this fills the catalogue, in the order in which it is shown."""
+"""The families of metrics: importing this package fills the catalogue, in the order in which it is shown."""
 
 import sys
 from collections.abc import Iterator
@@ -39,12 +39,16 @@ _FAMILY_MODULES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("probability", "Probabilities", ("scores.probability",)),
     ("calibration", "Calibration", ("scores.calibration",)),
 )
-"""Name and title of each family, and the modules that register its metrics, in the order of the catalogue."""
+"""Name and title of each family, and the modules that register its metrics, in the order of the catalogue.
+
+A module must not be imported before its family is reached: the metrics that its import adds to the catalogue are
+assigned to the family that imports it first. Helper modules that register nothing may be imported at any time.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class MetricFamily:
-    """The metrics that some modules register; `meaning` are the sentences with which these open."""
+    """The metrics that a group of modules registers; `meaning` joins the first sentences of their docstrings."""
 
     name: str
     title: str
@@ -53,7 +57,7 @@ class MetricFamily:
 
 
 def _import_families() -> Iterator[MetricFamily]:
-    """Import one module after the other: what the catalogue holds afterwards and not before is of its family."""
+    """Import the modules in order; the metrics that an import adds to the catalogue belong to its family."""
     for name, title, modules in _FAMILY_MODULES:
         before = len(CATALOGUE)
         meaning = " ".join(_import_summary(f"{__name__}.{module}") for module in modules)
@@ -61,7 +65,7 @@ def _import_families() -> Iterator[MetricFamily]:
 
 
 def _import_summary(path: str) -> str:
-    """Import a module for the first time; the sentence with which it opens."""
+    """Import a module for the first time and return the first sentence of its docstring."""
     if path in sys.modules:
         raise ImportError(f"{path} was imported by a family listed before it; list it first")
     return " ".join((import_module(path).__doc__ or "").partition("\n\n")[0].split())

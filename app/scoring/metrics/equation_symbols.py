@@ -1,4 +1,4 @@
-"""The letters of an equation: found in its LaTeX, and explained."""
+"""The symbols of an equation: extracted from its LaTeX, and explained."""
 
 import re
 import unicodedata
@@ -6,29 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 _ACCENTS = {"hat": "\u0302", "widehat": "\u0302", "bar": "\u0304", "overline": "\u0304", "tilde": "\u0303"}
-GREEK = {
-    "alpha": "α",
-    "beta": "β",
-    "gamma": "γ",
-    "delta": "δ",
-    "Delta": "Δ",
-    "epsilon": "ε",
-    "eta": "η",
-    "theta": "θ",
-    "kappa": "κ",
-    "lambda": "λ",
-    "mu": "μ",
-    "nu": "ν",
-    "pi": "π",
-    "rho": "ρ",
-    "sigma": "σ",
-    "tau": "τ",
-    "phi": "φ",
-    "chi": "χ",
-    "psi": "ψ",
-    "omega": "ω",
-    "Omega": "Ω",
-}
+_GREEK_LETTERS = (
+    "alpha=α beta=β gamma=γ delta=δ Delta=Δ epsilon=ε eta=η theta=θ kappa=κ lambda=λ mu=μ nu=ν pi=π rho=ρ sigma=σ tau=τ "
+    "phi=φ chi=χ psi=ψ omega=ω Omega=Ω"
+)
+GREEK = dict(letter.split("=") for letter in _GREEK_LETTERS.split())
 _WORD = re.compile(r"\\(?:mathrm|operatorname|mathit|mathsf)\{([^{}]*)\}")
 _ACCENTED_LETTER = re.compile(rf"\\({'|'.join(_ACCENTS)})\{{\{{?(\w|\\\w+)\}}?\}}")
 _COMMAND = re.compile(r"\\text\{[^{}]*\}|\\(?:begin|end)\{\w+\}|\\[A-Za-z]+|\\.")
@@ -38,14 +20,14 @@ _SYMBOL_START = re.compile(r"⟨([^⟩]*)⟩|([^\W\d_][\u0300-\u036f]?)")
 
 
 class EquationSymbol(NamedTuple):
-    """What a number, set or index is called in an equation: its sign with the index, such as n_j, and without."""
+    """A symbol of an equation: `sign` with its index, such as n_j, and `base` without it."""
 
     sign: str
     base: str
 
 
 class _UsualMeaning(NamedTuple):
-    """What a sign means everywhere: `pattern` fits the sign, `where` is in the LaTeX too."""
+    """The meaning of a sign in every equation; `pattern` matches the sign, and the LaTeX must contain `where`."""
 
     pattern: re.Pattern[str]
     shown: str
@@ -95,10 +77,10 @@ _POSITIVE_LABEL_SIGN = ("=+", "+", "the positive label")
 
 
 def find_symbols(latex: str) -> Iterator[EquationSymbol]:
-    """Every letter and word of an equation in the order of reading, repetitions included; functions such as ln are none."""
+    """Every symbol of an equation in reading order, with repetitions; functions such as ln are not symbols."""
     text = _WORD.sub(r"⟨\1⟩", latex)
-    text = _ACCENTED_LETTER.sub(lambda found: " " + _unicode(found.group(2)) + _ACCENTS[found.group(1)], text)
-    text = _COMMAND.sub(lambda found: GREEK.get(found.group()[1:], " "), text)
+    text = _ACCENTED_LETTER.sub(lambda match: " " + _unicode(match.group(2)) + _ACCENTS[match.group(1)], text)
+    text = _COMMAND.sub(lambda match: GREEK.get(match.group()[1:], " "), text)
     return _scan_symbols(text)
 
 
@@ -107,31 +89,31 @@ def _unicode(letter: str) -> str:
 
 
 def _scan_symbols(text: str) -> Iterator[EquationSymbol]:
-    """The letters of a text in which commands are gone and words stand in angle brackets."""
+    """The symbols of a text from which commands were removed and in which words stand in angle brackets."""
     at = 0
-    while (found := _SYMBOL_START.search(text, at)) is not None:
-        base, at = found.group(1) or found.group(2), found.end()
-        index, inner = "", []
+    while (match := _SYMBOL_START.search(text, at)) is not None:
+        base, at = match.group(1) or match.group(2), match.end()
+        index, scripts = "", []
         while text[at : at + 1] in {"_", "^", "'"} and text[at:]:
             mark = text[at]
             group, at = _read_group(text, at + 1) if mark != "'" else ("", at + 1)
-            inner.append(group)
+            scripts.append(group)
             index = group if mark == "_" else index
-        plain = _strip_braces(index)
-        yield EquationSymbol(f"{base}_{plain}" if plain else base, base)
-        for group in inner:
+        index_text = _strip_braces(index)
+        yield EquationSymbol(f"{base}_{index_text}" if index_text else base, base)
+        for group in scripts:
             yield from _scan_symbols(group)
 
 
 def _read_group(text: str, at: int) -> tuple[str, int]:
-    """What stands at a place: one sign, or what its braces hold; and the place behind it."""
+    """The group at a position (one character, or the content of its braces) and the position after it."""
     if text[at : at + 1] != "{":
         return text[at : at + 1], at + 1
     depth = 0
-    for place in range(at, len(text)):
-        depth += {"{": 1, "}": -1}.get(text[place], 0)
+    for position in range(at, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[position], 0)
         if depth == 0:
-            return text[at + 1 : place], place + 1
+            return text[at + 1 : position], position + 1
     return text[at + 1 :], len(text)
 
 
@@ -140,38 +122,39 @@ def _strip_braces(text: str) -> str:
 
 
 def signs_of_key(key: str) -> list[str]:
-    """The signs that a key of an explanation stands for: "s_u, s_v" for two, "u∈+" for u, "rank_i(y)" for rank_i."""
+    """The signs that a key of an explanation covers: "s_u, s_v" covers two, "u∈+" covers u, "rank_i(y)" covers rank_i."""
     parts = re.split(r",\s+", unicodedata.normalize("NFD", key))
     return [_strip_braces(_SUPERSCRIPT.sub("", _SYMBOL_END.split(part)[0])) for part in parts]
 
 
 def symbols(latex: str, own: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What the letters of an equation mean, in the order in which they come: the metric's own words, else the usual ones.
+    """The meaning of each symbol of an equation, in order of appearance.
 
-    An explanation of n_j comes before one of n, that of a word such as top_k holds for top_5 too, and an own one that
-    does not occur in the equation is left out.
+    `own` holds the metric's own explanations, which take precedence over the usual meanings. An explanation of n_j takes
+    precedence over one of n; the explanation of a word such as top_k also covers top_5. Own explanations of symbols that
+    do not occur in the equation are omitted.
     """
     own = own or {}
     keys = {sign: key for key in own for sign in signs_of_key(key)}
     words = {sign.partition("_")[0]: key for sign, key in keys.items()}
-    found: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     for letter in find_symbols(latex):
         usual = _usual_meaning(letter.sign, latex)
         key = keys.get(letter.base) or (words.get(letter.base) if len(letter.base) > 1 else None)
         if letter.sign in keys:
-            found[keys[letter.sign]] = own[keys[letter.sign]]
+            meanings[keys[letter.sign]] = own[keys[letter.sign]]
         elif usual is not None:
-            found.setdefault(*usual)
+            meanings.setdefault(*usual)
         elif key is not None:
-            found[key] = own[key]
+            meanings[key] = own[key]
     mark, sign, meaning = _POSITIVE_LABEL_SIGN
-    return found | ({sign: meaning} if mark in latex else {})
+    return meanings | ({sign: meaning} if mark in latex else {})
 
 
 def _usual_meaning(sign: str, latex: str) -> tuple[str, str] | None:
-    """A sign that means the same everywhere, as it is shown, and its meaning."""
-    for known in _USUAL_MEANINGS:
-        fits = known.pattern.fullmatch(sign)
-        if fits and known.where in latex:
-            return known.shown.format(*fits.groups()), known.meaning.format(*fits.groups())
+    """The usual meaning of a sign, with the sign as it is displayed; None where it has none."""
+    for usual in _USUAL_MEANINGS:
+        match = usual.pattern.fullmatch(sign)
+        if match and usual.where in latex:
+            return usual.shown.format(*match.groups()), usual.meaning.format(*match.groups())
     return None

@@ -1,4 +1,4 @@
-"""How a call of a metric is put into words and symbols: its equation with the conventions that it uses."""
+"""A metric call in words and symbols: its equation, and the conventions that it uses."""
 
 import math
 import re
@@ -19,35 +19,35 @@ _EMPTY_CLASS_MEANINGS = {
     "gold label set of instance i": "gold label set of instance i; that of 'no label' alone where it is empty",
     "predicted label set of instance i": "predicted label set of instance i; that of 'no label' alone where it is empty",
 }
-"""What changes in the meaning of letters where the empty set is a class of its own."""
+"""Meanings that change where the empty set is a class of its own."""
 _SKIP_OPTIONS = ("both_empty", "one_empty", "degenerate_instance")
 
 
 def symbols_of_metric(metric: Metric) -> dict[str, str]:
-    """What the letters of the general equation mean."""
+    """The meaning of each symbol of the general equation."""
     return symbols(general_equation(metric), _declared_symbols(metric))
 
 
 def symbols_of_call(call: MetricCall) -> dict[str, str]:
-    """What the letters of the equation of a call mean."""
-    found = symbols(equation_of(call), _declared_symbols(call.metric))
+    """The meaning of each symbol of the equation of a call."""
+    meanings = symbols(equation_of(call), _declared_symbols(call.metric))
     if "empty_label" not in call.metric.options or call.options["empty_label"] != "as_class":
-        return found
-    return {sign: _EMPTY_CLASS_MEANINGS.get(meaning, meaning) for sign, meaning in found.items()}
+        return meanings
+    return {sign: _EMPTY_CLASS_MEANINGS.get(meaning, meaning) for sign, meaning in meanings.items()}
 
 
 def _declared_symbols(metric: Metric) -> dict[str, str]:
-    """The letters that a metric explains; a parameter is what its declaration says."""
+    """The symbols that a metric explains itself; a parameter has the meaning of its declaration."""
     return {GREEK.get(param.name, param.name): param.meaning for param in metric.params} | dict(metric.symbols)
 
 
 def general_equation(metric: Metric) -> str:
     """The equation as declared, with the names of its parameters."""
-    return _PARAM.sub(lambda found: _with_mark(found.group(1), _param_name_latex(found.group(2))), metric.equation)
+    return _PARAM.sub(lambda match: _with_mark(match.group(1), _param_name_latex(match.group(2))), metric.equation)
 
 
 def _param_name_latex(name: str) -> str:
-    """The name of a parameter as a letter with an index, or as a word: k, α, n with the index train, bins."""
+    """The LaTeX of a parameter name: a letter, a letter with an index, or a word (k, α, n_train, bins)."""
     if name in GREEK:
         return rf"\{name}"
     first, _, rest = name.partition("_")
@@ -55,15 +55,15 @@ def _param_name_latex(name: str) -> str:
     return letter + (rf"_{{\mathrm{{{rest.replace('_', ' ')}}}}}" if rest else "")
 
 
-def _with_mark(mark: str, written: str) -> str:
-    """What replaces a parameter; as an index or exponent it stays together."""
-    return f"{mark}{{{written}}}" if mark else written
+def _with_mark(mark: str, latex: str) -> str:
+    """The LaTeX that replaces a parameter, in braces where it is an index or exponent."""
+    return f"{mark}{{{latex}}}" if mark else latex
 
 
 def equation_of(call: MetricCall) -> str:
-    """The equation with its parameters filled in, and the label set L in place of 1 … m where it is not all labels."""
+    """The equation with its parameters filled in; sums run over L instead of 1 … m where not all labels enter."""
     latex = call.metric.shown(call) if call.metric.shown else call.metric.equation
-    latex = _PARAM.sub(lambda found: _with_mark(found.group(1), _param_value_latex(call, found.group(2))), latex)
+    latex = _PARAM.sub(lambda match: _with_mark(match.group(1), _param_value_latex(call, match.group(2))), latex)
     if "beta" in call.params:
         latex = _fill_in_beta(latex, to_fraction(call.params["beta"]))
     latex = _narrow_sums(latex, call)
@@ -76,37 +76,37 @@ def equation_of(call: MetricCall) -> str:
 
 
 def _param_value_latex(call: MetricCall, name: str) -> str:
-    """A parameter's value in an equation; labels are a user's words and stay out."""
+    """The LaTeX of a parameter value; a label is written as L, because its text is user input."""
     value = call.params.get(name)
     if value is None:
         return _param_name_latex(name)
-    number = _NUMBER.fullmatch(value)
-    if number is None:
+    match = _NUMBER.fullmatch(value)
+    if match is None:
         return rf"\text{{{value.replace('_', ' ')}}}" if re.fullmatch("[a-z_]+", value) and name != "label" else "L"
-    digits, exponent = number.groups()
+    digits, exponent = match.groups()
     power = rf"10^{{{exponent}}}"
-    written = digits if exponent is None else power if digits == "1" else rf"{digits}\cdot {power}"
-    return f"({written})" if written.startswith("-") else written
+    latex = digits if exponent is None else power if digits == "1" else rf"{digits}\cdot {power}"
+    return f"({latex})" if latex.startswith("-") else latex
 
 
 def _narrow_sums(latex: str, call: MetricCall) -> str:
-    """The equation over the labels L or the instances I that enter the average, where those need not be all."""
-    said = {name: call.options[name] for name in call.metric.options} | dict(call.params)
-    skips = said.get("zero_division") == "skip"
-    chosen = any(said.get(name, usual) != usual for name, usual in _ALL_LABELS_OPTIONS.items())
+    """The equation with its sums restricted to the labels L or the instances I, where an option may leave some out."""
+    settings = {name: call.options[name] for name in call.metric.options} | dict(call.params)
+    skips = settings.get("zero_division") == "skip"
+    chosen = any(settings.get(name, usual) != usual for name, usual in _ALL_LABELS_OPTIONS.items())
     if chosen or skips:
         latex = latex.replace(r"\frac{1}{m}\sum_{j=1}^{m}", r"\frac{1}{|L|}\sum_{j\in L}")
         latex = _WEIGHTED_SUM.sub(r"\\sum_{\1\\in L}", latex)
     if chosen:
         latex = latex.replace(r"\sum_{j}", r"\sum_{j\in L}").replace(r"\sum_{k}", r"\sum_{k\in L}")
         latex = latex.replace(r"\{j:", r"\{j\in L:").replace(r"\{k:", r"\{k\in L:")
-    if any(said.get(name) == "skip" for name in _SKIP_OPTIONS) or (skips and "both_empty" not in said):
+    if any(settings.get(name) == "skip" for name in _SKIP_OPTIONS) or (skips and "both_empty" not in settings):
         latex = latex.replace(r"\frac{1}{n}\sum_{i=1}^{n}", r"\frac{1}{|I|}\sum_{i\in I}")
     return latex
 
 
 def convention_sentences(call: MetricCall) -> list[str]:
-    """One sentence for each convention that concerns the metric, in the words of its declaration."""
+    """One sentence per convention that concerns the metric, taken from the declaration of the option or parameter."""
     sentences = [f"label={call.params['label']}: the class meant."] if "label" in call.params else []
     for param in call.metric.params:
         value = call.params.get(param.name)
@@ -135,9 +135,9 @@ def _fraction_latex(value: Fraction) -> str:
 
 
 def zero_division_replacement(call: MetricCall) -> str | None:
-    """What 0/0 counts as in a ratio of the metric; None where it is left out, or its value would be infinite."""
+    """The value of 0/0 in a ratio of the metric; None where it is left out or would be infinite."""
     per_instance = "both_empty" in call.metric.options and call.params.get("pooled") != "true"
-    if per_instance:  # nothing else is 0/0 there than two empty sets
+    if per_instance:  # only two empty sets give 0/0 there
         return {"1": "1", "0": "0"}.get(call.options["both_empty"])
     if "zero_division" not in call.metric.options:
         return None

@@ -1,8 +1,9 @@
-"""The three small data sets on which every metric's worked example is counted by hand."""
+"""The three small data sets of the worked examples, whose values were counted by hand."""
 
 from collections.abc import Mapping
 
 from app.scoring.declaration.metric import Example
+from app.scoring.metrics.shared_declarations import worked_example
 
 BINARY_EXAMPLE = Example(
     task="binary",
@@ -32,27 +33,15 @@ _AVERAGE_ORDER = ("", "macro", "micro", "weighted", "weighted_by_predicted", "lf
 
 
 def values_per_average(*values: str) -> dict[str, str]:
-    """Exact values of a measure for one class, then under each average; weights from test data are the support's."""
-    found = dict(zip(_AVERAGE_ORDER, values, strict=False))
-    return {**found, "lfb_test": found["weighted"]} if "weighted" in found else found
-
-
-def worked_example(data: Example, value: str, params: Mapping[str, str] | None = None) -> Example:
-    """This data set with the value that a metric has on it."""
-    return Example(
-        data.task,
-        data.classes,
-        data.gold,
-        data.predicted,
-        value,
-        params or {},
-        data.positive_label,
-        data.train_frequencies,
-        cost_matrix=data.cost_matrix,
-        class_weights=data.class_weights,
+    """Exact values for one class, then for each average in order; `lfb_test` has the value of `weighted`."""
+    values_by_suffix = dict(zip(_AVERAGE_ORDER, values, strict=False))
+    return (
+        {**values_by_suffix, "lfb_test": values_by_suffix["weighted"]}
+        if "weighted" in values_by_suffix
+        else values_by_suffix
     )
 
 
 def average_example(suffix: str, values: Mapping[str, str], params: Mapping[str, str]) -> Example:
-    """The worked example of an average: one class on binary data, `samples` on label sets, else on three classes."""
+    """The worked example of an average: binary data for one class, label sets for `samples`, else three classes."""
     return worked_example(_EXAMPLE_BY_AVERAGE.get(suffix, MULTICLASS_EXAMPLE), values[suffix], params)

@@ -59,7 +59,7 @@ def test_more_decimals_than_were_said_are_refused() -> None:
 
 @pytest.mark.parametrize("text", ["1.5", "-1", "1/2", "", "x", "1" * 19])
 def test_a_count_is_whole(text: str) -> None:
-    with pytest.raises(InvalidContent, match="is no count"):
+    with pytest.raises(InvalidContent, match="is not a count"):
         parse_count(text)
 
 

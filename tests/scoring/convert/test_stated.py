@@ -49,19 +49,19 @@ def test_one_class_is_held_against_the_rest() -> None:
     [
         (PublishedFigures(n=10), "No figure", "--precision"),
         (PublishedFigures(whole={"recall": "0.5"}), "number of instances", "--n"),
-        (PublishedFigures(whole={"recall": "0.5"}, n=10, positives=11), "more than all 10", "--n"),
+        (PublishedFigures(whole={"recall": "0.5"}, n=10, positives=11), "number of instances, 10", "--n"),
         (PublishedFigures(whole={"recall": "78.3"}, n=10), "outside the range", "--percent"),
         (PublishedFigures(whole={"recal": "0.5"}, n=10), "did you mean recall", "docs/convert.md"),
         (PublishedFigures(whole={"recall": "0.5", "tpr": "0.5"}, n=10), "given twice", "once"),
         (PublishedFigures(ROWS, {"f1": "0.5"}), "f1_macro, f1_micro or f1_weighted", "docs/convert.md"),
         (PublishedFigures(ROWS, {"accuracy": "0.5"}, 60, exclusive=False), "one label per instance", "--multilabel"),
         (PublishedFigures(whole={"accuracy": "0.5"}, n=9, exclusive=False), "several classes", "--table"),
-        (PublishedFigures((*ROWS, ROWS[0])), "a name of its own", "1000"),
+        (PublishedFigures((*ROWS, ROWS[0])), "a unique name", "1000"),
         (PublishedFigures(tuple({**row, "size": ""} for row in ROWS), n=60), "sizes of the classes", "size"),
         (PublishedFigures(({**ROWS[0], "size": "ten"},), n=60), "'ten'", "whole numbers"),
         (PublishedFigures(({**ROWS[0], "accuracy": "0.9"},), n=60), "belongs to the whole task", "docs/convert.md"),
-        (PublishedFigures(whole={"correct": "0.5"}, n=10), "is no count", "whole number"),
-        (PublishedFigures(whole={"recall": "0.5"}, n=10**16), "There cannot be", "1000000000000000"),
+        (PublishedFigures(whole={"correct": "0.5"}, n=10), "is not a count", "whole number"),
+        (PublishedFigures(whole={"recall": "0.5"}, n=10**16), "is not a valid number", "1000000000000000"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_a_way_to_mend_it(

@@ -1,4 +1,4 @@
-"""The table of a cross-validation: each fold, the pooled value, the mean, both deviations."""
+"""The table of a cross-validation: values per fold, pooled value, mean, and standard deviations."""
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -13,7 +13,6 @@ from app.scoring.metrics.folds.fold_values import (
     fold_f1,
     folds_of,
     label_f1_by_fold,
-    label_of,
     label_table,
     mean_of_values,
     standard_deviations,
@@ -25,18 +24,19 @@ from app.scoring.tally import EvaluationContext
 
 
 def cv_table(ws: EvaluationContext, call: MetricCall) -> Result:
-    """Counts, precision, recall and F of each fold, and what follows from them all (V sec 7)."""
-    label, folds = label_of(ws, call), folds_of(ws)
+    """Counts, precision, recall and F of each fold, with their summaries (V sec 7)."""
+    label = call.params.get("label") or (ws.spec.positive_label if ws.spec.task == "binary" else None)
+    folds = folds_of(ws)
     rows: list[dict[str, Any]] = [{"fold": fold.name, "n": fold.ws.total} for fold in folds]
     data: dict[str, Any] = {"label": label, "folds": rows}
     notes: tuple[str, ...] = ()
     if label is not None:
-        parts = [_fold_measures(fold.ws, call, label) for fold in folds]
-        for row, part in zip(rows, parts, strict=True):
-            row.update({name: float(value) if isinstance(value, Fraction) else value for name, value in part.items()})
-            row["f1"] = _json_fold_value(part["f1"], call)
+        measures_by_fold = [_fold_measures(fold.ws, call, label) for fold in folds]
+        for row, fields in zip(rows, measures_by_fold, strict=True):
+            row.update({name: float(value) if isinstance(value, Fraction) else value for name, value in fields.items()})
+            row["f1"] = _json_fold_value(fields["f1"], call)
         summary = _summary(label_f1_by_fold(ws, call), call, partial(single_class, ws, call, F1.ratio(call)))
-        data["f1"] = {**summary, "of_mean_precision_and_recall": _f1_of_means(parts, call)}
+        data["f1"] = {**summary, "of_mean_precision_and_recall": _f1_of_means(measures_by_fold, call)}
     for average in (MACRO, MICRO):
         key = f"f1_{average.suffix}"
         values = average_f1_by_fold(ws, call, average)
@@ -54,20 +54,24 @@ def _json_fold_value(value: Real | None, call: MetricCall) -> float | None:
 
 
 def _fold_measures(ws: EvaluationContext, call: MetricCall, label: str) -> dict[str, Any]:
-    """One fold's counts and measures of the label; without gold positives it has no recall and no F."""
+    """Counts and measures of the label in one fold; without gold positives recall and F are None."""
     tp, fp, fn, tn = table = label_table(ws, call, label)
-    replaced = _zero_division_value(call)
-    precision = Fraction(tp, tp + fp) if tp + fp else None if replaced is None else Fraction(replaced)
+    substitute = _zero_division_value(call)
+    precision = Fraction(tp, tp + fp) if tp + fp else None if substitute is None else Fraction(substitute)
     recall = Fraction(tp, tp + fn) if tp + fn else None
     return {"tp": tp, "fp": fp, "fn": fn, "tn": tn, "precision": precision, "recall": recall, "f1": fold_f1(table)}
 
 
-def _f1_of_means(parts: Sequence[dict[str, Any]], call: MetricCall) -> float | None:
+def _f1_of_means(measures_by_fold: Sequence[dict[str, Any]], call: MetricCall) -> float | None:
     """F1 of mean precision and mean recall over the folds that enter the mean."""
     zero = call.params["undefined"] == "zero"
-    nothing = {"precision": Fraction(0), "recall": Fraction(0)}
-    used = [part if part["recall"] is not None else nothing for part in parts if zero or part["recall"] is not None]
-    sides = [[part[name] for part in used if part[name] is not None] for name in ("precision", "recall")]
+    zeros = {"precision": Fraction(0), "recall": Fraction(0)}
+    used = [
+        measures if measures["recall"] is not None else zeros
+        for measures in measures_by_fold
+        if zero or measures["recall"] is not None
+    ]
+    sides = [[measures[name] for measures in used if measures[name] is not None] for name in ("precision", "recall")]
     if not all(sides):
         return None
     precision, recall = (sum(values, Fraction(0)) / len(values) for values in sides)
@@ -77,21 +81,21 @@ def _f1_of_means(parts: Sequence[dict[str, Any]], call: MetricCall) -> float | N
 
 
 def _zero_division_value(call: MetricCall) -> float | None:
-    """What 0/0 counts as in the table; None where it is to be left out or is an error."""
+    """The value of 0/0 in the table; None where it is left out or an error."""
     return None if call.options["zero_division"] == "error" else zero_division_value(call, "higher", "0/0")
 
 
 def _summary(values: FoldValues, call: MetricCall, pooled: Callable[[], Result]) -> dict[str, Any]:
-    """Pooled value, mean and both deviations of one measure."""
-    entering = values.averaged_values(call)
+    """Pooled value, mean and both standard deviations of one measure."""
+    averaged = values.averaged_values(call)
     try:
-        whole = pooled().value
+        pooled_value = pooled().value
     except UndefinedError:
-        whole = None
+        pooled_value = None
     return {
-        "pooled": whole,
-        "mean": mean_of_values(entering).nearest() if entering else None,
-        "folds": len(entering),
+        "pooled": pooled_value,
+        "mean": mean_of_values(averaged).nearest() if averaged else None,
+        "folds": len(averaged),
         "undefined": values.undefined,
-        "standard_deviation": standard_deviations(entering) if entering else {"sample": None, "population": None},
+        "standard_deviation": standard_deviations(averaged) if averaged else {"sample": None, "population": None},
     }

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from app.scoring.declaration.granularity import INSTANCE_PARTITION
-from app.scoring.declaration.metric import FOLDS, LABELS, Example, Metric, MetricCall, Properties, Result, register
+from app.scoring.declaration.metric import FOLDS, LABELS, MetricCall, Result
 from app.scoring.declaration.task import TASK_KINDS
+from app.scoring.metrics.example_data import BINARY_EXAMPLE, MULTILABEL_EXAMPLE
 from app.scoring.metrics.folds.cv_table import cv_table
 from app.scoring.metrics.folds.fold_values import (
     F1,
@@ -15,8 +17,14 @@ from app.scoring.metrics.folds.fold_values import (
     mean_over_folds,
 )
 from app.scoring.metrics.labels.averages import MACRO, MICRO, SINGLE_CLASS, Average, single_class
-from app.scoring.metrics.labels.base_measures import LABEL_PARAM
-from app.scoring.metrics.labels.whole_task import LABEL_SET_OPTIONS, UNIT_RANGE
+from app.scoring.metrics.shared_declarations import (
+    ASYMMETRIC,
+    LABEL_PARAM,
+    LABEL_SET_OPTIONS,
+    SYMMETRIC,
+    UNIT_RANGE,
+    declare_metric,
+)
 from app.scoring.tally import EvaluationContext
 
 
@@ -33,7 +41,7 @@ def _pooled_f1(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def _equation_with_zero_rule(equation: str) -> Callable[[MetricCall], str]:
-    """The equation, and under undefined=zero what then holds for a fold without a value."""
+    """The equation; under undefined=zero, with the value of a fold without gold positives."""
     return lambda call: equation + (_ZERO_RULE_EQUATION if call.params["undefined"] == "zero" else "")
 
 
@@ -56,116 +64,92 @@ _TABLE_EQUATION = (
 _SOURCE = "Van Asch 2013 sec 7"
 _SYMBOLS = {"k": "runs over the folds", "K": "number of folds that have a value", "F^{(k)}": "F1 of fold k"}
 _ZERO_RULE_EQUATION = r",\quad F^{(k)}:=0\text{ in a fold without gold positives}"
-_BINARY_EXAMPLE = Example(
-    task="binary",
-    classes=("spam", "ham"),
+_BINARY_EXAMPLE = replace(
+    BINARY_EXAMPLE,
     gold=("spam", "spam", "spam", "ham", "spam", "ham", "ham", "ham"),
     predicted=("spam", "spam", "ham", "ham", "spam", "spam", "spam", "ham"),
-    value="",
-    positive_label="spam",
     folds=("1", "1", "1", "1", "2", "2", "3", "3"),
 )
-_MULTILABEL_EXAMPLE = Example(
-    task="multilabel",
-    classes=("art", "law", "war"),
+_MULTILABEL_EXAMPLE = replace(
+    MULTILABEL_EXAMPLE,
     gold=(("art", "law"), ("law",), ("art", "law"), ("war",), (), ()),
     predicted=(("art", "law"), ("art", "law"), ("art", "law"), ("war",), (), ("law",)),
-    value="",
     folds=("1", "1", "2", "2", "3", "3"),
 )
 
 
-register(
-    Metric(
-        key="f1_cv_pooled",
-        name="F1 pooled over folds",
-        names=("F_tp,fp", "micro-style cross-validated F1"),
-        equation=_POOLED_EQUATION,
-        tasks=TASK_KINDS,
-        needs=(LABELS, FOLDS),
-        direction="higher",
-        granularity=INSTANCE_PARTITION,
-        range=UNIT_RANGE,
-        params=(LABEL_PARAM,),
-        options=SINGLE_CLASS.options,
-        properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source=f"{_SOURCE} eq 27; Forman & Scholz 2010, Apples-to-apples in cross-validation studies",
-        example=replace(_BINARY_EXAMPLE, value="2/3"),
-        compute=_pooled_f1,
-        symbols={**_SYMBOLS, "K": "number of folds"},
-        peers={"scikit-learn": "cross_val_predict, then f1_score; cross_val_score gives f1_cv_mean:undefined=zero"},
-    )
+_declare = partial(
+    declare_metric,
+    tasks=TASK_KINDS,
+    needs=(LABELS, FOLDS),
+    direction="higher",
+    granularity=INSTANCE_PARTITION,
+    range=UNIT_RANGE,
+    properties=ASYMMETRIC,
+    symbols=_SYMBOLS,
 )
-register(
-    Metric(
-        key="f1_cv_mean",
-        name="mean F1 of folds",
-        names=("F_avg", "macro-style cross-validated F1"),
-        equation=_FOLD_MEAN + _f1_equation(""),
-        tasks=TASK_KINDS,
-        needs=(LABELS, FOLDS),
-        direction="higher",
-        granularity=INSTANCE_PARTITION,
-        range=UNIT_RANGE,
-        params=(LABEL_PARAM, UNDEFINED_PARAM),
-        options=LABEL_SET_OPTIONS,
-        properties=Properties(symmetric=False, prevalence_sensitive=True),
-        source=f"{_SOURCE} eq 29 (which writes tp_N for tp_B)",
-        example=replace(_BINARY_EXAMPLE, value="11/15"),
-        compute=_mean_of_label,
-        symbols=_SYMBOLS,
-        shown=_equation_with_zero_rule(_FOLD_MEAN + _f1_equation("")),
-        peers={"scikit-learn": "cross_val_score counts a fold without positives as 0: undefined=zero"},
-    )
+
+_declare(
+    key="f1_cv_pooled",
+    name="F1 pooled over folds",
+    names=("F_tp,fp", "micro-style cross-validated F1"),
+    equation=_POOLED_EQUATION,
+    params=(LABEL_PARAM,),
+    options=SINGLE_CLASS.options,
+    properties=SYMMETRIC,
+    source=f"{_SOURCE} eq 27; Forman & Scholz 2010, Apples-to-apples in cross-validation studies",
+    example=replace(_BINARY_EXAMPLE, value="2/3"),
+    compute=_pooled_f1,
+    symbols={**_SYMBOLS, "K": "number of folds"},
+    peers={"scikit-learn": "cross_val_predict, then f1_score; cross_val_score gives f1_cv_mean:undefined=zero"},
+)
+_declare(
+    key="f1_cv_mean",
+    name="mean F1 of folds",
+    names=("F_avg", "macro-style cross-validated F1"),
+    equation=_FOLD_MEAN + _f1_equation(""),
+    params=(LABEL_PARAM, UNDEFINED_PARAM),
+    options=LABEL_SET_OPTIONS,
+    source=f"{_SOURCE} eq 29 (which writes tp_N for tp_B)",
+    example=replace(_BINARY_EXAMPLE, value="11/15"),
+    compute=_mean_of_label,
+    shown=_equation_with_zero_rule(_FOLD_MEAN + _f1_equation("")),
+    peers={"scikit-learn": "cross_val_score counts a fold without positives as 0: undefined=zero"},
 )
 for _average, _equation, _value in ((MACRO, _MACRO_EQUATION, "7/9"), (MICRO, _MICRO_EQUATION, "13/14")):
-    register(
-        Metric(
-            key=f"f1_cv_mean_{_average.suffix}",
-            name=f"mean {_average.name} F1 of folds",
-            names=(f"{_average.name} F1 averaged over folds",),
-            equation=_equation,
-            tasks=TASK_KINDS,
-            needs=(LABELS, FOLDS),
-            direction="higher",
-            granularity=INSTANCE_PARTITION,
-            range=UNIT_RANGE,
-            params=(UNDEFINED_PARAM,),
-            options=_average.options,
-            properties=Properties(symmetric=False, prevalence_sensitive=True),
-            source=f"{_SOURCE} eq 29, of the {_average.name} F1",
-            example=replace(_MULTILABEL_EXAMPLE, value=_value),
-            compute=_mean_of_average(_average),
-            symbols=_SYMBOLS,
-            shown=_equation_with_zero_rule(_equation),
-            peers={"scikit-learn": "cross_val_score takes the labels of each fold: label_set=gold_or_predicted"}
+    _declare(
+        key=f"f1_cv_mean_{_average.suffix}",
+        name=f"mean {_average.name} F1 of folds",
+        names=(f"{_average.name} F1 averaged over folds",),
+        equation=_equation,
+        params=(UNDEFINED_PARAM,),
+        options=_average.options,
+        source=f"{_SOURCE} eq 29, of the {_average.name} F1",
+        example=replace(_MULTILABEL_EXAMPLE, value=_value),
+        compute=_mean_of_average(_average),
+        shown=_equation_with_zero_rule(_equation),
+        peers=(
+            {"scikit-learn": "cross_val_score takes the labels of each fold: label_set=gold_or_predicted"}
             if _average is MACRO
-            else {},
-        )
+            else {}
+        ),
     )
-register(
-    Metric(
-        key="cv_table",
-        name="table of the cross-validation",
-        names=("fold table",),
-        equation=_TABLE_EQUATION,
-        tasks=TASK_KINDS,
-        needs=(LABELS, FOLDS),
-        direction="none",
-        granularity=INSTANCE_PARTITION,
-        range=UNIT_RANGE,
-        params=(replace(LABEL_PARAM, required_for=()), UNDEFINED_PARAM),
-        options=MACRO.options,
-        properties=Properties(symmetric=False, prevalence_sensitive=True),
-        source=f"{_SOURCE} eq 26-31",
-        example=_BINARY_EXAMPLE,
-        compute=cv_table,
-        shown=_equation_with_zero_rule(_TABLE_EQUATION),
-        scalar=False,
-        symbols={
-            **_SYMBOLS,
-            "F^{(k)}": "F1 of fold k: of one class, macro, micro",
-            "F̄": "its mean over the folds; the first root is the deviation of the sample, the second of the population",
-        },
-    )
+_declare(
+    key="cv_table",
+    name="table of the cross-validation",
+    names=("fold table",),
+    equation=_TABLE_EQUATION,
+    direction="none",
+    params=(replace(LABEL_PARAM, required_for=()), UNDEFINED_PARAM),
+    options=MACRO.options,
+    source=f"{_SOURCE} eq 26-31",
+    example=_BINARY_EXAMPLE,
+    compute=cv_table,
+    shown=_equation_with_zero_rule(_TABLE_EQUATION),
+    scalar=False,
+    symbols={
+        **_SYMBOLS,
+        "F^{(k)}": "F1 of fold k: of one class, macro, micro",
+        "F̄": "mean over the folds; the first root is the standard deviation of the sample, the second of the population",
+    },
 )

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.scoring.declaration.metric import MetricCall, Param, Result, rounded_result
+from app.scoring.declaration.metric import MetricCall, Result, rounded_result
 from app.scoring.metrics.labels.averages import Average
 from app.scoring.metrics.labels.base_measures import BASE_MEASURES
 from app.scoring.metrics.labels.undefined_rules import (
@@ -15,20 +15,21 @@ from app.scoring.metrics.labels.undefined_rules import (
     UndefinedError,
     excluded_mask,
     join_names,
+    label_position,
+    requested_label,
     table_of,
 )
+from app.scoring.metrics.shared_declarations import choice_param
 from app.scoring.numeric.correct_rounding import Real, sum_reals, to_real
 from app.scoring.numeric.exact import round_to_12_digits
 from app.scoring.tally import EvaluationContext
 
 F1 = next(base for base in BASE_MEASURES if base.key == "f1")
-UNDEFINED_PARAM = Param(
+UNDEFINED_PARAM = choice_param(
     "undefined",
-    "choice",
-    "what a fold without a value does, such as one whose gold has no positives",
-    default="skip",
-    values=("skip", "zero"),
-    value_meanings=("it is left out and listed", "it counts as 0"),
+    "how a fold without a value counts, such as one whose gold has no positives",
+    skip="it is left out and listed",
+    zero="it counts as 0",
 )
 
 
@@ -42,9 +43,9 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class FoldValues:
-    """One measure in each fold, None where it has no value there, with a reason; and the notes of the folds.
+    """One measure in each fold, None where it is undefined, with the reason and the notes of the folds.
 
-    `refused` says why there may be no mean at all.
+    `refused`: why there is no mean at all, under zero_division=error.
     """
 
     names: tuple[str, ...]
@@ -65,7 +66,7 @@ class FoldValues:
 
 
 def folds_of(ws: EvaluationContext) -> list[Fold]:
-    """The folds that have instances, each with counts of its own, in the order in which they were named."""
+    """The folds that have instances, each with counts of its own, in the order of the fold names."""
     return ws.shared("folds", lambda: _split_into_folds(ws))
 
 
@@ -78,38 +79,29 @@ def _split_into_folds(ws: EvaluationContext) -> list[Fold]:
     return [Fold(name, EvaluationContext(ws.case.take(order[start:end]))) for name, start, end in spans if end > start]
 
 
-def label_of(ws: EvaluationContext, call: MetricCall) -> str | None:
-    """The class that is meant: `label`, or the positive label of a binary task."""
-    return call.params.get("label") or (ws.spec.positive_label if ws.spec.task == "binary" else None)
-
-
 def label_table(ws: EvaluationContext, call: MetricCall, label: str) -> tuple[int, int, int, int]:
-    """The tp, fp, fn, tn of one class; raises UndefinedError where it is not declared."""
+    """tp, fp, fn, tn of one class; raises UndefinedError where it is not declared."""
     tally = ws.tally(call.options)
-    if label not in tally.names:
-        raise UndefinedError(f"'{label}' is not a declared class")
-    return table_of(tally.classes, tally.names.index(label))
+    return table_of(tally.classes, label_position(label, tally.names))
 
 
 def fold_f1(table: tuple[int, int, int, int]) -> Real | None:
-    """F1 of one table; None where gold has no positives, whatever the false positives (catalogue, row 33)."""
+    """F1 of one table; None where gold has no positives, even if there are false positives (catalogue, row 33)."""
     tp, fp, fn, _ = table
     return to_real(Fraction(2 * tp, 2 * tp + fp + fn)) if tp + fn else None
 
 
 def label_f1_by_fold(ws: EvaluationContext, call: MetricCall) -> FoldValues:
     """F1 of one class in each fold."""
-    label = label_of(ws, call)
-    if label is None:
-        raise UndefinedError("it needs label=… to say which class is meant")
+    label = requested_label(ws, call)
     folds = folds_of(ws)
-    found = tuple(fold_f1(label_table(fold.ws, call, label)) for fold in folds)
-    return FoldValues(tuple(fold.name for fold in folds), found, f"none has gold instances of {label}")
+    values = tuple(fold_f1(label_table(fold.ws, call, label)) for fold in folds)
+    return FoldValues(tuple(fold.name for fold in folds), values, f"none has gold instances of {label}")
 
 
 def average_f1_by_fold(ws: EvaluationContext, call: MetricCall, average: Average) -> FoldValues:
-    """The macro or micro F1 in each fold; a fold whose gold has none of the labels has none."""
-    found: list[Real | None] = []
+    """The macro or micro F1 in each fold; None for a fold whose gold has none of the labels."""
+    values: list[Real | None] = []
     notes: dict[str, list[str]] = {}
     reason, refused = "the gold of none has any label", None
     folds = folds_of(ws)
@@ -119,16 +111,19 @@ def average_f1_by_fold(ws: EvaluationContext, call: MetricCall, average: Average
         if tally.classes.support[~excluded_mask(tally, call)].any():
             try:
                 result = average.compute(fold.ws, call, F1.ratio(call))
-            except UndefinedError as problem:
-                reason = f"in fold {fold.name} {problem}"
+            except UndefinedError as error:
+                reason = f"in fold {fold.name} {error}"
                 refused = reason if call.options["zero_division"] == "error" else None
             else:
                 value = result.exact
                 for note in result.notes:
                     notes.setdefault(note, []).append(fold.name)
-        found.append(value)
-    told = [note if len(at) == len(folds) else f"{note} (in folds {join_names(at)})" for note, at in notes.items()]
-    return FoldValues(tuple(fold.name for fold in folds), tuple(found), reason, _truncate_notes(told), refused)
+        values.append(value)
+    note_texts = [
+        note if len(fold_names) == len(folds) else f"{note} (in folds {join_names(fold_names)})"
+        for note, fold_names in notes.items()
+    ]
+    return FoldValues(tuple(fold.name for fold in folds), tuple(values), reason, _truncate_notes(note_texts), refused)
 
 
 def _truncate_notes(notes: list[str]) -> tuple[str, ...]:
@@ -137,16 +132,16 @@ def _truncate_notes(notes: list[str]) -> tuple[str, ...]:
 
 
 def mean_over_folds(values: FoldValues, call: MetricCall) -> Result:
-    """The plain mean over folds, each counting once (V eq 29)."""
-    entering = values.averaged_values(call)
+    """The unweighted mean over folds (V eq 29)."""
+    averaged = values.averaged_values(call)
     if values.refused is not None:
         raise UndefinedError(values.refused)
-    if not entering:
+    if not averaged:
         raise UndefinedError(f"no fold has a value: {values.reason}")
     effect = "counted as 0" if call.params["undefined"] == "zero" else "left out"
     undefined = values.undefined
     note = f"folds without a value, {effect} (undefined={call.params['undefined']}): {join_names(undefined)}"
-    return rounded_result(mean_of_values(entering), ((note,) if undefined else ()) + values.notes)
+    return rounded_result(mean_of_values(averaged), ((note,) if undefined else ()) + values.notes)
 
 
 def mean_of_values(values: Sequence[Real]) -> Real:
@@ -155,9 +150,9 @@ def mean_of_values(values: Sequence[Real]) -> Real:
 
 
 def standard_deviations(values: Sequence[Real]) -> dict[str, float | None]:
-    """The standard deviation of at least one value, of the sample (n - 1) and of the population (n), to 12 digits."""
-    less = mean_of_values(values) * -1
-    gaps = [value + less for value in values]
-    squares = sum_reals(gap * gap for gap in gaps)
+    """The standard deviations of at least one value: of the sample (n - 1) and of the population (n), to 12 digits."""
+    negated_mean = mean_of_values(values) * -1
+    deviations = [value + negated_mean for value in values]
+    squares = sum_reals(deviation * deviation for deviation in deviations)
     sample = round_to_12_digits(math.sqrt((squares / (len(values) - 1)).nearest())) if len(values) > 1 else None
     return {"sample": sample, "population": round_to_12_digits(math.sqrt((squares / len(values)).nearest()))}

@@ -1,33 +1,49 @@
-"""What the hierarchical metrics share: label sets as nodes, and shares of extended sets averaged over instances."""
+"""Shared parts of the hierarchical metrics: label sets as nodes, and shares of extended sets averaged over instances."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from app.scoring.declaration.metric import MetricCall, Param, Result
+from app.scoring.declaration.granularity import CONFUSION
+from app.scoring.declaration.metric import HIERARCHY, LABELS, MetricCall, Result
 from app.scoring.declaration.metric_syntax import pluralize
+from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.evaluation_input import Labels
 from app.scoring.hierarchy.ancestry import Ancestry
 from app.scoring.hierarchy.augmented_sets import AugmentedOverlap, LabelSets
 from app.scoring.hierarchy.cost_limit import HierarchyCostEstimate
 from app.scoring.metrics.labels.averages import FixedInstances, average_instances, empty_set_values
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, join_names, ratio_or_substitute
+from app.scoring.metrics.shared_declarations import (
+    LABEL_SET_OPTIONS,
+    SYMMETRIC,
+    UNIT_RANGE,
+    choice_param,
+    declare_metric,
+)
 from app.scoring.numeric.exact import Integers, multiply, total
 from app.scoring.tally import TALLY_OPTIONS, EvaluationContext, distinct_keys
 
-LABEL_SET_OPTIONS = ("unknown_label", "missing", "duplicates", "empty_label")
 EMPTY_SET_OPTIONS = ("both_empty", "one_empty")
-COUNT_ROOT_PARAM = Param(
-    name="count_root",
-    kind="choice",
-    meaning="whether a virtual root stands above all roots",
-    default="false",
-    values=("false", "true"),
-    value_meanings=(
-        "only nodes of the hierarchy count, and labels of different trees have nothing in common",
-        "a virtual root above all roots joins all trees, and counts",
-    ),
+COUNT_ROOT_PARAM = choice_param(
+    "count_root",
+    "whether a virtual root stands above all roots",
+    false="only nodes of the hierarchy count, and labels of different trees share no ancestor",
+    true="a virtual root above all roots joins all trees, and counts",
 )
+
+declare_hierarchy_metric = partial(
+    declare_metric,
+    tasks=TASK_KINDS,
+    needs=(LABELS, HIERARCHY),
+    direction="higher",
+    granularity=CONFUSION,
+    range=UNIT_RANGE,
+    options=(*EMPTY_SET_OPTIONS, *LABEL_SET_OPTIONS),
+    properties=SYMMETRIC,
+)
+"""For metrics of labels in a hierarchy."""
 
 
 def has_virtual_root(call: MetricCall) -> bool:
@@ -36,16 +52,18 @@ def has_virtual_root(call: MetricCall) -> bool:
 
 
 def ancestry(ws: EvaluationContext, *, joined: bool) -> Ancestry:
-    """The hierarchy over the classes of the task; raises UndefinedError where classes are missing in it."""
+    """The hierarchy over the classes of the task; raises UndefinedError where classes are missing from it."""
     hierarchy, classes = ws.spec.hierarchy, ws.spec.classes
     assert hierarchy is not None, "checked among the needs of the metric"
-    lost = hierarchy.unknown(classes)
-    if len(lost) > 1:
+    missing = hierarchy.unknown(classes)
+    if len(missing) > 1:
         raise UndefinedError(
-            f"{pluralize(len(lost), 'class is no node', 'classes are no nodes')} of the hierarchy: {join_names(lost)}; list them as roots"
+            f"{pluralize(len(missing), 'class is no node', 'classes are no nodes')} of the hierarchy: {join_names(missing)}; list them as roots"
         )
-    if lost:
-        raise UndefinedError(f'class {lost[0]} is not a node of the hierarchy; list it as a root: "{lost[0]}": []')
+    if missing:
+        raise UndefinedError(
+            f'class {missing[0]} is not a node of the hierarchy; list it as a root: "{missing[0]}": []'
+        )
     return ws.common(("ancestry", joined), lambda: Ancestry(hierarchy, classes, joined=joined))
 
 
@@ -55,7 +73,7 @@ def label_set_key(call: MetricCall) -> tuple[str, ...]:
 
 
 def label_sets(ws: EvaluationContext, call: MetricCall) -> tuple[LabelSets, LabelSets]:
-    """The label sets of gold and predictions under the call's reading; a repeated label counts once."""
+    """The label sets of gold and predictions under the options of the call; a repeated label counts once."""
     as_class = ws.spec.task == "multilabel" and call.options["empty_label"] == "as_class"
     drop = call.options["unknown_label"] == "drop"
     m = len(ws.spec.classes)
@@ -75,13 +93,13 @@ TOO_LARGE_REASON = (
 )
 TOO_DEEP_REASON = "the sets are so large, or so deep in the hierarchy, that adding all ancestors would take too long"
 TOO_FAR_REASON = (
-    "so many instances over a hierarchy so deep, with so many nodes that have several parents, would take too long, "
-    "whatever their labels"
+    "computing the distances of this many instances over a hierarchy this deep, with this many nodes that have several "
+    "parents, would take too long, whatever the labels"
 )
 
 
 def effort(ws: EvaluationContext, call: MetricCall) -> HierarchyCostEstimate:
-    """What it costs to walk from the labels of the sets to their ancestors."""
+    """The estimated cost of walking from the labels of the sets to their ancestors."""
     tree = ancestry(ws, joined=has_virtual_root(call))
     climbed: dict[int, float] = ws.common(("climbed", has_virtual_root(call)), dict)
 
@@ -128,15 +146,15 @@ def f1_terms(overlap: AugmentedOverlap) -> tuple[Integers, Integers]:
 
 
 def empty_set_instances(ws: EvaluationContext, call: MetricCall, overlap: AugmentedOverlap) -> list[FixedInstances]:
-    """What the options both_empty and one_empty make of instances with empty sets."""
+    """The instances with empty sets, with their values under the options both_empty and one_empty."""
     return empty_set_values(call, overlap.gold, overlap.predicted, overlap.predicted - label_sets(ws, call)[1].outside)
 
 
 def average_share(ws: EvaluationContext, call: MetricCall, overlap: AugmentedOverlap, terms: OverlapTerms) -> Result:
     """The mean over instances of a share of nodes."""
     numerator, denominator = terms(overlap)
-    found = average_instances(numerator, denominator, empty_set_instances(ws, call, overlap), ws.case.weights)
-    return Result(found.value, found.reason, (*overlap.notes, *found.notes))
+    mean = average_instances(numerator, denominator, empty_set_instances(ws, call, overlap), ws.case.weights)
+    return Result(mean.value, mean.reason, (*overlap.notes, *mean.notes))
 
 
 def pooled_share(ws: EvaluationContext, call: MetricCall, overlap: AugmentedOverlap, terms: OverlapTerms) -> Result:
@@ -147,5 +165,5 @@ def pooled_share(ws: EvaluationContext, call: MetricCall, overlap: AugmentedOver
 
 
 def weighted_total(ws: EvaluationContext, counts: Integers) -> int:
-    """The sum of counts per instance, each as often as its instance weighs."""
+    """The weighted sum of counts per instance."""
     return total(counts if ws.case.weights is None else multiply(counts, ws.case.weights))

@@ -1,35 +1,33 @@
 """Agreement beyond chance: Cohen's kappa, Scott's pi, Gwet's AC1 and the multi-class Matthews correlation."""
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from app.scoring.declaration.granularity import CLASS_TABLES, CONFUSION
-from app.scoring.declaration.metric import LABELS, Metric, MetricCall, Param, Properties, Result, register
-from app.scoring.metrics.example_data import MULTICLASS_EXAMPLE, worked_example
+from app.scoring.declaration.metric import MetricCall, Properties, Result
+from app.scoring.metrics.example_data import MULTICLASS_EXAMPLE
 from app.scoring.metrics.labels.confusion_cells import confusion_cells
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.labels.whole_task import SINGLE_LABEL_OPTIONS, SINGLE_LABEL_TASKS
+from app.scoring.metrics.shared_declarations import (
+    SIGNED_RANGE,
+    choice_param,
+    declare_single_label_metric,
+    worked_example,
+)
 from app.scoring.numeric.exact import multiply, square_root, total
 from app.scoring.tally import EvaluationContext, Tally
 
-SIGNED_RANGE = (-1.0, 1.0)
 OUTSIDE_IS_CATEGORY = "a label outside the vocabulary and a missing prediction are categories of their own"
-OUTSIDE_NEVER_AGREES = (
-    "a label outside the vocabulary and a missing prediction agree with nothing and are no class of the sum"
-)
+OUTSIDE_NEVER_AGREES = "a label outside the vocabulary and a missing prediction never agree and are no class of the sum"
 ONE_CLASS_REASON = "gold and predictions are one and the same single class, so chance agreement is 1 (0/0)"
-WEIGHTS_PARAM = Param(
+WEIGHTS_PARAM = choice_param(
     "weights",
-    "choice",
-    "how much a disagreement weighs",
-    default="none",
-    values=("none", "linear", "quadratic"),
-    value_meanings=(
-        "every disagreement weighs the same",
-        "by how many places apart the two classes are declared",
-        "by the square of how many places apart the two classes are declared",
-    ),
+    "the weight of a disagreement",
+    none="all disagreements have the same weight",
+    linear="by how many positions apart the two classes are declared",
+    quadratic="by the square of how many positions apart the two classes are declared",
 )
 
 
@@ -39,14 +37,15 @@ def _chance_agreement(tally: Tally) -> int:
 
 
 def cohen_kappa(ws: EvaluationContext, call: MetricCall) -> Result:
-    """(p_o - p_e) / (1 - p_e) as one division of integers; no value where chance agreement is 1.
+    """(p_o - p_e) / (1 - p_e), computed as one division of integers; undefined where chance agreement is 1.
 
-    With weights it is 1 less weighted disagreement over that of chance (Cohen 1968), classes in declared order.
+    With weights: 1 - (weighted disagreement) / (weighted disagreement expected by chance), with the classes in declared
+    order (Cohen 1968).
     """
     tally = ws.tally(call.options)
     if call.params["weights"] == "none":
         return Result(unweighted_kappa(tally))
-    cells = confusion_cells(ws, tally, "place on the scale of their order")
+    cells = confusion_cells(ws, tally, "position on the scale of classes")
     power = 1 if call.params["weights"] == "linear" else 2
     observed = total(multiply(np.abs(cells.gold - cells.predicted) ** power, cells.counts))
     expected = _expected_distance(tally, power)
@@ -66,20 +65,21 @@ def unweighted_kappa(tally: Tally) -> float:
 def _expected_distance(tally: Tally, power: int) -> int:
     """The sum over classes j, k of |j - k| to this power × (times j in gold) × (times k predicted)."""
     gold, predicted = ([int(count) for count in side] for side in (tally.classes.support, tally.classes.predicted))
-    if power == 1:  # each step between neighbours is taken by the pairs with one side below it and the other above
-        found = below_gold = below_predicted = 0
+    if power == 1:
+        # |j - k| is the number of gaps between neighbouring classes that lie between j and k: add up the pairs per gap
+        distance = below_gold = below_predicted = 0
         for g, p in zip(gold, predicted, strict=True):
             below_gold += g
             below_predicted += p
-            found += below_gold * (tally.n - below_predicted) + below_predicted * (tally.n - below_gold)
-        return found
+            distance += below_gold * (tally.n - below_predicted) + below_predicted * (tally.n - below_gold)
+        return distance
     sums = [[sum(count * at**k for at, count in enumerate(side)) for k in (1, 2)] for side in (gold, predicted)]
     (gold_first, gold_second), (first, second) = sums
     return tally.n * (gold_second + second) - 2 * gold_first * first
 
 
 def scott_pi(ws: EvaluationContext, call: MetricCall) -> Result:
-    """Like kappa, with one distribution for both sides as chance: (4nE - S) / (4n² - S), S the squared sums."""
+    """Like kappa, but chance follows from the pooled distribution: (4nE - S) / (4n² - S), S the sum of squared totals."""
     tally = ws.tally(call.options)
     both = _class_totals(tally)
     chance = sum(count**2 for count in both)
@@ -89,9 +89,9 @@ def scott_pi(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def gwet_ac1(ws: EvaluationContext, call: MetricCall) -> Result:
-    """Like kappa, with the chance that is highest where all classes are as common: the mean of π(1 - π) over K - 1.
+    """Like kappa, with chance Σ π(1 - π) / (K - 1), which is highest where all classes are equally common.
 
-    The classes are the declared ones: what stands in neither vocabulary is agreed on by nobody.
+    K counts the declared classes. Labels outside the vocabulary never agree and enter no class of the sum.
     """
     tally = ws.tally(call.options)
     both = _class_totals(tally)[: len(tally.names)]
@@ -99,27 +99,26 @@ def gwet_ac1(ws: EvaluationContext, call: MetricCall) -> Result:
     if others == 0:
         raise UndefinedError("there is only one class, so chance agreement is 0/0")
     chance = sum(count * (2 * tally.n - count) for count in both)
-    everything = 4 * others * tally.n**2
-    return Result((4 * others * tally.n * tally.exact - chance) / (everything - chance))
+    scale = 4 * others * tally.n**2
+    return Result((4 * others * tally.n * tally.exact - chance) / (scale - chance))
 
 
 def _class_totals(tally: Tally) -> list[int]:
-    """How often each class stands in gold and predictions together, then what stands in neither vocabulary."""
+    """Occurrences of each class in gold and predictions together, then of labels outside the vocabulary."""
     sums = [int(g) + int(p) for g, p in zip(tally.classes.support, tally.classes.predicted, strict=True)]
     return [*sums, tally.outside_fp, tally.outside_fn, tally.without_prediction]
 
 
 def mcc(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The multi-class R_K with a correctly rounded square root; 0 and flagged where a side is constant (row 30).
+    """The multi-class R_K with a correctly rounded square root; 0 with a note where a side is constant (row 30).
 
-    A label outside the vocabulary and a missing prediction count as categories of their own.
+    Labels outside the vocabulary and missing predictions are categories of their own.
     """
     tally = ws.tally(call.options)
     gold, predicted = tally.classes.support, tally.classes.predicted
     covariance = tally.n * tally.exact - _chance_agreement(tally)
-    spread_predicted = (
-        tally.n**2 - total(multiply(predicted, predicted)) - tally.outside_fp**2 - tally.without_prediction**2
-    )
+    outside = tally.outside_fp**2 + tally.without_prediction**2
+    spread_predicted = tally.n**2 - total(multiply(predicted, predicted)) - outside
     spread_gold = tally.n**2 - total(multiply(gold, gold)) - tally.outside_fn**2
     if spread_predicted == 0 or spread_gold == 0:
         side = "gold" if spread_gold == 0 else "the predictions"
@@ -141,7 +140,7 @@ _WEIGHTED_KAPPA_SYMBOLS = {
 
 
 def _kappa_equation(call: MetricCall) -> str:
-    """The weighted form where weights are asked for."""
+    """The weighted form where the call has weights."""
     weights = call.params["weights"]
     if weights == "none":
         return call.metric.equation
@@ -152,102 +151,65 @@ def _kappa_equation(call: MetricCall) -> str:
     )
 
 
-register(
-    Metric(
-        key="cohen_kappa",
-        name="Cohen's kappa",
-        names=("kappa", "chance-corrected agreement", "weighted kappa", "quadratic weighted kappa", "QWK"),
-        equation=rf"{_BEYOND},\;p_{{e}}=\frac{{1}}{{n^{{2}}}}\sum_{{j}} p_{{j}}\,n_{{j}}",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=(LABELS,),
-        direction="higher",
-        granularity=CONFUSION,
-        range=SIGNED_RANGE,
-        params=(WEIGHTS_PARAM,),
-        options=SINGLE_LABEL_OPTIONS,
-        properties=Properties(symmetric=True, prevalence_sensitive=True, ordinal=True),
-        source=f"Cohen 1960, A coefficient of agreement for nominal scales; Cohen 1968, Weighted kappa; {OUTSIDE_IS_CATEGORY}",
-        example=worked_example(MULTICLASS_EXAMPLE, "4/13"),
-        compute=cohen_kappa,
-        hints={"multilabel": "kappa is for one label per instance"},
-        symbols={**_AGREEMENT_SYMBOLS, **_WEIGHTED_KAPPA_SYMBOLS},
-        peers={
-            "scikit-learn": "cohen_kappa_score; where it is 0/0, nan. Weighted, it numbers the classes that occur, so that "
-            "one that does not brings its neighbours closer, unless labels= names all",
-            "PyCM": 'Kappa, weighted_kappa; "None" where it is 0/0',
-            "caret": "Kappa; NaN where it is 0/0",
-        },
-        shown=_kappa_equation,
-    )
+_declare = partial(declare_single_label_metric, direction="higher", granularity=CLASS_TABLES, range=SIGNED_RANGE)
+
+_declare(
+    key="cohen_kappa",
+    name="Cohen's kappa",
+    names=("kappa", "chance-corrected agreement", "weighted kappa", "quadratic weighted kappa", "QWK"),
+    equation=rf"{_BEYOND},\;p_{{e}}=\frac{{1}}{{n^{{2}}}}\sum_{{j}} p_{{j}}\,n_{{j}}",
+    granularity=CONFUSION,
+    params=(WEIGHTS_PARAM,),
+    properties=Properties(symmetric=True, prevalence_sensitive=True, ordinal=True),
+    source=f"Cohen 1960, A coefficient of agreement for nominal scales; Cohen 1968, Weighted kappa; {OUTSIDE_IS_CATEGORY}",
+    example=worked_example(MULTICLASS_EXAMPLE, "4/13"),
+    compute=cohen_kappa,
+    hints={"multilabel": "kappa is for one label per instance"},
+    symbols={**_AGREEMENT_SYMBOLS, **_WEIGHTED_KAPPA_SYMBOLS},
+    peers={
+        "scikit-learn": "cohen_kappa_score; where it is 0/0, nan. Weighted, it numbers the classes that occur, so that "
+        "one that does not brings its neighbours closer, unless labels= names all",
+        "PyCM": 'Kappa, weighted_kappa; "None" where it is 0/0',
+        "caret": "Kappa; NaN where it is 0/0",
+    },
+    shown=_kappa_equation,
 )
-register(
-    Metric(
-        key="scott_pi",
-        name="Scott's pi",
-        names=("Kappa Unbiased", "unbiased kappa"),
-        equation=rf"{_BEYOND},\;p_{{e}}=\sum_{{j}} \pi_{{j}}^{{2}},\;{_POOLED_SHARE}",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=(LABELS,),
-        direction="higher",
-        granularity=CLASS_TABLES,
-        range=SIGNED_RANGE,
-        params=(),
-        options=SINGLE_LABEL_OPTIONS,
-        properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source=f"Scott 1955, Reliability of content analysis; {OUTSIDE_IS_CATEGORY}",
-        example=worked_example(MULTICLASS_EXAMPLE, "29/101"),
-        compute=scott_pi,
-        hints={"multilabel": "this agreement is for one label per instance"},
-        symbols=_PI_SYMBOLS,
-        peers={"PyCM": 'Scott PI; "None" where it is 0/0'},
-    )
+_declare(
+    key="scott_pi",
+    name="Scott's pi",
+    names=("Kappa Unbiased", "unbiased kappa"),
+    equation=rf"{_BEYOND},\;p_{{e}}=\sum_{{j}} \pi_{{j}}^{{2}},\;{_POOLED_SHARE}",
+    source=f"Scott 1955, Reliability of content analysis; {OUTSIDE_IS_CATEGORY}",
+    example=worked_example(MULTICLASS_EXAMPLE, "29/101"),
+    compute=scott_pi,
+    hints={"multilabel": "this agreement is for one label per instance"},
+    symbols=_PI_SYMBOLS,
+    peers={"PyCM": 'Scott PI; "None" where it is 0/0'},
 )
-register(
-    Metric(
-        key="gwet_ac1",
-        name="Gwet's AC1",
-        names=("AC1", "first-order agreement coefficient"),
-        equation=rf"{_BEYOND},\;p_{{e}}=\frac{{1}}{{K-1}}\sum_{{j}} \pi_{{j}}\,(1-\pi_{{j}}),\;{_POOLED_SHARE}",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=(LABELS,),
-        direction="higher",
-        granularity=CLASS_TABLES,
-        range=SIGNED_RANGE,
-        params=(),
-        options=SINGLE_LABEL_OPTIONS,
-        properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source=f"Gwet 2008, Computing inter-rater reliability and its variance; {OUTSIDE_NEVER_AGREES}",
-        example=worked_example(MULTICLASS_EXAMPLE, "79/223"),
-        compute=gwet_ac1,
-        hints={"multilabel": "this agreement is for one label per instance"},
-        symbols={**_PI_SYMBOLS, "K": "number of declared classes"},
-        peers={
-            "PyCM": "Gwet AC1; of vectors it takes K as the number of classes that occur, here it is those declared"
-        },
-    )
+_declare(
+    key="gwet_ac1",
+    name="Gwet's AC1",
+    names=("AC1", "first-order agreement coefficient"),
+    equation=rf"{_BEYOND},\;p_{{e}}=\frac{{1}}{{K-1}}\sum_{{j}} \pi_{{j}}\,(1-\pi_{{j}}),\;{_POOLED_SHARE}",
+    source=f"Gwet 2008, Computing inter-rater reliability and its variance; {OUTSIDE_NEVER_AGREES}",
+    example=worked_example(MULTICLASS_EXAMPLE, "79/223"),
+    compute=gwet_ac1,
+    hints={"multilabel": "this agreement is for one label per instance"},
+    symbols={**_PI_SYMBOLS, "K": "number of declared classes"},
+    peers={"PyCM": "Gwet AC1; of vectors it takes K as the number of classes that occur, here it is those declared"},
 )
-register(
-    Metric(
-        key="mcc",
-        name="Matthews correlation coefficient",
-        names=("phi coefficient", "R_K"),
-        equation=r"\frac{n\sum_{j} \mathrm{TP}_{j}-\sum_{j} p_{j}\,n_{j}}{\sqrt{(n^{2}-\sum_{j} p_{j}^{2})(n^{2}-\sum_{j} n_{j}^{2})}}",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=(LABELS,),
-        direction="higher",
-        granularity=CLASS_TABLES,
-        range=SIGNED_RANGE,
-        params=(),
-        options=SINGLE_LABEL_OPTIONS,
-        properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source="Gorodkin 2004, Comparing two K-category assignments by a K-category correlation coefficient; "
-        f"{OUTSIDE_IS_CATEGORY}",
-        example=worked_example(MULTICLASS_EXAMPLE, "0.32714432804381227"),
-        compute=mcc,
-        hints={"multilabel": "the correlation is for one label per instance"},
-        peers={
-            "scikit-learn": "matthews_corrcoef; 0 where a side is constant, as here",
-            "PyCM": 'Overall MCC; "None" there',
-        },
-    )
+_declare(
+    key="mcc",
+    name="Matthews correlation coefficient",
+    names=("phi coefficient", "R_K"),
+    equation=r"\frac{n\sum_{j} \mathrm{TP}_{j}-\sum_{j} p_{j}\,n_{j}}{\sqrt{(n^{2}-\sum_{j} p_{j}^{2})(n^{2}-\sum_{j} n_{j}^{2})}}",
+    source="Gorodkin 2004, Comparing two K-category assignments by a K-category correlation coefficient; "
+    f"{OUTSIDE_IS_CATEGORY}",
+    example=worked_example(MULTICLASS_EXAMPLE, "0.32714432804381227"),
+    compute=mcc,
+    hints={"multilabel": "the correlation is for one label per instance"},
+    peers={
+        "scikit-learn": "matthews_corrcoef; 0 where a side is constant, as here",
+        "PyCM": 'Overall MCC; "None" there',
+    },
 )

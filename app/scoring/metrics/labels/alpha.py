@@ -1,18 +1,27 @@
-"""The α-score of Boutell et al.: a Jaccard index that weighs missed and added labels apart, raised to a power."""
+"""The α-score of Boutell et al.: a Jaccard index with separate weights for missed and added labels, raised to a power."""
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
 import numpy as np
 
 from app.scoring.declaration.granularity import INSTANCES
-from app.scoring.declaration.metric import LABELS, Metric, MetricCall, Param, Properties, Result, register
-from app.scoring.metrics.example_data import MULTILABEL_EXAMPLE, worked_example
+from app.scoring.declaration.metric import MetricCall, Param, Result
+from app.scoring.metrics.example_data import MULTILABEL_EXAMPLE
 from app.scoring.metrics.labels.averages import FixedInstances, average_instances, empty_set_values
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.labels.whole_task import LABEL_SET_OPTIONS, SINGLE_LABEL_TASKS, UNIT_RANGE
+from app.scoring.metrics.shared_declarations import (
+    ASYMMETRIC,
+    LABEL_SET_OPTIONS,
+    MULTILABEL_TASKS,
+    SINGLE_LABEL_TASKS,
+    choice_param,
+    declare_label_set_metric,
+    worked_example,
+)
 from app.scoring.numeric.correct_rounding import power_sum
 from app.scoring.numeric.exact import (
     Integers,
@@ -37,45 +46,46 @@ _POOLED = (
 
 
 def alpha_score(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The mean over instances, or with pooled=true the ratio of the counts summed over all of them.
+    """The mean over instances; with pooled=true the ratio of the counts summed over all instances.
 
-    Source: Boutell et al. 2004, Learning multi-label scene classification, sec 5.3; the pooled form with ε is Sefidian's
-    code.
+    Source: Boutell et al. 2004, Learning multi-label scene classification, sec 5.3; the pooled form with ε follows
+    Sefidian's code.
     """
     alpha, beta, gamma, epsilon = (to_fraction(call.params[name]) for name in ("alpha", "beta", "gamma", "epsilon"))
     instances = ws.tally(call.options).instances
     fixed = _empty_set_values(instances, call)
     if epsilon and instances.weights is not None:
-        raise UndefinedError("epsilon is added to counts, and of weights nobody knows the unit")
+        raise UndefinedError("epsilon is added to counts, but instance weights have no defined unit")
     if call.params["pooled"] == "true":
         return _pooled_score(instances, fixed, (beta, gamma, epsilon), alpha)
     scale = math.lcm(beta.denominator, gamma.denominator)
-    weighed = (scale, scale - int(scale * gamma), scale - int(scale * beta), 0)
-    numerator = linear_combination(weighed, instances.counts.columns)
+    coefficients = (scale, scale - int(scale * gamma), scale - int(scale * beta), 0)
+    numerator = linear_combination(coefficients, instances.counts.columns)
     denominator = linear_combination((scale, scale, scale, 0), instances.counts.columns)
-    plain = average_instances(numerator, denominator, fixed, instances.weights)
+    mean = average_instances(numerator, denominator, fixed, instances.weights)
     if alpha == 1:
-        return plain
-    if alpha.denominator == 1:  # rational, so that equal values have to be equal
-        summed = partial(power_sum, power=int(alpha))
-        value = average_instances(numerator, denominator, fixed, instances.weights, summed).value
+        return mean
+    if alpha.denominator == 1:  # rational values are summed exactly, so that equal scores compare equal
+        sum_of_powers = partial(power_sum, power=int(alpha))
+        value = average_instances(numerator, denominator, fixed, instances.weights, sum_of_powers).value
     else:
         value = _mean_of_powers(numerator, denominator, fixed, instances.weights, alpha=float(alpha))
-    return Result(None if value is None else round_to_12_digits(value), None, plain.notes)
+    return Result(None if value is None else round_to_12_digits(value), None, mean.notes)
 
 
 def _parameter_error(params: Mapping[str, str]) -> str | None:
-    """What is wrong with numbers that are each within their bounds; without a task there may be none."""
+    """What is wrong with parameters that are each within their bounds; some may be missing where no task is known."""
     if {"beta", "gamma"} <= params.keys() and max(to_fraction(params["beta"]), to_fraction(params["gamma"])) != 1:
-        return "one of beta and gamma has to be 1, else no answer, however wrong, would score 0"
+        return "beta or gamma must be 1: otherwise even a completely wrong answer scores above 0"
     if to_fraction(params["epsilon"]) and params["pooled"] == "false":
-        return "epsilon belongs to the pooled form: say pooled=true too"
+        return "epsilon applies to the pooled form only: add pooled=true"
     return None
 
 
 def _empty_set_values(instances: InstanceCounts, call: MetricCall) -> list[FixedInstances]:
-    """Two empty sets are 0/0; where one is empty the equation has a value, which stays unless one_empty=skip."""
-    pooled = call.params["pooled"] == "true"  # two empty sets add nothing there, as one that is left out
+    """The instances with empty sets: two empty sets are 0/0; with one empty set the equation applies unless one_empty=skip."""
+    # two empty sets add nothing to the pooled counts, like an instance that is left out
+    pooled = call.params["pooled"] == "true"
     known = instances.predicted_size if pooled else instances.known_size
     fixed = empty_set_values(call, instances.gold_size, instances.predicted_size, known)
     return fixed if call.options["one_empty"] == "skip" else fixed[:1]
@@ -85,37 +95,37 @@ def _pooled_score(
     instances: InstanceCounts, fixed: list[FixedInstances], parts: tuple[Fraction, Fraction, Fraction], alpha: Fraction
 ) -> Result:
     beta, gamma, epsilon = parts
-    kept = np.ones(len(instances.gold_size), dtype=bool)
+    included = np.ones(len(instances.gold_size), dtype=bool)
     for mask, value, _ in fixed:
-        kept &= ~mask if value is None else True
-    weights = kept.astype(np.int64) if instances.weights is None else instances.weights * kept
+        included &= ~mask if value is None else True
+    weights = included.astype(np.int64) if instances.weights is None else instances.weights * included
     tp, fp, fn, _ = (total(multiply(column, weights)) for column in instances.counts.columns)
-    below = tp + fp + fn + epsilon
-    if not below:
-        nothing, setting = fixed[0][1], fixed[0][2]
-        if nothing is None or not kept.any():
+    denominator = tp + fp + fn + epsilon
+    if not denominator:
+        empty_value, setting = fixed[0][1], fixed[0][2]
+        if empty_value is None or not included.any():
             raise UndefinedError(f"no instance with a label is left to count ({setting})")
-        return Result(nothing, None, (f"no instance has any label: 0/0 counted as {nothing:g} ({setting})",))
-    ratio = 1 - (beta * fn + gamma * fp) / below
+        return Result(empty_value, None, (f"no instance has any label: 0/0 counted as {empty_value:g} ({setting})",))
+    ratio = 1 - (beta * fn + gamma * fp) / denominator
     return Result(float(ratio) if alpha == 1 else round_to_12_digits(float(ratio) ** float(alpha)))
 
 
 def _mean_of_powers(
     numerator: Integers, denominator: Integers, fixed: list[FixedInstances], weights: Integers | None, *, alpha: float
 ) -> float:
-    """The mean of the ratios' powers; equal ratios are raised once."""
-    heavy = np.ones(len(numerator), dtype=np.int64) if weights is None else weights
-    free = ~np.logical_or.reduce([mask for mask, _, _ in fixed])
-    ratios, places = np.unique(divide(numerator[free], denominator[free]), return_inverse=True)
-    often = np.zeros(len(ratios), dtype=np.int64)  # below 2**53 together
-    np.add.at(often, places, heavy[free])
-    terms = [count * ratio**alpha for ratio, count in zip(ratios.tolist(), often.tolist(), strict=True)]
-    counted = total(heavy[free])
+    """The mean of the powers of the ratios; equal ratios are raised to the power once."""
+    instance_weights = np.ones(len(numerator), dtype=np.int64) if weights is None else weights
+    regular = ~np.logical_or.reduce([mask for mask, _, _ in fixed])
+    ratios, positions = np.unique(divide(numerator[regular], denominator[regular]), return_inverse=True)
+    counts = np.zeros(len(ratios), dtype=np.int64)  # their sum stays below 2**53, so each converts to binary64 exactly
+    np.add.at(counts, positions, instance_weights[regular])
+    terms = [count * ratio**alpha for ratio, count in zip(ratios.tolist(), counts.tolist(), strict=True)]
+    divisor = total(instance_weights[regular])
     for mask, value, _ in fixed:
         if value is not None:
-            terms.append(value * total(heavy[mask]))
-            counted += total(heavy[mask])
-    return divide_sum(math.fsum(terms), counted)
+            terms.append(value * total(instance_weights[mask]))
+            divisor += total(instance_weights[mask])
+    return divide_sum(math.fsum(terms), divisor)
 
 
 def _alpha_equation(call: MetricCall) -> str:
@@ -127,52 +137,41 @@ def _alpha_equation(call: MetricCall) -> str:
     return latex
 
 
-def _number_param(name: str, meaning: str, most: float) -> Param:
-    return Param(name, "number", meaning, bounds=(0, most), required_for=("multilabel",))
+def _number_param(name: str, meaning: str, maximum: float) -> Param:
+    return Param(name, "number", meaning, bounds=(0, maximum), required_for=MULTILABEL_TASKS)
 
 
-register(
-    Metric(
-        key="alpha_score",
-        name="α-score",
-        names=("alpha-evaluation", "α-evaluation score", "generalized Jaccard similarity of Boutell et al."),
-        equation=_PER_INSTANCE,
-        tasks=("multilabel",),
-        needs=(LABELS,),
-        direction="higher",
-        granularity=INSTANCES,
-        range=UNIT_RANGE,
-        params=(
-            _number_param(
-                "alpha", "how little an answer that is only partly right counts: with a large α, nothing", 1000
-            ),
-            _number_param("beta", "the weight of a missed label, from 0 to 1", 1),
-            _number_param("gamma", "the weight of an added label, from 0 to 1; it or beta is 1", 1),
-            Param(
-                "pooled",
-                "choice",
-                "whether counts are summed over instances before they are divided",
-                default="false",
-                values=("false", "true"),
-                value_meanings=("the mean of the instances' values", "one ratio of the counts of all instances"),
-            ),
-            Param("epsilon", "number", "what is added to the divisor of the pooled form", default="0", bounds=(0, 1)),
+declare_label_set_metric(
+    key="alpha_score",
+    name="α-score",
+    names=("alpha-evaluation", "α-evaluation score", "generalized Jaccard similarity of Boutell et al."),
+    equation=_PER_INSTANCE,
+    direction="higher",
+    granularity=INSTANCES,
+    params=(
+        _number_param("alpha", "the exponent: the larger α is, the less a partly right answer counts", 1000),
+        _number_param("beta", "the weight of a missed label, from 0 to 1", 1),
+        _number_param("gamma", "the weight of an added label, from 0 to 1; it or beta is 1", 1),
+        choice_param(
+            "pooled",
+            "whether counts are summed over all instances before the division",
+            false="the mean of the instances' values",
+            true="one ratio of the counts of all instances",
         ),
-        options=("both_empty", "one_empty", *LABEL_SET_OPTIONS),
-        properties=Properties(symmetric=False, prevalence_sensitive=True, significant_digits=12),  # unless alpha is 1
-        source="Boutell et al. 2004, Learning multi-label scene classification, sec 5.3; Sefidian (the pooled form)",
-        example=worked_example(MULTILABEL_EXAMPLE, "13/16", {"alpha": "1", "beta": "0.25", "gamma": "1"}),
-        compute=alpha_score,
-        hints=dict.fromkeys(
-            SINGLE_LABEL_TASKS, "with one label per instance an answer is right or wrong: say accuracy"
-        ),
-        symbols={
-            "α": "how little partly right answers count",
-            "β": "weight of a missed label",
-            "γ": "weight of an added label",
-        },
-        peers={"Sefidian's code": "pools all instances and adds 1e-5 to the divisor: pooled=true, epsilon=1e-5"},
-        shown=_alpha_equation,
-        check=_parameter_error,
-    )
+        Param("epsilon", "number", "a constant added to the pooled denominator", default="0", bounds=(0, 1)),
+    ),
+    options=("both_empty", "one_empty", *LABEL_SET_OPTIONS),
+    properties=replace(ASYMMETRIC, significant_digits=12),
+    source="Boutell et al. 2004, Learning multi-label scene classification, sec 5.3; Sefidian (the pooled form)",
+    example=worked_example(MULTILABEL_EXAMPLE, "13/16", {"alpha": "1", "beta": "0.25", "gamma": "1"}),
+    compute=alpha_score,
+    hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance an answer is right or wrong: use accuracy"),
+    symbols={
+        "α": "exponent: the larger it is, the less partly right answers count",
+        "β": "weight of a missed label",
+        "γ": "weight of an added label",
+    },
+    peers={"Sefidian's code": "pools all instances and adds 1e-5 to the denominator: pooled=true, epsilon=1e-5"},
+    shown=_alpha_equation,
+    check=_parameter_error,
 )

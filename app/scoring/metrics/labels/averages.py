@@ -4,13 +4,14 @@ Sources: W = Wenzel, V = Van Asch 2013, Z = Zhang & Zhou 2014, S = Sefidian, D =
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from app.scoring.declaration.granularity import CLASS_TABLES, INSTANCES, ONE_TABLE, POOLED_TABLE, Granularity
 from app.scoring.declaration.metric import LABELS, TRAIN_FREQUENCIES, MetricCall, Result, rounded_result
+from app.scoring.declaration.metric_syntax import pluralize
 from app.scoring.declaration.task import TASK_KINDS, TaskKind
 from app.scoring.metrics.labels.ratio_forms import ConfusionTable, RatioMeasure, single_table
 from app.scoring.metrics.labels.undefined_rules import (
@@ -20,68 +21,68 @@ from app.scoring.metrics.labels.undefined_rules import (
     class_names,
     excluded_mask,
     join_names,
+    label_position,
     ratio_or_substitute,
+    requested_label,
     table_of,
     train_weights,
     zero_division_value,
 )
+from app.scoring.metrics.shared_declarations import LABEL_SET_OPTIONS, MULTILABEL_TASKS
 from app.scoring.numeric.correct_rounding import Real, to_real, weighted_sum
 from app.scoring.numeric.exact import Integers, square_root, total
 from app.scoring.tally import EvaluationContext, Tally
 
+_LABEL_AVERAGE_OPTIONS = ("zero_division", "exclude_labels", *LABEL_SET_OPTIONS)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Average:
-    """One averaging strategy, declared once for every base measure.
+    """One averaging strategy, declared once for every base measure; the defaults are those of a mean over classes.
 
-    `equation` holds `{B}` for the measure with its counts indexed by `index`; `moves`: replicating a class moves
-    the value even if the class's own measures stay; `symmetric`: it treats gold and predictions alike.
+    `equation` contains `{B}` in place of the measure, whose counts get the index `index`. `is_prevalence_sensitive`:
+    replicating the instances of a class moves the value even if the measures of that class stay the same. `symmetric`:
+    the average treats gold and predictions alike.
     """
 
     suffix: str
     name: str
-    names: tuple[str, ...]
     equation: str
-    index: str
-    tasks: tuple[TaskKind, ...]
-    needs: tuple[str, ...]
-    options: tuple[str, ...]
-    is_prevalence_sensitive: bool
-    symmetric: bool
-    source: str
-    granularity: Granularity
     compute: Callable[[EvaluationContext, MetricCall, RatioMeasure], Result]
+    source: str = ""
+    names: tuple[str, ...] = ()
+    index: str = "j"
+    tasks: tuple[TaskKind, ...] = TASK_KINDS
+    needs: tuple[str, ...] = (LABELS,)
+    options: tuple[str, ...] = _LABEL_AVERAGE_OPTIONS
+    is_prevalence_sensitive: bool = False
+    symmetric: bool = True
+    granularity: Granularity = CLASS_TABLES
     hint: str = ""
 
 
 def single_class(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Result:
-    """The value of one class: of `label`, else of the positive label of a binary task."""
-    label = call.params.get("label") or (ws.spec.positive_label if ws.spec.task == "binary" else None)
-    if label is None:
-        raise UndefinedError("it needs label=… to say which class is meant")
-    tally = ws.tally(call.options)
-    if label not in tally.names:
-        raise UndefinedError(f"'{label}' is not a declared class")
-    table = table_of(tally.classes, tally.names.index(label))
+    """The value of one class: of `label`, else of the positive label of a binary task. Raises UndefinedError."""
+    label, tally = requested_label(ws, call), ws.tally(call.options)
+    table = table_of(tally.classes, label_position(label, tally.names))
     return _table_result(call, ratio, table, f"{ratio.name} of {label}")
 
 
 def _table_result(call: MetricCall, ratio: RatioMeasure, table: ConfusionTable, what: str) -> Result:
-    """The measure of one table under the zero-division rule, with the note if the rule fired."""
+    """The measure of one table under the zero-division rule, with a note where the rule was applied."""
     numerator, denominator = (int(part[0]) for part in ratio.parts(single_table(table)))
     if not denominator and not ratio.replaceable:
         raise UndefinedError(f"{what} is {'x' if numerator else '0'}/0")
     if denominator and ratio.root:
         return Result(square_root(Fraction(numerator, denominator)))
     value, notes = ratio_or_substitute(call, ratio.direction, numerator, denominator, what, lowest=ratio.lowest)
-    return Result(
-        value, None, notes, exact=to_real(Fraction(numerator, denominator) if denominator else Fraction(value))
-    )
+    exact = Fraction(numerator, denominator) if denominator else Fraction(value)
+    return Result(value, None, notes, exact=to_real(exact))
 
 
 @dataclass(frozen=True, slots=True)
 class _AveragedLabels:
-    """The classes that enter an average, what each weighs, and the notes so far."""
+    """The classes that enter an average, their weights, and the notes collected so far."""
 
     mask: Mask
     weights: Integers
@@ -104,71 +105,71 @@ def weighted(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Re
 
 
 def weighted_by_predicted(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Result:
-    """The mean weighted by how often each class was predicted (W eq 16 as printed); others weigh 0."""
+    """The mean weighted by the number of predictions of each class (W eq 16 as printed)."""
     tally = ws.tally(call.options)
     mask, notes = averaged_labels(ws, tally, call, by_label_set=False)
     return _average_classes(tally, call, ratio, _AveragedLabels(mask, tally.classes.predicted, notes))
 
 
 def lfb_train(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Result:
-    """The mean weighted by training frequency (V eq 10); labels that training lacks weigh 0."""
+    """The mean weighted by training frequency (V eq 10); labels absent from the training data have weight 0."""
     tally = ws.tally(call.options)
     weights = train_weights(ws, tally)
     mask, notes = averaged_labels(ws, tally, call, by_label_set=False)
     if (mask & (weights == 0)).any():
         notes.append(f"absent from the training data, so of weight 0: {class_names(tally, mask & (weights == 0))}")
-    strange = sorted(set(ws.spec.train_frequencies or ()) - set(ws.spec.classes))
-    if strange:
-        notes.append(f"in the training data but not declared, so ignored: {join_names(strange)}")
+    undeclared = sorted(set(ws.spec.train_frequencies or ()) - set(ws.spec.classes))
+    if undeclared:
+        notes.append(f"in the training data but not declared, so ignored: {join_names(undeclared)}")
     return _average_classes(tally, call, ratio, _AveragedLabels(mask, weights, notes))
 
 
-def _average_classes(tally: Tally, call: MetricCall, ratio: RatioMeasure, over_these: _AveragedLabels) -> Result:
-    """The sum of weight × numerator / denominator, divided by the sum of the weights."""
-    mask, weights, notes = over_these.mask, over_these.weights, over_these.notes
+def _average_classes(tally: Tally, call: MetricCall, ratio: RatioMeasure, averaged: _AveragedLabels) -> Result:
+    """The weighted mean over classes: exact sum of weight × numerator / denominator, divided by the sum of the weights."""
+    mask, weights, notes = averaged.mask, averaged.weights, averaged.notes
     numerator, denominator = tally.part(ratio.numerator), tally.part(ratio.denominator)
-    matters = mask & (weights > 0)
-    fired = matters & (denominator == 0)
+    weighing = mask & (weights > 0)
+    undefined = weighing & (denominator == 0)
     value = None
-    if fired.any():
-        what = f"{ratio.name} is 0/0 for {class_names(tally, fired)}"
-        value = zero_division_value(call, ratio.direction, what, lowest=ratio.lowest)
-        notes.append(zero_division_note(call, what, value))
-    defined = matters & ~fired
-    divisor = total(weights[matters if value is not None else defined])
+    if undefined.any():
+        reason = f"{ratio.name} is 0/0 for {class_names(tally, undefined)}"
+        value = zero_division_value(call, ratio.direction, reason, lowest=ratio.lowest)
+        notes.append(zero_division_note(call, reason, value))
+    defined = weighing & ~undefined
+    divisor = total(weights[weighing if value is not None else defined])
     if divisor == 0:
         raise UndefinedError("no label with a defined value is left to average over")
     terms = ratio.summed(numerator[defined], denominator[defined], weights[defined])
-    extra = int(value or 0) * total(weights[fired])
+    extra = int(value or 0) * total(weights[undefined])
     return rounded_result((terms + extra) / divisor, notes)
 
 
 def zero_division_note(call: MetricCall, what: str, value: float | None) -> str:
-    """The sentence that says where the zero-division rule fired and what it did."""
+    """The note on where the zero-division rule was applied, and with what effect."""
     effect = "left out" if value is None else f"counted as {value:g}"
     return f"{what}; {effect} (zero_division={call.options['zero_division']})"
 
 
 def micro(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Result:
-    """The measure of the summed counts (W eq 11, 14, 17, 18; V eq 9); the sums over instances are the same."""
+    """The measure of the summed counts (W eq 11, 14, 17, 18; V eq 9); summing over instances gives the same counts."""
     tally = ws.tally(call.options)
     left_out = excluded_mask(tally, call)
-    kept = ~left_out
-    if not kept.any():
+    included = ~left_out
+    if not included.any():
         raise UndefinedError("no label is left to pool")
-    tp, fp, fn, tn = (total(column[kept]) for column in tally.classes.columns)
+    tp, fp, fn, tn = (total(column[included]) for column in tally.classes.columns)
     table = (tp, fp + tally.outside_fp, fn + tally.outside_fn, max(tn - tally.outside_tn, 0))
-    found = _table_result(call, ratio, table, f"pooled {ratio.name}")
-    notes = found.notes
+    pooled = _table_result(call, ratio, table, f"pooled {ratio.name}")
+    notes = pooled.notes
     if left_out.any():
         notes = (*notes, f"left out by exclude_labels: {class_names(tally, left_out)}")
     elif ratio.is_accuracy_when_pooled and ws.spec.task != "multilabel" and not tally.without_prediction:
         notes = (*notes, "with one label per instance micro precision, recall and F all equal accuracy")
-    return Result(found.value, None, notes, exact=found.exact)
+    return Result(pooled.value, None, notes, exact=pooled.exact)
 
 
 def samples(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Result:
-    """The mean over instances (W eq 23-28; Z), with its own rules for empty sets."""
+    """The mean over instances (W eq 23-28; Z), with separate options for empty sets."""
     tally = ws.tally(call.options)
     instances = tally.instances
     numerator, denominator = ratio.parts(instances.counts.columns)
@@ -177,22 +178,22 @@ def samples(ws: EvaluationContext, call: MetricCall, ratio: RatioMeasure) -> Res
         fixed = empty_set_values(call, instances.gold_size, instances.predicted_size, instances.known_size)
     elif (denominator == 0).any():
         setting = f"zero_division={call.options['zero_division']}"
-        value = zero_division_value(
-            call, ratio.direction, f"{ratio.name} is 0/0 for some instances", lowest=ratio.lowest
-        )
+        reason = f"{ratio.name} is 0/0 for some instances"
+        value = zero_division_value(call, ratio.direction, reason, lowest=ratio.lowest)
         fixed.append((np.asarray(denominator == 0), value, setting))
     return average_instances(numerator, denominator, fixed, instances.weights, summed=ratio.summed)
 
 
 FixedInstances = tuple[Mask, float | None, str]
-"""Some instances, the value that each of them has (None: it is left out), and the option that says so."""
+"""A mask of instances, the value that each of them gets (None: left out), and the option that decides it."""
 
 
 def empty_set_values(call: MetricCall, gold: Integers, predicted: Integers, known: Integers) -> list[FixedInstances]:
-    """What the options both_empty and one_empty make of instances with empty sets, by the sizes of their sets.
+    """The instances with empty sets, with their values under both_empty and one_empty, by the sizes of their sets.
 
-    `known` counts predicted labels without those outside the vocabulary. If two empty sets count 0, so does nothing but
-    unknown labels for an empty set: it must not leave the average, or be worth more, by such a label.
+    `known` counts the predicted labels within the vocabulary. With both_empty=0, a prediction of unknown labels only
+    for an empty gold set counts 0 too: adding unknown labels must not remove an instance from the average or raise its
+    value.
     """
     no_gold, no_prediction = gold == 0, predicted == 0
     both = no_gold & (known == 0 if call.options["both_empty"] == "0" else no_prediction)
@@ -210,32 +211,29 @@ def average_instances(
     weights: Integers | None,
     summed: Callable[[Integers, Integers, Integers | None], Real] = weighted_sum,
 ) -> Result:
-    """The mean over instances of numerator / denominator; `fixed` sets, leaves out (None) and names those of a mask.
+    """The mean over instances of numerator / denominator, except for instances in `fixed`.
 
-    Integers of length n; `weights` one whole number per instance; `summed` makes the sum of (weight ×) the values of
-    instances. Raises UndefinedError where no instance is left.
+    `numerator` and `denominator` are integers of length n, `weights` holds one integer per instance. Each entry of
+    `fixed` sets the value of the instances in its mask, or leaves them out (None). `summed` computes the exact sum of
+    weight × value. Raises UndefinedError where no instance is left.
     """
-    free = np.ones(len(numerator), dtype=bool)
+    regular = np.ones(len(numerator), dtype=bool)
     extra = divisor = 0
     notes = []
     for mask, value, setting in fixed:
         count = int(mask.sum())
-        free &= ~mask
+        regular &= ~mask
         if count and value is not None:
             weight = count if weights is None else total(weights[mask])
             extra, divisor = extra + int(value) * weight, divisor + weight
-            notes.append(f"{_instance_count_text(count)} counted as {value:g} ({setting})")
+            notes.append(f"{pluralize(count, 'instance')} counted as {value:g} ({setting})")
         elif count:
-            notes.append(f"{_instance_count_text(count)} left out ({setting})")
-    heavy = None if weights is None else weights[free]
-    divisor += int(free.sum()) if heavy is None else total(heavy)
+            notes.append(f"{pluralize(count, 'instance')} left out ({setting})")
+    regular_weights = None if weights is None else weights[regular]
+    divisor += int(regular.sum()) if regular_weights is None else total(regular_weights)
     if not divisor:
         raise UndefinedError("no instance is left to average over")
-    return rounded_result((summed(numerator[free], denominator[free], heavy) + extra) / divisor, notes)
-
-
-def _instance_count_text(count: int) -> str:
-    return "1 instance" if count == 1 else f"{count} instances"
+    return rounded_result((summed(numerator[regular], denominator[regular], regular_weights) + extra) / divisor, notes)
 
 
 def f_beta_of(precision: Real, recall: Real, beta: Fraction) -> Real:
@@ -244,21 +242,12 @@ def f_beta_of(precision: Real, recall: Real, beta: Fraction) -> Real:
     return precision * recall * (1 + square) / (precision * square + recall)
 
 
-_READING_OPTIONS = ("unknown_label", "missing", "duplicates", "empty_label")
-_LABEL_AVERAGE_OPTIONS = ("zero_division", "exclude_labels", *_READING_OPTIONS)
-
 SINGLE_CLASS = Average(
     suffix="",
     name="",
-    names=(),
     equation="{B}",
     index="",
-    tasks=TASK_KINDS,
-    needs=(LABELS,),
-    options=("zero_division", *_READING_OPTIONS[:3]),
-    is_prevalence_sensitive=False,
-    symmetric=True,
-    source="",
+    options=("zero_division", *LABEL_SET_OPTIONS[:3]),
     granularity=ONE_TABLE,
     compute=single_class,
 )
@@ -267,14 +256,8 @@ MACRO = Average(
     name="macro",
     names=("macro-averaged", "label-macro", "unweighted mean over classes"),
     equation=r"\frac{1}{m}\sum_{j=1}^{m} {B}",
-    index="j",
-    tasks=TASK_KINDS,
-    needs=(LABELS,),
     options=("label_set", "absent_gold", *_LABEL_AVERAGE_OPTIONS),
-    is_prevalence_sensitive=False,
-    symmetric=True,
     source="Wenzel eq 12, 15, 19; Van Asch 2013 eq 8",
-    granularity=CLASS_TABLES,
     compute=macro,
 )
 MICRO = Average(
@@ -283,11 +266,7 @@ MICRO = Average(
     names=("micro-averaged", "pooled"),
     equation="{B}",
     index="",
-    tasks=TASK_KINDS,
-    needs=(LABELS,),
-    options=("zero_division", "exclude_labels", *_READING_OPTIONS),
     is_prevalence_sensitive=True,
-    symmetric=True,
     source="Wenzel eq 11, 14, 17, 18; Van Asch 2013 eq 9",
     granularity=POOLED_TABLE,
     compute=micro,
@@ -297,14 +276,9 @@ WEIGHTED = Average(
     name="support-weighted",
     names=("weighted", "macro_weighted"),
     equation=r"\frac{1}{\sum_{j} n_{j}}\sum_{j} n_{j}\,{B}",
-    index="j",
-    tasks=TASK_KINDS,
-    needs=(LABELS,),
-    options=_LABEL_AVERAGE_OPTIONS,
     is_prevalence_sensitive=True,
     symmetric=False,
     source="Wenzel eq 13, 21, Fig 10",
-    granularity=CLASS_TABLES,
     compute=weighted,
 )
 WEIGHTED_BY_PREDICTED = Average(
@@ -312,14 +286,10 @@ WEIGHTED_BY_PREDICTED = Average(
     name="prediction-weighted",
     names=("weighted by predictions",),
     equation=r"\frac{1}{\sum_{j} p_{j}}\sum_{j} p_{j}\,{B}",
-    index="j",
-    tasks=TASK_KINDS,
-    needs=(LABELS,),
     options=("absent_gold", *_LABEL_AVERAGE_OPTIONS),
     is_prevalence_sensitive=True,
     symmetric=False,
     source="Wenzel eq 16 as printed (its example weights by support, as _weighted does)",
-    granularity=CLASS_TABLES,
     compute=weighted_by_predicted,
 )
 LFB_TRAIN = Average(
@@ -327,30 +297,18 @@ LFB_TRAIN = Average(
     name="training-frequency-weighted",
     names=("label-frequency-based micro", "TiMBL micro", "Daelemans micro"),
     equation=r"\sum_{j} f_{j}\,{B},\quad f_{j}=\frac{c_{j}}{\sum_{k} c_{k}}",
-    index="j",
-    tasks=TASK_KINDS,
     needs=(LABELS, TRAIN_FREQUENCIES),
     options=("absent_gold", *_LABEL_AVERAGE_OPTIONS),
-    is_prevalence_sensitive=False,
-    symmetric=True,
     source="Van Asch 2013 eq 10",
-    granularity=CLASS_TABLES,
     compute=lfb_train,
 )
-LFB_TEST = Average(
+LFB_TEST = replace(
+    WEIGHTED,
     suffix="lfb_test",
     name="test-frequency-weighted",
     names=("label-frequency-based micro with test frequencies",),
     equation=r"\sum_{j} f_{j}\,{B},\quad f_{j}=\frac{n_{j}}{\sum_{k} n_{k}}",
-    index="j",
-    tasks=TASK_KINDS,
-    needs=(LABELS,),
-    options=_LABEL_AVERAGE_OPTIONS,
-    is_prevalence_sensitive=True,
-    symmetric=False,
     source="Van Asch 2013 sec 3.3.2; the same number as _weighted",
-    granularity=CLASS_TABLES,
-    compute=weighted,
 )
 SAMPLES = Average(
     suffix="samples",
@@ -358,11 +316,9 @@ SAMPLES = Average(
     names=("example-based", "instance-averaged"),
     equation=r"\frac{1}{n}\sum_{i=1}^{n} {B}",
     index="i",
-    tasks=("multilabel",),
-    needs=(LABELS,),
-    options=("zero_division", "both_empty", "one_empty", *_READING_OPTIONS),
+    tasks=MULTILABEL_TASKS,
+    options=("zero_division", "both_empty", "one_empty", *LABEL_SET_OPTIONS),
     is_prevalence_sensitive=True,
-    symmetric=True,
     source="Wenzel eq 23-28; Zhang & Zhou 2014 sec 2.2.2",
     granularity=INSTANCES,
     compute=samples,

@@ -1,4 +1,4 @@
-"""The base measures on one 2×2 table, each declared once, and every metric that the averages make of them."""
+"""The base measures of one 2×2 table, and the metrics that the averages derive from them."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ from app.scoring.declaration.metric import (
     register,
 )
 from app.scoring.declaration.task import TASK_KINDS, TaskKind
-from app.scoring.metrics.example_data import average_example, values_per_average, worked_example
+from app.scoring.metrics.example_data import average_example, values_per_average
 from app.scoring.metrics.labels.averages import AVERAGES, LFB_TRAIN, MICRO, SAMPLES, SINGLE_CLASS, Average
 from app.scoring.metrics.labels.ratio_forms import (
     ALL_COUNTS,
@@ -33,6 +33,7 @@ from app.scoring.metrics.labels.ratio_forms import (
     linear,
     plus,
 )
+from app.scoring.metrics.shared_declarations import LABEL_PARAM, SINGLE_LABEL_TASKS, UNIT_RANGE, worked_example
 from app.scoring.numeric.exact import to_fraction
 from app.scoring.tally import EvaluationContext
 
@@ -41,20 +42,24 @@ BETA_PARAM = Param(
     "number",
     "how many times as important recall is as precision",
     bounds=(0, 1_000_000),
-    required_for=("binary", "multiclass", "multilabel"),
+    required_for=TASK_KINDS,
 )
-LABEL_PARAM = Param("label", "label", "the class meant", required_for=("multiclass", "multilabel"))
 
 
 @dataclass(frozen=True, slots=True)
 class BaseMeasure:
-    """A measure of one 2×2 table: two exact integer functions of TP, FP, FN, TN, one divided by the other.
+    """A measure of one 2×2 table: the ratio of two exact integer functions of TP, FP, FN, TN.
 
-    `equation` writes TP, FP, FN, TN, which the averages index; `own_class`: it depends on the instances of its own
-    class alone; `sensitive`: replicating one of the two classes moves it; `can_be_undefined`: it can be 0/0;
-    `takes_beta`: the functions follow from the parameter β; `examples`: the exact value per average, under data of
-    their own where `example_data` has some; `called`: names of its own that the measure has under an average;
-    `averages`: those that it has, on those of its `tasks` that they are for. See Ratio for the rest.
+    - `equation` contains TP, FP, FN, TN, to which the averages add an index.
+    - `own_class`: the value depends only on the instances of its own class.
+    - `sensitive`: replicating the instances of one of the two classes moves the value.
+    - `can_be_undefined`: the value can be 0/0.
+    - `takes_beta`: numerator and denominator follow from the parameter β.
+    - `examples`: the exact value per average suffix, on `example_data` where that has an entry for the suffix.
+    - `average_names`: names that the measure has under one average.
+    - `averages`: the averages that are registered, for the tasks that both support.
+
+    RatioMeasure describes the other fields.
     """
 
     key: str
@@ -75,7 +80,7 @@ class BaseMeasure:
     takes_beta: bool = False
     average_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     root: bool = False
-    range: tuple[float, float] = (0.0, 1.0)
+    range: tuple[float, float] = UNIT_RANGE
     replaceable: bool = True
     averages: tuple[Average, ...] = AVERAGES
     tasks: tuple[TaskKind, ...] = TASK_KINDS
@@ -84,7 +89,7 @@ class BaseMeasure:
     example_data: Mapping[str, Example] = field(default_factory=dict)
 
     def ratio(self, call: MetricCall | None = None) -> RatioMeasure:
-        """The measure with its functions; β comes from the call where it is a parameter."""
+        """The ratio to compute; where β is a parameter, its value is taken from the call."""
         numerator, denominator = self.numerator, self.denominator
         if self.takes_beta:
             assert call is not None, "β is a parameter"
@@ -103,7 +108,7 @@ class BaseMeasure:
 
 
 def f_beta_forms(beta: Fraction) -> tuple[CountForm, CountForm]:
-    """F_beta by counts, scaled to integers: (1+β²)TP / ((1+β²)TP + FP + β²FN) (V eq 4 with FP and FN unswapped)."""
+    """F_beta from counts, scaled to integers: (1+β²)TP / ((1+β²)TP + FP + β²FN) (V eq 4, with its swap of FP and FN undone)."""
     p, q = beta.numerator**2, beta.denominator**2
     return linear(p + q, 0, 0, 0), linear(p + q, q, p, 0)
 
@@ -243,7 +248,7 @@ BASE_MEASURES = (
 
 
 def averaged_equation(base: BaseMeasure, average: Average) -> str:
-    """The equation of a base measure under an average, in LaTeX: the counts get the average's index."""
+    """The LaTeX equation of a base measure under an average: the counts get the index of the average."""
     if average is MICRO:
         index = r"\\sum_{j} \\mathrm{\1}_{j}"
     else:
@@ -252,7 +257,7 @@ def averaged_equation(base: BaseMeasure, average: Average) -> str:
 
 
 def averaged_metric(base: BaseMeasure, average: Average) -> Metric:
-    """The metric that this average makes of this base measure."""
+    """The metric for this base measure under this average."""
     drop = set() if base.can_be_undefined and base.replaceable else {"zero_division"}
     if average is SAMPLES:
         drop |= {"zero_division"} if base.set_like else {"both_empty", "one_empty"}
@@ -275,8 +280,8 @@ def averaged_metric(base: BaseMeasure, average: Average) -> Metric:
         source="; ".join(part for part in (base.source, average.source) if part),
         example=_example(base, average),
         compute=_compute(base, average.compute),
-        hints=dict.fromkeys(("binary", "multiclass"), average.hint) if average.hint else base.hints,
-        floor=3 if base.range == (0.0, 1.0) and average is not LFB_TRAIN else 0,
+        hints=dict.fromkeys(SINGLE_LABEL_TASKS, average.hint) if average.hint else base.hints,
+        floor=3 if base.range == UNIT_RANGE and average is not LFB_TRAIN else 0,
         peers=base.peers,
     )
 
@@ -293,7 +298,7 @@ def _example(base: BaseMeasure, average: Average) -> Example:
 
 
 def _names(base: BaseMeasure, average: Average) -> tuple[str, ...]:
-    """Its own names, then those of the average with the measure's, then the average with the measure's other names."""
+    """Names specific to this metric, then other names of the average, then other names of the measure."""
     own = base.average_names.get(average.suffix, ())
     averages = tuple(f"{name} {base.name}" for name in average.names)
     return tuple(dict.fromkeys((*own, *averages, *(f"{average.name} {name}".strip() for name in base.names))))
@@ -318,7 +323,7 @@ def _compute(base: BaseMeasure, compute: Callable[[EvaluationContext, MetricCall
 
 
 def register_averages(bases: tuple[BaseMeasure, ...]) -> None:
-    """Enter what the averages make of these measures into the catalogue, where they have a task in common."""
+    """Register each measure under each of its averages with which it has a task in common."""
     for base in bases:
         for average in base.averages:
             if set(average.tasks) & set(base.tasks):

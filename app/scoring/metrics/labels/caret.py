@@ -1,30 +1,25 @@
-"""The lists that caret's confusionMatrix prints, and the tests among them."""
+"""The statistics that caret's confusionMatrix prints, including its tests."""
 
 import json
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from functools import partial
 
 import numpy as np
 
 from app.scoring.declaration.granularity import CONFUSION
-from app.scoring.declaration.metric import (
-    LABELS,
-    Compute,
-    Example,
-    Metric,
-    MetricCall,
-    Param,
-    Properties,
-    Result,
-    register,
-)
-from app.scoring.metrics.example_data import BINARY_EXAMPLE, MULTICLASS_EXAMPLE, worked_example
+from app.scoring.declaration.metric import Compute, MetricCall, Param, Properties, Result
+from app.scoring.metrics.example_data import BINARY_EXAMPLE, MULTICLASS_EXAMPLE
 from app.scoring.metrics.labels.agreement import unweighted_kappa
 from app.scoring.metrics.labels.confusion_cells import confusion_cells
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, table_of
-from app.scoring.metrics.labels.whole_task import SINGLE_LABEL_OPTIONS, SINGLE_LABEL_TASKS
+from app.scoring.metrics.shared_declarations import (
+    ASYMMETRIC,
+    SIGNED_RANGE,
+    declare_single_label_metric,
+    worked_example,
+)
 from app.scoring.numeric.exact import to_fraction
 from app.scoring.numeric.exact_tests import binomial_tail, bowker_test, clopper_pearson
 from app.scoring.tally import EvaluationContext, Tally
@@ -42,11 +37,11 @@ BY_CLASS_NAMES = (
     "Detection Prevalence",
     "Balanced Accuracy",
 )
-"""The names of caret, in its order."""
+"""The names that caret prints, in its order."""
 PREVALENCE_PARAM = Param(
     "prevalence",
     "number",
-    "the prevalence from which Pos Pred Value and Neg Pred Value follow: of the positive label, or of each class in turn",
+    "the prevalence used for Pos Pred Value and Neg Pred Value: of the positive label, or of each class in turn",
     default="data",
     bounds=(0, 1),
     values=("data",),
@@ -56,7 +51,7 @@ _Table = tuple[int, int, int, int]
 
 
 def no_information_rate(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The share of the most frequent gold class: the accuracy of always saying it."""
+    """The share of the most frequent gold class: the accuracy of always predicting that class."""
     tally = ws.tally(call.options)
     return Result(_most_frequent(tally) / tally.n)
 
@@ -76,15 +71,15 @@ def accuracy_upper(tally: Tally) -> float:
 
 
 def accuracy_p_value(tally: Tally) -> float:
-    """The chance of at least as many right answers if each is right with the no-information rate."""
+    """The probability of at least as many right answers if each is right with the no-information rate."""
     return binomial_tail(tally.exact, tally.n, _most_frequent(tally))
 
 
 def mcnemar_confusion(ws: EvaluationContext, call: MetricCall) -> Result:
     """The p-value of the test that gold × predicted is symmetric (McNemar 1947; Bowker 1948), as R's mcnemar.test.
 
-    Two classes: with continuity correction, unless both errors are as many. A pair of classes never taken for each
-    other leaves 0/0 in the sum, and no value.
+    With two classes the continuity correction applies, unless both kinds of error are equally frequent. A pair of
+    classes that were never confused gives 0/0 in the sum, so the value is undefined.
     """
     return Result(_mcnemar_p_value(ws, ws.tally(call.options)))
 
@@ -96,20 +91,20 @@ def _mcnemar_p_value(ws: EvaluationContext, tally: Tally) -> float:
     if m < 2:
         raise UndefinedError("there is only one class, and the test compares two")
     lower, upper = np.minimum(cells.gold, cells.predicted), np.maximum(cells.gold, cells.predicted)
-    found = len(np.unique((lower * m + upper)[lower != upper]))
-    if found < pairs:  # told before anything is taken apart: with many classes it is the rule
-        raise UndefinedError(f"{pairs - found} of {pairs} pairs of classes were never taken for each other (0/0)")
-    taken: dict[tuple[int, int], list[int]] = {}
+    observed = len(np.unique((lower * m + upper)[lower != upper]))
+    if observed < pairs:  # checked before building the dictionary: with many classes this is the usual case
+        raise UndefinedError(f"{pairs - observed} of {pairs} pairs of classes were never taken for each other (0/0)")
+    counts_by_pair: dict[tuple[int, int], list[int]] = {}
     for j, k, count in zip(*(side.tolist() for side in (cells.gold, cells.predicted, cells.counts)), strict=True):
         if j != k:
-            taken.setdefault((min(j, k), max(j, k)), [0, 0])[j > k] = count
-    return bowker_test((one, other) for one, other in taken.values())
+            counts_by_pair.setdefault((min(j, k), max(j, k)), [0, 0])[j > k] = count
+    return bowker_test((forward, backward) for forward, backward in counts_by_pair.values())
 
 
 def caret_overall(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The seven values of `overall`, each None where caret says NA or NaN, with the reason among the notes."""
+    """The seven values of `overall`; a value is None where caret prints NA or NaN, with the reason among the notes."""
     tally = ws.tally(call.options)
-    parts: dict[str, Callable[[], float]] = {
+    computations: dict[str, Callable[[], float]] = {
         "Accuracy": lambda: tally.exact / tally.n,
         "Kappa": lambda: unweighted_kappa(tally),
         "AccuracyLower": lambda: accuracy_lower(tally),
@@ -120,17 +115,17 @@ def caret_overall(ws: EvaluationContext, call: MetricCall) -> Result:
     }
     data: dict[str, float | None] = {}
     notes = []
-    for name, make in parts.items():
+    for name, compute in computations.items():
         try:
-            data[name] = make()
-        except UndefinedError as problem:
+            data[name] = compute()
+        except UndefinedError as error:
             data[name] = None
-            notes.append(f"{name}: {problem}")
+            notes.append(f"{name}: {error}")
     return Result(None, None, tuple(notes), data)
 
 
 def caret_by_class(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The eleven values of `byClass` of each class against the rest; None where caret says NA or NaN."""
+    """The eleven values of `byClass` for each class against the rest; None where caret prints NA or NaN."""
     tally = ws.tally(call.options)
     data = {}
     for position, name in enumerate(tally.names):
@@ -140,48 +135,48 @@ def caret_by_class(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def _class_prevalence(ws: EvaluationContext, call: MetricCall, name: str, table: _Table) -> Fraction:
-    given = call.params["prevalence"]
-    if given == "data":
+    text = call.params["prevalence"]
+    if text == "data":
         return Fraction(table[0] + table[2], sum(table))
-    own = to_fraction(given)
-    return 1 - own if ws.spec.task == "binary" and name != ws.spec.positive_label else own
+    prevalence = to_fraction(text)
+    return 1 - prevalence if ws.spec.task == "binary" and name != ws.spec.positive_label else prevalence
 
 
 def _class_statistics(table: _Table, prevalence: Fraction) -> dict[str, float | None]:
     tp, fp, fn, tn = table
     n = sum(table)
-    hit, free = _quotient(tp, tp + fn), _quotient(tn, tn + fp)
-    found = (
-        hit,
-        free,
-        _predictive_value(hit, free, prevalence),
-        _predictive_value(free, hit, 1 - prevalence),
+    recall, specificity = _quotient(tp, tp + fn), _quotient(tn, tn + fp)
+    values = (
+        recall,
+        specificity,
+        _predictive_value(recall, specificity, prevalence),
+        _predictive_value(specificity, recall, 1 - prevalence),
         _quotient(tp, tp + fp),
-        hit,
-        Fraction(2 * tp, 2 * tp + fp + fn) if tp else None,  # caret says NaN where precision and recall are 0
+        recall,
+        Fraction(2 * tp, 2 * tp + fp + fn) if tp else None,  # caret prints NaN where precision and recall are 0
         prevalence,
         Fraction(tp, n),
         Fraction(tp + fp, n),
-        None if hit is None or free is None else (hit + free) / 2,
+        None if recall is None or specificity is None else (recall + specificity) / 2,
     )
-    return {name: None if value is None else float(value) for name, value in zip(BY_CLASS_NAMES, found, strict=True)}
+    return {name: None if value is None else float(value) for name, value in zip(BY_CLASS_NAMES, values, strict=True)}
 
 
-def _quotient(above: int, below: int) -> Fraction | None:
-    return Fraction(above, below) if below else None
+def _quotient(numerator: int, denominator: int) -> Fraction | None:
+    return Fraction(numerator, denominator) if denominator else None
 
 
-def _predictive_value(hit: Fraction | None, free: Fraction | None, prevalence: Fraction) -> Fraction | None:
-    """The share of right ones among those found: hit·p / (hit·p + (1 - free)(1 - p)); None where a part is."""
-    if hit is None or free is None:
+def _predictive_value(recall: Fraction | None, specificity: Fraction | None, prevalence: Fraction) -> Fraction | None:
+    """A predictive value by Bayes: recall·p / (recall·p + (1 - specificity)(1 - p)); None where an input is undefined."""
+    if recall is None or specificity is None:
         return None
-    below = hit * prevalence + (1 - free) * (1 - prevalence)
-    return hit * prevalence / below if below else None
+    denominator = recall * prevalence + (1 - specificity) * (1 - prevalence)
+    return recall * prevalence / denominator if denominator else None
 
 
-def _compute_from_tally(make: Callable[[Tally], float]) -> Compute:
+def _compute_from_tally(statistic: Callable[[Tally], float]) -> Compute:
     def value(ws: EvaluationContext, call: MetricCall) -> Result:
-        return Result(make(ws.tally(call.options)))
+        return Result(statistic(ws.tally(call.options)))
 
     return value
 
@@ -199,19 +194,19 @@ _BY_CLASS_EXAMPLE = {
     "spam": (3 / 4, 2 / 3, 3 / 5, 4 / 5, 3 / 5, 3 / 4, 2 / 3, 2 / 5, 3 / 10, 1 / 2, 17 / 24),
     "ham": (2 / 3, 3 / 4, 4 / 5, 3 / 5, 4 / 5, 2 / 3, 8 / 11, 3 / 5, 2 / 5, 1 / 2, 17 / 24),
 }
-_MCNEMAR_EXAMPLE = Example(
-    task="binary",
-    classes=("spam", "ham"),
+_MCNEMAR_EXAMPLE = replace(
+    BINARY_EXAMPLE,
     gold=("spam",) * 6 + ("ham",) * 4,
     predicted=("spam",) + ("ham",) * 5 + ("spam",) + ("ham",) * 3,
     value="0.220671361920",
-    positive_label="spam",
 )
-_SINGLE_LABEL_HINTS = {"multilabel": "caret's confusionMatrix is for one label per instance"}
 _DROPPED_NOTE = "instances without a prediction are left out there, and count as wrong here"
 _TEST_PROPERTIES = Properties(symmetric=True, prevalence_sensitive=True, count_based=False, significant_digits=12)
 _RIGHT_ANSWER_SYMBOLS = {"x": "number of right answers", "k": "numbers of right answers"}
-_BINOMIAL_SYMBOLS = {**_RIGHT_ANSWER_SYMBOLS, "θ": "an accuracy that would make so few or so many right answers rare"}
+_BINOMIAL_SYMBOLS = {
+    **_RIGHT_ANSWER_SYMBOLS,
+    "θ": "an accuracy under which this few or this many right answers are rare",
+}
 _OVERALL_SYMBOLS = {
     "p_o": "observed agreement",
     "p_e": "agreement expected by chance",
@@ -219,47 +214,30 @@ _OVERALL_SYMBOLS = {
 }
 
 
-def _register_caret_metric(key: str, equation: str, example: Example, compute: Compute, **more: Any) -> None:
-    """One of caret's values, none of which says by itself which of two systems is better."""
-    given = {
-        "source": "Kuhn 2008, Building predictive models in R using the caret package",
-        "range": (0.0, 1.0),
-        "properties": _TEST_PROPERTIES,
-        "params": (),
-        **more,
-    }
-    register(
-        Metric(
-            key=key,
-            equation=equation,
-            tasks=SINGLE_LABEL_TASKS,
-            needs=(LABELS,),
-            direction="none",
-            granularity=CONFUSION,
-            options=SINGLE_LABEL_OPTIONS,
-            example=example,
-            compute=compute,
-            hints=_SINGLE_LABEL_HINTS,
-            **given,
-        )
-    )
+_declare = partial(
+    declare_single_label_metric,
+    direction="none",  # no single one of these values ranks systems
+    granularity=CONFUSION,
+    properties=_TEST_PROPERTIES,
+    source="Kuhn 2008, Building predictive models in R using the caret package",
+    hints={"multilabel": "caret's confusionMatrix is for one label per instance"},
+)
 
-
-_register_caret_metric(
-    "no_information_rate",
-    r"\frac{1}{n}\max_{j} n_{j}",
-    worked_example(MULTICLASS_EXAMPLE, "4/9"),
-    no_information_rate,
+_declare(
+    key="no_information_rate",
+    equation=r"\frac{1}{n}\max_{j} n_{j}",
+    example=worked_example(MULTICLASS_EXAMPLE, "4/9"),
+    compute=no_information_rate,
     name="no-information rate",
     names=("NIR", "AccuracyNull", "majority class baseline"),
-    properties=Properties(symmetric=False, prevalence_sensitive=True),
+    properties=ASYMMETRIC,
     peers={"caret": "AccuracyNull", "PyCM": "NIR"},
 )
-_register_caret_metric(
-    "accuracy_lower",
-    r"\sup\{\theta: \sum_{k=x}^{n} \binom{n}{k}\theta^{k}(1-\theta)^{n-k}\leq 0.025\}",
-    worked_example(MULTICLASS_EXAMPLE, "0.212008506779"),
-    _compute_from_tally(accuracy_lower),
+_declare(
+    key="accuracy_lower",
+    equation=r"\sup\{\theta: \sum_{k=x}^{n} \binom{n}{k}\theta^{k}(1-\theta)^{n-k}\leq 0.025\}",
+    example=worked_example(MULTICLASS_EXAMPLE, "0.212008506779"),
+    compute=_compute_from_tally(accuracy_lower),
     name="lower end of the exact 95 % interval of the accuracy",
     names=("AccuracyLower", "Clopper-Pearson lower bound"),
     source="Clopper & Pearson 1934, The use of confidence or fiducial limits",
@@ -267,11 +245,11 @@ _register_caret_metric(
     supports_weights=False,
     peers={"caret": f"AccuracyLower; {_DROPPED_NOTE}", "PyCM": "95% CI is another: the normal approximation"},
 )
-_register_caret_metric(
-    "accuracy_upper",
-    r"\inf\{\theta: \sum_{k=0}^{x} \binom{n}{k}\theta^{k}(1-\theta)^{n-k}\leq 0.025\}",
-    worked_example(MULTICLASS_EXAMPLE, "0.863004337735"),
-    _compute_from_tally(accuracy_upper),
+_declare(
+    key="accuracy_upper",
+    equation=r"\inf\{\theta: \sum_{k=0}^{x} \binom{n}{k}\theta^{k}(1-\theta)^{n-k}\leq 0.025\}",
+    example=worked_example(MULTICLASS_EXAMPLE, "0.863004337735"),
+    compute=_compute_from_tally(accuracy_upper),
     name="upper end of the exact 95 % interval of the accuracy",
     names=("AccuracyUpper", "Clopper-Pearson upper bound"),
     source="Clopper & Pearson 1934, The use of confidence or fiducial limits",
@@ -279,11 +257,11 @@ _register_caret_metric(
     supports_weights=False,
     peers={"caret": f"AccuracyUpper; {_DROPPED_NOTE}", "PyCM": "95% CI is another: the normal approximation"},
 )
-_register_caret_metric(
-    "accuracy_p_value",
-    r"\sum_{k=x}^{n} \binom{n}{k}\theta_{0}^{k}(1-\theta_{0})^{n-k},\quad \theta_{0}=\frac{1}{n}\max_{j} n_{j}",
-    worked_example(MULTICLASS_EXAMPLE, "0.365506905341"),
-    _compute_from_tally(accuracy_p_value),
+_declare(
+    key="accuracy_p_value",
+    equation=r"\sum_{k=x}^{n} \binom{n}{k}\theta_{0}^{k}(1-\theta_{0})^{n-k},\quad \theta_{0}=\frac{1}{n}\max_{j} n_{j}",
+    example=worked_example(MULTICLASS_EXAMPLE, "0.365506905341"),
+    compute=_compute_from_tally(accuracy_p_value),
     name="p-value of the accuracy against the no-information rate",
     names=("AccuracyPValue", "P-Value [Acc > NIR]"),
     properties=replace(_TEST_PROPERTIES, symmetric=False),
@@ -294,16 +272,16 @@ _register_caret_metric(
         "PyCM": "P-Value; a difference from 1 there, so only 16 places after the point",
     },
 )
-_register_caret_metric(
-    "mcnemar_confusion",
-    r"P(\chi^{2}_{d}\geq s),\quad s=\sum_{j<k} \frac{(n_{jk}-n_{kj})^{2}}{n_{jk}+n_{kj}},\;d=\frac{m\,(m-1)}{2}",
-    _MCNEMAR_EXAMPLE,
-    mcnemar_confusion,
+_declare(
+    key="mcnemar_confusion",
+    equation=r"P(\chi^{2}_{d}\geq s),\quad s=\sum_{j<k} \frac{(n_{jk}-n_{kj})^{2}}{n_{jk}+n_{kj}},\;d=\frac{m\,(m-1)}{2}",
+    example=_MCNEMAR_EXAMPLE,
+    compute=mcnemar_confusion,
     name="McNemar's test of gold × predicted",
     names=("McnemarPValue", "Bowker's test of symmetry"),
     source="McNemar 1947; Bowker 1948, A test for symmetry in contingency tables; R's mcnemar.test",
     symbols={
-        "s": "of two classes with continuity correction: (|n_12 - n_21| - 1)² above",
+        "s": "with two classes and continuity correction the numerator is (|n_12 - n_21| - 1)²",
         "n_jk": "instances of class j predicted as k",
         "j, k": "run over the classes",
         "m": "number of declared labels",
@@ -315,31 +293,31 @@ _register_caret_metric(
         "statsmodels": "SquareTable.symmetry has no continuity correction, and adds 0.5 to every cell where one is 0",
     },
 )
-_register_caret_metric(
-    "caret_overall",
-    r"\frac{1}{n}\sum_{j} \mathrm{TP}_{j},\;\frac{p_{o}-p_{e}}{1-p_{e}},\;\ldots",
-    worked_example(MULTICLASS_EXAMPLE, json.dumps(_OVERALL_EXAMPLE)),
-    caret_overall,
+_declare(
+    key="caret_overall",
+    equation=r"\frac{1}{n}\sum_{j} \mathrm{TP}_{j},\;\frac{p_{o}-p_{e}}{1-p_{e}},\;\ldots",
+    example=worked_example(MULTICLASS_EXAMPLE, json.dumps(_OVERALL_EXAMPLE)),
+    compute=caret_overall,
     name="caret's overall statistics",
     names=("confusionMatrix overall",),
     properties=replace(_TEST_PROPERTIES, symmetric=False),
-    range=(-1.0, 1.0),
+    range=SIGNED_RANGE,
     scalar=False,
     supports_weights=False,
     symbols=_OVERALL_SYMBOLS,
     peers={"caret": f"confusionMatrix()$overall; NA and NaN are null here; {_DROPPED_NOTE}"},
 )
-_register_caret_metric(
-    "caret_by_class",
-    r"\frac{\mathrm{TP}_{j}}{\mathrm{TP}_{j}+\mathrm{FN}_{j}},\;\frac{\mathrm{TN}_{j}}{\mathrm{TN}_{j}+\mathrm{FP}_{j}},\;\ldots",
-    worked_example(
+_declare(
+    key="caret_by_class",
+    equation=r"\frac{\mathrm{TP}_{j}}{\mathrm{TP}_{j}+\mathrm{FN}_{j}},\;\frac{\mathrm{TN}_{j}}{\mathrm{TN}_{j}+\mathrm{FP}_{j}},\;\ldots",
+    example=worked_example(
         BINARY_EXAMPLE,
         json.dumps({name: dict(zip(BY_CLASS_NAMES, row, strict=True)) for name, row in _BY_CLASS_EXAMPLE.items()}),
     ),
-    caret_by_class,
+    compute=caret_by_class,
     name="caret's statistics by class",
     names=("confusionMatrix byClass",),
-    properties=Properties(symmetric=False, prevalence_sensitive=True),
+    properties=ASYMMETRIC,
     params=(PREVALENCE_PARAM,),
     scalar=False,
     symbols={"…": "the other values, by their names in caret"},

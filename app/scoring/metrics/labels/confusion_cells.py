@@ -1,4 +1,4 @@
-"""How often each pair of a gold and a predicted class occurs, for measures that look at single cells."""
+"""The count of each (gold class, predicted class) pair, for measures that need single cells."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ Int = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class ConfusionCells:
-    """The cells of the confusion matrix that are not 0: positions of the gold and the predicted class, and the count."""
+    """The nonzero cells of the confusion matrix: positions of the gold and the predicted class, and the count."""
 
     gold: Int
     predicted: Int
@@ -22,9 +22,10 @@ class ConfusionCells:
 
 
 def confusion_cells(ws: EvaluationContext, tally: Tally, place: str) -> ConfusionCells:
-    """The cells of single-label data, by gold and then predicted class; weights counted.
+    """The weighted cells of single-label data, ordered by gold class, then predicted class.
 
-    Raises UndefinedError where an instance has no declared class on either side; `place` is what it therefore lacks.
+    Raises UndefinedError where gold or prediction of an instance is not a declared class; `place` says for the message
+    what such an instance therefore lacks.
     """
     if tally.without_prediction or tally.outside_fp or tally.outside_fn:
         raise UndefinedError(f"some instances have no label among the declared classes, and so no {place}")
@@ -36,5 +37,5 @@ def _count_cells(ws: EvaluationContext) -> ConfusionCells:
     keys = ws.case.gold.codes.astype(np.int64)
     keys *= m
     keys += ws.case.predicted.codes
-    found, counts = sum_by_key(keys, ws.case.weights)
-    return ConfusionCells(found // m, found % m, counts)
+    cells, counts = sum_by_key(keys, ws.case.weights)
+    return ConfusionCells(cells // m, cells % m, counts)

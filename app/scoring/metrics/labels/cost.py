@@ -1,28 +1,24 @@
-"""Measures that weigh errors: expected cost by a matrix, distance between classes on a scale."""
+"""Measures that weight errors: expected cost by a cost matrix, and distance between classes on an ordinal scale."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from app.scoring.declaration.granularity import CONFUSION
-from app.scoring.declaration.metric import (
-    COST_MATRIX,
-    LABELS,
-    Example,
-    Metric,
-    MetricCall,
-    Properties,
-    Result,
-    register,
-    rounded_result,
-)
-from app.scoring.metrics.example_data import worked_example
+from app.scoring.declaration.metric import COST_MATRIX, LABELS, Example, MetricCall, Properties, Result, rounded_result
 from app.scoring.metrics.labels.confusion_cells import confusion_cells
-from app.scoring.metrics.labels.undefined_rules import UndefinedError, class_names, excluded_mask, join_names
-from app.scoring.metrics.labels.whole_task import SINGLE_LABEL_OPTIONS, SINGLE_LABEL_TASKS
+from app.scoring.metrics.labels.undefined_rules import UndefinedError, join_names, occurring_labels
+from app.scoring.metrics.shared_declarations import (
+    ASYMMETRIC,
+    SINGLE_LABEL_OPTIONS,
+    UNBOUNDED_RANGE,
+    declare_single_label_metric,
+    worked_example,
+)
 from app.scoring.numeric.correct_rounding import quotient_sum
 from app.scoring.numeric.exact import multiply, to_fraction, total
 from app.scoring.tally import EvaluationContext
@@ -35,41 +31,41 @@ COST_EXAMPLE = Example(
     value="",
     cost_matrix={"cat": {"dog": 0.1, "mouse": 1}, "dog": {"cat": 0.2, "mouse": 2.5}, "mouse": {"cat": 4, "dog": 3}},
 )
-_SCALE = "place on the scale of their order"
+_SCALE = "position on the scale of classes"
 
 
 def expected_cost(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean over instances of the cost of their cell: an exact sum of the decimal costs, divided once.
 
-    Right answers that the matrix does not name cost 0; without another cost of a class that occurs there is no value.
+    Right answers without an entry in the matrix cost 0. The value is undefined where any other cost is missing for a
+    class that occurs in gold.
     """
     tally = ws.tally(call.options)
     cells = confusion_cells(ws, tally, "cost")
-    given, names = ws.spec.cost_matrix or {}, ws.spec.classes
-    _check_costs(given, names, np.flatnonzero(tally.classes.support).tolist())
+    costs, names = ws.spec.cost_matrix or {}, ws.spec.classes
+    _check_costs(costs, names, np.flatnonzero(tally.classes.support).tolist())
     sums = Fraction(0)
-    for gold, predicted, count in zip(
-        *(side.tolist() for side in (cells.gold, cells.predicted, cells.counts)), strict=True
-    ):
-        sums += count * to_fraction(given.get(names[gold], {}).get(names[predicted], 0))
+    columns = (column.tolist() for column in (cells.gold, cells.predicted, cells.counts))
+    for gold, predicted, count in zip(*columns, strict=True):
+        sums += count * to_fraction(costs.get(names[gold], {}).get(names[predicted], 0))
     return Result(float(sums / tally.n))
 
 
-def _check_costs(given: Mapping[str, Mapping[str, float]], names: tuple[str, ...], occurring: list[int]) -> None:
-    """Raise UndefinedError where a cost that could be needed is not given, or is no finite number."""
-    lacking, strange = [], []
+def _check_costs(costs: Mapping[str, Mapping[str, float]], names: tuple[str, ...], occurring: list[int]) -> None:
+    """Raise UndefinedError where a cost that may be needed is missing or is not a finite number."""
+    missing, not_finite = [], []
     for gold in (names[position] for position in occurring):
-        row = given.get(gold, {})
-        lacking += [f"{gold} taken for {name}" for name in names if name not in row and name != gold]
-        strange += [f"{gold} taken for {name}" for name in names if not math.isfinite(row.get(name, 0))]
-    if lacking:
-        raise UndefinedError(f"the cost matrix lacks {join_names(lacking)}")
-    if strange:
-        raise UndefinedError(f"the cost matrix gives no finite number for {join_names(strange)}")
+        row = costs.get(gold, {})
+        missing += [f"{gold} taken for {name}" for name in names if name not in row and name != gold]
+        not_finite += [f"{gold} taken for {name}" for name in names if not math.isfinite(row.get(name, 0))]
+    if missing:
+        raise UndefinedError(f"the cost matrix lacks {join_names(missing)}")
+    if not_finite:
+        raise UndefinedError(f"the cost matrix gives no finite number for {join_names(not_finite)}")
 
 
 def mean_absolute_class_distance(ws: EvaluationContext, call: MetricCall) -> Result:
-    """How many places of the declared order the prediction is away from gold, on average."""
+    """The mean distance between prediction and gold, in positions of the declared order."""
     tally = ws.tally(call.options)
     cells = confusion_cells(ws, tally, _SCALE)
     return Result(total(multiply(np.abs(cells.gold - cells.predicted), cells.counts)) / tally.n)
@@ -79,14 +75,7 @@ def mean_absolute_class_distance_macro(ws: EvaluationContext, call: MetricCall) 
     """The mean over the classes that occur in gold of the mean distance of their instances (Baccianella et al.)."""
     tally = ws.tally(call.options)
     cells = confusion_cells(ws, tally, _SCALE)
-    left_out = excluded_mask(tally, call)
-    mask = np.asarray(tally.classes.support > 0) & ~left_out
-    if not mask.any():
-        raise UndefinedError("no label that occurs in gold is left to average over")
-    absent = ~mask & ~left_out
-    notes = [f"absent from gold, so not averaged: {class_names(tally, absent)}"] if absent.any() else []
-    if left_out.any():
-        notes.append(f"left out by exclude_labels: {class_names(tally, left_out)}")
+    mask, notes = occurring_labels(tally, call)
     distances = multiply(np.abs(cells.gold - cells.predicted), cells.counts)
     sums = np.zeros(len(tally.names), dtype=object if total(distances) >= 2**62 else np.int64)
     np.add.at(sums, cells.gold, distances)
@@ -94,67 +83,54 @@ def mean_absolute_class_distance_macro(ws: EvaluationContext, call: MetricCall) 
     return rounded_result(distance / int(mask.sum()), notes)
 
 
-_SINGLE_LABEL_HINTS = {"multilabel": "it is for one label per instance"}
+_declare = partial(
+    declare_single_label_metric,
+    direction="lower",
+    granularity=CONFUSION,
+    hints={"multilabel": "it is for one label per instance"},
+)
 
-register(
-    Metric(
-        key="expected_cost",
-        name="expected cost",
-        names=("mean cost", "cost-sensitive error"),
-        equation=r"\frac{1}{n}\sum_{i=1}^{n} C(y_{i},\hat{y}_{i})",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=(LABELS, COST_MATRIX),
-        direction="lower",
-        granularity=CONFUSION,
-        range=(-math.inf, math.inf),
-        params=(),
-        options=SINGLE_LABEL_OPTIONS,
-        properties=Properties(symmetric=False, prevalence_sensitive=True),
-        source="Elkan 2001, The foundations of cost-sensitive learning; without a value where a prediction is no class",
-        example=worked_example(COST_EXAMPLE, "33/20"),
-        compute=expected_cost,
-        hints=_SINGLE_LABEL_HINTS,
-        symbols={
-            "C(y, ŷ)": "cost of the second class where the first is right",
-            "ŷ_i": "predicted class of instance i",
-        },
-        peers={"yardstick": "classification_cost, of probabilities; the same for those that are 0 or 1"},
-    )
+_declare(
+    key="expected_cost",
+    name="expected cost",
+    names=("mean cost", "cost-sensitive error"),
+    equation=r"\frac{1}{n}\sum_{i=1}^{n} C(y_{i},\hat{y}_{i})",
+    needs=(LABELS, COST_MATRIX),
+    range=(-math.inf, math.inf),
+    properties=ASYMMETRIC,
+    source="Elkan 2001, The foundations of cost-sensitive learning; without a value where a prediction is no class",
+    example=worked_example(COST_EXAMPLE, "33/20"),
+    compute=expected_cost,
+    symbols={
+        "C(y, ŷ)": "cost of the second class where the first is right",
+        "ŷ_i": "predicted class of instance i",
+    },
+    peers={"yardstick": "classification_cost, of probabilities; the same for those that are 0 or 1"},
 )
 for _macro in (False, True):
-    register(
-        Metric(
-            key="mean_absolute_class_distance_macro" if _macro else "mean_absolute_class_distance",
-            name=f"{'macro ' if _macro else ''}mean absolute class distance",
-            names=("macro-averaged MAE", "MAE^M") if _macro else ("ordinal MAE", "mean absolute error of ranks"),
-            equation=(
-                r"\frac{1}{|G|}\sum_{j\in G} \frac{1}{n_{j}}\sum_{i:y_{i}=j} |c(y_{i})-c(\hat{y}_{i})|,\quad G=\{j: n_{j}>0\}"
-                if _macro
-                else r"\frac{1}{n}\sum_{i=1}^{n} |c(y_{i})-c(\hat{y}_{i})|"
-            ),
-            tasks=SINGLE_LABEL_TASKS,
-            needs=(LABELS,),
-            direction="lower",
-            granularity=CONFUSION,
-            range=(0.0, math.inf),
-            params=(),
-            options=("exclude_labels", *SINGLE_LABEL_OPTIONS) if _macro else SINGLE_LABEL_OPTIONS,
-            properties=Properties(symmetric=not _macro, prevalence_sensitive=not _macro, ordinal=True),
-            source="Baccianella, Esuli & Sebastiani 2009, Evaluation measures for ordinal regression; classes in declared order",
-            example=worked_example(replace(COST_EXAMPLE, cost_matrix=None), "7/6" if _macro else "1"),
-            compute=mean_absolute_class_distance_macro if _macro else mean_absolute_class_distance,
-            hints=_SINGLE_LABEL_HINTS,
-            symbols={
-                "c(y)": "position of a class in the declared order",
-                "ŷ_i": "predicted class of instance i",
-                **({"G": "the classes that occur in gold"} if _macro else {}),
-            },
-            peers=(
-                {
-                    "imbalanced-learn": "macro_averaged_mean_absolute_error of positions; fails where a class is only predicted"
-                }
-                if _macro
-                else {"scikit-learn": "mean_absolute_error of positions"}
-            ),
-        )
+    _declare(
+        key="mean_absolute_class_distance_macro" if _macro else "mean_absolute_class_distance",
+        name=f"{'macro ' if _macro else ''}mean absolute class distance",
+        names=("macro-averaged MAE", "MAE^M") if _macro else ("ordinal MAE", "mean absolute error of ranks"),
+        equation=(
+            r"\frac{1}{|G|}\sum_{j\in G} \frac{1}{n_{j}}\sum_{i:y_{i}=j} |c(y_{i})-c(\hat{y}_{i})|,\quad G=\{j: n_{j}>0\}"
+            if _macro
+            else r"\frac{1}{n}\sum_{i=1}^{n} |c(y_{i})-c(\hat{y}_{i})|"
+        ),
+        range=UNBOUNDED_RANGE,
+        options=("exclude_labels", *SINGLE_LABEL_OPTIONS) if _macro else SINGLE_LABEL_OPTIONS,
+        properties=Properties(symmetric=not _macro, prevalence_sensitive=not _macro, ordinal=True),
+        source="Baccianella, Esuli & Sebastiani 2009, Evaluation measures for ordinal regression; classes in declared order",
+        example=worked_example(replace(COST_EXAMPLE, cost_matrix=None), "7/6" if _macro else "1"),
+        compute=mean_absolute_class_distance_macro if _macro else mean_absolute_class_distance,
+        symbols={
+            "c(y)": "position of a class in the declared order",
+            "ŷ_i": "predicted class of instance i",
+            **({"G": "the classes that occur in gold"} if _macro else {}),
+        },
+        peers=(
+            {"imbalanced-learn": "macro_averaged_mean_absolute_error; fails where a class is only predicted"}
+            if _macro
+            else {"scikit-learn": "mean_absolute_error of positions"}
+        ),
     )

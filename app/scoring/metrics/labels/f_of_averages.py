@@ -1,4 +1,4 @@
-"""The F of averaged precision and recall, beside the average of F values: two metrics, never one name."""
+"""The F of averaged precision and recall, which differs from the average of F values and has names of its own."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,13 +8,14 @@ from app.scoring.declaration.metric import Metric, MetricCall, Properties, Resul
 from app.scoring.metrics.example_data import average_example
 from app.scoring.metrics.labels.averages import LFB_TEST, LFB_TRAIN, MACRO, SAMPLES, WEIGHTED, Average, f_beta_of
 from app.scoring.metrics.labels.base_measures import BETA_PARAM, PRECISION, RECALL
+from app.scoring.metrics.shared_declarations import SINGLE_LABEL_TASKS, UNIT_RANGE
 from app.scoring.numeric.exact import to_fraction
 from app.scoring.tally import EvaluationContext
 
 
 @dataclass(frozen=True, slots=True)
 class _FMeasure:
-    """One choice of β: fixed, or (None) the parameter `beta`; `called`: names that it has under an average."""
+    """One choice of β: fixed, or the parameter `beta` (None); `average_names`: names that it has under one average."""
 
     prefix: str
     name: str
@@ -24,6 +25,11 @@ class _FMeasure:
     examples: dict[str, str]
 
 
+def _example_values(macro: str, weighted: str, lfb_train: str, samples: str) -> dict[str, str]:
+    """The exact value under each average; weights from test data are the support's."""
+    return {"macro": macro, "weighted": weighted, "lfb_train": lfb_train, "lfb_test": weighted, "samples": samples}
+
+
 _F_MEASURES = (
     _FMeasure(
         "f1",
@@ -31,13 +37,7 @@ _F_MEASURES = (
         Fraction(1),
         r"\frac{2\,\bar{P}\,\bar{R}}{\bar{P}+\bar{R}}",
         {"macro": ("CF1", "macro F1 of Sokolova & Lapalme")},
-        {
-            "macro": "155/252",
-            "weighted": "880/1467",
-            "lfb_test": "880/1467",
-            "samples": "21/26",
-            "lfb_train": "533/882",
-        },
+        _example_values("155/252", "880/1467", "533/882", "21/26"),
     ),
     _FMeasure(
         "f0_5",
@@ -45,13 +45,7 @@ _F_MEASURES = (
         Fraction(1, 2),
         r"\frac{1.25\,\bar{P}\,\bar{R}}{0.25\,\bar{P}+\bar{R}}",
         {},
-        {
-            "macro": "775/1179",
-            "weighted": "550/873",
-            "lfb_test": "550/873",
-            "samples": "105/124",
-            "lfb_train": "2665/4104",
-        },
+        _example_values("775/1179", "550/873", "2665/4104", "105/124"),
     ),
     _FMeasure(
         "f2",
@@ -59,13 +53,7 @@ _F_MEASURES = (
         Fraction(2),
         r"\frac{5\,\bar{P}\,\bar{R}}{4\,\bar{P}+\bar{R}}",
         {},
-        {
-            "macro": "775/1341",
-            "weighted": "2200/3843",
-            "lfb_test": "2200/3843",
-            "samples": "105/136",
-            "lfb_train": "2665/4716",
-        },
+        _example_values("775/1341", "2200/3843", "2665/4716", "105/136"),
     ),
     _FMeasure(
         "f_beta",
@@ -73,19 +61,13 @@ _F_MEASURES = (
         None,
         r"\frac{(1+\beta^{2})\,\bar{P}\,\bar{R}}{\beta^{2}\,\bar{P}+\bar{R}}",
         {"samples": ("example-based F-beta of Zhang & Zhou",)},
-        {
-            "macro": "775/1179",
-            "weighted": "550/873",
-            "lfb_test": "550/873",
-            "samples": "105/124",
-            "lfb_train": "2665/4104",
-        },
+        _example_values("775/1179", "550/873", "2665/4104", "105/124"),
     ),
 )
 
 
 def compute_f_of_averages(ws: EvaluationContext, call: MetricCall, average: Average, beta: Fraction) -> Result:
-    """F_beta of the averaged precision and recall (W eq 20, 29; D; Z), rounded once and not in between."""
+    """F_beta of the averaged precision and recall (W eq 20, 29; D; Z), computed exactly and rounded once."""
     precision = average.compute(ws, call, PRECISION.ratio(call))
     recall = average.compute(ws, call, RECALL.ratio(call))
     notes = tuple(dict.fromkeys((*precision.notes, *recall.notes)))
@@ -93,21 +75,20 @@ def compute_f_of_averages(ws: EvaluationContext, call: MetricCall, average: Aver
     assert recall.exact is not None
     if recall.value or (precision.value and beta):
         return rounded_result(f_beta_of(precision.exact, recall.exact, beta), notes)
-    # no recall is an answer that is wholly wrong, whatever 0/0 counts as elsewhere: by counts F is 0 too
+    # recall 0 means that every answer is wrong, whatever the option for 0/0: F from counts is 0 too
     zero = "average recall is" if precision.value else "average precision and recall are both"
     return Result(0.0, None, (*notes, f"{zero} 0, and so is their F"))
 
 
 def f_of_averages_metric(kind: _FMeasure, average: Average) -> Metric:
-    """The metric that this average and this β make."""
+    """The metric for this average and this β."""
 
     def value(ws: EvaluationContext, call: MetricCall) -> Result:
-        return compute_f_of_averages(
-            ws, call, average, kind.beta if kind.beta is not None else to_fraction(call.params["beta"])
-        )
+        beta = to_fraction(call.params["beta"]) if kind.beta is None else kind.beta
+        return compute_f_of_averages(ws, call, average, beta)
 
-    never = {"zero_division"} if average is SAMPLES else set()  # there the empty sets have options of their own
-    options = [name for name in average.options if name not in never]
+    excluded = {"zero_division"} if average is SAMPLES else set()  # empty sets have options of their own there
+    options = [name for name in average.options if name not in excluded]
     return Metric(
         key=f"{kind.prefix}_of_averages_{average.suffix}",
         name=f"{kind.name} of {average.name} precision and recall",
@@ -117,7 +98,7 @@ def f_of_averages_metric(kind: _FMeasure, average: Average) -> Metric:
         needs=average.needs,
         direction="higher",
         granularity=average.granularity,
-        range=(0.0, 1.0),
+        range=UNIT_RANGE,
         params=(BETA_PARAM,) if kind.beta is None else (),
         options=tuple(dict.fromkeys(options)),
         properties=Properties(
@@ -127,7 +108,7 @@ def f_of_averages_metric(kind: _FMeasure, average: Average) -> Metric:
         source="Wenzel eq 20, 29, Fig 10; Döring; Zhang & Zhou 2014 sec 2.2.2",
         example=average_example(average.suffix, kind.examples, {"beta": "0.5"} if kind.beta is None else {}),
         compute=value,
-        hints=dict.fromkeys(("binary", "multiclass"), average.hint) if average.hint else {},
+        hints=dict.fromkeys(SINGLE_LABEL_TASKS, average.hint) if average.hint else {},
         floor=0 if average is LFB_TRAIN else 3,
         shown=_equation_of_call(kind, average),
         states_zero_division=True,
@@ -135,22 +116,20 @@ def f_of_averages_metric(kind: _FMeasure, average: Average) -> Metric:
 
 
 def _averages_equation(average: Average) -> str:
-    """What the bars mean under this average, in LaTeX."""
+    """The definitions of the barred symbols under this average, in LaTeX."""
     return r",\;".join(_bar_equations(average).values())
 
 
 def _bar_equations(average: Average) -> dict[str, str]:
-    template = average.equation.split(r",\quad")[0]
-    return {
-        letter: rf"\bar{{{letter}}}=" + template.replace("{B}", rf"{letter}_{{{average.index}}}") for letter in "PR"
-    }
+    mean = average.equation.split(r",\quad")[0]
+    return {letter: rf"\bar{{{letter}}}=" + mean.replace("{B}", rf"{letter}_{{{average.index}}}") for letter in "PR"}
 
 
 def _equation_of_call(kind: _FMeasure, average: Average) -> Callable[[MetricCall], str]:
-    """The equation of a call, with what 0/0 counts as.
+    """The equation of a call, with the value of 0/0.
 
-    The rule for 0/0 is for precision and recall, of which each may leave out other classes. It is not for F: that is 0
-    where both averages are 0.
+    The rule for 0/0 applies to precision and recall, each of which may leave out different classes. It does not apply to
+    F, which is 0 where both averages are 0.
     """
 
     def written(call: MetricCall) -> str:
@@ -162,7 +141,7 @@ def _equation_of_call(kind: _FMeasure, average: Average) -> Callable[[MetricCall
 
 
 def _narrow_average(letter: str, bar: str, call: MetricCall) -> str:
-    """The average of precision or of recall over the classes that it leaves in, with the divisor that it then has."""
+    """The average of precision or recall, restricted to the classes that enter it, with the matching divisor."""
     if any(
         call.options.get(name, usual) != usual
         for name, usual in _ALL_LABELS_OPTIONS.items()
@@ -177,13 +156,13 @@ def _narrow_average(letter: str, bar: str, call: MetricCall) -> str:
 
 
 def _zero_division_equations(average: Average, call: MetricCall) -> list[str]:
-    """What stands for a precision or recall that is 0/0."""
+    """The values used for a precision or recall that is 0/0."""
     if average is not SAMPLES:
         value = {"worst": "0", "0": "0", "1": "1"}.get(call.options["zero_division"])
         return [] if value is None else [rf"\tfrac{{0}}{{0}}:={value}\text{{ in }}P_{{j}},R_{{j}}"]
     empty = {"both_empty": r"\text{ for two empty sets}", "one_empty": r"\text{ for one empty set}"}
-    said = {text: call.options[name] for name, text in empty.items()}
-    return [rf"P_{{i}}=R_{{i}}:={value}{text}" for text, value in said.items() if value != "skip"]
+    values = {text: call.options[name] for name, text in empty.items()}
+    return [rf"P_{{i}}=R_{{i}}:={value}{text}" for text, value in values.items() if value != "skip"]
 
 
 _ZERO_F_EQUATION = r"0\text{ for }\bar{P}=\bar{R}=0"

@@ -1,28 +1,35 @@
-"""Whether being right depends on the group of an instance: chi-squared and Cramér's V of outcome × group."""
+"""Whether correctness depends on the group of an instance: chi-squared and Cramér's V of outcome × group."""
 
-import math
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.scoring.association import Association, association
 from app.scoring.declaration.granularity import INSTANCE_PARTITION
-from app.scoring.declaration.metric import GROUPS, LABELS, Example, Metric, MetricCall, Properties, Result, register
+from app.scoring.declaration.metric import GROUPS, LABELS, Example, MetricCall, Result
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.labels.whole_task import LABEL_SET_OPTIONS
+from app.scoring.metrics.shared_declarations import (
+    LABEL_SET_OPTIONS,
+    SYMMETRIC,
+    UNBOUNDED_RANGE,
+    UNIT_RANGE,
+    declare_metric,
+)
 from app.scoring.tally import EvaluationContext
 
 
 def _right_mask(ws: EvaluationContext, call: MetricCall) -> NDArray[np.bool_]:
-    """For each instance whether its label is right or among the acceptable ones, or its sets are equal."""
+    """Whether each instance is right: its label is the gold label or an acceptable one, or its label sets are equal."""
     if ws.spec.task == "multilabel":
         counts = ws.tally({**call.options, "duplicates": "set"}).instances.counts
         return np.asarray((counts.fp == 0) & (counts.fn == 0))
-    gold, chosen = ws.case.gold.as_sets(), ws.case.predicted.codes
+    gold, predicted = ws.case.gold.as_sets(), ws.case.predicted.codes
     assert gold.offsets is not None
     owner = np.repeat(np.arange(gold.n), np.diff(gold.offsets))
-    hits = (gold.codes == chosen[owner]) & (gold.codes < len(ws.spec.classes))
+    hits = (gold.codes == predicted[owner]) & (gold.codes < len(ws.spec.classes))
     return np.bincount(owner[hits], minlength=gold.n) > 0
 
 
@@ -32,30 +39,28 @@ def _outcome_by_group(ws: EvaluationContext, call: MetricCall) -> Association:
     weights = np.ones(ws.case.gold.n, dtype=np.int64) if ws.case.weights is None else ws.case.weights
     table = np.zeros((2, len(groups.names)), dtype=np.int64)
     np.add.at(table, (right.astype(np.int64), groups.codes), weights)
-    found = association(table.tolist())
-    if found.rows < 2:
-        raise UndefinedError(
-            f"all instances are {'right' if right.all() else 'wrong'}, so nothing depends on the group"
-        )
-    if found.columns < 2:
+    dependence = association(table.tolist())
+    if dependence.rows < 2:
+        raise UndefinedError(f"all instances are {'right' if right.all() else 'wrong'}, so the outcome is constant")
+    if dependence.columns < 2:
         raise UndefinedError("all instances are of one group")
-    return found
+    return dependence
 
 
-def _note(found: Association) -> str:
-    return f"right or wrong in {found.columns} groups, {found.degrees_of_freedom} degrees of freedom"
+def _note(dependence: Association) -> str:
+    return f"right or wrong in {dependence.columns} groups, {dependence.degrees_of_freedom} degrees of freedom"
 
 
 def chi_squared(ws: EvaluationContext, call: MetricCall) -> Result:
     """Pearson's chi-squared of right or wrong × group, without continuity correction."""
-    found = _outcome_by_group(ws, call)
-    return Result(found.chi_squared, None, (_note(found),))
+    dependence = _outcome_by_group(ws, call)
+    return Result(dependence.chi_squared, None, (_note(dependence),))
 
 
 def cramers_v(ws: EvaluationContext, call: MetricCall) -> Result:
-    """Cramér's V of right or wrong × group: of two rows, the root of chi-squared / n (Wenzel sec 4)."""
-    found = _outcome_by_group(ws, call)
-    return Result(found.cramers_v, None, (_note(found),))
+    """Cramér's V of right or wrong × group: with two rows, the square root of chi-squared / n (Wenzel sec 4)."""
+    dependence = _outcome_by_group(ws, call)
+    return Result(dependence.cramers_v, None, (_note(dependence),))
 
 
 _GROUPS_EXAMPLE = Example(
@@ -66,66 +71,44 @@ _GROUPS_EXAMPLE = Example(
     value="",
     groups=("sport", "sport", "sport", "music", "music", "sport"),
 )
-_SOURCE = "Wenzel sec 4 (Usbeck et al., QALD-6: outcome × topic); Pearson 1900; Cramér 1946"
-_COUNT_SYMBOLS = {
-    "O_{r,g}": "instances of outcome r (right or wrong) and group g",
-    "E_{r,g}": "row total × column total / n: how many those would be if the group did not matter",
-}
-
-
-def _metric(key: str, name: str, names: tuple[str, ...], *, equation: str, most: float, value: str) -> Metric:
-    return Metric(
-        key=key,
-        name=name,
-        names=names,
-        equation=equation,
-        tasks=TASK_KINDS,
-        needs=(LABELS, GROUPS),
-        direction="none",
-        granularity=INSTANCE_PARTITION,
-        range=(0.0, most),
-        params=(),
-        options=LABEL_SET_OPTIONS,
-        properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source=_SOURCE,
-        example=Example(
-            _GROUPS_EXAMPLE.task,
-            _GROUPS_EXAMPLE.classes,
-            _GROUPS_EXAMPLE.gold,
-            _GROUPS_EXAMPLE.predicted,
-            value,
-            groups=_GROUPS_EXAMPLE.groups,
-        ),
-        compute=chi_squared if key == "chi_squared" else cramers_v,
-        acceptable=True,
-        supports_weights=key == "cramers_v",
-        symbols=_COUNT_SYMBOLS
-        if key == "chi_squared"
-        else {"χ²": "chi-squared of outcome and group", "G": "the groups"},
-        peers={
-            "scipy": "chi2_contingency(correction=False), stats.contingency.association",
-            "PyCM": "its Chi-Squared and Cramer's V are those of gold × predicted",
-        },
-    )
-
-
-register(
-    _metric(
-        "chi_squared",
-        "chi-squared of outcome and group",
-        ("Pearson's chi-squared", "chi-square"),
-        equation=r"\chi^{2}=\sum_{r,g} \frac{(O_{r,g}-E_{r,g})^{2}}{E_{r,g}}",
-        most=math.inf,
-        value="3",
-    )
+_declare = partial(
+    declare_metric,
+    tasks=TASK_KINDS,
+    needs=(LABELS, GROUPS),
+    direction="none",
+    granularity=INSTANCE_PARTITION,
+    params=(),
+    options=LABEL_SET_OPTIONS,
+    properties=SYMMETRIC,
+    source="Wenzel sec 4 (Usbeck et al., QALD-6: outcome × topic); Pearson 1900; Cramér 1946",
+    acceptable=True,
+    peers={
+        "scipy": "chi2_contingency(correction=False), stats.contingency.association",
+        "PyCM": "its Chi-Squared and Cramer's V are those of gold × predicted",
+    },
 )
-register(
-    _metric(
-        "cramers_v",
-        "Cramér's V of outcome and group",
-        ("Cramer's V", "Cramér's phi"),
-        equation=r"\sqrt{\frac{\chi^{2}}{n\,(\min(2,|G|)-1)}}",
-        most=1.0,
-        value="0.70710678118654757",
-    )
+
+_declare(
+    key="chi_squared",
+    name="chi-squared of outcome and group",
+    names=("Pearson's chi-squared", "chi-square"),
+    equation=r"\chi^{2}=\sum_{r,g} \frac{(O_{r,g}-E_{r,g})^{2}}{E_{r,g}}",
+    range=UNBOUNDED_RANGE,
+    example=replace(_GROUPS_EXAMPLE, value="3"),
+    compute=chi_squared,
+    supports_weights=False,
+    symbols={
+        "O_{r,g}": "instances of outcome r (right or wrong) and group g",
+        "E_{r,g}": "row total × column total / n: the count expected if the outcome did not depend on the group",
+    },
+)
+_declare(
+    key="cramers_v",
+    name="Cramér's V of outcome and group",
+    names=("Cramer's V", "Cramér's phi"),
+    equation=r"\sqrt{\frac{\chi^{2}}{n\,(\min(2,|G|)-1)}}",
+    range=UNIT_RANGE,
+    example=replace(_GROUPS_EXAMPLE, value="0.70710678118654757"),
+    compute=cramers_v,
+    symbols={"χ²": "chi-squared of outcome and group", "G": "the groups"},
 )

@@ -1,4 +1,4 @@
-"""Measures of one 2×2 table: an exact integer function of its counts, divided by another in one step."""
+"""Measures of one 2×2 table as the ratio of two exact integer functions of its counts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from app.scoring.numeric.correct_rounding import Real, root_sum, weighted_sum
 from app.scoring.numeric.exact import Floats, Integers, divide, linear_combination, multiply, quotient_root
 
 TableColumns = tuple[Integers, Integers, Integers, Integers]
-"""tp, fp, fn, tn of tables side by side, each of the same length."""
+"""tp, fp, fn, tn of several tables: four columns of equal length."""
 ConfusionTable = tuple[int, int, int, int]
 CountForm = Callable[[TableColumns], Integers]
 """An exact integer function of the counts, table by table."""
@@ -47,10 +47,11 @@ ALL_COUNTS = linear(1, 1, 1, 1)
 class RatioMeasure:
     """A measure on one 2×2 table: `numerator` / `denominator`, or with `root` the square root of that.
 
-    The denominator is 0 exactly where the measure, or a part of it, is undefined. `set_like` measures (precision,
-    recall, F, Jaccard) leave their per-instance empties to the options both_empty and one_empty; `agree` ones are
-    equal to accuracy when pooled over single-label data. `lowest` is the least value of a measure of which more is
-    better. Not `replaceable`: nothing may stand for a value that would need a division by 0.
+    The denominator is 0 exactly where the measure, or a part of it, is undefined. For `set_like` measures (precision,
+    recall, F, Jaccard) the options both_empty and one_empty decide the value of instances with empty sets.
+    `is_accuracy_when_pooled`: the measure equals accuracy when pooled over single-label data. `lowest` is the lowest
+    value of a measure for which higher is better. Without `replaceable`, a value that would need a division by 0 stays
+    undefined under every option.
     """
 
     name: str
@@ -72,10 +73,10 @@ class RatioMeasure:
         if not self.root:
             return divide(numerator, denominator)
         pairs = zip(numerator.tolist(), denominator.tolist(), strict=True)
-        return np.array([quotient_root(above, below) for above, below in pairs], dtype=np.float64)
+        return np.array([quotient_root(dividend, divisor) for dividend, divisor in pairs], dtype=np.float64)
 
     def summed(self, numerator: Integers, denominator: Integers, weights: Integers | None = None) -> Real:
-        """The sum of weight × measure over the pairs; the denominators are above 0, the weights at least 0."""
+        """The exact sum of weight × measure over the pairs; denominators are positive, weights nonnegative."""
         if self.root:
             squares = None if weights is None else multiply(weights, weights)
             return root_sum(numerator if squares is None else multiply(squares, numerator), denominator)
@@ -83,6 +84,6 @@ class RatioMeasure:
 
 
 def single_table(table: ConfusionTable) -> TableColumns:
-    """One table as columns of length 1, in Python's integers."""
+    """One table as columns of length 1 with Python integers, which cannot overflow."""
     tp, fp, fn, tn = (np.array([count], dtype=object) for count in table)
     return tp, fp, fn, tn

@@ -1,9 +1,8 @@
-"""More measures of one 2×2 table, and what the averages make of them."""
+"""More measures of one 2×2 table, and the metrics that the averages derive from them."""
 
-import math
 from dataclasses import replace
+from functools import partial
 
-from app.scoring.declaration.task import TaskKind
 from app.scoring.metrics.example_data import MULTILABEL_EXAMPLE, values_per_average
 from app.scoring.metrics.labels.averages import SINGLE_CLASS
 from app.scoring.metrics.labels.base_measures import BaseMeasure, register_averages
@@ -21,15 +20,17 @@ from app.scoring.metrics.labels.ratio_forms import (
     plus,
     product,
 )
+from app.scoring.metrics.shared_declarations import SIGNED_RANGE, SINGLE_LABEL_TASKS, UNBOUNDED_RANGE
 
-_SINGLE_LABEL_TASKS: tuple[TaskKind, ...] = ("binary", "multiclass")
-_PYCM_ZERO_NOTE = 'says "None" where this would divide by 0, and its macro mean is then "None" too'
+_PYCM_ZERO_NOTE = 'is "None" where this would divide by 0, and so is its macro mean'
 _DETERMINANT = minus(product(TP, TN), product(FP, FN))
 _LABEL_SET_EXAMPLES = {
     "macro": MULTILABEL_EXAMPLE,
     "micro": MULTILABEL_EXAMPLE,
 }  # with one label per instance these two are 1/m whatever happens
 _SIGNED_WORST_NOTE = "worst, for 0/0, is -1: the lowest value"
+
+_unbounded = partial(BaseMeasure, range=UNBOUNDED_RANGE, sensitive=False, replaceable=False, averages=(SINGLE_CLASS,))
 
 DERIVED_MEASURES = (
     BaseMeasure(
@@ -149,8 +150,8 @@ DERIVED_MEASURES = (
         "Döring; Brodersen et al. 2010; the single-point AUC of confusionmatrix.py (Van Asch)",
         values_per_average("17/24", "119/180", "2/3", "13/20", "337/540", "79/120"),
         sensitive=False,
-        tasks=_SINGLE_LABEL_TASKS,
-        hints={"multilabel": "for label sets say recall_macro and specificity_macro"},
+        tasks=SINGLE_LABEL_TASKS,
+        hints={"multilabel": "for label sets use recall_macro and specificity_macro"},
         peers={"PyCM": f"AUC; {_PYCM_ZERO_NOTE}", "caret": "Balanced Accuracy, NA where a class is absent"},
     ),
     BaseMeasure(
@@ -162,7 +163,7 @@ DERIVED_MEASURES = (
         product(IN_GOLD, NOT_IN_GOLD),
         f"Youden 1950, Index for rating diagnostic tests; Powers 2011; {_SIGNED_WORST_NOTE}",
         values_per_average("5/12", "29/90", "1/3", "3/10", "67/270", "19/60", "5/8"),
-        range=(-1.0, 1.0),
+        range=SIGNED_RANGE,
         sensitive=False,
         peers={"PyCM": f"BM; {_PYCM_ZERO_NOTE}"},
     ),
@@ -175,7 +176,7 @@ DERIVED_MEASURES = (
         product(PREDICTED, NOT_PREDICTED),
         f"Powers 2011, Evaluation: from precision, recall and F-measure to ROC; {_SIGNED_WORST_NOTE}",
         values_per_average("2/5", "163/360", "1/3", "53/135", "7/24", "203/480", "5/8"),
-        range=(-1.0, 1.0),
+        range=SIGNED_RANGE,
         peers={"PyCM": f"MK; {_PYCM_ZERO_NOTE}"},
     ),
     BaseMeasure(
@@ -202,7 +203,7 @@ DERIVED_MEASURES = (
             "scikit-learn": "fowlkes_mallows_score is of two clusterings, counts pairs of instances and differs",
         },
     ),
-    BaseMeasure(
+    _unbounded(
         "lr_plus",
         "positive likelihood ratio",
         ("LR+", "PLR"),
@@ -211,13 +212,9 @@ DERIVED_MEASURES = (
         product(FP, IN_GOLD),
         "Pepe 2003, The statistical evaluation of medical tests; no value where it would divide by 0",
         values_per_average("9/4"),
-        range=(0.0, math.inf),
-        sensitive=False,
-        replaceable=False,
-        averages=(SINGLE_CLASS,),
-        peers={"PyCM": 'PLR; "None" where null here', "scikit-learn": "class_likelihood_ratios; nan where null here"},
+        peers={"PyCM": 'PLR; "None" where null here', "scikit-learn": "class_unboundeds; nan where null here"},
     ),
-    BaseMeasure(
+    _unbounded(
         "lr_minus",
         "negative likelihood ratio",
         ("LR-", "NLR"),
@@ -227,13 +224,9 @@ DERIVED_MEASURES = (
         "Pepe 2003, The statistical evaluation of medical tests; no value where it would divide by 0",
         values_per_average("3/8"),
         direction="lower",
-        range=(0.0, math.inf),
-        sensitive=False,
-        replaceable=False,
-        averages=(SINGLE_CLASS,),
-        peers={"PyCM": 'NLR; "None" where null here', "scikit-learn": "class_likelihood_ratios; nan where null here"},
+        peers={"PyCM": 'NLR; "None" where null here', "scikit-learn": "class_unboundeds; nan where null here"},
     ),
-    BaseMeasure(
+    _unbounded(
         "dor",
         "diagnostic odds ratio",
         ("DOR", "odds ratio"),
@@ -242,11 +235,7 @@ DERIVED_MEASURES = (
         product(FP, FN),
         "Glas et al. 2003, The diagnostic odds ratio; no value where it would divide by 0",
         values_per_average("6"),
-        range=(0.0, math.inf),
         symmetric=True,
-        sensitive=False,
-        replaceable=False,
-        averages=(SINGLE_CLASS,),
         peers={"PyCM": 'DOR = PLR / NLR, so "None" also where TN is 0; 0 here unless FP or FN is 0'},
     ),
 )

@@ -1,6 +1,6 @@
-"""The conventions at work: 0/0, which labels enter a mean, and the notes that say where a rule fired."""
+"""How the conventions apply: 0/0, the labels that enter a mean, and notes on where a rule was applied."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,22 +10,37 @@ from app.scoring.declaration.options import excluded_labels
 from app.scoring.tally import ConfusionCounts, EvaluationContext, Tally
 
 Mask = NDArray[np.bool_]
-MAX_LISTED_NAMES = 10  # names spelled out in a note before it says how many more there are
+MAX_LISTED_NAMES = 10  # a note lists this many names, then gives the number of the rest
 
 
 class UndefinedError(Exception):
     """The value does not exist for these data; the message is the reason."""
 
 
-def zero_division_value(call: MetricCall, direction: Direction, what: str, *, lowest: float = 0.0) -> float | None:
-    """What 0/0 counts as under the call's zero-division rule; None means: leave it out (docs/conventions.md).
+def requested_label(ws: EvaluationContext, call: MetricCall) -> str:
+    """The class meant: `label`, else the positive label of a binary task. Raises UndefinedError where there is none."""
+    label = call.params.get("label") or (ws.spec.positive_label if ws.spec.task == "binary" else None)
+    if label is None:
+        raise UndefinedError("it needs label=… to say which class is meant")
+    return label
 
-    `what` says what is 0/0: it is the reason where the rule is `error`. `lowest` is the worst value where higher is
-    better.
+
+def label_position(label: str, names: Sequence[str]) -> int:
+    """The position of a class among these; raises UndefinedError where it is not declared."""
+    if label not in names:
+        raise UndefinedError(f"'{label}' is not a declared class")
+    return names.index(label)
+
+
+def zero_division_value(call: MetricCall, direction: Direction, what: str, *, lowest: float = 0.0) -> float | None:
+    """The value of 0/0 under the zero-division rule of the call; None means that it is left out (docs/conventions.md).
+
+    `what` names what is 0/0; under the rule `error` it becomes the reason of the UndefinedError. `lowest` is the worst
+    value where higher is better.
     """
     rule = call.options["zero_division"]
     if rule == "error":
-        raise UndefinedError(f"{what}, and zero_division=error says not to replace it")
+        raise UndefinedError(f"{what}, and zero_division=error does not replace it")
     if rule == "skip":
         return None
     if rule == "worst":
@@ -36,7 +51,7 @@ def zero_division_value(call: MetricCall, direction: Direction, what: str, *, lo
 def ratio_or_substitute(
     call: MetricCall, direction: Direction, numerator: int, denominator: int, what: str, *, lowest: float = 0.0
 ) -> tuple[float, tuple[str, ...]]:
-    """One quotient of integers under the zero-division rule, and the note if the rule fired."""
+    """One quotient of integers under the zero-division rule, with a note where the rule was applied."""
     if denominator:
         return numerator / denominator, ()
     value = zero_division_value(call, direction, f"{what} is 0/0", lowest=lowest)
@@ -46,7 +61,7 @@ def ratio_or_substitute(
 
 
 def join_names(names: Iterable[str]) -> str:
-    """Names joined for a sentence; a long list is cut, with the number of those left out."""
+    """Names joined for a sentence; a long list is cut and ends with the number of omitted names."""
     names = list(names)
     shown = ", ".join(names[:MAX_LISTED_NAMES])
     return shown if len(names) <= MAX_LISTED_NAMES else f"{shown} and {len(names) - MAX_LISTED_NAMES} more"
@@ -58,17 +73,33 @@ def class_names(tally: Tally, mask: Mask) -> str:
 
 
 def excluded_mask(tally: Tally, call: MetricCall) -> Mask:
-    """The classes that exclude_labels names; a name that is no class has no value."""
-    wanted = excluded_labels(call.options["exclude_labels"], tally.names)
+    """The classes that exclude_labels names; raises UndefinedError for a name that is not a declared class."""
+    excluded = excluded_labels(call.options["exclude_labels"], tally.names)
     mask = np.zeros(len(tally.names), dtype=bool)
-    if not wanted:
+    if not excluded:
         return mask
-    position = {name: at for at, name in enumerate(tally.names)}
-    strange = [name for name in wanted if name not in position]
-    if strange:
-        raise UndefinedError(f"exclude_labels names what is not a declared class: {join_names(strange)}")
-    mask[[position[name] for name in wanted]] = True
+    position = {name: index for index, name in enumerate(tally.names)}
+    undeclared = [name for name in excluded if name not in position]
+    if undeclared:
+        raise UndefinedError(f"exclude_labels names what is not a declared class: {join_names(undeclared)}")
+    mask[[position[name] for name in excluded]] = True
     return mask
+
+
+def occurring_labels(tally: Tally, call: MetricCall) -> tuple[Mask, list[str]]:
+    """The classes that occur in gold and are not excluded, with notes on the others.
+
+    Raises UndefinedError where there are none.
+    """
+    occurs = np.asarray(tally.classes.support > 0)
+    left_out = excluded_mask(tally, call)
+    absent, mask = ~occurs & ~left_out, occurs & ~left_out
+    if not mask.any():
+        raise UndefinedError("no label that occurs in gold is left to average over")
+    notes = [f"absent from gold, so not averaged: {class_names(tally, absent)}"] if absent.any() else []
+    if left_out.any():
+        notes.append(f"left out by exclude_labels: {class_names(tally, left_out)}")
+    return mask, notes
 
 
 def averaged_labels(
@@ -109,13 +140,14 @@ def _label_set_mask(ws: EvaluationContext, tally: Tally, rule: str) -> Mask:
 
 
 def train_weights(ws: EvaluationContext, tally: Tally) -> NDArray[np.int64]:
-    """The training frequency of each class; a class that training lacks weighs 0."""
+    """The training frequency of each class, 0 for a class absent from the training data. Raises UndefinedError."""
     if ws.train_frequencies is None:
         raise UndefinedError("it needs the training frequencies of the labels, and none were given")
     if not ws.train_frequencies.any():
         raise UndefinedError("the training frequencies of all classes are 0")
-    beyond = len(tally.names) - len(ws.train_frequencies)  # the empty set as a class is not in the training counts
-    return np.append(ws.train_frequencies, np.zeros(beyond, dtype=np.int64))
+    # the empty set as a class is not in the training counts
+    extra_classes = len(tally.names) - len(ws.train_frequencies)
+    return np.append(ws.train_frequencies, np.zeros(extra_classes, dtype=np.int64))
 
 
 def table_of(counts: ConfusionCounts, position: int) -> tuple[int, int, int, int]:

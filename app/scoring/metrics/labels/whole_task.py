@@ -1,36 +1,33 @@
-"""Measures of a whole task: accuracy and its kin, exact match and Hamming loss."""
+"""Measures of a whole task: accuracy and its variants, exact match and Hamming loss."""
 
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal, localcontext
+from functools import partial
 
 import numpy as np
 
 from app.scoring.declaration.granularity import CLASS_TABLES, CORRECT_DECISIONS, CORRECT_INSTANCES
-from app.scoring.declaration.metric import (
-    LABELS,
-    Metric,
-    MetricCall,
-    Param,
-    Properties,
-    Result,
-    register,
-    rounded_result,
+from app.scoring.declaration.metric import MetricCall, Properties, Result, rounded_result
+from app.scoring.declaration.task import TASK_KINDS
+from app.scoring.metrics.example_data import MULTICLASS_EXAMPLE, MULTILABEL_EXAMPLE
+from app.scoring.metrics.labels.undefined_rules import Mask, UndefinedError, join_names, occurring_labels
+from app.scoring.metrics.shared_declarations import (
+    SIGNED_RANGE,
+    SINGLE_LABEL_OPTIONS,
+    SINGLE_LABEL_TASKS,
+    choice_param,
+    declare_label_set_metric,
+    declare_single_label_metric,
+    worked_example,
 )
-from app.scoring.declaration.task import TASK_KINDS, TaskKind
-from app.scoring.metrics.example_data import MULTICLASS_EXAMPLE, MULTILABEL_EXAMPLE, worked_example
-from app.scoring.metrics.labels.undefined_rules import Mask, UndefinedError, class_names, excluded_mask, join_names
 from app.scoring.numeric.correct_rounding import quotient_sum, weighted_sum
 from app.scoring.numeric.exact import Integers, integer_weights, round_to_12_digits, total
 from app.scoring.tally import EvaluationContext, Tally
 
-SINGLE_LABEL_OPTIONS = ("unknown_label", "missing")
-LABEL_SET_OPTIONS = (*SINGLE_LABEL_OPTIONS, "duplicates", "empty_label")
-SINGLE_LABEL_TASKS: tuple[TaskKind, ...] = ("binary", "multiclass")
-UNIT_RANGE = (0.0, 1.0)
 DECIMAL_CONTEXT = Context(prec=40)
-MAX_CLASS_WEIGHT = 10**150  # products with counts stay within binary64
+MAX_CLASS_WEIGHT = 10**150  # so that products with counts stay within the range of binary64
 
 
 def _right_weight(ws: EvaluationContext, call: MetricCall) -> int:
@@ -58,13 +55,11 @@ def unknown_label_note(tally: Tally) -> tuple[str, ...]:
     """The note on labels outside the vocabulary, where there are any."""
     if not tally.unknown_labels:
         return ()
-    return (
-        "each label outside the vocabulary is a wrong decision more, of an instance at most as many as there are labels",
-    )
+    return ("each label outside the vocabulary is one more wrong decision, up to the number of labels per instance",)
 
 
 def capped_equation(call: MetricCall) -> str:
-    """The equation, with the most decisions of an instance where labels outside the vocabulary may be more."""
+    """The equation, with the cap of m wrong decisions per instance where labels outside the vocabulary count as wrong."""
     if call.options["unknown_label"] != "count_as_fp":
         return call.metric.equation
     wrong = r"|P_{i}\,\triangle\,Y_{i}|"
@@ -73,7 +68,7 @@ def capped_equation(call: MetricCall) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Recalls:
-    """The classes that occur in gold and are not left out: how often each was found and how often it occurs."""
+    """The recalls of the classes that occur in gold and are not excluded: `found` of `support` instances each."""
 
     tally: Tally
     mask: Mask
@@ -83,37 +78,30 @@ class _Recalls:
 
 
 def _recalls(ws: EvaluationContext, call: MetricCall) -> _Recalls:
-    """What the recalls of the classes that occur in gold are made of; absent ones are listed."""
+    """The numerators and denominators of the recalls, with notes on the classes that are absent or excluded."""
     tally = ws.tally(call.options)
-    occurs = np.asarray(tally.classes.support > 0)
-    left_out = excluded_mask(tally, call)
-    absent, mask = ~occurs & ~left_out, occurs & ~left_out
-    if not mask.any():
-        raise UndefinedError("no label that occurs in gold is left to average over")
-    notes = [f"absent from gold, so not averaged: {class_names(tally, absent)}"] if absent.any() else []
-    if left_out.any():
-        notes.append(f"left out by exclude_labels: {class_names(tally, left_out)}")
+    mask, notes = occurring_labels(tally, call)
     return _Recalls(tally, mask, tally.classes.tp[mask], tally.classes.support[mask], tuple(notes))
 
 
 def _class_weights(ws: EvaluationContext, tally: Tally, mask: Mask) -> Integers:
-    given = ws.spec.class_weights
+    class_weights = ws.spec.class_weights
     names = [tally.names[position] for position in np.flatnonzero(mask)]
-    if given is None:
+    if class_weights is None:
         return np.ones(len(names), dtype=np.int64)
-    lacking = [name for name in names if name not in given]
-    if lacking:
-        raise UndefinedError(f"the class weights lack {join_names(lacking)}")
-    if any(not 0 <= given[name] < math.inf for name in names):
+    missing = [name for name in names if name not in class_weights]
+    if missing:
+        raise UndefinedError(f"the class weights lack {join_names(missing)}")
+    if any(not 0 <= class_weights[name] < math.inf for name in names):
         raise UndefinedError("a class weight is negative or not a finite number")
-    whole = integer_weights(given[name] for name in names)
-    if max(whole, default=0) > MAX_CLASS_WEIGHT:
-        raise UndefinedError("the class weights lie too far apart: the largest is more than 10^150 times the unit")
-    return np.array(whole, dtype=object)
+    weights = integer_weights(class_weights[name] for name in names)
+    if max(weights, default=0) > MAX_CLASS_WEIGHT:
+        raise UndefinedError("the class weights differ too much: the largest is more than 10^150 times the unit")
+    return np.array(weights, dtype=object)
 
 
 def balanced_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The mean recall of the classes that occur in gold; adjusted, on a scale where one class for all is 0."""
+    """The mean recall of the classes that occur in gold; if adjusted, scaled so that predicting one class for all is 0."""
     recalls = _recalls(ws, call)
     k = len(recalls.found)
     recall = quotient_sum(recalls.found, recalls.support)
@@ -125,7 +113,7 @@ def balanced_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def weighted_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The recalls weighted by the class weights, uniform without; D's printed form lacks the 1/n_k."""
+    """The mean recall by class weights, uniform where none are given; D's printed form lacks the factor 1/n_k."""
     recalls = _recalls(ws, call)
     weights = _class_weights(ws, recalls.tally, recalls.mask)
     divisor = total(weights)
@@ -138,8 +126,9 @@ def gmean_recall(ws: EvaluationContext, call: MetricCall) -> Result:
     """The geometric mean of the recalls of the classes that occur in gold; 0 where one of them is never found."""
     recalls = _recalls(ws, call)
     pairs = sorted(Counter(zip(recalls.found.tolist(), recalls.support.tolist(), strict=True)).items())
-    with localcontext(DECIMAL_CONTEXT):  # the same digits on every machine, whatever the order of the classes
-        # also where the value is 0 anyway: the time must not tell that a last class was found
+    # decimal arithmetic: the same digits on every machine and in any order of classes
+    with localcontext(DECIMAL_CONTEXT):
+        # computed even where the result is 0, so that the response time does not reveal whether the last class was found
         logarithms = [_log_recall(*pair) * times for pair, times in pairs if pair[0]]
         if not recalls.found.all():
             return Result(0.0, None, recalls.notes)
@@ -148,7 +137,7 @@ def gmean_recall(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def _log_recall(found: int, support: int) -> Decimal:
-    """That of a recall, to the digits of the context."""
+    """The natural logarithm of a recall, at the precision of the context."""
     return (Decimal(found) / Decimal(support)).ln()
 
 
@@ -158,21 +147,16 @@ def subset_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
     return Result(tally.exact / tally.n)
 
 
-ADJUSTED_PARAM = Param(
+ADJUSTED_PARAM = choice_param(
     "adjusted",
-    "choice",
-    "whether chance counts as 0",
-    default="false",
-    values=("false", "true"),
-    value_meanings=(
-        "the mean recall itself, 1/K for one and the same of K classes",
-        "(b - 1/K) / (1 - 1/K) of the mean recall b of K classes: chance is 0",
-    ),
+    "whether the value is rescaled so that chance is 0",
+    false="the mean recall itself: 1/K where one of K classes is always predicted",
+    true="(b - 1/K) / (1 - 1/K) of the mean recall b of K classes: chance is 0",
 )
 
 
 def _balanced_accuracy_equation(call: MetricCall) -> str:
-    """The equation with the adjustment where it is asked for."""
+    """The equation, with the adjustment where the call has adjusted=true."""
     latex = call.metric.equation
     if call.params["adjusted"] == "false":
         return latex
@@ -181,191 +165,130 @@ def _balanced_accuracy_equation(call: MetricCall) -> str:
 
 
 _ACCURACY_HINTS = {
-    "multilabel": "'accuracy' has several meanings for label sets: say subset_accuracy, jaccard_samples, "
+    "multilabel": "'accuracy' has several meanings for label sets: use subset_accuracy, jaccard_samples, "
     "hamming_loss or accuracy_ovr_micro"
 }
-_RECALL_HINTS = {"multilabel": "for label sets the mean recall over labels is recall_macro"}
+_RECALL_PROPERTIES = Properties(symmetric=False, prevalence_sensitive=False)
+_declare_mean_recall = partial(
+    declare_single_label_metric,
+    direction="higher",
+    granularity=CLASS_TABLES,
+    options=("exclude_labels", *SINGLE_LABEL_OPTIONS),
+    properties=_RECALL_PROPERTIES,
+    hints={"multilabel": "for label sets the mean recall over labels is recall_macro"},
+)
 _LABEL_SET_HINTS: dict[str, str] = dict.fromkeys(
     SINGLE_LABEL_TASKS, "with one label per instance this is accuracy (or error_rate)"
 )
 
-register(
-    Metric(
-        key="accuracy",
-        name="accuracy",
-        names=("overall accuracy", "trace accuracy"),
-        equation=r"\frac{1}{n}\sum_{j=1}^{m} \mathrm{TP}_{j}",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=(LABELS,),
-        direction="higher",
-        granularity=CORRECT_INSTANCES,
-        floor=3,
-        range=UNIT_RANGE,
-        params=(),
-        options=SINGLE_LABEL_OPTIONS,
-        properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source="Van Asch 2013 eq 6; Döring",
-        example=worked_example(MULTICLASS_EXAMPLE, "5/9"),
-        compute=accuracy,
-        hints=_ACCURACY_HINTS,
-        acceptable=True,
-    )
+declare_single_label_metric(
+    key="accuracy",
+    name="accuracy",
+    names=("overall accuracy", "trace accuracy"),
+    equation=r"\frac{1}{n}\sum_{j=1}^{m} \mathrm{TP}_{j}",
+    direction="higher",
+    granularity=CORRECT_INSTANCES,
+    floor=3,
+    source="Van Asch 2013 eq 6; Döring",
+    example=worked_example(MULTICLASS_EXAMPLE, "5/9"),
+    compute=accuracy,
+    hints=_ACCURACY_HINTS,
+    acceptable=True,
 )
-register(
-    Metric(
-        key="error_rate",
-        name="error rate",
-        names=("misclassification rate",),
-        equation=r"1-\frac{1}{n}\sum_{j=1}^{m} \mathrm{TP}_{j}",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=(LABELS,),
-        direction="lower",
-        granularity=CORRECT_INSTANCES,
-        floor=3,
-        range=UNIT_RANGE,
-        params=(),
-        options=SINGLE_LABEL_OPTIONS,
-        properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source="Wenzel sec 3.2.3",
-        example=worked_example(MULTICLASS_EXAMPLE, "4/9"),
-        compute=error_rate,
-        hints={"multilabel": "for label sets say zero_one_loss or hamming_loss"},
-        acceptable=True,
-    )
+declare_single_label_metric(
+    key="error_rate",
+    name="error rate",
+    names=("misclassification rate",),
+    equation=r"1-\frac{1}{n}\sum_{j=1}^{m} \mathrm{TP}_{j}",
+    direction="lower",
+    granularity=CORRECT_INSTANCES,
+    floor=3,
+    source="Wenzel sec 3.2.3",
+    example=worked_example(MULTICLASS_EXAMPLE, "4/9"),
+    compute=error_rate,
+    hints={"multilabel": "for label sets use zero_one_loss or hamming_loss"},
+    acceptable=True,
 )
-register(
-    Metric(
-        key="balanced_accuracy",
-        name="balanced accuracy",
-        names=("mean recall", "mean per-class accuracy", "unweighted average recall", "UAR"),
-        equation=r"\frac{1}{|G|}\sum_{j\in G} \frac{\mathrm{TP}_{j}}{\mathrm{TP}_{j}+\mathrm{FN}_{j}},\quad G=\{j: \mathrm{TP}_{j}+\mathrm{FN}_{j}>0\}",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=(LABELS,),
-        direction="higher",
-        granularity=CLASS_TABLES,
-        range=(-1.0, 1.0),
-        params=(ADJUSTED_PARAM,),
-        options=("exclude_labels", *SINGLE_LABEL_OPTIONS),
-        properties=Properties(symmetric=False, prevalence_sensitive=False),
-        source="Döring; Brodersen et al. 2010, The balanced accuracy and its posterior distribution",
-        example=worked_example(MULTICLASS_EXAMPLE, "5/9"),
-        compute=balanced_accuracy,
-        hints=_RECALL_HINTS,
-        symbols={"G": "the classes that occur in gold"},
-        peers={
-            "scikit-learn": "balanced_accuracy_score; its adjusted value of a gold with one class is nan or -inf",
-            "caret": "Balanced Accuracy is of one class: balanced_accuracy_ovr",
-        },
-        shown=_balanced_accuracy_equation,
-    )
+_declare_mean_recall(
+    key="balanced_accuracy",
+    name="balanced accuracy",
+    names=("mean recall", "mean per-class accuracy", "unweighted average recall", "UAR"),
+    equation=r"\frac{1}{|G|}\sum_{j\in G} \frac{\mathrm{TP}_{j}}{\mathrm{TP}_{j}+\mathrm{FN}_{j}},\quad G=\{j: \mathrm{TP}_{j}+\mathrm{FN}_{j}>0\}",
+    range=SIGNED_RANGE,
+    params=(ADJUSTED_PARAM,),
+    source="Döring; Brodersen et al. 2010, The balanced accuracy and its posterior distribution",
+    example=worked_example(MULTICLASS_EXAMPLE, "5/9"),
+    compute=balanced_accuracy,
+    symbols={"G": "the classes that occur in gold"},
+    peers={
+        "scikit-learn": "balanced_accuracy_score; its adjusted value of a gold with one class is nan or -inf",
+        "caret": "Balanced Accuracy is of one class: balanced_accuracy_ovr",
+    },
+    shown=_balanced_accuracy_equation,
 )
-register(
-    Metric(
-        key="gmean_recall",
-        name="geometric mean of recalls",
-        names=("G-mean", "geometric mean score"),
-        equation=r"\left(\prod_{j\in G} \frac{\mathrm{TP}_{j}}{\mathrm{TP}_{j}+\mathrm{FN}_{j}}\right)^{1/|G|},\quad G=\{j: \mathrm{TP}_{j}+\mathrm{FN}_{j}>0\}",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=(LABELS,),
-        direction="higher",
-        granularity=CLASS_TABLES,
-        range=UNIT_RANGE,
-        params=(),
-        options=("exclude_labels", *SINGLE_LABEL_OPTIONS),
-        properties=Properties(symmetric=False, prevalence_sensitive=False, significant_digits=12),
-        source="Kubat & Matwin 1997, Addressing the curse of imbalanced training sets",
-        example=worked_example(MULTICLASS_EXAMPLE, "0.550321208149"),
-        compute=gmean_recall,
-        hints=_RECALL_HINTS,
-        symbols={"G": "the classes that occur in gold"},
-        peers={
-            "imbalanced-learn": 'geometric_mean_score with average="multiclass"; a class that is only predicted makes it 0',
-            "PyCM": "GM is another: the root of recall × specificity of one class",
-        },
-    )
+_declare_mean_recall(
+    key="gmean_recall",
+    name="geometric mean of recalls",
+    names=("G-mean", "geometric mean score"),
+    equation=r"\left(\prod_{j\in G} \frac{\mathrm{TP}_{j}}{\mathrm{TP}_{j}+\mathrm{FN}_{j}}\right)^{1/|G|},\quad G=\{j: \mathrm{TP}_{j}+\mathrm{FN}_{j}>0\}",
+    properties=replace(_RECALL_PROPERTIES, significant_digits=12),
+    source="Kubat & Matwin 1997, Addressing the curse of imbalanced training sets",
+    example=worked_example(MULTICLASS_EXAMPLE, "0.550321208149"),
+    compute=gmean_recall,
+    symbols={"G": "the classes that occur in gold"},
+    peers={
+        "imbalanced-learn": 'geometric_mean_score with average="multiclass"; a class that is only predicted makes it 0',
+        "PyCM": "GM is another: the root of recall × specificity of one class",
+    },
 )
-register(
-    Metric(
-        key="weighted_accuracy",
-        name="class-weighted accuracy",
-        names=("weighted accuracy",),
-        equation=r"\frac{\sum_{k\in G} w_{k}\,\frac{\mathrm{TP}_{k}}{n_{k}}}{\sum_{k\in G} w_{k}},\quad G=\{k: n_{k}>0\}",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=(LABELS,),
-        direction="higher",
-        granularity=CLASS_TABLES,
-        range=UNIT_RANGE,
-        params=(),
-        options=("exclude_labels", *SINGLE_LABEL_OPTIONS),
-        properties=Properties(symmetric=False, prevalence_sensitive=False),
-        source="Döring (its printed form lacks the factor 1/n_k)",
-        example=worked_example(
-            replace(MULTICLASS_EXAMPLE, train_frequencies=None, class_weights={"cat": 1, "dog": 3, "mouse": 2}), "7/12"
-        ),
-        compute=weighted_accuracy,
-        hints=_RECALL_HINTS,
-    )
+_declare_mean_recall(
+    key="weighted_accuracy",
+    name="class-weighted accuracy",
+    names=("weighted accuracy",),
+    equation=r"\frac{\sum_{k\in G} w_{k}\,\frac{\mathrm{TP}_{k}}{n_{k}}}{\sum_{k\in G} w_{k}},\quad G=\{k: n_{k}>0\}",
+    source="Döring (its printed form lacks the factor 1/n_k)",
+    example=worked_example(
+        replace(MULTICLASS_EXAMPLE, train_frequencies=None, class_weights={"cat": 1, "dog": 3, "mouse": 2}), "7/12"
+    ),
+    compute=weighted_accuracy,
 )
-register(
-    Metric(
-        key="subset_accuracy",
-        name="subset accuracy",
-        names=("exact match ratio", "EMR", "exact match"),
-        equation=r"\frac{1}{n}\sum_{i=1}^{n} [P_{i}=Y_{i}]",
-        tasks=("multilabel",),
-        needs=(LABELS,),
-        direction="higher",
-        granularity=CORRECT_INSTANCES,
-        floor=3,
-        range=UNIT_RANGE,
-        params=(),
-        options=LABEL_SET_OPTIONS,
-        properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source="Wenzel eq 25; Sefidian; Zhang & Zhou 2014",
-        example=worked_example(MULTILABEL_EXAMPLE, "1/4"),
-        compute=subset_accuracy,
-        hints=_LABEL_SET_HINTS,
-    )
+declare_label_set_metric(
+    key="subset_accuracy",
+    name="subset accuracy",
+    names=("exact match ratio", "EMR", "exact match"),
+    equation=r"\frac{1}{n}\sum_{i=1}^{n} [P_{i}=Y_{i}]",
+    direction="higher",
+    granularity=CORRECT_INSTANCES,
+    floor=3,
+    source="Wenzel eq 25; Sefidian; Zhang & Zhou 2014",
+    example=worked_example(MULTILABEL_EXAMPLE, "1/4"),
+    compute=subset_accuracy,
+    hints=_LABEL_SET_HINTS,
 )
-register(
-    Metric(
-        key="zero_one_loss",
-        name="zero-one loss",
-        names=("subset 0/1 loss", "1/0 loss"),
-        equation=r"1-\frac{1}{n}\sum_{i=1}^{n} [P_{i}=Y_{i}]",
-        tasks=("multilabel",),
-        needs=(LABELS,),
-        direction="lower",
-        granularity=CORRECT_INSTANCES,
-        floor=3,
-        range=UNIT_RANGE,
-        params=(),
-        options=LABEL_SET_OPTIONS,
-        properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source="Sefidian",
-        example=worked_example(MULTILABEL_EXAMPLE, "3/4"),
-        compute=error_rate,
-        hints=_LABEL_SET_HINTS,
-    )
+declare_label_set_metric(
+    key="zero_one_loss",
+    name="zero-one loss",
+    names=("subset 0/1 loss", "1/0 loss"),
+    equation=r"1-\frac{1}{n}\sum_{i=1}^{n} [P_{i}=Y_{i}]",
+    direction="lower",
+    granularity=CORRECT_INSTANCES,
+    floor=3,
+    source="Sefidian",
+    example=worked_example(MULTILABEL_EXAMPLE, "3/4"),
+    compute=error_rate,
+    hints=_LABEL_SET_HINTS,
 )
-register(
-    Metric(
-        key="hamming_loss",
-        name="Hamming loss",
-        names=("label-wise error rate",),
-        equation=r"\frac{1}{n\,m}\sum_{i=1}^{n} |P_{i}\,\triangle\,Y_{i}|",
-        tasks=TASK_KINDS,
-        needs=(LABELS,),
-        direction="lower",
-        granularity=CORRECT_DECISIONS,
-        floor=3,
-        range=UNIT_RANGE,
-        params=(),
-        options=LABEL_SET_OPTIONS,
-        properties=Properties(symmetric=True, prevalence_sensitive=True),
-        source="Wenzel eq 27; Sefidian; Zhang & Zhou 2014",
-        example=worked_example(MULTILABEL_EXAMPLE, "1/4"),
-        compute=hamming_loss,
-        shown=capped_equation,
-    )
+declare_label_set_metric(
+    key="hamming_loss",
+    name="Hamming loss",
+    names=("label-wise error rate",),
+    equation=r"\frac{1}{n\,m}\sum_{i=1}^{n} |P_{i}\,\triangle\,Y_{i}|",
+    tasks=TASK_KINDS,
+    direction="lower",
+    granularity=CORRECT_DECISIONS,
+    floor=3,
+    source="Wenzel eq 27; Sefidian; Zhang & Zhou 2014",
+    example=worked_example(MULTILABEL_EXAMPLE, "1/4"),
+    compute=hamming_loss,
+    shown=capped_equation,
 )

@@ -1,34 +1,30 @@
-"""Discounted cumulative gain of the k labels ranked first: a relevant label gains 1, less the lower it ranks.
+"""Discounted cumulative gain of the k labels ranked first: the gain of a relevant label falls with its position.
 
-The discount 1 / log2(1 + position) of each position is held as a whole number of units of 2^-46, so that gains add up
-exactly in any order; positions that share a tie share the mean of their discounts.
+The discount 1 / log2(1 + position) is stored as an integer multiple of 2^-46, so that gains add up exactly in any order.
+Tied labels share the mean discount of their positions.
 """
 
-import math
+from functools import partial
 
 import numpy as np
 
 from app.scoring.declaration.granularity import LABEL_WEIGHTS
-from app.scoring.declaration.metric import RANKING, Metric, MetricCall, Result, register
+from app.scoring.declaration.metric import MetricCall, Result
 from app.scoring.label_ranking import Int, LabelRanks
 from app.scoring.metrics.rankings.instance_means import (
     COUNTED_INSTANCES_SYMBOLS,
     DEPTH_SYMBOLS,
     K_PARAM,
-    MULTILABEL_TASKS,
     PAD_PARAM,
-    RANKING_HINTS,
-    RANKING_OPTIONS,
-    ROUNDED_PROPERTIES,
-    UNIT_RANGE,
-    WITHOUT_RELEVANT_LABELS,
     InstanceMeans,
-    degenerate,
+    declare_ranking_metric,
+    degenerate_param,
     ranking_depth,
     ranking_example,
     ranks_of_case,
     ties_param,
 )
+from app.scoring.metrics.shared_declarations import ROUNDED_SCORE_PROPERTIES, UNBOUNDED_RANGE
 from app.scoring.numeric.exact import round_to_12_digits
 from app.scoring.tally import EvaluationContext
 from app.scoring.tie_rules import TIE_RULES, positions
@@ -37,43 +33,43 @@ DISCOUNT_UNITS = 2**46
 
 
 def discounts(k: int) -> Int:
-    """The discount of each position from 0 (which has none) to k, in whole units of 1 / GRAIN."""
+    """The discounts of positions 0 (always 0) to k, as integers in units of 1 / DISCOUNT_UNITS."""
     positions = np.arange(1, k + 1)
     return np.concatenate([[0], np.rint(DISCOUNT_UNITS / np.log2(positions + 1.0))]).astype(np.int64)
 
 
 def gains(ranks: LabelRanks, k: int, rule: str, place: Int | None = None) -> Int:
-    """What each relevant label gains, in units of 1 / GRAIN; nothing beyond position k.
+    """The gain of each relevant label in units of 1 / DISCOUNT_UNITS; 0 beyond position k.
 
-    `place` orders the relevant labels that are tied with each other, where not as the classes are.
+    `place` orders tied relevant labels among each other; by default they stand in the order of the classes.
     """
     discount = discounts(k)
     if rule != "average":
         position = positions(ranks, rule, place)
         return np.where(position <= k, discount[np.minimum(position, k)], 0)
-    up_to = np.cumsum(discount)
+    cumulative = np.cumsum(discount)
     start, end = np.minimum(ranks.above, k), np.minimum(ranks.above + ranks.tied, k)
-    shared = up_to[end] - up_to[start]
+    shared = cumulative[end] - cumulative[start]
     return np.asarray(shared // ranks.tied + (2 * (shared % ranks.tied) >= ranks.tied))
 
 
 def ideal_gains(ranks: LabelRanks, k: int) -> Int:
-    """The greatest gain of each instance: all its relevant labels first, in units of 1 / GRAIN."""
+    """The largest possible gain of each instance (all relevant labels first), in units of 1 / DISCOUNT_UNITS."""
     return np.asarray(np.cumsum(discounts(k))[np.minimum(ranks.sizes, k)])
 
 
 def dcg_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The mean over instances of the summed discounts of their relevant labels among the k ranked first."""
+    """The mean over instances of the summed discounts of the relevant labels among the first k."""
     k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
-    found = ranks.sums(gains(ranks, k, call.params["ties"]))
-    return _round_result(InstanceMeans(ws, call).mean_of_ratios(found, np.full(len(found), DISCOUNT_UNITS)))
+    gained = ranks.sums(gains(ranks, k, call.params["ties"]))
+    return _round_result(InstanceMeans(ws, call).mean_of_ratios(gained, np.full(len(gained), DISCOUNT_UNITS)))
 
 
 def ndcg_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The gain of each instance divided by the greatest that it could have; then the mean."""
+    """The mean over instances of gain / largest possible gain."""
     k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
-    found = ranks.sums(gains(ranks, k, call.params["ties"]))
-    return _round_result(InstanceMeans(ws, call, ranks.sizes == 0).mean_of_ratios(found, ideal_gains(ranks, k)))
+    gained = ranks.sums(gains(ranks, k, call.params["ties"]))
+    return _round_result(InstanceMeans(ws, call, ranks.sizes == 0).mean_of_ratios(gained, ideal_gains(ranks, k)))
 
 
 def _round_result(result: Result) -> Result:
@@ -88,65 +84,48 @@ _SYMBOLS = {
     "y_{ip}": "1 where the label at position p is relevant for instance i, else 0",
 }
 
-register(
-    Metric(
-        key="dcg_at_k",
-        name="discounted cumulative gain at k",
-        names=("DCG@k", "DCG", "dcg_score"),
-        equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} {_DCG}",
-        tasks=MULTILABEL_TASKS,
-        needs=(RANKING,),
-        direction="higher",
-        granularity=LABEL_WEIGHTS,
-        range=(0.0, math.inf),
-        params=(K_PARAM, ties_param(*TIE_RULES, default="average"), PAD_PARAM),
-        options=RANKING_OPTIONS,
-        properties=ROUNDED_PROPERTIES,
-        source="Järvelin & Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques; ties: McSherry & Najork 2008",
-        example=ranking_example("0.753953169048", k="2"),
-        compute=dcg_at_k,
-        hints=RANKING_HINTS,
-        symbols=_SYMBOLS,
-        peers={
-            "scikit-learn": "dcg_score with k, ties averaged too unless ignore_ties, which leaves them to argsort",
-            "napkinXC": "dcg_at_k; in which order tied labels come is left to argsort",
-        },
-    )
+_declare = partial(declare_ranking_metric, granularity=LABEL_WEIGHTS, properties=ROUNDED_SCORE_PROPERTIES)
+
+_declare(
+    key="dcg_at_k",
+    name="discounted cumulative gain at k",
+    names=("DCG@k", "DCG", "dcg_score"),
+    equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} {_DCG}",
+    range=UNBOUNDED_RANGE,
+    params=(K_PARAM, ties_param(*TIE_RULES, default="average"), PAD_PARAM),
+    source="Järvelin & Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques; ties: McSherry & Najork 2008",
+    example=ranking_example("0.753953169048", k="2"),
+    compute=dcg_at_k,
+    symbols=_SYMBOLS,
+    peers={
+        "scikit-learn": "dcg_score with k, ties averaged too unless ignore_ties, which leaves them to argsort",
+        "napkinXC": "dcg_at_k; in which order tied labels come is left to argsort",
+    },
 )
-register(
-    Metric(
-        key="ndcg_at_k",
-        name="normalized discounted cumulative gain at k",
-        names=("nDCG@k", "nDCG", "ndcg_score"),
-        equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} \frac{{{_DCG}}}{{\sum_{{p=1}}^{{\min(\param{{k}},|Y_{{i}}|)}} \frac{{1}}{{\log_{{2}}(1+p)}}}}",
-        tasks=MULTILABEL_TASKS,
-        needs=(RANKING,),
-        direction="higher",
-        granularity=LABEL_WEIGHTS,
-        range=UNIT_RANGE,
-        params=(
-            K_PARAM,
-            ties_param("average", "declared", default="average"),
-            PAD_PARAM,
-            degenerate(WITHOUT_RELEVANT_LABELS, "0"),
-        ),
-        options=RANKING_OPTIONS,
-        properties=ROUNDED_PROPERTIES,
-        source="Järvelin & Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques; linear gains; ties: "
-        "McSherry & Najork 2008",
-        example=ranking_example("0.54364325119", k="2"),
-        compute=ndcg_at_k,
-        hints=RANKING_HINTS,
-        symbols={**_SYMBOLS, **COUNTED_INSTANCES_SYMBOLS},
-        peers={
-            "scikit-learn": "ndcg_score with k, with degenerate_instance=best_value; ties are averaged there too unless "
-            "ignore_ties",
-            "torchmetrics": "retrieval_normalized_dcg, with degenerate_instance=best_value; older versions left ties to argsort",
-            "XML repository": "nDCG_k, with degenerate_instance=best_value; labels that score 0 are not ranked there, and in "
-            "which order tied ones come is left to sorting",
-            "napkinXC": "ndcg_at_k of its module metrics, with degenerate_instance=best_value; that of the older module "
-            "measures divides by the gain of k relevant labels however few there are",
-            "pyxclib": "ndcg, with degenerate_instance=best_value",
-        },
-    )
+_declare(
+    key="ndcg_at_k",
+    name="normalized discounted cumulative gain at k",
+    names=("nDCG@k", "nDCG", "ndcg_score"),
+    equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} \frac{{{_DCG}}}{{\sum_{{p=1}}^{{\min(\param{{k}},|Y_{{i}}|)}} \frac{{1}}{{\log_{{2}}(1+p)}}}}",
+    params=(
+        K_PARAM,
+        ties_param("average", "declared", default="average"),
+        PAD_PARAM,
+        degenerate_param("0"),
+    ),
+    source="Järvelin & Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques; linear gains; ties: "
+    "McSherry & Najork 2008",
+    example=ranking_example("0.54364325119", k="2"),
+    compute=ndcg_at_k,
+    symbols={**_SYMBOLS, **COUNTED_INSTANCES_SYMBOLS},
+    peers={
+        "scikit-learn": "ndcg_score with k, with degenerate_instance=best_value; ties are averaged there too unless "
+        "ignore_ties",
+        "torchmetrics": "retrieval_normalized_dcg, with degenerate_instance=best_value; older versions left ties to argsort",
+        "XML repository": "nDCG_k, with degenerate_instance=best_value; labels that score 0 are not ranked there, and in "
+        "which order tied ones come is left to sorting",
+        "napkinXC": "ndcg_at_k of its module metrics, with degenerate_instance=best_value; that of the older module "
+        "measures divides by the gain of k relevant labels however few there are",
+        "pyxclib": "ndcg, with degenerate_instance=best_value",
+    },
 )

@@ -1,4 +1,4 @@
-"""Measures of where in a ranking the relevant labels turn up: mean average precision at k and mean reciprocal rank."""
+"""Measures of the positions of relevant labels: mean average precision at k and mean reciprocal rank."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,22 +6,17 @@ from functools import partial
 import numpy as np
 
 from app.scoring.declaration.granularity import HITS, ORDER
-from app.scoring.declaration.metric import RANKING, Metric, MetricCall, Result, register
+from app.scoring.declaration.metric import MetricCall, Result
 from app.scoring.label_ranking import UNLISTED
 from app.scoring.metrics.rankings.instance_means import (
     COUNTED_INSTANCES_SYMBOLS,
     DEPTH_SYMBOLS,
     K_PARAM,
-    MULTILABEL_TASKS,
     PAD_PARAM,
-    RANKING_HINTS,
-    RANKING_OPTIONS,
-    SCORE_PROPERTIES,
     TIES_PARAM,
-    UNIT_RANGE,
-    WITHOUT_RELEVANT_LABELS,
     InstanceMeans,
-    degenerate,
+    declare_ranking_metric,
+    degenerate_param,
     ranking_depth,
     ranking_example,
     ranks_of_case,
@@ -39,93 +34,78 @@ from app.scoring.tie_rules import (
 
 
 def map_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The precisions at the positions of relevant labels among the k first, over as many as could be there."""
+    """The sum of precisions at the relevant positions up to k, divided by min(k, number of relevant labels)."""
     k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
-    means, possible = InstanceMeans(ws, call, ranks.sizes == 0), np.clip(ranks.sizes, 1, k)
+    means, max_hits = InstanceMeans(ws, call, ranks.sizes == 0), np.clip(ranks.sizes, 1, k)
 
-    def of(terms: Callable[[], Terms]) -> Real:
+    def sum_of(terms: Callable[[], Terms]) -> Real:
         rows, numerator, denominator = terms()
-        return means.sum_of_terms(rows, numerator, multiply(denominator, possible[rows]))
+        return means.sum_of_terms(rows, numerator, multiply(denominator, max_hits[rows]))
 
-    parts = precisions_within(ranks, k, call.params["ties"])
-    return means.mean_of_sum(sum_reals([lazy_real(partial(of, terms)) for terms in parts]))
+    terms_by_part = precisions_within(ranks, k, call.params["ties"])
+    return means.mean_of_sum(sum_reals([lazy_real(partial(sum_of, terms)) for terms in terms_by_part]))
 
 
 def mrr(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The mean of 1 / position of the first relevant label; 0 where none was sent."""
+    """The mean of 1 / position of the first relevant label; 0 where no relevant label was listed."""
     ranks = ranks_of_case(ws, call)
     means = InstanceMeans(ws, call, ranks.sizes == 0)
     if call.params["ties"] == "average":
-        rows, above, others = best_relevant_labels(ranks)
-        known = means.sum_of_terms(rows, np.ones(len(rows), dtype=np.int64), above + 1)
-        tied = [expected_reciprocal_rank(*place) * means.total_weight(np.array(own)) for place, own in others.items()]
-        return means.mean_of_sum(sum_reals([known, *tied]))
+        rows, above, tied_rows = best_relevant_labels(ranks)
+        untied = means.sum_of_terms(rows, np.ones(len(rows), dtype=np.int64), above + 1)
+        tied = [
+            expected_reciprocal_rank(*tie) * means.total_weight(np.array(rows_of_tie))
+            for tie, rows_of_tie in tied_rows.items()
+        ]
+        return means.mean_of_sum(sum_reals([untied, *tied]))
     first = first_positions(ranks, call.params["ties"])
-    found = first < UNLISTED
-    return means.mean_of_ratios(found.astype(np.int64), np.where(found, first, 1))
+    listed = first < UNLISTED
+    return means.mean_of_ratios(listed.astype(np.int64), np.where(listed, first, 1))
 
 
-register(
-    Metric(
-        key="map_at_k",
-        name="mean average precision at k",
-        names=("MAP@k", "AP@k", "MAP"),
-        equation=r"\frac{1}{n}\sum_{i=1}^{n} \frac{1}{\min(\param{k},|Y_{i}|)}\sum_{p=1}^{\param{k}} y_{ip}\,\frac{|\mathrm{top}_{p}(i)\cap Y_{i}|}{p}",
-        tasks=MULTILABEL_TASKS,
-        needs=(RANKING,),
-        direction="higher",
-        granularity=ORDER,
-        range=UNIT_RANGE,
-        params=(K_PARAM, TIES_PARAM, PAD_PARAM, degenerate(WITHOUT_RELEVANT_LABELS, "0")),
-        options=RANKING_OPTIONS,
-        properties=SCORE_PROPERTIES,
-        source="Manning, Raghavan & Schütze 2008, Introduction to information retrieval, sec 8.4, cut off at k; ties: "
-        "McSherry & Najork 2008",
-        example=ranking_example("1/2", k="2"),
-        compute=map_at_k,
-        hints=RANKING_HINTS,
-        symbols={
-            **DEPTH_SYMBOLS,
-            "p": "runs over the positions of the ranking",
-            "y_{ip}": "1 where the label at position p is relevant for instance i, else 0",
-            "top_p(i)": "the p labels ranked first for instance i",
-            **COUNTED_INSTANCES_SYMBOLS,
-        },
-        peers={
-            "torchmetrics": "retrieval_average_precision with top_k divides by the number of relevant labels among the k "
-            "first, so a missed one costs nothing",
-            "trec_eval": "map_cut divides by all relevant labels, even where they are more than k",
-            "ml_metrics": "mapk, the same: divided by min(k, number of relevant labels)",
-        },
-    )
+declare_ranking_metric(
+    key="map_at_k",
+    name="mean average precision at k",
+    names=("MAP@k", "AP@k", "MAP"),
+    equation=r"\frac{1}{n}\sum_{i=1}^{n} \frac{1}{\min(\param{k},|Y_{i}|)}\sum_{p=1}^{\param{k}} y_{ip}\,\frac{|\mathrm{top}_{p}(i)\cap Y_{i}|}{p}",
+    granularity=ORDER,
+    params=(K_PARAM, TIES_PARAM, PAD_PARAM, degenerate_param("0")),
+    source="Manning, Raghavan & Schütze 2008, Introduction to information retrieval, sec 8.4, cut off at k; ties: "
+    "McSherry & Najork 2008",
+    example=ranking_example("1/2", k="2"),
+    compute=map_at_k,
+    symbols={
+        **DEPTH_SYMBOLS,
+        "p": "runs over the positions of the ranking",
+        "y_{ip}": "1 where the label at position p is relevant for instance i, else 0",
+        "top_p(i)": "the p labels ranked first for instance i",
+        **COUNTED_INSTANCES_SYMBOLS,
+    },
+    peers={
+        "torchmetrics": "retrieval_average_precision with top_k divides by the number of relevant labels among the k "
+        "first, so a missed one costs nothing",
+        "trec_eval": "map_cut divides by all relevant labels, even where they are more than k",
+        "ml_metrics": "mapk, the same: divided by min(k, number of relevant labels)",
+    },
 )
-register(
-    Metric(
-        key="mrr",
-        name="mean reciprocal rank",
-        names=("MRR", "reciprocal rank"),
-        equation=r"\frac{1}{n}\sum_{i=1}^{n} \frac{1}{\min\{p: y_{ip}=1\}}",
-        tasks=MULTILABEL_TASKS,
-        needs=(RANKING,),
-        direction="higher",
-        granularity=HITS,
-        range=UNIT_RANGE,
-        params=(TIES_PARAM, degenerate(WITHOUT_RELEVANT_LABELS, "0")),
-        options=RANKING_OPTIONS,
-        properties=SCORE_PROPERTIES,
-        source="Voorhees 1999, The TREC-8 question answering track report; ties: McSherry & Najork 2008",
-        example=ranking_example("11/18"),
-        compute=mrr,
-        hints=RANKING_HINTS,
-        symbols={
-            "i": DEPTH_SYMBOLS["i"],
-            "p": "a position of the ranking",
-            "y_{ip}": "1 where the label at position p is relevant for instance i, else 0",
-            **COUNTED_INSTANCES_SYMBOLS,
-        },
-        peers={
-            "torchmetrics": "retrieval_reciprocal_rank, with degenerate_instance=best_value; in which order tied labels "
-            "come is left to argsort",
-        },
-    )
+declare_ranking_metric(
+    key="mrr",
+    name="mean reciprocal rank",
+    names=("MRR", "reciprocal rank"),
+    equation=r"\frac{1}{n}\sum_{i=1}^{n} \frac{1}{\min\{p: y_{ip}=1\}}",
+    granularity=HITS,
+    params=(TIES_PARAM, degenerate_param("0")),
+    source="Voorhees 1999, The TREC-8 question answering track report; ties: McSherry & Najork 2008",
+    example=ranking_example("11/18"),
+    compute=mrr,
+    symbols={
+        "i": DEPTH_SYMBOLS["i"],
+        "p": "a position of the ranking",
+        "y_{ip}": "1 where the label at position p is relevant for instance i, else 0",
+        **COUNTED_INSTANCES_SYMBOLS,
+    },
+    peers={
+        "torchmetrics": "retrieval_reciprocal_rank, with degenerate_instance=best_value; in which order tied labels "
+        "come is left to argsort",
+    },
 )

@@ -1,37 +1,38 @@
-"""Measures of how the labels of each instance are ranked by their scores: one-error, coverage, ranking loss, LRAP.
+"""Measures of how scores rank the labels of each instance: one-error, coverage, ranking loss, LRAP.
 
 Source: Zhang & Zhou 2014, A review on multi-label learning algorithms, section 2.2.2 (Schapire & Singer 2000, BoosTexter).
 """
 
-import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from app.scoring.declaration.granularity import INSTANCES, LABEL_ORDER_PAIRS, ORDER
-from app.scoring.declaration.metric import SCORES, Metric, MetricCall, Param, Result, register
+from app.scoring.declaration.metric import SCORES, MetricCall, Result
 from app.scoring.label_ranking import Int, LabelRanks
 from app.scoring.metrics.rankings.instance_means import (
     COUNTED_INSTANCES_SYMBOLS,
     LABEL_SYMBOLS,
-    MULTILABEL_TASKS,
-    RANKING_HINTS,
-    SCORE_OPTIONS,
-    SCORE_PROPERTIES,
-    UNIT_RANGE,
-    WITHOUT_RELEVANT_LABELS,
     InstanceMeans,
-    degenerate,
+    declare_ranking_metric,
+    degenerate_param,
     ranking_example,
     ranks_of_case,
 )
 from app.scoring.metrics.scores.oriented_scores import scores_of
+from app.scoring.metrics.shared_declarations import (
+    SCORE_DIRECTION_OPTION,
+    SCORE_PROPERTIES,
+    UNBOUNDED_RANGE,
+    choice_param,
+)
 from app.scoring.numeric.exact import multiply
 from app.scoring.tally import EvaluationContext
 
 
 def one_error(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The share of instances whose best label is wrong; of equally good ones the first, or in expectation."""
+    """The share of instances whose top label is wrong; with tied top labels the first one, or the expectation."""
     ranks = ranks_of_case(ws, call)
     means = InstanceMeans(ws, call, ranks.sizes == 0, 1)
     if call.params["ties"] == "first":
@@ -46,13 +47,13 @@ def one_error(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def _coverage_depths(ranks: LabelRanks) -> Int:
-    """How many labels have to be read from the top of each ranking to meet all relevant ones; 0 where there are none."""
+    """How far down each ranking the last relevant label stands, counted from 1; 0 where there is none."""
     last = (np.cumsum(ranks.sizes) - 1)[ranks.sizes > 0]
     return ranks.expand_to_instances(ranks.above[last] + ranks.tied[last], 0)
 
 
 def coverage(ws: EvaluationContext, call: MetricCall) -> Result:
-    """How many steps down the ranking it takes to meet all relevant labels; tied labels all come before."""
+    """The mean steps down the ranking to cover all relevant labels; tied labels rank ahead of a relevant one."""
     ranks = ranks_of_case(ws, call)
     means = InstanceMeans(ws, call, ranks.sizes == 0)
     m = len(ws.spec.classes) if call.params["normalized"] == "true" else 1
@@ -60,29 +61,29 @@ def coverage(ws: EvaluationContext, call: MetricCall) -> Result:
 
 
 def coverage_plus_one(ws: EvaluationContext, call: MetricCall) -> Result:
-    """How many labels are read until all relevant ones are met."""
+    """The mean number of labels from the top that covers all relevant ones."""
     ranks = ranks_of_case(ws, call)
     means = InstanceMeans(ws, call, ranks.sizes == 0)
     return means.mean_of_ratios(_coverage_depths(ranks), np.ones(len(ranks.sizes), dtype=np.int64))
 
 
 def ranking_loss(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The share of pairs of a relevant and a wrong label that are ranked the wrong way round; ties count whole or half."""
+    """The share of (relevant, wrong) label pairs in the wrong order; ties count as an error or half an error."""
     ranks = ranks_of_case(ws, call)
     wrong = len(ws.spec.classes) - ranks.sizes
     means = InstanceMeans(ws, call, (ranks.sizes == 0) | (wrong == 0))
-    above, level = ranks.above - ranks.hits, ranks.tied - ranks.relevant_tied
+    above, tied = ranks.above - ranks.hits, ranks.tied - ranks.relevant_tied
     if call.params["ties"] == "half":
-        return means.mean_of_ratios(ranks.sums(2 * above + level), 2 * ranks.sizes * wrong)
-    return means.mean_of_ratios(ranks.sums(above + level), ranks.sizes * wrong)
+        return means.mean_of_ratios(ranks.sums(2 * above + tied), 2 * ranks.sizes * wrong)
+    return means.mean_of_ratios(ranks.sums(above + tied), ranks.sizes * wrong)
 
 
 def average_precision_samples(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The mean over relevant labels of the precision at their rank, the lowest of a tie; then over instances."""
+    """The mean over relevant labels of the precision at their rank (the last of a tie), then over instances."""
     ranks = ranks_of_case(ws, call)
     means = InstanceMeans(ws, call, ranks.sizes == 0, 1)
-    below = multiply(ranks.above + ranks.tied, ranks.sizes[ranks.rows])
-    return means.mean_of_terms(ranks.rows, ranks.hits + ranks.relevant_tied, below)
+    denominator = multiply(ranks.above + ranks.tied, ranks.sizes[ranks.rows])
+    return means.mean_of_terms(ranks.rows, ranks.hits + ranks.relevant_tied, denominator)
 
 
 def _one_error_equation(call: MetricCall) -> str:
@@ -118,173 +119,124 @@ _RANK_SYMBOLS = {
 }
 _SCORE_SYMBOLS = {**COUNTED_INSTANCES_SYMBOLS, **LABEL_SYMBOLS, "f_{iy}": "score of label y for instance i"}
 _SOURCE = "Zhang & Zhou 2014 sec 2.2.2; Schapire & Singer 2000, BoosTexter"
-_FALSE_TRUE = ("false", "true")
 
-register(
-    Metric(
-        key="one_error",
-        name="one-error",
-        names=("one error", "1-error"),
-        equation=_ONE_ERROR,
-        tasks=MULTILABEL_TASKS,
-        needs=(SCORES,),
-        direction="lower",
-        granularity=INSTANCES,
-        range=UNIT_RANGE,
-        params=(
-            Param(
-                "ties",
-                "choice",
-                "which of several best labels counts",
-                "first",
-                values=("first", "expected"),
-                value_meanings=(
-                    "of several best labels the one declared first counts",
-                    "of several best labels the share that is wrong counts",
-                ),
-            ),
-            degenerate(WITHOUT_RELEVANT_LABELS, "1, as its best label is wrong"),
+_declare = partial(
+    declare_ranking_metric,
+    needs=(SCORES,),
+    direction="lower",
+    granularity=LABEL_ORDER_PAIRS,
+    options=(SCORE_DIRECTION_OPTION,),
+    source=_SOURCE,
+)
+
+_declare(
+    key="one_error",
+    name="one-error",
+    names=("one error", "1-error"),
+    equation=_ONE_ERROR,
+    granularity=INSTANCES,
+    params=(
+        choice_param(
+            "ties",
+            "which of several top-scored labels counts",
+            first="of several top-scored labels the one declared first counts",
+            expected="of several top-scored labels the share that is wrong counts",
         ),
-        options=SCORE_OPTIONS,
-        properties=replace(SCORE_PROPERTIES, ordinal=True),
-        source=_SOURCE,
-        example=ranking_example("2/3"),
-        compute=one_error,
-        hints=RANKING_HINTS,
-        symbols=_SCORE_SYMBOLS,
-        peers={
-            "MEKA": "the first of several best labels, as here; with degenerate_instance=best_value",
-            "Mulan": "ties are broken before, by the order of sorting",
-        },
-        shown=_one_error_equation,
-    )
+        degenerate_param("1, as its best label is wrong"),
+    ),
+    properties=replace(SCORE_PROPERTIES, ordinal=True),
+    example=ranking_example("2/3"),
+    compute=one_error,
+    symbols=_SCORE_SYMBOLS,
+    peers={
+        "MEKA": "the first of several best labels, as here; with degenerate_instance=best_value",
+        "Mulan": "ties are broken before, by the order of sorting",
+    },
+    shown=_one_error_equation,
 )
-register(
-    Metric(
-        key="coverage",
-        name="coverage",
-        names=("coverage from 0",),
-        equation=_COVERAGE,
-        tasks=MULTILABEL_TASKS,
-        needs=(SCORES,),
-        direction="lower",
-        granularity=LABEL_ORDER_PAIRS,
-        range=(0.0, math.inf),
-        params=(
-            Param(
-                "normalized",
-                "choice",
-                "whether it is divided by the number of labels",
-                "false",
-                values=_FALSE_TRUE,
-                value_meanings=("a number of labels", "divided by the number of labels"),
-            ),
-            degenerate(WITHOUT_RELEVANT_LABELS, "0"),
+_declare(
+    key="coverage",
+    name="coverage",
+    names=("coverage from 0",),
+    equation=_COVERAGE,
+    range=UNBOUNDED_RANGE,
+    params=(
+        choice_param(
+            "normalized",
+            "whether the value is divided by the number of labels",
+            false="a number of labels",
+            true="divided by the number of labels",
         ),
-        options=SCORE_OPTIONS,
-        properties=SCORE_PROPERTIES,
-        source=_SOURCE,
-        example=ranking_example("4/3"),
-        compute=coverage,
-        hints=RANKING_HINTS,
-        symbols=_RANK_SYMBOLS,
-        peers={
-            "scikit-learn": "coverage_error is greater by 1: here coverage_plus_one",
-            "torchmetrics": "multilabel_coverage_error is greater by 1: here coverage_plus_one",
-            "Mulan": "the same, ties being broken before; with degenerate_instance=best_value",
-        },
-        shown=_coverage_equation,
-    )
+        degenerate_param("0"),
+    ),
+    example=ranking_example("4/3"),
+    compute=coverage,
+    symbols=_RANK_SYMBOLS,
+    peers={
+        "scikit-learn": "coverage_error is greater by 1: here coverage_plus_one",
+        "torchmetrics": "multilabel_coverage_error is greater by 1: here coverage_plus_one",
+        "Mulan": "the same, ties being broken before; with degenerate_instance=best_value",
+    },
+    shown=_coverage_equation,
 )
-register(
-    Metric(
-        key="coverage_plus_one",
-        name="coverage error",
-        names=("coverage_error", "coverage from 1"),
-        equation=r"\frac{1}{n}\sum_{i=1}^{n} \max_{y\in Y_{i}} r_{iy}",
-        tasks=MULTILABEL_TASKS,
-        needs=(SCORES,),
-        direction="lower",
-        granularity=LABEL_ORDER_PAIRS,
-        range=(0.0, math.inf),
-        params=(degenerate(WITHOUT_RELEVANT_LABELS, "0"),),
-        options=SCORE_OPTIONS,
-        properties=SCORE_PROPERTIES,
-        source="scikit-learn, coverage_error; Zhang & Zhou 2014 sec 2.2.2 without its -1",
-        example=ranking_example("7/3"),
-        compute=coverage_plus_one,
-        hints=RANKING_HINTS,
-        symbols=_RANK_SYMBOLS,
-        peers={
-            "scikit-learn": "coverage_error, with degenerate_instance=best_value",
-            "torchmetrics": "multilabel_coverage_error, with degenerate_instance=best_value; scores outside [0, 1] go "
-            "through a sigmoid first, which can tie great ones",
-        },
-    )
+_declare(
+    key="coverage_plus_one",
+    name="coverage error",
+    names=("coverage_error", "coverage from 1"),
+    equation=r"\frac{1}{n}\sum_{i=1}^{n} \max_{y\in Y_{i}} r_{iy}",
+    range=UNBOUNDED_RANGE,
+    params=(degenerate_param("0"),),
+    source="scikit-learn, coverage_error; Zhang & Zhou 2014 sec 2.2.2 without its -1",
+    example=ranking_example("7/3"),
+    compute=coverage_plus_one,
+    symbols=_RANK_SYMBOLS,
+    peers={
+        "scikit-learn": "coverage_error, with degenerate_instance=best_value",
+        "torchmetrics": "multilabel_coverage_error, with degenerate_instance=best_value; scores outside [0, 1] go "
+        "through a sigmoid first, which can tie great ones",
+    },
 )
-register(
-    Metric(
-        key="ranking_loss",
-        name="ranking loss",
-        names=("label ranking loss", "rank loss", "label_ranking_loss"),
-        equation=_RANKING_LOSS,
-        tasks=MULTILABEL_TASKS,
-        needs=(SCORES,),
-        direction="lower",
-        granularity=LABEL_ORDER_PAIRS,
-        range=UNIT_RANGE,
-        params=(
-            Param(
-                "ties",
-                "choice",
-                "how much of an error a pair with equal scores is",
-                "full",
-                values=("full", "half"),
-                value_meanings=("a pair with equal scores is an error", "a pair with equal scores is half an error"),
-            ),
-            degenerate("whose labels are all relevant or all wrong", "0"),
+_declare(
+    key="ranking_loss",
+    name="ranking loss",
+    names=("label ranking loss", "rank loss", "label_ranking_loss"),
+    equation=_RANKING_LOSS,
+    params=(
+        choice_param(
+            "ties",
+            "how a pair with equal scores counts",
+            full="a pair with equal scores counts as an error",
+            half="a pair with equal scores counts as half an error",
         ),
-        options=SCORE_OPTIONS,
-        properties=SCORE_PROPERTIES,
-        source=_SOURCE,
-        example=ranking_example("1/2"),
-        compute=ranking_loss,
-        hints=RANKING_HINTS,
-        symbols={**_SCORE_SYMBOLS, "Ȳ_i": "labels that instance i lacks in gold"},
-        peers={
-            "scikit-learn": "label_ranking_loss, with degenerate_instance=best_value",
-            "torchmetrics": "multilabel_ranking_loss breaks ties by the order of sorting; with "
-            "degenerate_instance=best_value",
-            "MEKA": "breaks ties by the order of sorting; with degenerate_instance=best_value",
-            "Mulan": "breaks ties by the order of sorting; with degenerate_instance=best_value",
-        },
-        shown=_ranking_loss_equation,
-    )
+        degenerate_param("0", "whose labels are all relevant or all wrong"),
+    ),
+    example=ranking_example("1/2"),
+    compute=ranking_loss,
+    symbols={**_SCORE_SYMBOLS, "Ȳ_i": "labels that instance i lacks in gold"},
+    peers={
+        "scikit-learn": "label_ranking_loss, with degenerate_instance=best_value",
+        "torchmetrics": "multilabel_ranking_loss breaks ties by the order of sorting; with "
+        "degenerate_instance=best_value",
+        "MEKA": "breaks ties by the order of sorting; with degenerate_instance=best_value",
+        "Mulan": "breaks ties by the order of sorting; with degenerate_instance=best_value",
+    },
+    shown=_ranking_loss_equation,
 )
-register(
-    Metric(
-        key="average_precision_samples",
-        name="example-based average precision",
-        names=("label ranking average precision", "LRAP", "label_ranking_average_precision_score"),
-        equation=r"\frac{1}{n}\sum_{i=1}^{n}\frac{1}{|Y_{i}|}\sum_{y\in Y_{i}} \frac{|\{z\in Y_{i}: r_{iz}\le r_{iy}\}|}{r_{iy}}",
-        tasks=MULTILABEL_TASKS,
-        needs=(SCORES,),
-        direction="higher",
-        granularity=ORDER,
-        floor=3,
-        range=UNIT_RANGE,
-        params=(degenerate(WITHOUT_RELEVANT_LABELS, "1"),),
-        options=SCORE_OPTIONS,
-        properties=SCORE_PROPERTIES,
-        source=_SOURCE,
-        example=ranking_example("11/18"),
-        compute=average_precision_samples,
-        hints=RANKING_HINTS,
-        symbols=_RANK_SYMBOLS,
-        peers={
-            "scikit-learn": "label_ranking_average_precision_score, with degenerate_instance=best_value",
-            "torchmetrics": "multilabel_ranking_average_precision, with degenerate_instance=best_value",
-            "MEKA": "takes the order of ascending scores for ranks: not comparable",
-        },
-    )
+_declare(
+    key="average_precision_samples",
+    name="example-based average precision",
+    names=("label ranking average precision", "LRAP", "label_ranking_average_precision_score"),
+    equation=r"\frac{1}{n}\sum_{i=1}^{n}\frac{1}{|Y_{i}|}\sum_{y\in Y_{i}} \frac{|\{z\in Y_{i}: r_{iz}\le r_{iy}\}|}{r_{iy}}",
+    direction="higher",
+    granularity=ORDER,
+    floor=3,
+    params=(degenerate_param("1"),),
+    example=ranking_example("11/18"),
+    compute=average_precision_samples,
+    symbols=_RANK_SYMBOLS,
+    peers={
+        "scikit-learn": "label_ranking_average_precision_score, with degenerate_instance=best_value",
+        "torchmetrics": "multilabel_ranking_average_precision, with degenerate_instance=best_value",
+        "MEKA": "takes the order of ascending scores for ranks: not comparable",
+    },
 )

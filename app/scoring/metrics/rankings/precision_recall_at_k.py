@@ -1,24 +1,21 @@
-"""Precision and recall of the k labels ranked first, and of as many as are relevant."""
+"""Precision and recall of the k labels ranked first, and R-precision."""
+
+from functools import partial
 
 import numpy as np
 
 from app.scoring.declaration.granularity import HITS
-from app.scoring.declaration.metric import RANKING, Metric, MetricCall, Result, register
+from app.scoring.declaration.metric import MetricCall, Result
 from app.scoring.label_ranking import Int
 from app.scoring.metrics.rankings.instance_means import (
     COUNTED_INSTANCES_SYMBOLS,
     K_PARAM,
-    MULTILABEL_TASKS,
     PAD_PARAM,
-    RANKING_HINTS,
-    RANKING_OPTIONS,
-    SCORE_PROPERTIES,
     TIES_PARAM,
     TOP_K_SYMBOLS,
-    UNIT_RANGE,
-    WITHOUT_RELEVANT_LABELS,
     InstanceMeans,
-    degenerate,
+    declare_ranking_metric,
+    degenerate_param,
     ranking_depth,
     ranking_example,
     ranks_of_case,
@@ -33,106 +30,79 @@ def _constant_k(ws: EvaluationContext, k: int) -> Int:
 
 
 def precision_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The share of relevant labels among the k ranked first, however many were sent."""
+    """The share of relevant labels among the first k; always divided by k, even where fewer labels were sent."""
     k = ranking_depth(ws, call)
-    hits, whole = hits_within(ranks_of_case(ws, call), _constant_k(ws, k), call.params["ties"])
-    return InstanceMeans(ws, call).mean_of_ratios(hits, whole * k)
+    hits, parts = hits_within(ranks_of_case(ws, call), _constant_k(ws, k), call.params["ties"])
+    return InstanceMeans(ws, call).mean_of_ratios(hits, parts * k)
 
 
 def recall_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
     """The share of the relevant labels that are among the k ranked first."""
     k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
-    hits, whole = hits_within(ranks, _constant_k(ws, k), call.params["ties"])
-    return InstanceMeans(ws, call, ranks.sizes == 0).mean_of_ratios(hits, whole * ranks.sizes)
+    hits, parts = hits_within(ranks, _constant_k(ws, k), call.params["ties"])
+    return InstanceMeans(ws, call, ranks.sizes == 0).mean_of_ratios(hits, parts * ranks.sizes)
 
 
 def r_precision(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The precision of as many labels ranked first as the instance has relevant ones: there it equals the recall."""
+    """The precision at k = number of relevant labels of the instance, where precision equals recall."""
     ranks = ranks_of_case(ws, call)
-    hits, whole = hits_within(ranks, ranks.sizes, call.params["ties"])
-    return InstanceMeans(ws, call, ranks.sizes == 0).mean_of_ratios(hits, whole * ranks.sizes)
+    hits, parts = hits_within(ranks, ranks.sizes, call.params["ties"])
+    return InstanceMeans(ws, call, ranks.sizes == 0).mean_of_ratios(hits, parts * ranks.sizes)
 
 
-_SOURCE = "Bhatia et al. 2016, The extreme classification repository; ties: McSherry & Najork 2008"
 _TOP_K_LATEX = r"\mathrm{top}_{\param{k}}(i)"
 
-register(
-    Metric(
-        key="precision_at_k",
-        name="precision at k",
-        names=("P@k", "precision@k"),
-        equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} \frac{{|{_TOP_K_LATEX}\cap Y_{{i}}|}}{{\param{{k}}}}",
-        tasks=MULTILABEL_TASKS,
-        needs=(RANKING,),
-        direction="higher",
-        granularity=HITS,
-        range=UNIT_RANGE,
-        params=(K_PARAM, TIES_PARAM, PAD_PARAM),
-        options=RANKING_OPTIONS,
-        properties=SCORE_PROPERTIES,
-        source=_SOURCE,
-        example=ranking_example("1/2", k="2"),
-        compute=precision_at_k,
-        hints=RANKING_HINTS,
-        symbols=TOP_K_SYMBOLS,
-        peers={
-            "XML repository": "precision_k, the same; labels that score 0 are not ranked there, and in which order tied ones "
-            "come is left to sorting",
-            "napkinXC": "precision_at_k, the same; in which order tied labels come is left to argsort",
-            "pyxclib": "precision, the same; in which order tied labels come is left to argpartition",
-            "torchmetrics": "retrieval_precision without adaptive_k; labels that score 0 or less never count as "
-            "relevant there",
-        },
-    )
+_declare = partial(
+    declare_ranking_metric,
+    granularity=HITS,
+    source="Bhatia et al. 2016, The extreme classification repository; ties: McSherry & Najork 2008",
 )
-register(
-    Metric(
-        key="recall_at_k",
-        name="recall at k",
-        names=("R@k", "recall@k"),
-        equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} \frac{{|{_TOP_K_LATEX}\cap Y_{{i}}|}}{{|Y_{{i}}|}}",
-        tasks=MULTILABEL_TASKS,
-        needs=(RANKING,),
-        direction="higher",
-        granularity=HITS,
-        range=UNIT_RANGE,
-        params=(K_PARAM, TIES_PARAM, PAD_PARAM, degenerate(WITHOUT_RELEVANT_LABELS, "0")),
-        options=RANKING_OPTIONS,
-        properties=SCORE_PROPERTIES,
-        source=_SOURCE,
-        example=ranking_example("2/3", k="2"),
-        compute=recall_at_k,
-        hints=RANKING_HINTS,
-        symbols={**TOP_K_SYMBOLS, **COUNTED_INSTANCES_SYMBOLS},
-        peers={
-            "napkinXC": "recall_at_k counts an instance without relevant labels as 0: degenerate_instance=best_value",
-            "pyxclib": "recall, with degenerate_instance=best_value",
-            "torchmetrics": "retrieval_recall, with degenerate_instance=best_value",
-        },
-    )
+
+_declare(
+    key="precision_at_k",
+    name="precision at k",
+    names=("P@k", "precision@k"),
+    equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} \frac{{|{_TOP_K_LATEX}\cap Y_{{i}}|}}{{\param{{k}}}}",
+    params=(K_PARAM, TIES_PARAM, PAD_PARAM),
+    example=ranking_example("1/2", k="2"),
+    compute=precision_at_k,
+    symbols=TOP_K_SYMBOLS,
+    peers={
+        "XML repository": "precision_k, the same; labels that score 0 are not ranked there, and in which order tied ones "
+        "come is left to sorting",
+        "napkinXC": "precision_at_k, the same; in which order tied labels come is left to argsort",
+        "pyxclib": "precision, the same; in which order tied labels come is left to argpartition",
+        "torchmetrics": "retrieval_precision without adaptive_k; labels that score 0 or less never count as "
+        "relevant there",
+    },
 )
-register(
-    Metric(
-        key="r_precision",
-        name="R-precision",
-        names=("R-Prec", "precision at R"),
-        equation=r"\frac{1}{n}\sum_{i=1}^{n} \frac{|\mathrm{top}_{|Y_{i}|}(i)\cap Y_{i}|}{|Y_{i}|}",
-        tasks=MULTILABEL_TASKS,
-        needs=(RANKING,),
-        direction="higher",
-        granularity=HITS,
-        range=UNIT_RANGE,
-        params=(TIES_PARAM, degenerate(WITHOUT_RELEVANT_LABELS, "0")),
-        options=RANKING_OPTIONS,
-        properties=SCORE_PROPERTIES,
-        source="Buckley & Voorhees 2000, Evaluating evaluation measure stability; ties: McSherry & Najork 2008",
-        example=ranking_example("1/3"),
-        compute=r_precision,
-        hints=RANKING_HINTS,
-        symbols={"top_r(i)": "the r labels ranked first for instance i", **COUNTED_INSTANCES_SYMBOLS},
-        peers={
-            "torchmetrics": "retrieval_r_precision, with degenerate_instance=best_value; in which order tied labels come "
-            "is left to argsort",
-        },
-    )
+_declare(
+    key="recall_at_k",
+    name="recall at k",
+    names=("R@k", "recall@k"),
+    equation=rf"\frac{{1}}{{n}}\sum_{{i=1}}^{{n}} \frac{{|{_TOP_K_LATEX}\cap Y_{{i}}|}}{{|Y_{{i}}|}}",
+    params=(K_PARAM, TIES_PARAM, PAD_PARAM, degenerate_param("0")),
+    example=ranking_example("2/3", k="2"),
+    compute=recall_at_k,
+    symbols={**TOP_K_SYMBOLS, **COUNTED_INSTANCES_SYMBOLS},
+    peers={
+        "napkinXC": "recall_at_k counts an instance without relevant labels as 0: degenerate_instance=best_value",
+        "pyxclib": "recall, with degenerate_instance=best_value",
+        "torchmetrics": "retrieval_recall, with degenerate_instance=best_value",
+    },
+)
+_declare(
+    key="r_precision",
+    name="R-precision",
+    names=("R-Prec", "precision at R"),
+    equation=r"\frac{1}{n}\sum_{i=1}^{n} \frac{|\mathrm{top}_{|Y_{i}|}(i)\cap Y_{i}|}{|Y_{i}|}",
+    params=(TIES_PARAM, degenerate_param("0")),
+    source="Buckley & Voorhees 2000, Evaluating evaluation measure stability; ties: McSherry & Najork 2008",
+    example=ranking_example("1/3"),
+    compute=r_precision,
+    symbols={"top_r(i)": "the r labels ranked first for instance i", **COUNTED_INSTANCES_SYMBOLS},
+    peers={
+        "torchmetrics": "retrieval_r_precision, with degenerate_instance=best_value; in which order tied labels come "
+        "is left to argsort",
+    },
 )

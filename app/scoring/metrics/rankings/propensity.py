@@ -1,33 +1,37 @@
-"""Measures at k that weigh a label by the inverse of its propensity, so that rare labels count more.
+"""Measures at k that weight each label by its inverse propensity, so that rare labels count more.
 
-The propensity of a label is the chance that it is noted where it holds; it follows from how often training has it.
+The propensity of a label is the probability that it is annotated where it holds, estimated from its training frequency.
 Source: Jain, Prabhu & Varma 2016, Extreme multi-label loss functions for recommendation, tagging, ranking and other
 missing label applications.
 """
 
 import math
+from functools import partial
 
 import numpy as np
 
 from app.scoring.declaration.granularity import LABEL_WEIGHTS
-from app.scoring.declaration.metric import RANKING, TRAIN_FREQUENCIES, Metric, MetricCall, Param, Result, register
+from app.scoring.declaration.metric import RANKING, TRAIN_FREQUENCIES, MetricCall, Param, Result
 from app.scoring.label_ranking import Int, LabelRanks
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
 from app.scoring.metrics.rankings.discounted_gain import DISCOUNT_UNITS, discounts, gains
 from app.scoring.metrics.rankings.instance_means import (
     K_PARAM,
-    MULTILABEL_TASKS,
     PAD_PARAM,
-    RANKING_HINTS,
-    RANKING_OPTIONS,
-    ROUNDED_PROPERTIES,
     TIES_PARAM,
     TOP_K_SYMBOLS,
+    declare_ranking_metric,
     ranking_depth,
     ranking_example,
     ranks_of_case,
     submitted_order_note,
     ties_param,
+)
+from app.scoring.metrics.shared_declarations import (
+    MULTILABEL_TASKS,
+    ROUNDED_SCORE_PROPERTIES,
+    UNBOUNDED_RANGE,
+    choice_param,
 )
 from app.scoring.numeric.exact import Floats, divide, divide_sum, round_to_12_digits
 from app.scoring.tally import EvaluationContext
@@ -43,98 +47,90 @@ def psp_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
         shares = divide(tied_positions_within(ranks, limit), ranks.tied)
     else:
         shares = (positions(ranks, rule, _order_in_ties(ranks, inverse, rule)) <= k).astype(np.float64)
-    found = _weighted_sum(ws, ranks.rows, inverse * shares)
+    gained = _weighted_sum(ws, ranks.rows, inverse * shares)
     if call.params["normalized"] == "false":
-        return _result_with_note(ws, round_to_12_digits(divide_sum(found, k * ws.total)))
-    rows, best, place = _ideal_ranking(ranks, inverse)
-    return _normalized_result(ws, found, _weighted_sum(ws, rows, np.where(place < k, best, 0.0)))
+        return _rounded_result(ws, divide_sum(gained, k * ws.total))
+    rows, ideal, position = _ideal_ranking(ranks, inverse)
+    return _normalized_result(ws, gained, _weighted_sum(ws, rows, np.where(position < k, ideal, 0.0)))
 
 
 def psndcg_at_k(ws: EvaluationContext, call: MetricCall) -> Result:
     """The DCG to which each relevant label gives its inverse propensity, divided by the sum of the k discounts."""
     k, ranks = ranking_depth(ws, call), ranks_of_case(ws, call)
     inverse, rule = _inverse_propensities(ws, call, ranks), call.params["ties"]
-    gained = gains(ranks, k, rule, _order_in_ties(ranks, inverse, rule))
-    found = _weighted_sum(ws, ranks.rows, inverse * (gained / DISCOUNT_UNITS))
+    label_gains = gains(ranks, k, rule, _order_in_ties(ranks, inverse, rule)) / DISCOUNT_UNITS
+    gained = _weighted_sum(ws, ranks.rows, inverse * label_gains)
     discount = discounts(k) / DISCOUNT_UNITS
     if call.params["normalized"] == "false":
-        return _result_with_note(ws, round_to_12_digits(divide_sum(found, ws.total) / math.fsum(discount.tolist())))
-    rows, best, place = _ideal_ranking(ranks, inverse)
-    return _normalized_result(
-        ws, found, _weighted_sum(ws, rows, np.where(place < k, best * discount[np.minimum(place + 1, k)], 0.0))
-    )
+        return _rounded_result(ws, divide_sum(gained, ws.total) / math.fsum(discount.tolist()))
+    rows, ideal, position = _ideal_ranking(ranks, inverse)
+    ideal_gains = np.where(position < k, ideal * discount[np.minimum(position + 1, k)], 0.0)
+    return _normalized_result(ws, gained, _weighted_sum(ws, rows, ideal_gains))
 
 
 def _inverse_propensities(ws: EvaluationContext, call: MetricCall, ranks: LabelRanks) -> Floats:
-    """1 / p of each relevant label: 1 + C (N_l + b)^-a with C = (ln N - 1) (b + 1)^a."""
+    """1 / p of each relevant label: 1 + C (N_l + b)^-a with C = (ln N - 1) (b + 1)^a. Raises UndefinedError."""
     counts, n_train = ws.train_frequencies, int(call.params["n_train"])
     assert counts is not None, "checked among the needs of the metric"
     if int(counts.max()) > n_train:
-        often = ws.spec.classes[int(counts.argmax())]
-        raise UndefinedError(f"'{often}' occurs {counts.max()} times in training, more often than n_train={n_train}")
+        label = ws.spec.classes[int(counts.argmax())]
+        raise UndefinedError(f"'{label}' occurs {counts.max()} times in training, more often than n_train={n_train}")
     a, b = float(call.params["a"]), float(call.params["b"])
     scale = (math.log(n_train) - 1) * (b + 1) ** a
-    distinct, at = np.unique(counts, return_inverse=True)
-    of_count = [
-        1 + scale * math.exp(-a * math.log(count + b)) if count + b else math.inf for count in distinct.tolist()
-    ]
-    inverse = np.array(of_count)[at[ranks.codes]]
+    distinct, index = np.unique(counts, return_inverse=True)
+    powers = [math.exp(-a * math.log(count + b)) if count + b else math.inf for count in distinct.tolist()]
+    inverse = np.array([1 + scale * power for power in powers])[index[ranks.codes]]
     if np.isinf(inverse).any():
-        raise UndefinedError("with b=0 a label that training lacks has no propensity, and gold has such a label")
+        raise UndefinedError("with b=0 a label absent from training has no propensity, and gold has such a label")
     return np.asarray(inverse)
 
 
 def _order_in_ties(ranks: LabelRanks, inverse: Floats, rule: str) -> Int:
-    """The order of relevant labels that are tied with each other: the heaviest last under `worst`, first under `best`."""
+    """The order of tied relevant labels: the largest inverse propensity last under `worst`, first under `best`."""
     first = np.arange(len(ranks.rows)) - ranks.place
     order = np.lexsort((-inverse if rule == "best" else inverse, first))
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order)) - first[order]
-    return place
+    position = np.empty(len(order), dtype=np.int64)
+    position[order] = np.arange(len(order)) - first[order]
+    return position
 
 
 def _ideal_ranking(ranks: LabelRanks, inverse: Floats) -> tuple[Int, Floats, Int]:
-    """The relevant labels of each instance, the heaviest first: instances, inverse propensities, places from 0."""
+    """Relevant labels by falling inverse propensity: their instances, inverse propensities, and positions from 0."""
     order = np.lexsort((-inverse, ranks.rows))
     starts = (np.cumsum(ranks.sizes) - ranks.sizes)[ranks.rows]
     return ranks.rows, inverse[order], np.arange(len(order)) - starts
 
 
 def _weighted_sum(ws: EvaluationContext, rows: Int, terms: Floats) -> float:
-    """The sum of terms, each as often as its instance weighs."""
+    """The weighted sum of terms, correctly rounded (fsum)."""
     weights = ws.case.weights
     return math.fsum((terms if weights is None else terms * weights[rows]).tolist())
 
 
-def _normalized_result(ws: EvaluationContext, found: float, best: float) -> Result:
+def _normalized_result(ws: EvaluationContext, gained: float, best: float) -> Result:
     if not best:
         raise UndefinedError("no instance has a relevant label, so the best attainable value is 0")
-    return _result_with_note(ws, round_to_12_digits(found / best))
+    return _rounded_result(ws, gained / best)
 
 
-def _result_with_note(ws: EvaluationContext, value: float) -> Result:
-    return Result(value, None, submitted_order_note(ws))
+def _rounded_result(ws: EvaluationContext, value: float) -> Result:
+    return Result(round_to_12_digits(value), None, submitted_order_note(ws))
 
 
 _N_TRAIN_PARAM = Param(
     "n_train", "whole", "the number of training instances", bounds=(3, 10**12), required_for=MULTILABEL_TASKS
 )
 _A_PARAM = Param(
-    "a", "number", "the exponent a of the propensities: 0.5 for Wikipedia, 0.6 for Amazon", "0.55", bounds=(0, 10)
+    "a", "number", "exponent of the propensities: 0.5 for Wikipedia, 0.6 for Amazon", "0.55", bounds=(0, 10)
 )
 _B_PARAM = Param(
-    "b", "number", "the offset b of the propensities: 0.4 for Wikipedia, 2.6 for Amazon", "1.5", bounds=(0, 1000)
+    "b", "number", "offset of the propensities: 0.4 for Wikipedia, 2.6 for Amazon", "1.5", bounds=(0, 1000)
 )
-_NORMALIZED_PARAM = Param(
+_NORMALIZED_PARAM = choice_param(
     "normalized",
-    "choice",
-    "whether it is divided by the best attainable value",
-    "false",
-    values=("false", "true"),
-    value_meanings=(
-        "not divided by the best attainable value",
-        "the sum over instances is divided by that of the best attainable ranking",
-    ),
+    "whether the value is divided by the best attainable value",
+    false="not divided by the best attainable value",
+    true="the sum over instances is divided by the sum for the best attainable ranking",
 )
 _PROPENSITY = r",\quad \frac{1}{p_{y}}=1+C\,(N_{y}+\param{b})^{-\param{a}},\quad C=(\ln N-1)\,(\param{b}+1)^{\param{a}}"
 _SYMBOLS = {
@@ -164,74 +160,60 @@ def _psndcg_equation(call: MetricCall) -> str:
     return _PSNDCG.replace(r"\frac{1}{n}\sum_{i=1}^{n} G_{i}", r"\frac{\sum_{i} G_{i}}{\sum_{i} \max G_{i}}", 1)
 
 
-register(
-    Metric(
-        key="psp_at_k",
-        name="propensity-scored precision at k",
-        names=("PSP@k", "PSprecision@k", "propensity-scored precision"),
-        equation=_PSP,
-        tasks=MULTILABEL_TASKS,
-        needs=(RANKING, TRAIN_FREQUENCIES),
-        direction="higher",
-        granularity=LABEL_WEIGHTS,
-        range=(0.0, math.inf),
-        params=(K_PARAM, _N_TRAIN_PARAM, _A_PARAM, _B_PARAM, TIES_PARAM, _NORMALIZED_PARAM, PAD_PARAM),
-        options=RANKING_OPTIONS,
-        properties=ROUNDED_PROPERTIES,
-        source="Jain, Prabhu & Varma 2016, Extreme multi-label loss functions, sec 4; Bhatia et al. 2016, The extreme "
-        "classification repository",
-        example=ranking_example("1.04536517513", k="2", n_train="12"),
-        compute=psp_at_k,
-        hints=RANKING_HINTS,
-        symbols=_SYMBOLS,
-        peers={
-            "XML repository": "precision_wt_k gives normalized=true: the mean divided by the mean of the best attainable",
-            "napkinXC": "psprecision_at_k gives normalized=true unless told otherwise; inverse_propensity of its older "
-            "module measures takes the greatest label number of lists for the number of training instances",
-            "pyxclib": "psprecision gives normalized=true always",
-        },
-        shown=_psp_equation,
-    )
+_declare = partial(
+    declare_ranking_metric,
+    needs=(RANKING, TRAIN_FREQUENCIES),
+    granularity=LABEL_WEIGHTS,
+    range=UNBOUNDED_RANGE,
+    properties=ROUNDED_SCORE_PROPERTIES,
+    source="Jain, Prabhu & Varma 2016, Extreme multi-label loss functions, sec 4; Bhatia et al. 2016, The extreme "
+    "classification repository",
 )
-register(
-    Metric(
-        key="psndcg_at_k",
-        name="propensity-scored nDCG at k",
-        names=("PSnDCG@k", "PSN@k", "propensity-scored normalized discounted cumulative gain"),
-        equation=_PSNDCG,
-        tasks=MULTILABEL_TASKS,
-        needs=(RANKING, TRAIN_FREQUENCIES),
-        direction="higher",
-        granularity=LABEL_WEIGHTS,
-        range=(0.0, math.inf),
-        params=(
-            K_PARAM,
-            _N_TRAIN_PARAM,
-            _A_PARAM,
-            _B_PARAM,
-            ties_param(*TIE_RULES, default="average"),
-            _NORMALIZED_PARAM,
-            PAD_PARAM,
-        ),
-        options=RANKING_OPTIONS,
-        properties=ROUNDED_PROPERTIES,
-        source="Jain, Prabhu & Varma 2016, Extreme multi-label loss functions, sec 4; Bhatia et al. 2016, The extreme "
-        "classification repository",
-        example=ranking_example("0.937985405339", k="2", n_train="12"),
-        compute=psndcg_at_k,
-        hints=RANKING_HINTS,
-        symbols={
-            **_SYMBOLS,
-            "r": "runs over the positions of the ranking",
-            "y_{ir}": "1 where the label at position r is relevant for instance i, else 0",
-            "p_{ir}": "propensity of the label at position r",
-        },
-        peers={
-            "XML repository": "nDCG_wt_k gives normalized=true: the mean divided by the mean of the best attainable",
-            "napkinXC": "psndcg_at_k divides the gain of each instance by the discounts of min(k, number of relevant "
-            "labels) positions, and gives normalized=true of that unless told otherwise",
-            "pyxclib": "psndcg divides as napkinXC does, and gives normalized=true of that always",
-        },
-        shown=_psndcg_equation,
-    )
+
+_declare(
+    key="psp_at_k",
+    name="propensity-scored precision at k",
+    names=("PSP@k", "PSprecision@k", "propensity-scored precision"),
+    equation=_PSP,
+    params=(K_PARAM, _N_TRAIN_PARAM, _A_PARAM, _B_PARAM, TIES_PARAM, _NORMALIZED_PARAM, PAD_PARAM),
+    example=ranking_example("1.04536517513", k="2", n_train="12"),
+    compute=psp_at_k,
+    symbols=_SYMBOLS,
+    peers={
+        "XML repository": "precision_wt_k gives normalized=true: the mean divided by the mean of the best attainable",
+        "napkinXC": "psprecision_at_k gives normalized=true by default; inverse_propensity of its older "
+        "module measures takes the greatest label number of lists for the number of training instances",
+        "pyxclib": "psprecision gives normalized=true always",
+    },
+    shown=_psp_equation,
+)
+_declare(
+    key="psndcg_at_k",
+    name="propensity-scored nDCG at k",
+    names=("PSnDCG@k", "PSN@k", "propensity-scored normalized discounted cumulative gain"),
+    equation=_PSNDCG,
+    params=(
+        K_PARAM,
+        _N_TRAIN_PARAM,
+        _A_PARAM,
+        _B_PARAM,
+        ties_param(*TIE_RULES, default="average"),
+        _NORMALIZED_PARAM,
+        PAD_PARAM,
+    ),
+    example=ranking_example("0.937985405339", k="2", n_train="12"),
+    compute=psndcg_at_k,
+    symbols={
+        **_SYMBOLS,
+        "r": "runs over the positions of the ranking",
+        "y_{ir}": "1 where the label at position r is relevant for instance i, else 0",
+        "p_{ir}": "propensity of the label at position r",
+    },
+    peers={
+        "XML repository": "nDCG_wt_k gives normalized=true: the mean divided by the mean of the best attainable",
+        "napkinXC": "psndcg_at_k divides the gain of each instance by the discounts of min(k, number of relevant "
+        "labels) positions, and gives normalized=true of that by default",
+        "pyxclib": "psndcg divides as napkinXC does, and gives normalized=true of that always",
+    },
+    shown=_psndcg_equation,
 )

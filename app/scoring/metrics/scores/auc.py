@@ -1,28 +1,29 @@
 """The area under the ROC curve: of one label, averaged over labels, pooled."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from app.scoring.declaration.granularity import PAIRS, PAIRS_BY_CLASS, POOLED_PAIRS
-from app.scoring.declaration.metric import SCORES, Example, Metric, MetricCall, Param, Properties, register
+from app.scoring.declaration.metric import SCORES, Example, Metric, MetricCall, register
 from app.scoring.declaration.task import TaskKind
-from app.scoring.metrics.scores.curve_areas import (
+from app.scoring.metrics.example_data import BINARY_EXAMPLE
+from app.scoring.metrics.scores.curve_areas import AreaMeasure, label_area, mean_area, pooled_area
+from app.scoring.metrics.shared_declarations import (
     EXCLUDE_LABELS_OPTION,
     LABEL_PARAM,
     SCORE_DIRECTION_OPTION,
-    AreaMeasure,
-    label_area,
-    mean_area,
-    pooled_area,
+    SCORE_PROPERTIES,
+    UNIT_RANGE,
+    choice_param,
 )
 from app.scoring.score_ranks import ScoreRanks, doubled_wins
 
-TIES_PARAM = Param(
+TIES_PARAM = choice_param(
     "ties",
-    "choice",
-    "What a positive and a negative with the same score count.",
-    default="half",
-    values=("half", "full", "zero"),
-    value_meanings=("half a win", "a win, as in Zhang & Zhou's definition by ≥", "nothing"),
+    "how a positive and a negative with the same score count",
+    half="half a win",
+    full="a win, as in Zhang & Zhou's definition by ≥",
+    zero="no win",
 )
 _WIN_TERMS = {
     "half": r"\left([s_{u}>s_{v}]+\tfrac{1}{2}[s_{u}=s_{v}]\right)",
@@ -38,14 +39,10 @@ AUC_SYMBOLS = {
 AVERAGED_LABELS_SYMBOLS = {"D": "declared labels with both positives and negatives in gold, less excluded ones"}
 AUC_SOURCE = "Hanley & McNeil 1982; Mann & Whitney 1947; Döring"
 AUC_TASKS: tuple[TaskKind, ...] = ("binary", "multilabel")
-SCORE_PROPERTIES = Properties(symmetric=False, prevalence_sensitive=True, count_based=False)
-SCORED_BINARY_EXAMPLE = Example(
-    task="binary",
-    classes=("spam", "ham"),
+SCORED_BINARY_EXAMPLE = replace(
+    BINARY_EXAMPLE,
     gold=("spam", "spam", "ham", "spam", "ham", "ham"),
     predicted=("spam", "spam", "spam", "ham", "ham", "ham"),
-    value="",
-    positive_label="spam",
     scores=((0.9,), (0.8,), (0.8,), (0.4,), (0.3,), (0.2,)),
 )
 SCORED_MULTILABEL_EXAMPLE = Example(
@@ -89,7 +86,7 @@ ROC_AREA = AreaMeasure(_wins_and_pairs, needs_negatives=True)
 
 
 def auc_equation(ties: str) -> str:
-    """The AUC of one label in LaTeX."""
+    """The LaTeX equation of the AUC of one label."""
     return rf"\frac{{1}}{{n_{{+}}n_{{-}}}}\sum_{{u\in +}}\sum_{{v\in -}} {_WIN_TERMS[ties]}"
 
 
@@ -112,16 +109,16 @@ _AUC = Metric(
     direction="higher",
     granularity=PAIRS,
     floor=3,
-    range=(0.0, 1.0),
+    range=UNIT_RANGE,
     params=(LABEL_PARAM, TIES_PARAM),
     options=(SCORE_DIRECTION_OPTION,),
     properties=replace(SCORE_PROPERTIES, prevalence_sensitive=False),
     source=AUC_SOURCE,
     example=replace(SCORED_BINARY_EXAMPLE, value="5/6"),
     compute=label_area(ROC_AREA),
-    hints={"multiclass": "say auc_ovr:label=… for one class against the rest, auc_ovr_macro or auc_ovo_macro for all"},
+    hints={"multiclass": "use auc_ovr:label=… for one class against the rest, auc_ovr_macro or auc_ovo_macro for all"},
     symbols=AUC_SYMBOLS,
-    peers=_PEERS | {"pROC": "auc; turns the direction round where that gives more, unless it is told one"},
+    peers=_PEERS | {"pROC": "auc; reverses the direction where that gives a higher value, unless a direction is given"},
     shown=lambda call: auc_equation(call.params["ties"]),
 )
 _MACRO = replace(
@@ -137,7 +134,7 @@ _MACRO = replace(
     source="Zhang & Zhou 2014 sec. 2.2.3 (with ties=full)",
     example=replace(SCORED_MULTILABEL_EXAMPLE, value="7/8"),
     compute=mean_area(ROC_AREA),
-    hints={"multiclass": "say auc_ovr_macro or auc_ovo_macro"},
+    hints={"multiclass": "use auc_ovr_macro or auc_ovo_macro"},
     symbols=AUC_SYMBOLS | AVERAGED_LABELS_SYMBOLS,
     peers=_PEERS,
     shown=lambda call: _macro_equation(call.params["ties"]),
@@ -152,7 +149,7 @@ _WEIGHTED = replace(
     source="scikit-learn, roc_auc_score(average='weighted')",
     example=replace(SCORED_MULTILABEL_EXAMPLE, value="13/15"),
     compute=mean_area(ROC_AREA, by_support=True),
-    hints={"multiclass": "say auc_ovr_weighted"},
+    hints={"multiclass": "use auc_ovr_weighted"},
     shown=lambda call: _weighted_equation(call.params["ties"]),
 )
 _MICRO = replace(
@@ -164,7 +161,7 @@ _MICRO = replace(
     equation=auc_equation("half"),
     example=replace(SCORED_MULTILABEL_EXAMPLE, value="9/10"),
     compute=pooled_area(ROC_AREA),
-    hints={"multiclass": "say auc_ovr_micro"},
+    hints={"multiclass": "use auc_ovr_micro"},
     symbols={
         "s_u, s_v": "scores of pairs u and v of an instance and a label",
         "u∈+": "runs over the pairs in which the gold of the instance has the label",
@@ -175,8 +172,8 @@ _MICRO = replace(
 )
 
 
-def _one_vs_rest(metric: Metric, source: str, example: Example) -> Metric:
-    """The same measure for exclusive classes, each against the rest."""
+def _one_vs_rest(metric: Metric, source: str, value: str, params: Mapping[str, str] | None = None) -> Metric:
+    """The same measure for exclusive classes, each class against the rest."""
     return replace(
         metric,
         key=metric.key.replace("auc", "auc_ovr", 1),
@@ -185,24 +182,14 @@ def _one_vs_rest(metric: Metric, source: str, example: Example) -> Metric:
         tasks=("multiclass",),
         properties=SCORE_PROPERTIES,
         source=source,
-        example=example,
-        hints=dict.fromkeys(AUC_TASKS, f"say {metric.key}"),
+        example=replace(SCORED_MULTICLASS_EXAMPLE, value=value, params=params or {}),
+        hints=dict.fromkeys(AUC_TASKS, f"use {metric.key}"),
     )
 
 
-register(_AUC)
-register(_MACRO)
-register(_WEIGHTED)
-register(_MICRO)
-register(_one_vs_rest(_AUC, AUC_SOURCE, replace(SCORED_MULTICLASS_EXAMPLE, value="11/15", params={"label": "cat"})))
-register(
-    _one_vs_rest(
-        _MACRO, "Fawcett 2006 sec. 9; Döring (one against all)", replace(SCORED_MULTICLASS_EXAMPLE, value="77/90")
-    )
-)
-register(_one_vs_rest(_WEIGHTED, "Provost & Domingos 2001", replace(SCORED_MULTICLASS_EXAMPLE, value="103/120")))
-register(
-    _one_vs_rest(
-        _MICRO, "scikit-learn, roc_auc_score(average='micro')", replace(SCORED_MULTICLASS_EXAMPLE, value="217/256")
-    )
-)
+for _metric in (_AUC, _MACRO, _WEIGHTED, _MICRO):
+    register(_metric)
+register(_one_vs_rest(_AUC, AUC_SOURCE, "11/15", {"label": "cat"}))
+register(_one_vs_rest(_MACRO, "Fawcett 2006 sec. 9; Döring (one against all)", "77/90"))
+register(_one_vs_rest(_WEIGHTED, "Provost & Domingos 2001", "103/120"))
+register(_one_vs_rest(_MICRO, "scikit-learn, roc_auc_score(average='micro')", "217/256"))

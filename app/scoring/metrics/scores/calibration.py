@@ -1,6 +1,7 @@
-"""How far probabilities are from the shares that come true: calibration errors, and the bins behind them."""
+"""Calibration errors, which compare probabilities with observed shares, and the bins behind them."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,29 +13,23 @@ from app.scoring.calibration_bins import (
     maximum_calibration_error,
 )
 from app.scoring.declaration.granularity import CALIBRATION_BINS, CALIBRATION_BINS_BY_CLASS
-from app.scoring.declaration.metric import Example, Metric, MetricCall, Param, Properties, Result, register
+from app.scoring.declaration.metric import Example, MetricCall, Param, Result
 from app.scoring.declaration.task import TASK_KINDS
-from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.scores.oriented_scores import positive_code, scores_of
-from app.scoring.metrics.scores.probability_forecasts import PROBABILITY_NEEDS, SCORE_OPTIONS, has_class, probabilities
+from app.scoring.metrics.labels.undefined_rules import label_position, requested_label
+from app.scoring.metrics.scores.oriented_scores import scores_of
+from app.scoring.metrics.scores.probability_forecasts import declare_probability_metric, has_class, probabilities
+from app.scoring.metrics.shared_declarations import MULTILABEL_TASKS, SCORE_PROPERTIES
 from app.scoring.numeric.exact import Floats
 from app.scoring.tally import EvaluationContext
 
 Bins = tuple[CalibrationBin, ...]
-BINS_PARAM = Param(
-    "bins", "whole", "into how many bins of equal width the probabilities go", default="15", bounds=(1, 1000)
-)
-LABEL_PARAM = Param(
-    "label", "label", "the class whose probability is held against its share", required_for=("multilabel",)
-)
-SCORE_PROPERTIES = Properties(symmetric=False, prevalence_sensitive=True, count_based=False)
-ORDINAL_PROPERTIES = replace(
-    SCORE_PROPERTIES, ordinal=True
-)  # of several best labels the one declared first is the top one
+BINS_PARAM = Param("bins", "whole", "the number of bins of equal width", default="15", bounds=(1, 1000))
+LABEL_PARAM = Param("label", "label", "the class whose probability is evaluated", required_for=MULTILABEL_TASKS)
+ORDINAL_PROPERTIES = replace(SCORE_PROPERTIES, ordinal=True)  # ties for the top label go to the class declared first
 BIN_SYMBOLS = {
     "b": "runs over the bins: bin b holds what lies above (b-1)/bins, up to b/bins; 0 lies in the first",
     "n_b": "number of instances whose probability lies in bin b",
-    "c_b": "mean probability in bin b: of the positive label, of the class asked for, or else of the best label",
+    "c_b": "mean probability in bin b: of the positive label, of the requested class, or else of the best label",
     "a_b": "the share of bin b that came true: instances that have this class, or whose best label is right",
 }
 CALIBRATION_EXAMPLE = Example(
@@ -58,74 +53,65 @@ CALIBRATION_CURVE_NOTE = (
 
 
 def ece(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The mean gap between probability and share in the bin that an instance lies in."""
+    """The mean over instances of the gap between mean probability and observed share in their bin."""
     bins, notes = _bins_of_call(ws, call)
     return Result(float(expected_calibration_error(bins, ws.total)), None, notes)
 
 
 def mce(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The widest gap between mean probability and share in any bin."""
+    """The largest gap between mean probability and observed share in any bin."""
     bins, notes = _bins_of_call(ws, call)
     return Result(float(maximum_calibration_error(bins)), None, notes)
 
 
 def classwise_ece(ws: EvaluationContext, call: MetricCall) -> Result:
     """The mean over classes of the calibration error of each against the rest."""
-    given, notes = probabilities(ws, call)
+    forecasts, notes = probabilities(ws, call)
     classes = range(len(ws.spec.classes))
-    every = [one for code in classes for one in _bins_of_class(ws, call, given, code)]
-    return Result(float(expected_calibration_error(every, ws.total) / len(classes)), None, notes)
+    all_bins = [class_bin for code in classes for class_bin in _bins_of_class(ws, call, forecasts, code)]
+    return Result(float(expected_calibration_error(all_bins, ws.total) / len(classes)), None, notes)
 
 
 def calibration_bins(ws: EvaluationContext, call: MetricCall) -> Result:
-    """What a reliability diagram shows: of each bin its edges, weight, mean probability, share and gap."""
+    """The data of a reliability diagram: edges, weight, mean probability, observed share and gap of each bin."""
     bins, notes = _bins_of_call(ws, call)
-    return Result(None, None, notes, {"label": call.params.get("label"), "bins": [_bin_json(one) for one in bins]})
+    return Result(None, None, notes, {"label": call.params.get("label"), "bins": list(map(_bin_json, bins))})
 
 
-def _bin_json(one: CalibrationBin) -> dict[str, Any]:
-    empty = one.weight == 0
+def _bin_json(one_bin: CalibrationBin) -> dict[str, Any]:
+    empty = one_bin.weight == 0
     return {
-        "lower": one.lower,
-        "upper": one.upper,
-        "weight": one.weight,
-        "confidence": None if empty else float(one.confidence / one.weight),
-        "accuracy": None if empty else one.hits / one.weight,
-        "gap": None if empty else float(one.gap),
+        "lower": one_bin.lower,
+        "upper": one_bin.upper,
+        "weight": one_bin.weight,
+        "confidence": None if empty else float(one_bin.confidence / one_bin.weight),
+        "accuracy": None if empty else one_bin.hits / one_bin.weight,
+        "gap": None if empty else float(one_bin.gap),
     }
 
 
 def _bins_of_call(ws: EvaluationContext, call: MetricCall) -> tuple[Bins, tuple[str, ...]]:
-    """The bins of the class asked for, of the positive label, or else of each instance's best label."""
-    given, notes = probabilities(ws, call)
+    """The bins of the requested class, of the positive label, or else of the top label of each instance."""
+    forecasts, notes = probabilities(ws, call)
     label = call.params.get("label")
-    if label is not None:
-        if label not in ws.spec.classes:
-            raise UndefinedError(f"'{label}' is not a declared class")
-        return _bins_of_class(ws, call, given, ws.spec.classes.index(label)), notes
-    if ws.spec.task == "multilabel":
-        raise UndefinedError("it needs label=… to say which class is meant")
-    if ws.spec.task == "binary":
-        return _bins_of_class(ws, call, given, positive_code(ws)), notes
-    return ws.shared(("top bins", call.params["bins"]), lambda: _bins_of_top_label(ws, call, given)), notes
+    if label is None and ws.spec.task == "multiclass":
+        return ws.shared(("top bins", call.params["bins"]), lambda: _bins_of_top_label(ws, call, forecasts)), notes
+    code = label_position(requested_label(ws, call), ws.spec.classes)
+    return _bins_of_class(ws, call, forecasts, code), notes
 
 
-def _bins_of_class(ws: EvaluationContext, call: MetricCall, given: Floats, code: int) -> Bins:
-    def make() -> Bins:
-        return fill_bins(given[:, code], has_class(ws, code), ws.case.weights, int(call.params["bins"]))
+def _bins_of_class(ws: EvaluationContext, call: MetricCall, forecasts: Floats, code: int) -> Bins:
+    def fill() -> Bins:
+        return fill_bins(forecasts[:, code], has_class(ws, code), ws.case.weights, int(call.params["bins"]))
 
-    return ws.shared(("bins", call.params["bins"], code), make)
+    return ws.shared(("bins", call.params["bins"], code), fill)
 
 
-def _bins_of_top_label(ws: EvaluationContext, call: MetricCall, given: Floats) -> Bins:
-    """The best label is that of the scores as sent: division by the sum may make two of them equal."""
+def _bins_of_top_label(ws: EvaluationContext, call: MetricCall, forecasts: Floats) -> Bins:
+    """The bins of the top labels, chosen by the scores as sent: normalizing a row may make two scores equal."""
     best = np.argmax(scores_of(ws, call), axis=1)
     right = best == ws.case.gold.codes
-    return fill_bins(given[np.arange(len(best)), best], right, ws.case.weights, int(call.params["bins"]))
-
-
-def _calibration_example(value: str) -> Example:
-    return replace(CALIBRATION_EXAMPLE, value=value)
+    return fill_bins(forecasts[np.arange(len(best)), best], right, ws.case.weights, int(call.params["bins"]))
 
 
 _EXAMPLE_BINS = """{"label": null, "bins": [
@@ -133,103 +119,72 @@ _EXAMPLE_BINS = """{"label": null, "bins": [
 {"lower": 0.5, "upper": 1.0, "weight": 2, "confidence": 1.0, "accuracy": 0.5, "gap": 0.5}]}"""
 
 
-register(
-    Metric(
-        key="ece",
-        name="expected calibration error",
-        names=("ECE", "top-label calibration error", "confidence ECE"),
-        equation=r"\sum_{b=1}^{\mathrm{\param{bins}}} \frac{n_{b}}{n}\,|a_{b}-c_{b}|",
-        tasks=TASK_KINDS,
-        needs=PROBABILITY_NEEDS,
-        direction="lower",
-        granularity=CALIBRATION_BINS,
-        range=(0.0, 1.0),
-        params=(BINS_PARAM, LABEL_PARAM),
-        options=SCORE_OPTIONS,
-        properties=ORDINAL_PROPERTIES,
-        source="Naeini et al. 2015, Obtaining well calibrated probabilities using Bayesian binning; Guo et al. 2017, On "
-        "calibration of modern neural networks, eq 3",
-        example=_calibration_example("5/16"),
-        compute=ece,
-        symbols=BIN_SYMBOLS,
-        peers={
-            "torchmetrics": f"BinaryCalibrationError, MulticlassCalibrationError with norm='l1': {TORCHMETRICS_NOTE}",
-            "scikit-learn": f"has none; {CALIBRATION_CURVE_NOTE}",
-        },
-    )
+_declare = partial(
+    declare_probability_metric,
+    tasks=TASK_KINDS,
+    granularity=CALIBRATION_BINS,
+    params=(BINS_PARAM, LABEL_PARAM),
+    properties=ORDINAL_PROPERTIES,
+    symbols=BIN_SYMBOLS,
 )
-register(
-    Metric(
-        key="mce",
-        name="maximum calibration error",
-        names=("MCE",),
-        equation=r"\max_{1\le b\le \mathrm{\param{bins}},\; n_{b}>0} |a_{b}-c_{b}|",
-        tasks=TASK_KINDS,
-        needs=PROBABILITY_NEEDS,
-        direction="lower",
-        granularity=CALIBRATION_BINS,
-        range=(0.0, 1.0),
-        params=(BINS_PARAM, LABEL_PARAM),
-        options=SCORE_OPTIONS,
-        properties=ORDINAL_PROPERTIES,
-        source="Naeini et al. 2015, Obtaining well calibrated probabilities using Bayesian binning; Guo et al. 2017, On "
-        "calibration of modern neural networks, eq 5",
-        example=_calibration_example("1/2"),
-        compute=mce,
-        symbols=BIN_SYMBOLS,
-        peers={
-            "torchmetrics": f"BinaryCalibrationError, MulticlassCalibrationError with norm='max': {TORCHMETRICS_NOTE}",
-        },
-    )
+
+_declare(
+    key="ece",
+    name="expected calibration error",
+    names=("ECE", "top-label calibration error", "confidence ECE"),
+    equation=r"\sum_{b=1}^{\mathrm{\param{bins}}} \frac{n_{b}}{n}\,|a_{b}-c_{b}|",
+    source="Naeini et al. 2015, Obtaining well calibrated probabilities using Bayesian binning; Guo et al. 2017, On "
+    "calibration of modern neural networks, eq 3",
+    example=replace(CALIBRATION_EXAMPLE, value="5/16"),
+    compute=ece,
+    peers={
+        "torchmetrics": f"BinaryCalibrationError, MulticlassCalibrationError with norm='l1': {TORCHMETRICS_NOTE}",
+        "scikit-learn": f"has none; {CALIBRATION_CURVE_NOTE}",
+    },
 )
-register(
-    Metric(
-        key="classwise_ece",
-        name="classwise expected calibration error",
-        names=("classwise-ECE", "static calibration error", "SCE", "marginal calibration error"),
-        equation=r"\frac{1}{m}\sum_{j=1}^{m}\sum_{b=1}^{\mathrm{\param{bins}}} \frac{n_{b,j}}{n}\,|a_{b,j}-c_{b,j}|",
-        tasks=TASK_KINDS,
-        needs=PROBABILITY_NEEDS,
-        direction="lower",
-        granularity=CALIBRATION_BINS_BY_CLASS,
-        range=(0.0, 1.0),
-        params=(BINS_PARAM,),
-        options=SCORE_OPTIONS,
-        properties=SCORE_PROPERTIES,
-        source="Kull et al. 2019, Beyond temperature scaling (classwise-ECE); the same as the static calibration error of "
-        "Nixon et al. 2019, Measuring calibration in deep learning, whose accuracy in a bin is the share of the class",
-        example=_calibration_example("1/4"),
-        compute=classwise_ece,
-        symbols={
-            "b": BIN_SYMBOLS["b"],
-            "j": "runs over the classes",
-            "n_{b,j}": "number of instances whose probability of class j lies in bin b",
-            "c_{b,j}": "their mean probability of class j",
-            "a_{b,j}": "the share of them that has class j",
-        },
-        peers={"torchmetrics": "has none"},
-    )
+_declare(
+    key="mce",
+    name="maximum calibration error",
+    names=("MCE",),
+    equation=r"\max_{1\le b\le \mathrm{\param{bins}},\; n_{b}>0} |a_{b}-c_{b}|",
+    source="Naeini et al. 2015, Obtaining well calibrated probabilities using Bayesian binning; Guo et al. 2017, On "
+    "calibration of modern neural networks, eq 5",
+    example=replace(CALIBRATION_EXAMPLE, value="1/2"),
+    compute=mce,
+    peers={"torchmetrics": f"BinaryCalibrationError, MulticlassCalibrationError with norm='max': {TORCHMETRICS_NOTE}"},
 )
-register(
-    Metric(
-        key="calibration_bins",
-        name="calibration bins",
-        names=("reliability diagram", "calibration curve"),
-        equation=r"(c_{b},\,a_{b}),\quad b=1,\dots,\mathrm{\param{bins}}",
-        tasks=TASK_KINDS,
-        needs=PROBABILITY_NEEDS,
-        direction="none",
-        granularity=CALIBRATION_BINS,
-        range=(0.0, 1.0),
-        params=(BINS_PARAM, LABEL_PARAM),
-        options=SCORE_OPTIONS,
-        properties=ORDINAL_PROPERTIES,
-        source="Murphy & Winkler 1977, Reliability of subjective probability forecasts; Guo et al. 2017, On calibration "
-        "of modern neural networks, sec 2",
-        example=_calibration_example(_EXAMPLE_BINS),
-        compute=calibration_bins,
-        scalar=False,
-        symbols={letter: meaning for letter, meaning in BIN_SYMBOLS.items() if letter != "n_b"},
-        peers={"scikit-learn": CALIBRATION_CURVE_NOTE},
-    )
+_declare(
+    key="classwise_ece",
+    name="classwise expected calibration error",
+    names=("classwise-ECE", "static calibration error", "SCE", "marginal calibration error"),
+    equation=r"\frac{1}{m}\sum_{j=1}^{m}\sum_{b=1}^{\mathrm{\param{bins}}} \frac{n_{b,j}}{n}\,|a_{b,j}-c_{b,j}|",
+    granularity=CALIBRATION_BINS_BY_CLASS,
+    params=(BINS_PARAM,),
+    properties=SCORE_PROPERTIES,
+    source="Kull et al. 2019, Beyond temperature scaling (classwise-ECE); the same as the static calibration error of "
+    "Nixon et al. 2019, Measuring calibration in deep learning, whose accuracy in a bin is the share of the class",
+    example=replace(CALIBRATION_EXAMPLE, value="1/4"),
+    compute=classwise_ece,
+    symbols={
+        "b": BIN_SYMBOLS["b"],
+        "j": "runs over the classes",
+        "n_{b,j}": "number of instances whose probability of class j lies in bin b",
+        "c_{b,j}": "their mean probability of class j",
+        "a_{b,j}": "the share of them that has class j",
+    },
+    peers={"torchmetrics": "has none"},
+)
+_declare(
+    key="calibration_bins",
+    name="calibration bins",
+    names=("reliability diagram", "calibration curve"),
+    equation=r"(c_{b},\,a_{b}),\quad b=1,\dots,\mathrm{\param{bins}}",
+    direction="none",
+    source="Murphy & Winkler 1977, Reliability of subjective probability forecasts; Guo et al. 2017, On calibration "
+    "of modern neural networks, sec 2",
+    example=replace(CALIBRATION_EXAMPLE, value=_EXAMPLE_BINS),
+    compute=calibration_bins,
+    scalar=False,
+    symbols={letter: meaning for letter, meaning in BIN_SYMBOLS.items() if letter != "n_b"},
+    peers={"scikit-learn": CALIBRATION_CURVE_NOTE},
 )

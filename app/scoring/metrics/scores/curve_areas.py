@@ -1,66 +1,69 @@
-"""Areas under curves of ranked scores: of one label, averaged over labels, pooled. What AUC and average precision share."""
+"""Areas under curves of ranked scores (of one label, averaged, pooled), shared by AUC and average precision."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from app.scoring.declaration.metric import Compute, MetricCall, Param, Result, rounded_result
+from app.scoring.declaration.metric import Compute, MetricCall, Result, rounded_result
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, join_names
 from app.scoring.metrics.scores.score_columns import ScoreColumns, averaged_codes, class_code, score_columns
+from app.scoring.metrics.shared_declarations import SCORE_DIRECTION_OPTION
 from app.scoring.numeric.correct_rounding import Real, sum_reals, to_real
 from app.scoring.score_ranks import ScoreRanks
 from app.scoring.tally import EvaluationContext
 
-LABEL_PARAM = Param("label", "label", "the class meant", required_for=("multiclass", "multilabel"))
-SCORE_DIRECTION_OPTION = "score_direction"
-EXCLUDE_LABELS_OPTION = "exclude_labels"
-
 
 @dataclass(frozen=True, slots=True)
 class AreaMeasure:
-    """A measure of the ranks of one label: what `parts` gives is a sum and the integer that it is divided by.
+    """A measure of the ranks of one label: `parts` returns a sum and the integer divisor.
 
-    `contrast`: it needs negatives too; positives it always needs.
+    The measure always needs positives; with `needs_negatives` it needs negatives too.
     """
 
     parts: Callable[[ScoreRanks, MetricCall], tuple[Real | int, int]]
     needs_negatives: bool
 
     def of(self, ranks: ScoreRanks, call: MetricCall) -> Real:
-        """The area of a label for whose ranks it is defined."""
-        above, below = self.parts(ranks, call)
-        return above / below if isinstance(above, Real) else to_real(Fraction(above, below))
+        """The area for ranks for which it is defined."""
+        numerator, denominator = self.parts(ranks, call)
+        return numerator / denominator if isinstance(numerator, Real) else to_real(Fraction(numerator, denominator))
 
     def lacking(self, ranks: ScoreRanks) -> str | None:
-        """Why it is undefined for these ranks, as words on a label."""
+        """Why the area is undefined for these ranks, as a phrase about the label; None where it is defined."""
         if ranks.positives == 0:
             return "never right in gold"
         return "always right in gold" if self.needs_negatives and ranks.negatives == 0 else None
 
 
-def label_area(area: AreaMeasure) -> Compute:
+def label_ranks(measure: AreaMeasure, ws: EvaluationContext, call: MetricCall) -> tuple[ScoreRanks, tuple[str, ...]]:
+    """The ranks of the requested class, with notes on its scores; raises UndefinedError where the area is undefined."""
+    code, columns = class_code(ws, call), score_columns(ws, call)
+    ranks = columns.ranks(code)
+    reason = measure.lacking(ranks)
+    if reason is not None:
+        raise UndefinedError(f"'{columns.names[code]}' is {reason}")
+    return ranks, reversed_scores_note(columns, code)
+
+
+def label_area(measure: AreaMeasure) -> Compute:
     """The area of one label: of `label`, else of the positive label of a binary task."""
 
     def compute(ws: EvaluationContext, call: MetricCall) -> Result:
-        code, columns = class_code(ws, call), score_columns(ws, call)
-        ranks = columns.ranks(code)
-        lack = area.lacking(ranks)
-        if lack is not None:
-            raise UndefinedError(f"'{columns.names[code]}' is {lack}")
-        return rounded_result(area.of(ranks, call), reversed_scores_note(columns, code))
+        ranks, notes = label_ranks(measure, ws, call)
+        return rounded_result(measure.of(ranks, call), notes)
 
     return compute
 
 
 def reversed_scores_note(columns: ScoreColumns, code: int) -> tuple[str, ...]:
-    """The note where a class is ranked by the scores of the other one."""
+    """The note for a class that is ranked by the scores of the other class."""
     if columns.single in {None, code}:
         return ()
     return (f"'{columns.names[code]}' is ranked by the scores of the positive label, lowest first",)
 
 
 def mean_area(area: AreaMeasure, *, by_support: bool = False) -> Compute:
-    """The mean of the areas of the labels for which it is defined; `by_support` weighs each by its instances."""
+    """The mean area over the labels for which it is defined; `by_support` weights each label by its instances."""
 
     def compute(ws: EvaluationContext, call: MetricCall) -> Result:
         codes, notes = averaged_codes(ws, call)
@@ -70,9 +73,9 @@ def mean_area(area: AreaMeasure, *, by_support: bool = False) -> Compute:
             raise UndefinedError(f"there is no label left to average over: {'; '.join(left_out)}")
         supports = [columns.ranks(code).positives if by_support else 1 for code in defined]
         areas = [area.of(columns.ranks(code), call) for code in defined]
-        weighed = sum_reals(one * support for one, support in zip(areas, supports, strict=True))
-        other = [note for code in defined for note in reversed_scores_note(columns, code)]
-        return rounded_result(weighed / sum(supports), (*notes, *left_out, *other))
+        weighted_sum = sum_reals(value * support for value, support in zip(areas, supports, strict=True))
+        score_notes = [note for code in defined for note in reversed_scores_note(columns, code)]
+        return rounded_result(weighted_sum / sum(supports), (*notes, *left_out, *score_notes))
 
     return compute
 
@@ -80,29 +83,30 @@ def mean_area(area: AreaMeasure, *, by_support: bool = False) -> Compute:
 def split_defined(
     lacking: Callable[[ScoreRanks], str | None], columns: ScoreColumns, codes: list[int]
 ) -> tuple[list[int], tuple[str, ...]]:
-    """The classes for which something is defined, and notes on the others: how many, which, and why (catalogue, row 19)."""
-    why = {code: lacking(columns.ranks(code)) for code in codes}
+    """The classes for which the measure is defined, and notes on the others: count, names, reason (catalogue, row 19)."""
+    reasons = {code: lacking(columns.ranks(code)) for code in codes}
     groups: dict[str, list[str]] = {}
-    for code, lack in why.items():
-        if lack is not None:
-            groups.setdefault(lack, []).append(columns.names[code])
+    for code, reason in reasons.items():
+        if reason is not None:
+            groups.setdefault(reason, []).append(columns.names[code])
     notes = tuple(
-        f"{len(names)} of {len(codes)} labels left out, {lack}: {join_names(names)}" for lack, names in groups.items()
+        f"{len(names)} of {len(codes)} labels left out, {reason}: {join_names(names)}"
+        for reason, names in groups.items()
     )
-    return [code for code in codes if why[code] is None], notes
+    return [code for code in codes if reasons[code] is None], notes
 
 
 def pooled_area(area: AreaMeasure) -> Compute:
-    """The area over all pairs of an instance and a label at once, positive where the gold has the label."""
+    """The area over all (instance, label) pairs at once; a pair is positive where gold has the label."""
 
     def compute(ws: EvaluationContext, call: MetricCall) -> Result:
         codes, notes = averaged_codes(ws, call)
         columns = score_columns(ws, call)
         key = ("pooled", call.options[SCORE_DIRECTION_OPTION], tuple(codes))
         ranks = ws.shared(key, lambda: columns.pooled(codes))
-        lack = area.lacking(ranks)
-        if lack is not None:
-            raise UndefinedError(f"every pooled label is {lack}")
+        reason = area.lacking(ranks)
+        if reason is not None:
+            raise UndefinedError(f"every pooled label is {reason}")
         for code in codes:
             if columns.single not in {None, code}:
                 notes = (*notes, f"'{columns.names[code]}' has 1 less the score of the positive label")

@@ -1,4 +1,4 @@
-"""The curves themselves, with the thresholds: ROC, precision-recall and detection error tradeoff, of one label or of each."""
+"""Curves with their thresholds: ROC, precision-recall and detection error tradeoff, of one label or of each label."""
 
 import json
 from collections.abc import Callable
@@ -9,18 +9,20 @@ import numpy as np
 
 from app.scoring.curves import ThresholdCounts, corner_mask, run_end_mask
 from app.scoring.declaration.granularity import ORDER
-from app.scoring.declaration.metric import SCORES, Compute, Metric, MetricCall, Param, Properties, Result, register
+from app.scoring.declaration.metric import SCORES, Compute, Metric, MetricCall, Param, Result, register
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
 from app.scoring.metrics.scores.auc import ROC_AREA, SCORED_BINARY_EXAMPLE
-from app.scoring.metrics.scores.curve_areas import (
-    EXCLUDE_LABELS_OPTION,
-    SCORE_DIRECTION_OPTION,
-    reversed_scores_note,
-    split_defined,
-)
+from app.scoring.metrics.scores.curve_areas import reversed_scores_note, split_defined
 from app.scoring.metrics.scores.precision_recall_areas import STEP_AREA
 from app.scoring.metrics.scores.score_columns import averaged_codes, class_code, score_columns
+from app.scoring.metrics.shared_declarations import (
+    EXCLUDE_LABELS_OPTION,
+    SCORE_DIRECTION_OPTION,
+    SCORE_PROPERTIES,
+    UNIT_RANGE,
+    choice_param,
+)
 from app.scoring.numeric.exact import Integers, divide
 from app.scoring.score_ranks import Mask, ScoreRanks
 from app.scoring.tally import EvaluationContext
@@ -29,19 +31,17 @@ CurvePoints = dict[str, list[float]]
 OPTIONAL_LABEL_PARAM = Param(
     "label", "label", "the class meant; without it the positive label of a binary task, else each class of its own"
 )
-COLLINEAR_PARAM = Param(
+COLLINEAR_PARAM = choice_param(
     "collinear",
-    "choice",
-    "What happens to points that lie on the straight line between others.",
-    default="keep",
-    values=("keep", "drop"),
-    value_meanings=("they are kept: one point per distinct score", "they are left out: the line stays the same"),
+    "whether points that lie on a straight line between others are kept",
+    keep="one point per distinct score",
+    drop="such points are left out: the curve stays the same",
 )
 
 
-def _rates(counts: Integers, of: int) -> list[float]:
-    found: list[float] = divide(counts, np.full(len(counts), of)).tolist()
-    return found
+def _rates(counts: Integers, total: int) -> list[float]:
+    rates: list[float] = divide(counts, np.full(len(counts), total)).tolist()
+    return rates
 
 
 def _roc(steps: ThresholdCounts) -> tuple[CurvePoints, Mask]:
@@ -67,45 +67,45 @@ def _curve_json(
     curve: Callable[[ThresholdCounts], tuple[CurvePoints, Mask]],
     call: MetricCall,
 ) -> Any:
-    """One curve as lists of equal length; its first point, at no threshold, is where nothing is called positive."""
-    lists, kept = curve(steps)
+    """One curve as lists of equal length; its first point has no threshold: nothing is called positive there."""
+    lists, shown = curve(steps)
     if call.params["collinear"] == "keep":
-        kept = np.ones(len(kept), dtype=bool)
+        shown = np.ones(len(shown), dtype=bool)
     columns: dict[str, list[Any]] = {"threshold": [None, *thresholds], **lists}
     return {
         "positives": steps.positives,
         "negatives": steps.negatives,
-        "points": int(kept.sum()),
-        **{name: [column[at] for at in np.flatnonzero(kept).tolist()] for name, column in columns.items()},
+        "points": int(shown.sum()),
+        **{name: [column[at] for at in np.flatnonzero(shown).tolist()] for name, column in columns.items()},
     }
 
 
 def _compute_curves(
     curve: Callable[[ThresholdCounts], tuple[CurvePoints, Mask]], lacking: Callable[[ScoreRanks], str | None]
 ) -> Compute:
-    """The curve of the class meant, or of each class, as {"curves": [{"label", …}]}."""
+    """The curve of the requested class, or of each class, as {"curves": [{"label", …}]}."""
 
     def compute(ws: EvaluationContext, call: MetricCall) -> Result:
         columns = score_columns(ws, call)
-        alone = "label" in call.params or ws.spec.task == "binary"
-        codes, notes = ([class_code(ws, call)], ()) if alone else averaged_codes(ws, call)
+        single = "label" in call.params or ws.spec.task == "binary"
+        codes, notes = ([class_code(ws, call)], ()) if single else averaged_codes(ws, call)
         defined, left_out = split_defined(lacking, columns, codes)
         if not defined:
             raise UndefinedError(f"there is no curve: {'; '.join(left_out)}")
-        found = []
+        curves = []
         for code in defined:
             steps = columns.steps(code)
             thresholds = columns.sent(code, steps.thresholds).tolist()
-            found.append({"label": columns.names[code], **_curve_json(steps, thresholds, curve, call)})
+            curves.append({"label": columns.names[code], **_curve_json(steps, thresholds, curve, call)})
             notes = (*notes, *reversed_scores_note(columns, code))
-        count = f"{sum(one['points'] for one in found)} points in all"
-        return Result(None, None, (*notes, *left_out, count), {"curves": found})
+        count = f"{sum(one['points'] for one in curves)} points in all"
+        return Result(None, None, (*notes, *left_out, count), {"curves": curves})
 
     return compute
 
 
 def _example_value(**lists: list[float]) -> str:
-    """The data of the example: three positives and three negatives, two of them tied."""
+    """The value of the example: three positives and three negatives, two of them tied."""
     curve = {"label": "spam", "positives": 3, "negatives": 3, "points": 6}
     return json.dumps({"curves": [{**curve, "threshold": [None, 0.9, 0.8, 0.4, 0.3, 0.2], **lists}]})
 
@@ -122,10 +122,10 @@ _ROC = Metric(
     needs=(SCORES,),
     direction="none",
     granularity=ORDER,
-    range=(0.0, 1.0),
+    range=UNIT_RANGE,
     params=(OPTIONAL_LABEL_PARAM, COLLINEAR_PARAM),
     options=(SCORE_DIRECTION_OPTION, EXCLUDE_LABELS_OPTION),
-    properties=Properties(symmetric=False, prevalence_sensitive=False, count_based=False),
+    properties=replace(SCORE_PROPERTIES, prevalence_sensitive=False),
     source="Fawcett 2006; Döring",
     example=replace(SCORED_BINARY_EXAMPLE, value=_example_value(fpr=_FPR, tpr=_TPR)),
     compute=_compute_curves(_roc, ROC_AREA.lacking),
@@ -135,7 +135,7 @@ _ROC = Metric(
         "t": _THRESHOLD_MEANING,
     },
     peers={
-        "scikit-learn": "roc_curve drops points on a line unless drop_intermediate=False; its first threshold is infinity"
+        "scikit-learn": "roc_curve drops collinear points unless drop_intermediate=False; its first threshold is infinity"
     },
 )
 _PR = replace(

@@ -1,4 +1,4 @@
-"""AUCs of pairs of classes, averaged: Hand & Till's M on a score for each class, and pairs on one decision value."""
+"""Averaged AUCs of class pairs: Hand & Till's M on one score per class, and the pairwise AUC of one decision value."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -6,71 +6,61 @@ from dataclasses import replace
 import numpy as np
 
 from app.scoring.declaration.granularity import PAIRS_OF_CLASSES
-from app.scoring.declaration.metric import (
-    SCORES,
-    Metric,
-    MetricCall,
-    Param,
-    Properties,
-    Result,
-    register,
-    rounded_result,
-)
+from app.scoring.declaration.metric import SCORES, Metric, MetricCall, Param, Result, register, rounded_result
 from app.scoring.metrics.labels.undefined_rules import UndefinedError, join_names
 from app.scoring.metrics.scores.auc import SCORED_MULTICLASS_EXAMPLE, TIES_PARAM
-from app.scoring.metrics.scores.curve_areas import EXCLUDE_LABELS_OPTION, SCORE_DIRECTION_OPTION
 from app.scoring.metrics.scores.score_columns import averaged_codes, class_code, score_columns
+from app.scoring.metrics.shared_declarations import (
+    EXCLUDE_LABELS_OPTION,
+    SCORE_DIRECTION_OPTION,
+    SCORE_PROPERTIES,
+    UNIT_RANGE,
+    choice_param,
+)
 from app.scoring.numeric.correct_rounding import weighted_sum
 from app.scoring.numeric.exact import Floats, Integers, multiply, total
 from app.scoring.pairwise_wins import PairwiseWins, TooManyClassesError, pairwise_wins
 from app.scoring.tally import EvaluationContext
 
-DECISION_LABEL_PARAM = Param(
-    "label", "label", "the class whose score is the decision value", required_for=("multiclass",)
-)
-DIRECTION_PARAM = Param(
+DECISION_LABEL_PARAM = Param("label", "label", "class whose score is the decision value", required_for=("multiclass",))
+DIRECTION_PARAM = choice_param(
     "direction",
-    "choice",
-    "How the decision value should follow the order in which the classes are declared.",
-    default="ascending",
-    values=("ascending", "descending"),
-    value_meanings=(
-        "the later a class is declared, the higher its instances should score",
-        "the earlier a class is declared, the higher its instances should score",
-    ),
+    "how the decision value should follow the declared order of the classes",
+    ascending="the later a class is declared, the higher its instances should score",
+    descending="the earlier a class is declared, the higher its instances should score",
 )
 
 
 def _wins_by_own_scores(ws: EvaluationContext, call: MetricCall) -> PairwiseWins:
     """The wins of each class by its own scores."""
 
-    def make() -> PairwiseWins:
+    def count() -> PairwiseWins:
         return _count_wins(ws, score_columns(ws, call).values)
 
-    return ws.shared(("wins", call.options[SCORE_DIRECTION_OPTION]), make)
+    return ws.shared(("wins", call.options[SCORE_DIRECTION_OPTION]), count)
 
 
 def _wins_by_one_score(ws: EvaluationContext, call: MetricCall) -> PairwiseWins:
     """The wins of each class by the scores of one class."""
     columns, code = score_columns(ws, call), class_code(ws, call)
 
-    def make() -> PairwiseWins:
+    def count() -> PairwiseWins:
         values = columns.values(code)
         return _count_wins(ws, lambda _: values)
 
-    return ws.shared(("wins", call.options[SCORE_DIRECTION_OPTION], code), make)
+    return ws.shared(("wins", call.options[SCORE_DIRECTION_OPTION], code), count)
 
 
 def _count_wins(ws: EvaluationContext, column: Callable[[int], Floats]) -> PairwiseWins:
-    """The wins by these scores; UndefinedError where too many classes occur."""
+    """The wins by these scores; raises UndefinedError where too many classes occur."""
     try:
         return pairwise_wins(column, ws.case.gold.codes, len(ws.spec.classes), ws.case.weights)
-    except TooManyClassesError as many:
-        raise UndefinedError(str(many)) from None
+    except TooManyClassesError as error:
+        raise UndefinedError(str(error)) from None
 
 
 def _compared_classes(ws: EvaluationContext, call: MetricCall, wins: PairwiseWins) -> tuple[list[int], tuple[str, ...]]:
-    """The classes whose pairs count, and notes on those that drop out (catalogue, row 16)."""
+    """The classes whose pairs count, and notes on the others (catalogue, row 16). Raises UndefinedError."""
     codes, notes = averaged_codes(ws, call)
     absent = [ws.spec.classes[code] for code in codes if wins.sizes[code] == 0]
     if absent:
@@ -87,13 +77,13 @@ def _compared_classes(ws: EvaluationContext, call: MetricCall, wins: PairwiseWin
 def _mean_over_pairs(
     numerator: Integers, denominator: Integers, weight: Integers | None, notes: tuple[str, ...]
 ) -> Result:
-    """The mean over pairs of numerator / denominator, or its mean by weight."""
+    """The mean over pairs of numerator / denominator, weighted where `weight` is given."""
     divisor = len(numerator) if weight is None else total(weight)
     return rounded_result(weighted_sum(numerator, denominator, weight) / divisor, notes)
 
 
 def one_vs_one_auc(*, by_size: bool) -> Callable[[EvaluationContext, MetricCall], Result]:
-    """The mean over pairs of classes of ½(A(i|j) + A(j|i)); `by_size` weighs a pair by its instances."""
+    """The mean over pairs of classes of ½(A(i|j) + A(j|i)); `by_size` weights a pair by its instances."""
 
     def compute(ws: EvaluationContext, call: MetricCall) -> Result:
         wins = _wins_by_own_scores(ws, call)
@@ -113,15 +103,15 @@ def pairwise_univariate(ws: EvaluationContext, call: MetricCall) -> Result:
     codes, notes = _compared_classes(ws, call, wins)
     doubled, sizes = wins.doubled(call.params["ties"], codes), wins.sizes[codes]
     first, second = np.triu_indices(len(codes), 1)
-    won = doubled[second, first] if call.params["direction"] == "ascending" else doubled[first, second]
-    return _mean_over_pairs(won, 2 * multiply(sizes[first], sizes[second]), None, notes)
+    pair_wins = doubled[second, first] if call.params["direction"] == "ascending" else doubled[first, second]
+    return _mean_over_pairs(pair_wins, 2 * multiply(sizes[first], sizes[second]), None, notes)
 
 
 _TIE_TERMS = {"half": r"+\tfrac{1}{2}[%s]", "full": "+[%s]", "zero": ""}
 
 
 def _pair_equation(ties: str) -> str:
-    """A(i|j) in LaTeX: in how many pairs an instance of i has more of the score of i than one of j."""
+    """A(i|j) in LaTeX: the share of pairs in which the instance of i has the higher score for class i."""
     tied = _TIE_TERMS[ties].replace("%s", "s_{u,i}=s_{v,i}")
     return rf"A(i|j)=\frac{{1}}{{n_{{i}}n_{{j}}}}\sum_{{u\in i}}\sum_{{v\in j}}\left([s_{{u,i}}>s_{{v,i}}]{tied}\right)"
 
@@ -138,8 +128,8 @@ def _weighted_equation(ties: str) -> str:
 def _univariate_equation(ties: str, direction: str) -> str:
     tied = _TIE_TERMS[ties].replace("%s", "s_{u}=s_{v}")
     sign = "<" if direction == "ascending" else ">"
-    won = rf"\left([s_{{u}}{sign} s_{{v}}]{tied}\right)"
-    return rf"\frac{{2}}{{c(c-1)}}\sum_{{i<j}}\frac{{1}}{{n_{{i}}n_{{j}}}}\sum_{{u\in i}}\sum_{{v\in j}}{won}"
+    win_term = rf"\left([s_{{u}}{sign} s_{{v}}]{tied}\right)"
+    return rf"\frac{{2}}{{c(c-1)}}\sum_{{i<j}}\frac{{1}}{{n_{{i}}n_{{j}}}}\sum_{{u\in i}}\sum_{{v\in j}}{win_term}"
 
 
 _SYMBOLS = {
@@ -159,17 +149,17 @@ _HAND_TILL_M = Metric(
     needs=(SCORES,),
     direction="higher",
     granularity=PAIRS_OF_CLASSES,
-    range=(0.0, 1.0),
+    range=UNIT_RANGE,
     params=(TIES_PARAM,),
     options=(SCORE_DIRECTION_OPTION, EXCLUDE_LABELS_OPTION),
-    properties=Properties(symmetric=False, prevalence_sensitive=False, count_based=False),
+    properties=replace(SCORE_PROPERTIES, prevalence_sensitive=False),
     source="Hand & Till 2001 eq 7, with mid-ranks; Döring",
     example=replace(SCORED_MULTICLASS_EXAMPLE, value="61/72"),
     compute=one_vs_one_auc(by_size=False),
-    hints={"binary": "say auc", "multilabel": "say auc_macro"},
+    hints={"binary": "use auc", "multilabel": "use auc_macro"},
     symbols=_SYMBOLS | {"s_{u,i}": "score of class i for instance u, as sent"},
     peers={
-        "scikit-learn": "roc_auc_score(multi_class='ovo', average='macro') asks that the scores of an instance sum to 1 "
+        "scikit-learn": "roc_auc_score(multi_class='ovo', average='macro') requires that the scores of an instance sum to 1 "
         "and that every class occur",
         "pROC": "multiclass.roc with a matrix is the same; absent classes are dropped there too, with a warning",
         "Döring's code": "ranks by plain order, so that ties depend on the order of the instances",
@@ -187,7 +177,7 @@ _WEIGHTED = replace(
     example=replace(SCORED_MULTICLASS_EXAMPLE, value="109/128"),
     compute=one_vs_one_auc(by_size=True),
     peers={
-        "scikit-learn": "roc_auc_score(multi_class='ovo', average='weighted'), under the same demands; it is not Hand & "
+        "scikit-learn": "roc_auc_score(multi_class='ovo', average='weighted'), with the same requirements; it is not Hand & "
         "Till's M"
     },
     shown=lambda call: _weighted_equation(call.params["ties"]),
@@ -205,7 +195,7 @@ _UNIVARIATE = replace(
     compute=pairwise_univariate,
     symbols=_SYMBOLS | {"s_u, s_v": "decision value of instances u and v: the score of the class that is named"},
     peers={
-        "pROC": "multiclass.roc of a vector turns each pair round where that gives more, unless it is told a direction: "
+        "pROC": "multiclass.roc of a vector reverses each pair where that gives a higher value, unless a direction is given: "
         "'<' is ascending, '>' descending",
     },
     shown=lambda call: _univariate_equation(call.params["ties"], call.params["direction"]),

@@ -1,4 +1,4 @@
-"""The scores of a case as the score-based metrics see them: complete, and turned so that higher is surer."""
+"""The scores of a case for score-based metrics: complete, and oriented so that higher is surer."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,9 @@ Scores = NDArray[np.float64]
 
 
 def scores_of(ws: EvaluationContext, call: MetricCall) -> Scores:
-    """All scores, n × m in the order of the classes or n × 1 of the positive label; negated where lower ones are surer.
+    """All scores: n × m in the order of the classes, or n × 1 for the positive label; negated where lower is surer.
 
-    Raises UndefinedError where an instance has none.
+    Raises UndefinedError where an instance has no scores.
     """
     direction = call.options["score_direction"]
     return ws.shared(("scores", direction), lambda: _oriented_scores(ws, direction))
@@ -23,7 +23,7 @@ def scores_of(ws: EvaluationContext, call: MetricCall) -> Scores:
 def _oriented_scores(ws: EvaluationContext, direction: str) -> Scores:
     scores = ws.case.scores
     assert scores is not None, "checked among the needs of the metric"
-    if np.isnan(scores.min()):  # one pass without a copy: matrices of scores are large
+    if np.isnan(scores.min()):  # the minimum is NaN if any score is: one pass without a copy of a large matrix
         missing = int(np.isnan(scores).any(axis=1).sum())
         raise UndefinedError(f"{pluralize(missing, 'instance has', 'instances have')} no scores")
     return 0.0 - scores if direction == "lower" else scores

@@ -1,4 +1,4 @@
-"""Areas under the precision-recall curve, by steps and by straight lines: of one label, averaged over labels, pooled."""
+"""Areas under the precision-recall curve, by steps and by trapezoids: of one label, averaged over labels, pooled."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -6,15 +6,14 @@ from dataclasses import dataclass, replace
 from app.scoring.declaration.granularity import ORDER
 from app.scoring.declaration.metric import SCORES, Example, Metric, MetricCall, register
 from app.scoring.declaration.task import TASK_KINDS
-from app.scoring.metrics.scores.auc import SCORE_PROPERTIES, SCORED_BINARY_EXAMPLE, SCORED_MULTILABEL_EXAMPLE
-from app.scoring.metrics.scores.curve_areas import (
+from app.scoring.metrics.scores.auc import SCORED_BINARY_EXAMPLE, SCORED_MULTILABEL_EXAMPLE
+from app.scoring.metrics.scores.curve_areas import AreaMeasure, label_area, mean_area, pooled_area
+from app.scoring.metrics.shared_declarations import (
     EXCLUDE_LABELS_OPTION,
     LABEL_PARAM,
     SCORE_DIRECTION_OPTION,
-    AreaMeasure,
-    label_area,
-    mean_area,
-    pooled_area,
+    SCORE_PROPERTIES,
+    UNIT_RANGE,
 )
 from app.scoring.numeric.correct_rounding import Real
 from app.scoring.score_ranks import ScoreRanks, average_precision_sum, trapezoid_sum
@@ -22,7 +21,7 @@ from app.scoring.score_ranks import ScoreRanks, average_precision_sum, trapezoid
 
 @dataclass(frozen=True, slots=True)
 class _PrecisionRecallArea:
-    """One way of taking the area, with the equation of the area of one label and the exact values of its examples."""
+    """One way to compute the area, with the equation for one label and the exact values of the examples."""
 
     key: str
     name: str
@@ -131,7 +130,7 @@ def _one_label_metric(measure: _PrecisionRecallArea) -> Metric:
         direction="higher",
         granularity=ORDER,
         floor=3,
-        range=(0.0, 1.0),
+        range=UNIT_RANGE,
         params=(LABEL_PARAM,),
         options=(SCORE_DIRECTION_OPTION,),
         properties=SCORE_PROPERTIES,

@@ -1,21 +1,39 @@
-"""The scores of a case as probabilities, and means of what they cost: what the measures of probabilities share."""
+"""Shared parts of the probability measures: scores as probabilities, and small data sets for examples."""
 
-import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.scoring.declaration.metric import PROBABILITIES, SCORES, Example, MetricCall, Properties
+from app.scoring.declaration.granularity import SCORE_VALUES
+from app.scoring.declaration.metric import PROBABILITIES, SCORES, Example, MetricCall
+from app.scoring.metrics.example_data import BINARY_EXAMPLE
 from app.scoring.metrics.scores.oriented_scores import positive_code, scores_of
-from app.scoring.numeric.exact import Floats, divide_sum, weighted_terms
+from app.scoring.metrics.shared_declarations import (
+    SCORE_DIRECTION_OPTION,
+    SCORE_PROPERTIES,
+    SINGLE_LABEL_TASKS,
+    UNIT_RANGE,
+    declare_metric,
+)
+from app.scoring.numeric.exact import Floats
 from app.scoring.probability_rows import normalize_rows, scores_of_both_classes
 from app.scoring.tally import EvaluationContext
 
-PROBABILITY_NEEDS = (SCORES, PROBABILITIES)
-SCORE_OPTIONS = ("score_direction",)
-SCORE_PROPERTIES = Properties(symmetric=False, prevalence_sensitive=True, count_based=False)
-ROUNDED_PROPERTIES = replace(SCORE_PROPERTIES, significant_digits=12)
+declare_probability_metric = partial(
+    declare_metric,
+    tasks=SINGLE_LABEL_TASKS,
+    needs=(SCORES, PROBABILITIES),
+    direction="lower",
+    granularity=SCORE_VALUES,
+    range=UNIT_RANGE,
+    params=(),
+    options=(SCORE_DIRECTION_OPTION,),
+    properties=SCORE_PROPERTIES,
+)
+"""For metrics of predicted probabilities."""
+
 MULTICLASS_FORECASTS = Example(
     task="multiclass",
     classes=("cat", "dog", "mouse"),
@@ -24,13 +42,10 @@ MULTICLASS_FORECASTS = Example(
     value="",
     scores=((0.5, 0.25, 0.25), (0.5, 0.25, 0.25)),
 )
-BINARY_FORECASTS = Example(
-    task="binary",
-    classes=("spam", "ham"),
+BINARY_FORECASTS = replace(
+    BINARY_EXAMPLE,
     gold=("spam", "ham"),
     predicted=("spam", "ham"),
-    value="",
-    positive_label="spam",
     scores=((0.5,), (0.25,)),
 )
 MULTILABEL_FORECASTS = Example(
@@ -43,38 +58,28 @@ MULTILABEL_FORECASTS = Example(
 )
 
 
-def forecast_example(data: Example, value: str) -> Example:
-    """One of the small data sets with the value that a metric has on it."""
-    return replace(data, value=value)
-
-
 def probabilities(ws: EvaluationContext, call: MetricCall) -> tuple[Floats, tuple[str, ...]]:
-    """The n × m probabilities of all instances, and what there is to note.
+    """The n × m probabilities of all instances, with notes.
 
-    Those of exclusive classes are divided by their sum, which is noted; where those of the positive label were sent alone,
-    the other one has 1 less them. Raises UndefinedError where an instance has none.
+    Scores of exclusive classes are divided by their sum, with a note where that changes them. A single score s of the
+    positive label gives the other class 1 - s. Raises UndefinedError where an instance has no scores.
     """
-    sent = scores_of(ws, call)
+    scores = scores_of(ws, call)
     if ws.spec.task == "multilabel":
-        return sent, ()
-    found, changed = ws.shared("probabilities", lambda: _class_probabilities(ws, sent))
+        return scores, ()
+    forecasts, changed = ws.shared("probabilities", lambda: _class_probabilities(ws, scores))
     notes = (f"the scores of {changed} instances did not sum to exactly 1 and were divided by their sum",)
-    return found, notes if changed else ()
+    return forecasts, notes if changed else ()
 
 
-def _class_probabilities(ws: EvaluationContext, sent: Floats) -> tuple[Floats, int]:
-    if ws.spec.task == "binary" and sent.shape[1] == 1:
-        return scores_of_both_classes(sent[:, 0], positive_code(ws)), 0
-    return normalize_rows(sent)
+def _class_probabilities(ws: EvaluationContext, scores: Floats) -> tuple[Floats, int]:
+    if ws.spec.task == "binary" and scores.shape[1] == 1:
+        return scores_of_both_classes(scores[:, 0], positive_code(ws)), 0
+    return normalize_rows(scores)
 
 
 def has_class(ws: EvaluationContext, code: int) -> NDArray[np.bool_]:
-    """Whether the gold of each instance has the class; n."""
+    """Whether the gold of each instance has the class; shape (n,)."""
     if ws.spec.task == "multilabel":
         return ws.gold_matrix[:, code]
     return np.asarray(ws.case.gold.codes == code)
-
-
-def mean_per_instance(ws: EvaluationContext, terms: Floats, parts: int = 1) -> float:
-    """The mean of a term per instance, each as often as it weighs, or a `parts`-th of it."""
-    return divide_sum(math.fsum(weighted_terms(terms, ws.case.weights)), parts * ws.total)

@@ -1,4 +1,4 @@
-"""What is read off the ROC curve of one label: parts of its area, single points, and how sure its area is."""
+"""Measures of the ROC curve of one label: partial areas, single points, and the variance of the area."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,57 +13,62 @@ from app.scoring.curves import (
     standardize_partial_area,
 )
 from app.scoring.declaration.granularity import ORDER
-from app.scoring.declaration.metric import SCORES, Compute, Metric, MetricCall, Param, Properties, Result, register
+from app.scoring.declaration.metric import SCORES, Compute, Metric, MetricCall, Param, Result, register
 from app.scoring.declaration.task import TASK_KINDS
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
 from app.scoring.metrics.scores.auc import AUC_SYMBOLS, ROC_AREA, SCORED_BINARY_EXAMPLE
-from app.scoring.metrics.scores.curve_areas import LABEL_PARAM, SCORE_DIRECTION_OPTION, reversed_scores_note
+from app.scoring.metrics.scores.curve_areas import label_ranks
 from app.scoring.metrics.scores.score_columns import class_code, score_columns
+from app.scoring.metrics.shared_declarations import (
+    LABEL_PARAM,
+    SCORE_DIRECTION_OPTION,
+    SCORE_PROPERTIES,
+    UNIT_RANGE,
+    choice_param,
+)
 from app.scoring.numeric.exact import to_fraction
 from app.scoring.score_ranks import ScoreRanks
 from app.scoring.tally import EvaluationContext
 
 MAX_FPR_PARAM = Param(
-    "max_fpr", "number", "the false positive rate up to which the area is taken", bounds=(0, 1), required_for=TASK_KINDS
+    "max_fpr",
+    "number",
+    "the false positive rate up to which the area is computed",
+    bounds=(0, 1),
+    required_for=TASK_KINDS,
 )
-STANDARDIZED_PARAM = Param(
+STANDARDIZED_PARAM = choice_param(
     "standardized",
-    "choice",
-    "What a part of the area is held against.",
-    default="false",
-    values=("false", "true"),
-    value_meanings=("the area itself, at most max_fpr", "McClish's correction: chance is 1/2, a perfect ranking 1"),
+    "whether the partial area is standardized",
+    false="the area itself, at most max_fpr",
+    true="McClish's correction: chance is 1/2, a perfect ranking 1",
 )
 SENSITIVITY_PARAM = Param(
-    "sensitivity", "number", "the share of the positives that has to be found", bounds=(0, 1), required_for=TASK_KINDS
+    "sensitivity", "number", "the share of the positives that must be found", bounds=(0, 1), required_for=TASK_KINDS
 )
 
 
-def _read_off_curve(take: Callable[[ScoreRanks, MetricCall], Fraction]) -> Compute:
-    """A value that is read off the curve of one label, exact and then rounded once."""
+def _read_off_curve(statistic: Callable[[ScoreRanks, MetricCall], Fraction]) -> Compute:
+    """A value read from the curve of one label, computed exactly and rounded once."""
 
     def compute(ws: EvaluationContext, call: MetricCall) -> Result:
-        code, columns = class_code(ws, call), score_columns(ws, call)
-        ranks = columns.ranks(code)
-        lack = ROC_AREA.lacking(ranks)
-        if lack is not None:
-            raise UndefinedError(f"'{columns.names[code]}' is {lack}")
-        return Result(float(take(ranks, call)), None, reversed_scores_note(columns, code))
+        ranks, notes = label_ranks(ROC_AREA, ws, call)
+        return Result(float(statistic(ranks, call)), None, notes)
 
     return compute
 
 
 def _partial_auc(ranks: ScoreRanks, call: MetricCall) -> Fraction:
-    most = to_fraction(call.params["max_fpr"])
-    if most == 0:
+    max_fpr = to_fraction(call.params["max_fpr"])
+    if max_fpr == 0:
         raise UndefinedError("max_fpr=0 leaves no area")
-    area = partial_roc_area(roc_corners(ranks), most)
-    return standardize_partial_area(area, most) if call.params["standardized"] == "true" else area
+    area = partial_roc_area(roc_corners(ranks), max_fpr)
+    return standardize_partial_area(area, max_fpr) if call.params["standardized"] == "true" else area
 
 
 def _specificity_at_sensitivity(ranks: ScoreRanks, call: MetricCall) -> Fraction:
-    accepted = fp_at_recall(ranks, to_fraction(call.params["sensitivity"]))
-    return Fraction(ranks.negatives - accepted, ranks.negatives)
+    false_positives = fp_at_recall(ranks, to_fraction(call.params["sensitivity"]))
+    return Fraction(ranks.negatives - false_positives, ranks.negatives)
 
 
 def _equal_error_rate(ranks: ScoreRanks, _: MetricCall) -> Fraction:
@@ -83,14 +88,12 @@ def _partial_auc_equation(limit: str, *, standard: bool) -> str:
     integral = rf"\int_{{0}}^{{{limit}}} \mathrm{{TPR}}(x)\,dx"
     if not standard:
         return integral
-    least = rf"\tfrac{{1}}{{2}}({limit})^{{2}}"
-    fraction_ = rf"\frac{{A-{least}}}{{{limit}-{least}}}"
-    return rf"\frac{{1}}{{2}}\left(1+{fraction_}\right),\quad A={integral}"
+    chance_area = rf"\tfrac{{1}}{{2}}({limit})^{{2}}"
+    corrected = rf"\frac{{A-{chance_area}}}{{{limit}-{chance_area}}}"
+    return rf"\frac{{1}}{{2}}\left(1+{corrected}\right),\quad A={integral}"
 
 
-_CURVE_SYMBOLS = {
-    "TPR(x)": "true positive rate of the ROC curve at false positive rate x, on straight lines between its points"
-}
+_CURVE_SYMBOLS = {"TPR(x)": "true positive rate at false positive rate x, linear between the points of the curve"}
 _PARTIAL_AUC = Metric(
     key="partial_auc",
     name="partial AUC",
@@ -100,10 +103,10 @@ _PARTIAL_AUC = Metric(
     needs=(SCORES,),
     direction="higher",
     granularity=ORDER,
-    range=(0.0, 1.0),
+    range=UNIT_RANGE,
     params=(MAX_FPR_PARAM, LABEL_PARAM, STANDARDIZED_PARAM),
     options=(SCORE_DIRECTION_OPTION,),
-    properties=Properties(symmetric=False, prevalence_sensitive=False, count_based=False),
+    properties=replace(SCORE_PROPERTIES, prevalence_sensitive=False),
     source="McClish 1989",
     example=replace(SCORED_BINARY_EXAMPLE, value="1/3", params={"max_fpr": "0.5"}),
     compute=_read_off_curve(_partial_auc),
@@ -130,7 +133,7 @@ _SPECIFICITY = replace(
     symbols={
         "t": "runs over the distinct scores, and a threshold that none reaches",
         "TPR_t, TNR_t": "sensitivity and specificity where scores of at least t are called positive",
-        "r": "sensitivity, the share of the positives that has to be found",
+        "r": "sensitivity, the share of the positives that must be found",
     },
     peers={"pROC": "coords(input='sensitivity', ret='specificity') takes points on the lines between thresholds too"},
     shown=lambda _: r"\max_{t:\,\mathrm{TPR}_{t}\ge \param{sensitivity}} \mathrm{TNR}_{t}",
@@ -163,7 +166,7 @@ _DELONG = replace(
     direction="none",
     range=(0.0, 0.5),
     params=(),
-    properties=Properties(symmetric=False, prevalence_sensitive=True, count_based=False),
+    properties=SCORE_PROPERTIES,
     source="DeLong, DeLong & Clarke-Pearson 1988; Sun & Xu 2014",
     example=replace(SCORED_BINARY_EXAMPLE, value="1/27"),
     compute=auc_variance,

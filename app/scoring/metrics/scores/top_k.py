@@ -1,4 +1,4 @@
-"""Hard-label measures of the k best-scored labels of each instance."""
+"""Measures of hard labels applied to the k best-scored labels of each instance."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,7 +10,6 @@ from app.scoring.declaration.metric import (
     CATALOGUE,
     RANKING,
     Compute,
-    Example,
     Metric,
     MetricCall,
     Param,
@@ -20,8 +19,9 @@ from app.scoring.declaration.metric import (
 )
 from app.scoring.evaluation_input import Labels
 from app.scoring.label_ranking import occupied_positions
-from app.scoring.metrics.labels.whole_task import SINGLE_LABEL_TASKS
+from app.scoring.metrics.example_data import MULTILABEL_EXAMPLE
 from app.scoring.metrics.rankings.instance_means import submitted_order_note
+from app.scoring.metrics.shared_declarations import MULTILABEL_TASKS, SINGLE_LABEL_TASKS
 from app.scoring.tally import EvaluationContext
 
 MAX_K = 1_000_000
@@ -30,59 +30,39 @@ K_PARAM = Param(
     "whole",
     "how many of the best-scored labels count as predicted",
     bounds=(1, MAX_K),
-    required_for=("multilabel",),
+    required_for=MULTILABEL_TASKS,
 )
-_TOP_K_EXAMPLE = Example(
-    task="multilabel",
-    classes=("art", "law", "war"),
+_TOP_K_EXAMPLE = replace(
+    MULTILABEL_EXAMPLE,
     gold=(("art", "law"), ("law",), ("art", "war"), ("law", "war")),
     predicted=(("art",), ("law",), ("art",), ("war",)),
-    value="",
     scores=((0.9, 0.4, 0.1), (0.2, 0.8, 0.3), (0.7, 0.6, 0.2), (0.4, 0.1, 0.5)),
 )
+_EXAMPLE_AVERAGES = ("macro", "micro", "weighted", "samples")
 _EXAMPLE_VALUES = {
-    "recall_macro": "13/18",
-    "recall_micro": "5/7",
-    "recall_weighted": "5/7",
-    "recall_samples": "3/4",
-    "precision_macro": "11/18",
-    "precision_micro": "5/8",
-    "precision_weighted": "13/21",
-    "precision_samples": "5/8",
-    "f1_macro": "59/90",
-    "f1_micro": "2/3",
-    "f1_weighted": "23/35",
-    "f1_samples": "2/3",
-    "f0_5_macro": "79/126",
-    "f0_5_micro": "25/39",
-    "f0_5_weighted": "31/49",
-    "f0_5_samples": "23/36",
-    "f2_macro": "137/198",
-    "f2_micro": "25/36",
-    "f2_weighted": "53/77",
-    "f2_samples": "17/24",
-    "f_beta_macro": "79/126",
-    "f_beta_micro": "25/39",
-    "f_beta_weighted": "31/49",
-    "f_beta_samples": "23/36",
-    "jaccard_macro": "1/2",
-    "jaccard_micro": "1/2",
-    "jaccard_weighted": "1/2",
-    "jaccard_samples": "13/24",
+    "recall": ("13/18", "5/7", "5/7", "3/4"),
+    "precision": ("11/18", "5/8", "13/21", "5/8"),
+    "f1": ("59/90", "2/3", "23/35", "2/3"),
+    "f0_5": ("79/126", "25/39", "31/49", "23/36"),
+    "f2": ("137/198", "25/36", "53/77", "17/24"),
+    "f_beta": ("79/126", "25/39", "31/49", "23/36"),
+    "jaccard": ("1/2", "1/2", "1/2", "13/24"),
+}
+_OTHER_EXAMPLE_VALUES = {
     "f1_of_averages_macro": "143/216",
     "f1_of_averages_weighted": "65/98",
     "f1_of_averages_samples": "15/22",
     "hamming_loss": "5/12",
     "subset_accuracy": "1/4",
 }
-"""Each measure that comes in this form, with its value on the example for k = 2."""
+"""The measures that have a top-k form, with their values on the example for k = 2."""
 
 
 def top_k_workspace(ws: EvaluationContext, call: MetricCall) -> EvaluationContext:
-    """The case with the k best labels of each instance as its predictions; counts made of it are shared.
+    """The case with the k best labels of each instance as its predictions, cached so that metrics share its counts.
 
-    By scores, the label declared first before others with the same; without scores the first k labels of each list
-    (Wenzel sec 4, top-3 of SS-GRL). An instance without scores was given no label.
+    With scores, ties go to the label declared first; without scores, the first k labels of each list count (Wenzel sec 4,
+    top-3 of SS-GRL). An instance without scores gets no label.
     """
     k, options = int(call.params["k"]), call.options
     if ws.case.scores is None:
@@ -97,34 +77,34 @@ def top_k_workspace(ws: EvaluationContext, call: MetricCall) -> EvaluationContex
 
 
 def _first_k_labels(ws: EvaluationContext, k: int, options: Mapping[str, str]) -> Labels:
-    """The first k labels of each list, counted as the measures of rankings count them."""
+    """The first k labels of each list, with the same positions as in the ranking measures."""
     lists = ws.case.predicted.as_sets()
     assert lists.offsets is not None
     rows = np.repeat(np.arange(lists.n), np.diff(lists.offsets))
-    taken = occupied_positions(lists, rows, len(ws.spec.classes), options)
-    before = np.concatenate([[0], np.cumsum(taken)])
-    near = taken & (before[:-1] - before[lists.offsets[rows]] < k)
-    sizes = np.bincount(rows[near], minlength=lists.n)
-    return Labels(lists.codes[near], np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+    occupied = occupied_positions(lists, rows, len(ws.spec.classes), options)
+    before = np.concatenate([[0], np.cumsum(occupied)])
+    selected = occupied & (before[:-1] - before[lists.offsets[rows]] < k)
+    sizes = np.bincount(rows[selected], minlength=lists.n)
+    return Labels(lists.codes[selected], np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
 
 
 def _compute(base: Metric) -> Compute:
     def value(ws: EvaluationContext, call: MetricCall) -> Result:
-        found = base.compute(top_k_workspace(ws, call), call)
-        return replace(found, notes=(*found.notes, *submitted_order_note(ws)))
+        result = base.compute(top_k_workspace(ws, call), call)
+        return replace(result, notes=(*result.notes, *submitted_order_note(ws)))
 
     return value
 
 
 def _top_k_equation(base: Metric) -> tuple[str, str]:
-    """The measure's equation with what its predicted sets are, and the letter of those."""
-    written = any(use in base.equation for use in ("[P_{i}", "|P_{i}"))
-    sign, name = (r"P_{i}", "P_i") if written else (r"\hat{Y}_{i}", "Ŷ_i")
+    """The equation with the definition of the predicted sets, and the symbol of these sets."""
+    has_predicted_set = any(use in base.equation for use in ("[P_{i}", "|P_{i}"))
+    sign, name = (r"P_{i}", "P_i") if has_predicted_set else (r"\hat{Y}_{i}", "Ŷ_i")
     return rf"{base.equation},\quad {sign}=\{{y:\mathrm{{rank}}_{{i}}(y)\leq \param{{k}}\}}", name
 
 
 def top_k_metric(base: Metric, value: str) -> Metric:
-    """A measure of hard labels as a measure of the k best labels."""
+    """The top-k form of a measure of hard labels."""
     equation, name = _top_k_equation(base)
     return replace(
         base,
@@ -132,7 +112,7 @@ def top_k_metric(base: Metric, value: str) -> Metric:
         name=f"{base.name} of the k best labels",
         names=(f"top-k {base.name}",),
         equation=equation,
-        tasks=("multilabel",),
+        tasks=MULTILABEL_TASKS,
         needs=(RANKING,),
         params=(*base.params, K_PARAM),
         options=(*base.options, "score_direction"),
@@ -140,15 +120,18 @@ def top_k_metric(base: Metric, value: str) -> Metric:
         source=f"{base.source}; Wenzel sec 4 (top-3 evaluation of SS-GRL)",
         example=replace(_TOP_K_EXAMPLE, value=value, params={**base.example.params, "k": "2"}),
         compute=_compute(base),
-        hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance say top_k_accuracy"),
+        hints=dict.fromkeys(SINGLE_LABEL_TASKS, "with one label per instance use top_k_accuracy"),
         symbols={
             **base.symbols,
             "k": "how many of the best-scored labels count as predicted",
             name: "predicted label set of instance i: its k best-scored labels",
-            "rank_i(y)": "place of label y by falling score; of equal ones the label declared first comes first",
+            "rank_i(y)": "position of label y by falling score; of labels with equal scores the one declared first comes first",
         },
     )
 
 
-for _key, _value in _EXAMPLE_VALUES.items():
+for _base, _values in _EXAMPLE_VALUES.items():
+    for _average, _value in zip(_EXAMPLE_AVERAGES, _values, strict=True):
+        register(top_k_metric(CATALOGUE[f"{_base}_{_average}"], _value))
+for _key, _value in _OTHER_EXAMPLE_VALUES.items():
     register(top_k_metric(CATALOGUE[_key], _value))

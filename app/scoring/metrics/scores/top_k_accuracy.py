@@ -1,33 +1,31 @@
-"""Top-k accuracy: whether the right label is among the k that score best."""
+"""Top-k accuracy: whether the right label is among the k labels with the best scores."""
 
 from app.scoring.declaration.granularity import HITS
-from app.scoring.declaration.metric import SCORES, Example, Metric, MetricCall, Param, Result, register
-from app.scoring.declaration.task import TaskKind
+from app.scoring.declaration.metric import SCORES, Example, MetricCall, Param, Result
 from app.scoring.label_ranking import LabelRanks, RelevantLabels, rank_by_scores
 from app.scoring.metrics.labels.undefined_rules import UndefinedError
-from app.scoring.metrics.rankings.instance_means import (
-    SCORE_OPTIONS,
-    SCORE_PROPERTIES,
-    TIES_PARAM,
-    UNIT_RANGE,
-    InstanceMeans,
-)
+from app.scoring.metrics.rankings.instance_means import TIES_PARAM, InstanceMeans
 from app.scoring.metrics.scores.oriented_scores import Scores, positive_code, scores_of
+from app.scoring.metrics.shared_declarations import (
+    SCORE_DIRECTION_OPTION,
+    SCORE_PROPERTIES,
+    SINGLE_LABEL_TASKS,
+    UNIT_RANGE,
+    declare_metric,
+)
 from app.scoring.probability_rows import scores_of_both_classes
 from app.scoring.tally import EvaluationContext
 from app.scoring.tie_rules import hit_probability
 
-SINGLE_LABEL_TASKS: tuple[TaskKind, ...] = ("binary", "multiclass")
-
 
 def top_k_accuracy(ws: EvaluationContext, call: MetricCall) -> Result:
-    """The share of instances of which the right label, or any acceptable one, is among the k best."""
+    """The share of instances whose right label, or any acceptable one, is among the k best."""
     k, m = int(call.params["k"]), len(ws.spec.classes)
     direction = call.options["score_direction"]
     ranks = ws.shared(("ranks of classes", direction), lambda: _class_ranks(ws, call))
-    found = InstanceMeans(ws, call).mean_of_ratios(*hit_probability(ranks, k, call.params["ties"]))
+    mean = InstanceMeans(ws, call).mean_of_ratios(*hit_probability(ranks, k, call.params["ties"]))
     notes = (f"k={k} takes in all {m} classes",) if k >= m else ()
-    return Result(found.value, None, notes)
+    return Result(mean.value, None, notes)
 
 
 def _class_ranks(ws: EvaluationContext, call: MetricCall) -> LabelRanks:
@@ -35,64 +33,62 @@ def _class_ranks(ws: EvaluationContext, call: MetricCall) -> LabelRanks:
 
 
 def _scores_of_both(ws: EvaluationContext, call: MetricCall) -> Scores:
-    """The scores of all classes: of a single one of the positive label, that and 1 less it."""
+    """The scores of all classes; a single score s of the positive label gives the other class 1 - s."""
     scores = scores_of(ws, call)
     if scores.shape[1] > 1 or ws.spec.task != "binary":
         return scores
     lower = call.options["score_direction"] == "lower"
-    own = 0.0 - scores[:, 0] if lower else scores[:, 0]
-    if (own < 0).any() or (own > 1).any():
+    positive_scores = 0.0 - scores[:, 0] if lower else scores[:, 0]
+    if (positive_scores < 0).any() or (positive_scores > 1).any():
         raise UndefinedError(
-            "the one score given is held against 1 less it, which takes scores from 0 to 1; give those of both classes"
+            "a single score s is compared with 1 - s, which requires scores from 0 to 1; give scores of both classes"
         )
-    both = scores_of_both_classes(own, positive_code(ws))
+    both = scores_of_both_classes(positive_scores, positive_code(ws))
     return 0.0 - both if lower else both
 
 
-register(
-    Metric(
-        key="top_k_accuracy",
-        name="top-k accuracy",
-        names=("top-k categorical accuracy", "hit rate at k", "top_k_accuracy_score", "accuracy at k"),
-        equation=r"\frac{1}{n}\sum_{i=1}^{n} [r_{i}\le \param{k}]",
-        tasks=SINGLE_LABEL_TASKS,
-        needs=(SCORES,),
-        direction="higher",
-        granularity=HITS,
-        range=UNIT_RANGE,
-        params=(
-            Param(
-                "k",
-                "whole",
-                "how many of the classes ranked first count",
-                bounds=(1, 1_000_000),
-                required_for=SINGLE_LABEL_TASKS,
-            ),
-            TIES_PARAM,
+declare_metric(
+    key="top_k_accuracy",
+    name="top-k accuracy",
+    names=("top-k categorical accuracy", "hit rate at k", "top_k_accuracy_score", "accuracy at k"),
+    equation=r"\frac{1}{n}\sum_{i=1}^{n} [r_{i}\le \param{k}]",
+    tasks=SINGLE_LABEL_TASKS,
+    needs=(SCORES,),
+    direction="higher",
+    granularity=HITS,
+    range=UNIT_RANGE,
+    params=(
+        Param(
+            "k",
+            "whole",
+            "how many of the classes ranked first count",
+            bounds=(1, 1_000_000),
+            required_for=SINGLE_LABEL_TASKS,
         ),
-        options=SCORE_OPTIONS,
-        properties=SCORE_PROPERTIES,
-        source="Russakovsky et al. 2015, ImageNet large scale visual recognition challenge; ties: McSherry & Najork 2008",
-        example=Example(
-            task="multiclass",
-            classes=("cat", "dog", "mouse"),
-            gold=("cat", "dog", "mouse"),
-            predicted=("cat", "cat", "cat"),
-            value="2/3",
-            params={"k": "2"},
-            scores=((0.5, 0.25, 0.25), (0.5, 0.375, 0.125), (0.5, 0.375, 0.125)),
-        ),
-        compute=top_k_accuracy,
-        hints={"multilabel": "for label sets say precision_at_k or recall_at_k"},
-        acceptable=True,
-        symbols={
-            "r_i": "rank of the gold class of instance i, of several acceptable ones the best",
-            "k": "how many count",
-        },
-        peers={
-            "scikit-learn": "top_k_accuracy_score ranks the class declared later ahead of one with an equal score: "
-            "ties=last. In a binary task it takes one score and puts the cut at 0 where a score is outside [0, 1]",
-            "torchmetrics": "accuracy with top_k leaves it to torch.topk which of equal scores come first",
-        },
-    )
+        TIES_PARAM,
+    ),
+    options=(SCORE_DIRECTION_OPTION,),
+    properties=SCORE_PROPERTIES,
+    source="Russakovsky et al. 2015, ImageNet large scale visual recognition challenge; ties: McSherry & Najork 2008",
+    example=Example(
+        task="multiclass",
+        classes=("cat", "dog", "mouse"),
+        gold=("cat", "dog", "mouse"),
+        predicted=("cat", "cat", "cat"),
+        value="2/3",
+        params={"k": "2"},
+        scores=((0.5, 0.25, 0.25), (0.5, 0.375, 0.125), (0.5, 0.375, 0.125)),
+    ),
+    compute=top_k_accuracy,
+    hints={"multilabel": "for label sets use precision_at_k or recall_at_k"},
+    acceptable=True,
+    symbols={
+        "r_i": "rank of the gold class of instance i, of several acceptable ones the best",
+        "k": "number of top-ranked classes that count",
+    },
+    peers={
+        "scikit-learn": "top_k_accuracy_score ranks the class declared later ahead of one with an equal score: "
+        "ties=last. In a binary task it takes one score and puts the cut at 0 where a score is outside [0, 1]",
+        "torchmetrics": "accuracy with top_k leaves it to torch.topk which of equal scores come first",
+    },
 )
