@@ -3,7 +3,8 @@
 import re
 import unicodedata
 from collections.abc import Collection
-from difflib import get_close_matches
+
+from app.text.close_matches import close_matches
 
 _WORD_SEPARATORS = re.compile(r"[\s_\-]+")
 _ZERO_PADDING = re.compile(r"(?<!\d)0+(?=\d)")
@@ -53,8 +54,7 @@ class SuggestionFinder:
         if len(self._folded) > _MAX_COMPARED or len(flat) > 100 or self._searches >= _MAX_SEARCHES:
             return None
         self._searches += 1
-        found = get_close_matches(flat, self._folded, n=1, cutoff=0.8)
-        return self._folded[found[0]] if found else None
+        return next((self._folded[match] for match in close_matches(flat, self._folded, most=1, cutoff=0.8)), None)
 
     def _build_index(self) -> dict[str, str]:
         found: dict[str, str] = {}
