@@ -67,7 +67,7 @@ class Gold:
     weights: NDArray[np.int64] | None = None
     """Per id its weight as a whole number of units; None where all weigh the same."""
     void: Collection[str] = frozenset()
-    listed: Sequence[str] = ()
+    template_ids: Sequence[str] = ()
     """All ids of the file in the order of code points, those that are not scored too: what a template holds."""
     notes: list[str] = field(default_factory=list)
     folds: Grouping | None = None

@@ -38,11 +38,11 @@ class ReaderContext:
     problems: Problems
     sets: bool = False
     classes: Sequence[str] | None = None
-    long: bool = False
+    is_long_table: bool = False
     wants_scores: bool = False
 
     @property
-    def due(self) -> str:
+    def answer_field(self) -> str:
         """The field that must hold the answer."""
         return "labels" if self.sets else "label"
 
@@ -91,7 +91,7 @@ class TooManyRows(Exception):
 def check_row_count(count: int, reading: ReaderContext) -> None:
     """Raise TooManyRows before any work is spent on so many rows."""
     limits = reading.limits
-    by_pair = reading.long and reading.sets
+    by_pair = reading.is_long_table and reading.sets
     most = limits.records if limits.pairs is None or not by_pair else limits.pairs
     if count <= most:
         return

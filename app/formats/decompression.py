@@ -93,7 +93,7 @@ class _Decompressor(Protocol):
     """One gzip member or zstd frame on its way out."""
 
     ended: bool
-    hungry: bool
+    needs_more_input: bool
     """Whether it needs more input to go on."""
 
     def expand(self, data: bytes, limit: int) -> tuple[bytes, bytes]:
@@ -101,7 +101,7 @@ class _Decompressor(Protocol):
 
 
 class _GzipDecompressor:
-    hungry = True
+    needs_more_input = True
 
     def __init__(self) -> None:
         self._inner = zlib.decompressobj(31)
@@ -117,12 +117,12 @@ class _ZstdDecompressor:
     def __init__(self) -> None:
         self._inner = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _MAX_ZSTD_WINDOW_LOG})
         self.ended = False
-        self.hungry = True
+        self.needs_more_input = True
 
     def expand(self, data: bytes, limit: int) -> tuple[bytes, bytes]:
         part = self._inner.decompress(data, limit)
         self.ended = self._inner.eof
-        self.hungry = not self.ended and self._inner.needs_input
+        self.needs_more_input = not self.ended and self._inner.needs_input
         return part, self._inner.unused_data if self.ended else b""
 
 
@@ -136,7 +136,7 @@ def _decompress_members(stream: BinaryIO, encoding: str, limits: Limits) -> Iter
     left = limits.expanded_bytes + 1
     pending = b""
     while left > 0:
-        if not pending and (member is None or member.hungry):
+        if not pending and (member is None or member.needs_more_input):
             pending = stream.read(_READ_BYTES)
             if not pending:
                 break

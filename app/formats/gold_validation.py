@@ -58,7 +58,7 @@ def check_void_ids_distinct(table: NormalizedTable, void: Collection[str], probl
         if name is None or name not in void:
             continue
         if name in seen:
-            place = table.layout.place(row, "id")
+            place = table.layout.locate(row, "id")
             message = f"{quote(name)} has another row. Give each id once, whether it is scored or not."
             problems.add(build_problem("duplicate_id", message, place, instance_id=name, got=quote(name)), row)
         seen[name] = row
@@ -194,6 +194,6 @@ def _report_third_label(table: NormalizedTable, classes: Sequence[str], problems
             continue
         message = f"A binary task has two labels, here {quote(first[0])} and {quote(first[1])}; this is another."
         expected = " or ".join(quote(known) for known in first)
-        place = table.layout.place(row, "label")
+        place = table.layout.locate(row, "label")
         found = build_problem("wrong_shape", message, place, instance_id=name, expected=expected, got=quote(label))
         problems.add(found, row)

@@ -58,7 +58,7 @@ def _columns_have_sets(data: bytes, kind: FileKind, limits: Limits) -> bool:
     if columns is None or columns.labels is None:
         return False
     layout = columns.layout
-    listed = isinstance(layout, ColumnListsLayout) and not layout.joined
+    listed = isinstance(layout, ColumnListsLayout) and not layout.has_joined_labels
     named = kind.format != "npz" and layout.name("label") == "labels"
     several = any(isinstance(labels, list) and len(labels) > 1 for labels in columns.labels)
     return kind.layout == "long" or listed or named or several

@@ -15,7 +15,7 @@ ItemKey = int | str | None
 class Layout(Protocol):
     """Where the parts of a row stand in its file."""
 
-    def place(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
+    def locate(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
         """The place of a row, of one of its fields, or of one item of a field."""
 
     def name(self, field: Field) -> str:
@@ -67,7 +67,7 @@ class RecordListLayout(_RowOrderedLayout):
     prefix: str
     names: FieldNames
 
-    def place(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
+    def locate(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
         """Point into the list."""
         return Location(f"{self.prefix}/{row}" + (_field_pointer(self.name(field), item) if field else ""))
 
@@ -86,7 +86,7 @@ class JsonLinesLayout(_RowOrderedLayout):
 
     names: FieldNames
 
-    def place(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
+    def locate(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
         """Name the line, and point into its record."""
         return Location(_field_pointer(self.name(field), item) if field else None, row)
 
@@ -104,14 +104,14 @@ class ColumnListsLayout(_RowOrderedLayout):
     """
 
     names: FieldNames = FieldNames("ids", "labels")
-    wide: Sequence[str] = ()
-    joined: bool = False
+    score_columns: Sequence[str] = ()
+    has_joined_labels: bool = False
 
-    def place(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
+    def locate(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
         """Point into a column; a whole row is named by its id."""
-        if field == "score" and self.wide:
-            return Location(f"{pointer_token(self.wide[item if type(item) is int else 0])}/{row}")
-        if self.joined and field == "label":
+        if field == "score" and self.score_columns:
+            return Location(f"{pointer_token(self.score_columns[item if type(item) is int else 0])}/{row}")
+        if self.has_joined_labels and field == "label":
             item = None
         return Location(
             f"{pointer_token(self.name(field or 'id'))}/{row}" + ("" if item is None else pointer_token(str(item)))
@@ -123,7 +123,7 @@ class ColumnListsLayout(_RowOrderedLayout):
 
     def column(self, number: int) -> Location:
         """Point into the list of classes, or to the column itself."""
-        return Location(pointer_token(self.wide[number]) if self.wide else f"/classes/{number}")
+        return Location(pointer_token(self.score_columns[number]) if self.score_columns else f"/classes/{number}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class KeyedMapLayout(_RowOrderedLayout):
 
     keys: Sequence[str]
 
-    def place(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:  # noqa: ARG002
+    def locate(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:  # noqa: ARG002
         """Point to the key's value."""
         return Location(pointer_token(self.keys[row]) + ("" if item is None else pointer_token(str(item))))
 
@@ -147,13 +147,13 @@ class DelimitedTableLayout(_RowOrderedLayout):
 
     header: Sequence[str]
     names: FieldNames
-    wide: Sequence[int] = ()
+    score_columns: Sequence[int] = ()
     """The positions of the columns of scores, from 0."""
 
-    def place(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
+    def locate(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
         """Name the line and the field; the labels of one field share its place."""
         if field == "score":
-            return Location(None, row, self.wide[item if type(item) is int else 0] + 1)
+            return Location(None, row, self.score_columns[item if type(item) is int else 0] + 1)
         return Location(None, row, self.header.index(self.name(field)) + 1 if field else None)
 
     def name(self, field: Field) -> str:
@@ -162,7 +162,7 @@ class DelimitedTableLayout(_RowOrderedLayout):
 
     def column(self, number: int) -> Location:
         """The field of the header."""
-        return Location(None, 1, self.wide[number] + 1)
+        return Location(None, 1, self.score_columns[number] + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,10 +172,10 @@ class LongTableLayout:
     table: Layout
     rows_by_first_row: Mapping[int, Sequence[int]]
 
-    def place(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
+    def locate(self, row: int, field: Field | None = None, item: ItemKey = None) -> Location:
         """The place in the table, for a label that of its own row."""
         at = self.rows_by_first_row[row][item] if field == "label" and type(item) is int else row
-        return self.table.place(at, field)
+        return self.table.locate(at, field)
 
     def name(self, field: Field) -> str:
         """How the table calls a field."""

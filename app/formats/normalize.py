@@ -104,7 +104,7 @@ class _CellNormalizer:
         self.columns = columns
         self.reading = columns.reading
         self.weights = WeightReader(columns)
-        self._sound: dict[str, str] = {}
+        self._normalized: dict[str, str] = {}
         """Texts that were found to be sound, in NFC."""
 
     def run(self) -> NormalizedTable:
@@ -177,8 +177,8 @@ class _CellNormalizer:
 
     def _normalize_labels(self, row: int, value: object, owner: str | None) -> list[str | None]:
         if type(value) is list:
-            if set(map(type, value)) == {str} and self._sound.keys() >= set(value):
-                return list(map(self._sound.__getitem__, value))
+            if set(map(type, value)) == {str} and self._normalized.keys() >= set(value):
+                return list(map(self._normalized.__getitem__, value))
             return [self._normalize_label(row, label, owner, item) for item, label in enumerate(value)]
         if value is not MissingValue.FAULT:
             message = f"This task takes a list of labels per instance. {self.reading.label_remedy}"
@@ -212,7 +212,7 @@ class _CellNormalizer:
         self, row: int, field: Field, text: str, owner: str | None, item: int | None = None
     ) -> str | None:
         """A text in NFC, unless it is damaged or too long."""
-        known = self._sound.get(text)
+        known = self._normalized.get(text)
         if known is not None:
             return known
         refuse = partial(self._report_cell, row=row, field=field, item=item, owner=owner)
@@ -227,7 +227,7 @@ class _CellNormalizer:
         if len(text) > most:
             message = f"The text has {len(text)} characters; at most {most} are allowed. Shorten it."
             return refuse("too_large", message=message, expected=f"at most {most} characters", got=quote(text))
-        return self._sound.setdefault(text, to_nfc(text, most))
+        return self._normalized.setdefault(text, to_nfc(text, most))
 
     def _report_cell(
         self,
@@ -243,7 +243,7 @@ class _CellNormalizer:
     ) -> str | None:
         """Report a cell, and give None in its place."""
         layout = self.columns.layout
-        place: Callable[[], Location] = partial(layout.place, row, field, item)
+        place: Callable[[], Location] = partial(layout.locate, row, field, item)
         self.reading.problems.report(
             code,
             layout.order(row, item),

@@ -101,8 +101,8 @@ class Problems:
     def __init__(self) -> None:
         self.total: dict[str, int] = {}
         self.stopped = False
-        self._left = MAX_COUNTED_PROBLEMS
-        self._kept: list[tuple[int, int, Problem]] = []
+        self._remaining = MAX_COUNTED_PROBLEMS
+        self._listed: list[tuple[int, int, Problem]] = []
         self._sequence = 0
 
     def __bool__(self) -> bool:
@@ -111,22 +111,22 @@ class Problems:
     @property
     def first(self) -> list[Problem]:
         """The problems that are listed, in file order."""
-        return [kept[2] for kept in self._kept]
+        return [kept[2] for kept in self._listed]
 
     def report(self, code: str, row: int, build: Callable[[], Problem]) -> None:
         """Count a problem of this row; build it only if it will be listed. Raises TooManyProblems."""
         if code not in PROBLEM_CODES:
             raise KeyError(code)
-        if not self._left:
+        if not self._remaining:
             self.stopped = True
             raise TooManyProblems
-        self._left -= 1
+        self._remaining -= 1
         self.total[code] = self.total.get(code, 0) + 1
-        if len(self._kept) == MAX_LISTED_PROBLEMS and row >= self._kept[-1][0]:
+        if len(self._listed) == MAX_LISTED_PROBLEMS and row >= self._listed[-1][0]:
             return
         self._sequence += 1
-        insort(self._kept, (row, self._sequence, build()))
-        del self._kept[MAX_LISTED_PROBLEMS:]
+        insort(self._listed, (row, self._sequence, build()))
+        del self._listed[MAX_LISTED_PROBLEMS:]
 
     def report_all(self, code: str, rows: Sequence[int], build: Callable[[int], Problem], count: int) -> None:
         """Count `count` problems of one code, in rows that ascend, of which `rows` are the first (or LISTED of them).
@@ -161,7 +161,7 @@ class Problems:
     def stop(self, found: Problem) -> None:
         """Add what ends the reading: the totals are then what the file has at least."""
         self.stopped = True
-        self._left = max(1, self._left)
+        self._remaining = max(1, self._remaining)
         self.add(found, WHOLE_FILE_ROW)
 
     def to_dict(self) -> dict[str, Any]:

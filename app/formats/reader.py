@@ -93,7 +93,7 @@ def read_table(
         columns = None if data is None else READERS[kind.format](data, reading)
         if columns is None:
             return empty_table(ColumnListsLayout(), sets=sets)
-        if reading.long and columns.reading.sets and columns.labels is not None:
+        if reading.is_long_table and columns.reading.sets and columns.labels is not None:
             columns = group_by_id(columns)
         table = normalize_columns(columns)
     except TooManyRows as refused:
@@ -101,7 +101,7 @@ def read_table(
         return empty_table(ColumnListsLayout(), sets=sets)
     except TooManyProblems:
         return empty_table(ColumnListsLayout(), sets=sets)
-    if reading.long and not columns.reading.sets:
+    if reading.is_long_table and not columns.reading.sets:
         table.notes.append(
             "layout=long is for sets of labels; in this task each row is an instance, so it changes nothing"
         )

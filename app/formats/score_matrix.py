@@ -94,22 +94,22 @@ class _ScoreMatrixBuilder:
             if type(given) not in {str, int}:
                 self._fault("wrong_shape", place(at), "The name of a class must be a string.", got=_describe(given))
                 continue
-            name = self.vocabulary.name(str(given))
+            name = self.vocabulary.normalize_name(str(given))
             if name in found:
                 self._fault(
                     "duplicate_label", place(at), f"{quote(name)} is named twice. Name it once.", got=quote(name)
                 )
             elif name not in self.codes:
-                self._fault("unknown_label", place(at), *self.vocabulary.unknown(name))
+                self._fault("unknown_label", place(at), *self.vocabulary.unknown_class_text(name))
             found.setdefault(name, at)
         known = [name for name in found if name in self.codes]
-        if self.vocabulary.positive is not None and known == list(found) == [self.vocabulary.positive]:
+        if self.vocabulary.positive_label is not None and known == list(found) == [self.vocabulary.positive_label]:
             return [0] if self.problems.count == before else None
         if self.vocabulary.is_missing_class(found, len(known)):
             self._fault(
                 "wrong_class_count",
                 self._class_names_location(),
-                *self.vocabulary.lacking(found, f"{len(known)} classes"),
+                *self.vocabulary.missing_classes_text(found, f"{len(known)} classes"),
             )
         return [found[name] for name in self.codes] if self.problems.count == before else None
 
@@ -130,9 +130,9 @@ class _ScoreMatrixBuilder:
         """Check an array: its width, and that all numbers are finite."""
         matrix = values[:, None] if values.ndim == 1 else values
         width, due = matrix.shape[1], len(self.codes) if order is None else len(order)
-        if width != due and not (order is None and width == 1 and self.vocabulary.positive is not None):
+        if width != due and not (order is None and width == 1 and self.vocabulary.positive_label is not None):
             message = f"There are {width} scores for each instance. Give one score for each class."
-            place = self.table.layout.place(0, "score") if len(values) else Location()
+            place = self.table.layout.locate(0, "score") if len(values) else Location()
             pointer = None if place.pointer is None else place.pointer.rsplit("/", 1)[0]
             self._fault("wrong_class_count", Location(pointer), message, self.vocabulary.width, f"{width} scores")
         elif not np.isfinite(matrix).all() and not self.problems.total.get("not_a_number"):
@@ -163,7 +163,7 @@ class _ScoreMatrixBuilder:
     def _problem_at(
         self, code: str, row: int, item: ItemKey, message: str, *, expected: str | None, got: str | None
     ) -> Problem:
-        place = self.table.layout.place(self.table.rows[row], "score", item)
+        place = self.table.layout.locate(self.table.rows[row], "score", item)
         return build_problem(code, message, place, instance_id=self.table.ids[row], expected=expected, got=got)
 
     # ---- values as JSON gives them -----------------------------------------------------------------
@@ -172,14 +172,14 @@ class _ScoreMatrixBuilder:
         """The scores in the order in which the file has them: that of its own names, or of the classes."""
         width = len(self.codes) if order is None else len(order)
         may_stand_alone = order is None or len(order) == 1
-        single = may_stand_alone and bool(values) and self._alone(values[0]) is not None
+        single = may_stand_alone and bool(values) and self._positive_score(values[0]) is not None
         quick = self._clean_matrix(values, 1 if single else width, named=order is not None)
         if quick is not None:
             return quick
         single = may_stand_alone and self._is_mostly_single(values)
         numbers, kept = array("d"), []  # of sound rows alone: a file may have many rows without any number
         for row, value in enumerate(values):
-            found = self._single_score(row, value) if single else self._row(row, value, order)
+            found = self._single_score(row, value) if single else self._row_scores(row, value, order)
             if found is not None:
                 numbers.extend(found)
                 kept.append(row)
@@ -213,30 +213,30 @@ class _ScoreMatrixBuilder:
 
     def _key_order(self, keys: Sequence[str]) -> list[int] | None:
         """For each class the position of its key; None where the keys are not the classes."""
-        found = {self.vocabulary.name(key): at for at, key in enumerate(keys)}
+        found = {self.vocabulary.normalize_name(key): at for at, key in enumerate(keys)}
         return [found[name] for name in self.codes] if found.keys() == self.codes.keys() else None
 
-    def _alone(self, value: object) -> tuple[ItemKey, object] | None:
+    def _positive_score(self, value: object) -> tuple[ItemKey, object] | None:
         """The score of the positive label alone, a number or an object of it, with how the file refers to it."""
-        if self.vocabulary.positive is None:
+        if self.vocabulary.positive_label is None:
             return None
         if type(value) is tuple and len(value) == 1:
             key, item = value[0]
-            return (key, item) if self.vocabulary.name(key) == self.vocabulary.positive else None
+            return (key, item) if self.vocabulary.normalize_name(key) == self.vocabulary.positive_label else None
         return None if type(value) in {list, tuple} or value is None else (None, value)
 
     def _is_mostly_single(self, values: Sequence[object]) -> bool:
         """Whether most rows that give anything give one score: no faulty row decides for the others."""
-        if self.vocabulary.positive is None:
+        if self.vocabulary.positive_label is None:
             return False
         given = [value for value in values if value is not None and type(value) is not MissingValue]
         if not given:
             return self.table.layout.name("score") == "score"
-        return 2 * sum(self._alone(value) is not None for value in given) > len(given)
+        return 2 * sum(self._positive_score(value) is not None for value in given) > len(given)
 
     def _single_score(self, row: int, value: object) -> list[float] | None:
         """The score of the positive label alone."""
-        alone = (None, value) if value is None else self._alone(value)
+        alone = (None, value) if value is None else self._positive_score(value)
         if alone is None:
             message = "Other rows give one score, that of the positive label. Give the same kind of score to all rows."
             self._add("wrong_class_count", row, None, lambda: (message, "a number", _describe(value)))
@@ -244,7 +244,7 @@ class _ScoreMatrixBuilder:
         found = self._number(row, *alone)
         return None if found is None else [found]
 
-    def _row(self, row: int, value: object, order: Sequence[int] | None) -> list[float] | None:
+    def _row_scores(self, row: int, value: object, order: Sequence[int] | None) -> list[float] | None:
         """One row of scores: a list of the right width, or an object of all classes."""
         width = len(self.codes) if order is None else len(order)
         if value is MissingValue.FAULT:
@@ -283,16 +283,16 @@ class _ScoreMatrixBuilder:
     def _object(self, row: int, pairs: tuple[tuple[str, object], ...]) -> list[float] | None:
         found: dict[str, float | None] = {}
         for key, item in pairs:
-            name = self.vocabulary.name(key)
+            name = self.vocabulary.normalize_name(key)
             if name not in self.codes:
-                self._add("unknown_label", row, key, partial(self.vocabulary.unknown, name))
+                self._add("unknown_label", row, key, partial(self.vocabulary.unknown_class_text, name))
             elif name in found:
                 self._add("duplicate_label", row, key, partial(_repeated_class_text, name))
             else:
                 found[name] = self._number(row, key, item)
-        given = {self.vocabulary.name(key) for key, _ in pairs}
+        given = {self.vocabulary.normalize_name(key) for key, _ in pairs}
         if self.vocabulary.is_missing_class(given, len(found)):
-            self._add("wrong_class_count", row, None, lambda: self.vocabulary.lacking(given, f"{len(found)} scores"))
+            self._add("wrong_class_count", row, None, lambda: self.vocabulary.missing_classes_text(given, f"{len(found)} scores"))
         values = [found.get(name) for name in self.codes]
         return None if None in values else [value for value in values if value is not None]
 
@@ -350,7 +350,7 @@ class _ScoreMatrixBuilder:
         if type(value) is tuple and len(value) == 1:  # the score of the positive label alone, whatever its code
             return str(value[0][0])
         if type(value) is tuple:
-            return next(str(key) for key, _ in value if self.codes.get(self.vocabulary.name(key)) == column)
+            return next(str(key) for key, _ in value if self.codes.get(self.vocabulary.normalize_name(key)) == column)
         return (column if order is None else order[column]) if type(value) is list else None
 
     def _sum_not_one_problem(self, matrix: ScoreMatrix, rows: NDArray[np.intp], n: int) -> Problem:

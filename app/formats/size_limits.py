@@ -38,13 +38,13 @@ _BASE_DECODING_SECONDS, _DECODING_SECONDS_PER_CELL, _DECODING_SECONDS_PER_TEXT_B
 class PhaseSize:
     """What a phase needs of a file: a row for each of its instances, those that are not scored included.
 
-    `longest` is the size of the longest id, `names` that of the names of all classes, in bytes of UTF-8.
+    Sizes are in bytes of UTF-8; `class_names_bytes` is that of the names of all classes together.
     """
 
     instances: int
-    longest: int
+    longest_id_bytes: int
     classes: int
-    names: int
+    class_names_bytes: int
 
     @classmethod
     def of(
@@ -59,18 +59,18 @@ class PhaseSize:
         )
 
 
-def limits_for_phase(needs: PhaseSize, limits: Limits, *, pairs: bool = False) -> Limits:
+def limits_for_phase(phase: PhaseSize, limits: Limits, *, pairs: bool = False) -> Limits:
     """The limits of a file for such a phase: never beyond those of the site.
 
     `pairs`: it is a table with a row for each pair of instance and label.
     """
-    n, m = needs.instances, needs.classes
+    n, m = phase.instances, phase.classes
     rows = n + n // 4 + _EXTRA_ROWS
     by_pair = n * m + rows if pairs else 0
-    answer = 2 * (_BYTES_PER_ESCAPED_CHARACTER * needs.names + _BYTES_PER_SCORE * m)  # labels, and a score of each
-    record = _EXTRA_BYTES_PER_RECORD + 2 * _BYTES_PER_ESCAPED_CHARACTER * needs.longest + answer
-    cells, letters = rows * (m + 2) + 2 * by_pair, rows * needs.names + (rows + by_pair) * needs.longest
-    texts = min(n, _MAX_LONG_TEXTS) * _BYTES_PER_LONG_TEXT + by_pair * (_EXTRA_BYTES_PER_PAIR + needs.longest)
+    answer = 2 * (_BYTES_PER_ESCAPED_CHARACTER * phase.class_names_bytes + _BYTES_PER_SCORE * m)  # labels, and a score of each
+    record = _EXTRA_BYTES_PER_RECORD + 2 * _BYTES_PER_ESCAPED_CHARACTER * phase.longest_id_bytes + answer
+    cells, letters = rows * (m + 2) + 2 * by_pair, rows * phase.class_names_bytes + (rows + by_pair) * phase.longest_id_bytes
+    texts = min(n, _MAX_LONG_TEXTS) * _BYTES_PER_LONG_TEXT + by_pair * (_EXTRA_BYTES_PER_PAIR + phase.longest_id_bytes)
     return replace(
         limits,
         instances=n,
@@ -91,9 +91,9 @@ def limits_for_phase(needs: PhaseSize, limits: Limits, *, pairs: bool = False) -
     )
 
 
-def max_upload_bytes(needs: PhaseSize, limits: Limits, *, pairs: bool = False) -> int:
+def max_upload_bytes(phase: PhaseSize, limits: Limits, *, pairs: bool = False) -> int:
     """Bytes that a file for such a phase may have as it is sent: what cannot be compressed grows a little by it."""
-    most = limits_for_phase(needs, limits, pairs=pairs).expanded_bytes
+    most = limits_for_phase(phase, limits, pairs=pairs).expanded_bytes
     return most + most // 64 + BASE_FILE_BYTES // 8
 
 

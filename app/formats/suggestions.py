@@ -40,7 +40,7 @@ class SuggestionFinder:
         self._tails: dict[str, str | None] = {}
         self._searches = 0
 
-    def of(self, text: str) -> str | None:
+    def find(self, text: str) -> str | None:
         """The first known text with the same folded form, the only one with the same tail, or the most similar of few."""
         if len(self._known) > _MAX_FOLDED:
             return None

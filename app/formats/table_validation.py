@@ -200,14 +200,14 @@ class _RowValidator:
             target = self._target_row(row, name, rows[number])
             if name is not None and target == MISSING_CODE and name in self.void:
                 continue
-            found = [] if labels is None else self._codes(row, name, labels, several=counts is not None)
+            found = [] if labels is None else self._label_codes(row, name, labels, several=counts is not None)
             if target != MISSING_CODE:
                 targets.append(target)
                 codes.extend(found)
                 if counts is not None:
                     counts.append(len(found))
         self._report_missing_ids(targets)
-        self._note(len(self.known) - len(targets))
+        self._note_tolerated(len(self.known) - len(targets))
         found_at = np.asarray(targets, dtype=np.int32)
         if table.labels is None:
             return _JoinedRows(None, found_at)
@@ -234,7 +234,7 @@ class _RowValidator:
         layout = self.table.layout
         return isinstance(layout, KeyedMapLayout) and layout.keys[row] == layout.keys[first]
 
-    def _codes(self, row: int, name: str | None, labels: Sequence[str | None], *, several: bool) -> list[int]:
+    def _label_codes(self, row: int, name: str | None, labels: Sequence[str | None], *, several: bool) -> list[int]:
         found: Sequence[int | None] = list(map(self.codes.get, labels))  # type: ignore[arg-type]
         once = len(set(labels)) == len(labels)
         if once and None in found and self.rules.unknown_label != "reject" and None not in labels:
@@ -276,7 +276,7 @@ class _RowValidator:
                     kept.append(len(self.codes) + again)
         return kept
 
-    def _note(self, absent: int) -> None:
+    def _note_tolerated(self, absent: int) -> None:
         """Say what the conventions of the recipe let pass: nothing is dropped in silence."""
         if self.outside:
             done = "dropped" if self.rules.unknown_label == "drop" else "counted as false positives"
@@ -304,14 +304,14 @@ class _RowValidator:
     # ---- the problems, built only for those that are listed --------------------------------------
 
     def _unknown_id_problem(self, row: int, name: str) -> Problem:
-        near = self.id_suggestions.of(name)
+        near = self.id_suggestions.find(name)
         mend = (
             f"Did you mean {quote(near)}?"
             if near is not None
             else "Take the ids from the template, or from the list of ids."
         )
         message = f"{quote(name)} is not among the expected ids. {mend}"
-        place = self.table.layout.place(row, "id")
+        place = self.table.layout.locate(row, "id")
         return build_problem(
             "unknown_id", message, place, instance_id=name, expected=_quote_optional(near), got=quote(name)
         )
@@ -323,26 +323,26 @@ class _RowValidator:
         return build_problem("missing_instances", message, Location(), instance_id=name)
 
     def _repeated_id_problem(self, code: str, row: int, first: int, name: str) -> Problem:
-        earlier = self.table.layout.place(first, "id")
+        earlier = self.table.layout.locate(first, "id")
         where = f"line {earlier.line}" if earlier.line else f"{earlier.pointer}"
         message = f"{quote(name)} stands at {where} already. Give each id once (ids are compared after Unicode NFC)."
-        return build_problem(code, message, self.table.layout.place(row, "id"), instance_id=name, got=quote(name))
+        return build_problem(code, message, self.table.layout.locate(row, "id"), instance_id=name, got=quote(name))
 
     def _repeated_label_problem(self, row: int, item: int | None, name: str | None, label: str) -> Problem:
         message = f"{quote(label)} is given twice for this instance. Give each label once."
-        place = self.table.layout.place(row, "label", item)
+        place = self.table.layout.locate(row, "label", item)
         return build_problem("duplicate_label", message, place, instance_id=name, got=quote(label))
 
     def _unknown_label_problem(self, row: int, item: int | None, name: str | None, label: str) -> Problem:
         parts = [part.strip() for part in _LABEL_SEPARATOR.split(label)]
         joined = len(parts) > 1 and all(part in self.codes for part in parts)
-        near = None if joined else self.label_suggestions.of(label)
+        near = None if joined else self.label_suggestions.find(label)
         mend = f"Did you mean {quote(near)}?" if near is not None else "Use one of the labels of the vocabulary."
         if joined:
             several = "Give each label of its own: in a list, or in a table joined by |."
             mend = several if self.table.counts is not None else "One label is due here."
         message = f"{quote(label)} is not in the vocabulary (labels are compared exactly). {mend}"
-        place = self.table.layout.place(row, "label", item)
+        place = self.table.layout.locate(row, "label", item)
         expected = _quote_optional(near) or _describe_vocabulary(list(self.codes))
         return build_problem("unknown_label", message, place, instance_id=name, expected=expected, got=quote(label))
 

@@ -34,7 +34,7 @@ class WeightReader:
         if found is None:
             missing = value is MissingValue.ABSENT or value == ""
             message = "Other rows have a weight, this one has none." if missing else "This is no weight."
-            place = self._columns.layout.place(row, None if value is MissingValue.ABSENT else "weight")
+            place = self._columns.layout.locate(row, None if value is MissingValue.ABSENT else "weight")
             got = "nothing" if missing else describe_value(value)
             self._columns.reading.problems.add(
                 build_problem(

@@ -93,7 +93,7 @@ class _ArrowColumnMapping:
     types: Mapping[str, "pa.DataType"]
 
     @property
-    def joined(self) -> bool:
+    def has_joined_labels(self) -> bool:
         """Whether the labels of a set are one text."""
         return "label" in self.named and not is_list(self.types[self.named["label"]])
 
@@ -106,7 +106,7 @@ def _build_columns(opened: OpenedArrowFile, reading: ReaderContext) -> RawColumn
     reading, named = shape.header.reading, shape.named
     cells, scores = _read_values(opened, shape, reading)
     labels = cells.get("label")
-    if labels is not None and reading.sets and not reading.long and shape.joined:
+    if labels is not None and reading.sets and not reading.is_long_table and shape.has_joined_labels:
         labels = [[cell] if isinstance(cell, int) else cell for cell in split_joined_labels(labels, reading.limits)]
     score = "score" if list(shape.scores) == ["score"] else "scores"
     called = FieldNames(named["id"], named.get("label", "label"), named.get("split", "split"), score=score)
@@ -114,7 +114,7 @@ def _build_columns(opened: OpenedArrowFile, reading: ReaderContext) -> RawColumn
         cells["id"],
         labels,
         range(len(cells["id"])),
-        ColumnListsLayout(called, () if shape.listed else shape.scores, shape.joined),
+        ColumnListsLayout(called, () if shape.listed else shape.scores, shape.has_joined_labels),
         reading,
         splits=cells.get("split"),
         weights=cells.get("weight"),
@@ -127,7 +127,7 @@ def _map_columns(schema: "pa.Schema", reading: ReaderContext) -> _ArrowColumnMap
     """Tell the columns by names and types; None (and problems) where that is not clear."""
     names = [str(name) for name in schema.names]
     alone = {"label", "labels"}.isdisjoint(names)
-    listed = _has_score_lists(schema, reading) and (alone or (reading.wants_scores and not reading.long))
+    listed = _has_score_lists(schema, reading) and (alone or (reading.wants_scores and not reading.is_long_table))
     told = [name for name in names if name != "scores"] if listed else names
     header, faults = identify_columns(told, reading, listed=listed)
     if header is None:
@@ -168,7 +168,7 @@ def _wrong_type_problems(shape: _ArrowColumnMapping, reading: ReaderContext) -> 
             due, sound = "numbers", is_number(kind)
         elif field == "label" and reading.sets:
             due = "strings or lists of strings"
-            sound = sound or (not reading.long and is_text_list(kind))
+            sound = sound or (not reading.is_long_table and is_text_list(kind))
         if not sound:
             faults.append(_wrong_type_problem(name, kind, due))
     for name in shape.scores:

@@ -82,7 +82,7 @@ class _DelimitedRows:
         reading = header.reading
         check_row_count(len(self.lines) + self.bad_rows, reading)
         labels: Sequence[object] | None = self.cells.get("label")
-        if labels is not None and reading.sets and not reading.long:
+        if labels is not None and reading.sets and not reading.is_long_table:
             labels = split_joined_labels(labels, reading.limits)
         scores = None
         if header.scores:
@@ -120,7 +120,7 @@ def _read_rows(reader: Any, header: TableHeader, text: str, separator: str) -> _
 
 def _read_clean_rows(reader: Any, header: TableHeader) -> _DelimitedRows | None:
     body, line = _DelimitedRows(header), 2
-    pairs = PairCounter(header.reading) if header.reading.long and header.reading.sets else None
+    pairs = PairCounter(header.reading) if header.reading.is_long_table and header.reading.sets else None
     score_of = _field_getter(header.scores)
     try:
         while rows := list(islice(reader, _ROWS_PER_BATCH)):

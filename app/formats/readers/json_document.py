@@ -38,7 +38,7 @@ def read_json(text: str, reading: ReaderContext) -> RawColumns | None:
 
 def _document_columns(document: Any, reading: ReaderContext) -> RawColumns | None:
     if type(document) is list:
-        return _record_columns(document, "", FieldNames("id", reading.due), reading)
+        return _record_columns(document, "", FieldNames("id", reading.answer_field), reading)
     if type(document) is not tuple:
         message = 'The file is a bare value. Write records: {"predictions": [{"id": "t1", …}, …]}, or the list alone.'
         reading.problems.add(
@@ -50,7 +50,7 @@ def _document_columns(document: Any, reading: ReaderContext) -> RawColumns | Non
     fields: dict[str, Any] = dict(reversed(document))  # of a repeated key, the first value
     for key in _RECORD_KEYS:
         if type(fields.get(key)) is list:
-            names = FieldNames(_id_name(key, fields[key]), reading.due)
+            names = FieldNames(_id_name(key, fields[key]), reading.answer_field)
             columns = _record_columns(fields[key], f"/{key}", names, reading)
             listed = columns.scores is not None and any(type(value) is list for value in columns.scores.values)
             named = _class_names(fields, reading) if listed else None

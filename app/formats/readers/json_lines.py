@@ -25,7 +25,7 @@ def read_json_lines(text: str, reading: ReaderContext) -> RawColumns | None:
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
-    layout = JsonLinesLayout(FieldNames("id", reading.due))
+    layout = JsonLinesLayout(FieldNames("id", reading.answer_field))
     records = _decode_clean_lines(lines, reading)
     if records is not None:
         try:

@@ -145,7 +145,7 @@ def _report(
     row, owner = columns.rows[at], columns.ids[at]
 
     def build() -> Problem:
-        place = columns.layout.place(row, name)
+        place = columns.layout.locate(row, name)
         known = to_nfc(str(owner), columns.reading.limits.text_length) if type(owner) in {str, int} else None
         return build_problem(code, message, place, instance_id=known, expected=expected, got=got or quote(known or ""))
 

@@ -245,7 +245,7 @@ def _build_columns(arrays: Mapping[str, Array], reading: ReaderContext) -> RawCo
         check_value_count(arrays[name].size, reading.limits)
     ids = _text_values("ids", arrays)
     labels: list[Any] | None = _text_values("labels", arrays) if labelled else None
-    if labels is not None and reading.sets and not reading.long:
+    if labels is not None and reading.sets and not reading.is_long_table:
         labels = split_joined_labels(list(map(str, labels)), reading.limits)
     rows = _common_length(arrays, named, len(ids), reading.problems)
     scores = _score_values(arrays) if score else None
@@ -253,7 +253,7 @@ def _build_columns(arrays: Mapping[str, Array], reading: ReaderContext) -> RawCo
         ids[:rows],
         None if labels is None else labels[:rows],
         range(rows),
-        ColumnListsLayout(FieldNames("ids", "labels", split), joined=True),
+        ColumnListsLayout(FieldNames("ids", "labels", split), has_joined_labels=True),
         reading,
         splits=_text_values(split, arrays)[:rows] if split in named else None,
         weights=_weight_values(arrays["weight"])[:rows] if "weight" in named else None,

@@ -111,7 +111,7 @@ class _RecordFields:
         labelled = not {"label", "labels"}.isdisjoint(names)
         score = reading.score_field(names, labelled=labelled)
         split = reading.split_field(names) if reading.gold else "split"
-        called = FieldNames(layout.names.id, reading.due, split, score=score or "scores")
+        called = FieldNames(layout.names.id, reading.answer_field, split, score=score or "scores")
         return cls(reading, replace(layout, names=called), labelled or score is None, score)
 
     @property
@@ -273,54 +273,54 @@ class _RecordParser:
 
     def _not_an_object_problem(self, row: int, record: object) -> Problem:
         value = '["a", "b"]' if self.reading.sets else '"a"'
-        example = f'{{"{self.layout.name("id")}": "t1", "{self.reading.due}": {value}}}'
+        example = f'{{"{self.layout.name("id")}": "t1", "{self.reading.answer_field}": {value}}}'
         message = f"A record must be an object. Write it like {example}."
         return build_problem(
-            "wrong_shape", message, self.layout.place(row), expected="an object", got=describe_value(record)
+            "wrong_shape", message, self.layout.locate(row), expected="an object", got=describe_value(record)
         )
 
     def _fault(self, code: str, row: int, path: KeyPath, value: object, fields: Mapping[str, Any]) -> Problem:
         place, names = self._location_within(row, json_pointer(path)), self.layout.names
         message = fault_message(code, text=path[0] in {names.id, names.label})
-        return build_problem(code, message, place, instance_id=self._owner(fields), got=describe_value(value))
+        return build_problem(code, message, place, instance_id=self._record_id(fields), got=describe_value(value))
 
     def _missing_id_field_problem(self, row: int, fields: Mapping[str, Any]) -> Problem:
         name = self.layout.name("id")
         message = f"The record has no '{name}'. Give each record the id of its instance."
-        place, expected = self.layout.place(row), f"the field '{name}'"
+        place, expected = self.layout.locate(row), f"the field '{name}'"
         return build_problem("missing_id", message, place, expected=expected, got=_describe_fields(fields))
 
     def _missing_label_field_problem(self, row: int, fields: Mapping[str, Any]) -> Problem:
-        reading, place = self.reading, self.layout.place(row)
+        reading, place = self.reading, self.layout.locate(row)
         if reading.other_answer_field in fields:
             message = f"This task takes {reading.kind} per instance, not '{reading.other_answer_field}'. {reading.label_remedy}"
             place = self._location_within(row, f"/{reading.other_answer_field}")
         elif reading.score_field(fields, labelled=False):
-            message = f"Other records have a '{reading.due}', this one has none. Give it to all records or to none."
+            message = f"Other records have a '{reading.answer_field}', this one has none. Give it to all records or to none."
         else:
-            message = f"The record has no '{reading.due}'. {reading.label_remedy}"
-        return self._missing_field_problem(place, message, reading.due, fields)
+            message = f"The record has no '{reading.answer_field}'. {reading.label_remedy}"
+        return self._missing_field_problem(place, message, reading.answer_field, fields)
 
     def _missing_scores_field_problem(self, row: int, fields: Mapping[str, Any]) -> Problem:
         name = self.layout.name("score")
         message = f"Other records have '{name}', this one has none. Give a score for each class to all records."
-        return self._missing_field_problem(self.layout.place(row), message, name, fields)
+        return self._missing_field_problem(self.layout.locate(row), message, name, fields)
 
     def _missing_field_problem(self, place: Location, message: str, due: str, fields: Mapping[str, Any]) -> Problem:
         expected, got = f"the field '{due}'", _describe_fields(fields)
-        return build_problem("wrong_shape", message, place, instance_id=self._owner(fields), expected=expected, got=got)
+        return build_problem("wrong_shape", message, place, instance_id=self._record_id(fields), expected=expected, got=got)
 
     def _misnamed_field_problem(self, row: int, name: str, fields: Mapping[str, Any]) -> Problem:
         refusal = gold_field_refusal(name, self.reading) or ""
         place, got = self._location_within(row, pointer_token(name)), describe_value(fields[name])
-        return build_problem("wrong_shape", refusal, place, instance_id=self._owner(fields), got=got)
+        return build_problem("wrong_shape", refusal, place, instance_id=self._record_id(fields), got=got)
 
-    def _owner(self, fields: Mapping[str, Any]) -> str | None:
+    def _record_id(self, fields: Mapping[str, Any]) -> str | None:
         """The id of a record, as far as it is sound."""
         return valid_id(fields.get(self.layout.name("id")), self.reading)
 
     def _location_within(self, row: int, inner: str) -> Location:
-        place = self.layout.place(row)
+        place = self.layout.locate(row)
         return Location((place.pointer or "") + inner, place.line, place.column)
 
 

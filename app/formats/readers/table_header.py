@@ -115,7 +115,7 @@ def _label_column(names: Sequence[str], reading: ReaderContext) -> str:
 def _score_columns(names: Sequence[str], label: str, reading: ReaderContext) -> Sequence[str]:
     """The columns of scores: those named by classes, or the one of the positive label; all others, if some class lacks."""
     # without an id there is most likely no header at all; rows of pairs have no place for scores
-    if "id" not in names or (reading.long and label in names):
+    if "id" not in names or (reading.is_long_table and label in names):
         return ()
     others = [name for name in names if name != "id"]
     classes = None if reading.classes is None else set(reading.classes)
@@ -153,7 +153,7 @@ def _header_problems(
         mend = f"The first line must name the columns: id,label{scores}." if separator else f"Call it so{scores}."
         if near.get(name):
             mend = f"Rename {quote(near[name] or '')} to {name}."
-        if name == reading.due and reading.other_answer_field in names:
+        if name == reading.answer_field and reading.other_answer_field in names:
             mend = f"This task takes {reading.kind} per instance, not '{reading.other_answer_field}'. {mend}"
         lack = "The header does not name" if separator else "There is no column"
         message = f"{lack} '{name}'. {mend}{_separator_hint(names, separator)}"
