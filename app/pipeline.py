@@ -307,7 +307,7 @@ def validate_predictions(
                 table, ids, spec, rules=rules, void=frozenset(normalize_distinct(void)), problems=problems
             )
     except TooManyRows as refused:
-        problems.stop(refused.found)
+        problems.stop(refused.problem)
         return None, problems, []
     except MemoryError as lack:
         raise FileMemoryError from lack

@@ -85,7 +85,7 @@ class TooManyRows(Exception):
 
     def __init__(self, message: str, expected: str, got: str) -> None:
         super().__init__(message)
-        self.found = build_problem("too_many_rows", message, Location(), expected=expected, got=got)
+        self.problem = build_problem("too_many_rows", message, Location(), expected=expected, got=got)
 
 
 def check_row_count(count: int, reading: ReaderContext) -> None:

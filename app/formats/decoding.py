@@ -15,15 +15,11 @@ from app.formats.problems import (
     Problems,
     build_problem,
 )
-from app.formats.registry import FORMATS
 
 _DECODE_WINDOW_BYTES = 1 << 12
 _BLOCK_BYTES = 1 << 20
 _MAX_COMBINING_MARKS = 30
 _UTF16_BYTE_ORDER_MARKS = frozenset({codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE})
-_ZIP_MAGIC = b"PK\x03\x04"
-_XLS_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_WORKBOOK_PARTS = (b"xl/workbook", b"xl/worksheets/")
 _UTF8_REMEDY = "Save the file as UTF-8 without a byte order mark."
 
 
@@ -40,9 +36,6 @@ def decode_utf8(data: bytes, *, by_line: bool, problems: Problems) -> str | None
     ):
         message = f"The file is UTF-16 or UTF-32. {_UTF8_REMEDY}"
         problems.add(build_problem("encoding", message, Location(None, 1, 1), expected="UTF-8"))
-        return None
-    if binary := _binary_file_problem(data):
-        problems.add(binary)
         return None
     if data[:3] == codecs.BOM_UTF8:
         message = "The file begins with a byte order mark (EF BB BF). Save it as UTF-8 without one."
@@ -83,26 +76,6 @@ def has_excess_combining_marks(text: str) -> bool:
             if row > _MAX_COMBINING_MARKS:
                 return True
     return False
-
-
-def _binary_file_problem(data: bytes) -> Problem | None:
-    """The advice for a file of a format that is no text, sent as text."""
-    if _is_workbook(data):
-        message = "This is an Excel workbook, not text. Save the sheet as CSV (UTF-8), and send that file."
-        return build_problem("syntax", message, Location(None, 1, 1), expected="text")
-    found = next((known for known in FORMATS.values() if known.binary and data.startswith(known.magic)), None)
-    if found is None or (found.key == "npz" and data[2:4] != b"\x03\x04"):
-        return None
-    message = f"This was read as text but looks like {found.name}. "
-    message += f"Name the file {found.endings[0]}, or send it as {found.media_types[0]}."
-    return build_problem("syntax", message, Location(None, 1, 1), expected="text")
-
-
-def _is_workbook(data: bytes) -> bool:
-    """Whether this is a workbook as Excel saves it: a ZIP archive of parts of a workbook (.xlsx), or its old format."""
-    return data.startswith(_XLS_MAGIC) or (
-        data.startswith(_ZIP_MAGIC) and any(name in data for name in _WORKBOOK_PARTS)
-    )
 
 
 def _report_invalid_bytes(data: bytes, by_line: bool, problems: Problems) -> None:

@@ -7,9 +7,10 @@ from typing import BinaryIO, Protocol
 
 from backports import zstd
 
+from app.formats.declaration import Encoding
 from app.formats.problems import Location, Problems, build_problem
 from app.formats.reading_rules import Limits
-from app.formats.registry import ENCODINGS, Encoding
+from app.formats.registry import ENCODINGS
 from app.scoring.declaration.metric_syntax import pluralize
 
 _READ_BYTES = 1 << 14

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from app.errors import BadRequest, UnsupportedMedia
-from app.formats.registry import ENCODINGS, FORMATS, Encoding, Format, FormatShape
+from app.formats.declaration import Encoding, Format, FormatShape
+from app.formats.registry import ENCODINGS, FORMATS
 
 __all__ = [
     "ENCODINGS",
@@ -40,7 +41,7 @@ class FileKind:
     @property
     def ending(self) -> str:
         """How the name of such a file ends."""
-        return FORMATS[self.format].endings[0] + (ENCODINGS[self.encoding].ending if self.encoding else "")
+        return FORMATS[self.format].ending + (ENCODINGS[self.encoding].ending if self.encoding else "")
 
     def to_dict(self) -> dict[str, str]:
         """The fields by name, as a request to a scoring child carries them."""
@@ -54,7 +55,7 @@ def is_supported(known: Format) -> bool:
 
 def accepted_formats_advice() -> str:
     """Name every media type and encoding that is read, as advice for who sent another."""
-    types = [known.media_types[0] for known in FORMATS.values() if is_supported(known)]
+    types = [known.media_type for known in FORMATS.values() if is_supported(known)]
     encodings = " or ".join(ENCODINGS)
     endings = " or ".join(encoding.ending for encoding in ENCODINGS.values())
     return (

@@ -1,59 +1,23 @@
-"""The declarations of the file formats and encodings, with an example of each shape for each kind of answer."""
+"""The registry of file formats and encodings; each format declares its reader, its templates and its examples."""
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class FormatShape:
-    """One way to lay out predictions within a format, with examples.
-
-    `example` gives one label to each instance, `multilabel` a set of labels, `scores` a score for each class, `score`
-    (binary tasks) the score of the positive label alone; empty where the shape has no such form. Examples of binary
-    formats are Python that writes the file `predictions` and its ending.
-    """
-
-    name: str
-    meaning: str
-    example: str = ""
-    multilabel: str = ""
-    scores: str = ""
-    score: str = ""
-    layout: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A file format: how it is told from others and how it is laid out.
-
-    `magic` begins every such file; `library` must be installed to read it; a `table` has named columns and may be long.
-    """
-
-    key: str
-    name: str
-    media_types: tuple[str, ...]
-    endings: tuple[str, ...]
-    meaning: str
-    shapes: tuple[FormatShape, ...]
-    magic: bytes = b""
-    library: str | None = None
-    table: bool = False
-
-    @property
-    def binary(self) -> bool:
-        """Whether its bytes are no text."""
-        return bool(self.magic)
-
-
-@dataclass(frozen=True, slots=True)
-class Encoding:
-    """A compression around a file: its names in Content-Encoding, the ending it adds, and how its bytes begin."""
-
-    key: str
-    names: tuple[str, ...]
-    ending: str
-    magic: bytes
-    source: str
-
+from app.formats.columns import RawColumns, ReaderContext
+from app.formats.declaration import BytesReader, Encoding, FileTemplate, Format, FormatShape, TemplateWriter, TextReader
+from app.formats.readers.csv_table import read_csv, read_tsv
+from app.formats.readers.json_document import read_json
+from app.formats.readers.json_lines import read_json_lines
+from app.formats.readers.npz import read_npz
+from app.formats.template_writers import (
+    write_arrow,
+    write_columns,
+    write_csv,
+    write_documents,
+    write_map,
+    write_npz,
+    write_parquet,
+    write_predictions,
+    write_records,
+    write_tsv,
+)
 
 ENCODINGS: dict[str, Encoding] = {
     known.key: known
@@ -69,6 +33,14 @@ _JSON = Format(
     media_types=("application/json",),
     endings=(".json",),
     meaning="One JSON value (RFC 8259): records (the main shape), columns, or a map. Problems carry an RFC 6901 pointer.",
+    read_text=read_json,
+    templates={
+        "json": FileTemplate(write_predictions),
+        "columns": FileTemplate(write_columns),
+        "map": FileTemplate(write_map, has_cell_per_score=True),
+        "documents": FileTemplate(write_documents),
+    },
+    value_delimiters=b",[{",
     shapes=(
         FormatShape(
             name="records",
@@ -109,6 +81,10 @@ _JSON_LINES = Format(
     media_types=("application/x-ndjson", "application/jsonl"),
     endings=(".jsonl", ".ndjson"),
     meaning="One JSON record a line. Problems carry the line, and a pointer within its record.",
+    read_text=read_json_lines,
+    templates={"jsonl": FileTemplate(write_records)},
+    value_delimiters=b",[{\n",
+    has_record_per_line=True,
     shapes=(
         FormatShape(
             name="lines",
@@ -122,11 +98,20 @@ _JSON_LINES = Format(
 )
 
 
-def _delimited_format(key: str, *, media: str, endings: tuple[str, ...], sign: str, meaning: str) -> Format:
-    """CSV and TSV differ in their separator only."""
+def _delimited_format(
+    key: str,
+    *,
+    media: str,
+    endings: tuple[str, ...],
+    separator: str,
+    meaning: str,
+    read: TextReader,
+    write: TemplateWriter,
+) -> Format:
+    """The declaration of CSV or TSV, which differ in the separator alone."""
 
     def rows(*lines: tuple[str, ...]) -> str:
-        return "".join(sign.join(line) + "\n" for line in lines)
+        return "".join(separator.join(line) + "\n" for line in lines)
 
     return Format(
         key=key,
@@ -134,6 +119,10 @@ def _delimited_format(key: str, *, media: str, endings: tuple[str, ...], sign: s
         media_types=(media,),
         endings=endings,
         meaning=meaning,
+        read_text=read,
+        templates={key: FileTemplate(write, has_cell_per_score=True)},
+        separator=separator,
+        value_delimiters=separator.encode() + b"\n|",
         table=True,
         shapes=(
             FormatShape(
@@ -159,7 +148,9 @@ _CSV = _delimited_format(
     "csv",
     media="text/csv",
     endings=(".csv",),
-    sign=",",
+    separator=",",
+    read=read_csv,
+    write=write_csv,
     meaning="Comma-separated values with a header (RFC 4180); a field with a comma, quote or line end stands in double quotes. "
     "Problems carry the line and, as column, the number of the field.",
 )
@@ -167,7 +158,9 @@ _TSV = _delimited_format(
     "tsv",
     media="text/tab-separated-values",
     endings=(".tsv", ".tab"),
-    sign="\t",
+    separator="\t",
+    read=read_tsv,
+    write=write_tsv,
     meaning="As CSV, separated by tabs.",
 )
 _NPZ = Format(
@@ -177,6 +170,8 @@ _NPZ = Format(
     endings=(".npz",),
     meaning="Arrays by name, as numpy.savez and savez_compressed write them: the fast way to send many scores. Pickled "
     "objects are refused. Problems carry a pointer: the array, the row, the column, from 0.",
+    read_bytes=read_npz,
+    templates={"npz": FileTemplate(write_npz, has_cell_per_score=True)},
     magic=b"PK",
     shapes=(
         FormatShape(
@@ -193,11 +188,33 @@ _NPZ = Format(
 )
 
 
-def _arrow_format(key: str, *, name: str, media: str, endings: tuple[str, ...], magic: bytes, writer: str) -> Format:
-    """Parquet and Arrow files differ in who writes them only."""
+def _read_parquet(data: bytes, reading: ReaderContext) -> RawColumns | None:
+    from app.formats.readers.arrow_table import read_parquet  # noqa: PLC0415 (imports pyarrow: optional and slow)
+
+    return read_parquet(data, reading)
+
+
+def _read_arrow(data: bytes, reading: ReaderContext) -> RawColumns | None:
+    from app.formats.readers.arrow_table import read_arrow  # noqa: PLC0415 (imports pyarrow: optional and slow)
+
+    return read_arrow(data, reading)
+
+
+def _arrow_format(
+    key: str,
+    *,
+    name: str,
+    media: str,
+    endings: tuple[str, ...],
+    magic: bytes,
+    example_writer: str,
+    read: BytesReader,
+    write: TemplateWriter,
+) -> Format:
+    """The declaration of Parquet or Arrow IPC, which hold the same columns."""
 
     def example(columns: str) -> str:
-        return f"table = pyarrow.table({{{columns}}})\n{writer}"
+        return f"table = pyarrow.table({{{columns}}})\n{example_writer}"
 
     return Format(
         key=key,
@@ -206,6 +223,8 @@ def _arrow_format(key: str, *, name: str, media: str, endings: tuple[str, ...], 
         endings=endings,
         meaning="Columns as in CSV, with list columns for sets of labels and for scores. Read where the library pyarrow "
         "is installed (assay[arrow]). Problems carry a pointer: the column, then the row from 0.",
+        read_bytes=read,
+        templates={key: FileTemplate(write, has_cell_per_score=True)},
         magic=magic,
         library="pyarrow",
         table=True,
@@ -235,7 +254,9 @@ _PARQUET = _arrow_format(
     media="application/vnd.apache.parquet",
     endings=(".parquet", ".pq"),
     magic=b"PAR1",
-    writer='pyarrow.parquet.write_table(table, "predictions.parquet")',
+    example_writer='pyarrow.parquet.write_table(table, "predictions.parquet")',
+    read=_read_parquet,
+    write=write_parquet,
 )
 _ARROW = _arrow_format(
     "arrow",
@@ -243,7 +264,9 @@ _ARROW = _arrow_format(
     media="application/vnd.apache.arrow.file",
     endings=(".arrow", ".feather"),
     magic=b"ARROW1",
-    writer='pyarrow.feather.write_feather(table, "predictions.arrow")',
+    example_writer='pyarrow.feather.write_feather(table, "predictions.arrow")',
+    read=_read_arrow,
+    write=write_arrow,
 )
 
 FORMATS: dict[str, Format] = {known.key: known for known in (_JSON, _JSON_LINES, _CSV, _TSV, _NPZ, _PARQUET, _ARROW)}

@@ -292,7 +292,12 @@ class _ScoreMatrixBuilder:
                 found[name] = self._number(row, key, item)
         given = {self.vocabulary.normalize_name(key) for key, _ in pairs}
         if self.vocabulary.is_missing_class(given, len(found)):
-            self._add("wrong_class_count", row, None, lambda: self.vocabulary.missing_classes_text(given, f"{len(found)} scores"))
+            self._add(
+                "wrong_class_count",
+                row,
+                None,
+                lambda: self.vocabulary.missing_classes_text(given, f"{len(found)} scores"),
+            )
         values = [found.get(name) for name in self.codes]
         return None if None in values else [value for value in values if value is not None]
 

@@ -67,9 +67,14 @@ def limits_for_phase(phase: PhaseSize, limits: Limits, *, pairs: bool = False) -
     n, m = phase.instances, phase.classes
     rows = n + n // 4 + _EXTRA_ROWS
     by_pair = n * m + rows if pairs else 0
-    answer = 2 * (_BYTES_PER_ESCAPED_CHARACTER * phase.class_names_bytes + _BYTES_PER_SCORE * m)  # labels, and a score of each
+    answer = 2 * (
+        _BYTES_PER_ESCAPED_CHARACTER * phase.class_names_bytes + _BYTES_PER_SCORE * m
+    )  # labels, and a score of each
     record = _EXTRA_BYTES_PER_RECORD + 2 * _BYTES_PER_ESCAPED_CHARACTER * phase.longest_id_bytes + answer
-    cells, letters = rows * (m + 2) + 2 * by_pair, rows * phase.class_names_bytes + (rows + by_pair) * phase.longest_id_bytes
+    cells, letters = (
+        rows * (m + 2) + 2 * by_pair,
+        rows * phase.class_names_bytes + (rows + by_pair) * phase.longest_id_bytes,
+    )
     texts = min(n, _MAX_LONG_TEXTS) * _BYTES_PER_LONG_TEXT + by_pair * (_EXTRA_BYTES_PER_PAIR + phase.longest_id_bytes)
     return replace(
         limits,

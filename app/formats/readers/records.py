@@ -296,7 +296,9 @@ class _RecordParser:
             message = f"This task takes {reading.kind} per instance, not '{reading.other_answer_field}'. {reading.label_remedy}"
             place = self._location_within(row, f"/{reading.other_answer_field}")
         elif reading.score_field(fields, labelled=False):
-            message = f"Other records have a '{reading.answer_field}', this one has none. Give it to all records or to none."
+            message = (
+                f"Other records have a '{reading.answer_field}', this one has none. Give it to all records or to none."
+            )
         else:
             message = f"The record has no '{reading.answer_field}'. {reading.label_remedy}"
         return self._missing_field_problem(place, message, reading.answer_field, fields)
@@ -308,7 +310,9 @@ class _RecordParser:
 
     def _missing_field_problem(self, place: Location, message: str, due: str, fields: Mapping[str, Any]) -> Problem:
         expected, got = f"the field '{due}'", _describe_fields(fields)
-        return build_problem("wrong_shape", message, place, instance_id=self._record_id(fields), expected=expected, got=got)
+        return build_problem(
+            "wrong_shape", message, place, instance_id=self._record_id(fields), expected=expected, got=got
+        )
 
     def _misnamed_field_problem(self, row: int, name: str, fields: Mapping[str, Any]) -> Problem:
         refusal = gold_field_refusal(name, self.reading) or ""
